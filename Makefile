@@ -1,0 +1,58 @@
+# Everything runs in .venv, which each target makes for itself. Needs python3 (>= 3.10), a C++20 compiler, make.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+NATIVE := $(shell find native -name '*.[ch]pp' -o -name '*.c' 2>/dev/null)
+PYTEST_WORKERS ?= 2
+.DEFAULT_GOAL := help
+.PHONY: help setup try test test-native lint format bench experiments docs clean
+
+help: ## this list
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
+
+$(VENV)/.tools: pyproject.toml
+	test -d $(VENV) || $(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install -q --disable-pip-version-check "scikit-build-core>=0.11" "nanobind>=3.0,<4" typing_extensions
+	@touch $@
+
+# What runs is the working tree (an editable install); C++ is compiled again when a file under native/ changes.
+$(VENV)/.installed: $(VENV)/.tools CMakeLists.txt $(NATIVE)
+	$(BIN)/pip install -q --disable-pip-version-check --no-build-isolation -e .
+	@touch $@
+
+$(VENV)/.installed-%: $(VENV)/.installed pyproject.toml
+	$(BIN)/pip install -q --disable-pip-version-check --no-build-isolation -e '.[$*]'
+	@touch $@
+
+setup: $(VENV)/.installed ## make .venv and install arcwise in it
+
+try: setup ## set everything up and show what arcwise does
+	@$(BIN)/python -m arcwise.cli.demo
+
+test: $(VENV)/.installed-test ## set everything up and run the tests
+	$(BIN)/pytest -n $(PYTEST_WORKERS) --dist worksteal -q
+
+test-native: ## the C++ tests, under the address and undefined-behaviour sanitizers
+	cmake -S . -B build/sanitize -DARCWISE_NATIVE_TESTS=ON -DARCWISE_SANITIZE=ON -DCMAKE_BUILD_TYPE=RelWithDebInfo
+	cmake --build build/sanitize -j2
+	ctest --test-dir build/sanitize --output-on-failure
+
+lint: $(VENV)/.installed-lint $(VENV)/.installed-test ## format check, lint, types
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/clang-format --dry-run --Werror $(NATIVE)
+
+format: $(VENV)/.installed-lint ## format Python and C++
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix -q . || true
+	$(BIN)/clang-format -i $(NATIVE)
+
+bench: $(VENV)/.installed-bench $(VENV)/.installed-test ## side by side with other libraries; writes benchmarks/RESULTS.md
+	$(BIN)/python -m benchmarks.run
+
+docs: $(VENV)/.installed-test ## check that every example in docs/ runs and every link leads somewhere
+	$(BIN)/pytest -q docs README.md tests/docs
+
+clean: ## remove .venv and build/
+	rm -rf $(VENV) build

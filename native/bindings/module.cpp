@@ -1,0 +1,8 @@
+// The native module: each room registers its own functions, in a file of its own.
+#include "bindings/rooms.hpp"
+
+NB_MODULE(ARCWISE_MODULE, m) {
+  m.doc() = "Kernels of arcwise. Thin bindings: check, release the GIL, call.";
+  m.attr("__version__") = ARCWISE_VERSION;
+  bind_treebanks(m);
+}

@@ -1,0 +1,5 @@
+// One registration function per room of the house (see ARCHITECTURE.md).
+#pragma once
+#include <nanobind/nanobind.h>
+
+void bind_treebanks(nanobind::module_& m);

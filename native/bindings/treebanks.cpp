@@ -1,0 +1,140 @@
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
+
+#include "bindings/rooms.hpp"
+#include "kernels/treebank_layout.hpp"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+using arcwise::TreebankLayout;
+
+namespace {
+
+std::string_view view(nb::bytes text) { return {text.c_str(), text.size()}; }
+
+// A read-only numpy array over memory that the layout owns.
+template <typename T, typename Stored>
+auto array_of(const std::vector<Stored>& values, nb::handle owner) {
+  return nb::ndarray<nb::numpy, const T, nb::ndim<1>>(reinterpret_cast<const T*>(values.data()),
+                                                      {values.size()}, owner);
+}
+
+nb::str decoded(std::string_view text) {
+  PyObject* value = PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "replace");
+  if (!value) throw nb::python_error();
+  return nb::steal<nb::str>(value);
+}
+
+// The strings of one column for the words first..last-1.
+nb::typed<nb::list, nb::str> column_strings(const TreebankLayout& layout, nb::bytes text, size_t first,
+                                            size_t last, int column) {
+  if (last > layout.words() || first > last || column < 0 || column >= arcwise::COLUMNS)
+    throw nb::index_error("word or column out of range");
+  nb::list out;
+  for (size_t word = first; word < last; ++word)
+    out.append(decoded(layout.field(text.c_str(), word, column)));
+  return out;
+}
+
+// All fields of the rows first..last-1 (words, multiword tokens and empty nodes).
+nb::typed<nb::list, nb::typed<nb::tuple, nb::str, nb::ellipsis>> row_strings(const TreebankLayout& layout,
+                                                                             nb::bytes text, size_t first,
+                                                                             size_t last) {
+  if (last > layout.rows() || first > last) throw nb::index_error("row out of range");
+  nb::list out;
+  for (size_t row = first; row < last; ++row) {
+    nb::list fields;
+    for (int c = 0; c < arcwise::COLUMNS; ++c) fields.append(decoded(layout.row_field(text.c_str(), row, c)));
+    out.append(nb::tuple(fields));
+  }
+  return out;
+}
+
+using Ids = nb::ndarray<const int32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+
+nb::bytes rewrite(const TreebankLayout& layout, nb::bytes text,
+                  const std::vector<std::tuple<int, int, Ids, std::vector<nb::bytes>>>& updates,
+                  const std::vector<nb::bytes>& comments) {
+  std::vector<arcwise::ColumnUpdate> native;
+  for (const auto& [column, kind, ids, strings] : updates) {
+    arcwise::ColumnUpdate update{column, static_cast<arcwise::ColumnUpdate::Kind>(kind), ids.data(), {}};
+    if (ids.shape(0) != layout.words()) throw nb::value_error("one value per word is needed");
+    for (const nb::bytes& s : strings) update.strings.push_back(view(s));
+    if (kind != static_cast<int>(arcwise::ColumnUpdate::Kind::number))
+      for (size_t w = 0; w < ids.shape(0); ++w)
+        if (ids.data()[w] >= static_cast<int64_t>(strings.size())) throw nb::value_error("code out of range");
+    native.push_back(std::move(update));
+  }
+  std::vector<std::string_view> lines;
+  for (const nb::bytes& c : comments) lines.push_back(view(c));
+  if (!lines.empty() && lines.size() != layout.sentences())
+    throw nb::value_error("one comment per sentence is needed");
+  std::string out;
+  {
+    std::string_view source = view(text);
+    nb::gil_scoped_release release;
+    out = arcwise::treebank_rewrite(source, layout, native, lines);
+  }
+  return nb::bytes(out.data(), out.size());
+}
+
+}  // namespace
+
+void bind_treebanks(nb::module_& m) {
+  nb::class_<TreebankLayout>(m, "TreebankLayout", "Where the sentences, rows and fields of a CoNLL text are.")
+      .def_prop_ro("sentence_count", &TreebankLayout::sentences)
+      .def_prop_ro("word_count", &TreebankLayout::words)
+      .def_prop_ro("row_count", &TreebankLayout::rows)
+      .def_prop_ro("marks",
+                   [](nb::handle_t<TreebankLayout> self) {
+                     return array_of<uint32_t>(nb::cast<TreebankLayout&>(self).marks, self);
+                   })
+      .def_prop_ro("row_kinds",
+                   [](nb::handle_t<TreebankLayout> self) {
+                     return array_of<uint8_t>(nb::cast<TreebankLayout&>(self).row_kinds, self);
+                   })
+      .def_prop_ro("word_rows",
+                   [](nb::handle_t<TreebankLayout> self) {
+                     return array_of<uint32_t>(nb::cast<TreebankLayout&>(self).word_rows, self);
+                   })
+      .def_prop_ro("heads",
+                   [](nb::handle_t<TreebankLayout> self) {
+                     return array_of<int32_t>(nb::cast<TreebankLayout&>(self).heads, self);
+                   })
+      .def_prop_ro("sentence_bytes",
+                   [](nb::handle_t<TreebankLayout> self) {
+                     return array_of<uint32_t>(nb::cast<TreebankLayout&>(self).sentence_bytes, self);
+                   })
+      .def_prop_ro("sentence_rows",
+                   [](nb::handle_t<TreebankLayout> self) {
+                     return array_of<uint32_t>(nb::cast<TreebankLayout&>(self).sentence_rows, self);
+                   })
+      .def_prop_ro("sentence_words",
+                   [](nb::handle_t<TreebankLayout> self) {
+                     return array_of<uint32_t>(nb::cast<TreebankLayout&>(self).sentence_words, self);
+                   })
+      .def_prop_ro("problems",
+                   [](const TreebankLayout& layout) {
+                     std::vector<std::tuple<int, uint32_t, uint32_t, int64_t>> out;
+                     for (const auto& p : layout.problems)
+                       out.emplace_back(static_cast<int>(p.kind), p.sentence, p.offset, p.found);
+                     return out;
+                   })
+      .def("column_strings", &column_strings, "text"_a, "first"_a, "last"_a, "column"_a)
+      .def("row_strings", &row_strings, "text"_a, "first"_a, "last"_a);
+  m.def(
+      "treebank_layout",
+      [](nb::bytes text) {
+        std::string_view source = view(text);
+        nb::gil_scoped_release release;
+        return arcwise::treebank_layout(source);
+      },
+      "text"_a, "Index a CoNLL-U or CoNLL-X text; problems are listed, never raised.");
+  m.def("treebank_rewrite", &rewrite, "layout"_a, "text"_a, "updates"_a, "comments"_a,
+        "The text with columns of its words replaced: (column, kind, codes, strings) each.");
+  m.def(
+      "treebank_last_boundary", [](nb::bytes text) { return arcwise::treebank_last_boundary(view(text)); },
+      "text"_a, "Offset just after the last complete sentence, 0 if there is none.");
+}

@@ -1,0 +1,42 @@
+// Work shared out over threads. Each item is done by exactly one worker and writes only to its own place, so
+// results do not depend on the number of threads.
+#pragma once
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <exception>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+namespace arcwise {
+
+// Calls work(item, worker) for item = 0..items-1, with worker in 0..threads-1: workspaces are kept per
+// worker.
+template <typename Work>
+void parallel_for(size_t items, int threads, Work work) {
+  size_t workers = std::min<size_t>(std::max(threads, 1), std::max<size_t>(items, 1));
+  if (workers == 1) {
+    for (size_t item = 0; item < items; ++item) work(item, size_t{0});
+    return;
+  }
+  std::atomic<size_t> next{0};
+  std::exception_ptr failure;
+  std::mutex failure_lock;
+  auto run = [&](size_t worker) {
+    try {
+      for (size_t item; (item = next.fetch_add(1)) < items;) work(item, worker);
+    } catch (...) {
+      std::lock_guard<std::mutex> hold(failure_lock);
+      if (!failure) failure = std::current_exception();
+      next = items;
+    }
+  };
+  std::vector<std::thread> pool;
+  for (size_t worker = 1; worker < workers; ++worker) pool.emplace_back(run, worker);
+  run(0);
+  for (std::thread& thread : pool) thread.join();
+  if (failure) std::rethrow_exception(failure);
+}
+
+}  // namespace arcwise

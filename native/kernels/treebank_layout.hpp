@@ -1,0 +1,93 @@
+// Where everything is in a CoNLL file: byte offsets of sentences, rows and fields. The bytes themselves are
+// never changed or copied, so what is read can be written back exactly.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace arcwise {
+
+enum Column { ID, FORM, LEMMA, UPOS, XPOS, FEATS, HEAD, DEPREL, DEPS, MISC, COLUMNS };
+
+enum class RowKind : uint8_t { word, multiword, empty_node };
+
+// What can be wrong with a file. The Python side turns each into a sentence.
+enum class ProblemKind : uint8_t {
+  column_count,      // found: number of columns
+  bad_id,            // the ID field is no integer, range (2-3) or decimal (8.1)
+  id_order,          // found: expected id
+  missing_blank,     // id 1 again without a blank line between
+  bad_head,          // the HEAD field is neither an integer nor _
+  head_range,        // found: number of words
+  self_loop,         // a word is its own head
+  cycle,             // found: id of a word on the cycle
+  bad_multiword,     // a range that is empty, overlaps another or leaves the sentence
+  no_words,          // comments, then a blank line
+  comment_position,  // a comment after the first row of a sentence
+  empty_form,        // the FORM field is empty
+  invalid_utf8,      // found: the byte
+};
+
+struct Problem {
+  ProblemKind kind;
+  uint32_t sentence;  // number of the sentence, from 0
+  uint32_t offset;    // byte at which the problem stands
+  int64_t found;      // see ProblemKind
+};
+
+struct TreebankLayout {
+  // Row r has fields r*FIELD_MARKS .. ; field c is the bytes [mark[c], mark[c+1]-1).
+  static constexpr size_t FIELD_MARKS = COLUMNS + 1;
+  std::vector<uint32_t> marks;
+  std::vector<RowKind> row_kinds;
+  std::vector<uint32_t> word_rows;  // row of each word
+  std::vector<int32_t> heads;       // of each word; -1 where unknown (_) or not usable
+  std::vector<uint32_t>
+      sentence_bytes;  // S+1: sentence s is the bytes [s, s+1), comments and blank line included
+  std::vector<uint32_t> sentence_rows;   // S+1
+  std::vector<uint32_t> sentence_words;  // S+1
+  std::vector<Problem> problems;
+
+  size_t sentences() const { return sentence_bytes.empty() ? 0 : sentence_bytes.size() - 1; }
+  size_t words() const { return word_rows.size(); }
+  size_t rows() const { return row_kinds.size(); }
+
+  std::string_view row_field(const char* data, size_t row, int column) const {
+    const uint32_t* mark = &marks[row * FIELD_MARKS + column];
+    if (mark[1] <= mark[0]) return {};  // the row has too few columns
+    return {data + mark[0], mark[1] - mark[0] - 1};
+  }
+  std::string_view field(const char* data, size_t word, int column) const {
+    return row_field(data, word_rows[word], column);
+  }
+  std::string_view row_text(const char* data, size_t row) const {
+    const uint32_t* mark = &marks[row * FIELD_MARKS];
+    return {data + mark[0], mark[COLUMNS] - mark[0] - 1};
+  }
+};
+
+// Reads the whole text once. Never fails: what is wrong is listed in `problems`, and indexed as well as can
+// be.
+TreebankLayout treebank_layout(std::string_view text);
+
+// New values for one column of every word. A value is strings[ids[word]], or for numbers ids[word] itself.
+struct ColumnUpdate {
+  enum class Kind { text, number, merge };  // merge: Key=Value pairs that replace or join those already there
+  int column;
+  Kind kind;
+  const int32_t* ids;  // one per word; negative means _ (text, number) or no change (merge)
+  std::vector<std::string_view> strings;
+};
+
+// The same text with the given columns of its words replaced and `comments[s]` (whole lines, or empty) added
+// at the end of the comments of sentence s. Nothing else changes. `comments` may be empty.
+std::string treebank_rewrite(std::string_view text, const TreebankLayout& layout,
+                             const std::vector<ColumnUpdate>& updates,
+                             const std::vector<std::string_view>& comments);
+
+// Offset of the first byte after the last complete sentence in a piece of a longer file; 0 if there is none.
+size_t treebank_last_boundary(std::string_view text);
+
+}  // namespace arcwise

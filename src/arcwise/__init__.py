@@ -1,0 +1,51 @@
+"""arcwise: sentences into dependency trees, with confidences that mean something.
+
+>>> import arcwise
+>>> arcwise.Tree.from_heads([2, 0]).roots
+(2,)
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from arcwise.errors import ArcwiseError, ConstraintError, InputError, ModelError, NoTreeError
+    from arcwise.treebanks import Sentence, Treebank
+    from arcwise.trees import Tree
+
+__version__ = "0.1.0"
+
+_HOME = {
+    "ArcwiseError": "arcwise.errors",
+    "ConstraintError": "arcwise.errors",
+    "InputError": "arcwise.errors",
+    "ModelError": "arcwise.errors",
+    "NoTreeError": "arcwise.errors",
+    "Sentence": "arcwise.treebanks",
+    "Tree": "arcwise.trees",
+    "Treebank": "arcwise.treebanks",
+}
+"""Public names and the room each lives in; rooms are imported when first used, so that commands start fast."""
+
+__all__ = [
+    "ArcwiseError",
+    "ConstraintError",
+    "InputError",
+    "ModelError",
+    "NoTreeError",
+    "Sentence",
+    "Tree",
+    "Treebank",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOME:
+        return getattr(import_module(_HOME[name]), name)
+    raise AttributeError(f"module 'arcwise' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *_HOME])

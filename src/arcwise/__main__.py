@@ -1,0 +1,5 @@
+"""``python -m arcwise`` is ``arcwise``."""
+
+from arcwise.cli.main import main
+
+main()

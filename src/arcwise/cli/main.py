@@ -1,0 +1,96 @@
+"""The ``arcwise`` command. Each sub-command is a file of this folder, imported only when it is used."""
+
+from __future__ import annotations
+
+import os
+import sys
+from importlib import import_module
+from typing import Any
+
+import typer
+from typer.core import TyperGroup
+
+from arcwise.errors import ArcwiseError
+
+COMMANDS: dict[str, dict[str, str]] = {
+    "Treebanks": {
+        "validate": "List everything that is wrong with a CoNLL-U file",
+    },
+}
+"""Heading → command → what it does, in the order that ``arcwise --help`` shows them. A command NAME lives in cli/NAME.py
+as a function ``run``."""
+
+_UsageError: Any = typer.BadParameter.__base__
+_ClickError: Any = _UsageError.__base__
+
+
+class LazyGroup(TyperGroup):
+    """A group that knows the names of its commands without importing them: ``arcwise --help`` is instant."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        return [name for section in COMMANDS.values() for name in section]
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        if cmd_name not in self.list_commands(ctx):
+            return None
+        module = import_module(f"arcwise.cli.{cmd_name.replace('-', '_')}")
+        command = typer.Typer(add_completion=False, rich_markup_mode=None)
+        command.command(name=cmd_name)(module.run)
+        return typer.main.get_command(command)
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        formatter.write("Usage: arcwise COMMAND [OPTIONS] …\n\n")
+        formatter.write("Sentences into dependency trees, with confidences that mean something.\n")
+        for heading, commands in COMMANDS.items():
+            with formatter.section(heading):
+                formatter.write_dl(list(commands.items()))
+        formatter.write(
+            "\n'arcwise COMMAND --help' explains a command; 'arcwise --version' prints the version.\n"
+        )
+        formatter.write("A file name may end in .gz or .xz; '-' means standard input or output.\n")
+
+
+app = typer.Typer(cls=LazyGroup, add_completion=False, no_args_is_help=True, rich_markup_mode=None)
+
+
+@app.callback(invoke_without_command=True)
+def _arcwise(version: bool = typer.Option(False, "--version", help="Print the version.")) -> None:
+    if version:
+        from arcwise import __version__
+
+        typer.echo(f"arcwise {__version__}")
+        raise typer.Exit
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Run one command and exit: 0 done, 1 done and found something to complain of, 2 bad input, 130 Ctrl-C."""
+    sys.exit(_run(arguments))
+
+
+def _run(arguments: list[str] | None) -> int:
+    try:
+        result = app(args=arguments, prog_name="arcwise", standalone_mode=False)
+        sys.stdout.flush()
+        return result if isinstance(result, int) else 0
+    except ArcwiseError as error:
+        print(f"arcwise: {error}", file=sys.stderr)
+        return 2
+    except _ClickError as error:
+        message = error.format_message() or ""
+        if type(error).__name__ == "NoArgsIsHelpError":
+            print(message)
+            return 2
+        context = getattr(error, "ctx", None)
+        where = context.command_path if context else "arcwise"
+        print(f"{where}: {message} ({where} --help explains)", file=sys.stderr)
+        return 2
+    except (KeyboardInterrupt, typer.Abort):
+        print("arcwise: stopped", file=sys.stderr)
+        return 130
+    except BrokenPipeError:  # the reader of our output, e.g. head, has gone
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,104 @@
+"""Opening files the same way everywhere: ``-`` is stdin/stdout, .gz and .xz are packed, writing is atomic."""
+
+from __future__ import annotations
+
+import contextlib
+import gzip
+import lzma
+import os
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO, BinaryIO, cast
+
+from arcwise.errors import InputError
+
+PathLike = str | os.PathLike[str]
+
+
+def _explain(error: OSError, path: PathLike, doing: str) -> InputError:
+    if isinstance(error, FileNotFoundError):
+        return InputError(f"{path}: no such file" if doing == "read" else f"{path}: no such folder")
+    if isinstance(error, IsADirectoryError):
+        return InputError(f"{path}: is a folder, expected a file")
+    return InputError(
+        f"{path}: cannot be {'read' if doing == 'read' else 'written'} ({error.strerror or error})"
+    )
+
+
+@contextlib.contextmanager
+def open_input(path: PathLike) -> Iterator[BinaryIO]:
+    """A binary stream of the (unpacked) bytes of ``path``; ``-`` is standard input."""
+    name = os.fspath(path)
+    try:
+        if name == "-":
+            yield sys.stdin.buffer
+        elif name.endswith(".gz"):
+            with gzip.open(name, "rb") as stream:
+                yield cast(BinaryIO, stream)
+        elif name.endswith(".xz"):
+            with lzma.open(name, "rb") as stream:
+                yield cast(BinaryIO, stream)
+        else:
+            with Path(name).open("rb") as stream:
+                yield stream
+    except OSError as error:
+        raise _explain(error, path, "read") from error
+    except (EOFError, lzma.LZMAError) as error:
+        raise InputError(f"{path}: is no intact {name[-3:]} file ({error})") from error
+
+
+def read_bytes(path: PathLike) -> bytes:
+    """All (unpacked) bytes of ``path``."""
+    with open_input(path) as stream:
+        return stream.read()
+
+
+def _packed(raw: IO[bytes], name: str) -> BinaryIO:
+    if name.endswith(".gz"):
+        return cast(BinaryIO, gzip.GzipFile(filename="", fileobj=raw, mode="wb", mtime=0))
+    if name.endswith(".xz"):
+        return cast(BinaryIO, lzma.LZMAFile(raw, "wb"))
+    return cast(BinaryIO, raw)
+
+
+@contextlib.contextmanager
+def open_output(path: PathLike) -> Iterator[BinaryIO]:
+    """A binary stream to ``path``, which appears whole or not at all; ``-`` is standard output."""
+    name = os.fspath(path)
+    if name == "-":
+        sys.stdout.flush()
+        yield sys.stdout.buffer
+        sys.stdout.buffer.flush()
+        return
+    target = Path(name)
+    if target.exists() and not target.is_file():  # a device or a pipe cannot be renamed onto
+        try:
+            device = target.open("wb")
+        except OSError as error:
+            raise _explain(error, path, "write") from error
+        with device:
+            yield device
+        return
+    try:
+        handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=".part")
+    except OSError as error:
+        raise _explain(error, path, "write") from error
+    try:
+        with os.fdopen(handle, "wb") as raw:
+            stream = _packed(raw, name)
+            yield stream
+            if stream is not raw:
+                stream.close()
+        Path(temporary).chmod(0o666 & ~_umask())
+        Path(temporary).replace(target)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask

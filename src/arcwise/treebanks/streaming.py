@@ -1,0 +1,36 @@
+"""A corpus larger than memory, as treebanks of bounded size."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from arcwise import native
+from arcwise.errors import InputError
+from arcwise.treebanks.files import PathLike, open_input
+from arcwise.treebanks.treebank import Treebank
+
+
+def stream(path: PathLike, *, batch_bytes: int = 1 << 20, strict: bool = True) -> Iterator[Treebank]:
+    """Read ``path`` as a series of treebanks of about ``batch_bytes`` each, whole sentences always.
+
+    Joined, their ``data`` is the file. Memory stays bounded by the batch, or by the longest sentence.
+    """
+    line = 1
+    sentences = 0
+    with open_input(path) as source:
+        rest = b""
+        for piece in iter(lambda: source.read(batch_bytes), b""):
+            rest += piece
+            cut = native.treebank_last_boundary(rest)
+            if cut:
+                batch = Treebank(rest[:cut], source=str(path), strict=strict, first_line=line)
+                sentences += len(batch)
+                yield batch
+                line += rest.count(b"\n", 0, cut)
+                rest = rest[cut:]
+        if rest:
+            batch = Treebank(rest, source=str(path), strict=strict, first_line=line)
+            sentences += len(batch)
+            yield batch
+    if not sentences and strict:
+        raise InputError(f"{path}: found no sentence, expected CoNLL-U")

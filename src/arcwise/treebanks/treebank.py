@@ -1,0 +1,419 @@
+"""``Treebank`` and ``Sentence``: the bytes of a CoNLL file and views into them.
+
+A treebank keeps the bytes it was read from, and a native index of where sentences, rows and fields are. Nothing
+is ever changed in place: annotating gives a new treebank whose bytes differ in the annotated columns alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
+from typing import Literal, overload
+
+import numpy as np
+import numpy.typing as npt
+
+from arcwise import native
+from arcwise.errors import InputError
+from arcwise.treebanks.files import PathLike, open_output, read_bytes
+from arcwise.treebanks.problems import Problem, ProblemKind, describe
+from arcwise.trees import UNKNOWN, Tree
+
+COLUMNS = ("id", "form", "lemma", "upos", "xpos", "feats", "head", "deprel", "deps", "misc")
+"""The columns of CoNLL-U. CoNLL-X calls four of them CPOSTAG (upos), POSTAG (xpos), PHEAD (deps), PDEPREL (misc)."""
+
+Column = Literal["form", "lemma", "upos", "xpos", "feats", "deprel", "deps", "misc"]
+_KIND_TEXT, _KIND_NUMBER, _KIND_MERGE = 0, 1, 2
+_MAX_BYTES = 2**32 - 2
+
+
+class Treebank(Sequence["Sentence"]):
+    """A sequence of sentences over the exact bytes of a CoNLL-U or CoNLL-X file.
+
+    >>> treebank = Treebank.from_string("1\\tHello\\t_\\tINTJ\\t_\\t_\\t0\\troot\\t_\\t_\\n\\n")
+    >>> len(treebank), treebank[0].forms, treebank[0].tree
+    (1, ['Hello'], Tree.from_heads([0], ['root']))
+    >>> print(treebank.annotate(upos=["X"]).text, end="")
+    1	Hello	_	X	_	_	0	root	_	_
+    <BLANKLINE>
+    """
+
+    def __init__(
+        self, data: bytes, *, source: str = "<string>", strict: bool = True, first_line: int = 1
+    ) -> None:
+        """Index ``data``. ``strict``: raise ``InputError`` at the first problem; else keep them in ``problems``."""
+        if len(data) > _MAX_BYTES:
+            raise InputError(
+                f"{source}: is larger than 4 GB; read it piece by piece with arcwise.treebanks.stream"
+            )
+        self.data = data
+        self.source = source
+        self.first_line = first_line
+        self.layout = native.treebank_layout(data)
+        if strict and self.layout.problems:
+            raise InputError(str(self._problem(*self.layout.problems[0])))
+
+    # ---- reading and writing
+
+    @classmethod
+    def read(cls, path: PathLike, *, strict: bool = True) -> Treebank:
+        """Read a file (.gz, .xz and ``-`` for standard input work too). A file without sentences is an error."""
+        treebank = cls(read_bytes(path), source=str(path), strict=strict)
+        if not len(treebank) and not treebank.layout.problems:
+            raise InputError(f"{path}: found no sentence, expected CoNLL-U")
+        return treebank
+
+    @classmethod
+    def from_string(cls, text: str, *, source: str = "<string>", strict: bool = True) -> Treebank:
+        """A treebank from CoNLL-U text."""
+        return cls(text.encode("utf-8", "surrogateescape"), source=source, strict=strict)
+
+    @classmethod
+    def from_sentences(cls, sentences: Iterable[Sentence], *, source: str = "<sentences>") -> Treebank:
+        """The given sentences, one after the other, each with its own comments."""
+        return cls(b"".join(s.whole_bytes for s in sentences), source=source, strict=False)
+
+    def write(self, path: PathLike) -> None:
+        """Write the bytes; the file appears whole or not at all."""
+        with open_output(path) as stream:
+            stream.write(self.data)
+
+    @property
+    def text(self) -> str:
+        """The treebank as CoNLL-U text."""
+        return self.data.decode("utf-8", "replace")
+
+    # ---- sentences
+
+    def __len__(self) -> int:
+        return self.layout.sentence_count
+
+    @overload
+    def __getitem__(self, at: int) -> Sentence: ...
+    @overload
+    def __getitem__(self, at: slice) -> Treebank: ...
+    def __getitem__(self, at: int | slice) -> Sentence | Treebank:
+        if isinstance(at, slice):
+            return Treebank.from_sentences(
+                [self[i] for i in range(*at.indices(len(self)))], source=self.source
+            )
+        if not -len(self) <= at < len(self):
+            raise IndexError(f"sentence {at} of {len(self)}")
+        return Sentence(self, at % len(self))
+
+    def __iter__(self) -> Iterator[Sentence]:
+        return (Sentence(self, i) for i in range(len(self)))
+
+    def __repr__(self) -> str:
+        return f"Treebank({self.source!r}: {len(self)} sentences, {self.word_count} words)"
+
+    @property
+    def word_count(self) -> int:
+        """The number of (syntactic) words of all sentences."""
+        return self.layout.word_count
+
+    # ---- whole columns, flat over all words: what batch code works on
+
+    @property
+    def sentence_words(self) -> npt.NDArray[np.uint32]:
+        """Shape (S+1,): the words of sentence s are ``sentence_words[s] .. sentence_words[s+1]-1``."""
+        return self.layout.sentence_words
+
+    @property
+    def heads(self) -> npt.NDArray[np.int32]:
+        """The head of every word, -1 where it is unknown; flat, see ``sentence_words``."""
+        return self.layout.heads
+
+    def column(self, name: str) -> list[str]:
+        """One column of every word, flat over all sentences."""
+        return self.layout.column_strings(self.data, 0, self.word_count, column_number(name))
+
+    # ---- annotating
+
+    def annotate(
+        self,
+        *,
+        heads: npt.NDArray[np.int32] | None = None,
+        misc_update: Sequence[str] | None = None,
+        comments: Sequence[Mapping[str, str]] | None = None,
+        **columns: Sequence[str] | tuple[npt.NDArray[np.int32], Sequence[str]],
+    ) -> Treebank:
+        """A treebank with columns of its words replaced; all other bytes stay as they are.
+
+        ``heads``: one int per word, -1 writes ``_``. A column (``form``, ``lemma``, ``upos``, ``xpos``, ``feats``, ``deprel``,
+        ``deps``, ``misc``): one string per word, or (codes, strings) where code -1 writes ``_``. ``misc_update``:
+        ``Key=Value|…`` per word, which replaces the pairs of the same key and leaves the others ("" changes nothing). ``comments``:
+        per sentence, ``# key = value`` lines to add.
+        """
+        if self.layout.problems:
+            raise InputError(
+                f"{self._problem(*self.layout.problems[0])} (a file is annotated only if it is sound)"
+            )
+        updates: list[tuple[int, int, npt.NDArray[np.int32], list[bytes]]] = []
+        if heads is not None:
+            updates.append((column_number("head"), _KIND_NUMBER, np.ascontiguousarray(heads, np.int32), []))
+        for name, values in columns.items():
+            codes, strings = values if isinstance(values, tuple) else _coded(values)
+            encoded = [_clean(s, name) for s in strings]
+            updates.append((column_number(name), _KIND_TEXT, np.ascontiguousarray(codes, np.int32), encoded))
+        if misc_update is not None:
+            codes, strings = _coded(misc_update)
+            codes = np.array([-1 if not s else 0 for s in strings], np.int32)[codes] | codes
+            updates.append((column_number("misc"), _KIND_MERGE, codes, [_clean(s, "misc") for s in strings]))
+        for column, _, codes, _ in updates:
+            if len(codes) != self.word_count:
+                raise InputError(
+                    f"{COLUMNS[column]}: found {len(codes)} values, expected {self.word_count}, one per word"
+                )
+        lines = [] if comments is None else [_comment_lines(c) for c in comments]
+        if lines and len(lines) != len(self):
+            raise InputError(f"comments: found {len(lines)}, expected {len(self)}, one per sentence")
+        return Treebank(
+            native.treebank_rewrite(self.layout, self.data, updates, lines),
+            source=self.source,
+            first_line=self.first_line,
+        )
+
+    # ---- problems
+
+    @property
+    def problems(self) -> list[Problem]:
+        """Everything that is wrong with the file, in order (empty if it was read strictly)."""
+        return [self._problem(*p) for p in self.layout.problems]
+
+    def _problem(self, kind: int, sentence: int, offset: int, found: int) -> Problem:
+        line_start = self.data.rfind(b"\n", 0, offset) + 1
+        line_end = self.data.find(b"\n", offset)
+        row = (
+            self.data[line_start : None if line_end < 0 else line_end].decode("utf-8", "replace").rstrip("\r")
+        )
+        field = (
+            self.data[offset : None if line_end < 0 else line_end].decode("utf-8", "replace").split("\t")[0]
+        )
+        line = self.first_line + self.data.count(b"\n", 0, offset)
+        sent_id = Sentence(self, sentence).sent_id if sentence < len(self) else None
+        return Problem(
+            ProblemKind(kind),
+            self.source,
+            line,
+            sent_id,
+            sentence,
+            describe(ProblemKind(kind), found, row if kind == 0 else field, row.split("\t")[0]),
+        )
+
+
+class Sentence:
+    """One sentence of a treebank: a view, cheap to make, with its columns decoded when asked for."""
+
+    __slots__ = ("__dict__", "number", "treebank")
+
+    def __init__(self, treebank: Treebank, number: int) -> None:
+        self.treebank = treebank
+        self.number = number
+
+    @classmethod
+    def from_words(
+        cls,
+        forms: Sequence[str],
+        *,
+        tree: Tree | None = None,
+        comments: Mapping[str, str] | None = None,
+        **columns: Sequence[str],
+    ) -> Sentence:
+        """A new sentence from words and any columns (``upos=…``, ``lemma=…``).
+
+        >>> Sentence.from_words(["Birds", "sing"], upos=["NOUN", "VERB"]).upos
+        ['NOUN', 'VERB']
+        """
+        if not forms:
+            raise InputError("forms: found no word, expected at least one")
+        rows = "".join(f"{i}\t_\t_\t_\t_\t_\t_\t_\t_\t_\n" for i in range(1, len(forms) + 1))
+        blank = Treebank.from_string(rows + "\n")
+        if tree is not None:
+            columns = {**columns, "deprel": columns.get("deprel") or ["_"] * len(forms)}
+            if tree.labels is not None:
+                columns["deprel"] = list(tree.labels[1:])
+        return blank.annotate(
+            form=forms,
+            heads=None if tree is None else tree.heads[1:],
+            comments=None if comments is None else [comments],
+            **columns,
+        )[0]
+
+    def __len__(self) -> int:
+        """The number of words."""
+        first, last = self._words
+        return last - first
+
+    def __repr__(self) -> str:
+        return f"Sentence({' '.join(self.forms)!r})"
+
+    def _column(self, number: int) -> list[str]:
+        return self.treebank.layout.column_strings(self.treebank.data, *self._words, number)
+
+    @property
+    def _words(self) -> tuple[int, int]:
+        starts = self.treebank.layout.sentence_words
+        return int(starts[self.number]), int(starts[self.number + 1])
+
+    @cached_property
+    def forms(self) -> list[str]:
+        """The word forms."""
+        return self._column(1)
+
+    @cached_property
+    def lemmas(self) -> list[str]:
+        """The LEMMA column."""
+        return self._column(2)
+
+    @cached_property
+    def upos(self) -> list[str]:
+        """The UPOS column (CPOSTAG in CoNLL-X)."""
+        return self._column(3)
+
+    @cached_property
+    def xpos(self) -> list[str]:
+        """The XPOS column (POSTAG in CoNLL-X)."""
+        return self._column(4)
+
+    @cached_property
+    def feats(self) -> list[str]:
+        """The FEATS column, as text."""
+        return self._column(5)
+
+    @cached_property
+    def deprels(self) -> list[str]:
+        """The DEPREL column."""
+        return self._column(7)
+
+    @cached_property
+    def deps(self) -> list[str]:
+        """The DEPS column, as text."""
+        return self._column(8)
+
+    @cached_property
+    def misc(self) -> list[str]:
+        """The MISC column, as text."""
+        return self._column(9)
+
+    @property
+    def heads(self) -> npt.NDArray[np.int32]:
+        """Shape (n+1,): ``heads[0] = -1``, -1 where a head is unknown."""
+        first, last = self._words
+        return np.concatenate([np.array([UNKNOWN], np.int32), self.treebank.layout.heads[first:last]])
+
+    @cached_property
+    def tree(self) -> Tree:
+        """The tree of HEAD and DEPREL; partial if some heads are unknown."""
+        return Tree(self.heads, ("", *self.deprels))
+
+    @cached_property
+    def rows(self) -> list[tuple[str, ...]]:
+        """All rows with their ten fields: words, multiword tokens (2-3) and empty nodes (8.1)."""
+        starts = self.treebank.layout.sentence_rows
+        return self.treebank.layout.row_strings(
+            self.treebank.data, int(starts[self.number]), int(starts[self.number + 1])
+        )
+
+    @property
+    def own_bytes(self) -> bytes:
+        """The bytes of the sentence in its file, comments and final blank line included."""
+        starts = self.treebank.layout.sentence_bytes
+        return self.treebank.data[int(starts[self.number]) : int(starts[self.number + 1])]
+
+    @property
+    def whole_bytes(self) -> bytes:
+        """``own_bytes``, without a byte order mark, and with the blank line that a last sentence may lack."""
+        data = self.own_bytes.removeprefix(b"\xef\xbb\xbf")
+        if data.endswith((b"\n\n", b"\n\r\n")):
+            return data
+        newline = b"\r\n" if b"\r\n" in data else b"\n"
+        return data + (newline if data.endswith(b"\n") else 2 * newline)
+
+    @property
+    def comment_lines(self) -> list[str]:
+        """The comment lines before the first word, without the leading ``#`` and spaces."""
+        lines: list[str] = []
+        for line in self.own_bytes.removeprefix(b"\xef\xbb\xbf").split(b"\n"):
+            if line.startswith(b"#"):
+                lines.append(line[1:].decode("utf-8", "replace").strip())
+            elif line.strip():
+                break
+            else:
+                lines.clear()
+        return lines
+
+    @property
+    def comments(self) -> dict[str, str]:
+        """The comments of the form ``# key = value``; others have the value ``""``."""
+        pairs = (line.partition("=") for line in self.comment_lines)
+        return {key.strip(): value.strip() for key, _, value in pairs}
+
+    @property
+    def sent_id(self) -> str | None:
+        """The value of the ``# sent_id`` comment."""
+        return self.comments.get("sent_id")
+
+    @property
+    def text(self) -> str:
+        """The ``# text`` comment, or the forms joined as SpaceAfter=No tells."""
+        return self.comments.get("text") or self._joined_text()
+
+    def _joined_text(self) -> str:
+        parts: list[str] = []
+        inside = 0
+        for fields in self.rows:
+            number, form, misc = fields[0], fields[1], fields[9]
+            if "." in number or (number.isdigit() and int(number) <= inside):
+                continue
+            if "-" in number:
+                inside = int(number.split("-")[1])
+            parts.append(form + ("" if "SpaceAfter=No" in misc.split("|") else " "))
+        return "".join(parts).rstrip()
+
+    def to_conllu(self) -> str:
+        """The sentence as CoNLL-U text, ending with a blank line."""
+        return self.whole_bytes.decode("utf-8", "replace")
+
+    def with_tree(self, tree: Tree) -> Sentence:
+        """The sentence with HEAD (and DEPREL, if the tree has labels) replaced."""
+        if tree.labels is None:
+            return self.annotate(heads=tree.heads[1:])
+        return self.annotate(heads=tree.heads[1:], deprel=tree.labels[1:])
+
+    def annotate(
+        self,
+        *,
+        heads: npt.NDArray[np.int32] | None = None,
+        comments: Mapping[str, str] | None = None,
+        **columns: Sequence[str],
+    ) -> Sentence:
+        """The sentence with columns replaced; see ``Treebank.annotate``."""
+        own = Treebank(self.whole_bytes, source=self.treebank.source)
+        return own.annotate(heads=heads, comments=None if comments is None else [comments], **columns)[0]
+
+
+def column_number(name: str) -> int:
+    """The place of a column, from 0; an unknown name is an error that lists the known ones."""
+    if name not in COLUMNS:
+        raise InputError(f"column: found {name!r}, expected one of {', '.join(COLUMNS)}")
+    return COLUMNS.index(name)
+
+
+def _coded(values: Sequence[str]) -> tuple[npt.NDArray[np.int32], list[str]]:
+    numbers: dict[str, int] = {}
+    codes = np.fromiter((numbers.setdefault(v, len(numbers)) for v in values), np.int32, len(values))
+    return codes, list(numbers)
+
+
+def _clean(value: str, column: str) -> bytes:
+    if "\t" in value or "\n" in value or "\r" in value:
+        raise InputError(f"{column}: found a tab or line break in {value!r}, expected text for one column")
+    return value.encode("utf-8", "replace") or b"_"
+
+
+def _comment_lines(comments: Mapping[str, str]) -> bytes:
+    for text in (*comments, *comments.values()):
+        if "\n" in text or "\r" in text:
+            raise InputError(f"comments: found a line break in {text!r}, expected one line")
+    return "".join(f"# {key} = {value}\n" for key, value in comments.items()).encode()

@@ -1,0 +1,119 @@
+"""``Tree``: the heads of the words of one sentence, with or without labels."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from arcwise.errors import InputError
+
+Heads = npt.NDArray[np.int32]
+
+UNKNOWN = -1
+"""The head of a word whose head is not known (``_`` in CoNLL-U), and of the wall."""
+
+
+@dataclass(frozen=True, eq=False)
+class Tree:
+    """A dependency tree over words 1..n; 0 is the wall, the artificial root.
+
+    ``heads`` has shape (n+1,): ``heads[0] = -1``, ``heads[m]`` is the head of word m, -1 where it is not known (a partial
+    tree). ``labels`` is None or n+1 strings, ``labels[0] = ""``.
+
+    >>> tree = Tree.from_heads([2, 0, 2], ["nsubj", "root", "obj"])
+    >>> tree.roots, tree.children(2), tree.labels[3]
+    ((2,), (1, 3), 'obj')
+    """
+
+    heads: Heads
+    labels: tuple[str, ...] | None = None
+
+    def __post_init__(self) -> None:
+        heads = np.array(self.heads, dtype=np.int32)
+        if heads.ndim != 1 or len(heads) < 1 or heads[0] != UNKNOWN:
+            raise InputError(f"heads: found shape {heads.shape}, expected (n+1,) with heads[0] = -1")
+        _check_heads(heads)
+        heads.setflags(write=False)
+        object.__setattr__(self, "heads", heads)
+        if self.labels is not None:
+            if len(self.labels) != len(heads):
+                raise InputError(
+                    f"labels: found {len(self.labels)}, expected {len(heads)} (one for the wall)"
+                )
+            object.__setattr__(self, "labels", tuple(self.labels))
+
+    @classmethod
+    def from_heads(cls, heads: Sequence[int] | npt.NDArray[Any], labels: Sequence[str] | None = None) -> Tree:
+        """The tree in which word m (from 1) has head ``heads[m-1]`` and label ``labels[m-1]``."""
+        return cls(
+            np.concatenate([[UNKNOWN], np.asarray(heads, dtype=np.int32)]),
+            None if labels is None else ("", *labels),
+        )
+
+    def __len__(self) -> int:
+        """The number of words."""
+        return len(self.heads) - 1
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Tree):
+            return NotImplemented
+        return self.labels == other.labels and np.array_equal(self.heads, other.heads)
+
+    def __hash__(self) -> int:
+        return hash((self.heads.tobytes(), self.labels))
+
+    def __repr__(self) -> str:
+        labels = "" if self.labels is None else f", {list(self.labels[1:])}"
+        return f"Tree.from_heads({self.heads[1:].tolist()}{labels})"
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether every word has a head."""
+        return bool((self.heads[1:] >= 0).all())
+
+    @property
+    def roots(self) -> tuple[int, ...]:
+        """The words whose head is the wall."""
+        return tuple(int(m) for m in np.flatnonzero(self.heads == 0))
+
+    @property
+    def arcs(self) -> list[tuple[int, int]]:
+        """The known arcs as (head, modifier), in order of the modifier."""
+        return [(int(h), m) for m, h in enumerate(self.heads) if h >= 0]
+
+    def children(self, head: int) -> tuple[int, ...]:
+        """The modifiers of ``head`` (0 for the wall), from left to right."""
+        return tuple(int(m) for m in np.flatnonzero(self.heads == head))
+
+
+def _check_heads(heads: Heads) -> None:
+    n = len(heads) - 1
+    for m in range(1, n + 1):
+        h = int(heads[m])
+        if h > n or h < UNKNOWN:
+            raise InputError(f"heads: found head {h} of word {m}, expected 0..{n}, or -1 for unknown")
+        if h == m:
+            raise InputError(f"heads: word {m} is its own head")
+    cycle = find_cycle(heads)
+    if cycle:
+        raise InputError(f"heads: words {' -> '.join(map(str, [*cycle, cycle[0]]))} form a cycle")
+
+
+def find_cycle(heads: Heads) -> list[int]:
+    """The words of one cycle, each followed by its head; empty if there is none. O(n)."""
+    path_of = [0] * len(heads)
+    for start in range(1, len(heads)):
+        at = start
+        while at > 0 and path_of[at] == 0:
+            path_of[at] = start
+            at = int(heads[at])
+        if at > 0 and path_of[at] == start:
+            cycle = [at]
+            while (after := int(heads[cycle[-1]])) != at:
+                cycle.append(after)
+            return cycle
+    return []
