@@ -1,0 +1,46 @@
+"""Writing a section of benchmarks/RESULTS.md: each benchmark owns one, with the command, date and machine beside it."""
+
+from __future__ import annotations
+
+import os
+import platform
+import re
+from collections.abc import Iterable, Sequence
+from datetime import datetime, timezone
+from pathlib import Path
+
+RESULTS = Path(__file__).parent / "RESULTS.md"
+HEADING = """# Results
+
+Every figure below was printed by the command that stands above it. Contenders ran in the same run, taking turns; times are the
+minimum of several rounds.
+"""
+
+
+def table(header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+    """A Markdown table."""
+    lines = ["| " + " | ".join(map(str, row)) + " |" for row in (header, ["---"] * len(header), *rows)]
+    return "\n".join(lines) + "\n"
+
+
+def machine() -> str:
+    """This machine in a few words: processor, cores, Python."""
+    model = platform.processor() or platform.machine()
+    cpuinfo = Path("/proc/cpuinfo")
+    if cpuinfo.exists():
+        found = re.search(r"model name\s*:\s*(.+)", cpuinfo.read_text())
+        model = found.group(1).strip() if found else model
+    return f"{model}, {os.cpu_count()} cores, Python {platform.python_version()}"
+
+
+def write_section(name: str, title: str, body: str, *, command: str, results: Path = RESULTS) -> None:
+    """Replace (or add) the section ``name`` of RESULTS.md."""
+    date = datetime.now(timezone.utc).date().isoformat()
+    section = f"<!-- {name} -->\n## {title}\n\n`{command}` · {date} · {machine()}\n\n{body.strip()}\n<!-- /{name} -->\n"
+    text = results.read_text() if results.exists() else HEADING
+    pattern = re.compile(rf"<!-- {re.escape(name)} -->\n.*?<!-- /{re.escape(name)} -->\n", re.DOTALL)
+    if pattern.search(text):
+        text = pattern.sub(lambda _: section, text)
+    else:
+        text = text.rstrip() + "\n\n" + section
+    results.write_text(text)

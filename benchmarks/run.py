@@ -1,0 +1,24 @@
+"""``make bench``: every benchmark of this folder, one after the other."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+FRAME = {"__init__", "run", "report", "timing"}
+
+
+def main() -> None:
+    names = sorted(p.stem for p in Path(__file__).parent.glob("*.py") if p.stem not in FRAME)
+    failed = []
+    for name in sys.argv[1:] or names:
+        print(f"== benchmarks.{name}", flush=True)
+        if subprocess.run([sys.executable, "-m", f"benchmarks.{name}"], check=False).returncode:
+            failed.append(name)
+    if failed:
+        sys.exit(f"failed: {', '.join(failed)}")
+
+
+if __name__ == "__main__":
+    main()
