@@ -4,5 +4,6 @@
 NB_MODULE(ARCWISE_MODULE, m) {
   m.doc() = "Kernels of arcwise. Thin bindings: check, release the GIL, call.";
   m.attr("__version__") = ARCWISE_VERSION;
+  bind_trees(m);
   bind_treebanks(m);
 }

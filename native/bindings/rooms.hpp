@@ -2,4 +2,5 @@
 #pragma once
 #include <nanobind/nanobind.h>
 
+void bind_trees(nanobind::module_& m);
 void bind_treebanks(nanobind::module_& m);

@@ -85,6 +85,18 @@ class Tree:
         """The known arcs as (head, modifier), in order of the modifier."""
         return [(int(h), m) for m, h in enumerate(self.heads) if h >= 0]
 
+    @property
+    def is_projective(self) -> bool:
+        """Whether every head dominates all words between itself and its modifiers (``arcwise.trees.is_projective``)."""
+        from arcwise.trees.properties import is_projective
+
+        return is_projective(self)
+
+    @property
+    def is_single_root(self) -> bool:
+        """Whether exactly one word hangs from the wall."""
+        return len(self.roots) == 1
+
     def children(self, head: int) -> tuple[int, ...]:
         """The modifiers of ``head`` (0 for the wall), from left to right."""
         return tuple(int(m) for m in np.flatnonzero(self.heads == head))

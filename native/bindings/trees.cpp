@@ -1,0 +1,72 @@
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/tuple.h>
+
+#include <algorithm>
+#include <memory>
+#include <string>
+
+#include "bindings/rooms.hpp"
+#include "kernels/tree_properties.hpp"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+namespace {
+
+using Heads = nb::ndarray<const int32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Starts = nb::ndarray<const uint32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+constexpr size_t MEASURES = 7;
+
+// A new array of zeros, handed over to numpy by array().
+template <typename T>
+struct Owned {
+  explicit Owned(size_t size) : values(new T[size]()) {}
+  template <typename... Lengths>
+  auto array(Lengths... lengths) {
+    nb::capsule owner(values.get(), [](void* p) noexcept { delete[] static_cast<T*>(p); });
+    return nb::ndarray<nb::numpy, T, nb::ndim<sizeof...(lengths)>>(values.release(), {lengths...}, owner);
+  }
+  std::unique_ptr<T[]> values;
+};
+
+void store(const arcwise::TreeProperties& p, int32_t* row) {
+  int32_t values[MEASURES] = {p.roots,     p.depth,          p.gap_degree, p.edge_degree,
+                              p.crossings, p.wall_crossings, p.well_nested};
+  std::copy(values, values + MEASURES, row);
+}
+
+auto properties(const Heads& heads, const Starts& sentence_words) {
+  size_t sentences = sentence_words.shape(0) ? sentence_words.shape(0) - 1 : 0;
+  const uint32_t* starts = sentence_words.data();
+  for (size_t s = 0; s < sentences; ++s)
+    if (starts[s] > starts[s + 1] || starts[s + 1] > heads.shape(0))
+      throw nb::value_error("sentence_words must grow and stay within heads");
+  Owned<int32_t> measures(sentences * MEASURES);
+  Owned<uint8_t> non_projective(heads.shape(0)), crossing(heads.shape(0));
+  size_t s = 0;
+  {
+    nb::gil_scoped_release release;
+    arcwise::TreePropertiesWorkspace work;
+    arcwise::TreeProperties found;
+    for (; s < sentences; ++s) {
+      uint32_t at = starts[s];
+      if (!arcwise::tree_properties(heads.data() + at, static_cast<int>(starts[s + 1] - at), found,
+                                    &non_projective.values[at], &crossing.values[at], work))
+        break;
+      store(found, &measures.values[s * MEASURES]);
+    }
+  }
+  if (s < sentences)
+    throw nb::value_error(("the heads of sentence " + std::to_string(s) + " are no tree").c_str());
+  return std::tuple(measures.array(sentences, MEASURES), non_projective.array(heads.shape(0)),
+                    crossing.array(heads.shape(0)));
+}
+
+}  // namespace
+
+void bind_trees(nb::module_& m) {
+  m.def("tree_properties", &properties, "heads"_a, "sentence_words"_a,
+        "Of many trees, heads flat over all words: (measures, non_projective, crossing), where measures has "
+        "a row per "
+        "sentence: roots, depth, gap degree, edge degree, crossings, crossings with the wall, well-nested.");
+}
