@@ -7,9 +7,9 @@
 namespace arcwise {
 namespace {
 
-// A whole non-negative decimal number, no sign, no spaces; -1 if it is anything else.
+// A whole non-negative decimal number: no sign, no spaces, no leading zeros; -1 if it is anything else.
 int64_t whole_number(std::string_view text) {
-  if (text.empty() || text.size() > 9) return -1;
+  if (text.empty() || text.size() > 9 || (text[0] == '0' && text.size() > 1)) return -1;
   int64_t value = 0;
   for (char c : text) {
     if (c < '0' || c > '9') return -1;
@@ -112,7 +112,8 @@ class LayoutReader {
     RowKind kind = row_kind(id, number, at);
     layout_.marks.insert(layout_.marks.end(), marks, marks + TreebankLayout::FIELD_MARKS);
     layout_.row_kinds.push_back(kind);
-    if (columns >= 2 && marks[FORM + 1] - marks[FORM] == 1) report(ProblemKind::empty_form, at, 0);
+    for (int c = FORM; c < COLUMNS; ++c)
+      if (marks[c + 1] == marks[c] + 1) report(ProblemKind::empty_field, marks[c], c);
     if (kind == RowKind::word) word(marks, columns);
   }
 
@@ -166,6 +167,9 @@ class LayoutReader {
 
   void end_sentence(size_t next) {
     if (in_rows_) {
+      if (layout_.words() == layout_.sentence_words.back())
+        report(ProblemKind::no_words,
+               layout_.marks[layout_.sentence_rows.back() * TreebankLayout::FIELD_MARKS], 0);
       check_heads();
       layout_.sentence_bytes.push_back(static_cast<uint32_t>(next));
     } else if (in_comments_) {

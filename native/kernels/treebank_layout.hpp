@@ -24,9 +24,9 @@ enum class ProblemKind : uint8_t {
   self_loop,         // a word is its own head
   cycle,             // found: id of a word on the cycle
   bad_multiword,     // a range that is empty, overlaps another or leaves the sentence
-  no_words,          // comments, then a blank line
+  no_words,          // comments or multiword tokens without a word
   comment_position,  // a comment after the first row of a sentence
-  empty_form,        // the FORM field is empty
+  empty_field,       // found: number of the column, from 0
   invalid_utf8,      // found: the byte
 };
 

@@ -15,6 +15,8 @@ from arcwise.errors import ArcwiseError
 COMMANDS: dict[str, dict[str, str]] = {
     "Treebanks": {
         "validate": "List everything that is wrong with a CoNLL-U file",
+        "convert": "Convert between CoNLL-U, CoNLL-X and one token per line",
+        "split": "Split a treebank into train, dev and test",
     },
 }
 """Heading → command → what it does, in the order that ``arcwise --help`` shows them. A command NAME lives in cli/NAME.py

@@ -1,12 +1,13 @@
 """CoNLL-U and CoNLL-X files, in and out, byte for byte."""
 
 from arcwise.treebanks.files import open_input, open_output, read_bytes
-from arcwise.treebanks.problems import Problem, ProblemKind
+from arcwise.treebanks.problems import COLUMNS, Problem, ProblemKind
 from arcwise.treebanks.streaming import stream
-from arcwise.treebanks.treebank import COLUMNS, Sentence, Treebank
+from arcwise.treebanks.treebank import Coded, Sentence, Treebank
 
 __all__ = [
     "COLUMNS",
+    "Coded",
     "Problem",
     "ProblemKind",
     "Sentence",

@@ -5,6 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import IntEnum
 
+COLUMNS = ("id", "form", "lemma", "upos", "xpos", "feats", "head", "deprel", "deps", "misc")
+"""The columns of CoNLL-U. CoNLL-X calls four of them CPOSTAG (upos), POSTAG (xpos), PHEAD (deps), PDEPREL (misc)."""
+
 
 class ProblemKind(IntEnum):
     """The kinds of problem, in the order of ``ProblemKind`` in native/kernels/treebank_layout.hpp."""
@@ -20,7 +23,7 @@ class ProblemKind(IntEnum):
     BAD_MULTIWORD = 8
     NO_WORDS = 9
     COMMENT_POSITION = 10
-    EMPTY_FORM = 11
+    EMPTY_FIELD = 11
     INVALID_UTF8 = 12
     MULTIPLE_ROOTS = 13  # found by validate(single_root=True) alone
 
@@ -70,11 +73,11 @@ def describe(kind: ProblemKind, found: int, field: str, row_id: str) -> str:
         case ProblemKind.BAD_MULTIWORD:
             return f"found multiword range {row_id!r}, expected a range that starts at the next word and stays in the sentence"
         case ProblemKind.NO_WORDS:
-            return "found comments without words, expected a sentence"
+            return "found no word before the blank line, expected a sentence"
         case ProblemKind.COMMENT_POSITION:
             return "found a comment inside a sentence, expected comments before its first word"
-        case ProblemKind.EMPTY_FORM:
-            return "found an empty FORM, expected a word (or _)"
+        case ProblemKind.EMPTY_FIELD:
+            return f"found an empty {COLUMNS[found].upper()} field, expected a value or _"
         case ProblemKind.INVALID_UTF8:
             return f"found byte 0x{found:02X}, expected UTF-8 text"
         case ProblemKind.MULTIPLE_ROOTS:

@@ -7,8 +7,9 @@ is ever changed in place: annotating gives a new treebank whose bytes differ in 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal, overload
+from typing import overload
 
 import numpy as np
 import numpy.typing as npt
@@ -16,15 +17,27 @@ import numpy.typing as npt
 from arcwise import native
 from arcwise.errors import InputError
 from arcwise.treebanks.files import PathLike, open_output, read_bytes
-from arcwise.treebanks.problems import Problem, ProblemKind, describe
+from arcwise.treebanks.problems import COLUMNS, Problem, ProblemKind, describe
 from arcwise.trees import UNKNOWN, Tree
 
-COLUMNS = ("id", "form", "lemma", "upos", "xpos", "feats", "head", "deprel", "deps", "misc")
-"""The columns of CoNLL-U. CoNLL-X calls four of them CPOSTAG (upos), POSTAG (xpos), PHEAD (deps), PDEPREL (misc)."""
-
-Column = Literal["form", "lemma", "upos", "xpos", "feats", "deprel", "deps", "misc"]
 _KIND_TEXT, _KIND_NUMBER, _KIND_MERGE = 0, 1, 2
+_ROW_WORD, _ROW_MULTIWORD, _ROW_EMPTY_NODE = 0, 1, 2
 _MAX_BYTES = 2**32 - 2
+
+
+@dataclass(frozen=True)
+class Coded:
+    """A column as one code per word into a list of strings; code -1 stands for ``_``."""
+
+    codes: npt.NDArray[np.int32]
+    strings: Sequence[str]
+
+    @classmethod
+    def of(cls, values: Sequence[str]) -> Coded:
+        """The codes of ``values``, numbered in order of first appearance."""
+        numbers: dict[str, int] = {}
+        codes = np.fromiter((numbers.setdefault(v, len(numbers)) for v in values), np.int32, len(values))
+        return cls(codes, list(numbers))
 
 
 class Treebank(Sequence["Sentence"]):
@@ -136,12 +149,12 @@ class Treebank(Sequence["Sentence"]):
         heads: npt.NDArray[np.int32] | None = None,
         misc_update: Sequence[str] | None = None,
         comments: Sequence[Mapping[str, str]] | None = None,
-        **columns: Sequence[str] | tuple[npt.NDArray[np.int32], Sequence[str]],
+        **columns: Sequence[str] | Coded,
     ) -> Treebank:
         """A treebank with columns of its words replaced; all other bytes stay as they are.
 
         ``heads``: one int per word, -1 writes ``_``. A column (``form``, ``lemma``, ``upos``, ``xpos``, ``feats``, ``deprel``,
-        ``deps``, ``misc``): one string per word, or (codes, strings) where code -1 writes ``_``. ``misc_update``:
+        ``deps``, ``misc``): one string per word, or ``Coded``. ``misc_update``:
         ``Key=Value|…`` per word, which replaces the pairs of the same key and leaves the others ("" changes nothing). ``comments``:
         per sentence, ``# key = value`` lines to add.
         """
@@ -153,19 +166,25 @@ class Treebank(Sequence["Sentence"]):
         if heads is not None:
             updates.append((column_number("head"), _KIND_NUMBER, np.ascontiguousarray(heads, np.int32), []))
         for name, values in columns.items():
-            codes, strings = values if isinstance(values, tuple) else _coded(values)
-            encoded = [_clean(s, name) for s in strings]
-            updates.append((column_number(name), _KIND_TEXT, np.ascontiguousarray(codes, np.int32), encoded))
+            coded = values if isinstance(values, Coded) else Coded.of(values)
+            encoded = [_clean(s, name) for s in coded.strings]
+            updates.append(
+                (column_number(name), _KIND_TEXT, np.ascontiguousarray(coded.codes, np.int32), encoded)
+            )
         if misc_update is not None:
-            codes, strings = _coded(misc_update)
-            codes = np.array([-1 if not s else 0 for s in strings], np.int32)[codes] | codes
-            updates.append((column_number("misc"), _KIND_MERGE, codes, [_clean(s, "misc") for s in strings]))
+            coded = Coded.of(misc_update)
+            unchanged = np.array([not text for text in coded.strings], bool)[coded.codes]
+            codes = np.where(unchanged, np.int32(-1), coded.codes)
+            updates.append(
+                (column_number("misc"), _KIND_MERGE, codes, [_clean(s, "misc") for s in coded.strings])
+            )
         for column, _, codes, _ in updates:
             if len(codes) != self.word_count:
                 raise InputError(
                     f"{COLUMNS[column]}: found {len(codes)} values, expected {self.word_count}, one per word"
                 )
-        lines = [] if comments is None else [_comment_lines(c) for c in comments]
+        newline = "\r\n" if b"\r\n" in self.data[: 1 << 16] else "\n"
+        lines = [] if comments is None else [_comment_lines(c, newline) for c in comments]
         if lines and len(lines) != len(self):
             raise InputError(f"comments: found {len(lines)}, expected {len(self)}, one per sentence")
         return Treebank(
@@ -360,15 +379,17 @@ class Sentence:
         return self.comments.get("text") or self._joined_text()
 
     def _joined_text(self) -> str:
+        first = int(self.treebank.layout.sentence_rows[self.number])
+        kinds = self.treebank.layout.row_kinds[first : first + len(self.rows)]
         parts: list[str] = []
-        inside = 0
-        for fields in self.rows:
-            number, form, misc = fields[0], fields[1], fields[9]
-            if "." in number or (number.isdigit() and int(number) <= inside):
+        word = last_inside = 0
+        for fields, kind in zip(self.rows, kinds, strict=True):
+            word += kind == _ROW_WORD
+            if kind == _ROW_EMPTY_NODE or (kind == _ROW_WORD and word <= last_inside):
                 continue
-            if "-" in number:
-                inside = int(number.split("-")[1])
-            parts.append(form + ("" if "SpaceAfter=No" in misc.split("|") else " "))
+            if kind == _ROW_MULTIWORD:
+                last_inside = int(fields[0].split("-")[1])
+            parts.append(fields[1] + ("" if "SpaceAfter=No" in fields[9].split("|") else " "))
         return "".join(parts).rstrip()
 
     def to_conllu(self) -> str:
@@ -400,20 +421,14 @@ def column_number(name: str) -> int:
     return COLUMNS.index(name)
 
 
-def _coded(values: Sequence[str]) -> tuple[npt.NDArray[np.int32], list[str]]:
-    numbers: dict[str, int] = {}
-    codes = np.fromiter((numbers.setdefault(v, len(numbers)) for v in values), np.int32, len(values))
-    return codes, list(numbers)
-
-
 def _clean(value: str, column: str) -> bytes:
     if "\t" in value or "\n" in value or "\r" in value:
         raise InputError(f"{column}: found a tab or line break in {value!r}, expected text for one column")
     return value.encode("utf-8", "replace") or b"_"
 
 
-def _comment_lines(comments: Mapping[str, str]) -> bytes:
+def _comment_lines(comments: Mapping[str, str], newline: str) -> bytes:
     for text in (*comments, *comments.values()):
         if "\n" in text or "\r" in text:
             raise InputError(f"comments: found a line break in {text!r}, expected one line")
-    return "".join(f"# {key} = {value}\n" for key, value in comments.items()).encode()
+    return "".join(f"# {key} = {value}{newline}" for key, value in comments.items()).encode()

@@ -1,0 +1,43 @@
+"""``arcwise convert``: between CoNLL-U, CoNLL-X and one token per line."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+
+def run(
+    file: Annotated[
+        str, typer.Argument(help="The file to convert (- for standard input).", show_default=False)
+    ],
+    source: Annotated[
+        str, typer.Option("--from", help="Its format: conllu, conllx, or words (one token per line).")
+    ] = "conllu",
+    target: Annotated[
+        str, typer.Option("--to", help="The format wanted: conllu, conllx or words.")
+    ] = "conllx",
+    columns: Annotated[
+        str, typer.Option(help="For words: which columns a line has, e.g. form,upos.")
+    ] = "form",
+    output: Annotated[
+        str, typer.Option("--output", "-o", help="Where to write (- for standard output).")
+    ] = "-",
+) -> None:
+    """Convert a treebank between CoNLL-U, CoNLL-X and one token per line.
+
+    In the words format a line holds one word, or several columns of it separated by tabs, and a blank line ends a sentence. CoNLL-X
+    has no place for comments, multiword tokens and empty nodes: they are left out.
+    """
+    from arcwise.errors import InputError
+    from arcwise.treebanks.convert import FORMATS, convert
+    from arcwise.treebanks.files import open_output
+
+    for option, value in (("--from", source), ("--to", target)):
+        if value not in FORMATS:
+            raise InputError(f"{option}: found {value!r}, expected one of {', '.join(FORMATS)}")
+    source_format: Any = source
+    target_format: Any = target
+    with open_output(output) as out:
+        for piece in convert(file, source=source_format, target=target_format, columns=columns.split(",")):
+            out.write(piece)

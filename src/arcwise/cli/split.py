@@ -1,0 +1,61 @@
+"""``arcwise split``: a treebank into train, dev and test."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+
+def run(
+    file: Annotated[str, typer.Argument(help="The CoNLL-U file to split.", show_default=False)],
+    folder: Annotated[
+        str, typer.Argument(help="The folder to write the parts to, NAME.conllu each.", show_default=False)
+    ],
+    parts: Annotated[str, typer.Option(help="Names and shares of the parts.")] = "train=80,dev=10,test=10",
+    by: Annotated[
+        str,
+        typer.Option(help="What stays together: sentence, or document (from one '# newdoc' to the next)."),
+    ] = "sentence",
+    seed: Annotated[
+        int | None,
+        typer.Option(
+            help="Draw at random with this seed; without it, parts are cut in file order.", show_default=False
+        ),
+    ] = None,
+) -> None:
+    """Split a treebank into parts such as train, dev and test.
+
+    Shares are shares of words. Every sentence goes to exactly one part, unchanged, and inside a part the order of the file is kept.
+    """
+    from arcwise.errors import InputError
+    from arcwise.treebanks.split import split
+    from arcwise.treebanks.treebank import Treebank
+
+    if by not in ("sentence", "document"):
+        raise InputError(f"--by: found {by!r}, expected sentence or document")
+    unit: Any = by
+    shares = _shares(parts)
+    treebank = Treebank.read(file)
+    pieces = split(treebank, shares=shares, by=unit, seed=seed)
+    Path(folder).mkdir(parents=True, exist_ok=True)
+    for name, part in pieces.items():
+        target = Path(folder) / f"{name}.conllu"
+        part.write(target)
+        typer.echo(f"{target}: {len(part)} sentences, {part.word_count} words")
+
+
+def _shares(text: str) -> dict[str, float]:
+    from arcwise.errors import InputError
+
+    shares: dict[str, float] = {}
+    for part in text.split(","):
+        name, _, share = part.partition("=")
+        try:
+            shares[name.strip()] = float(share)
+        except ValueError:
+            raise InputError(f"--parts: found {part!r}, expected NAME=SHARE, e.g. train=80") from None
+        if not name.strip() or Path(name.strip()).name != name.strip():
+            raise InputError(f"--parts: found the name {name!r}, expected a plain file name without ending")
+    return shares
