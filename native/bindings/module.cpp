@@ -6,4 +6,5 @@ NB_MODULE(ARCWISE_MODULE, m) {
   m.attr("__version__") = ARCWISE_VERSION;
   bind_trees(m);
   bind_treebanks(m);
+  bind_features(m);
 }

@@ -1,0 +1,16 @@
+// Native vectors handed to Python as numpy arrays that own their memory.
+#pragma once
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+
+#include <initializer_list>
+#include <utility>
+#include <vector>
+
+template <typename T>
+nanobind::ndarray<nanobind::numpy, T> owned_array(std::vector<T> values,
+                                                  std::initializer_list<size_t> shape) {
+  auto* kept = new std::vector<T>(std::move(values));
+  nanobind::capsule owner(kept, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
+  return nanobind::ndarray<nanobind::numpy, T>(kept->data(), shape, owner);
+}

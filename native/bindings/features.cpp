@@ -1,0 +1,73 @@
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include "bindings/arrays.hpp"
+#include "bindings/rooms.hpp"
+#include "kernels/token_atoms.hpp"
+#include "kernels/unicode.hpp"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+using arcwise::TreebankLayout;
+using arcwise::Vocabulary;
+
+namespace {
+
+auto atoms_of(const TreebankLayout& layout, nb::bytes data, const std::vector<std::string>& names) {
+  std::vector<arcwise::AtomSpec> specs;
+  for (const std::string& name : names) specs.push_back(arcwise::atom_spec(name));
+  std::vector<uint64_t> atoms;
+  {
+    const char* bytes = data.c_str();
+    nb::gil_scoped_release release;
+    atoms = arcwise::token_atoms(layout, bytes, specs, 0, layout.words());
+  }
+  return owned_array(std::move(atoms), {layout.words(), names.size()});
+}
+
+}  // namespace
+
+void bind_features(nb::module_& m) {
+  m.def("token_atoms", &atoms_of, "layout"_a, "data"_a, "names"_a,
+        "The atoms of every word, shape (words, names), uint64; 0 where a column has nothing.");
+  m.def(
+      "column_codes",
+      [](const TreebankLayout& layout, nb::bytes data, int column, const std::vector<std::string>& strings) {
+        std::vector<int32_t> codes = arcwise::column_codes(layout, data.c_str(), column, strings);
+        size_t words = codes.size();
+        return owned_array(std::move(codes), {words});
+      },
+      "layout"_a, "data"_a, "column"_a, "strings"_a,
+      "Place of each word's field among the strings, -1 if it is none of them.");
+  m.def(
+      "lower_case",
+      [](nb::bytes text) {
+        std::string out;
+        arcwise::append_lower_case(out, {text.c_str(), text.size()});
+        return nb::bytes(out.data(), out.size());
+      },
+      "text"_a, "UTF-8 text in lower case, code point by code point.");
+  nb::class_<Vocabulary>(m, "Vocabulary", "How often each value of an atom occurs, most frequent first.")
+      .def(
+          "__init__",
+          [](Vocabulary* self, nb::ndarray<const uint64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu> hashes,
+             nb::ndarray<const uint32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu> counts) {
+            new (self) Vocabulary({hashes.data(), hashes.data() + hashes.shape(0)},
+                                  {counts.data(), counts.data() + counts.shape(0)});
+          })
+      .def_static(
+          "of",
+          [](nb::ndarray<const uint64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu> values) {
+            return Vocabulary(std::vector<uint64_t>(values.data(), values.data() + values.shape(0)));
+          },
+          "values"_a, "Count the values.")
+      .def_prop_ro(
+          "hashes", [](const Vocabulary& v) { return owned_array(v.hashes(), {v.hashes().size()}); },
+          nb::rv_policy::automatic)
+      .def_prop_ro(
+          "counts", [](const Vocabulary& v) { return owned_array(v.counts(), {v.counts().size()}); },
+          nb::rv_policy::automatic)
+      .def("rank", &Vocabulary::rank, "hash"_a)
+      .def("count", &Vocabulary::count, "hash"_a);
+}

@@ -1,0 +1,132 @@
+"""Model files: safetensors (named arrays, memory-mapped) with a JSON header that says what the model is.
+
+The header has ``kind`` (which parser), ``version`` (of the layout of that kind), and whatever the kind keeps there: its
+configuration, alphabets, scores. Reading needs numpy alone; nothing in a file is ever executed.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from arcwise.errors import MissingExtraError, ModelError
+from arcwise.treebanks.files import PathLike, open_output
+
+Precision = Literal["float32", "float16", "int8"]
+PRECISIONS: tuple[Precision, ...] = ("float32", "float16", "int8")
+
+_METADATA_KEY = "arcwise"
+_DTYPES = {
+    "F64": np.float64,
+    "F32": np.float32,
+    "F16": np.float16,
+    "I64": np.int64,
+    "I32": np.int32,
+    "I16": np.int16,
+    "I8": np.int8,
+    "U64": np.uint64,
+    "U32": np.uint32,
+    "U16": np.uint16,
+    "U8": np.uint8,
+    "BOOL": np.bool_,
+}
+_MAX_HEADER = 100_000_000
+
+
+@dataclass(frozen=True)
+class ModelFile:
+    """An opened model: its kind, the version of its layout, its header and its arrays (read-only)."""
+
+    kind: str
+    version: int
+    header: Mapping[str, Any]
+    arrays: Mapping[str, npt.NDArray[Any]]
+    path: str = "<memory>"
+    size: int = 0
+
+    def expect(self, kind: str, version: int) -> None:
+        """``ModelError`` unless the model is of this kind and its version is one we can read."""
+        if self.kind != kind:
+            raise ModelError(f"{self.path}: found a model of kind {self.kind!r}, expected {kind!r}")
+        if self.version != version:
+            raise ModelError(
+                f"{self.path}: found version {self.version} of a {kind} model, expected {version} "
+                "(train it again with this arcwise, or install the one that wrote it)"
+            )
+
+    def array(self, name: str) -> npt.NDArray[Any]:
+        """The array of that name; ``ModelError`` if the file lacks it."""
+        if name not in self.arrays:
+            raise ModelError(f"{self.path}: has no array {name!r}; the file is damaged")
+        return self.arrays[name]
+
+
+@dataclass
+class ModelWriter:
+    """Collects what goes into a model file, then writes it whole or not at all.
+
+    >>> import tempfile, numpy as np
+    >>> path = Path(tempfile.mkdtemp()) / "m.arcwise"
+    >>> ModelWriter("graph", 1, {"labels": ["root"]}, {"w": np.ones(3, np.float32)}).write(path)
+    >>> read_model(path).header["labels"], read_model(path).array("w").tolist()
+    (['root'], [1.0, 1.0, 1.0])
+    """
+
+    kind: str
+    version: int
+    header: Mapping[str, Any] = field(default_factory=dict)
+    arrays: Mapping[str, npt.NDArray[Any]] = field(default_factory=dict)
+
+    def write(self, path: PathLike) -> None:
+        """Write the file (safetensors)."""
+        try:
+            from safetensors.numpy import save
+        except ImportError as error:
+            raise MissingExtraError("safetensors", "train") from error
+        header = json.dumps({"kind": self.kind, "version": self.version, **self.header}, ensure_ascii=False)
+        arrays = {name: np.ascontiguousarray(values) for name, values in self.arrays.items()}
+        with open_output(path) as stream:
+            stream.write(save(arrays, metadata={_METADATA_KEY: header}))
+
+
+def read_model(path: PathLike) -> ModelFile:
+    """Open a model file of any kind; its arrays are mapped into memory, not copied."""
+    name = os.fspath(path)
+    try:
+        size = Path(name).stat().st_size
+        mapped = np.memmap(name, np.uint8, "r") if size else np.empty(0, np.uint8)
+    except FileNotFoundError as error:
+        raise ModelError(f"{path}: no such model file") from error
+    except (OSError, ValueError) as error:
+        raise ModelError(f"{path}: cannot be read ({error})") from error
+    try:
+        entries, start = _entries(mapped)
+        header = json.loads(entries.pop("__metadata__")[_METADATA_KEY])
+        arrays = {key: _array(mapped, entry, start) for key, entry in entries.items()}
+        kind, version = str(header.pop("kind")), int(header.pop("version"))
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise ModelError(f"{path}: is no arcwise model, or a damaged one") from error
+    return ModelFile(kind, version, header, arrays, name, size)
+
+
+def _entries(mapped: npt.NDArray[np.uint8]) -> tuple[dict[str, Any], int]:
+    """The JSON head of a safetensors file, and where the data start."""
+    length = int.from_bytes(mapped[:8].tobytes(), "little")
+    if len(mapped) < 8 or length > min(len(mapped) - 8, _MAX_HEADER):
+        raise ValueError("no safetensors header")
+    return json.loads(mapped[8 : 8 + length].tobytes()), 8 + length
+
+
+def _array(mapped: npt.NDArray[np.uint8], entry: Mapping[str, Any], start: int) -> npt.NDArray[Any]:
+    first, last = entry["data_offsets"]
+    if not 0 <= first <= last <= len(mapped) - start:
+        raise ValueError("array outside the file")
+    dtype = np.dtype(_DTYPES[entry["dtype"]])
+    return mapped[start + first : start + last].view(dtype).reshape(entry["shape"])

@@ -1,0 +1,77 @@
+"""Progress of long work on standard error: a bar with speed and time left on a terminal, plain lines elsewhere."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from typing import Self
+
+
+class Progress:
+    """A bar over sentences, and lines that stay (``say``). Silent if ``shown`` is False.
+
+    >>> with Progress(shown=False) as progress, progress.epoch(1, 100) as advance:
+    ...     advance(100)
+    """
+
+    def __init__(self, *, shown: bool = True) -> None:
+        self._shown = shown
+        self._bar: Any = None
+
+    def __enter__(self) -> Self:
+        if self._shown and sys.stderr.isatty():
+            from rich.console import Console
+            from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
+            from rich.progress import Progress as Bar
+
+            self._bar = Bar(
+                TextColumn("{task.description}"),
+                BarColumn(),
+                MofNCompleteColumn(),
+                TextColumn("{task.fields[speed]}"),
+                TimeRemainingColumn(),
+                console=Console(stderr=True),
+                transient=True,
+            )
+            self._bar.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._bar is not None:
+            self._bar.stop()
+            self._bar = None
+
+    def say(self, line: str) -> None:
+        """A line that stays on the screen."""
+        if self._bar is not None:
+            self._bar.console.print(line, highlight=False, markup=False)
+        elif self._shown:
+            print(line, file=sys.stderr, flush=True)
+
+    @contextmanager
+    def epoch(self, number: int, sentences: int) -> Iterator[Any]:
+        """A bar for one pass over the sentences; the value is a function that is told how many more are done."""
+        if self._bar is None:
+            yield lambda done: None
+            return
+        started, total = time.monotonic(), 0
+        task = self._bar.add_task(f"epoch {number}", total=sentences, speed="")
+
+        def advance(done: int) -> None:
+            nonlocal total
+            total += done
+            speed = total / max(time.monotonic() - started, 1e-9)
+            self._bar.update(task, advance=done, speed=f"{speed:,.0f} sentences/s")
+
+        try:
+            yield advance
+        finally:
+            self._bar.remove_task(task)
