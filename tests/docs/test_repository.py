@@ -1,0 +1,51 @@
+"""The documents hold together: links lead somewhere, commands exist, nothing of one machine is left in the files."""
+
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+DOCUMENTS = sorted(p for p in [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("benchmarks/*.md")])
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda p: str(p.relative_to(ROOT)))
+def test_links_lead_somewhere(document: Path) -> None:
+    for target in re.findall(r"\]\(([^)#\s]+)[^)]*\)", document.read_text()):
+        if not target.startswith(("http:", "https:", "mailto:")):
+            assert (document.parent / target).exists(), f"{document.name} links to {target}"
+
+
+def test_commands_named_in_documents_exist() -> None:
+    from arcwise.cli.main import COMMANDS
+
+    known = {name for section in COMMANDS.values() for name in section} | {"--help", "--version"}
+    makefile = (ROOT / "Makefile").read_text()
+    for document in DOCUMENTS:
+        for block in re.findall(r"```.*?```|`[^`\n]+`", document.read_text(), re.DOTALL):
+            for command in re.findall(r"(?:^|[\n`$] ?)arcwise ([a-z][a-z-]+)", block):
+                assert command in known, f"{document.name} names arcwise {command}"
+            for target in re.findall(r"(?:^|[\n`$] ?)make ([a-z-]+)", block):
+                assert re.search(rf"^{target}:", makefile, re.MULTILINE), (
+                    f"{document.name} names make {target}"
+                )
+
+
+def tracked_files() -> list[Path]:
+    listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=False)
+    if listed.returncode:
+        pytest.skip("needs a git checkout to know which files belong to the repository")
+    return [ROOT / name for name in listed.stdout.split("\0") if name]
+
+
+def test_nothing_of_one_machine_is_in_the_repository() -> None:
+    forbidden = re.compile("|".join(["/work/", "/root/", "/home/", "pypi" r"\.org", "registry" r"\.npmjs"]))
+    found = []
+    for path in tracked_files():
+        if path.suffix in {".png", ".xz", ".gz", ".safetensors"} or not path.is_file():
+            continue
+        for number, line in enumerate(path.read_text(errors="replace").splitlines(), 1):
+            if forbidden.search(line):
+                found.append(f"{path.relative_to(ROOT)}:{number}")
+    assert found == []
