@@ -1,5 +1,6 @@
 """Trees and their properties. This room imports no other."""
 
+from arcwise.trees.draw import draw
 from arcwise.trees.properties import (
     Arc,
     TreeProperties,
@@ -24,6 +25,7 @@ __all__ = [
     "TreeProperties",
     "crossing_arcs",
     "depth",
+    "draw",
     "edge_degree",
     "find_cycle",
     "gap_degree",

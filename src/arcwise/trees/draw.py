@@ -1,0 +1,203 @@
+"""A tree as text: one word per line, arcs at the left as nested brackets.
+
+Every word with modifiers has a vertical line, its *rail*, in a column of its own; a branch with an arrow head leads
+from the rail of the head to each modifier. So the width grows with the depth of the tree, not with its length.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+from arcwise.errors import InputError
+from arcwise.trees.properties import non_projective_arcs
+from arcwise.trees.text_width import LEFT_TO_RIGHT_MARK, cell_width, is_right_to_left, printable
+from arcwise.trees.tree import UNKNOWN, Tree
+
+_GREY, _RED, _GREEN, _YELLOW, _MAGENTA, _CYAN = "90", "31", "32", "33", "35", "36"
+_BOLD = "1"
+
+Probabilities = Sequence[float] | npt.NDArray[np.float64]
+"""Of the arc to each word."""
+Paint = Callable[[str, str], str]
+"""(text, style) → text with terminal colours, or as it is."""
+
+
+def draw(
+    tree: Tree,
+    words: Sequence[str],
+    *,
+    tags: Sequence[str] | None = None,
+    probabilities: Probabilities | None = None,
+    color: bool = False,
+) -> str:
+    """The tree as lines of text: number, arcs, word, tag, label, and how probable the arc is.
+
+    A ``●`` marks a root, a ``?`` a word whose head is unknown. Where arcs cross, the branch goes on behind the rail.
+    ``tags`` and ``probabilities`` (of the arc to each word, 0..1) have one entry per word. ``color`` adds terminal
+    colours: non-projective arcs magenta; with probabilities, green from 0.9, yellow from 0.5, red below.
+
+    >>> tree = Tree.from_heads([2, 3, 0, 5, 3], ["det", "nsubj", "root", "case", "obl"])
+    >>> print(draw(tree, ["The", "cat", "sleeps", "on", "it"], tags=["DET", "NOUN", "VERB", "ADP", "PRON"]))
+    1     ┌─► The     DET   det
+    2   ┌─┴─► cat     NOUN  nsubj
+    3 ●─┼───► sleeps  VERB  root
+    4   │ ┌─► on      ADP   case
+    5   └─┴─► it      PRON  obl
+    """
+    n = len(tree)
+    for name, values in (("words", words), ("tags", tags), ("probabilities", probabilities)):
+        if values is not None and len(values) != n:
+            raise InputError(f"{name}: found {len(values)}, expected {n}, one per word")
+    check_probabilities(probabilities)
+    if n == 0:
+        return ""
+    styles = _arc_styles(tree, probabilities)
+    paint = _painted if color else _plain
+    grey = [_GREY] * (n + 1)
+    numbers = _column([f"{m:>{len(str(n))}}" for m in range(1, n + 1)], paint, grey)
+    rails = Rails.place(tree)
+    arcs = [_line(tree, rails, m, styles, paint) for m in range(1, n + 1)]
+    columns = [_column(words, paint, [_BOLD if h == 0 else "" for h in tree.heads])]
+    if tags is not None:
+        columns.append(_column(tags, paint, grey))
+    if tree.labels is not None:
+        columns.append(_column(tree.labels[1:], paint, styles))
+    if probabilities is not None:
+        columns.append(_column([f"{100 * p:.0f}%" for p in probabilities], paint, styles))
+    # In a right-to-left sentence each line must still start at the left.
+    start = LEFT_TO_RIGHT_MARK if any(map(is_right_to_left, words)) else ""
+    return "\n".join(
+        start + f"{numbers[i]} {arcs[i]} {'  '.join(c[i] for c in columns)}".rstrip() for i in range(n)
+    )
+
+
+def check_probabilities(probabilities: Probabilities | None) -> None:
+    """Raise ``InputError`` unless all are in 0..1."""
+    for p in () if probabilities is None else probabilities:
+        if not 0 <= p <= 1:
+            raise InputError(f"probabilities: found {float(p)}, expected 0..1")
+
+
+@dataclass
+class Rails:
+    """The columns of the rails. Column 1 is next to the words; the rail of a head is left of those of its modifiers."""
+
+    tree: Tree
+    column: dict[int, int] = field(default_factory=dict)
+    """Head → column."""
+    span: dict[int, tuple[int, int]] = field(default_factory=dict)
+    """Head → first and last row of its rail."""
+
+    @classmethod
+    def place(cls, tree: Tree) -> Rails:
+        """Rails from the lowest and shortest heads upwards, each where the fewest branches cross rails."""
+        rails = cls(tree)
+        children = {h: tree.children(h) for h in range(1, len(tree) + 1)}
+        rails.span = {h: (min(h, *c), max(h, *c)) for h, c in children.items() if c}
+        height = _heights(tree)
+        for h in sorted(rails.span, key=lambda h: (height[h], rails.span[h][1] - rails.span[h][0], h)):
+            lowest = 1 + max((rails.column.get(m, 0) for m in children[h]), default=0)
+            free = [c for c in range(lowest, rails.width + 2) if rails._is_free(h, c)]
+            rails.column[h] = min(free, key=lambda c: (rails._crossings(h, c, children[h]), c))
+        return rails
+
+    @property
+    def width(self) -> int:
+        """The number of columns."""
+        return max(self.column.values(), default=0)
+
+    def start(self, word: int) -> int:
+        """The column in which the branch to ``word`` starts: the rail of its head, or the left edge."""
+        return self.column.get(int(self.tree.heads[word]), self.width + 1)
+
+    def covering(self, row: int) -> list[int]:
+        """The heads whose rails pass through a row or end there."""
+        return [h for h in self.column if self.span[h][0] <= row <= self.span[h][1]]
+
+    def _is_free(self, head: int, column: int) -> bool:
+        first, last = self.span[head]
+        return not any(
+            c == column and self.span[h][0] <= last and first <= self.span[h][1]
+            for h, c in self.column.items()
+        )
+
+    def _crossings(self, head: int, column: int, children: tuple[int, ...]) -> int:
+        """How often a rail at ``column`` would cross branches, or the branches from it rails that are placed."""
+        first, last = self.span[head]
+        passed = (w for w in range(first + 1, last) if w != head and w not in children)
+        over_rail = sum(self.start(w) > column for w in passed)
+        rails_behind = sum(
+            self.column[h] < column and int(self.tree.heads[m]) != h != m
+            for m in children
+            for h in self.covering(m)
+        )
+        return over_rail + rails_behind
+
+
+def _heights(tree: Tree) -> list[int]:
+    """The number of levels below each word."""
+    heights = [0] * (len(tree) + 1)
+    for m in range(1, len(tree) + 1):
+        at, above = int(tree.heads[m]), 1
+        while at > 0 and heights[at] < above:
+            heights[at] = above
+            at, above = int(tree.heads[at]), above + 1
+    return heights
+
+
+def _line(tree: Tree, rails: Rails, row: int, styles: Sequence[str], paint: Paint) -> str:
+    """The arcs at one word: the rails that pass, and the branch from the left that ends in an arrow head."""
+    start = rails.start(row)
+    cells = [(" ", "")] * (2 * rails.width + 3)
+    place = {column: 2 * (rails.width + 1 - column) for column in range(rails.width + 2)}
+    for x in range(place[start], place[0]):
+        cells[x] = ("─", styles[row])
+    for head in rails.covering(row):
+        cells[place[rails.column[head]]] = (_rail(tree, rails, head, row), _GREY)
+    if tree.heads[row] <= 0:
+        cells[place[start]] = ("?", _YELLOW) if tree.heads[row] == UNKNOWN else ("●", _BOLD)
+    else:
+        cells[place[start]] = (cells[place[start]][0], styles[row])
+    cells[place[0]] = ("►", styles[row])
+    return "".join(paint(text, style) for text, style in cells)
+
+
+def _rail(tree: Tree, rails: Rails, head: int, row: int) -> str:
+    """The character of a rail at a row."""
+    first, last = rails.span[head]
+    if row == head:
+        return "┬" if row == first else "┴" if row == last else "┼"
+    if tree.heads[row] == head:
+        return "┌" if row == first else "└" if row == last else "├"
+    return "│"
+
+
+def _arc_styles(tree: Tree, probabilities: Probabilities | None) -> tuple[str, ...]:
+    """The colour of the arc to each word; entry 0 is unused."""
+    if probabilities is not None:
+        return ("", *(_GREEN if p >= 0.9 else _YELLOW if p >= 0.5 else _RED for p in probabilities))
+    crossing = {m for _, m in non_projective_arcs(tree)}
+    return tuple(_MAGENTA if m in crossing else _CYAN for m in range(len(tree) + 1))
+
+
+def _column(values: Sequence[str], paint: Paint, styles: Sequence[str]) -> list[str]:
+    """One field of every word, filled up to the same width; ``styles`` counts from 1."""
+    shown = [printable(v) for v in values]
+    width = max(map(cell_width, shown))
+    lines = []
+    for m, text in enumerate(shown, 1):
+        mark = LEFT_TO_RIGHT_MARK if is_right_to_left(text) else ""
+        lines.append(paint(text, styles[m]) + mark + " " * (width - cell_width(text)))
+    return lines
+
+
+def _painted(text: str, style: str) -> str:
+    return f"\x1b[{style}m{text}\x1b[0m" if style and text.strip() else text
+
+
+def _plain(text: str, style: str) -> str:
+    return text

@@ -1,0 +1,52 @@
+"""Sentences as one HTML page that needs nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from html import escape
+
+from arcwise.treebanks import Sentence
+from arcwise.trees.text_width import is_right_to_left, printable
+from arcwise.visual.svg import STYLE, svg
+
+_PAGE_STYLE = """
+:root { color-scheme: light dark; --page: #f4f6f9; --card: #ffffff; --text: #1f2933; --soft: #6b7785; --rule: #dfe5ec; }
+@media (prefers-color-scheme: dark) { :root { --page: #0c0f14; --card: #14181f; --text: #e8ecf2; --soft: #93a1b3; --rule: #262d38; } }
+body { margin: 0; padding: 2rem clamp(1rem, 4vw, 3rem); background: var(--page); color: var(--text);
+  font: 16px/1.5 "Inter", "Segoe UI", "Helvetica Neue", "Noto Sans", Arial, sans-serif; }
+h1 { font-size: 1.35rem; font-weight: 600; margin: 0 0 1.5rem; }
+figure { margin: 0 0 1.5rem; padding: 1rem 1.25rem; background: var(--card); border: 1px solid var(--rule); border-radius: 12px; }
+figcaption { margin-bottom: .5rem; }
+figcaption .id { color: var(--soft); font-size: .85rem; margin-inline-end: .75rem; }
+.scroll { overflow-x: auto; }
+.scroll svg { display: block; margin: 0 auto; }
+"""
+
+
+def html_page(sentences: Iterable[Sentence], *, title: str = "Dependency trees") -> str:
+    """A page with the tree of each sentence; it follows the reader's light or dark mode.
+
+    >>> page = html_page([Sentence.from_words(["Hi"])], title="One & all")
+    >>> page.startswith("<!doctype html>"), "One &amp; all" in page
+    (True, True)
+    """
+    return "".join(html_parts(sentences, title=title))
+
+
+def html_parts(sentences: Iterable[Sentence], *, title: str = "Dependency trees") -> Iterator[str]:
+    """The page piece by piece, one sentence at a time: for more sentences than fit in memory."""
+    yield (
+        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        f"<title>{escape(printable(title))}</title>\n<style>{_PAGE_STYLE}{STYLE}</style>\n</head>\n<body>\n"
+        f"<h1>{escape(printable(title))}</h1>\n"
+    )
+    for number, sentence in enumerate(sentences, 1):
+        text = printable(sentence.text)
+        direction = ' dir="rtl"' if is_right_to_left(text) else ""
+        yield (
+            f'<figure{direction}>\n<figcaption><span class="id">{escape(printable(sentence.sent_id or str(number)))}</span>'
+            f"<bdi>{escape(text)}</bdi></figcaption>\n"
+            f'<div class="scroll">\n{svg(sentence, name=f"tree-{number}", with_style=False)}</div>\n</figure>\n'
+        )
+    yield "</body>\n</html>\n"

@@ -1,0 +1,131 @@
+"""Where words and arcs of a drawn tree stand: widths, ports, levels. Lengths are in SVG units (pixels)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from arcwise.trees import Tree
+from arcwise.trees.text_width import cell_width, is_right_to_left
+
+WORD_SIZE, SMALL_SIZE = 17.0, 11.0
+PORT, LEVEL, GAP, MARGIN, CORNER = 7.0, 25.0, 18.0, 24.0, 9.0
+
+_NARROW, _BROAD = frozenset("iljtfrI.,;:'!|()[]- "), frozenset("mwMW@%&")
+
+
+def text_width(text: str, size: float) -> float:
+    """About how wide a text is in a sans-serif font: enough to keep words apart without knowing the font."""
+    return size * sum(_advance(c) for c in text)
+
+
+def _advance(character: str) -> float:
+    cells = cell_width(character)
+    if cells != 1:
+        return float(cells) / 2 * 1.02
+    if character in _NARROW:
+        return 0.34
+    if character in _BROAD:
+        return 0.9
+    return 0.68 if character.isupper() else 0.57
+
+
+@dataclass(frozen=True)
+class PlacedArc:
+    """An arc between two words: from ``head_x`` up to ``level`` (1 is lowest), across, down to ``modifier_x``."""
+
+    head: int
+    modifier: int
+    level: int
+    head_x: float
+    modifier_x: float
+
+
+@dataclass(frozen=True)
+class Layout:
+    """The places of everything, words from left to right, or from right to left where the script runs so."""
+
+    width: float
+    levels: int
+    word_x: tuple[float, ...]
+    """The middle of each word; entry 0 is unused."""
+    edge_x: tuple[tuple[float, float], ...]
+    """The left and right edge of each word; entry 0 is unused."""
+    root_x: tuple[float, ...]
+    """Where an arc from above meets each word, between its arcs to the left and to the right."""
+    arcs: tuple[PlacedArc, ...]
+
+
+def arc_levels(tree: Tree) -> dict[int, int]:
+    """Modifier → level of its arc, for arcs between words: above every shorter arc over the same stretch.
+
+    >>> arc_levels(Tree.from_heads([3, 3, 0, 3]))
+    {2: 1, 4: 1, 1: 2}
+    """
+    levels: dict[int, int] = {}
+    spans = {m: (min(h, m), max(h, m)) for h, m in tree.arcs if h > 0}
+    for m in sorted(spans, key=lambda m: (spans[m][1] - spans[m][0], m)):
+        left, right = spans[m]
+        below = (lv for k, lv in levels.items() if spans[k][0] < right and left < spans[k][1])
+        levels[m] = 1 + max(below, default=0)
+    return levels
+
+
+def layout(tree: Tree, words: Sequence[str], tags: Sequence[str], labels: Sequence[str]) -> Layout:
+    """Places for a tree; ``labels[m]`` (from 1) is what must fit on the arc to word m. O(n²)."""
+    n = len(tree)
+    levels = arc_levels(tree)
+    offsets, stems = _ports(tree, levels)
+    half = [0.0] * (n + 1)
+    for m in range(1, n + 1):
+        crown = text_width(labels[m], SMALL_SIZE) if tree.heads[m] <= 0 else 0.0
+        ports = PORT * (2 + sum(m in pair for pair in offsets))
+        widths = text_width(words[m - 1], WORD_SIZE), text_width(tags[m - 1], SMALL_SIZE), crown, ports
+        half[m] = max(widths) / 2
+    x = [MARGIN - GAP] * (n + 1)
+    for m in range(1, n + 1):
+        x[m] = x[m - 1] + half[m - 1] + GAP + half[m]
+        for k in [k for k in levels if max(k, int(tree.heads[k])) == m]:
+            start = min(k, int(tree.heads[k]))
+            room = text_width(labels[k], SMALL_SIZE) + 2 * CORNER
+            x[m] = max(x[m], x[start] + offsets[k, start] + room - offsets[k, m])
+    width = x[n] + half[n] + MARGIN
+    mirrored = is_right_to_left(" ".join(words))
+
+    def place(at: float) -> float:
+        return width - at if mirrored else at
+
+    return Layout(
+        width=width,
+        levels=max(levels.values(), default=0),
+        word_x=tuple(map(place, x)),
+        edge_x=tuple((place(x[m] - half[m]), place(x[m] + half[m])) for m in range(n + 1)),
+        root_x=tuple(place(x[m] + stems[m]) for m in range(n + 1)),
+        arcs=tuple(
+            PlacedArc(h, m, levels[m], place(x[h] + offsets[m, h]), place(x[m] + offsets[m, m]))
+            for h, m in tree.arcs
+            if h > 0
+        ),
+    )
+
+
+def _ports(tree: Tree, levels: dict[int, int]) -> tuple[dict[tuple[int, int], float], list[float]]:
+    """How far from the middle of a word its arcs meet it, so that they do not run into each other.
+
+    From left to right: arcs to the left, shortest first; what comes from above; arcs to the right, longest first.
+    Gives (modifier of the arc, word) → offset, and word → offset of what comes from above.
+    """
+    offsets: dict[tuple[int, int], float] = {}
+    stems = [0.0] * (len(tree) + 1)
+    for word in range(1, len(tree) + 1):
+        others = {m: int(tree.heads[m]) if m == word else m for m in levels if word in (m, tree.heads[m])}
+        left = sorted((m for m in others if others[m] < word), key=lambda m: -others[m])
+        right = sorted((m for m in others if others[m] > word), key=lambda m: -others[m])
+        slots: list[int | None] = [*left, *([None] if tree.heads[word] <= 0 else []), *right]
+        for at, m in enumerate(slots):
+            offset = PORT * (at - (len(slots) - 1) / 2)
+            if m is None:
+                stems[word] = offset
+            else:
+                offsets[m, word] = offset
+    return offsets, stems

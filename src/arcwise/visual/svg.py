@@ -1,0 +1,219 @@
+"""One sentence as a picture (SVG): words in a line, arcs above them, tags below."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from html import escape
+
+from arcwise.errors import InputError
+from arcwise.treebanks import Sentence
+from arcwise.trees import UNKNOWN, Tree, non_projective_arcs
+from arcwise.trees.draw import Probabilities, check_probabilities
+from arcwise.trees.text_width import printable
+from arcwise.visual.layout import CORNER, LEVEL, MARGIN, SMALL_SIZE, WORD_SIZE, Layout, PlacedArc, layout
+
+STYLE = f"""
+.arcwise {{ --paper: #ffffff; --ink: #1f2933; --quiet: #6b7785; --core: #1d5fd1; --other: #0c7c6c; --function: #8592a3;
+  --crossing: #c2410c; --root: #7c3aed; font-family: "Inter", "Segoe UI", "Helvetica Neue", "Noto Sans", Arial, sans-serif; }}
+@media (prefers-color-scheme: dark) {{ .arcwise {{ --paper: #14181f; --ink: #e8ecf2; --quiet: #93a1b3; --core: #7db0ff;
+  --other: #4fd1bd; --function: #7b8a9d; --crossing: #ff9a5c; --root: #c4a5ff; }} }}
+.arcwise .paper {{ fill: var(--paper); }}
+.arcwise text {{ text-anchor: middle; unicode-bidi: plaintext; }}
+.arcwise .word {{ font-size: {WORD_SIZE:g}px; font-weight: 500; fill: var(--ink); }}
+.arcwise .tag {{ font-size: {SMALL_SIZE:g}px; letter-spacing: .03em; fill: var(--quiet); }}
+.arcwise .token {{ font-size: {SMALL_SIZE + 1:g}px; fill: var(--quiet); }}
+.arcwise .brace {{ fill: none; stroke: var(--quiet); }}
+.arcwise .arc {{ --hue: var(--other); }}
+.arcwise .arc.core {{ --hue: var(--core); }}
+.arcwise .arc.function {{ --hue: var(--function); }}
+.arcwise .arc.root {{ --hue: var(--root); }}
+.arcwise .arc.crossing {{ --hue: var(--crossing); }}
+.arcwise .arc.unknown {{ --hue: var(--quiet); }}
+.arcwise .arc .line {{ fill: none; stroke: var(--hue); stroke-width: 1.5; }}
+.arcwise .arc.unknown .line {{ stroke-dasharray: 2 3; }}
+.arcwise .arc .tip {{ fill: var(--hue); }}
+.arcwise .arc .label {{ font-size: {SMALL_SIZE:g}px; font-weight: 500; fill: var(--hue); stroke: var(--paper); stroke-width: 5px;
+  stroke-linejoin: round; paint-order: stroke; }}
+.arcwise .arc:hover .line {{ stroke-width: 3; }}
+"""
+
+_CORE = frozenset(
+    ["nsubj", "obj", "iobj", "dobj", "csubj", "ccomp", "xcomp", "nsubjpass", "csubjpass", "obl:arg"]
+)
+_FUNCTION = frozenset(["det", "case", "aux", "auxpass", "cop", "mark", "cc", "punct", "clf"])
+
+
+def svg(
+    sentence: Sentence,
+    *,
+    tree: Tree | None = None,
+    probabilities: Probabilities | None = None,
+    name: str = "arcwise",
+    with_style: bool = True,
+) -> str:
+    """The sentence as an SVG document; it follows the reader's light or dark mode and needs no other file.
+
+    ``tree`` replaces the sentence's own. ``probabilities`` (of the arc to each word, 0..1) make an arc thinner and paler
+    the less sure it is. ``name`` must differ between pictures on one page; ``with_style=False`` leaves the style sheet
+    (``STYLE``) to the page.
+
+    >>> picture = svg(Sentence.from_words(["Birds", "sing"], tree=Tree.from_heads([2, 0], ["nsubj", "root"])))
+    >>> picture.startswith("<svg"), "nsubj" in picture
+    (True, True)
+    """
+    tree = sentence.tree if tree is None else tree
+    if len(tree) != len(sentence):
+        raise InputError(f"tree: found {len(tree)} words, expected {len(sentence)} as in the sentence")
+    picture = _Picture.of(sentence, tree, _checked(probabilities, len(tree)))
+    style = f"<style>{STYLE}</style>\n" if with_style else ""
+    width, height = picture.layout.width, picture.height
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" class="arcwise" role="img" aria-labelledby="{name}-title {name}-desc" '
+        f'viewBox="0 0 {width:.0f} {height:.0f}" width="{width:.0f}" height="{height:.0f}">\n'
+        f'<title id="{name}-title">{_text(sentence.text)}</title>\n'
+        f'<desc id="{name}-desc">{_text(picture.description())}</desc>\n{style}'
+        f'<rect class="paper" width="{width:.0f}" height="{height:.0f}" rx="10"/>\n'
+        + "\n".join([*picture.arcs(), *picture.words(), *picture.tokens()])
+        + "\n</svg>\n"
+    )
+
+
+def _checked(probabilities: Probabilities | None, n: int) -> Sequence[float] | None:
+    if probabilities is None:
+        return None
+    if len(probabilities) != n:
+        raise InputError(f"probabilities: found {len(probabilities)}, expected {n}, one per word")
+    check_probabilities(probabilities)
+    return [1.0, *map(float, probabilities)]
+
+
+def _text(text: str) -> str:
+    return escape(printable(text))
+
+
+@dataclass(frozen=True)
+class _Picture:
+    """The parts of the picture; the wall is at the top, the words stand on ``baseline``."""
+
+    sentence: Sentence
+    tree: Tree
+    labels: tuple[str, ...]
+    tags: list[str]
+    probabilities: Sequence[float] | None
+    layout: Layout
+    crossing: frozenset[int]
+
+    @classmethod
+    def of(cls, sentence: Sentence, tree: Tree, probabilities: Sequence[float] | None) -> _Picture:
+        labels = tree.labels or ("",) * (len(tree) + 1)
+        tags = ["" if tag == "_" else tag for tag in sentence.upos]
+        shown = tuple("?" if h == UNKNOWN else label for h, label in zip(tree.heads, labels, strict=True))
+        crossing = frozenset(m for _, m in non_projective_arcs(tree))
+        places = layout(tree, [printable(w) for w in sentence.forms], tags, shown)
+        return cls(sentence, tree, shown, tags, probabilities, places, crossing)
+
+    @property
+    def top(self) -> float:
+        """Where what comes from above starts."""
+        return MARGIN + SMALL_SIZE / 2
+
+    @property
+    def floor(self) -> float:
+        """Where arcs meet words."""
+        return self.top + LEVEL * (self.layout.levels + 1)
+
+    @property
+    def baseline(self) -> float:
+        return self.floor + WORD_SIZE + 2
+
+    @property
+    def height(self) -> float:
+        return self.baseline + MARGIN + (SMALL_SIZE + 6) + (24 if self._multiword() else 0)
+
+    def words(self) -> list[str]:
+        lines = []
+        for m, (form, tag) in enumerate(zip(self.sentence.forms, self.tags, strict=True), 1):
+            x = self.layout.word_x[m]
+            lines.append(f'<text class="word" x="{x:.1f}" y="{self.baseline:.1f}">{_text(form)}</text>')
+            if tag:
+                y = self.baseline + SMALL_SIZE + 7
+                lines.append(f'<text class="tag" x="{x:.1f}" y="{y:.1f}">{_text(tag)}</text>')
+        return lines
+
+    def tokens(self) -> list[str]:
+        """Multiword tokens, each as a brace under its words with its form."""
+        lines = []
+        y = self.baseline + SMALL_SIZE + 14
+        for first, last, form in self._multiword():
+            edges = self.layout.edge_x[first] + self.layout.edge_x[last]
+            left, right = min(edges), max(edges)
+            lines.append(
+                f'<path class="brace" d="M{left:.1f} {y:.1f}v3q0 3 3 3H{right - 3:.1f}q3 0 3 -3v-3"/>'
+                f'<text class="token" x="{(left + right) / 2:.1f}" y="{y + 20:.1f}">{_text(form)}</text>'
+            )
+        return lines
+
+    def arcs(self) -> list[str]:
+        """Arcs from long to short, so that labels of short ones lie on top; then roots and unknown heads."""
+        between = sorted(self.layout.arcs, key=lambda arc: -arc.level)
+        above = [self._stem(m) for m in range(1, len(self.tree) + 1) if self.tree.heads[m] <= 0]
+        return above + [self._arc(arc) for arc in between]
+
+    def description(self) -> str:
+        """The tree in words, for those who cannot see it."""
+        return "; ".join(self._relation(m) for m in range(1, len(self.tree) + 1))
+
+    def _arc(self, arc: PlacedArc) -> str:
+        y = self.floor - LEVEL * arc.level
+        tip = self.floor - 5
+        turn = CORNER if arc.modifier_x > arc.head_x else -CORNER
+        path = (
+            f"M{arc.head_x:.1f} {self.floor:.1f}V{y + CORNER:.1f}q0 {-CORNER:g} {turn:g} {-CORNER:g}"
+            f"H{arc.modifier_x - turn:.1f}q{turn:g} 0 {turn:g} {CORNER:g}V{tip:.1f}"
+        )
+        return self._group(arc.modifier, path, arc.modifier_x, (arc.head_x + arc.modifier_x) / 2, y)
+
+    def _stem(self, m: int) -> str:
+        x = self.layout.root_x[m]
+        path = f"M{x:.1f} {self.top + SMALL_SIZE / 2 + 3:.1f}V{self.floor - 5:.1f}"
+        return self._group(m, path, x, x, self.top - 1)
+
+    def _group(self, m: int, path: str, tip_x: float, label_x: float, label_y: float) -> str:
+        sure = ""
+        if self.probabilities is not None:
+            p = self.probabilities[m]
+            sure = f' style="stroke-width: {0.7 + 1.8 * p:.2f}; opacity: {0.35 + 0.65 * p:.2f}"'
+        tip = f"M{tip_x:.1f} {self.floor + 1:.1f}l-4 -7.5q4 2 8 0z"
+        label = (
+            f'<text class="label" x="{label_x:.1f}" y="{label_y + SMALL_SIZE / 2 - 1.5:.1f}">{_text(self.labels[m])}</text>'
+            if self.labels[m] not in ("", "_")
+            else ""
+        )
+        return (
+            f'<g class="arc {self._kind(m)}"><title>{_text(self._relation(m))}</title>'
+            f'<path class="line" d="{path}"{sure}/><path class="tip" d="{tip}"/>{label}</g>'
+        )
+
+    def _kind(self, m: int) -> str:
+        if self.tree.heads[m] <= 0:
+            return "root" if self.tree.heads[m] == 0 else "unknown"
+        if m in self.crossing:
+            return "crossing"
+        label = self.labels[m].lower()
+        kinds = {"core": _CORE, "function": _FUNCTION}
+        found = (kind for kind, names in kinds.items() if label in names or label.split(":")[0] in names)
+        return next(found, "other")
+
+    def _relation(self, m: int) -> str:
+        head = int(self.tree.heads[m])
+        word = self.sentence.forms[m - 1]
+        sure = "" if self.probabilities is None else f" ({100 * self.probabilities[m]:.0f}%)"
+        if head == UNKNOWN:
+            return f"{word}: head unknown"
+        above = "the root" if head == 0 else f"{self.labels[m]} of {self.sentence.forms[head - 1]}"
+        return f"{word}: {above}{sure}"
+
+    def _multiword(self) -> list[tuple[int, int, str]]:
+        ranges = [(row[0].split("-"), row[1]) for row in self.sentence.rows if "-" in row[0]]
+        return [(int(first), int(last), form) for (first, last), form in ranges]

@@ -1,0 +1,173 @@
+"""Pictures and pages: well-formed, complete, in the right direction."""
+
+from html.parser import HTMLParser
+from xml.etree import ElementTree
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from arcwise import InputError, Sentence, Tree, Treebank
+from arcwise.trees import crossing_arcs
+from arcwise.visual import html_page, svg
+from arcwise.visual.layout import arc_levels, layout
+
+NAMESPACE = {"s": "http://www.w3.org/2000/svg"}
+LETTER = Sentence.from_words(
+    ["A", "letter", "came", "today", "from", "<home>", "&"],
+    tree=Tree.from_heads(
+        [2, 3, 0, 3, 6, 2, 3], ["det", "nsubj", "root", "advmod", "case", "nmod:of", "punct"]
+    ),
+    upos=["DET", "NOUN", "VERB", "ADV", "ADP", "NOUN", "PUNCT"],
+)
+
+
+def parsed(picture: str) -> ElementTree.Element:
+    return ElementTree.fromstring(picture)
+
+
+def texts(root: ElementTree.Element, kind: str) -> list[str]:
+    return [e.text or "" for e in root.iterfind(f".//s:text[@class='{kind}']", NAMESPACE)]
+
+
+def test_every_word_tag_and_label_is_there() -> None:
+    root = parsed(svg(LETTER))
+    assert texts(root, "word") == LETTER.forms
+    assert texts(root, "tag") == LETTER.upos
+    assert sorted(texts(root, "label")) == sorted(LETTER.deprels)
+
+
+def test_the_non_projective_arc_is_marked_and_explained() -> None:
+    (arc,) = parsed(svg(LETTER)).iterfind(".//s:g[@class='arc crossing']", NAMESPACE)
+    assert arc.findtext("s:title", namespaces=NAMESPACE) == "<home>: nmod:of of letter"
+
+
+def test_the_picture_has_a_title_and_says_the_tree() -> None:
+    root = parsed(svg(LETTER, name="one"))
+    assert root.get("aria-labelledby") == "one-title one-desc"
+    assert root.findtext("s:title", namespaces=NAMESPACE) == "A letter came today from <home> &"
+    assert "came: the root" in (root.findtext("s:desc", namespaces=NAMESPACE) or "")
+    assert "prefers-color-scheme: dark" in (root.findtext("s:style", namespaces=NAMESPACE) or "")
+
+
+def test_probabilities_make_arcs_thinner() -> None:
+    picture = svg(LETTER, probabilities=[1.0, 0.5, 1.0, 0.0, 1.0, 1.0, 1.0])
+    for p in (0.0, 0.5, 1.0):
+        assert f"stroke-width: {0.7 + 1.8 * p:.2f}; opacity: {0.35 + 0.65 * p:.2f}" in picture
+    assert "letter: nsubj of came (50%)" in picture
+
+
+def test_partial_trees_and_several_roots() -> None:
+    sentence = Sentence.from_words(["a", "b", "c"], tree=Tree.from_heads([0, -1, 0], ["root", "_", "root"]))
+    root = parsed(svg(sentence))
+    assert texts(root, "label") == ["root", "?", "root"]
+    assert len(root.findall(".//s:g[@class='arc unknown']", NAMESPACE)) == 1
+
+
+def test_right_to_left_words_run_from_the_right() -> None:
+    def places(words: list[str]) -> list[float]:
+        sentence = Sentence.from_words(words, tree=Tree.from_heads([2, 0, 2]))
+        found = parsed(svg(sentence)).iterfind(".//s:text[@class='word']", NAMESPACE)
+        return [float(e.get("x", "")) for e in found]
+
+    assert places(["a", "b", "c"]) == sorted(places(["a", "b", "c"]))
+    assert places(["א", "ב", "ג"]) == sorted(places(["א", "ב", "ג"]), reverse=True)
+
+
+def test_multiword_tokens_stand_under_their_words() -> None:
+    rows = ["1-2\tdon't", "1\tdo", "2\tn't"]
+    heads = {"1-2": "_", "1": "0", "2": "1"}
+    text = "".join(f"{r}\t_\t_\t_\t_\t{heads[r.split()[0]]}\t_\t_\t_\n" for r in rows) + "\n"
+    assert texts(parsed(svg(Treebank.from_string(text)[0])), "token") == ["don't"]
+
+
+@st.composite
+def trees(draw: st.DrawFn) -> Tree:
+    n = draw(st.integers(1, 10))
+    order = draw(st.permutations(range(1, n + 1)))
+    heads = [0] * n
+    for at, word in enumerate(order):
+        heads[word - 1] = draw(st.sampled_from([0, *order[:at]]))
+    return Tree.from_heads(heads)
+
+
+@given(trees(), st.booleans())
+@settings(max_examples=150, deadline=None)
+def test_arcs_never_lie_on_each_other(tree: Tree, right_to_left: bool) -> None:
+    words = (["שלום"] if right_to_left else ["word"]) * len(tree)
+    places = layout(tree, words, ["TAG"] * len(tree), ["", *["some:label"] * len(tree)])
+    verticals = [x for arc in places.arcs for x in (arc.head_x, arc.modifier_x)]
+    verticals += [places.root_x[m] for m in tree.roots]
+    assert len({round(x, 3) for x in verticals}) == len(verticals)
+    for one in places.arcs:
+        for other in places.arcs:
+            if one is other or one.level != other.level:
+                continue
+            ends = sorted((one.head_x, one.modifier_x)), sorted((other.head_x, other.modifier_x))
+            assert ends[0][1] < ends[1][0] or ends[1][1] < ends[0][0]
+    assert all(0 < x < places.width for x in verticals)
+
+
+@given(trees())
+@settings(max_examples=100, deadline=None)
+def test_only_crossing_arcs_cross(tree: Tree) -> None:
+    """In the picture the lines of two arcs between words meet exactly if the arcs cross."""
+    arcs = {
+        (a.head, a.modifier): a
+        for a in layout(tree, ["w"] * len(tree), [""] * len(tree), [""] * (len(tree) + 1)).arcs
+    }
+    crossing = {frozenset(pair) for pair in crossing_arcs(tree, wall=False)}
+    for one, a in arcs.items():
+        for other, b in arcs.items():
+            if a.level > b.level:
+                left, right = sorted((b.head_x, b.modifier_x))
+                cut = any(left < x < right for x in (a.head_x, a.modifier_x))
+                assert cut == (frozenset({one, other}) in crossing)
+    assert set(arc_levels(tree)) == {m for _, m in arcs}
+
+
+class _Page(HTMLParser):
+    def __init__(self) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.pictures = 0
+        self.links: list[str] = []
+
+    def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
+        self.pictures += tag == "svg"
+        self.links += [value or "" for name, value in attributes if name in ("src", "href")]
+        if tag != "meta":
+            self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+
+def test_a_page_of_many_sentences_needs_nothing_else() -> None:
+    hebrew = Sentence.from_words(["שלום"], tree=Tree.from_heads([0], ["root"]), comments={"sent_id": "<s2>"})
+    page = html_page([LETTER, hebrew], title="Two")
+    reader = _Page()
+    reader.feed(page)
+    assert (reader.open, reader.pictures, reader.links) == ([], 2, [])
+    assert "http" not in page.replace("http://www.w3.org/2000/svg", "")
+    assert '<figure dir="rtl">' in page
+    assert "&lt;s2&gt;" in page
+    assert page.count("<style>") == 1
+
+
+@pytest.mark.parametrize("probabilities, message", [([0.5], "found 1, expected 7"), ([2.0] * 7, "found 2.0")])
+def test_bad_probabilities(probabilities: list[float], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        svg(LETTER, probabilities=probabilities)
+
+
+def test_no_character_breaks_the_picture() -> None:
+    strange = Sentence.from_words(
+        ["\x00\x0b\x1b", "\ufffe\uffff", "]]>", "\u202ea"], tree=Tree.from_heads([0, 1, 1, 1])
+    )
+    assert len(texts(parsed(svg(strange)), "word")) == 4
+
+
+def test_a_tree_of_another_length() -> None:
+    with pytest.raises(InputError, match="tree: found 1 words, expected 7"):
+        svg(LETTER, tree=Tree.from_heads([0]))
