@@ -7,4 +7,5 @@ NB_MODULE(ARCWISE_MODULE, m) {
   bind_trees(m);
   bind_treebanks(m);
   bind_features(m);
+  bind_inference_eisner(m);
 }

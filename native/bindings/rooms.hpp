@@ -5,3 +5,4 @@
 void bind_trees(nanobind::module_& m);
 void bind_treebanks(nanobind::module_& m);
 void bind_features(nanobind::module_& m);
+void bind_inference_eisner(nanobind::module_& m);

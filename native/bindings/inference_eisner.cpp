@@ -1,0 +1,128 @@
+#include "bindings/rooms.hpp"
+#include "bindings/score_batch.hpp"
+#include "kernels/eisner.hpp"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+using namespace arcwise;
+
+namespace {
+
+using Doubles = Input<double>;
+using Offsets = Input<int64_t>;
+using Lengths = Input<int32_t>;
+
+// Spans that must be subtrees: those of sentence s are the pairs of ends from 2·starts[s] to 2·starts[s+1].
+struct SpanBatch {
+  SpanBatch(const Input<int32_t>& ends, const Offsets& starts, const ScoreBatch& batch)
+      : ends(ends.data()), starts(starts.shape(0) ? starts.data() : nullptr) {
+    if (!this->starts) return;
+    if (starts.shape(0) != batch.sentences + 1)
+      throw nb::value_error("one more span start than sentences is needed");
+    for (size_t s = 0; s < batch.sentences; ++s)
+      if (this->starts[s] < 0 || this->starts[s] > this->starts[s + 1] ||
+          2 * this->starts[s + 1] > static_cast<int64_t>(ends.shape(0)))
+        throw nb::value_error("a span lies outside the ends");
+  }
+  EisnerSpans of(size_t sentence) const {
+    if (!starts) return {};
+    return {ends + 2 * starts[sentence], static_cast<int>(starts[sentence + 1] - starts[sentence])};
+  }
+  const int32_t* ends;
+  const int64_t* starts;
+};
+
+auto decode(Doubles scores, Offsets offsets, Lengths lengths, bool single_root, int threads,
+            Input<int32_t> span_ends, Offsets span_starts) {
+  const ScoreBatch batch(scores, offsets, lengths);
+  const SpanBatch spans(span_ends, span_starts, batch);
+  auto heads = new_array<int32_t, 1>({static_cast<size_t>(batch.head_starts.back())});
+  auto values = new_array<double, 1>({batch.sentences});
+  for_each_sentence<EisnerWorkspace>(batch, threads, [&](size_t s, EisnerWorkspace& workspace) {
+    values.data()[s] = eisner_decode(batch.matrix(s), batch.words(s), single_root,
+                                     heads.data() + batch.head_starts[s], workspace, spans.of(s));
+  });
+  return std::make_tuple(heads, values);
+}
+
+// Heads of sentence s start at k·(its start); counts says how many of its k places are filled.
+auto k_best(Doubles scores, Offsets offsets, Lengths lengths, bool single_root, int k, int threads,
+            Input<int32_t> span_ends, Offsets span_starts) {
+  if (k < 1) throw nb::value_error("k must be at least 1");
+  const ScoreBatch batch(scores, offsets, lengths);
+  const SpanBatch spans(span_ends, span_starts, batch);
+  auto heads = new_array<int32_t, 1>({static_cast<size_t>(k * batch.head_starts.back())});
+  auto values = new_array<double, 2>({batch.sentences, static_cast<size_t>(k)});
+  auto counts = new_array<int32_t, 1>({batch.sentences});
+  for_each_sentence<EisnerWorkspace>(batch, threads, [&](size_t s, EisnerWorkspace& workspace) {
+    counts.data()[s] =
+        eisner_k_best(batch.matrix(s), batch.words(s), single_root, k,
+                      heads.data() + k * batch.head_starts[s], values.data() + s * k, workspace, spans.of(s));
+  });
+  return std::make_tuple(heads, values, counts);
+}
+
+template <double kernel(const double*, int, bool, EisnerWorkspace&, EisnerSpans)>
+auto number_of_each(Doubles scores, Offsets offsets, Lengths lengths, bool single_root, int threads,
+                    Input<int32_t> span_ends, Offsets span_starts) {
+  const ScoreBatch batch(scores, offsets, lengths);
+  const SpanBatch spans(span_ends, span_starts, batch);
+  auto values = new_array<double, 1>({batch.sentences});
+  for_each_sentence<EisnerWorkspace>(batch, threads, [&](size_t s, EisnerWorkspace& workspace) {
+    values.data()[s] = kernel(batch.matrix(s), batch.words(s), single_root, workspace, spans.of(s));
+  });
+  return values;
+}
+
+auto marginals(Doubles scores, Offsets offsets, Lengths lengths, bool single_root, int threads,
+               Input<int32_t> span_ends, Offsets span_starts) {
+  const ScoreBatch batch(scores, offsets, lengths);
+  const SpanBatch spans(span_ends, span_starts, batch);
+  auto probabilities = new_array<double, 1>({scores.shape(0)});
+  auto log_partitions = new_array<double, 1>({batch.sentences});
+  for_each_sentence<EisnerWorkspace>(batch, threads, [&](size_t s, EisnerWorkspace& workspace) {
+    log_partitions.data()[s] =
+        eisner_marginals(batch.matrix(s), batch.words(s), single_root,
+                         probabilities.data() + batch.offsets[s], workspace, spans.of(s));
+  });
+  return std::make_tuple(probabilities, log_partitions);
+}
+
+// Sentence s draws from stream first_stream + s of the seed.
+auto sample(Doubles scores, Offsets offsets, Lengths lengths, bool single_root, int count, uint64_t seed,
+            uint64_t first_stream, int threads, Input<int32_t> span_ends, Offsets span_starts) {
+  if (count < 0) throw nb::value_error("count must not be negative");
+  const ScoreBatch batch(scores, offsets, lengths);
+  const SpanBatch spans(span_ends, span_starts, batch);
+  auto heads = new_array<int32_t, 1>({static_cast<size_t>(count * batch.head_starts.back())});
+  auto log_partitions = new_array<double, 1>({batch.sentences});
+  for_each_sentence<EisnerWorkspace>(batch, threads, [&](size_t s, EisnerWorkspace& workspace) {
+    Random random(seed, first_stream + s);
+    log_partitions.data()[s] =
+        eisner_sample(batch.matrix(s), batch.words(s), single_root, count, random,
+                      heads.data() + count * batch.head_starts[s], workspace, spans.of(s));
+  });
+  return std::make_tuple(heads, log_partitions);
+}
+
+}  // namespace
+
+void bind_inference_eisner(nb::module_& m) {
+  m.def("eisner_decode_batch", &decode, "scores"_a, "offsets"_a, "lengths"_a, "single_root"_a, "threads"_a,
+        "span_ends"_a, "span_starts"_a,
+        "(heads, values): n+1 heads of each sentence in a row; -inf: no tree.");
+  m.def("eisner_k_best_batch", &k_best, "scores"_a, "offsets"_a, "lengths"_a, "single_root"_a, "k"_a,
+        "threads"_a, "span_ends"_a, "span_starts"_a,
+        "(heads, values, counts): k·(n+1) heads of each sentence in a row.");
+  m.def("eisner_log_partition_batch", &number_of_each<eisner_log_partition>, "scores"_a, "offsets"_a,
+        "lengths"_a, "single_root"_a, "threads"_a, "span_ends"_a, "span_starts"_a,
+        "log Z of each sentence; -inf: no tree.");
+  m.def("eisner_count_batch", &number_of_each<eisner_count>, "scores"_a, "offsets"_a, "lengths"_a,
+        "single_root"_a, "threads"_a, "span_ends"_a, "span_starts"_a, "How many trees each sentence has.");
+  m.def("eisner_marginals_batch", &marginals, "scores"_a, "offsets"_a, "lengths"_a, "single_root"_a,
+        "threads"_a, "span_ends"_a, "span_starts"_a,
+        "(probabilities of arcs, placed as the scores are; log Z of each sentence).");
+  m.def("eisner_sample_batch", &sample, "scores"_a, "offsets"_a, "lengths"_a, "single_root"_a, "count"_a,
+        "seed"_a, "first_stream"_a, "threads"_a, "span_ends"_a, "span_starts"_a,
+        "(heads, log Z): count·(n+1) heads of each sentence in a row.");
+}

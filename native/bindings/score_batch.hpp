@@ -1,0 +1,65 @@
+// Arc scores of a batch of sentences as they come from Python, and arrays that go back.
+#pragma once
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/tuple.h>
+
+#include <cstdint>
+#include <vector>
+
+#include "kernels/parallel.hpp"
+
+namespace arcwise {
+
+template <typename T>
+using Input = nanobind::ndarray<const T, nanobind::ndim<1>, nanobind::c_contig, nanobind::device::cpu>;
+
+template <typename T, int Dimensions = 1>
+using Output = nanobind::ndarray<nanobind::numpy, T, nanobind::ndim<Dimensions>>;
+
+// A new numpy array of the given shape; its memory is not initialised.
+template <typename T, int Dimensions>
+Output<T, Dimensions> new_array(const size_t (&shape)[Dimensions]) {
+  size_t size = 1;
+  for (size_t side : shape) size *= side;
+  T* data = new T[size];
+  nanobind::capsule owner(data, [](void* memory) noexcept { delete[] static_cast<T*>(memory); });
+  return Output<T, Dimensions>(data, Dimensions, shape, owner);
+}
+
+// Matrices one after the other: matrix s is the (n+1)² numbers from offsets[s], n = lengths[s].
+struct ScoreBatch {
+  ScoreBatch(const Input<double>& scores, const Input<int64_t>& offsets, const Input<int32_t>& lengths)
+      : scores(scores.data()), offsets(offsets.data()), lengths(lengths.data()), sentences(lengths.shape(0)) {
+    if (offsets.shape(0) != sentences) throw nanobind::value_error("as many offsets as lengths are needed");
+    head_starts.resize(sentences + 1);
+    for (size_t s = 0; s < sentences; ++s) {
+      if (this->lengths[s] < 1) throw nanobind::value_error("every sentence needs a word");
+      const int64_t side = int64_t{this->lengths[s]} + 1;
+      const int64_t start = this->offsets[s];
+      if (start < 0 || start + side * side > static_cast<int64_t>(scores.shape(0)))
+        throw nanobind::value_error("a matrix lies outside the scores");
+      head_starts[s + 1] = head_starts[s] + side;
+    }
+  }
+
+  const double* matrix(size_t sentence) const { return scores + offsets[sentence]; }
+  int words(size_t sentence) const { return lengths[sentence]; }
+
+  const double* scores;
+  const int64_t* offsets;
+  const int32_t* lengths;
+  size_t sentences;
+  std::vector<int64_t> head_starts;  // where the heads of each sentence start in a flat array of n+1 each
+};
+
+// Calls work(sentence, workspace) for every sentence, without the GIL, one workspace a thread.
+template <typename Workspace, typename Work>
+void for_each_sentence(const ScoreBatch& batch, int threads, Work work) {
+  nanobind::gil_scoped_release release;
+  std::vector<Workspace> workspaces(std::max(threads, 1));
+  parallel_for(batch.sentences, threads,
+               [&](size_t sentence, size_t worker) { work(sentence, workspaces[worker]); });
+}
+
+}  // namespace arcwise

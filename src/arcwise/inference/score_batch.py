@@ -1,0 +1,99 @@
+"""Arc scores on their way into native code: checked once, laid out one matrix after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from arcwise.errors import InputError, NoTreeError
+
+Floats = npt.NDArray[np.float64]
+Heads = npt.NDArray[np.int32]
+
+
+@dataclass(frozen=True)
+class ScoreBatch:
+    """The scores of a batch of sentences. Matrix s is the (n+1)² numbers of ``flat`` from ``offsets[s]``, n = ``lengths[s]``.
+
+    >>> batch = ScoreBatch.of([np.zeros((3, 3)), np.zeros((2, 2))])
+    >>> batch.offsets.tolist(), batch.lengths.tolist()
+    ([0, 9], [2, 1])
+    """
+
+    flat: Floats
+    offsets: npt.NDArray[np.int64]
+    lengths: npt.NDArray[np.int32]
+
+    @classmethod
+    def of(cls, scores: Sequence[npt.ArrayLike]) -> ScoreBatch:
+        """Check the matrices and lay them out. float32 is taken too; arithmetic is double."""
+        if not len(scores):
+            raise InputError("scores: found no sentence, expected at least one")
+        matrices = [check_scores(matrix, f"scores[{s}]") for s, matrix in enumerate(scores)]
+        return cls._of_checked(matrices)
+
+    @classmethod
+    def of_one(cls, scores: npt.ArrayLike) -> ScoreBatch:
+        """A batch of one sentence."""
+        return cls._of_checked([check_scores(scores, "scores")])
+
+    @classmethod
+    def _of_checked(cls, matrices: list[Floats]) -> ScoreBatch:
+        if len(matrices) == 1:
+            matrix = matrices[0]
+            return cls(matrix.ravel(), np.zeros(1, np.int64), np.array([len(matrix) - 1], np.int32))
+        sizes = np.array([matrix.size for matrix in matrices], np.int64)
+        lengths = np.array([len(matrix) - 1 for matrix in matrices], np.int32)
+        flat = np.concatenate([matrix.ravel() for matrix in matrices])
+        return cls(flat, np.cumsum(sizes) - sizes, lengths)
+
+    def __len__(self) -> int:
+        return len(self.lengths)
+
+    @cached_property
+    def head_starts(self) -> npt.NDArray[np.int64]:
+        """Shape (B+1,): where the n+1 heads of each sentence start in a flat array."""
+        return np.concatenate([[0], np.cumsum(self.lengths.astype(np.int64) + 1)])
+
+    def matrices(self, flat: npt.NDArray[Any] | None = None) -> Iterator[npt.NDArray[Any]]:
+        """The matrices of ``flat`` (by default the scores), as views, one a sentence."""
+        values = self.flat if flat is None else flat
+        for offset, n in zip(self.offsets.tolist(), self.lengths.tolist(), strict=True):
+            side = n + 1
+            yield values[offset : offset + side * side].reshape(side, side)
+
+    def heads(self, flat: Heads, k: int = 1) -> Iterator[Heads]:
+        """The heads of each sentence, shape (k, n+1), as views into a flat array of all."""
+        for start, end in zip(self.head_starts[:-1].tolist(), self.head_starts[1:].tolist(), strict=True):
+            yield flat[k * start : k * end].reshape(k, end - start)
+
+    def require_trees(self, values: Floats) -> None:
+        """Raise ``NoTreeError`` where a value is -inf: the sentence has no tree of the class."""
+        if values.min() > -np.inf:
+            return
+        sentence = int(np.argmin(values))
+        where = f" (sentence {sentence} of the batch)" if len(self) > 1 else ""
+        raise NoTreeError(
+            f"scores: no tree of this class exists over the {self.lengths[sentence]} words{where}: "
+            "too many arcs are forbidden (-inf)"
+        )
+
+
+def check_scores(scores: npt.ArrayLike, name: str) -> Floats:
+    """``scores`` as float64 (n+1, n+1), n >= 1, without NaN or +inf where a score is read."""
+    matrix = np.ascontiguousarray(scores, dtype=np.float64)
+    if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or len(matrix) < 2:
+        raise InputError(f"{name}: found shape {matrix.shape}, expected (n+1, n+1) for n >= 1 words")
+    if not matrix.max() < np.inf:  # NaN or +inf somewhere; column 0 and the diagonal are not read
+        wrong = ~(matrix < np.inf)
+        wrong[:, 0] = False
+        np.fill_diagonal(wrong, False)
+        if wrong.any():
+            h, m = (int(i) for i in np.argwhere(wrong)[0])
+            raise InputError(f"{name}: found {matrix[h, m]} for the arc {h} → {m}, expected a number or -inf")
+    return matrix
