@@ -8,4 +8,5 @@ NB_MODULE(ARCWISE_MODULE, m) {
   bind_treebanks(m);
   bind_features(m);
   bind_inference_eisner(m);
+  bind_induction(m);
 }

@@ -6,3 +6,4 @@ void bind_trees(nanobind::module_& m);
 void bind_treebanks(nanobind::module_& m);
 void bind_features(nanobind::module_& m);
 void bind_inference_eisner(nanobind::module_& m);
+void bind_induction(nanobind::module_& m);

@@ -18,6 +18,9 @@ COMMANDS: dict[str, dict[str, str]] = {
         "convert": "Convert between CoNLL-U, CoNLL-X and one token per line",
         "split": "Split a treebank into train, dev and test",
     },
+    "Grammars": {
+        "induce": "Learn a grammar from tagged sentences without trees",
+    },
 }
 """Heading → command → what it does, in the order that ``arcwise --help`` shows them. A command NAME lives in cli/NAME.py
 as a function ``run``."""

@@ -116,6 +116,15 @@ def read_model(path: PathLike) -> ModelFile:
     return ModelFile(kind, version, header, arrays, name, size)
 
 
+def starts_as_json(path: PathLike) -> bool:
+    """Whether a file is JSON text (an induced grammar is) and not a file of arrays."""
+    try:
+        with Path(path).open("rb") as stream:
+            return stream.read(1) == b"{"
+    except OSError:
+        return False  # reading it will say what is wrong
+
+
 def _entries(mapped: npt.NDArray[np.uint8]) -> tuple[dict[str, Any], int]:
     """The JSON head of a safetensors file, and where the data start."""
     length = int.from_bytes(mapped[:8].tobytes(), "little")

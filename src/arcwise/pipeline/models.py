@@ -5,13 +5,14 @@ from __future__ import annotations
 from importlib import import_module
 
 from arcwise.errors import ModelError
-from arcwise.learning.model_file import read_model
+from arcwise.learning.model_file import read_model, starts_as_json
 from arcwise.learning.parser import Parser
 from arcwise.treebanks.files import PathLike
 
 PARSERS = {
     "graph": "arcwise.graph.GraphParser",
     "transition": "arcwise.transition.TransitionParser",
+    "dmv": "arcwise.induction.parser.DmvParser",
 }
 """Kind of model → the class that reads it; imported only when needed."""
 
@@ -27,5 +28,7 @@ def parser_class(kind: str, *, where: str = "--parser") -> type[Parser]:
 
 def open_model(path: PathLike) -> Parser:
     """The parser in a model file, whatever its kind."""
+    if starts_as_json(path):
+        return parser_class("dmv").load(path)
     model = read_model(path)
     return parser_class(model.kind, where=model.path).from_model(model)

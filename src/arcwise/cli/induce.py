@@ -1,0 +1,158 @@
+"""``arcwise induce``: learn a grammar from tag sequences alone."""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from arcwise.induction import DMV, ArcShare, TagSentences
+    from arcwise.treebanks import Treebank
+
+
+class Learner(str, Enum):
+    """How to learn."""
+
+    em = "em"
+    viterbi_em = "viterbi-em"
+
+
+class Start(str, Enum):
+    """Where each restart begins."""
+
+    uniform = "uniform"
+    random = "random"
+    harmonic = "harmonic"
+
+
+def run(
+    corpus: Annotated[
+        str,
+        typer.Argument(
+            help="CoNLL-U file. Its tags are read; its heads, if it has any, only to score the result.",
+            show_default=False,
+        ),
+    ],
+    tags: Annotated[str, typer.Option(help="Column with the tags: upos or xpos.")] = "upos",
+    max_length: Annotated[
+        int, typer.Option(help="Learn from sentences of at most this many words.", min=1)
+    ] = 10,
+    sentences: Annotated[int, typer.Option(help="Learn from the first N of them (0: all).", min=0)] = 0,
+    learner: Annotated[
+        Learner, typer.Option(help="em: sum over all parses; viterbi-em: one parse per sentence.")
+    ] = Learner.viterbi_em,
+    restarts: Annotated[int, typer.Option(help="How often to start anew; the best is kept.", min=1)] = 100,
+    start: Annotated[
+        Start | None,
+        typer.Option(help="Where restarts begin (harmonic for em, else uniform).", show_default=False),
+    ] = None,
+    smoothing: Annotated[
+        float | None,
+        typer.Option(help="Added to every count (0 for em, else 1).", min=0.0, show_default=False),
+    ] = None,
+    constrain: Annotated[
+        float,
+        typer.Option(help="Share of all arcs that must follow the rules (0: no rules).", min=0.0, max=1.0),
+    ] = 0.0,
+    rules: Annotated[
+        str | None,
+        typer.Option(
+            help="File of rules 'HEAD CHILD CHILD …', one a line (else the universal rules of Naseem et al. 2010).",
+            show_default=False,
+        ),
+    ] = None,
+    time_limit: Annotated[
+        float | None,
+        typer.Option(help="Stop after this many seconds with the best so far.", show_default=False),
+    ] = None,
+    seed: Annotated[int, typer.Option(help="The same seed gives the same result.")] = 0,
+    threads: Annotated[int, typer.Option(help="Processor cores to use.", min=1)] = 1,
+    output: Annotated[
+        str | None,
+        typer.Option(
+            "--output", "-o", help="Write the corpus with the induced trees here.", show_default=False
+        ),
+    ] = None,
+    model: Annotated[
+        str | None,
+        typer.Option(help="Write the grammar here (JSON), for 'arcwise parse --model'.", show_default=False),
+    ] = None,
+) -> None:
+    """Learn a dependency grammar from the tags of a corpus, without trees, and say how well it fits.
+
+    The grammar is a dependency model with valence: every word decides on each side whether it has a (further)
+    child, and which tag the child has. If the corpus has trees, the share of correct heads is printed too.
+    """
+    from arcwise.induction import TagSentences, em, viterbi_em
+    from arcwise.treebanks import Treebank
+
+    treebank = Treebank.read(corpus)
+    chosen = TagSentences.from_treebank(treebank, column=tags, max_length=max_length)
+    if sentences:
+        chosen = TagSentences(chosen.tags, chosen.sentences[:sentences])
+    constraint = _constraint(constrain, rules)
+    if learner is Learner.em:
+        if constraint is not None:
+            raise typer.BadParameter("--constrain: works with viterbi-em, not with em")
+        found = em(
+            chosen,
+            start=start.value if start else "harmonic",
+            smoothing=smoothing or 0.0,
+            restarts=restarts,
+            seed=seed,
+            threads=threads,
+            time_limit=time_limit,
+        )
+    else:
+        found = viterbi_em(
+            chosen,
+            start=start.value if start else "uniform",
+            smoothing=1.0 if smoothing is None else smoothing,
+            constraint=constraint,
+            restarts=restarts,
+            seed=seed,
+            threads=threads,
+            time_limit=time_limit,
+        )
+    typer.echo(
+        f"{len(chosen)} sentences, {chosen.words} words, {len(chosen.tags)} tags; {len(found.values)} restarts"
+    )
+    typer.echo(f"log-likelihood {found.value:.4f} ({found.value / chosen.words:.4f} per word)")
+    _write(found.grammar, treebank, chosen, tags, threads, output, model)
+
+
+def _constraint(share: float, rules: str | None) -> ArcShare | None:
+    from arcwise.induction.constraints import UNIVERSAL_RULES, ArcShare, parse_rules
+    from arcwise.treebanks.files import read_bytes
+
+    if not share:
+        return None
+    lines = None if rules is None else read_bytes(rules).decode("utf-8", "replace").splitlines()
+    return ArcShare(UNIVERSAL_RULES if lines is None else parse_rules(lines), share)
+
+
+def _write(
+    grammar: DMV,
+    treebank: Treebank,
+    learned_from: TagSentences,
+    tags: str,
+    threads: int,
+    output: str | None,
+    model: str | None,
+) -> None:
+    """Score the trees if the corpus has any, and write trees and grammar."""
+    from arcwise.induction.accuracy import attachment_accuracy
+
+    parsed = grammar.parse_treebank(treebank, column=tags, threads=threads)
+    if (treebank.heads >= 0).any():
+        score = attachment_accuracy(parsed.heads, treebank.heads, treebank.sentence_words)
+        typer.echo(
+            f"correct heads {100 * score.directed:.2f} %, up to direction {100 * score.undirected:.2f} % "
+            f"of {score.words} words (all sentences of the corpus)"
+        )
+    if output is not None:
+        parsed.write(output)
+    if model is not None:
+        grammar.save(model, column=tags)

@@ -1,0 +1,101 @@
+"""``TagSentences``: what a grammar is induced from, sentences as sequences of tags."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+
+import numpy as np
+import numpy.typing as npt
+
+from arcwise import native
+from arcwise.errors import InputError
+from arcwise.treebanks.treebank import Treebank, column_number
+
+
+@dataclass(frozen=True)
+class TagSentences:
+    """Sentences as tag numbers over a fixed alphabet ``tags``.
+
+    >>> corpus = TagSentences.from_tags([["DET", "NOUN", "VERB"], ["NOUN", "VERB"]])
+    >>> corpus.tags, corpus.sentences
+    (('DET', 'NOUN', 'VERB'), ((0, 1, 2), (1, 2)))
+    """
+
+    tags: tuple[str, ...]
+    sentences: tuple[tuple[int, ...], ...]
+
+    @classmethod
+    def from_tags(
+        cls, sentences: Iterable[Sequence[str]], *, tags: Sequence[str] | None = None
+    ) -> TagSentences:
+        """Tag strings; the alphabet is ``tags``, or all tags found, sorted."""
+        found = [list(s) for s in sentences]
+        if not found or not all(found):
+            raise InputError(
+                "sentences: found none, or one without a word, expected at least one word in each"
+            )
+        alphabet = tuple(tags) if tags is not None else tuple(sorted({t for s in found for t in s}))
+        numbers = {tag: i for i, tag in enumerate(alphabet)}
+        unknown = sorted({t for s in found for t in s} - numbers.keys())
+        if unknown:
+            raise InputError(f"tags: found {unknown[0]!r}, expected one of {', '.join(alphabet)}")
+        return cls(alphabet, tuple(tuple(numbers[t] for t in s) for s in found))
+
+    @classmethod
+    def from_treebank(
+        cls,
+        treebank: Treebank,
+        *,
+        column: str = "upos",
+        max_length: int | None = None,
+        tags: Sequence[str] | None = None,
+    ) -> TagSentences:
+        """The tags of a column, of the sentences with at most ``max_length`` words."""
+        column_number(column)
+        words, starts = treebank.column(column), treebank.sentence_words
+        spans = pairwise(starts.tolist())
+        chosen = [words[a:b] for a, b in spans if max_length is None or b - a <= max_length]
+        if not chosen:
+            raise InputError(
+                f"max-length: found no sentence of at most {max_length} words in {treebank.source}"
+            )
+        return cls.from_tags(chosen, tags=tags)
+
+    def __len__(self) -> int:
+        return len(self.sentences)
+
+    @property
+    def words(self) -> int:
+        """The number of words."""
+        return sum(map(len, self.sentences))
+
+    @cached_property
+    def starts(self) -> npt.NDArray[np.int64]:
+        """Shape (S+1,): where each sentence starts in arrays that are flat over all words."""
+        return np.concatenate([[0], np.cumsum([len(s) for s in self.sentences])]).astype(np.int64)
+
+    @cached_property
+    def batch(self) -> native.TagCorpus:
+        """For the kernels."""
+        return self._batch(self.sentences, [1.0] * len(self))
+
+    @cached_property
+    def kinds(self) -> tuple[tuple[tuple[int, ...], int], ...]:
+        """The different sentences with how often each occurs, in order of first occurrence."""
+        counts: dict[tuple[int, ...], int] = {}
+        for s in self.sentences:
+            counts[s] = counts.get(s, 0) + 1
+        return tuple(counts.items())
+
+    @cached_property
+    def batch_of_kinds(self) -> native.TagCorpus:
+        """For the kernels, each different sentence once, weighted by how often it occurs."""
+        return self._batch([s for s, _ in self.kinds], [float(w) for _, w in self.kinds])
+
+    def _batch(self, sentences: Sequence[Sequence[int]], weights: Sequence[float]) -> native.TagCorpus:
+        flat = np.array([t for s in sentences for t in s], np.int32)
+        starts = np.concatenate([[0], np.cumsum([len(s) for s in sentences])]).astype(np.int64)
+        return native.TagCorpus(len(self.tags), flat, starts, np.array(weights))

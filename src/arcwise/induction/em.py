@@ -1,0 +1,171 @@
+"""Local search: EM (inside-outside) and Viterbi EM for the DMV, from many starting points."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from arcwise import native
+from arcwise.errors import ConstraintError, InputError
+from arcwise.induction.constraints import ArcShare
+from arcwise.induction.corpus import TagSentences
+from arcwise.induction.dmv import DMV, Features
+
+Start = Literal["uniform", "random", "harmonic"]
+STARTS: tuple[Start, ...] = ("uniform", "random", "harmonic")
+_NO_MARKS = np.zeros(0, np.uint8)
+_BATCH_SECONDS = 0.25
+
+
+@dataclass(frozen=True, eq=False)
+class LocalSearch:
+    """What EM found: the best restart.
+
+    ``value``: log-likelihood of the sentences (EM), or of sentences and parses together (Viterbi EM). ``trace``: the value
+    after each iteration of the best restart; ``values``: the final value of every restart.
+    """
+
+    grammar: DMV
+    value: float
+    trace: npt.NDArray[np.float64]
+    values: npt.NDArray[np.float64]
+
+
+def em(
+    corpus: TagSentences | Sequence[Sequence[str]],
+    *,
+    start: Start = "harmonic",
+    smoothing: float = 0.0,
+    restarts: int = 1,
+    iterations: int = 100,
+    tolerance: float = 1e-6,
+    seed: int = 0,
+    threads: int = 1,
+    time_limit: float | None = None,
+    progress: Callable[[int, float], None] | None = None,
+) -> LocalSearch:
+    """Expectation maximisation (Klein & Manning 2004), the best of ``restarts``; O(n³) per sentence and iteration.
+
+    ``start``: ``harmonic`` (heads by 1/distance), ``uniform`` (a random tree for each sentence) or ``random`` (parameters).
+    ``smoothing`` is added to every count in the M-step. ``time_limit``: seconds after which no new restart begins.
+
+    >>> found = em([["DET", "NOUN", "VERB"], ["NOUN", "VERB"]])
+    >>> bool((np.diff(found.trace) >= -1e-9).all())
+    True
+    """
+    return _restarts(
+        corpus,
+        False,
+        start,
+        smoothing,
+        False,
+        restarts,
+        iterations,
+        tolerance,
+        None,
+        seed,
+        threads,
+        time_limit,
+        progress,
+    )
+
+
+def viterbi_em(
+    corpus: TagSentences | Sequence[Sequence[str]],
+    *,
+    start: Start = "uniform",
+    smoothing: float = 1.0,
+    polish: bool = False,
+    constraint: ArcShare | None = None,
+    restarts: int = 1,
+    iterations: int = 100,
+    seed: int = 0,
+    threads: int = 1,
+    time_limit: float | None = None,
+    progress: Callable[[int, float], None] | None = None,
+) -> LocalSearch:
+    """Viterbi EM (Spitkovsky et al. 2010): parse, re-estimate, until nothing changes; the best of ``restarts``.
+
+    ``polish``: after convergence go on without smoothing, to a local maximum of the likelihood itself. ``constraint``: the
+    parses must satisfy it.
+
+    >>> found = viterbi_em([["DET", "NOUN", "VERB"], ["NOUN", "VERB"]], polish=True, restarts=20)
+    >>> round(found.value, 3)
+    -1.386
+    """
+    return _restarts(
+        corpus,
+        True,
+        start,
+        smoothing,
+        polish,
+        restarts,
+        iterations,
+        0.0,
+        constraint,
+        seed,
+        threads,
+        time_limit,
+        progress,
+    )
+
+
+def _restarts(
+    corpus: TagSentences | Sequence[Sequence[str]],
+    viterbi: bool,
+    start: Start,
+    smoothing: float,
+    polish: bool,
+    restarts: int,
+    iterations: int,
+    tolerance: float,
+    constraint: ArcShare | None,
+    seed: int,
+    threads: int,
+    time_limit: float | None,
+    progress: Callable[[int, float], None] | None,
+) -> LocalSearch:
+    corpus = corpus if isinstance(corpus, TagSentences) else TagSentences.from_tags(corpus)
+    if start not in STARTS:
+        raise InputError(f"start: found {start!r}, expected one of {', '.join(STARTS)}")
+    for name, value, least in (
+        ("restarts", restarts, 1),
+        ("iterations", iterations, 1),
+        ("smoothing", smoothing, 0),
+    ):
+        if value < least:
+            raise InputError(f"{name}: found {value}, expected at least {least}")
+    marked, least_arcs = _NO_MARKS, 0.0
+    if constraint is not None:
+        constraint.check(corpus)
+        marked, least_arcs = constraint.marked(Features(corpus.tags)), float(constraint.least(corpus.words))
+    # Equal sentences share their parse, unless a constraint on the corpus may need different ones.
+    sentences = corpus.batch_of_kinds if constraint is None else corpus.batch
+    began, done, batch = time.monotonic(), 0, 1
+    values: list[npt.NDArray[np.float64]] = []
+    best: tuple[float, npt.NDArray[np.float64], npt.NDArray[np.float64]] | None = None
+    while done < restarts and not (done and time_limit and time.monotonic() - began > time_limit):
+        size = min(batch, restarts - done)
+        value, _, theta, trace, all_values = native.dmv_em_restarts(
+            sentences, done, size, seed, threads, viterbi, STARTS.index(start), smoothing, polish,
+            iterations, tolerance, marked, least_arcs,
+        )  # fmt: skip
+        done += size
+        values.append(all_values)
+        if best is None or value > best[0]:
+            best = (value, theta, trace)
+        if progress:
+            progress(done, best[0])
+        per_restart = (time.monotonic() - began) / done
+        batch = max(1, min(100_000, int(_BATCH_SECONDS / max(per_restart, 1e-7))))
+    assert best is not None
+    if best[0] == -np.inf:
+        raise ConstraintError(
+            "share: no restart found parses that satisfy the constraint, try more restarts or smoothing"
+        )
+    return LocalSearch(DMV(corpus.tags, best[1]), best[0], best[2], np.concatenate(values))

@@ -1,0 +1,96 @@
+"""``arcwise induce`` from end to end."""
+
+from pathlib import Path
+
+import pytest
+
+from arcwise.cli.main import _run
+from arcwise.pipeline.models import open_model
+from arcwise.treebanks import Treebank
+
+SENTENCES = [
+    "DET:2 NOUN:3 VERB:0",
+    "NOUN:2 VERB:0 DET:4 NOUN:2",
+    "DET:3 ADJ:3 NOUN:4 VERB:0",
+    "NOUN:2 VERB:0 ADV:2",
+]
+
+
+def conllu(sentences: list[str]) -> str:
+    """``TAG:HEAD`` words as CoNLL-U."""
+    text = ""
+    for sentence in sentences:
+        for i, word in enumerate(sentence.split(), 1):
+            tag, head = word.split(":")
+            text += f"{i}\tw{i}\t_\t{tag}\t_\t_\t{head}\t{'root' if head == '0' else 'dep'}\t_\t_\n"
+        text += "\n"
+    return text
+
+
+@pytest.fixture
+def corpus(tmp_path: Path) -> Path:
+    path = tmp_path / "corpus.conllu"
+    path.write_text(conllu(SENTENCES))
+    return path
+
+
+@pytest.mark.parametrize("learner", ["em", "viterbi-em"])
+def test_induce_writes_trees_and_a_grammar_that_parses_them(
+    corpus: Path, learner: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    output, model = str(corpus.with_name("out.conllu")), str(corpus.with_name("dmv.json"))
+    command = [
+        "induce",
+        str(corpus),
+        "--learner",
+        learner,
+        "--restarts",
+        "20",
+        "-o",
+        output,
+        "--model",
+        model,
+    ]
+    assert _run(command) == 0
+    printed = capsys.readouterr().out
+    assert "4 sentences, 14 words, 5 tags" in printed
+    assert "correct heads" in printed
+    written = Treebank.read(output)
+    assert written.column("form") == Treebank.read(corpus).column("form")
+    parser = open_model(model)
+    assert parser.kind == "dmv"
+    assert parser.parse(Treebank.read(corpus)).data == written.data
+
+
+def test_the_same_seed_gives_the_same_files(corpus: Path) -> None:
+    written = []
+    for name in ("a", "b"):
+        model = corpus.with_name(f"{name}.json")
+        assert _run(["induce", str(corpus), "--seed", "3", "--restarts", "50", "--model", str(model)]) == 0
+        written.append(model.read_bytes())
+    assert written[0] == written[1]
+
+
+def test_constraints_from_a_file(corpus: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rules = corpus.with_name("rules.txt")
+    rules.write_text("ROOT VERB\nVERB NOUN ADV\nNOUN DET ADJ\n")
+    assert _run(["induce", str(corpus), "--constrain", "1", "--rules", str(rules), "--restarts", "20"]) == 0
+    assert "correct heads 100.00 %" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    "arguments, message",
+    [
+        (["--tags", "pos"], "column: found 'pos', expected one of"),
+        (["--max-length", "2"], "found no sentence of at most 2 words"),
+        (["--learner", "em", "--constrain", "0.5"], "--constrain: works with viterbi-em"),
+        (["--tags", "xpos", "--constrain", "1"], "share: found 1.0"),
+    ],
+)
+def test_bad_input_is_one_line_and_status_2(
+    corpus: Path, arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert _run(["induce", str(corpus), *arguments]) == 2
+    error = capsys.readouterr().err
+    assert message in error
+    assert error.count("\n") == 1
