@@ -2,9 +2,10 @@
 #include <nanobind/stl/tuple.h>
 
 #include <algorithm>
-#include <memory>
 #include <string>
+#include <vector>
 
+#include "bindings/arrays.hpp"
 #include "bindings/rooms.hpp"
 #include "kernels/tree_properties.hpp"
 
@@ -16,18 +17,6 @@ namespace {
 using Heads = nb::ndarray<const int32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using Starts = nb::ndarray<const uint32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 constexpr size_t MEASURES = 7;
-
-// A new array of zeros, handed over to numpy by array().
-template <typename T>
-struct Owned {
-  explicit Owned(size_t size) : values(new T[size]()) {}
-  template <typename... Lengths>
-  auto array(Lengths... lengths) {
-    nb::capsule owner(values.get(), [](void* p) noexcept { delete[] static_cast<T*>(p); });
-    return nb::ndarray<nb::numpy, T, nb::ndim<sizeof...(lengths)>>(values.release(), {lengths...}, owner);
-  }
-  std::unique_ptr<T[]> values;
-};
 
 void store(const arcwise::TreeProperties& p, int32_t* row) {
   int32_t values[MEASURES] = {p.roots,     p.depth,          p.gap_degree, p.edge_degree,
@@ -41,8 +30,8 @@ auto properties(const Heads& heads, const Starts& sentence_words) {
   for (size_t s = 0; s < sentences; ++s)
     if (starts[s] > starts[s + 1] || starts[s + 1] > heads.shape(0))
       throw nb::value_error("sentence_words must grow and stay within heads");
-  Owned<int32_t> measures(sentences * MEASURES);
-  Owned<uint8_t> non_projective(heads.shape(0)), crossing(heads.shape(0));
+  std::vector<int32_t> measures(sentences * MEASURES);
+  std::vector<uint8_t> non_projective(heads.shape(0)), crossing(heads.shape(0));
   size_t s = 0;
   {
     nb::gil_scoped_release release;
@@ -51,15 +40,17 @@ auto properties(const Heads& heads, const Starts& sentence_words) {
     for (; s < sentences; ++s) {
       uint32_t at = starts[s];
       if (!arcwise::tree_properties(heads.data() + at, static_cast<int>(starts[s + 1] - at), found,
-                                    &non_projective.values[at], &crossing.values[at], work))
+                                    non_projective.data() + at, crossing.data() + at, work))
         break;
-      store(found, &measures.values[s * MEASURES]);
+      store(found, &measures[s * MEASURES]);
     }
   }
   if (s < sentences)
     throw nb::value_error(("the heads of sentence " + std::to_string(s) + " are no tree").c_str());
-  return std::tuple(measures.array(sentences, MEASURES), non_projective.array(heads.shape(0)),
-                    crossing.array(heads.shape(0)));
+  size_t words = heads.shape(0);
+  return std::tuple(owned_array(std::move(measures), {sentences, MEASURES}),
+                    owned_array(std::move(non_projective), {words}),
+                    owned_array(std::move(crossing), {words}));
 }
 
 }  // namespace

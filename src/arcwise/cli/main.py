@@ -16,6 +16,8 @@ COMMANDS: dict[str, dict[str, str]] = {
     "Treebanks": {
         "validate": "List everything that is wrong with a CoNLL-U file",
         "convert": "Convert between CoNLL-U, CoNLL-X and one token per line",
+        "stats": "Count and measure treebanks: sizes, lengths, labels, non-projectivity",
+        "show": "Draw trees in the terminal, as SVG or as an HTML page",
         "split": "Split a treebank into train, dev and test",
     },
     "Grammars": {

@@ -1,0 +1,146 @@
+"""``arcwise show``: trees to look at."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from arcwise.treebanks import Sentence
+
+
+def run(
+    file: Annotated[str, typer.Argument(help="A CoNLL-U file (- for standard input).", show_default=False)],
+    sentence: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--sentence",
+            "-s",
+            help="Which sentences: a number from 1, a range like 1-5 or 20-, a sent_id (id:NAME if it looks like a number), or all. "
+            "May be given several times. Without it: the first sentence, or all for --html.",
+            show_default=False,
+        ),
+    ] = None,
+    svg: Annotated[
+        str | None,
+        typer.Option(help="Write one sentence as an SVG picture to this file.", show_default=False),
+    ] = None,
+    html: Annotated[
+        str | None,
+        typer.Option(help="Write the sentences as one HTML page to this file.", show_default=False),
+    ] = None,
+    color: Annotated[
+        bool | None,
+        typer.Option(
+            "--color/--no-color",
+            help="Colours; without the option, on a terminal unless NO_COLOR is set.",
+            show_default=False,
+        ),
+    ] = None,
+) -> None:
+    """Draw trees: in the terminal, as an SVG picture, or as an HTML page that needs no other file.
+
+    In the terminal each word has a line. A ● marks the root, a ? a word without a known head; non-projective arcs are magenta.
+    """
+    from arcwise.errors import InputError
+
+    wanted = Wanted.parse(sentence or (["all"] if html and not svg else ["1"]))
+    if svg is not None:
+        chosen = list(wanted.take(file))
+        if len(chosen) != 1:
+            raise InputError(f"--svg: found {len(chosen)} sentences, expected one (--html shows several)")
+        _write_svg(chosen[0][1], svg)
+    if html is not None:
+        _write_html((found for _, found in wanted.take(file)), html, title=file)
+    if svg is None and html is None:
+        _print(wanted.take(file), color=_wants_color() if color is None else color)
+
+
+def _wants_color() -> bool:
+    return sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+
+
+def _print(chosen: Iterable[tuple[int, Sentence]], *, color: bool) -> None:
+    from arcwise.trees import draw
+    from arcwise.trees.text_width import printable
+
+    for at, (number, sentence) in enumerate(chosen):
+        name = f"{number} ({sentence.sent_id})" if sentence.sent_id else str(number)
+        heading = printable(f"{name}: {sentence.text}")
+        tags = sentence.upos if any(tag != "_" for tag in sentence.upos) else None
+        typer.echo("\n" * (at > 0) + (f"\x1b[1m{heading}\x1b[0m" if color else heading), color=color)
+        typer.echo(draw(sentence.tree, sentence.forms, tags=tags, color=color), color=color)
+
+
+def _write_svg(sentence: Sentence, path: str) -> None:
+    from arcwise.treebanks import open_output
+    from arcwise.visual import svg
+
+    with open_output(path) as out:
+        out.write(svg(sentence).encode())
+
+
+def _write_html(sentences: Iterator[Sentence], path: str, *, title: str) -> None:
+    from arcwise.treebanks import open_output
+    from arcwise.visual import html_parts
+
+    with open_output(path) as out:
+        for part in html_parts(sentences, title="Dependency trees" if title == "-" else title):
+            out.write(part.encode())
+
+
+class Wanted:
+    """The sentences asked for: ranges of numbers, and sent_ids."""
+
+    def __init__(self, ranges: list[tuple[int, float]], names: set[str]) -> None:
+        self.ranges = ranges
+        self.names = names
+
+    @classmethod
+    def parse(cls, selections: Iterable[str]) -> Wanted:
+        """Read numbers (3), ranges (1-5, 20-), ``all`` and sent_ids (anything else, or id:NAME)."""
+        from arcwise.errors import InputError
+
+        ranges: list[tuple[int, float]] = []
+        names: set[str] = set()
+        for text in selections:
+            first, dash, last = text.partition("-")
+            if text == "all":
+                ranges.append((1, float("inf")))
+            elif first.isdecimal() and (last.isdecimal() or not last):
+                bounds = int(first), float(last) if last else float("inf") if dash else float(first)
+                if not 1 <= bounds[0] <= bounds[1]:
+                    raise InputError(
+                        f"--sentence: found {text!r}, expected a number from 1 or a range like 1-5"
+                    )
+                ranges.append(bounds)
+            else:
+                names.add(text.removeprefix("id:"))
+        return cls(ranges, names)
+
+    def take(self, file: str) -> Iterator[tuple[int, Sentence]]:
+        """Each sentence asked for with its number, in the order of the file; read no further than needed."""
+        from arcwise.errors import InputError
+        from arcwise.treebanks import stream
+
+        missing = set(self.names)
+        last = max((last for _, last in self.ranges), default=0)
+        number = 0
+        for batch in stream(file):
+            for sentence in batch:
+                number += 1
+                named = bool(self.names) and sentence.sent_id in self.names
+                missing -= {sentence.sent_id or ""} if named else set()
+                if named or any(first <= number <= end for first, end in self.ranges):
+                    yield number, sentence
+                if number >= last and not missing:
+                    return
+        if missing:
+            raise InputError(f"{file}: found no sentence with sent_id {', '.join(sorted(missing))}")
+        beyond = [first for first, _ in self.ranges if first > number]
+        if beyond:
+            raise InputError(f"--sentence: found {min(beyond)}, expected 1..{number} as {file} has")

@@ -1,0 +1,87 @@
+"""Plots with matplotlib, which is installed by ``pip install 'arcwise[plot]'``."""
+
+from __future__ import annotations
+
+import io
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from arcwise.errors import InputError, MissingExtraError
+from arcwise.treebanks.files import PathLike, open_output
+from arcwise.treebanks.statistics import Statistics, percent
+
+FORMATS = ("png", "svg", "pdf")
+_COLORS = ("#1d5fd1", "#c2410c", "#0c7c6c", "#7c3aed", "#b8860b", "#6b7785")
+
+
+def new_figure(width: float, height: float) -> Any:
+    """An empty matplotlib figure, in inches."""
+    try:
+        from matplotlib.figure import Figure
+    except ImportError:
+        raise MissingExtraError("matplotlib", "plot") from None
+    return Figure(figsize=(width, height), layout="constrained")
+
+
+def plot_format(path: PathLike) -> str:
+    """The format that the name of a plot asks for; another ending than those known is an error."""
+    ending = Path(path).suffix.removeprefix(".").lower()
+    if ending not in FORMATS:
+        raise InputError(f"{path}: found the ending {ending!r}, expected one of {', '.join(FORMATS)}")
+    return ending
+
+
+def save(figure: Any, path: PathLike) -> None:
+    """Write a figure as .png, .svg or .pdf; the file appears whole or not at all."""
+    drawn = io.BytesIO()
+    figure.savefig(drawn, format=plot_format(path), dpi=150)
+    with open_output(path) as out:
+        out.write(drawn.getvalue())
+
+
+def plot_statistics(treebanks: Sequence[Statistics], names: Sequence[str]) -> Any:
+    """Lengths, depths, gap degrees and the most frequent labels of treebanks, as one figure."""
+    figure = new_figure(11, 8)
+    lengths, depths, gaps, labels = figure.subplots(2, 2).ravel()
+    for treebank, name, color in zip(treebanks, names, _colors(len(names)), strict=True):
+        _plot_shares(lengths, treebank.lengths, name, color, step=5)
+        _plot_shares(depths, treebank.depths, name, color, step=1)
+    lengths.set(title="Sentence length", xlabel="words, in steps of 5", ylabel="% of sentences")
+    depths.set(title="Tree depth", xlabel="words from the root down", ylabel="% of sentences")
+    lengths.legend(frameon=False)
+    most = max(max(t.gap_degrees, default=0) for t in treebanks)
+    degrees = range(1, max(most, 1) + 1)
+    shares = [[percent(t.gap_degrees[d], t.sentences) for d in degrees] for t in treebanks]
+    _plot_bars(gaps, [str(d) for d in degrees], shares)
+    gaps.set(title="Gap degree of non-projective trees", xlabel="gap degree", ylabel="% of sentences")
+    frequent = [name for name, _ in sum((t.labels for t in treebanks), Counter[str]()).most_common(15)]
+    shares = [[percent(t.labels[name], t.words) for name in frequent] for t in treebanks]
+    _plot_bars(labels, frequent, shares)
+    labels.set(title="Most frequent labels", ylabel="% of words")
+    labels.tick_params(axis="x", rotation=60)
+    for axes in (lengths, depths, gaps, labels):
+        axes.spines[["top", "right"]].set_visible(False)
+        axes.grid(axis="y", alpha=0.25)
+    return figure
+
+
+def _colors(count: int) -> list[str]:
+    return [_COLORS[i % len(_COLORS)] for i in range(count)]
+
+
+def _plot_shares(axes: Any, counts: Counter[int], name: str, color: str, *, step: int) -> None:
+    """A line through the shares of ``step`` values together, from 1 to the largest; what never occurs is seen as 0."""
+    starts = range(1, max(counts, default=1) + 1, step)
+    shares = [percent(sum(counts[v] for v in range(s, s + step)), counts.total()) for s in starts]
+    axes.plot([s + (step - 1) / 2 for s in starts], shares, label=name, color=color)
+
+
+def _plot_bars(axes: Any, names: Sequence[str], shares: Sequence[Sequence[float]]) -> None:
+    """A group of bars per name, a colour per treebank."""
+    width = 0.8 / len(shares)
+    for at, (heights, color) in enumerate(zip(shares, _colors(len(shares)), strict=True)):
+        places = [i + (at - (len(shares) - 1) / 2) * width for i in range(len(names))]
+        axes.bar(places, heights, width=width, color=color)
+    axes.set_xticks(range(len(names)), names)
