@@ -1,0 +1,393 @@
+#include "kernels/spanning_tree.hpp"
+
+#include <algorithm>
+#include <queue>
+#include <utility>
+
+namespace arcwise {
+
+namespace {
+
+constexpr double impossible = -std::numeric_limits<double>::infinity();
+constexpr int LANES = 8;
+
+// The largest of count numbers, in LANES independent streaks so that the compiler can use vector registers.
+double largest(const double* values, int count) {
+  double lane[LANES];
+  std::fill_n(lane, LANES, impossible);
+  int i = 0;
+  for (; i + LANES <= count; i += LANES)
+    for (int j = 0; j < LANES; ++j) lane[j] = values[i + j] > lane[j] ? values[i + j] : lane[j];
+  for (; i < count; ++i) lane[0] = std::max(lane[0], values[i]);
+  return *std::max_element(lane, lane + LANES);
+}
+
+double tree_score(const double* scores, int n, const int32_t* heads) {
+  double total = 0;
+  for (int m = 1; m <= n; ++m) total += scores[static_cast<size_t>(heads[m]) * (n + 1) + m];
+  return total;
+}
+
+// Whether every word reaches the wall. O(n): each word is walked from once.
+bool is_tree(const int32_t* heads, int n, std::vector<int32_t>& walk) {
+  walk.assign(static_cast<size_t>(n) + 1, 0);
+  for (int start = 1; start <= n; ++start) {
+    int at = start;
+    for (; at != 0 && walk[at] == 0; at = heads[at]) walk[at] = start;
+    if (at != 0 && walk[at] == start) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+void SpanningTreeWorkspace::load(const double* scores, int n, bool single_root) {
+  n_ = n;
+  single_root_ = single_root;
+  stride_ = static_cast<size_t>(n) + 1;
+  const size_t vertices = 2 * static_cast<size_t>(n) + 1;
+  if (rows_.size() < vertices * stride_) rows_.resize(vertices * stride_);
+  constexpr int TILE = 8;  // transposed tile by tile, so that both sides stay in cache
+  for (int h0 = 0; h0 <= n; h0 += TILE)
+    for (int m = 1; m <= n; ++m)
+      for (int h = h0; h < std::min(h0 + TILE, n + 1); ++h) row(m)[h] = scores[h * stride_ + m];
+  for (int m = 1; m <= n; ++m) forbid(m, m);
+}
+
+void SpanningTreeWorkspace::forbid(int head, int modifier) { row(modifier)[head] = impossible; }
+
+void SpanningTreeWorkspace::require(int head, int modifier) {
+  const double kept = row(modifier)[head];
+  std::fill_n(row(modifier), stride_, impossible);
+  row(modifier)[head] = kept;
+}
+
+void SpanningTreeWorkspace::begin() {
+  const size_t vertices = 2 * static_cast<size_t>(n_) + 1;
+  vertices_ = n_ + 1;
+  wall_taken_ = false;
+  best_.resize(vertices);
+  head_.resize(vertices);
+  state_.assign(vertices, State::unseen);
+  outermost_.resize(stride_);
+  for (int h = 0; h <= n_; ++h) outermost_[h] = h;
+  children_.clear();
+  first_child_.assign(1, 0);
+  path_.clear();
+}
+
+bool SpanningTreeWorkspace::contract() {
+  begin();
+  for (int word = 1; word <= n_; ++word)
+    if (state_[outermost_[word]] == State::unseen && !grow_path(word)) return false;
+  return true;
+}
+
+// From start to its chosen head, to that one's head, and so on, until the path meets what is done.
+bool SpanningTreeWorkspace::grow_path(int start) {
+  for (int v = start;;) {
+    path_.push_back(v);
+    state_[v] = State::on_path;
+    choose_arc(v);
+    if (best_[v] == impossible) return false;
+    const int above = outermost_[head_[v]];
+    if (above == 0 && single_root_ && std::exchange(wall_taken_, true)) return false;
+    if (above == 0 || state_[above] == State::done) break;
+    if (state_[above] == State::unseen) {
+      v = above;
+    } else {
+      v = contract_cycle(std::find(path_.begin(), path_.end(), above) - path_.begin());
+    }
+  }
+  for (int v : path_) state_[v] = State::done;
+  path_.clear();
+  return true;
+}
+
+// The best arc into v; with a single root the wall's arc only if there is no other.
+void SpanningTreeWorkspace::choose_arc(int v) {
+  const double* in = row(v);
+  int head = single_root_ ? 1 : 0;
+  best_[v] = largest(in + head, n_ + 1 - head);
+  if (best_[v] == impossible) {
+    best_[v] = in[0];
+    head = 0;
+  }
+  while (in[head] != best_[v]) ++head;
+  head_[v] = head;
+}
+
+// The vertices path_[start..] become one, which is taken off the path.
+int SpanningTreeWorkspace::contract_cycle(size_t start) {
+  const int cycle = vertices_++;
+  for (size_t i = start; i < path_.size(); ++i) {
+    children_.push_back(path_[i]);
+    state_[path_[i]] = State::contracted;
+  }
+  path_.resize(start);
+  first_child_.push_back(static_cast<int32_t>(children_.size()));
+  merge_rows(cycle);
+  return cycle;
+}
+
+// row(cycle)[h] = max over members c of row(c)[h] - best(c): what entering the cycle at c gains over staying
+// in it.
+void SpanningTreeWorkspace::merge_rows(int cycle) {
+  double* merged = row(cycle);
+  std::fill_n(merged, stride_, impossible);
+  for (int i = first_child(cycle); i < last_child(cycle); ++i) {
+    const double* in = row(children_[i]);
+    const double best = best_[children_[i]];
+    for (size_t h = 0; h < stride_; ++h) {
+      const double gain = in[h] - best;
+      merged[h] = gain > merged[h] ? gain : merged[h];
+    }
+  }
+  for (int h = 1; h <= n_; ++h)
+    if (state_[outermost_[h]] == State::contracted) {
+      outermost_[h] = cycle;
+      merged[h] = impossible;
+    }
+}
+
+// Outermost cycles first: the arc chosen for a cycle replaces that of the member where it enters.
+void SpanningTreeWorkspace::expand(int32_t* heads) {
+  is_entry_.assign(vertices_, 0);
+  entry_.resize(vertices_);
+  for (int cycle = vertices_ - 1; cycle > n_; --cycle) {
+    const int head = head_[cycle];
+    int entry = children_[first_child(cycle)];
+    for (int i = first_child(cycle) + 1; i < last_child(cycle); ++i) {
+      const int child = children_[i];
+      if (row(child)[head] - best_[child] > row(entry)[head] - best_[entry]) entry = child;
+    }
+    entry_[cycle] = entry;
+    is_entry_[entry] = 1;
+    head_[entry] = head;
+  }
+  heads[0] = -1;
+  for (int m = 1; m <= n_; ++m) heads[m] = head_[m];
+}
+
+// Every arc of the best tree is the chosen arc of exactly one vertex v through which no cycle is entered. The
+// second best tree gives one such v its next best arc from outside the subtree below v.
+SpanningTreeWorkspace::Swap SpanningTreeWorkspace::cheapest_swap(const int32_t* heads) {
+  number_subtrees(heads);
+  Swap cheapest;
+  for (int v = 1; v < vertices_; ++v) {
+    const int word = entry_[v] = v <= n_ ? v : entry_[entry_[v]];
+    if (is_entry_[v]) continue;
+    const double loss = best_[v] - best_replacement(v, word);
+    if (loss < cheapest.loss) cheapest = {head_[v], word, loss};
+  }
+  return cheapest;
+}
+
+double SpanningTreeWorkspace::best_replacement(int v, int word) {
+  const double* in = row(v);
+  double best = v <= n_ ? impossible : second_in_column(v, head_[v]);
+  for (int h = single_root_; h <= n_; ++h) {
+    const bool below = enter_[word] <= enter_[h] && enter_[h] < leave_[word];
+    if (!below && h != head_[v]) best = std::max(best, in[h]);
+  }
+  return best;
+}
+
+// The best arc from head into v, not counting the very best: it enters v elsewhere.
+double SpanningTreeWorkspace::second_in_column(int v, int head) {
+  double second = impossible, shift = 0;
+  while (v > n_) {
+    int entry = -1;
+    double first = impossible, next = impossible;
+    for (int i = first_child(v); i < last_child(v); ++i) {
+      const int child = children_[i];
+      const double gain = row(child)[head] - best_[child];
+      next = std::max(next, std::min(gain, first));
+      if (gain > first) first = gain, entry = child;
+    }
+    second = std::max(second, next + shift);
+    shift -= best_[entry];
+    v = entry;
+  }
+  return second;
+}
+
+// enter = place in a walk of the tree from the wall, leave = place after its subtree.
+void SpanningTreeWorkspace::number_subtrees(const int32_t* heads) {
+  enter_.assign(stride_, 0);
+  leave_.assign(stride_, 1);  // until the walk: the size of the subtree
+  path_.clear();
+  // Words in an order in which heads come first.
+  for (int word = 1; word <= n_; ++word) {
+    size_t end = path_.size();
+    for (int at = word; at != 0 && enter_[at] == 0; at = heads[at]) {
+      enter_[at] = 1;
+      path_.push_back(at);
+    }
+    std::reverse(path_.begin() + end, path_.end());
+  }
+  for (size_t i = path_.size(); i-- > 0;) leave_[heads[path_[i]]] += leave_[path_[i]];
+  // Each word takes its place in the interval of its head, whose free part starts at first_free_.
+  enter_[0] = 0;
+  first_free_.assign(stride_, 1);
+  for (int word : path_) {
+    const int head = heads[word];
+    enter_[word] = first_free_[head];
+    first_free_[head] += leave_[word];
+    first_free_[word] = enter_[word] + 1;
+  }
+  for (int word : path_) leave_[word] += enter_[word];
+  path_.clear();
+}
+
+bool SpanningTreeWorkspace::greedy(const double* scores, int n, bool single_root, int32_t* heads) {
+  const int width = n + 1;
+  best_.assign(scores, scores + width);
+  greedy_head_.assign(width, 0);
+  for (int h = 1; h <= n; ++h) {
+    const double* row = scores + static_cast<size_t>(h) * width;
+    const double best = best_[h];
+    const int64_t head = greedy_head_[h];
+    for (int m = 1; m <= n; ++m) {
+      const bool better = row[m] > best_[m];
+      best_[m] = better ? row[m] : best_[m];
+      greedy_head_[m] = better ? h : greedy_head_[m];
+    }
+    best_[h] = best;  // not its own head
+    greedy_head_[h] = head;
+  }
+  heads[0] = -1;
+  int roots = 0;
+  for (int m = 1; m <= n; ++m) {
+    if (best_[m] == impossible) return false;
+    heads[m] = static_cast<int32_t>(greedy_head_[m]);
+    roots += heads[m] == 0;
+  }
+  if (roots == 0 || (single_root && roots > 1)) return false;
+  return is_tree(heads, n, enter_);
+}
+
+double spanning_tree_decode(const double* scores, int n, bool single_root, int32_t* heads,
+                            SpanningTreeWorkspace& workspace) {
+  if (!workspace.greedy(scores, n, single_root, heads)) {
+    workspace.load(scores, n, single_root);
+    if (!workspace.contract()) return impossible;
+    workspace.expand(heads);
+  }
+  return tree_score(scores, n, heads);
+}
+
+namespace {
+
+// Lawler's partition: a set of trees is its parent with one arc required or forbidden. One tree of it, which
+// no tree of the set beats, has been kept already; `swap` is an arc of that tree which the next tree to keep
+// does without.
+struct TreeSet {
+  int parent;
+  int head, modifier;
+  bool required;
+  size_t kept = 0;
+  SpanningTreeWorkspace::Swap swap = {};
+};
+
+class KBestSearch {
+ public:
+  KBestSearch(const double* scores, int n, bool single_root, SpanningTreeWorkspace& workspace)
+      : scores_(scores), n_(n), single_root_(single_root), workspace_(workspace), tree_(n + 1) {}
+
+  // Keeps the k best trees and returns how many there are.
+  int run(int k) {
+    split_off({-1, 0, 0, false});
+    while (static_cast<int>(values_.size()) < k && !queue_.empty()) {
+      const int parent = queue_.top().second;
+      queue_.pop();
+      const TreeSet set = sets_[parent];
+      narrow({parent, set.swap.head, set.swap.modifier, true, set.kept});
+      split_off({parent, set.swap.head, set.swap.modifier, false});
+    }
+    return static_cast<int>(values_.size());
+  }
+
+  // Differences of reduced scores rank the sets; the scores of the trees themselves have the last word.
+  void write(int32_t* heads, double* values) const {
+    std::vector<int> order(values_.size());
+    for (size_t i = 0; i < order.size(); ++i) order[i] = static_cast<int>(i);
+    std::stable_sort(order.begin(), order.end(), [&](int a, int b) { return values_[a] > values_[b]; });
+    for (int i : order) {
+      heads = std::copy_n(&trees_[static_cast<size_t>(i) * tree_.size()], tree_.size(), heads);
+      *values++ = values_[i];
+    }
+  }
+
+ private:
+  // A set none of whose trees was kept: keeps its best tree.
+  void split_off(TreeSet set) {
+    if (!find_best(set)) return;
+    set.kept = values_.size();
+    trees_.insert(trees_.end(), tree_.begin(), tree_.end());
+    values_.push_back(tree_score(scores_, n_, tree_.data()));
+    rank(set, workspace_.cheapest_swap(tree_.data()));
+  }
+
+  // A set whose kept tree is a best one. Where trees tie, another may be found: that one comes next, and is
+  // parted from the kept tree by any arc in which they differ.
+  void narrow(TreeSet set) {
+    find_best(set);
+    const int32_t* kept = &trees_[set.kept * tree_.size()];
+    const int word = static_cast<int>(std::mismatch(tree_.begin(), tree_.end(), kept).first - tree_.begin());
+    rank(set, word <= n_ ? SpanningTreeWorkspace::Swap{kept[word], word, 0} : workspace_.cheapest_swap(kept));
+  }
+
+  bool find_best(const TreeSet& set) {
+    workspace_.load(scores_, n_, single_root_);
+    restrict_to(set);
+    for (int above = set.parent; above >= 0; above = sets_[above].parent) restrict_to(sets_[above]);
+    if (!workspace_.contract()) return false;
+    workspace_.expand(tree_.data());
+    return true;
+  }
+
+  // Queues the set under the score of the tree that comes next in it, if there is one.
+  void rank(TreeSet set, SpanningTreeWorkspace::Swap swap) {
+    if (swap.head < 0) return;
+    set.swap = swap;
+    queue_.emplace(tree_score(scores_, n_, tree_.data()) - swap.loss, static_cast<int>(sets_.size()));
+    sets_.push_back(set);
+  }
+
+  void restrict_to(const TreeSet& set) {
+    if (set.modifier == 0) return;  // the set of all trees
+    if (set.required) {
+      workspace_.require(set.head, set.modifier);
+    } else {
+      workspace_.forbid(set.head, set.modifier);
+    }
+  }
+
+  void keep() {
+    trees_.insert(trees_.end(), tree_.begin(), tree_.end());
+    values_.push_back(tree_score(scores_, n_, tree_.data()));
+  }
+
+  const double* scores_;
+  int n_;
+  bool single_root_;
+  SpanningTreeWorkspace& workspace_;
+  std::vector<int32_t> tree_;
+  std::vector<TreeSet> sets_;
+  std::priority_queue<std::pair<double, int>> queue_;
+  std::vector<int32_t> trees_;
+  std::vector<double> values_;
+};
+
+}  // namespace
+
+int spanning_tree_k_best(const double* scores, int n, bool single_root, int k, int32_t* heads, double* values,
+                         SpanningTreeWorkspace& workspace) {
+  KBestSearch search(scores, n, single_root, workspace);
+  const int found = search.run(k);
+  search.write(heads, values);
+  return found;
+}
+
+}  // namespace arcwise
