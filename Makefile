@@ -32,9 +32,10 @@ try: setup ## set everything up and show what arcwise does
 test: $(VENV)/.installed-test ## set everything up and run the tests
 	$(BIN)/pytest -n $(PYTEST_WORKERS) --dist worksteal -q
 
-test-native: ## the C++ tests, under the address and undefined-behaviour sanitizers
-	cmake -S . -B build/sanitize -DARCWISE_NATIVE_TESTS=ON -DARCWISE_SANITIZE=ON -DCMAKE_BUILD_TYPE=RelWithDebInfo
-	cmake --build build/sanitize -j2
+test-native: $(VENV)/.tools ## the C++ tests, under the address and undefined-behaviour sanitizers
+	command -v cmake >/dev/null || $(BIN)/pip install -q --disable-pip-version-check cmake
+	PATH="$$PATH:$(BIN)"; cmake -S . -B build/sanitize -DARCWISE_NATIVE_TESTS=ON -DARCWISE_SANITIZE=ON -DCMAKE_BUILD_TYPE=RelWithDebInfo && \
+	cmake --build build/sanitize -j2 && \
 	ctest --test-dir build/sanitize --output-on-failure
 
 lint: $(VENV)/.installed-lint $(VENV)/.installed-test ## format check, lint, types
