@@ -12,7 +12,8 @@ import numpy.typing as npt
 
 from arcwise import native
 from arcwise.errors import InputError
-from arcwise.treebanks.treebank import Treebank, column_number
+from arcwise.treebanks.columns import column_number
+from arcwise.treebanks.treebank import Treebank
 
 
 @dataclass(frozen=True)

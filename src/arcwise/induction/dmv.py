@@ -15,8 +15,9 @@ import numpy.typing as npt
 from arcwise import native
 from arcwise.errors import InputError, ModelError
 from arcwise.induction.corpus import TagSentences
+from arcwise.treebanks.columns import Coded
 from arcwise.treebanks.files import PathLike, open_output, read_bytes
-from arcwise.treebanks.treebank import Coded, Treebank
+from arcwise.treebanks.treebank import Treebank
 from arcwise.trees import Tree
 
 Vector = npt.NDArray[np.float64]

@@ -1,9 +1,10 @@
 """CoNLL-U and CoNLL-X files, in and out, byte for byte."""
 
+from arcwise.treebanks.columns import COLUMNS, Coded, column_number
 from arcwise.treebanks.files import open_input, open_output, read_bytes
-from arcwise.treebanks.problems import COLUMNS, Problem, ProblemKind
+from arcwise.treebanks.problems import Problem, ProblemKind
 from arcwise.treebanks.streaming import stream
-from arcwise.treebanks.treebank import Coded, Sentence, Treebank
+from arcwise.treebanks.treebank import Sentence, Treebank
 
 __all__ = [
     "COLUMNS",
@@ -12,6 +13,7 @@ __all__ = [
     "ProblemKind",
     "Sentence",
     "Treebank",
+    "column_number",
     "open_input",
     "open_output",
     "read_bytes",

@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Literal, get_args
 
 from arcwise.errors import InputError
+from arcwise.treebanks.columns import COLUMNS, column_number
 from arcwise.treebanks.files import PathLike, open_input
-from arcwise.treebanks.problems import COLUMNS
 from arcwise.treebanks.streaming import stream
-from arcwise.treebanks.treebank import Sentence, column_number
+from arcwise.treebanks.treebank import Sentence
 
 Format = Literal["conllu", "conllx", "words"]
 FORMATS: tuple[str, ...] = get_args(Format)

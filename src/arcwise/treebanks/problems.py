@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import IntEnum
 
-COLUMNS = ("id", "form", "lemma", "upos", "xpos", "feats", "head", "deprel", "deps", "misc")
-"""The columns of CoNLL-U. CoNLL-X calls four of them CPOSTAG (upos), POSTAG (xpos), PHEAD (deps), PDEPREL (misc)."""
+from arcwise.treebanks.columns import COLUMNS
 
 
 class ProblemKind(IntEnum):

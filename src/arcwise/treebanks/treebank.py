@@ -7,7 +7,6 @@ is ever changed in place: annotating gives a new treebank whose bytes differ in 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import overload
 
@@ -16,28 +15,14 @@ import numpy.typing as npt
 
 from arcwise import native
 from arcwise.errors import InputError
+from arcwise.treebanks.columns import COLUMNS, Coded, column_number, comment_bytes, field_bytes
 from arcwise.treebanks.files import PathLike, open_output, read_bytes
-from arcwise.treebanks.problems import COLUMNS, Problem, ProblemKind, describe
+from arcwise.treebanks.problems import Problem, ProblemKind, describe
 from arcwise.trees import UNKNOWN, Tree
 
 _KIND_TEXT, _KIND_NUMBER, _KIND_MERGE = 0, 1, 2
 _ROW_WORD, _ROW_MULTIWORD, _ROW_EMPTY_NODE = 0, 1, 2
 _MAX_BYTES = 2**32 - 2
-
-
-@dataclass(frozen=True)
-class Coded:
-    """A column as one code per word into a list of strings; code -1 stands for ``_``."""
-
-    codes: npt.NDArray[np.int32]
-    strings: Sequence[str]
-
-    @classmethod
-    def of(cls, values: Sequence[str]) -> Coded:
-        """The codes of ``values``, numbered in order of first appearance."""
-        numbers: dict[str, int] = {}
-        codes = np.fromiter((numbers.setdefault(v, len(numbers)) for v in values), np.int32, len(values))
-        return cls(codes, list(numbers))
 
 
 class Treebank(Sequence["Sentence"]):
@@ -167,7 +152,7 @@ class Treebank(Sequence["Sentence"]):
             updates.append((column_number("head"), _KIND_NUMBER, np.ascontiguousarray(heads, np.int32), []))
         for name, values in columns.items():
             coded = values if isinstance(values, Coded) else Coded.of(values)
-            encoded = [_clean(s, name) for s in coded.strings]
+            encoded = [field_bytes(s, name) for s in coded.strings]
             updates.append(
                 (column_number(name), _KIND_TEXT, np.ascontiguousarray(coded.codes, np.int32), encoded)
             )
@@ -176,7 +161,7 @@ class Treebank(Sequence["Sentence"]):
             unchanged = np.array([not text for text in coded.strings], bool)[coded.codes]
             codes = np.where(unchanged, np.int32(-1), coded.codes)
             updates.append(
-                (column_number("misc"), _KIND_MERGE, codes, [_clean(s, "misc") for s in coded.strings])
+                (column_number("misc"), _KIND_MERGE, codes, [field_bytes(s, "misc") for s in coded.strings])
             )
         for column, _, codes, _ in updates:
             if len(codes) != self.word_count:
@@ -184,7 +169,7 @@ class Treebank(Sequence["Sentence"]):
                     f"{COLUMNS[column]}: found {len(codes)} values, expected {self.word_count}, one per word"
                 )
         newline = "\r\n" if b"\r\n" in self.data[: 1 << 16] else "\n"
-        lines = [] if comments is None else [_comment_lines(c, newline) for c in comments]
+        lines = [] if comments is None else [comment_bytes(c, newline) for c in comments]
         if lines and len(lines) != len(self):
             raise InputError(f"comments: found {len(lines)}, expected {len(self)}, one per sentence")
         return Treebank(
@@ -412,23 +397,3 @@ class Sentence:
         """The sentence with columns replaced; see ``Treebank.annotate``."""
         own = Treebank(self.whole_bytes, source=self.treebank.source)
         return own.annotate(heads=heads, comments=None if comments is None else [comments], **columns)[0]
-
-
-def column_number(name: str) -> int:
-    """The place of a column, from 0; an unknown name is an error that lists the known ones."""
-    if name not in COLUMNS:
-        raise InputError(f"column: found {name!r}, expected one of {', '.join(COLUMNS)}")
-    return COLUMNS.index(name)
-
-
-def _clean(value: str, column: str) -> bytes:
-    if "\t" in value or "\n" in value or "\r" in value:
-        raise InputError(f"{column}: found a tab or line break in {value!r}, expected text for one column")
-    return value.encode("utf-8", "replace") or b"_"
-
-
-def _comment_lines(comments: Mapping[str, str], newline: str) -> bytes:
-    for text in (*comments, *comments.values()):
-        if "\n" in text or "\r" in text:
-            raise InputError(f"comments: found a line break in {text!r}, expected one line")
-    return "".join(f"# {key} = {value}{newline}" for key, value in comments.items()).encode()
