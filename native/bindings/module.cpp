@@ -9,4 +9,5 @@ NB_MODULE(ARCWISE_MODULE, m) {
   bind_features(m);
   bind_inference_eisner(m);
   bind_induction(m);
+  bind_evaluation(m);
 }

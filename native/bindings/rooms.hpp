@@ -7,3 +7,4 @@ void bind_treebanks(nanobind::module_& m);
 void bind_features(nanobind::module_& m);
 void bind_inference_eisner(nanobind::module_& m);
 void bind_induction(nanobind::module_& m);
+void bind_evaluation(nanobind::module_& m);
