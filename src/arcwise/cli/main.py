@@ -23,6 +23,10 @@ COMMANDS: dict[str, dict[str, str]] = {
     "Grammars": {
         "induce": "Learn a grammar from tagged sentences without trees",
     },
+    "Evaluation": {
+        "evaluate": "Score a parser's trees against the correct ones",
+        "compare": "Is one parser better than another? Differences and significance tests",
+    },
 }
 """Heading → command → what it does, in the order that ``arcwise --help`` shows them. A command NAME lives in cli/NAME.py
 as a function ``run``."""

@@ -1,0 +1,60 @@
+"""How good is a parser, where does it err, and is it better than another?"""
+
+from arcwise.evaluation.attachment import Attachment, attachment
+from arcwise.evaluation.breakdowns import (
+    ArcGroup,
+    Confusion,
+    SentenceGroup,
+    by_arc_length,
+    by_crossing,
+    by_label,
+    by_sentence_length,
+    confusions,
+)
+from arcwise.evaluation.compare import Comparison, Difference, DifferingSentence, compare
+from arcwise.evaluation.conll18 import Conll18, Score, conll18
+from arcwise.evaluation.evaluate import BREAKDOWNS, Evaluation, evaluate
+from arcwise.evaluation.significance import (
+    Interval,
+    WinLoss,
+    mcnemar,
+    paired_bootstrap,
+    permutation_test,
+    sign_test,
+)
+from arcwise.evaluation.soundness import Soundness, soundness
+from arcwise.evaluation.verdicts import Options, Verdicts, verdicts
+
+__all__ = [
+    "BREAKDOWNS",
+    "ArcGroup",
+    "Attachment",
+    "Comparison",
+    "Confusion",
+    "Conll18",
+    "Difference",
+    "DifferingSentence",
+    "Evaluation",
+    "Interval",
+    "Options",
+    "Score",
+    "SentenceGroup",
+    "Soundness",
+    "Verdicts",
+    "WinLoss",
+    "attachment",
+    "by_arc_length",
+    "by_crossing",
+    "by_label",
+    "by_sentence_length",
+    "compare",
+    "confusions",
+    "conll18",
+    "evaluate",
+    "mcnemar",
+    "paired_bootstrap",
+    "permutation_test",
+    "sign_test",
+    "soundness",
+    "verdicts",
+]

@@ -183,7 +183,11 @@ class Treebank(Sequence["Sentence"]):
     @property
     def problems(self) -> list[Problem]:
         """Everything that is wrong with the file, in order (empty if it was read strictly)."""
-        return [self._problem(*p) for p in self.layout.problems]
+        return self.first_problems(len(self.layout.problems))
+
+    def first_problems(self, count: int) -> list[Problem]:
+        """The first ``count`` problems; cheap, whatever the number of the others."""
+        return [self._problem(*p) for p in self.layout.problems[:count]]
 
     def _problem(self, kind: int, sentence: int, offset: int, found: int) -> Problem:
         line_start = self.data.rfind(b"\n", 0, offset) + 1

@@ -1,0 +1,62 @@
+"""``arcwise evaluate``: a parser's output against gold."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+import typer
+
+
+def run(
+    gold: Annotated[str, typer.Argument(help="The correct trees, CoNLL-U.", show_default=False)],
+    system: Annotated[
+        str, typer.Argument(help="The parser's trees of the same text, CoNLL-U.", show_default=False)
+    ],
+    punctuation: Annotated[
+        Literal["count", "skip", "skip-label"],
+        typer.Option(
+            help="Punctuation in the attachment scores: count it (as is usual for UD), skip words tagged PUNCT (usual for the "
+            "Penn Treebank; without tags, forms that are punctuation), or skip words labelled punct."
+        ),
+    ] = "count",
+    subtypes: Annotated[
+        Literal["keep", "cut"],
+        typer.Option(help="Compare whole labels (nsubj:pass) or cut their subtypes (nsubj)."),
+    ] = "cut",
+    by: Annotated[
+        str,
+        typer.Option(
+            help="Break the scores down, by any of: label, length (of arcs), crossing (non-projective arcs), sentence "
+            "(length); separated by commas.",
+            show_default=False,
+        ),
+    ] = "",
+    confusion: Annotated[
+        bool, typer.Option("--confusion", help="Show which labels are taken for which.")
+    ] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print all scores and counts as JSON.")] = False,
+) -> None:
+    """Score a parser's trees against the correct ones.
+
+    Attachment scores (heads, labels, roots, whole trees), and the metrics of the CoNLL 2018 shared task, equal to those of its
+    official scorer, for files whose tokens differ too. Broken trees are reported and scored: what is missing is wrong.
+    """
+    from arcwise.cli.output import print_json, print_tables, warn_unsound
+    from arcwise.evaluation import evaluate
+    from arcwise.treebanks import Treebank
+
+    result = evaluate(
+        Treebank.read(gold, strict=False),
+        Treebank.read(system, strict=False),
+        punctuation=punctuation,
+        subtypes=subtypes,
+        by=[name.strip() for name in by.split(",") if name.strip()],
+        confusion=confusion,
+    )
+    warn_unsound(result.gold, result.system)
+    if json:
+        print_json(result.to_json())
+        return
+    from arcwise.evaluation.tables import evaluation_tables
+
+    print_tables(evaluation_tables(result))

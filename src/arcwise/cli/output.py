@@ -1,0 +1,40 @@
+"""What commands print: tables for readers, JSON for programs, warnings on standard error."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+    from arcwise.evaluation import Soundness
+
+_PIPE_WIDTH = 120  # of tables that do not go to a terminal
+
+
+def print_json(value: dict[str, Any]) -> None:
+    """Print one JSON object."""
+    import json
+
+    typer.echo(json.dumps(value, ensure_ascii=False, indent=2))
+
+
+def print_tables(tables: RenderableType) -> None:
+    """Print rich tables on standard output, without colours where it is no terminal."""
+    from rich.console import Console
+
+    console = Console(highlight=False)
+    if not console.is_terminal:
+        console = Console(highlight=False, width=_PIPE_WIDTH)
+    console.print(tables)
+
+
+def warn_unsound(*files: Soundness) -> None:
+    """Say on standard error what is wrong with the trees that were scored."""
+    for file in files:
+        if not file.is_sound:
+            typer.echo(f"warning: {file}", err=True)
+            for example in file.examples:
+                typer.echo(f"  {example}", err=True)

@@ -1,0 +1,110 @@
+"""Attachment scores: heads, labels, roots, whole trees."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from arcwise.evaluation.verdicts import Verdicts
+from arcwise.evaluation.words import WALL, Flags, Ints
+
+
+@dataclass(frozen=True)
+class Attachment:
+    """Counts over the scored words and the sentences of gold, and the shares of them that are right.
+
+    - ``uas``, ``las``: words with the right head; with the right head and label (Buchholz and Marsi 2006).
+    - ``label_accuracy``: words with the right label, whatever their head.
+    - ``root_accuracy``: sentences whose roots are exactly those of gold (McDonald et al. 2005; one root or several).
+    - ``complete``, ``complete_labelled``: sentences in which every scored head (and label) is right.
+    """
+
+    words: int
+    heads_right: int
+    arcs_right: int
+    labels_right: int
+    sentences: int
+    roots_right: int
+    trees_right: int
+    labelled_trees_right: int
+
+    @property
+    def uas(self) -> float:
+        return _share(self.heads_right, self.words)
+
+    @property
+    def las(self) -> float:
+        return _share(self.arcs_right, self.words)
+
+    @property
+    def label_accuracy(self) -> float:
+        return _share(self.labels_right, self.words)
+
+    @property
+    def root_accuracy(self) -> float:
+        return _share(self.roots_right, self.sentences)
+
+    @property
+    def complete(self) -> float:
+        return _share(self.trees_right, self.sentences)
+
+    @property
+    def complete_labelled(self) -> float:
+        return _share(self.labelled_trees_right, self.sentences)
+
+    def to_json(self) -> dict[str, Any]:
+        """Counts and shares."""
+        shares = ("uas", "las", "label_accuracy", "root_accuracy", "complete", "complete_labelled")
+        return {**asdict(self), **{name: getattr(self, name) for name in shares}}
+
+
+def attachment(verdicts: Verdicts, *, sentences: Flags | None = None) -> Attachment:
+    """The scores over all sentences of gold, or over those that are flagged. O(W).
+
+    >>> from arcwise import Treebank
+    >>> from arcwise.evaluation import verdicts
+    >>> row = "{}\\t{}\\t_\\t_\\t_\\t_\\t{}\\t{}\\t_\\t_\\n"
+    >>> gold = row.format(1, "Birds", 2, "nsubj") + row.format(2, "sing", 0, "root") + "\\n"
+    >>> system = gold.replace("nsubj", "obj")
+    >>> scores = attachment(verdicts(Treebank.from_string(gold), Treebank.from_string(system)))
+    >>> scores.uas, scores.las, scores.complete, scores.complete_labelled
+    (1.0, 0.5, 1.0, 0.0)
+    """
+    count = len(verdicts.gold.treebank)
+    chosen = np.ones(count, bool) if sentences is None else sentences
+    of_word = verdicts.gold.sentence
+    words = verdicts.scored & chosen[of_word]
+
+    def sentences_without(wrong: Flags) -> int:
+        return int(chosen.sum() - (per_sentence(wrong, of_word, count)[chosen] > 0).sum())
+
+    return Attachment(
+        words=int(words.sum()),
+        heads_right=int((words & verdicts.head_right).sum()),
+        arcs_right=int((words & verdicts.arc_right).sum()),
+        labels_right=int((words & verdicts.label_right).sum()),
+        sentences=int(chosen.sum()),
+        roots_right=sentences_without(_wrong_roots(verdicts)),
+        trees_right=sentences_without(words & ~verdicts.head_right),
+        labelled_trees_right=sentences_without(words & ~verdicts.arc_right),
+    )
+
+
+def per_sentence(flags: Flags, sentence: Ints, count: int) -> Ints:
+    """How many words of each of ``count`` sentences are flagged."""
+    return np.bincount(sentence[flags], minlength=count)
+
+
+def _wrong_roots(verdicts: Verdicts) -> Flags:
+    """Gold words that are a root in gold or in the system alone."""
+    in_system = np.zeros(len(verdicts.gold), bool)
+    pairs = verdicts.alignment
+    in_system[pairs.gold] = verdicts.system.heads[pairs.system] == WALL
+    wrong: Flags = (verdicts.gold.heads == WALL) != in_system
+    return wrong
+
+
+def _share(part: int, whole: int) -> float:
+    return part / whole if whole else 0.0

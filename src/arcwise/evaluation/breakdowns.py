@@ -1,0 +1,192 @@
+"""Where the errors are: by label, by arc length, by crossing, by sentence length, and which labels are confused."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from arcwise.evaluation.attachment import Attachment, attachment
+from arcwise.evaluation.verdicts import Verdicts
+from arcwise.evaluation.words import Flags, Ints, Words
+from arcwise.treebanks import ProblemKind
+from arcwise.trees import tree_properties
+
+_ARC_LENGTHS = ((0, "root"), (1, "1"), (2, "2"), (3, "3-6"), (7, "7-10"), (11, "11 or more"))
+_SENTENCE_LENGTHS = (
+    (1, "1-10"),
+    (11, "11-20"),
+    (21, "21-30"),
+    (31, "31-40"),
+    (41, "41-50"),
+    (51, "51 or more"),
+)
+
+
+@dataclass(frozen=True)
+class ArcGroup:
+    """The arcs of one kind: how many gold has and how many of them were found, how many the system has and how many of
+    them are right; ``heads`` without, ``arcs`` with the label."""
+
+    name: str
+    gold: int
+    gold_heads_found: int
+    gold_arcs_found: int
+    system: int
+    system_heads_right: int
+    system_arcs_right: int
+
+    @property
+    def head_recall(self) -> float | None:
+        return _share(self.gold_heads_found, self.gold)
+
+    @property
+    def head_precision(self) -> float | None:
+        return _share(self.system_heads_right, self.system)
+
+    @property
+    def recall(self) -> float | None:
+        return _share(self.gold_arcs_found, self.gold)
+
+    @property
+    def precision(self) -> float | None:
+        return _share(self.system_arcs_right, self.system)
+
+    @property
+    def f1(self) -> float | None:
+        """The harmonic mean of labelled precision and recall."""
+        if self.precision is None or self.recall is None:
+            return None
+        both = self.precision + self.recall
+        return 2 * self.precision * self.recall / both if both else 0.0
+
+    def to_json(self) -> dict[str, Any]:
+        """Counts and shares; a share of nothing is null."""
+        shares = ("head_recall", "head_precision", "recall", "precision", "f1")
+        return {**asdict(self), **{name: getattr(self, name) for name in shares}}
+
+
+@dataclass(frozen=True)
+class SentenceGroup:
+    """The scores over the sentences of one kind."""
+
+    name: str
+    scores: Attachment
+
+    def to_json(self) -> dict[str, Any]:
+        """Name and scores."""
+        return {"name": self.name, **self.scores.to_json()}
+
+
+@dataclass(frozen=True)
+class Confusion:
+    """``count`` words with the label ``gold`` were given the label ``system``."""
+
+    gold: str
+    system: str
+    count: int
+
+    def to_json(self) -> dict[str, Any]:
+        """The three fields."""
+        return asdict(self)
+
+
+def by_label(verdicts: Verdicts) -> list[ArcGroup]:
+    """Every label of gold or system, the most frequent first."""
+    gold, system = verdicts.gold_labels, verdicts.system_labels
+    labels = np.unique(np.concatenate([gold[verdicts.scored], system[verdicts.system_scored]]))
+    strings = verdicts.gold.codebook.strings
+    groups = _grouped(
+        verdicts,
+        [strings[label] for label in labels],
+        np.searchsorted(labels, gold),
+        np.searchsorted(labels, system),
+    )
+    return sorted(groups, key=lambda group: (-group.gold, -group.system, group.name))
+
+
+def by_arc_length(verdicts: Verdicts) -> list[ArcGroup]:
+    """Arcs by the number of words from modifier to head (McDonald and Nivre 2007); arcs from the wall apart."""
+    starts = [start for start, _ in _ARC_LENGTHS]
+
+    def bins(words: Words) -> Ints:
+        position = np.arange(len(words))
+        length = np.where(words.heads >= 0, np.abs(words.heads - position), 0)
+        found = np.searchsorted(starts, length, side="right") - 1
+        return np.where(words.treebank.heads < 0, len(starts), found)  # a missing head has no length
+
+    names = [name for _, name in _ARC_LENGTHS]
+    return _grouped(verdicts, [*names, "no head"], bins(verdicts.gold), bins(verdicts.system))
+
+
+def by_crossing(verdicts: Verdicts) -> list[ArcGroup]:
+    """Projective arcs, non-projective arcs, and arcs that cross another (those from the wall included).
+
+    Recall is over the arcs that are so in gold, precision over those that are so in the system's trees. The arcs of a
+    sentence with a cycle belong to none of the three.
+    """
+    gold, system = _shapes(verdicts.gold), _shapes(verdicts.system)
+    names = ("projective", "non-projective", "crossing another")
+    return [_group(verdicts, name, gold[name], system[name]) for name in names]
+
+
+def by_sentence_length(verdicts: Verdicts) -> list[SentenceGroup]:
+    """Scores over the gold sentences of 1-10, 11-20, … words."""
+    cuts = verdicts.gold.treebank.sentence_words.astype(np.int64)
+    starts = [start for start, _ in _SENTENCE_LENGTHS]
+    bins = np.searchsorted(starts, cuts[1:] - cuts[:-1], side="right") - 1
+    return [
+        SentenceGroup(name, attachment(verdicts, sentences=bins == number))
+        for number, (_, name) in enumerate(_SENTENCE_LENGTHS)
+        if (bins == number).any()
+    ]
+
+
+def confusions(verdicts: Verdicts) -> list[Confusion]:
+    """The pairs of labels that differ on scored words, the most frequent first; heads do not matter."""
+    pairs = verdicts.alignment
+    gold, system = verdicts.gold_labels[pairs.gold], verdicts.system_labels[pairs.system]
+    wrong = verdicts.scored[pairs.gold] & (gold != system)
+    found, counts = np.unique(np.stack([gold[wrong], system[wrong]]), axis=1, return_counts=True)
+    strings = verdicts.gold.codebook.strings
+    rows = [
+        Confusion(strings[g], strings[s], int(n)) for g, s, n in zip(found[0], found[1], counts, strict=True)
+    ]
+    return sorted(rows, key=lambda row: (-row.count, row.gold, row.system))
+
+
+def _grouped(verdicts: Verdicts, names: list[str], gold_group: Ints, system_group: Ints) -> list[ArcGroup]:
+    groups = [
+        _group(verdicts, name, gold_group == number, system_group == number)
+        for number, name in enumerate(names)
+    ]
+    return [group for group in groups if group.gold or group.system]
+
+
+def _group(verdicts: Verdicts, name: str, in_gold: Flags, in_system: Flags) -> ArcGroup:
+    gold, system = in_gold & verdicts.scored, in_system & verdicts.system_scored
+    return ArcGroup(
+        name,
+        gold=int(gold.sum()),
+        gold_heads_found=int((gold & verdicts.head_right).sum()),
+        gold_arcs_found=int((gold & verdicts.arc_right).sum()),
+        system=int(system.sum()),
+        system_heads_right=int((system & verdicts.of_system(verdicts.head_right)).sum()),
+        system_arcs_right=int((system & verdicts.of_system(verdicts.arc_right)).sum()),
+    )
+
+
+def _shapes(words: Words) -> dict[str, Flags]:
+    cyclic = [sentence for kind, sentence, *_ in words.treebank.layout.problems if kind == ProblemKind.CYCLE]
+    heads = np.where(np.isin(words.sentence, cyclic), np.int32(-1), words.treebank.heads)
+    properties = tree_properties(heads, words.treebank.sentence_words)
+    return {
+        "projective": (heads >= 0) & ~properties.non_projective_arcs,
+        "non-projective": properties.non_projective_arcs,
+        "crossing another": properties.crossing_arcs,
+    }
+
+
+def _share(part: int, whole: int) -> float | None:
+    return part / whole if whole else None

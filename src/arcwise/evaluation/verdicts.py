@@ -1,0 +1,154 @@
+"""For every gold word: does it count, is its head right, is its label right? All scores are sums over these."""
+
+from __future__ import annotations
+
+import unicodedata
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from typing import Literal, get_args
+
+import numpy as np
+
+from arcwise.errors import InputError
+from arcwise.evaluation.alignment import Alignment, align
+from arcwise.evaluation.conll18 import same_heads
+from arcwise.evaluation.words import Codebook, Flags, Ints, Words, without_subtype
+from arcwise.treebanks import Treebank
+
+Punctuation = Literal["count", "skip", "skip-label"]
+Subtypes = Literal["keep", "cut"]
+
+_PUNCTUATION_TAGS = ("PUNCT", ".")  # of UD, and of the universal tags before it (Petrov et al. 2012)
+
+
+@dataclass(frozen=True)
+class Options:
+    """What is compared. The defaults are those of UD; the Penn Treebank's is ``punctuation="skip"``.
+
+    ``punctuation``: ``"count"`` it; ``"skip"`` words with UPOS PUNCT, or where gold has no UPOS with a form of Unicode
+    punctuation alone; ``"skip-label"`` words with the gold label punct. ``subtypes`` of labels: ``"cut"`` compares nsubj for
+    nsubj:pass, ``"keep"`` the whole label.
+
+    >>> print(Options())
+    punctuation counted, label subtypes cut
+    """
+
+    punctuation: Punctuation = "count"
+    subtypes: Subtypes = "cut"
+
+    def __post_init__(self) -> None:
+        for name, value, known in (
+            ("punctuation", self.punctuation, get_args(Punctuation)),
+            ("subtypes", self.subtypes, get_args(Subtypes)),
+        ):
+            if value not in known:
+                raise InputError(f"{name}: found {value!r}, expected one of {', '.join(known)}")
+
+    def __str__(self) -> str:
+        punctuation = {
+            "count": "punctuation counted",
+            "skip": "punctuation skipped",
+            "skip-label": "words labelled punct skipped",
+        }
+        return (
+            f"{punctuation[self.punctuation]}, label subtypes {'cut' if self.subtypes == 'cut' else 'kept'}"
+        )
+
+    def to_json(self) -> dict[str, str]:
+        """The options by name."""
+        return asdict(self)
+
+
+@dataclass(frozen=True)
+class Verdicts:
+    """The words of gold, and what the system did with each. Words that the system has not are wrong."""
+
+    gold: Words
+    system: Words
+    alignment: Alignment
+    options: Options
+
+    @classmethod
+    def of(cls, gold: Words, system: Treebank, options: Options) -> Verdicts:
+        """Read and align the system's words; ``gold`` can be judged against several systems."""
+        words = Words(system, gold.codebook)
+        return cls(gold, words, align(gold, words), options)
+
+    @cached_property
+    def scored(self) -> Flags:
+        """Shape (W,): whether a gold word counts."""
+        return ~_punctuation(self.gold, self.options)
+
+    @cached_property
+    def head_right(self) -> Flags:
+        """Shape (W,): whether the head of a gold word is right."""
+        return self._of_gold(same_heads(self.gold, self.system, self.alignment))
+
+    @cached_property
+    def label_right(self) -> Flags:
+        """Shape (W,): whether the label of a gold word is right, whatever its head."""
+        gold, system = self.gold_labels[self.alignment.gold], self.system_labels[self.alignment.system]
+        return self._of_gold(gold == system)
+
+    @cached_property
+    def arc_right(self) -> Flags:
+        """Shape (W,): whether head and label of a gold word are right."""
+        return self.head_right & self.label_right
+
+    @property
+    def gold_labels(self) -> Ints:
+        """The gold labels as compared, coded."""
+        return _labels(self.gold, self.options)
+
+    @property
+    def system_labels(self) -> Ints:
+        """The system's labels as compared, coded."""
+        return _labels(self.system, self.options)
+
+    @cached_property
+    def system_scored(self) -> Flags:
+        """Whether a word of the system counts: as its gold word does, or by its own tag if it has none."""
+        scored = ~_punctuation(self.system, self.options)
+        scored[self.alignment.system] = self.scored[self.alignment.gold]
+        return scored
+
+    def of_system(self, right: Flags) -> Flags:
+        """Flags of gold words, for the words of the system; false for words that gold has not."""
+        out = np.zeros(len(self.system), bool)
+        out[self.alignment.system] = right[self.alignment.gold]
+        return out
+
+    def _of_gold(self, of_pairs: Flags) -> Flags:
+        out = np.zeros(len(self.gold), bool)
+        out[self.alignment.gold] = of_pairs
+        return out
+
+
+def verdicts(gold: Treebank, system: Treebank, options: Options | None = None) -> Verdicts:
+    """What the system did with each gold word; the input of ``attachment`` and of the breakdowns."""
+    return Verdicts.of(Words(gold, Codebook()), system, options or Options())
+
+
+def _labels(words: Words, options: Options) -> Ints:
+    return words.universal_label if options.subtypes == "cut" else words.label
+
+
+def _punctuation(words: Words, options: Options) -> Flags:
+    """Which words are skipped as punctuation."""
+    if options.punctuation == "count":
+        return np.zeros(len(words), bool)
+    if options.punctuation == "skip-label":
+        return words.column("deprel", lambda label: without_subtype(label) == "punct").astype(bool)
+    tagged = words.column("upos", lambda tag: tag in _PUNCTUATION_TAGS).astype(bool)
+    untagged = words.column("upos", lambda tag: tag == "_").astype(bool)
+    punctuation: Flags = tagged | (untagged & words.column("form", is_punctuation).astype(bool))
+    return punctuation
+
+
+def is_punctuation(form: str) -> bool:
+    """Whether a form is made of Unicode punctuation alone; `` ` `` too, the Penn Treebank's opening quote.
+
+    >>> is_punctuation("``"), is_punctuation("?!"), is_punctuation("U.S.")
+    (True, True, False)
+    """
+    return form != "" and all(c == "`" or unicodedata.category(c).startswith("P") for c in form)
