@@ -1,6 +1,7 @@
 """Trees and their properties. This room imports no other."""
 
 from arcwise.trees.draw import draw
+from arcwise.trees.projectivise import projectivise, projectivise_heads
 from arcwise.trees.properties import (
     Arc,
     TreeProperties,
@@ -33,6 +34,8 @@ __all__ = [
     "is_projective",
     "is_well_nested",
     "non_projective_arcs",
+    "projectivise",
+    "projectivise_heads",
     "root_count",
     "tree_properties",
 ]
