@@ -8,6 +8,8 @@ NB_MODULE(ARCWISE_MODULE, m) {
   bind_treebanks(m);
   bind_features(m);
   bind_inference_eisner(m);
+  bind_inference_spanning_tree(m);
+  bind_inference_matrix_tree(m);
   bind_induction(m);
   bind_evaluation(m);
 }

@@ -72,6 +72,17 @@ class ScoreBatch:
         for start, end in zip(self.head_starts[:-1].tolist(), self.head_starts[1:].tolist(), strict=True):
             yield flat[k * start : k * end].reshape(k, end - start)
 
+    def k_best(
+        self, flat: Heads, values: Floats, counts: npt.NDArray[np.int32]
+    ) -> tuple[list[Heads], list[Floats]]:
+        """What a k-best kernel found: the heads, shape (K, n+1), and scores, shape (K,), of each sentence."""
+        self.require_trees(np.where(counts > 0, 0.0, -np.inf))
+        found = counts.tolist()
+        return (
+            [own[:count] for own, count in zip(self.heads(flat, values.shape[1]), found, strict=True)],
+            [own[:count] for own, count in zip(values, found, strict=True)],
+        )
+
     def require_trees(self, values: Floats) -> None:
         """Raise ``NoTreeError`` where a value is -inf: the sentence has no tree of the class."""
         if values.min() > -np.inf:
@@ -82,6 +93,20 @@ class ScoreBatch:
             f"scores: no tree of this class exists over the {self.lengths[sentence]} words{where}: "
             "too many arcs are forbidden (-inf)"
         )
+
+
+def as_matrix(scores: npt.ArrayLike) -> npt.NDArray[Any]:
+    """``scores`` of one sentence for a native call that checks and converts them itself, and answers nan if it cannot."""
+    matrix = scores if isinstance(scores, np.ndarray) else np.asarray(scores, dtype=np.float64)
+    return matrix if matrix.ndim == 2 else check_scores(matrix, "scores")
+
+
+def why_no_value(scores: npt.ArrayLike) -> Exception:
+    """What to raise where such a call answered nan or -inf."""
+    n = len(check_scores(scores, "scores")) - 1
+    return NoTreeError(
+        f"scores: no tree of this class exists over the {n} words: too many arcs are forbidden (-inf)"
+    )
 
 
 def check_scores(scores: npt.ArrayLike, name: str) -> Floats:

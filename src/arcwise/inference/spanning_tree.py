@@ -1,0 +1,74 @@
+"""The best non-projective trees: maximum spanning arborescences (Edmonds 1967) in O(n²), exact for a single root too.
+
+Words are 1..n, 0 is the wall; ``scores[h, m]`` is the score of the arc h → m, -inf forbids it; column 0 and the diagonal
+are not read. ``single_root``: exactly one arc leaves the wall. Each ``_batch`` function takes many sentences of any lengths
+and crosses into native code once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from arcwise import native
+from arcwise.errors import InputError
+from arcwise.inference.score_batch import Floats, Heads, ScoreBatch, as_matrix, why_no_value
+
+IMPOSSIBLE = float("-inf")
+
+
+def spanning_tree_decode(scores: npt.ArrayLike, *, single_root: bool) -> tuple[Heads, float]:
+    """The best tree: its heads, shape (n+1,), and its score. O(n²) (Tarjan 1977; Gabow & Tarjan 1984 for a single root).
+
+    >>> scores = np.array([[0, 9, 10, 9], [0, 0, 20, 3], [0, 30, 0, 30], [0, 11, 0, 0]])
+    >>> heads, value = spanning_tree_decode(scores, single_root=True)
+    >>> heads.tolist(), value
+    ([-1, 2, 0, 2], 70.0)
+    """
+    matrix = as_matrix(scores)
+    heads = np.empty(len(matrix), np.int32)
+    value = native.spanning_tree_decode(matrix, single_root, heads)
+    if not value > IMPOSSIBLE:
+        raise why_no_value(scores)
+    return heads, value
+
+
+def spanning_tree_decode_batch(
+    scores: Sequence[npt.ArrayLike], *, single_root: bool, threads: int = 1
+) -> tuple[list[Heads], Floats]:
+    """``spanning_tree_decode`` of every sentence: a list of heads, and the scores, shape (B,)."""
+    batch = ScoreBatch.of(scores)
+    heads, values = native.spanning_tree_decode_batch(
+        batch.flat, batch.offsets, batch.lengths, single_root, threads
+    )
+    batch.require_trees(values)
+    return [own[0] for own in batch.heads(heads)], values
+
+
+def spanning_tree_k_best(scores: npt.ArrayLike, *, k: int, single_root: bool) -> tuple[Heads, Floats]:
+    """The k best distinct trees, best first: heads, shape (K, n+1), and scores, shape (K,). K < k where there are fewer.
+
+    Camerini, Fratta & Maffioli 1980; Zmigrod, Vieira & Cotterell 2021, here with the single root in the order of the trees
+    itself. O(k n²).
+
+    >>> heads, values = spanning_tree_k_best(np.zeros((3, 3)), k=10, single_root=True)
+    >>> sorted(heads.tolist())
+    [[-1, 0, 1], [-1, 2, 0]]
+    """
+    heads, values = spanning_tree_k_best_batch([scores], k=k, single_root=single_root)
+    return heads[0], values[0]
+
+
+def spanning_tree_k_best_batch(
+    scores: Sequence[npt.ArrayLike], *, k: int, single_root: bool, threads: int = 1
+) -> tuple[list[Heads], list[Floats]]:
+    """``spanning_tree_k_best`` of every sentence."""
+    if k < 1:
+        raise InputError(f"k: found {k}, expected at least 1")
+    batch = ScoreBatch.of(scores)
+    flat, values, counts = native.spanning_tree_k_best_batch(
+        batch.flat, batch.offsets, batch.lengths, single_root, k, threads
+    )
+    return batch.k_best(flat, values, counts)
