@@ -23,18 +23,7 @@ from arcwise.trees import (
     tree_properties,
 )
 from reference import tree_properties as twin
-
-
-@st.composite
-def forests(draw: st.DrawFn, most: int = 9, unknown: bool = True) -> list[int]:
-    """Heads of a random tree: words in a random order, each below the wall or an earlier one (or unknown)."""
-    n = draw(st.integers(1, most))
-    order = draw(st.permutations(range(1, n + 1)))
-    heads = [0] * n
-    for at, word in enumerate(order):
-        choices = [0, *order[:at]] + [-1] * unknown
-        heads[word - 1] = draw(st.sampled_from(choices))
-    return heads
+from reference.random_trees import forests
 
 
 def all_trees(n: int) -> list[list[int]]:
@@ -48,7 +37,7 @@ def all_trees(n: int) -> list[list[int]]:
     ]
 
 
-@given(forests())
+@given(forests(most=9, unknown=True))
 @settings(max_examples=400, deadline=None)
 def test_against_the_definitions(heads: list[int]) -> None:
     tree = Tree.from_heads(heads)
@@ -76,7 +65,7 @@ def test_projective_in_four_ways(heads: list[int]) -> None:
     assert not is_projective(tree) or (is_planar(tree) and is_well_nested(tree))
 
 
-@given(st.lists(forests(), max_size=5))
+@given(st.lists(forests(most=9, unknown=True), max_size=5))
 @settings(max_examples=50, deadline=None)
 def test_a_batch_is_its_trees_one_by_one(trees: list[list[int]]) -> None:
     heads = np.array([h for tree in trees for h in tree], np.int32)
