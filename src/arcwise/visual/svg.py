@@ -180,10 +180,11 @@ class _Picture:
         return self._group(m, path, x, x, self.top - 1)
 
     def _group(self, m: int, path: str, tip_x: float, label_x: float, label_y: float) -> str:
-        sure = ""
+        line_style = tip_style = ""
         if self.probabilities is not None:
             p = self.probabilities[m]
-            sure = f' style="stroke-width: {0.7 + 1.8 * p:.2f}; opacity: {0.35 + 0.65 * p:.2f}"'
+            pale = f"opacity: {0.35 + 0.65 * p:.2f}"
+            line_style, tip_style = f' style="stroke-width: {0.7 + 1.8 * p:.2f}; {pale}"', f' style="{pale}"'
         tip = f"M{tip_x:.1f} {self.floor + 1:.1f}l-4 -7.5q4 2 8 0z"
         label = (
             f'<text class="label" x="{label_x:.1f}" y="{label_y + SMALL_SIZE / 2 - 1.5:.1f}">{_text(self.labels[m])}</text>'
@@ -192,7 +193,7 @@ class _Picture:
         )
         return (
             f'<g class="arc {self._kind(m)}"><title>{_text(self._relation(m))}</title>'
-            f'<path class="line" d="{path}"{sure}/><path class="tip" d="{tip}"/>{label}</g>'
+            f'<path class="line" d="{path}"{line_style}/><path class="tip" d="{tip}"{tip_style}/>{label}</g>'
         )
 
     def _kind(self, m: int) -> str:
