@@ -11,5 +11,4 @@ NB_MODULE(ARCWISE_MODULE, m) {
   bind_inference_spanning_tree(m);
   bind_inference_matrix_tree(m);
   bind_induction(m);
-  bind_evaluation(m);
 }

@@ -9,4 +9,3 @@ void bind_inference_eisner(nanobind::module_& m);
 void bind_inference_spanning_tree(nanobind::module_& m);
 void bind_inference_matrix_tree(nanobind::module_& m);
 void bind_induction(nanobind::module_& m);
-void bind_evaluation(nanobind::module_& m);

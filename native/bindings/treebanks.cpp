@@ -3,7 +3,11 @@
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
+
+#include "bindings/arrays.hpp"
 #include "bindings/rooms.hpp"
+#include "kernels/column_codes.hpp"
 #include "kernels/treebank_layout.hpp"
 
 namespace nb = nanobind;
@@ -36,6 +40,26 @@ nb::typed<nb::list, nb::str> column_strings(const TreebankLayout& layout, nb::by
   for (size_t word = first; word < last; ++word)
     out.append(decoded(layout.field(text.c_str(), word, column)));
   return out;
+}
+
+using Rows = nb::ndarray<const uint32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+
+// One column of the given rows as codes, and the distinct strings that they stand for.
+nb::typed<nb::tuple, nb::ndarray<nb::numpy, int32_t>, nb::typed<nb::list, nb::str>> column_codes(
+    const TreebankLayout& layout, nb::bytes text, Rows rows, int column) {
+  const uint32_t* first = rows.data();
+  const size_t count = rows.shape(0);
+  if (column < 0 || column >= arcwise::COLUMNS ||
+      std::any_of(first, first + count, [&](uint32_t row) { return row >= layout.rows(); }))
+    throw nb::index_error("row or column out of range");
+  arcwise::ColumnCodes found;
+  {
+    nb::gil_scoped_release release;
+    found = arcwise::column_codes(text.c_str(), layout, first, count, column);
+  }
+  nb::list strings;
+  for (std::string_view s : found.strings) strings.append(decoded(s));
+  return nb::make_tuple(owned_array(std::move(found.codes), {count}), strings);
 }
 
 // All fields of the rows first..last-1 (words, multiword tokens and empty nodes).
@@ -123,6 +147,8 @@ void bind_treebanks(nb::module_& m) {
                      return out;
                    })
       .def("column_strings", &column_strings, "text"_a, "first"_a, "last"_a, "column"_a)
+      .def("column_codes", &column_codes, "text"_a, "rows"_a, "column"_a,
+           "One column of the given rows as (codes, distinct strings in order of first appearance).")
       .def("row_strings", &row_strings, "text"_a, "first"_a, "last"_a);
   m.def(
       "treebank_layout",

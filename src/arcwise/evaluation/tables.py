@@ -35,8 +35,8 @@ def evaluation_tables(result: Evaluation) -> Group:
     for name, rows in result.breakdowns.items():
         parts.append(_titled(f"{_TITLES[name]} ({result.options})", _breakdown_table(rows)))
     if result.confusions is not None:
-        parts += _confusion_tables(result.confusions, f"Confused labels ({result.options})")
-    return Group(*parts)
+        parts.append(_titled(f"Confused labels ({result.options})", _confusion_table(result.confusions)))
+    return _stacked(parts)
 
 
 def comparison_tables(result: Comparison) -> Group:
@@ -53,7 +53,7 @@ def comparison_tables(result: Comparison) -> Group:
     ]
     if result.worst:
         parts.append(_titled("Sentences that differ most (right arcs)", _worst_table(result.worst)))
-    return Group(*parts)
+    return _stacked(parts)
 
 
 def _table(*columns: str) -> Table:
@@ -63,8 +63,13 @@ def _table(*columns: str) -> Table:
     return table
 
 
-def _titled(title: str, table: Table) -> RenderableType:
-    return Group(Text(f"\n{title}", style="bold"), table)
+def _titled(title: str, table: RenderableType) -> RenderableType:
+    return Group(Text(title, style="bold"), table)
+
+
+def _stacked(parts: Sequence[RenderableType]) -> Group:
+    """The parts, one under the other, with a blank line between."""
+    return Group(*[piece for part in parts for piece in (Text(), part)][1:])
 
 
 def _percent(share: float | None) -> str:
@@ -118,13 +123,12 @@ def _breakdown_cells(row: ArcGroup | SentenceGroup) -> Iterator[str]:
         yield from map(_percent, (row.head_precision, row.head_recall, row.precision, row.recall, row.f1))
 
 
-def _confusion_tables(rows: Sequence[Confusion], title: str) -> list[RenderableType]:
+def _confusion_table(rows: Sequence[Confusion]) -> RenderableType:
     table = _table("gold", "system", "words")
     for row in rows[:_CONFUSIONS_SHOWN]:
         table.add_row(escape(row.gold), escape(row.system), str(row.count))
     more = len(rows) - _CONFUSIONS_SHOWN
-    shown = _titled(title, table)
-    return [shown] if more <= 0 else [shown, Text(f"… and {more} more pairs (--json has all)")]
+    return table if more <= 0 else Group(table, Text(f"… and {more} more pairs (--json has all)"))
 
 
 def _difference_table(rows: Sequence[Difference]) -> Table:
@@ -169,9 +173,9 @@ def _p_value(p: float) -> str:
 def _verdict(result: Comparison) -> Text:
     las = next(row for row in result.differences if row.metric == "LAS")
     if las.permutation_p >= 0.05:
-        return Text("\nThe difference in LAS may be chance (permutation test, p ≥ 0.05).")
+        return Text("The difference in LAS may be chance (permutation test, p ≥ 0.05).")
     better = "B" if las.difference > 0 else "A"
-    return Text(f"\n{better} is better in LAS by more than chance (permutation test, p < 0.05).")
+    return Text(f"{better} is better in LAS by more than chance (permutation test, p < 0.05).")
 
 
 def _worst_table(rows: Sequence[DifferingSentence]) -> Table:

@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from arcwise import native
 from arcwise.treebanks import COLUMNS, Treebank
 
 Ints = npt.NDArray[np.int64]
@@ -94,7 +93,7 @@ class Words:
         """``value`` of every field of a column, as integers; called once per distinct field."""
         layout = self.treebank.layout
         where = layout.word_rows if rows is None else np.ascontiguousarray(rows, np.uint32)
-        codes, strings = native.column_codes(layout, self.treebank.data, where, COLUMNS.index(name))
+        codes, strings = layout.column_codes(self.treebank.data, where, COLUMNS.index(name))
         return np.array([value(string) for string in strings], np.int64)[codes]
 
     def coded(self, name: str, spelling: Callable[[str], str] = str) -> Ints:
