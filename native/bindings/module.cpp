@@ -10,5 +10,6 @@ NB_MODULE(ARCWISE_MODULE, m) {
   bind_inference_eisner(m);
   bind_inference_spanning_tree(m);
   bind_inference_matrix_tree(m);
+  bind_inference_wilson(m);
   bind_induction(m);
 }

@@ -8,4 +8,5 @@ void bind_features(nanobind::module_& m);
 void bind_inference_eisner(nanobind::module_& m);
 void bind_inference_spanning_tree(nanobind::module_& m);
 void bind_inference_matrix_tree(nanobind::module_& m);
+void bind_inference_wilson(nanobind::module_& m);
 void bind_induction(nanobind::module_& m);

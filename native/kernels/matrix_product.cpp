@@ -1,31 +1,29 @@
 #include "kernels/matrix_product.hpp"
 
+#include "kernels/lanes.hpp"
+
 namespace arcwise {
 
 namespace {
 
-// Four doubles at any address. One instruction where there is AVX, two where there is not: the sums are the
-// same.
-typedef double Four __attribute__((vector_size(32), aligned(8), may_alias));
-
-template <int ROWS, int FOURS>
+template <int ROWS, int TIMES>
 void tile_product(Block<double> c, Block<double> a, Block<double> b, int inner) {
-  Four sum[ROWS][FOURS];
+  Lanes sum[ROWS][TIMES];
   for (int i = 0; i < ROWS; ++i)
-    for (int j = 0; j < FOURS; ++j) sum[i][j] = reinterpret_cast<const Four*>(c.row(i))[j];
-  for (int k = 0; k < inner; ++k) {
-    const Four* from = reinterpret_cast<const Four*>(b.row(k));
-    for (int i = 0; i < ROWS; ++i)
-      for (int j = 0; j < FOURS; ++j) sum[i][j] += a.row(i)[k] * from[j];
-  }
+    for (int j = 0; j < TIMES; ++j) sum[i][j] = load(c.row(i) + j * LANES);
+  for (int k = 0; k < inner; ++k)
+    for (int j = 0; j < TIMES; ++j) {
+      const Lanes from = load(b.row(k) + j * LANES);
+      for (int i = 0; i < ROWS; ++i) sum[i][j] += a.row(i)[k] * from;
+    }
   for (int i = 0; i < ROWS; ++i)
-    for (int j = 0; j < FOURS; ++j) reinterpret_cast<Four*>(c.row(i))[j] = sum[i][j];
+    for (int j = 0; j < TIMES; ++j) store(c.row(i) + j * LANES, sum[i][j]);
 }
 
 template <int ROWS>
 void strip_product(Block<double> c, Block<double> a, Block<double> b, int inner, int columns) {
   int j = 0;
-  for (; j + 4 < columns; j += 8) tile_product<ROWS, 2>(c.at(0, j), a, b.at(0, j), inner);
+  for (; j + LANES < columns; j += 2 * LANES) tile_product<ROWS, 2>(c.at(0, j), a, b.at(0, j), inner);
   if (j < columns) tile_product<ROWS, 1>(c.at(0, j), a, b.at(0, j), inner);
 }
 
