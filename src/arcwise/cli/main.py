@@ -45,7 +45,7 @@ class LazyGroup(TyperGroup):
         if cmd_name not in self.list_commands(ctx):
             return None
         module = import_module(f"arcwise.cli.{cmd_name.replace('-', '_')}")
-        command = typer.Typer(add_completion=False, rich_markup_mode=None)
+        command = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
         command.command(name=cmd_name)(module.run)
         return typer.main.get_command(command)
 
@@ -61,7 +61,13 @@ class LazyGroup(TyperGroup):
         formatter.write("A file name may end in .gz or .xz; '-' means standard input or output.\n")
 
 
-app = typer.Typer(cls=LazyGroup, add_completion=False, no_args_is_help=True, rich_markup_mode=None)
+app = typer.Typer(
+    cls=LazyGroup,
+    add_completion=False,
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+)
 
 
 @app.callback(invoke_without_command=True)
