@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 NATIVE := $(shell find native -name '*.[ch]pp' -o -name '*.c' 2>/dev/null)
 PYTEST_WORKERS ?= 2
 .DEFAULT_GOAL := help
-.PHONY: help setup try test test-native lint format bench experiments docs clean
+.PHONY: help setup try test test-long test-native lint format bench experiments docs clean
 
 help: ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -31,6 +31,9 @@ try: setup ## set everything up and show what arcwise does
 
 test: $(VENV)/.installed-test ## set everything up and run the tests
 	$(BIN)/pytest -n $(PYTEST_WORKERS) --dist worksteal -q
+
+test-long: $(VENV)/.installed-test ## the tests, whole where make test takes a part (an hour)
+	ARCWISE_LONG_TESTS=1 $(BIN)/pytest -n $(PYTEST_WORKERS) --dist worksteal -q
 
 test-native: $(VENV)/.tools ## the C++ tests, under the address and undefined-behaviour sanitizers
 	command -v cmake >/dev/null || $(BIN)/pip install -q --disable-pip-version-check cmake
