@@ -149,9 +149,9 @@ class EisnerChart {
     const double *a, *b;
     int length;
   };
-  // S(i,j) = ⊕_{i≤k<j} C(i→k) ⊗ C(k+1←j); under the wall with a single root k = 0 alone
+  // S(i,j) = ⊕_{i≤k<j} C(i→k) ⊗ C(k+1←j)
   Splits span_splits(int i, int j) const {
-    return {cells_.complete(i) + i, cells_.complete(j) + i + 1, i == 0 && single_root_ ? 1 : j - i};
+    return {cells_.complete(i) + i, cells_.complete(j) + i + 1, j - i};
   }
   // C(i→j) = ⊕_{i<k≤j} I(i→k) ⊗ C(k→j)
   Splits right_splits(int i, int j) const {
@@ -177,7 +177,7 @@ class EisnerChart {
   }
   void fill_wall(int j) {
     cells_.incomplete(0)[j] = Semiring::times(weight(0, j), dot(span_splits(0, j)));
-    if (single_root_ && j < n_) return;
+    if (single_root_ && j < n_) return;  // C(0→j) stays zero: no second root can follow
     cells_.set_complete(0, j, span_stops(spans_, 0, j) ? Semiring::zero : dot(right_splits(0, j)));
   }
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from arcwise.errors import ArcwiseError, ConstraintError, InputError, ModelError, NoTreeError
+    from arcwise.inference import Constraints, TreeDistribution
     from arcwise.treebanks import Sentence, Treebank
     from arcwise.trees import Tree
 
@@ -23,6 +24,8 @@ _HOME = {
     "InputError": "arcwise.errors",
     "ModelError": "arcwise.errors",
     "NoTreeError": "arcwise.errors",
+    "Constraints": "arcwise.inference",
+    "TreeDistribution": "arcwise.inference",
     "Sentence": "arcwise.treebanks",
     "Tree": "arcwise.trees",
     "Treebank": "arcwise.treebanks",
@@ -32,11 +35,13 @@ _HOME = {
 __all__ = [
     "ArcwiseError",
     "ConstraintError",
+    "Constraints",
     "InputError",
     "ModelError",
     "NoTreeError",
     "Sentence",
     "Tree",
+    "TreeDistribution",
     "Treebank",
 ]
 

@@ -19,6 +19,7 @@ COMMANDS: dict[str, dict[str, str]] = {
         "stats": "Count and measure treebanks: sizes, lengths, labels, non-projectivity",
         "show": "Draw trees in the terminal, as SVG or as an HTML page",
         "split": "Split a treebank into train, dev and test",
+        "projectivise": "Replace trees with crossing arcs by the nearest trees without",
     },
     "Grammars": {
         "induce": "Learn a grammar from tagged sentences without trees",

@@ -10,26 +10,22 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
 import numpy.typing as npt
 
-from arcwise import native
-from arcwise.errors import InputError
 from arcwise.inference.score_batch import Floats, Heads, ScoreBatch
-
-NO_SPANS = (np.empty(0, np.int32), np.empty(0, np.int64))
+from arcwise.inference.tree_class import TreeClass
 
 
 def eisner_decode(scores: npt.ArrayLike, *, single_root: bool) -> tuple[Heads, float]:
     """The best projective tree: its heads, shape (n+1,), and its score. O(n³).
 
+    >>> import numpy as np
     >>> scores = np.array([[0, 1, 9, 1], [0, 0, 2, 1], [0, 8, 0, 7], [0, 1, 1, 0]])
     >>> heads, value = eisner_decode(scores, single_root=True)
     >>> heads.tolist(), value
     ([-1, 2, 0, 2], 24.0)
     """
-    batch = ScoreBatch.of_one(scores)
-    heads, values = _decode(batch, single_root, 1)
+    heads, values = _trees(single_root).decode(ScoreBatch.of_one(scores), 1)
     return heads, float(values[0])
 
 
@@ -38,7 +34,7 @@ def eisner_decode_batch(
 ) -> tuple[list[Heads], Floats]:
     """``eisner_decode`` of every sentence: a list of heads, and the scores, shape (B,)."""
     batch = ScoreBatch.of(scores)
-    heads, values = _decode(batch, single_root, threads)
+    heads, values = _trees(single_root).decode(batch, threads)
     return [own[0] for own in batch.heads(heads)], values
 
 
@@ -47,6 +43,7 @@ def eisner_k_best(scores: npt.ArrayLike, *, k: int, single_root: bool) -> tuple[
 
     Lazy k-best (Huang & Chiang 2005, algorithm 3) over the chart: O(n³ + k n log(k n)).
 
+    >>> import numpy as np
     >>> heads, values = eisner_k_best(np.zeros((3, 3)), k=10, single_root=True)
     >>> heads.tolist()
     [[-1, 0, 1], [-1, 2, 0]]
@@ -59,23 +56,13 @@ def eisner_k_best_batch(
     scores: Sequence[npt.ArrayLike], *, k: int, single_root: bool, threads: int = 1
 ) -> tuple[list[Heads], list[Floats]]:
     """``eisner_k_best`` of every sentence."""
-    if k < 1:
-        raise InputError(f"k: found {k}, expected at least 1")
-    batch = ScoreBatch.of(scores)
-    flat, values, counts = native.eisner_k_best_batch(
-        batch.flat, batch.offsets, batch.lengths, single_root, k, threads, *NO_SPANS
-    )
-    batch.require_trees(np.where(counts > 0, 0.0, -np.inf))
-    found = counts.tolist()
-    return (
-        [own[:count] for own, count in zip(batch.heads(flat, k), found, strict=True)],
-        [own[:count] for own, count in zip(values, found, strict=True)],
-    )
+    return _trees(single_root).k_best(ScoreBatch.of(scores), k, threads)
 
 
 def eisner_log_partition(scores: npt.ArrayLike, *, single_root: bool) -> float:
     """log Z = log Σ exp(score) over all projective trees. O(n³).
 
+    >>> import numpy as np
     >>> from math import exp
     >>> round(exp(eisner_log_partition(np.zeros((4, 4)), single_root=True)), 9)  # three words have 7 trees
     7.0
@@ -93,12 +80,13 @@ def eisner_log_partition_batch(
 def eisner_marginals(scores: npt.ArrayLike, *, single_root: bool) -> tuple[Floats, float]:
     """The probability of every arc, shape (n+1, n+1), and log Z: inside-outside, O(n³).
 
+    >>> import numpy as np
     >>> marginals, log_partition = eisner_marginals(np.zeros((3, 3)), single_root=False)
     >>> marginals.round(3).tolist()  # three trees over two words
     [[0.0, 0.667, 0.667], [0.0, 0.0, 0.333], [0.0, 0.333, 0.0]]
     """
     batch = ScoreBatch.of_one(scores)
-    flat, log_partitions = _marginals(batch, single_root, 1)
+    flat, log_partitions = _trees(single_root).marginals(batch, 1)
     return flat.reshape(batch.lengths[0] + 1, -1), float(log_partitions[0])
 
 
@@ -107,7 +95,7 @@ def eisner_marginals_batch(
 ) -> tuple[list[Floats], Floats]:
     """``eisner_marginals`` of every sentence: a list of matrices, and log Z, shape (B,)."""
     batch = ScoreBatch.of(scores)
-    flat, log_partitions = _marginals(batch, single_root, threads)
+    flat, log_partitions = _trees(single_root).marginals(batch, threads)
     return list(batch.matrices(flat)), log_partitions
 
 
@@ -116,6 +104,7 @@ def eisner_sample(scores: npt.ArrayLike, *, count: int, seed: int, single_root: 
 
     O(n³) once, then O(n²) a draw. The same seed gives the same trees on every machine.
 
+    >>> import numpy as np
     >>> eisner_sample(np.zeros((3, 3)), count=4, seed=1, single_root=True).shape
     (4, 3)
     """
@@ -126,35 +115,14 @@ def eisner_sample_batch(
     scores: Sequence[npt.ArrayLike], *, count: int, seed: int, single_root: bool, threads: int = 1
 ) -> list[Heads]:
     """``eisner_sample`` of every sentence; each draws from a stream of its own, so threads change nothing."""
-    if count < 0:
-        raise InputError(f"count: found {count}, expected 0 or more")
-    batch = ScoreBatch.of(scores)
-    flat, log_partitions = native.eisner_sample_batch(
-        batch.flat, batch.offsets, batch.lengths, single_root, count, seed, 0, threads, *NO_SPANS
-    )
-    batch.require_trees(log_partitions)
-    return list(batch.heads(flat, count))
+    return _trees(single_root).sample(ScoreBatch.of(scores), count, seed, 0, threads)
 
 
-def _decode(batch: ScoreBatch, single_root: bool, threads: int) -> tuple[Heads, Floats]:
-    heads, values = native.eisner_decode_batch(
-        batch.flat, batch.offsets, batch.lengths, single_root, threads, *NO_SPANS
-    )
-    batch.require_trees(values)
-    return heads, values
+def _trees(single_root: bool) -> TreeClass:
+    return TreeClass(projective=True, single_root=single_root)
 
 
 def _log_partition(batch: ScoreBatch, single_root: bool, threads: int) -> Floats:
-    values = native.eisner_log_partition_batch(
-        batch.flat, batch.offsets, batch.lengths, single_root, threads, *NO_SPANS
-    )
+    values = _trees(single_root).log_partition(batch, threads)
     batch.require_trees(values)
     return values
-
-
-def _marginals(batch: ScoreBatch, single_root: bool, threads: int) -> tuple[Floats, Floats]:
-    flat, values = native.eisner_marginals_batch(
-        batch.flat, batch.offsets, batch.lengths, single_root, threads, *NO_SPANS
-    )
-    batch.require_trees(values)
-    return flat, values

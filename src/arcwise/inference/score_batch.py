@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -14,6 +14,12 @@ from arcwise.errors import InputError, NoTreeError
 
 Floats = npt.NDArray[np.float64]
 Heads = npt.NDArray[np.int32]
+Span = tuple[int, int]
+"""The first and the last word of a span that must be a subtree."""
+
+
+_NO_ENDS = np.empty(0, np.int32)
+_NO_STARTS = np.empty(0, np.int64)
 
 
 @dataclass(frozen=True)
@@ -28,29 +34,37 @@ class ScoreBatch:
     flat: Floats
     offsets: npt.NDArray[np.int64]
     lengths: npt.NDArray[np.int32]
+    span_ends: npt.NDArray[np.int32] = field(default_factory=lambda: _NO_ENDS)
+    span_starts: npt.NDArray[np.int64] = field(default_factory=lambda: _NO_STARTS)
+    """Spans that must be subtrees (projective trees alone): those of sentence s are the pairs ``span_starts[s]`` to
+    ``span_starts[s+1]`` of ``span_ends``. Both are empty where there are none."""
 
     @classmethod
     def of(cls, scores: Sequence[npt.ArrayLike]) -> ScoreBatch:
         """Check the matrices and lay them out. float32 is taken too; arithmetic is double."""
         if not len(scores):
             raise InputError("scores: found no sentence, expected at least one")
-        matrices = [check_scores(matrix, f"scores[{s}]") for s, matrix in enumerate(scores)]
-        return cls._of_checked(matrices)
+        return cls.of_checked([check_scores(matrix, f"scores[{s}]") for s, matrix in enumerate(scores)])
 
     @classmethod
     def of_one(cls, scores: npt.ArrayLike) -> ScoreBatch:
         """A batch of one sentence."""
-        return cls._of_checked([check_scores(scores, "scores")])
+        return cls.of_checked([check_scores(scores, "scores")])
 
     @classmethod
-    def _of_checked(cls, matrices: list[Floats]) -> ScoreBatch:
+    def of_checked(cls, matrices: Sequence[Floats], spans: Sequence[Sequence[Span]] = ()) -> ScoreBatch:
+        """A batch of matrices that need no check, with the spans of each sentence that must be subtrees."""
+        ends, starts = _NO_ENDS, _NO_STARTS
+        if any(spans):
+            ends = np.array([end for own in spans for span in own for end in span], np.int32)
+            starts = np.concatenate([[0], np.cumsum([len(own) for own in spans])]).astype(np.int64)
         if len(matrices) == 1:
-            matrix = matrices[0]
-            return cls(matrix.ravel(), np.zeros(1, np.int64), np.array([len(matrix) - 1], np.int32))
+            lengths, sizes = np.array([len(matrices[0]) - 1], np.int32), np.zeros(1, np.int64)
+            return cls(matrices[0].ravel(), sizes, lengths, ends, starts)
         sizes = np.array([matrix.size for matrix in matrices], np.int64)
         lengths = np.array([len(matrix) - 1 for matrix in matrices], np.int32)
         flat = np.concatenate([matrix.ravel() for matrix in matrices])
-        return cls(flat, np.cumsum(sizes) - sizes, lengths)
+        return cls(flat, np.cumsum(sizes) - sizes, lengths, ends, starts)
 
     def __len__(self) -> int:
         return len(self.lengths)

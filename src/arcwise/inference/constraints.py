@@ -1,0 +1,190 @@
+"""What is known about a tree before it is inferred: arcs, labels, subtrees, roots.
+
+Constraints become forbidden arcs (-inf), and for subtrees closed cells of the projective chart. So they hold in every
+operation, exactly, and cost nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import combinations
+
+import numpy as np
+
+from arcwise.errors import ConstraintError
+from arcwise.inference.score_batch import Floats, Heads, Span
+from arcwise.inference.tree_class import TreeClass
+from arcwise.trees import Arc, Tree, find_cycle
+
+
+@dataclass(frozen=True)
+class Constraints:
+    """What every tree of a sentence must obey.
+
+    - ``required``: arcs (head, modifier) that must be there; head 0 makes the modifier a root.
+    - ``forbidden``: arcs that must not.
+    - ``labels``: word → the label that its arc must have.
+    - ``subtrees``: spans (first, last) that must be one word and all its descendants. Projective trees alone.
+    - ``max_length``: the longest arc between two words, in words; arcs from the wall have no length.
+    - ``roots``: the words that may be roots; None allows all.
+
+    >>> Constraints(required=[(0, 2)], labels={2: "root"}, max_length=5)
+    Constraints(required=((0, 2),), labels={2: 'root'}, max_length=5)
+    """
+
+    required: Collection[Arc] = ()
+    forbidden: Collection[Arc] = ()
+    labels: Mapping[int, str] = field(default_factory=dict)
+    subtrees: Collection[Span] = ()
+    max_length: int | None = None
+    roots: Collection[int] | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("required", "forbidden", "subtrees"):
+            pairs = tuple((int(a), int(b)) for a, b in getattr(self, name))
+            object.__setattr__(self, name, tuple(dict.fromkeys(pairs)))
+        object.__setattr__(self, "labels", dict(self.labels))
+        if self.roots is not None:
+            object.__setattr__(self, "roots", tuple(sorted({int(root) for root in self.roots})))
+
+    def __repr__(self) -> str:
+        given = {name: value for name, value in vars(self).items() if value not in ((), {}, None)}
+        return f"Constraints({', '.join(f'{name}={value!r}' for name, value in given.items())})"
+
+    @classmethod
+    def from_tree(cls, tree: Tree, *, labelled: bool = True) -> Constraints:
+        """The known heads of a (partial) tree, and its labels where it has them, as requirements.
+
+        >>> Constraints.from_tree(Tree.from_heads([2, -1, 2]))
+        Constraints(required=((2, 1), (2, 3)))
+        """
+        labels: dict[int, str] = {}
+        if labelled and tree.labels is not None:
+            labels = {m: tree.labels[m] for _, m in tree.arcs}
+        return cls(required=tree.arcs, labels=labels)
+
+    def masked(self, scores: Floats, tree_class: TreeClass, labels: Sequence[str] | None) -> Floats:
+        """The scores (… , n+1, n+1) with -inf wherever the constraints rule an arc (or its label) out.
+
+        Raises ``ConstraintError`` if two of them clash, or one clashes with the class or with the scores.
+        """
+        n = scores.shape[-1] - 1
+        self._check_numbers(n, tree_class)
+        self._check_clashes(n, tree_class)
+        masked = scores.copy()
+        for h, m in self.forbidden:
+            masked[..., h, m] = -np.inf
+        if self.max_length is not None:
+            words = np.arange(n + 1)
+            too_long = np.abs(words[:, None] - words) > self.max_length
+            too_long[0] = False
+            masked[..., too_long] = -np.inf
+        if self.roots is not None:
+            masked[..., 0, [m for m in range(n + 1) if m not in self.roots]] = -np.inf
+        for first, last in self.subtrees:
+            outside = np.r_[0:first, last + 1 : n + 1]
+            masked[..., first : last + 1, outside] = -np.inf
+        for h, m in self.required:
+            masked[..., np.arange(n + 1) != h, m] = -np.inf
+        self._mask_labels(masked, labels, n)
+        self._check_possible(masked)
+        return masked
+
+    def _mask_labels(self, masked: Floats, labels: Sequence[str] | None, n: int) -> None:
+        for m, label in self.labels.items():
+            if not 1 <= m <= n:
+                raise ConstraintError(f"labels: found word {m}, expected 1..{n}")
+            if labels is None:
+                raise ConstraintError(f"labels: found {label!r} for word {m}, but the scores have no labels")
+            if label not in labels:
+                raise ConstraintError(
+                    f"labels: found {label!r} for word {m}, expected one of {', '.join(labels)}"
+                )
+            masked[np.arange(len(labels)) != labels.index(label), :, m] = -np.inf
+
+    def _check_possible(self, masked: Floats) -> None:
+        best = masked.max(axis=0) if masked.ndim == 3 else masked
+        for h, m in self.required:
+            if best[h, m] == -np.inf:
+                label = f" with label {self.labels[m]!r}" if m in self.labels else ""
+                raise ConstraintError(f"required: the arc {h} → {m}{label} has score -inf")
+
+    def _check_numbers(self, n: int, tree_class: TreeClass) -> None:
+        for name, arcs in (("required", self.required), ("forbidden", self.forbidden)):
+            for h, m in arcs:
+                if not (0 <= h <= n and 1 <= m <= n and h != m):
+                    raise ConstraintError(
+                        f"{name}: found the arc {h} → {m}, expected a head 0..{n} and another word 1..{n}"
+                    )
+        for first, last in self.subtrees:
+            if not 1 <= first <= last <= n:
+                raise ConstraintError(
+                    f"subtrees: found ({first}, {last}), expected 1 <= first <= last <= {n}"
+                )
+            if not tree_class.projective:
+                raise ConstraintError(
+                    f"subtrees: found ({first}, {last}) with projective=False; subtrees need projective=True"
+                )
+        for root in self.roots or ():
+            if not 1 <= root <= n:
+                raise ConstraintError(f"roots: found word {root}, expected 1..{n}")
+        if self.roots is not None and not self.roots:
+            raise ConstraintError("roots: found no word, expected at least one that may be a root")
+        if self.max_length is not None and self.max_length < 1:
+            raise ConstraintError(f"max_length: found {self.max_length}, expected at least 1")
+
+    def _check_clashes(self, n: int, tree_class: TreeClass) -> None:
+        heads = np.full(n + 1, -1, np.int32)
+        for h, m in self.required:
+            if heads[m] >= 0:
+                raise ConstraintError(f"required: word {m} has both {heads[m]} and {h} as head")
+            heads[m] = h
+            self._check_required_alone(h, m)
+        cycle = find_cycle(heads)
+        if cycle:
+            raise ConstraintError(f"required: words {' → '.join(map(str, [*cycle, cycle[0]]))} form a cycle")
+        roots = np.flatnonzero(heads == 0)
+        if tree_class.single_root and len(roots) > 1:
+            raise ConstraintError(
+                f"required: words {roots[0]} and {roots[1]} are roots, but single_root=True"
+            )
+        if tree_class.projective:
+            _check_crossing(self.required)
+        self._check_subtrees(heads)
+
+    def _check_required_alone(self, h: int, m: int) -> None:
+        if (h, m) in self.forbidden:
+            raise ConstraintError(f"the arc {h} → {m} is both required and forbidden")
+        if self.max_length is not None and h > 0 and abs(h - m) > self.max_length:
+            raise ConstraintError(f"the required arc {h} → {m} is longer than max_length={self.max_length}")
+        if h == 0 and self.roots is not None and m not in self.roots:
+            raise ConstraintError(f"the required root {m} is not among roots={self.roots}")
+
+    def _check_subtrees(self, heads: Heads) -> None:
+        for (a, b), (c, d) in combinations(sorted(self.subtrees), 2):
+            if a < c <= b < d:
+                raise ConstraintError(
+                    f"subtrees: ({a}, {b}) and ({c}, {d}) overlap, but neither is in the other"
+                )
+        for first, last in self.subtrees:
+            span = range(first, last + 1)
+            entering = [m for m in span if heads[m] >= 0 and heads[m] not in span]
+            if len(entering) > 1:
+                raise ConstraintError(
+                    f"subtrees: ({first}, {last}) has one word with its head outside, "
+                    f"but that is required of {entering[0]} and {entering[1]}"
+                )
+            for h, m in self.required:
+                if h in span and m not in span:
+                    raise ConstraintError(f"the required arc {h} → {m} leaves the subtree ({first}, {last})")
+
+
+def _check_crossing(arcs: Iterable[Arc]) -> None:
+    ordered = sorted((min(arc), max(arc), arc) for arc in arcs)
+    for (_, b, one), (c, d, other) in combinations(ordered, 2):
+        a = min(one)
+        if a < c < b < d:
+            raise ConstraintError(
+                f"required: the arcs {one[0]} → {one[1]} and {other[0]} → {other[1]} cross, but projective=True"
+            )
