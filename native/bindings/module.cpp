@@ -2,16 +2,15 @@
 #include "bindings/rooms.hpp"
 
 NB_MODULE(ARCWISE_MODULE, m) {
-  nanobind::set_leak_warnings(false);  // objects that live until Python exits are no leaks
   m.doc() = "Kernels of arcwise. Thin bindings: check, release the GIL, call.";
   m.attr("__version__") = ARCWISE_VERSION;
   bind_trees(m);
   bind_treebanks(m);
   bind_features(m);
+  bind_graph(m);
   bind_inference_eisner(m);
   bind_inference_spanning_tree(m);
   bind_inference_matrix_tree(m);
   bind_inference_wilson(m);
   bind_induction(m);
-  bind_transition(m);
 }

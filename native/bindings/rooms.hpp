@@ -5,9 +5,9 @@
 void bind_trees(nanobind::module_& m);
 void bind_treebanks(nanobind::module_& m);
 void bind_features(nanobind::module_& m);
+void bind_graph(nanobind::module_& m);
 void bind_inference_eisner(nanobind::module_& m);
 void bind_inference_spanning_tree(nanobind::module_& m);
 void bind_inference_matrix_tree(nanobind::module_& m);
 void bind_inference_wilson(nanobind::module_& m);
 void bind_induction(nanobind::module_& m);
-void bind_transition(nanobind::module_& m);

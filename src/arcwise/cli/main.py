@@ -21,16 +21,18 @@ COMMANDS: dict[str, dict[str, str]] = {
         "split": "Split a treebank into train, dev and test",
         "projectivise": "Replace trees with crossing arcs by the nearest trees without",
     },
+    "Parsers": {
+        "train": "Train a parser on a treebank",
+        "parse": "Trees for the sentences of a CoNLL-U file, with confidences if asked",
+        "info": "Describe a model: data, configuration, scores, size",
+        "features": "Print the feature templates of the graph-based parser",
+    },
     "Grammars": {
         "induce": "Learn a grammar from tagged sentences without trees",
     },
     "Evaluation": {
         "evaluate": "Score a parser's trees against the correct ones",
         "compare": "Is one parser better than another? Differences and significance tests",
-    },
-    "Transition systems": {
-        "systems": "List transition systems and what their parameters mean",
-        "coverage": "How much of a treebank each transition system can build",
     },
 }
 """Heading → command → what it does, in the order that ``arcwise --help`` shows them. A command NAME lives in cli/NAME.py

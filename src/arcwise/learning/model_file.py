@@ -16,7 +16,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from arcwise.errors import MissingExtraError, ModelError
+from arcwise.errors import InputError, MissingExtraError, ModelError
 from arcwise.treebanks.files import PathLike, open_output
 
 Precision = Literal["float32", "float16", "int8"]
@@ -38,6 +38,13 @@ _DTYPES = {
     "BOOL": np.bool_,
 }
 _MAX_HEADER = 100_000_000
+
+
+def check_precision(name: str) -> Precision:
+    """The precision of that name; an error lists the known ones."""
+    if name not in PRECISIONS:
+        raise InputError(f"precision: found {name!r}, expected one of {', '.join(PRECISIONS)}")
+    return name
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,14 @@ if TYPE_CHECKING:
     from typing import Self
 
 Decoder = Literal["map", "mbr", "max-z", "greedy"]
+DECODERS: tuple[Decoder, ...] = ("map", "mbr", "max-z", "greedy")
+
+
+def check_decoder(name: str | None) -> Decoder | None:
+    """The decoder of that name; an error lists the known ones."""
+    if name is not None and name not in DECODERS:
+        raise InputError(f"--decode: found {name!r}, expected one of {', '.join(DECODERS)}")
+    return name
 
 
 @dataclass(frozen=True)
@@ -32,7 +40,8 @@ class ParseOptions:
     single_root: bool | None = None
     """Whether exactly one word hangs on the wall."""
     k_best: int = 1
-    """How many trees per sentence; the others go after the sentence as further sentences."""
+    """How many trees per sentence (fewer where the model allows fewer); the others go after the sentence as further
+    sentences."""
     confidence: bool = False
     """Write HeadProb and DeprelProb into MISC, and the tree's probability and entropy into comments."""
     keep_heads: bool = False

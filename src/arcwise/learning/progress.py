@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 class Progress:
     """A bar over sentences, and lines that stay (``say``). Silent if ``shown`` is False.
 
-    >>> with Progress(shown=False) as progress, progress.epoch(1, 100) as advance:
+    >>> with Progress(shown=False) as progress, progress.epoch(1, 8, 100) as advance:
     ...     advance(100)
     """
 
@@ -27,7 +27,7 @@ class Progress:
     def __enter__(self) -> Self:
         if self._shown and sys.stderr.isatty():
             from rich.console import Console
-            from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
+            from rich.progress import BarColumn, MofNCompleteColumn, TextColumn
             from rich.progress import Progress as Bar
 
             self._bar = Bar(
@@ -35,7 +35,6 @@ class Progress:
                 BarColumn(),
                 MofNCompleteColumn(),
                 TextColumn("{task.fields[speed]}"),
-                TimeRemainingColumn(),
                 console=Console(stderr=True),
                 transient=True,
             )
@@ -57,19 +56,21 @@ class Progress:
             print(line, file=sys.stderr, flush=True)
 
     @contextmanager
-    def epoch(self, number: int, sentences: int) -> Iterator[Any]:
-        """A bar for one pass over the sentences; the value is a function that is told how many more are done."""
+    def epoch(self, number: int, epochs: int, sentences: int) -> Iterator[Any]:
+        """A bar for one of the passes over the sentences, with the time left for all of them; the value is a function
+        that is told how many more sentences are done."""
         if self._bar is None:
             yield lambda done: None
             return
         started, total = time.monotonic(), 0
-        task = self._bar.add_task(f"epoch {number}", total=sentences, speed="")
+        task = self._bar.add_task(f"epoch {number}/{epochs}", total=sentences, speed="")
 
         def advance(done: int) -> None:
             nonlocal total
             total += done
             speed = total / max(time.monotonic() - started, 1e-9)
-            self._bar.update(task, advance=done, speed=f"{speed:,.0f} sentences/s")
+            left = (sentences * (epochs - number + 1) - total) / speed
+            self._bar.update(task, advance=done, speed=f"{speed:,.0f} sentences/s, {left:,.0f} s left")
 
         try:
             yield advance

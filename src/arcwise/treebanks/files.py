@@ -102,3 +102,9 @@ def _umask() -> int:
     mask = os.umask(0)
     os.umask(mask)
     return mask
+
+
+def check_folder(path: PathLike) -> None:
+    """``InputError`` if the folder that ``path`` is to be written into does not exist: said before long work, not after."""
+    if not Path(path).parent.is_dir():
+        raise InputError(f"{path}: no such folder")

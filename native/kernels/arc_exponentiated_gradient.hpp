@@ -1,0 +1,52 @@
+// Max-margin training by exponentiated gradient (Koo et al. 2007, figure 2; Bartlett et al. 2004).
+//
+// Minimises  ½|w|² + C Σ_i max_y [cost(y) - w·(f(y_i) - f(y))]  through its dual: each sentence has a
+// distribution over trees, given by a number θ per state of an arc, and  w = C Σ_i [f(y_i) - E_θ f].
+#pragma once
+#include <cstdint>
+#include <vector>
+
+#include "kernels/arc_gold.hpp"
+#include "kernels/arc_scores.hpp"
+#include "kernels/tree_inference.hpp"
+
+namespace arcwise {
+
+struct DualOptions {
+  TreeClass trees;
+  double C = 1;
+  double beta = 9;  // θ of gold arcs at the start
+};
+
+class DualTrainer {
+ public:
+  DualTrainer(const ArcSpace& space, const ArcData& data, const DualOptions& options);
+
+  // One pass over the sentences with step eta; C times the expected costs of the sentences, for dual().
+  double run(const int64_t* sentences, size_t count, double eta);
+  // The dual objective, given the sum over all sentences of what run() returned: Σ C E[cost] - ½|w|².
+  double dual(double expected_costs) const { return expected_costs - squared_norm() / 2; }
+  // The primal objective: by finding the worst tree of every sentence.
+  double primal();
+  const std::vector<double>& weights() const { return weights_; }
+
+ private:
+  void prepare(size_t sentence);
+  void marginals(const double* theta, std::vector<double>& by_state);
+  double squared_norm() const;
+
+  const ArcSpace& space_;
+  const ArcData& data_;
+  DualOptions options_;
+  std::vector<double> weights_;
+  std::vector<double> theta_;   // of all states of all sentences
+  std::vector<size_t> starts_;  // S+1
+  TreeInference inference_;
+  ArcScorer<double> scorer_;
+  ArcScores<double> scores_;
+  ArcSentence sentence_;
+  ArcGold gold_;
+  std::vector<double> arcs_, arc_marginals_, before_, after_;
+};
+
+}  // namespace arcwise

@@ -1,0 +1,49 @@
+"""``arcwise features``: the feature templates of the graph-based parser."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+
+def run(
+    model: Annotated[
+        str | None,
+        typer.Option("--model", help="Show the templates in use in this model instead of the built-in ones."),
+    ] = None,
+    config: Annotated[str | None, typer.Option(help="Show the templates of this TOML file.")] = None,
+    feature_column: Annotated[
+        list[str] | None, typer.Option(help="Also show those of a column of your own, e.g. MISC:Cluster.")
+    ] = None,
+) -> None:
+    """Print the feature templates of the graph-based parser as TOML, ready to be changed and given to 'arcwise train --config'.
+
+    h is the head, m the modifier; h-1 is the word before the head, m< the nearest frequent word left of the modifier; between.set is the
+    set of tags between them. After @ stands what the feature is combined with: nothing, direction, distance (with direction).
+    """
+    from arcwise.graph.config import GraphConfig
+    from arcwise.graph.space import template_lines
+    from arcwise.learning.config import from_dict, from_toml
+
+    given = {"feature_columns": feature_column or None}
+    if model is not None:
+        from arcwise.graph import GraphParser
+
+        alphabets = GraphParser.load(model).model.alphabets
+        arc, label = list(alphabets.arc_templates), list(alphabets.label_templates)
+    else:
+        chosen = (
+            from_toml(GraphConfig, config, **given)
+            if config
+            else from_dict(GraphConfig, {k: v for k, v in given.items() if v})
+        )
+        arc, label = template_lines(chosen)
+    for name, lines, comment in (
+        ("arc_templates", arc, "one weight, for the arc"),
+        ("label_templates", label, "a weight for the arc and one for each label"),
+    ):
+        typer.echo(f"# {comment}\n{name} = [")
+        for line in lines:
+            typer.echo(f'  "{line}",')
+        typer.echo("]")

@@ -1,0 +1,91 @@
+"""``arcwise train``: a parser from a treebank."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+
+def run(
+    train: Annotated[str, typer.Option("--train", help="Treebank to learn from (CoNLL-U, .gz, .xz).")],
+    model: Annotated[str, typer.Option("--model", help="Where to write the model.")],
+    dev: Annotated[
+        str | None,
+        typer.Option(
+            help="Treebank on which epoch, C and decoder are chosen; without it the last epoch is kept."
+        ),
+    ] = None,
+    parser: Annotated[str, typer.Option(help="Kind of parser: graph or transition.")] = "graph",
+    config: Annotated[
+        str | None, typer.Option(help="TOML file with options; those given on the command line win.")
+    ] = None,
+    trainer: Annotated[
+        str | None,
+        typer.Option(help="perceptron, mira, mira-factored, log-linear, log-linear-batch, eg or latent."),
+    ] = None,
+    epochs: Annotated[int | None, typer.Option(help="Passes over the training data.")] = None,
+    projective: Annotated[
+        bool | None,
+        typer.Option("--projective/--non-projective", help="Whether trees may have no crossing arcs."),
+    ] = None,
+    single_root: Annotated[
+        bool | None, typer.Option("--single-root/--multi-root", help="Whether exactly one word is the root.")
+    ] = None,
+    labelled: Annotated[
+        bool | None, typer.Option("--labelled/--unlabelled", help="Whether arcs get labels (DEPREL).")
+    ] = None,
+    feature_column: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="A column of your own that takes part in features, e.g. MISC:Cluster; may be repeated."
+        ),
+    ] = None,
+    seed: Annotated[int | None, typer.Option(help="The same seed gives the same model.")] = None,
+    precision: Annotated[
+        str,
+        typer.Option(
+            help="Of the stored weights: float32, float16 or int8; the cost in accuracy is printed."
+        ),
+    ] = "float32",
+    threads: Annotated[int, typer.Option(help="Threads; the result does not depend on them.")] = 1,
+    quiet: Annotated[bool, typer.Option("--quiet", help="No progress on standard error.")] = False,
+) -> None:
+    """Train a parser on a treebank and write it to a model file.
+
+    Ctrl-C ends training and keeps the best model so far. 'arcwise parse' uses the model, 'arcwise info' describes it.
+    """
+    from arcwise.learning.model_file import check_precision
+    from arcwise.learning.progress import Progress
+    from arcwise.pipeline.training import train_parser
+    from arcwise.treebanks import Treebank
+    from arcwise.treebanks.files import check_folder
+
+    options: dict[str, Any] = {
+        "trainer": trainer,
+        "epochs": epochs,
+        "projective": projective,
+        "single_root": single_root,
+        "labelled": labelled,
+        "feature_columns": feature_column,
+        "seed": seed,
+    }
+    stored = check_precision(precision)
+    check_folder(model)
+    development = None if dev is None else Treebank.read(dev)
+    with Progress(shown=not quiet) as progress:
+        trained = train_parser(
+            parser,
+            Treebank.read(train),
+            development,
+            config=config,
+            options=options,
+            threads=threads,
+            progress=progress,
+        )
+        trained.save(model, precision=stored)
+        if stored != "float32" and development is not None:
+            from arcwise.pipeline.training import precision_cost
+
+            progress.say(precision_cost(trained, model, development, threads=threads))
+        progress.say(f"model written to {model}")

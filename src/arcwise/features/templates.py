@@ -1,0 +1,117 @@
+"""Feature templates of arcs as text: what to look at on the head's side, the modifier's side, and between.
+
+A template is a line such as ``h.upos m-1.upos m.word @ direction``. Its parts are
+
+- ``h.ATOM`` and ``m.ATOM``: a property of the head or the modifier (see ``arcwise.features.atoms``; ``word`` is the form, or one
+  name for all words that training has not seen);
+- ``h-1.ATOM``, ``m+2.ATOM``: of a word so many places to the left or right;
+- ``m<.ATOM``, ``m>.ATOM``: of the nearest frequent word to the left or right (commas, prepositions, articles: whatever is frequent);
+- ``between.each``, ``between.count``, ``between.set``: the tags between head and modifier, one by one, with how often each
+  occurs (1, 2, more), or as one set.
+
+After ``@`` stands what the feature is conjoined with: ``nothing``, ``direction`` (the default) or ``distance`` (with direction);
+several give several features. A template whose column is empty in the training data is left out.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from arcwise.errors import InputError
+
+CONTEXTS = ("nothing", "direction", "distance")
+BETWEEN = ("none", "each", "count", "set")
+WORD = "word"
+
+_PART = re.compile(r"(?P<side>[hm])(?P<place>[+-][1-9]|[<>])?\.(?P<atom>[A-Za-z_][\w.\-\[\]]*)")
+_PLACES = {"<": 1, ">": 2}
+
+
+@dataclass(frozen=True)
+class Part:
+    """One property of one word: ``place`` is an offset, or ``<``, ``>`` for the nearest frequent word."""
+
+    side: str
+    place: str
+    atom: str
+
+    def __str__(self) -> str:
+        return f"{self.side}{self.place}.{self.atom}"
+
+    def compiled(self, atoms: Sequence[str]) -> tuple[int, int, int]:
+        """(kind of place, offset, number of the atom), as the native code wants it."""
+        kind = _PLACES.get(self.place, 0)
+        return kind, int(self.place or 0) if kind == 0 else 0, atoms.index(self.atom)
+
+
+@dataclass(frozen=True)
+class Template:
+    """A parsed template; ``str(template)`` is its text.
+
+    >>> template = Template.parse("h.upos between.set m.word @ distance")
+    >>> [str(part) for part in template.parts], template.between, template.contexts
+    (['h.upos', 'm.word'], 'set', ('distance',))
+    """
+
+    parts: tuple[Part, ...]
+    between: str = "none"
+    contexts: tuple[str, ...] = ("direction",)
+
+    @classmethod
+    def parse(cls, text: str) -> Template:
+        """The template of a line; an error names what is wrong with it."""
+        left, _, right = text.partition("@")
+        contexts = tuple(right.split()) or ("direction",)
+        for context in contexts:
+            if context not in CONTEXTS:
+                raise InputError(
+                    f"template {text!r}: found {context!r} after @, expected {', '.join(CONTEXTS)}"
+                )
+        parts, between = [], "none"
+        for word in left.split():
+            if word.startswith("between.") and word[8:] in BETWEEN[1:] and between == "none":
+                between = word[8:]
+            elif match := _PART.fullmatch(word):
+                parts.append(Part(match["side"], match["place"] or "", match["atom"]))
+            else:
+                raise InputError(
+                    f"template {text!r}: found {word!r}, expected h.ATOM or m.ATOM (with +1, -1, < or > after h or m) "
+                    "or once between.each, between.count or between.set"
+                )
+        if not parts:
+            raise InputError(
+                f"template {text!r}: looks at no word, expected at least one of h.ATOM and m.ATOM"
+            )
+        return cls(tuple(parts), between, contexts)
+
+    def __str__(self) -> str:
+        words = [str(part) for part in self.parts] + [f"between.{self.between}"] * (self.between != "none")
+        return f"{' '.join(words)} @ {' '.join(self.contexts)}"
+
+    def compiled(self, atoms: Sequence[str], *, label: bool) -> list[CompiledTemplate]:
+        """One native template per context."""
+        head = [part.compiled(atoms) for part in self.parts if part.side == "h"]
+        modifier = [part.compiled(atoms) for part in self.parts if part.side == "m"]
+        between = BETWEEN.index(self.between)
+        return [(head, modifier, between, CONTEXTS.index(context), label) for context in self.contexts]
+
+
+CompiledTemplate = tuple[list[tuple[int, int, int]], list[tuple[int, int, int]], int, int, bool]
+
+
+def parse_templates(lines: Iterable[str]) -> list[Template]:
+    """The templates of some lines."""
+    return [Template.parse(line) for line in lines]
+
+
+def atoms_of(templates: Iterable[Template]) -> list[str]:
+    """The names of the atoms that templates look at, each once, in order."""
+    return list(dict.fromkeys(part.atom for template in templates for part in template.parts))
+
+
+def usable(templates: Iterable[Template], atoms: Iterable[str]) -> list[Template]:
+    """The templates all of whose atoms are among ``atoms``."""
+    known = set(atoms)
+    return [t for t in templates if all(part.atom in known for part in t.parts)]

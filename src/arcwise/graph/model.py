@@ -1,0 +1,96 @@
+"""``GraphModel``: the parts of a trained graph-based parser, and its model file."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from arcwise import native
+from arcwise.errors import ModelError
+from arcwise.graph.config import GraphConfig
+from arcwise.graph.space import Alphabets, make_space
+from arcwise.learning.config import from_dict, to_dict
+from arcwise.learning.model_file import ModelFile, ModelWriter, Precision
+from arcwise.learning.weights import pack_weights, read_weights
+
+KIND = "graph"
+VERSION = 1
+
+
+@dataclass(frozen=True)
+class Decoding:
+    """How to parse unless told otherwise: chosen on the development data, else as in training."""
+
+    decode: str = "map"
+    projective: bool = False
+    single_root: bool = True
+
+
+@dataclass(frozen=True)
+class GraphModel:
+    """Configuration, alphabets, space and weights; what was learned from what; how to turn scores into probabilities."""
+
+    config: GraphConfig
+    alphabets: Alphabets
+    space: native.ArcSpace
+    vocabulary: native.Vocabulary
+    weights: npt.NDArray[np.float32]
+    decoding: Decoding
+    temperature: float = 1.0
+    """Scores are divided by this before they become probabilities; see ``arcwise calibrate``."""
+    report: dict[str, Any] = field(default_factory=dict)
+    """Data, scores and history of the training."""
+
+    def with_temperature(self, temperature: float, **report: Any) -> GraphModel:
+        """The same model with other confidences."""
+        return replace(self, temperature=temperature, report={**self.report, **report})
+
+    def save(self, path: Any, *, precision: Precision = "float32") -> None:
+        """Write the model file."""
+        header = {
+            "config": to_dict(self.config),
+            "alphabets": asdict(self.alphabets),
+            "decoding": asdict(self.decoding),
+            "temperature": self.temperature,
+            "precision": precision,
+            "report": self.report,
+        }
+        arrays: dict[str, npt.NDArray[Any]] = {
+            "words.hashes": self.vocabulary.hashes,
+            "words.counts": self.vocabulary.counts,
+            "classes.label_starts": self.space.label_starts,
+            "classes.label_ids": self.space.label_ids,
+            "classes.reach": self.space.reach,
+            **pack_weights("weights", self.weights, precision),
+        }
+        ModelWriter(KIND, VERSION, header, arrays).write(path)
+
+    @classmethod
+    def from_file(cls, model: ModelFile) -> GraphModel:
+        """The model of an opened file."""
+        model.expect(KIND, VERSION)
+        try:
+            header = model.header
+            config = from_dict(GraphConfig, header["config"], where=model.path)
+            alphabets = from_dict(Alphabets, header["alphabets"], where=model.path)
+            hashes, counts = (np.array(model.array(f"words.{name}")) for name in ("hashes", "counts"))
+            space = make_space(config, alphabets, hashes, counts)
+            classes = [
+                np.array(model.array(f"classes.{name}")) for name in ("label_starts", "label_ids", "reach")
+            ]
+            space.set_classes(*classes)
+            return cls(
+                config,
+                alphabets,
+                space,
+                native.Vocabulary(hashes, counts),
+                read_weights(model, "weights", space.cells),
+                Decoding(**header["decoding"]),
+                float(header["temperature"]),
+                header["report"] | {"precision": header["precision"], "bytes": model.size},
+            )
+        except (KeyError, TypeError, ValueError) as error:
+            raise ModelError(f"{model.path}: is a damaged graph model ({error})") from error

@@ -1,0 +1,101 @@
+"""Training trees made to fit the tree class of training; whatever is changed is counted and told."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from arcwise.errors import InputError
+from arcwise.inference.eisner import eisner_decode_batch
+from arcwise.treebanks import Treebank
+from arcwise.trees.projectivise import projectivise_heads
+
+Heads = npt.NDArray[np.int32]
+
+
+@dataclass(frozen=True)
+class PreparedHeads:
+    """The heads to train on, flat over all words, and what was changed."""
+
+    heads: Heads
+    projectivised: int = 0
+    """Sentences that had crossing arcs."""
+    changed_heads: int = 0
+    """Words whose head became another one, so that no arcs cross."""
+    extra_roots: int = 0
+    """Words that hung on the wall beside another one, and whose head now counts as unknown."""
+    partial: int = 0
+    """Sentences in which some heads are unknown."""
+
+    @property
+    def notes(self) -> list[str]:
+        """One line for each kind of change."""
+        lines = []
+        if self.projectivised:
+            lines.append(
+                f"{self.projectivised} sentences with crossing arcs were made projective ({self.changed_heads} heads changed)"
+            )
+        if self.extra_roots:
+            lines.append(
+                f"{self.extra_roots} further roots of sentences count as unknown heads (--single-root)"
+            )
+        if self.partial:
+            lines.append(f"{self.partial} sentences have unknown heads")
+        return lines
+
+
+def prepare_heads(treebank: Treebank, *, projective: bool, single_root: bool) -> PreparedHeads:
+    """The heads of the treebank as trees of the class: projectivised if asked, one root if asked."""
+    heads = np.array(treebank.heads, np.int32)
+    if not (heads >= 0).any():
+        raise InputError(f"{treebank.source}: has no heads, expected trees to learn from")
+    starts = treebank.sentence_words
+    extra_roots = _forget_extra_roots(heads, starts) if single_root else 0
+    changed = np.zeros(0, np.int64)
+    if projective:
+        changed = _projectivise(heads, starts, single_root=single_root)
+    unknown = np.add.reduceat(heads < 0, starts[:-1].astype(np.int64)) if len(heads) else np.zeros(0)
+    return PreparedHeads(
+        heads, int((changed > 0).sum()), int(changed.sum()), extra_roots, int((unknown > 0).sum())
+    )
+
+
+def _forget_extra_roots(heads: Heads, starts: npt.NDArray[np.uint32]) -> int:
+    """All roots of a sentence but the first become unknown heads; how many did."""
+    roots = np.flatnonzero(heads == 0)
+    sentence = np.searchsorted(starts, roots, "right")
+    extra = roots[1:][sentence[1:] == sentence[:-1]]
+    heads[extra] = -1
+    return len(extra)
+
+
+def _projectivise(
+    heads: Heads, starts: npt.NDArray[np.uint32], *, single_root: bool
+) -> npt.NDArray[np.int64]:
+    """Makes the trees projective in place, with the fewest changed heads (Koo et al. 2007, footnote 4). Unknown heads
+    stay unknown. How many heads of each sentence changed."""
+    before = heads.copy()
+    lengths = np.diff(starts).astype(np.int64)
+    complete = np.add.reduceat(heads < 0, starts[:-1].astype(np.int64)) == 0
+    words = np.repeat(complete, lengths)
+    own_starts = np.concatenate([[0], np.cumsum(lengths[complete])]).astype(np.uint32)
+    heads[words] = projectivise_heads(heads[words], own_starts)
+    partial = [heads[starts[s] : starts[s + 1]] for s in np.flatnonzero(~complete)]
+    if partial:
+        trees, _ = eisner_decode_batch([_agreement(known) for known in partial], single_root=single_root)
+        for known, tree in zip(partial, trees, strict=True):
+            known[known >= 0] = tree[1:][known >= 0]
+    return np.add.reduceat(heads != before, starts[:-1].astype(np.int64)).astype(np.int64)
+
+
+def _agreement(known: Heads) -> npt.NDArray[np.float64]:
+    """+1 for known arcs, -1 for others into words whose head is known: the best tree keeps as many as can be."""
+    n = len(known)
+    scores = np.full((n + 1, n + 1), -1.0)
+    for m, h in enumerate(known, start=1):
+        scores[:, m] = -1.0 if h >= 0 else 0.0
+        if h >= 0:
+            scores[h, m] = 1.0
+    return scores

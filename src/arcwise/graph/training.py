@@ -1,0 +1,198 @@
+"""Training a graph-based parser: prepare the trees, learn alphabets and classes, run the trainer, choose on development data."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from arcwise import native
+from arcwise.errors import InputError
+from arcwise.graph.config import GraphConfig
+from arcwise.graph.model import Decoding, GraphModel
+from arcwise.graph.preparation import PreparedHeads, prepare_heads
+from arcwise.graph.space import Alphabets, arc_data, learn_alphabets, make_space, word_counts
+from arcwise.graph.trainers import make_trainer
+from arcwise.learning.parser import DECODERS, ParseOptions
+from arcwise.learning.progress import Progress
+from arcwise.learning.training import Best, DevScore, Weights, fit
+from arcwise.treebanks import Treebank
+
+
+@dataclass(frozen=True)
+class Development:
+    """Development data as the space sees them, with their gold heads and labels."""
+
+    data: native.ArcData
+    heads: npt.NDArray[np.int32]
+    labels: npt.NDArray[np.int32]
+    labelled: bool
+
+    def attachment(
+        self, space: native.ArcSpace, weights: Weights, decoding: Decoding, threads: int
+    ) -> DevScore:
+        """UAS and LAS of a parse of the development data; words without a gold head do not count."""
+        result = native.arc_parse(
+            space,
+            weights,
+            self.data,
+            None,
+            DECODERS.index(decoding.decode),
+            decoding.projective,
+            decoding.single_root,
+            1.0,
+            False,
+            True,
+            threads,
+        )
+        known = self.heads >= 0
+        head_right = (result["heads"] == self.heads)[known]
+        both_right = head_right & (result["labels"] == self.labels)[known] if self.labelled else head_right
+        return DevScore(float(head_right.mean()), float(both_right.mean()))
+
+
+def train_model(
+    train: Treebank,
+    dev: Treebank | None,
+    config: GraphConfig,
+    *,
+    threads: int,
+    progress: Progress | None,
+) -> GraphModel:
+    """Train as the configuration says; with several values of C to try, the one best on ``dev``."""
+    progress = progress or Progress(shown=False)
+    if not config.try_C:
+        return _train_once(train, dev, config, threads, progress)
+    if dev is None:
+        raise InputError("try_C: needs development data (--dev) to choose by")
+    best: GraphModel | None = None
+    for C in config.try_C:
+        progress.say(f"C = {C}")
+        model = _train_once(train, dev, replace(config, C=C, try_C=()), threads, progress)
+        if best is None or model.report["dev_las"] > best.report["dev_las"]:
+            best = model
+        if model.report["interrupted"]:
+            break
+    assert best is not None
+    progress.say(f"chosen C = {best.config.C}")
+    return best
+
+
+def _train_once(
+    train: Treebank, dev: Treebank | None, config: GraphConfig, threads: int, progress: Progress
+) -> GraphModel:
+    started = time.monotonic()
+    prepared = prepare_heads(train, projective=config.projective, single_root=config.single_root)
+    for note in prepared.notes:
+        progress.say(note)
+    alphabets = learn_alphabets(config, train)
+    vocabulary = word_counts(config, train)
+    space = make_space(config, alphabets, vocabulary.hashes, vocabulary.counts)
+    if config.trainer == "eg" and prepared.partial:
+        prepared = _completed(train, prepared, config, threads, progress)
+    data = arc_data(space, train, alphabets, config.tag, prepared.heads)
+    space.learn_classes(data, restricted=config.restrict_labels)
+    decoding = Decoding("map", config.projective, config.single_root)
+    development = None if dev is None else _development(space, dev, alphabets, config)
+    evaluate = _evaluator(space, development, decoding, threads)
+    best = fit(
+        make_trainer(config, space, data, threads=threads),
+        len(train),
+        epochs=config.epochs,
+        patience=config.patience,
+        seed=config.seed,
+        evaluate=evaluate,
+        progress=progress,
+    )
+    assert best.weights is not None
+    if development is not None and not best.interrupted:
+        decoding = _choose_decoding(space, development, best, config, threads, progress)
+    report = _report(train, dev, config, prepared, best, time.monotonic() - started)
+    return GraphModel(
+        config, alphabets, space, vocabulary, np.ascontiguousarray(best.weights), decoding, report=report
+    )
+
+
+def _completed(
+    train: Treebank, prepared: PreparedHeads, config: GraphConfig, threads: int, progress: Progress
+) -> PreparedHeads:
+    """Exponentiated gradient wants whole trees: unknown heads and labels are filled in by a perceptron trained on the rest."""
+    from arcwise.graph.parser import GraphParser
+
+    progress.say("eg: unknown heads are filled in by a perceptron trained on the known ones")
+    known = train.annotate(heads=prepared.heads)
+    helper = GraphParser.train(
+        known, config=replace(config, trainer="perceptron", epochs=5, try_C=()), threads=threads
+    )
+    filled = helper.raw_parse(known, options=ParseOptions(keep_heads=True), threads=threads)
+    return replace(prepared, heads=filled["heads"])
+
+
+def _development(
+    space: native.ArcSpace, dev: Treebank, alphabets: Alphabets, config: GraphConfig
+) -> Development:
+    if not (dev.heads >= 0).any():
+        raise InputError(f"{dev.source}: has no heads, expected trees to compare with")
+    data = arc_data(space, dev, alphabets, config.tag)
+    return Development(data, np.asarray(dev.heads), data.labels, config.labelled)
+
+
+def _evaluator(
+    space: native.ArcSpace, development: Development | None, decoding: Decoding, threads: int
+) -> Callable[[Weights], DevScore] | None:
+    if development is None:
+        return None
+    return lambda weights: development.attachment(space, weights, decoding, threads)
+
+
+def _choose_decoding(
+    space: native.ArcSpace,
+    development: Development,
+    best: Best,
+    config: GraphConfig,
+    threads: int,
+    progress: Progress,
+) -> Decoding:
+    """The decoder and projectivity that do best on the development data (Koo et al. 2007 choose so); ties go to training's own."""
+    probabilistic = config.trainer in ("log-linear", "log-linear-batch", "latent")
+    names = ["map", *(["mbr"] if probabilistic else []), *(["max-z"] if config.trainer == "latent" else [])]
+    chosen = Decoding("map", config.projective, config.single_root)
+    assert best.score is not None
+    assert best.weights is not None
+    for projective in (config.projective, not config.projective):
+        for name in names:
+            candidate = Decoding(name, projective, config.single_root)
+            score = development.attachment(space, best.weights, candidate, threads)
+            if score.las > best.score.las:
+                chosen, best.score = candidate, score
+    progress.say(
+        f"chosen: epoch {best.epoch}, decoder {chosen.decode}, {'projective' if chosen.projective else 'non-projective'}: dev {best.score}"
+    )
+    return chosen
+
+
+def _report(
+    train: Treebank,
+    dev: Treebank | None,
+    config: GraphConfig,
+    prepared: PreparedHeads,
+    best: Best,
+    seconds: float,
+) -> dict[str, Any]:
+    return {
+        "train": train.source,
+        "train_sentences": len(train),
+        "train_words": train.word_count,
+        "dev": None if dev is None else dev.source,
+        "dev_uas": None if best.score is None else best.score.uas,
+        "dev_las": None if best.score is None else best.score.las,
+        "epoch": best.epoch,
+        "interrupted": best.interrupted,
+        "history": best.history,
+        "notes": prepared.notes,
+        "seconds": round(seconds, 1),
+    }

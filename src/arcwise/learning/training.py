@@ -1,0 +1,118 @@
+"""The training loop that all trained models share: epochs, scores on the development data, the best weights kept."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from arcwise.learning.progress import Progress
+
+Weights = npt.NDArray[Any]
+Advance = Callable[[int], None]
+
+
+@dataclass(frozen=True)
+class DevScore:
+    """Shares of words with the right head (uas), and with the right head and label (las)."""
+
+    uas: float
+    las: float
+
+    def __str__(self) -> str:
+        return f"UAS {100 * self.uas:.2f} LAS {100 * self.las:.2f}"
+
+
+class EpochTrainer(Protocol):
+    """What the loop asks of a trainer."""
+
+    def epoch(self, number: int, order: npt.NDArray[np.int64], advance: Advance) -> dict[str, float]:
+        """One pass over the sentences in this order; numbers worth telling (``loss`` first), by name."""
+        ...
+
+    @property
+    def weights(self) -> Weights:
+        """The weights as they would be used for parsing now."""
+        ...
+
+    @property
+    def finished(self) -> bool:
+        """Whether more epochs would change nothing."""
+        ...
+
+
+@dataclass
+class Best:
+    """The best weights so far, and how they came about."""
+
+    weights: Weights | None = None
+    epoch: int = 0
+    score: DevScore | None = None
+    history: list[dict[str, float]] = field(default_factory=list)
+    interrupted: bool = False
+
+
+def fit(
+    trainer: EpochTrainer,
+    sentences: int,
+    *,
+    epochs: int,
+    patience: int,
+    seed: int,
+    evaluate: Callable[[Weights], DevScore] | None,
+    progress: Progress,
+) -> Best:
+    """Train, after each epoch score the weights on development data, and return the best ones.
+
+    Without ``evaluate`` the last weights are the best. Ctrl-C ends training and keeps the best so far (the present ones
+    if no epoch is done). The order of sentences is drawn from ``seed`` alone.
+    """
+    best = Best()
+    random = np.random.default_rng(seed)
+    try:
+        for number in range(1, epochs + 1):
+            order = random.permutation(sentences).astype(np.int64)
+            started = time.monotonic()
+            with progress.epoch(number, epochs, sentences) as advance:
+                numbers = trainer.epoch(number, order, advance)
+            seconds = time.monotonic() - started
+            _keep(best, trainer, number, numbers, evaluate)
+            progress.say(_line(number, epochs, numbers, best, sentences / max(seconds, 1e-9)))
+            if trainer.finished or (patience and number - best.epoch >= patience):
+                break
+    except KeyboardInterrupt:
+        best.interrupted = True
+        if best.weights is None:
+            best.weights = trainer.weights
+        progress.say(f"stopped; keeping the weights of epoch {best.epoch}")
+    return best
+
+
+def _keep(
+    best: Best,
+    trainer: EpochTrainer,
+    number: int,
+    numbers: dict[str, float],
+    evaluate: Callable[[Weights], DevScore] | None,
+) -> None:
+    weights = trainer.weights
+    score = evaluate(weights) if evaluate else None
+    best.history.append(
+        {"epoch": number, **numbers, **({"dev_uas": score.uas, "dev_las": score.las} if score else {})}
+    )
+    if score is None or best.score is None or score.las > best.score.las:
+        best.weights, best.epoch, best.score = weights, number, score
+
+
+def _line(number: int, epochs: int, numbers: dict[str, float], best: Best, speed: float) -> str:
+    told = "  ".join(f"{name} {value:,.5g}" for name, value in numbers.items())
+    last = best.history[-1]
+    dev = (
+        f"  dev UAS {100 * last['dev_uas']:.2f} LAS {100 * last['dev_las']:.2f}" if "dev_las" in last else ""
+    )
+    mark = " *" if dev and best.epoch == number else ""
+    return f"epoch {number}/{epochs}  {told}{dev}{mark}  {speed:,.0f} sentences/s"

@@ -1,0 +1,60 @@
+"""Sparse tables of weights in model files: a bit for each cell that is not zero, and the values of those, in the precision asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from arcwise.learning.model_file import ModelFile, Precision, check_precision
+
+_BLOCK = 256
+Arrays = dict[str, npt.NDArray[Any]]
+
+
+def pack_weights(name: str, weights: npt.NDArray[np.float32], precision: Precision) -> Arrays:
+    """The arrays ``name.bits`` and ``name.values`` (and ``name.scales`` for int8: one for every 256 values).
+
+    >>> arrays = pack_weights("w", np.array([0, 0.5, 0, -2], np.float32), "int8")
+    >>> unpack_weights("w", arrays, 4).tolist()
+    [0.0, 0.503..., 0.0, -2.0]
+    """
+    check_precision(precision)
+    present = weights != 0
+    values: npt.NDArray[Any] = weights[present]
+    arrays: Arrays = {f"{name}.bits": np.packbits(present)}
+    if precision == "int8":
+        blocks = np.zeros(-(-len(values) // _BLOCK) * _BLOCK, np.float32)
+        blocks[: len(values)] = values
+        largest = np.abs(blocks.reshape(-1, _BLOCK)).max(axis=1) if len(blocks) else np.zeros(0)
+        scales = np.maximum(largest / 127, np.finfo(np.float32).tiny).astype(np.float32)
+        arrays[f"{name}.scales"] = scales
+        values = np.rint(blocks / np.repeat(scales, _BLOCK))[: len(values)].astype(np.int8)
+    elif precision == "float16":
+        values = np.clip(values, -65504, 65504).astype(np.float16)
+    arrays[f"{name}.values"] = values
+    return arrays
+
+
+def unpack_weights(name: str, arrays: Mapping[str, npt.NDArray[Any]], size: int) -> npt.NDArray[np.float32]:
+    """The table of ``size`` weights that ``pack_weights`` packed."""
+    present = np.unpackbits(arrays[f"{name}.bits"], count=size).view(np.bool_)
+    values = arrays[f"{name}.values"].astype(np.float32)
+    if f"{name}.scales" in arrays:
+        values *= np.repeat(arrays[f"{name}.scales"], _BLOCK)[: len(values)]
+    weights = np.zeros(size, np.float32)
+    weights[present] = values
+    return weights
+
+
+def read_weights(model: ModelFile, name: str, size: int) -> npt.NDArray[np.float32]:
+    """The table of a model file; ``ModelError`` if the file lacks it."""
+    model.array(f"{name}.bits"), model.array(f"{name}.values")
+    return unpack_weights(name, model.arrays, size)
+
+
+def rounded(weights: npt.NDArray[np.float32], precision: Precision) -> npt.NDArray[np.float32]:
+    """The weights as they come back from a file of that precision."""
+    return unpack_weights("w", pack_weights("w", weights, precision), len(weights))

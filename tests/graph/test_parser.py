@@ -1,0 +1,248 @@
+"""GraphParser: what can be asked of a parse, preparation of trees, model files."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from arcwise.errors import InputError, ModelError, NoTreeError
+from arcwise.graph import GraphConfig, GraphParser
+from arcwise.graph.preparation import prepare_heads
+from arcwise.learning import ParseOptions
+from arcwise.learning.model_file import ModelWriter, read_model
+from arcwise.treebanks import Treebank
+from contracts.small_treebank import conllu, partial, small_treebank, two_rooted
+
+SMALL = {"arc_bits": 14, "row_bits": 15, "word_dropout": 0.1}
+
+
+@pytest.fixture(scope="module")
+def parser() -> GraphParser:
+    return GraphParser.train(
+        small_treebank(crossing=True), config=GraphConfig(trainer="log-linear", epochs=8, **SMALL)
+    )
+
+
+def blank(treebank: Treebank) -> Treebank:
+    words = treebank.word_count
+    return treebank.annotate(heads=np.full(words, -1, np.int32), deprel=["_"] * words)
+
+
+def test_everything_but_heads_and_labels_survives(parser: GraphParser) -> None:
+    text = "# a comment\n1-2\tdu\t_\t_\t_\t_\t_\t_\t_\t_\n1\tde\t_\tADP\t_\t_\t_\t_\t_\tX=1\n2\tle\t_\tDET\t_\t_\t_\t_\t_\t_\n2.1\t_\t_\t_\t_\t_\t_\t_\t_\t_\n\n"
+    parsed = parser.parse(Treebank.from_string(text))
+    changed = [a for a, b in zip(text.split("\n"), parsed.text.split("\n"), strict=True) if a != b]
+    assert [row.split("\t")[0] for row in changed] == ["1", "2"]
+    assert "X=1" in parsed.text
+
+
+def test_confidences_are_the_marginals_of_the_distribution(parser: GraphParser) -> None:
+    treebank = small_treebank(crossing=True)
+    result = parser.raw_parse(treebank, options=ParseOptions(confidence=True))
+    distribution = parser.distributions(treebank)
+    word = 0
+    for s, sentence in enumerate(treebank):
+        own = distribution[s]
+        for m in range(1, len(sentence) + 1):
+            head, label = int(result["heads"][word]), parser.model.alphabets.labels[result["labels"][word]]
+            assert result["head_probability"][word] == pytest.approx(own.marginals[head, m], abs=1e-5)
+            place = parser.model.alphabets.labels.index(label)
+            assert result["label_probability"][word] == pytest.approx(
+                own.label_marginals[place, head, m], abs=1e-5
+            )
+            word += 1
+
+
+def test_confidence_goes_to_misc_and_comments(parser: GraphParser) -> None:
+    sentence = parser.parse(small_treebank(), options=ParseOptions(confidence=True))[0]
+    assert all(m.startswith(("HeadProb=0.", "HeadProb=1.")) for m in sentence.misc)
+    assert all("DeprelProb=" in m for m in sentence.misc)
+    assert 0 < float(sentence.comments["tree_prob"]) <= 1
+    assert float(sentence.comments["tree_entropy"]) >= 0
+
+
+def test_k_best_trees_are_distinct_and_sorted(parser: GraphParser) -> None:
+    treebank = small_treebank()[2:3]
+    parsed = parser.parse(treebank, options=ParseOptions(k_best=4))
+    assert [s.comments["parse_rank"] for s in parsed] == [str(i + 1) for i in range(len(parsed))]
+    scores = [float(s.comments["parse_score"]) for s in parsed]
+    assert scores == sorted(scores, reverse=True)
+    assert 1 < len({tuple(s.heads) for s in parsed}) == len(parsed) <= 4
+    assert parsed[0].tree == parser.parse(treebank)[0].tree
+
+
+@pytest.mark.parametrize("decode", ["map", "mbr", "max-z", "greedy"])
+@pytest.mark.parametrize("projective", [True, False])
+@pytest.mark.parametrize("single_root", [True, False])
+def test_every_decoder_in_every_tree_class(
+    parser: GraphParser, decode: str, projective: bool, single_root: bool
+) -> None:
+    options = ParseOptions(decode=decode, projective=projective, single_root=single_root)  # type: ignore[arg-type]
+    parsed = parser.parse(blank(small_treebank()), options=options)
+    if decode == "greedy":
+        return
+    for sentence in parsed:
+        assert sentence.tree.is_complete
+        assert sentence.tree.is_projective or not projective
+        assert len(sentence.tree.roots) == 1 or not single_root
+
+
+def test_map_and_mbr_agree_with_the_distribution(parser: GraphParser) -> None:
+    treebank = small_treebank(crossing=True)
+    distribution = parser.distributions(treebank)
+    for decode, best in (("map", distribution.best()), ("mbr", distribution.minimum_risk())):
+        parsed = parser.parse(treebank, options=ParseOptions(decode=decode))  # type: ignore[arg-type]
+        assert [s.heads.tolist() for s in parsed] == [t.heads.tolist() for t in best]
+
+
+def test_heads_that_fit_no_tree_are_an_error_that_names_the_sentence(parser: GraphParser) -> None:
+    two = two_rooted()
+    with pytest.raises(NoTreeError, match=r"two_rooted.conllu \(s9\): the heads to be kept fit no tree"):
+        parser.parse(two, options=ParseOptions(keep_heads=True, single_root=True))
+
+
+def test_an_option_of_another_parser_is_refused(parser: GraphParser) -> None:
+    with pytest.raises(InputError, match="--beam: found 8, which a graph-based parser does not have"):
+        parser.parse(small_treebank(), options=ParseOptions(beam=8))
+
+
+def test_unseen_tags_words_and_a_single_word(parser: GraphParser) -> None:
+    parsed = parser.parse(
+        Treebank.from_string(conllu(["zzz/NEW/0/root", "q/NEW/0/root r/NEW/1/x s/NEW/1/x"]))
+    )
+    assert all(s.tree.is_complete for s in parsed)
+
+
+# ---- preparation
+
+
+def test_projectivising_is_counted() -> None:
+    prepared = prepare_heads(small_treebank(crossing=True), projective=True, single_root=True)
+    assert prepared.projectivised == 2
+    assert prepared.changed_heads == 2
+    assert "2 sentences with crossing arcs were made projective (2 heads changed)" in prepared.notes
+
+
+def test_further_roots_count_as_unknown() -> None:
+    prepared = prepare_heads(two_rooted(), projective=False, single_root=True)
+    assert prepared.extra_roots == 1
+    assert prepared.partial == 1
+    assert prepare_heads(two_rooted(), projective=False, single_root=False).extra_roots == 0
+
+
+def test_partial_trees_are_projectivised_around_what_is_known() -> None:
+    crossing = small_treebank(crossing=True)
+    heads = crossing.heads.copy()
+    heads[0] = -1
+    heads[-5:-3] = -1
+    prepared = prepare_heads(crossing.annotate(heads=heads), projective=True, single_root=True)
+    assert (prepared.heads[heads < 0] == -1).all()
+    assert prepared.partial == 2
+
+
+def test_a_treebank_without_trees_is_refused() -> None:
+    with pytest.raises(InputError, match="has no heads"):
+        GraphParser.train(blank(small_treebank()))
+    with pytest.raises(InputError, match="has no label"):
+        no_labels = small_treebank().annotate(deprel=["_"] * small_treebank().word_count)
+        GraphParser.train(no_labels)
+
+
+# ---- training options
+
+
+def test_development_data_choose_epoch_and_C() -> None:
+    treebank = small_treebank()
+    config = GraphConfig(trainer="mira", epochs=3, try_C=(1e-9, 1.0), **SMALL)
+    model = GraphParser.train(treebank, treebank, config=config).model
+    assert model.config.C == 1.0
+    assert model.report["dev_las"] == 1.0
+    assert len(model.report["history"]) == 3
+
+
+def test_patience_stops_early() -> None:
+    treebank = small_treebank()
+    config = GraphConfig(trainer="mira", C=1.0, epochs=50, patience=2, **SMALL)
+    assert len(GraphParser.train(treebank, treebank, config=config).model.report["history"]) < 20
+
+
+def test_a_column_of_ones_own_takes_part() -> None:
+    plain = Treebank.from_string(
+        conllu(["a/X/2/dep b/X/0/root c/X/2/dep", "a/X/0/root b/X/1/dep c/X/1/dep"] * 3)
+    )
+    told = plain.annotate(misc=[f"Vote={h}" for h in plain.heads])
+    with_votes = GraphConfig(epochs=10, C=1.0, feature_columns=("MISC:Vote",), **SMALL)
+    parsed = GraphParser.train(told, config=with_votes).parse(told)
+    assert parsed.heads.tolist() == plain.heads.tolist()
+    without = GraphParser.train(plain, config=GraphConfig(epochs=10, C=1.0, **SMALL)).parse(plain)
+    assert without.heads.tolist() != plain.heads.tolist()
+    with pytest.raises(InputError, match=r"feature column MISC:Vote: no word of .* has it"):
+        GraphParser.train(plain, config=with_votes)
+
+
+def test_ctrl_c_keeps_the_best_weights(monkeypatch: pytest.MonkeyPatch) -> None:
+    from arcwise.graph import trainers
+
+    class Interrupted(trainers.MarginTrainer):
+        def epoch(self, number, order, advance):  # type: ignore[no-untyped-def]
+            if number == 4:
+                raise KeyboardInterrupt
+            return super().epoch(number, order, advance)
+
+    monkeypatch.setattr(trainers, "MarginTrainer", Interrupted)
+    treebank = small_treebank()
+    parser = GraphParser.train(treebank, treebank, config=GraphConfig(epochs=9, C=1.0, **SMALL))
+    assert parser.model.report["interrupted"]
+    assert len(parser.model.report["history"]) == 3
+    assert parser.parse(treebank).heads.tolist() == treebank.heads.tolist()
+
+
+def test_partial_trees_are_told() -> None:
+    parser = GraphParser.train(partial(), config=GraphConfig(epochs=2, **SMALL))
+    assert any("unknown heads" in note for note in parser.model.report["notes"])
+
+
+# ---- model files
+
+
+@pytest.mark.parametrize("precision", ["float16", "int8"])
+def test_less_precision_is_smaller_and_parses_the_same(
+    parser: GraphParser, tmp_path: Path, precision: str
+) -> None:
+    parser.save(tmp_path / "full")
+    parser.save(tmp_path / "less", precision=precision)  # type: ignore[arg-type]
+    assert (tmp_path / "less").stat().st_size < (tmp_path / "full").stat().st_size
+    treebank = small_treebank()
+    assert (
+        GraphParser.load(tmp_path / "less").parse(treebank).heads.tolist()
+        == parser.parse(treebank).heads.tolist()
+    )
+
+
+def test_a_damaged_model_is_an_error_of_one_sentence(parser: GraphParser, tmp_path: Path) -> None:
+    parser.save(tmp_path / "m")
+    model = read_model(tmp_path / "m")
+    without = {name: values for name, values in model.arrays.items() if name != "weights.values"}
+    ModelWriter("graph", 1, model.header, without).write(tmp_path / "cut")
+    with pytest.raises(ModelError, match="cut: "):
+        GraphParser.load(tmp_path / "cut")
+    ModelWriter("graph", 1, {}, {}).write(tmp_path / "empty")
+    with pytest.raises(ModelError, match="empty: is a damaged graph model"):
+        GraphParser.load(tmp_path / "empty")
+    with pytest.raises(InputError, match="precision: found 'int4'"):
+        parser.save(tmp_path / "m", precision="int4")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    "options, message",
+    [
+        ({"epochs": 0}, "epochs: found 0, expected 1"),
+        ({"C": -1.0}, "C: found -1.0, expected a number above 0"),
+        ({"clusters": 65}, "clusters: found 65"),
+        ({"arc_bits": 40}, "arc_bits: found 40"),
+    ],
+)
+def test_bad_options_are_named(options: dict[str, float], message: str) -> None:
+    with pytest.raises(InputError) as error:
+        GraphConfig(**options)  # type: ignore[arg-type]
+    assert message in str(error.value)

@@ -1,0 +1,228 @@
+"""The mathematics of the trainers: gradients, optima, duality, margins."""
+
+import numpy as np
+import pytest
+
+from arcwise import native
+from arcwise.graph.trainers import BatchTrainer, ExponentiatedGradientTrainer, LikelihoodTrainer
+from arcwise.inference.eisner import eisner_decode
+from graph.small_space import Small, small
+
+TREE_CLASSES = [(p, s) for p in (True, False) for s in (True, False)]
+
+
+def no_advance(done: int) -> None:
+    pass
+
+
+def objective(case: Small, weights: np.ndarray, threads: int = 1) -> tuple[float, np.ndarray]:
+    value, gradient = native.likelihood_objective(
+        case.space, case.data, case.config.projective, case.config.single_root, weights, threads
+    )
+    return value, gradient
+
+
+def treebank_of(projective: bool, single_root: bool) -> str:
+    return ("projective" if single_root else "two roots") if projective else "whole"
+
+
+@pytest.mark.parametrize("projective, single_root", TREE_CLASSES)
+@pytest.mark.parametrize("labelled", [True, False])
+@pytest.mark.parametrize("kind", ["whole", "partial", "latent"])
+def test_the_gradient_is_that_of_finite_differences(
+    projective: bool, single_root: bool, labelled: bool, kind: str
+) -> None:
+    treebank = "partial" if kind == "partial" else treebank_of(projective, single_root)
+    trainer = "latent" if kind == "latent" else "log-linear-batch"
+    case = small(
+        treebank,
+        projective=projective,
+        single_root=single_root,
+        labelled=labelled,
+        trainer=trainer,
+        clusters=3,
+    )
+    random = np.random.default_rng(5)
+    weights = random.normal(0, 0.3, case.space.cells)
+    _, gradient = objective(case, weights)
+    moved = np.flatnonzero(gradient)
+    for place in random.choice(moved, 12, replace=False):
+        step = np.zeros(case.space.cells)
+        step[place] = 1e-5
+        numeric = (objective(case, weights + step)[0] - objective(case, weights - step)[0]) / 2e-5
+        assert gradient[place] == pytest.approx(numeric, rel=1e-5, abs=1e-6)
+
+
+def test_the_batch_objective_does_not_depend_on_threads() -> None:
+    case = small()
+    weights = np.random.default_rng(0).normal(0, 1, case.space.cells)
+    one, two = objective(case, weights, 1), objective(case, weights, 3)
+    assert one[0] == two[0]
+    assert np.array_equal(one[1], two[1])
+
+
+@pytest.mark.parametrize("projective", [True, False])
+def test_l_bfgs_and_conjugate_gradient_reach_the_same_optimum(projective: bool) -> None:
+    optima = []
+    for solver in ("l-bfgs", "cg"):
+        case = small(
+            "projective",
+            projective=projective,
+            trainer="log-linear-batch",
+            solver=solver,
+            C=1.0,
+            labelled=True,
+        )
+        trainer = BatchTrainer(case.config, case.space, case.data)
+        for number in range(40):
+            trainer.epoch(number, case.order(), no_advance)
+            if trainer.finished:
+                break
+        assert trainer.finished
+        optima.append((trainer.objective_value, trainer.weights))
+    (one, w), (two, v) = optima
+    assert one == pytest.approx(two, rel=1e-5)
+    assert np.abs(w - v).max() < 1e-2
+
+
+@pytest.mark.parametrize("projective, single_root", TREE_CLASSES)
+@pytest.mark.parametrize("labelled", [True, False])
+def test_exponentiated_gradient_closes_the_gap(projective: bool, single_root: bool, labelled: bool) -> None:
+    case = small(
+        treebank_of(projective, single_root),
+        projective=projective,
+        single_root=single_root,
+        labelled=labelled,
+        trainer="eg",
+        C=0.01,
+    )
+    trainer = ExponentiatedGradientTrainer(case.config, case.space, case.data)
+    duals = []
+    for number in range(150):
+        told = trainer.epoch(number, case.order(number), no_advance)
+        assert told["dual"] <= told["primal"] + 1e-9
+        duals.append(told["dual"])
+        if trainer.gap < 0.01:
+            break
+    assert trainer.gap < 0.01
+    assert duals[-1] > duals[0]
+
+
+def test_exponentiated_gradient_agrees_with_a_primal_solver() -> None:
+    case = small("projective", projective=True, trainer="eg", C=0.01, labelled=False)
+    trainer = ExponentiatedGradientTrainer(case.config, case.space, case.data)
+    for number in range(400):
+        told = trainer.epoch(number, case.order(number), no_advance)
+        if trainer.gap < 1e-3:
+            break
+    w = subgradient_descent(case, 0.01, steps=600)
+    assert np.linalg.norm(trainer.weights - w) < 0.1 * np.linalg.norm(w)
+    assert primal(case, w, 0.01) == pytest.approx(told["primal"], rel=0.01)
+
+
+def features(case: Small, s: int) -> dict[tuple[int, int], np.ndarray]:
+    """The places of the features of every arc of a sentence."""
+    n = len(case.treebank[s])
+    arcs = [(h, m) for m in range(1, n + 1) for h in range(n + 1) if h != m]
+    return {(h, m): np.array(case.space.feature_places(case.data, s, h, m, 0)) for h, m in arcs}
+
+
+def hinge(
+    case: Small, arcs: list[dict[tuple[int, int], np.ndarray]], weights: np.ndarray
+) -> tuple[float, np.ndarray]:
+    """Σ max_y [cost - w·(f(y_i) - f(y))] and a subgradient, by the slow way: features one arc at a time."""
+    total, gradient = 0.0, np.zeros(case.space.cells)
+    starts = case.treebank.sentence_words
+    for s in range(len(case.treebank)):
+        gold = case.treebank.heads[starts[s] : starts[s + 1]]
+        n = len(gold)
+        places = arcs[s]
+        scores = np.full((n + 1, n + 1), -np.inf)
+        for (h, m), cells in places.items():
+            scores[h, m] = weights[cells].sum() + (h != gold[m - 1])
+        heads, value = eisner_decode(scores, single_root=True)
+        for m in range(1, n + 1):
+            gold_cells, cells = places[int(gold[m - 1]), m], places[int(heads[m]), m]
+            value -= weights[gold_cells].sum()
+            np.add.at(gradient, gold_cells, -1)
+            np.add.at(gradient, cells, 1)
+        total += value
+    return total, gradient
+
+
+def primal(case: Small, weights: np.ndarray, C: float) -> float:
+    arcs = [features(case, s) for s in range(len(case.treebank))]
+    return 0.5 * float(weights @ weights) + C * hinge(case, arcs, weights)[0]
+
+
+def subgradient_descent(case: Small, C: float, steps: int) -> np.ndarray:
+    """Minimises the primal; the average of the later iterates (Lacoste-Julien et al. 2012: weights growing with t)."""
+    w = np.zeros(case.space.cells)
+    average = w.copy()
+    arcs = [features(case, s) for s in range(len(case.treebank))]
+    for t in range(steps):
+        _, gradient = hinge(case, arcs, w)
+        w = w - 2 / (t + 2) * (w + C * gradient)
+        average += 2 / (t + 2) * (w - average)
+    return average
+
+
+@pytest.mark.parametrize("update", [1, 2])
+@pytest.mark.parametrize("projective", [True, False])
+@pytest.mark.parametrize("labelled", [True, False])
+def test_after_a_mira_update_the_margins_hold(update: int, projective: bool, labelled: bool) -> None:
+    case = small(treebank_of(projective, True), projective=projective, labelled=labelled)
+    trainer = native.MarginTrainer(case.space, case.data, update, projective, True, 5, 1e6, True, 0.0, 1)
+    one = np.array([1], np.int64)
+    for epoch in range(30):
+        _, updates, _ = trainer.run(case.data, one, epoch)
+    # Every wrong tree is now as far from the gold one as its loss: the trees that come nearest ask for no more change.
+    assert updates == 0
+
+
+def test_latent_with_one_cluster_is_log_linear() -> None:
+    plain = small("projective", labelled=False, trainer="log-linear")
+    latent = small("projective", labelled=False, trainer="latent", clusters=1)
+    runs = [LikelihoodTrainer(case.config, case.space, case.data) for case in (plain, latent)]
+    for number in range(3):
+        told = [run.epoch(number, plain.order(number), no_advance) for run in runs]
+        assert told[0] == told[1]
+    assert np.array_equal(runs[0].weights, runs[1].weights)
+
+
+@pytest.mark.parametrize("clusters", [1, 3])
+@pytest.mark.parametrize("labelled", [True, False])
+def test_a_score_is_the_sum_of_the_weights_of_its_features(clusters: int, labelled: bool) -> None:
+    case = small("whole", labelled=labelled, trainer="latent" if clusters > 1 else "mira", clusters=clusters)
+    weights = np.random.default_rng(2).normal(0, 1, case.space.cells).astype(np.float32)
+    flat, starts = native.arc_matrices(case.space, weights, case.data, False, True, 1.0, True, 1)
+    n = len(case.treebank[0])
+    labels = max(len(case.alphabets.labels), 1)
+    scores = flat[starts[0] : starts[1]].reshape(labels, n + 1, n + 1)
+    for h, m in ((0, 3), (3, 2), (2, 1)):
+        present = np.flatnonzero(np.isfinite(scores[:, h, m]))
+        for rank, label in enumerate(present):
+            states = [
+                weights[case.space.feature_places(case.data, 0, h, m, rank * clusters + z)].sum(
+                    dtype=np.float64
+                )
+                for z in range(clusters)
+            ]
+            assert scores[label, h, m] == pytest.approx(np.logaddexp.reduce(states), abs=1e-4)
+
+
+def test_averaged_weights_are_the_average_of_all_steps() -> None:
+    case = small("projective")
+    trainer = native.MarginTrainer(case.space, case.data, 0, False, True, 1, 1.0, False, 0.0, 1)
+    seen = [np.zeros(case.space.cells)]
+    for sentence in (0, 1, 2, 3, 0, 1):
+        trainer.run(case.data, np.array([sentence], np.int64), 0)
+        seen.append(trainer.weights.astype(np.float64))
+    assert np.allclose(trainer.averaged, np.mean(seen[:], axis=0), atol=1e-5)
+
+
+def test_adagrad_and_a_prior_learn_too() -> None:
+    case = small("projective", trainer="log-linear", optimizer="adagrad", prior=1e-4, learning_rate=0.1)
+    trainer = LikelihoodTrainer(case.config, case.space, case.data)
+    losses = [trainer.epoch(n, case.order(n), no_advance)["loss"] for n in range(8)]
+    assert losses[-1] < 0.3 * losses[0]
