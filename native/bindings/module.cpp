@@ -13,4 +13,5 @@ NB_MODULE(ARCWISE_MODULE, m) {
   bind_inference_matrix_tree(m);
   bind_inference_wilson(m);
   bind_induction(m);
+  bind_pipeline(m);
 }

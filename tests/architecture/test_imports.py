@@ -13,9 +13,9 @@ BELOW["evaluation"] = {"trees", "treebanks"}
 BELOW["learning"] = {"trees", "treebanks", "inference", "features", "evaluation"}
 for parser in ("graph", "transition", "induction"):
     BELOW[parser] = BELOW["learning"] | {"learning"}
-BELOW["pipeline"] = BELOW["graph"] | {"graph", "transition", "induction"}
-BELOW["visual"] = BELOW["pipeline"] | {"pipeline"}
-BELOW["cli"] = BELOW["visual"] | {"visual"}
+BELOW["visual"] = BELOW["graph"] | {"graph", "transition", "induction"}
+BELOW["pipeline"] = BELOW["visual"] | {"visual"}
+BELOW["cli"] = BELOW["pipeline"] | {"pipeline"}
 OUTSIDE = {"errors", "native", "_cpu", "__version__"}
 
 

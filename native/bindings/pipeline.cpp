@@ -1,0 +1,397 @@
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
+
+#include <algorithm>
+#include <unordered_map>
+
+#include "bindings/arrays.hpp"
+#include "bindings/rooms.hpp"
+#include "kernels/edit_scripts.hpp"
+#include "kernels/hashing.hpp"
+#include "kernels/multiword.hpp"
+#include "kernels/parallel.hpp"
+#include "kernels/tagger.hpp"
+#include "kernels/tokenized_text.hpp"
+#include "kernels/tokenizer.hpp"
+#include "kernels/unicode.hpp"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+using arcwise::Lists;
+using arcwise::SoftmaxTask;
+using arcwise::SparseLinear;
+
+namespace {
+
+template <typename T>
+using Array = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+
+template <typename T>
+std::vector<T> vector_of(const Array<T>& array) {
+  return {array.data(), array.data() + array.shape(0)};
+}
+
+std::string_view view(nb::bytes text) { return {text.c_str(), text.size()}; }
+
+SparseLinear linear_of(Array<uint32_t> keys, Array<uint32_t> starts, Array<uint16_t> outputs,
+                       Array<float> weights) {
+  return SparseLinear(vector_of(keys), vector_of(starts), vector_of(outputs), vector_of(weights));
+}
+
+auto linear_arrays(const SparseLinear& model) {
+  return std::make_tuple(
+      owned_array(model.keys(), {model.rows()}), owned_array(model.starts(), {model.rows() + 1}),
+      owned_array(model.outputs(), {model.entries()}), owned_array(model.weights(), {model.entries()}));
+}
+
+Lists lists_of(Array<uint32_t> starts, Array<uint32_t> values) {
+  Lists lists;
+  lists.starts.assign(starts.data(), starts.data() + starts.shape(0));
+  lists.values = vector_of(values);
+  if (lists.starts.empty() || lists.starts.back() != lists.values.size() ||
+      !std::is_sorted(lists.starts.begin(), lists.starts.end()))
+    throw nb::value_error("the starts of the lists do not fit their values");
+  return lists;
+}
+
+using ListArrays = std::pair<Array<uint32_t>, Array<uint32_t>>;
+Lists lists_of(const ListArrays& arrays) { return lists_of(arrays.first, arrays.second); }
+
+auto list_arrays(const Lists& lists) {
+  std::vector<uint32_t> starts(lists.starts.begin(), lists.starts.end());
+  size_t count = starts.size();
+  return std::make_tuple(owned_array(std::move(starts), {count}),
+                         owned_array(lists.values, {lists.values.size()}));
+}
+
+template <typename Value>
+auto map_arrays(const std::unordered_map<uint32_t, Value>& map) {
+  std::vector<std::pair<uint32_t, Value>> pairs(map.begin(), map.end());
+  std::sort(pairs.begin(), pairs.end());
+  std::vector<uint32_t> keys, values;
+  for (const auto& [key, value] : pairs) {
+    keys.push_back(key);
+    values.push_back(value);
+  }
+  size_t count = keys.size();
+  return std::make_tuple(owned_array(std::move(keys), {count}), owned_array(std::move(values), {count}));
+}
+
+template <typename Value>
+void fill_map(std::unordered_map<uint32_t, Value>& map, const ListArrays& arrays) {
+  if (arrays.first.shape(0) != arrays.second.shape(0)) throw nb::value_error("as many keys as values");
+  map.reserve(arrays.first.shape(0));
+  for (size_t i = 0; i < arrays.first.shape(0); ++i)
+    map.emplace(arrays.first.data()[i], static_cast<Value>(arrays.second.data()[i]));
+}
+
+// One output per candidate, the same number.
+SoftmaxTask plain_task(size_t candidates, Lists sets) {
+  SoftmaxTask task;
+  task.output_count = candidates;
+  for (uint32_t c = 0; c < candidates; ++c) {
+    task.outputs_of_candidate.add(c);
+    task.outputs_of_candidate.close();
+  }
+  task.candidates_of_set = std::move(sets);
+  return task;
+}
+
+arcwise::TrainingOptions options_of(int epochs, float rate, float l2, uint32_t min_count, uint64_t seed) {
+  return {epochs, rate, l2, min_count, seed};
+}
+using OptionTuple = std::tuple<int, float, float, uint32_t, uint64_t>;
+arcwise::TrainingOptions options_of(const OptionTuple& options) {
+  return std::apply([](auto... values) { return options_of(values...); }, options);
+}
+
+// ---- tokenizer
+
+struct Tokenizer {
+  arcwise::TokenizerModel model;
+  arcwise::MultiwordModel multiword;
+};
+
+Tokenizer train_tokenizer(nb::bytes text, Array<uint32_t> first, Array<uint32_t> last, Array<uint8_t> ends,
+                          const OptionTuple& options) {
+  Tokenizer tokenizer;
+  std::string_view source = view(text);
+  nb::gil_scoped_release release;
+  arcwise::SqueezedText squeezed(source);
+  std::vector<arcwise::TextToken> tokens;
+  auto place = [&](uint32_t code_point) {
+    return static_cast<uint32_t>(std::lower_bound(squeezed.place.begin(), squeezed.place.end(), code_point) -
+                                 squeezed.place.begin());
+  };
+  for (size_t i = 0; i < first.shape(0); ++i)
+    tokens.push_back({place(first.data()[i]), place(last.data()[i]), ends.data()[i] != 0});
+  tokenizer.model = arcwise::tokenizer_train(squeezed, tokens, options_of(options));
+  return tokenizer;
+}
+
+using Recipe = std::tuple<int, int, bool, std::string>;
+
+void set_multiword(Tokenizer& tokenizer, const std::vector<std::vector<Recipe>>& scripts,
+                   const ListArrays& sets, const ListArrays& set_of_token) {
+  arcwise::MultiwordModel& model = tokenizer.multiword;
+  model = {};
+  for (const auto& script : scripts) {
+    model.scripts.emplace_back();
+    for (const auto& [first, last, to_end, text] : script)
+      model.scripts.back().push_back({first, last, to_end, text});
+  }
+  model.task = plain_task(scripts.size(), lists_of(sets));
+  fill_map(model.set_of_token, set_of_token);
+}
+
+void train_multiword(Tokenizer& tokenizer,
+                     const std::vector<std::tuple<std::string, std::string, std::string>>& contexts,
+                     Array<uint32_t> set, Array<uint32_t> gold, const OptionTuple& options) {
+  arcwise::SoftmaxItems items;
+  std::vector<uint32_t> keys;
+  for (const auto& [token, before, after] : contexts) {
+    arcwise::multiword_features({token, before, after}, keys);
+    items.features.values.insert(items.features.values.end(), keys.begin(), keys.end());
+    items.features.close();
+  }
+  items.set = vector_of(set);
+  items.gold = vector_of(gold);
+  tokenizer.multiword.weights = arcwise::softmax_train(tokenizer.multiword.task, items, options_of(options));
+}
+
+auto tokenize(const Tokenizer& tokenizer, nb::bytes text, uint64_t first_place, uint64_t first_sentence,
+              bool complete, bool ranges) {
+  arcwise::TokenizedText out;
+  std::string_view source = view(text);
+  {
+    nb::gil_scoped_release release;
+    out = arcwise::tokenized_text(tokenizer.model, tokenizer.multiword, source,
+                                  {first_place, first_sentence, complete, ranges});
+  }
+  return std::make_tuple(nb::bytes(out.conllu.data(), out.conllu.size()), out.bytes, out.places,
+                         out.sentences);
+}
+
+void bind_tokenizer(nb::module_& m) {
+  nb::class_<Tokenizer>(m, "Tokenizer", "Raw text into words and sentences.")
+      .def(
+          "__init__",
+          [](Tokenizer* self, Array<uint32_t> keys, Array<uint32_t> starts, Array<uint16_t> outputs,
+             Array<float> weights, Array<uint32_t> vocabulary, Array<uint8_t> may_cut) {
+            new (self) Tokenizer;
+            self->model.cuts = linear_of(keys, starts, outputs, weights);
+            self->model.vocabulary = vector_of(vocabulary);
+            if (may_cut.shape(0) != self->model.may_cut.size())
+              throw nb::value_error("may_cut has another size");
+            std::copy_n(may_cut.data(), may_cut.shape(0), self->model.may_cut.begin());
+          },
+          "keys"_a, "starts"_a, "outputs"_a, "weights"_a, "vocabulary"_a, "may_cut"_a)
+      .def_static("train", &train_tokenizer, "text"_a, "first"_a, "last"_a, "ends_sentence"_a, "options"_a)
+      .def("set_multiword", &set_multiword, "scripts"_a, "sets"_a, "set_of_token"_a)
+      .def(
+          "set_multiword_weights",
+          [](Tokenizer& self, Array<uint32_t> keys, Array<uint32_t> starts, Array<uint16_t> outputs,
+             Array<float> weights) { self.multiword.weights = linear_of(keys, starts, outputs, weights); },
+          "keys"_a, "starts"_a, "outputs"_a, "weights"_a)
+      .def("train_multiword", &train_multiword, "contexts"_a, "set"_a, "gold"_a, "options"_a)
+      .def(
+          "prune",
+          [](Tokenizer& self, float threshold) {
+            self.model.cuts = self.model.cuts.pruned(threshold);
+            self.multiword.weights = self.multiword.weights.pruned(threshold);
+          },
+          "threshold"_a)
+      .def("tokenize", &tokenize, "text"_a, "first_place"_a, "first_sentence"_a, "complete"_a, "ranges"_a,
+           "The text as CoNLL-U; the bytes, code points and sentences of it that were written.")
+      .def("cuts", [](const Tokenizer& self) { return linear_arrays(self.model.cuts); })
+      .def("multiword", [](const Tokenizer& self) { return linear_arrays(self.multiword.weights); })
+      .def("vocabulary",
+           [](const Tokenizer& self) {
+             return owned_array(self.model.vocabulary, {self.model.vocabulary.size()});
+           })
+      .def("may_cut", [](const Tokenizer& self) {
+        std::vector<uint8_t> table(self.model.may_cut.begin(), self.model.may_cut.end());
+        size_t size = table.size();
+        return owned_array(std::move(table), {size});
+      });
+  m.def(
+      "token_key", [](const std::string& token) { return arcwise::token_key(token); }, "token"_a,
+      "The key of a token (in lower case) in the table of multiword tokens.");
+}
+
+// ---- tagger
+
+using LemmaRecipe = std::tuple<std::string, int, int, std::string, std::string, bool>;
+
+arcwise::EditScript script_of(const LemmaRecipe& recipe) {
+  const auto& [casing, drop_first, drop_last, before, after, whole] = recipe;
+  return {static_cast<arcwise::LemmaCase>(casing.at(0)), drop_first, drop_last, before, after, whole};
+}
+
+auto tag(const arcwise::TaggerModel& model, const arcwise::TreebankLayout& layout, nb::bytes data,
+         int threads) {
+  std::vector<arcwise::TaggedWord> words(layout.words());
+  std::vector<uint16_t> state(words.size()), bundle(words.size()), script(words.size());
+  std::vector<float> probability(words.size());
+  const char* bytes = data.c_str();
+  {
+    nb::gil_scoped_release release;
+    std::vector<arcwise::TaggerWorkspace> workspaces(static_cast<size_t>(std::max(threads, 1)));
+    arcwise::parallel_for(layout.sentences(), threads, [&](size_t s, size_t worker) {
+      size_t first = layout.sentence_words[s];
+      arcwise::tagger_decode(model, layout, bytes, first, layout.sentence_words[s + 1] - first,
+                             words.data() + first, workspaces[worker]);
+    });
+    for (size_t i = 0; i < words.size(); ++i) {
+      state[i] = words[i].state;
+      bundle[i] = words[i].bundle;
+      script[i] = words[i].script;
+      probability[i] = words[i].upos_probability;
+    }
+  }
+  size_t count = words.size();
+  return std::make_tuple(owned_array(std::move(state), {count}), owned_array(std::move(bundle), {count}),
+                         owned_array(std::move(script), {count}),
+                         owned_array(std::move(probability), {count}));
+}
+
+// The lemma of each word as a code into a list of different lemmas.
+auto lemmas(const arcwise::TreebankLayout& layout, nb::bytes data, Array<uint16_t> script,
+            const std::vector<LemmaRecipe>& recipes) {
+  if (script.shape(0) != layout.words()) throw nb::value_error("one script per word is needed");
+  std::vector<arcwise::EditScript> scripts;
+  for (const LemmaRecipe& recipe : recipes) scripts.push_back(script_of(recipe));
+  std::unordered_map<uint64_t, int32_t> numbers;
+  std::vector<int32_t> codes(layout.words());
+  nb::typed<nb::list, nb::str> strings;
+  for (size_t word = 0; word < codes.size(); ++word) {
+    std::string_view form = layout.field(data.c_str(), word, arcwise::FORM);
+    uint64_t key = arcwise::hash_bytes(form, script.data()[word] + 1000003);
+    auto [found, is_new] = numbers.emplace(key, static_cast<int32_t>(numbers.size()));
+    if (is_new) {
+      std::string lemma = arcwise::edit_apply(scripts.at(script.data()[word]), form);
+      strings.append(nb::steal<nb::str>(
+          PyUnicode_DecodeUTF8(lemma.data(), static_cast<Py_ssize_t>(lemma.size()), "replace")));
+    }
+    codes[word] = found->second;
+  }
+  size_t count = codes.size();
+  return std::make_tuple(owned_array(std::move(codes), {count}), strings);
+}
+
+void train_tagger(arcwise::TaggerModel& model, const arcwise::TreebankLayout& layout, nb::bytes data,
+                  Array<int32_t> state, Array<int32_t> bundle, Array<int32_t> script,
+                  const OptionTuple& chain, const OptionTuple& bundles, const OptionTuple& lemma,
+                  bool perceptron, uint32_t trusted_count) {
+  for (const auto* gold : {&state, &bundle, &script})
+    if (gold->shape(0) != layout.words()) throw nb::value_error("one value per word is needed");
+  arcwise::TaggerTraining training{options_of(chain), options_of(bundles), options_of(lemma), perceptron,
+                                   trusted_count};
+  const char* bytes = data.c_str();
+  nb::gil_scoped_release release;
+  arcwise::tagger_train(model, layout, bytes, {state.data(), bundle.data(), script.data()}, training);
+}
+
+void bind_tagger(nb::module_& m) {
+  using arcwise::TaggerModel;
+  nb::class_<TaggerModel>(m, "Tagger", "UPOS, XPOS, FEATS and lemma of words.")
+      .def(
+          "__init__",
+          [](TaggerModel* self, Array<uint16_t> upos_of_state, int upos_count,
+             const ListArrays& outputs_of_bundle, size_t bundle_outputs, const ListArrays& bundles_of_state,
+             size_t scripts, const ListArrays& scripts_of_upos) {
+            new (self) TaggerModel;
+            self->upos_of_state = vector_of(upos_of_state);
+            self->upos_count = upos_count;
+            self->bundle_task = {lists_of(outputs_of_bundle), lists_of(bundles_of_state), bundle_outputs};
+            self->lemma_task = plain_task(scripts, lists_of(scripts_of_upos));
+          },
+          "upos_of_state"_a, "upos_count"_a, "outputs_of_bundle"_a, "bundle_outputs"_a, "bundles_of_state"_a,
+          "scripts"_a, "scripts_of_upos"_a)
+      .def("train", &train_tagger, "layout"_a, "data"_a, "state"_a, "bundle"_a, "script"_a, "chain"_a,
+           "bundles"_a, "lemma"_a, "perceptron"_a, "trusted_count"_a)
+      .def("tag", &tag, "layout"_a, "data"_a, "threads"_a,
+           "State, bundle, lemma script and probability of the UPOS, of every word.")
+      .def(
+          "prune",
+          [](TaggerModel& self, float states, float bundles, float lemmas) {
+            self.emissions = self.emissions.pruned(states);
+            self.bundle_weights = self.bundle_weights.pruned(bundles);
+            self.lemma_weights = self.lemma_weights.pruned(lemmas);
+          },
+          "states"_a, "bundles"_a, "lemmas"_a)
+      .def(
+          "linear",
+          [](const TaggerModel& self, const std::string& which) {
+            return linear_arrays(which == "states"    ? self.emissions
+                                 : which == "bundles" ? self.bundle_weights
+                                                      : self.lemma_weights);
+          },
+          "which"_a)
+      .def(
+          "set_linear",
+          [](TaggerModel& self, const std::string& which, Array<uint32_t> keys, Array<uint32_t> starts,
+             Array<uint16_t> outputs, Array<float> weights) {
+            SparseLinear model = linear_of(keys, starts, outputs, weights);
+            (which == "states"    ? self.emissions
+             : which == "bundles" ? self.bundle_weights
+                                  : self.lemma_weights) = std::move(model);
+          },
+          "which"_a, "keys"_a, "starts"_a, "outputs"_a, "weights"_a)
+      .def("transitions",
+           [](const TaggerModel& self) {
+             return owned_array(self.transitions.scores(), {self.transitions.scores().size()});
+           })
+      .def(
+          "set_transitions",
+          [](TaggerModel& self, Array<float> scores) {
+            size_t side = self.upos_of_state.size() + 1;
+            if (scores.shape(0) != side * side) throw nb::value_error("transitions have another size");
+            self.transitions = arcwise::Transitions(self.states());
+            for (size_t at = 0; at < scores.shape(0); ++at) self.transitions.set(at, scores.data()[at]);
+          },
+          "scores"_a)
+      .def("dictionary",
+           [](const TaggerModel& self) {
+             return std::make_tuple(map_arrays(self.dictionary.set_of_form),
+                                    list_arrays(self.dictionary.sets));
+           })
+      .def(
+          "set_dictionary",
+          [](TaggerModel& self, const ListArrays& set_of_form, const ListArrays& sets) {
+            fill_map(self.dictionary.set_of_form, set_of_form);
+            self.dictionary.sets = lists_of(sets);
+          },
+          "set_of_form"_a, "sets"_a)
+      .def("lexicon", [](const TaggerModel& self) { return map_arrays(self.lemma_lexicon); })
+      .def(
+          "set_lexicon",
+          [](TaggerModel& self, const ListArrays& lexicon) { fill_map(self.lemma_lexicon, lexicon); },
+          "lexicon"_a);
+  m.def("lemmas", &lemmas, "layout"_a, "data"_a, "script"_a, "recipes"_a,
+        "The lemma of each word: a code each, and the list of different lemmas.");
+  m.def(
+      "edit_apply",
+      [](const LemmaRecipe& recipe, const std::string& form) {
+        return arcwise::edit_apply(script_of(recipe), form);
+      },
+      "recipe"_a, "form"_a, "The lemma that a script makes of a form.");
+  m.def(
+      "split_apply",
+      [](const std::vector<Recipe>& script, const std::string& token) {
+        arcwise::SplitScript native;
+        for (const auto& [first, last, to_end, text] : script) native.push_back({first, last, to_end, text});
+        return arcwise::split_apply(native, token);
+      },
+      "script"_a, "token"_a, "The words that a script makes of a token; none if it does not fit.");
+}
+
+}  // namespace
+
+void bind_pipeline(nb::module_& m) {
+  bind_tokenizer(m);
+  bind_tagger(m);
+}

@@ -1,0 +1,23 @@
+// Lemma scripts: how a lemma is made from a form. "walked" and "talked" have the same script, so that a
+// script learned from one word serves others.
+#pragma once
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+namespace arcwise {
+
+enum class LemmaCase : char { lower = 'l', keep = 'k', title = 't' };
+
+// lemma = before + (form in its case, without its first `drop_first` and last `drop_last` characters) + after
+struct EditScript {
+  LemmaCase casing = LemmaCase::lower;
+  int drop_first = 0, drop_last = 0;
+  std::string before, after;
+  bool whole = false;  // the lemma is `after`, whatever the form
+};
+
+// The lemma of a form; the form itself (in its case) where the script drops more than there is.
+std::string edit_apply(const EditScript& script, std::string_view form);
+
+}  // namespace arcwise

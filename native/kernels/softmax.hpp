@@ -1,0 +1,54 @@
+// Choosing among candidates with a log-linear model. A candidate is a set of outputs, and its score the sum
+// of theirs:
+//
+//   p(c | item) = exp s(c) / Σ_c' exp s(c'),   s(c) = Σ over outputs o of c, features f of the item: w(f, o)
+//
+// With one output per candidate this is multinomial logistic regression (a class per output); with several,
+// candidates share what they have in common (FEATS strings share their Key=Value pairs), so that a candidate
+// never seen with a feature is still scored well.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "kernels/sparse_linear.hpp"
+
+namespace arcwise {
+
+struct SoftmaxTask {
+  Lists outputs_of_candidate;
+  Lists candidates_of_set;  // which candidates compete; an item names a set
+  size_t output_count = 0;
+};
+
+struct SoftmaxItems {
+  Lists features;
+  std::vector<uint32_t> set;
+  std::vector<uint32_t> gold;  // a candidate of the set
+  size_t size() const { return set.size(); }
+};
+
+struct TrainingOptions {
+  int epochs = 10;
+  float rate = 0.1f;
+  float l2 = 0.0f;
+  uint32_t min_count = 1;
+  uint64_t seed = 1;
+};
+
+class SoftmaxWorkspace {
+ public:
+  // The best candidate of a set, given scores of all outputs (which are set back to 0 afterwards), and its
+  // probability.
+  std::vector<float> output_scores;
+  std::vector<float> candidate_scores;
+};
+
+// Fills workspace.candidate_scores with the probabilities of the candidates of the set; returns the place of
+// the best in the set. output_scores must hold the scores of the outputs.
+size_t softmax_probabilities(const SoftmaxTask& task, size_t set, SoftmaxWorkspace& workspace);
+
+// Learns the weights by AdaGrad on the log-loss, items in an order drawn anew in each epoch.
+SparseLinear softmax_train(const SoftmaxTask& task, SoftmaxItems& items, const TrainingOptions& options);
+
+}  // namespace arcwise

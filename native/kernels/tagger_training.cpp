@@ -1,0 +1,366 @@
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <numeric>
+#include <set>
+
+#include "kernels/hashing.hpp"
+#include "kernels/random.hpp"
+#include "kernels/tagger.hpp"
+
+namespace arcwise {
+namespace {
+
+constexpr double RARE_STATE = 0.003;    // of a form: seen in less than this share, it is taken for an error
+constexpr size_t OPEN_CLASS_FORMS = 3;  // a state with as many words seen once is open to new words
+
+using StateCounts = std::map<uint16_t, uint32_t>;
+
+uint32_t total_of(const StateCounts& counts) {
+  uint32_t total = 0;
+  for (const auto& [state, count] : counts) total += count;
+  return total;
+}
+
+// Builds the dictionary. In training, each word is looked up as if it had not been seen here ("leave one
+// out"), so that words seen once teach the model what unknown words are like.
+class DictionaryBuilder {
+ public:
+  DictionaryBuilder(const std::vector<uint64_t>& atoms, const int32_t* state, uint32_t trusted_count)
+      : atoms_(atoms), state_(state), trusted_count_(trusted_count) {
+    for (size_t word = 0; word < atoms.size() / TAGGER_ATOMS; ++word)
+      for (TaggerAtom atom : {ATOM_FORM, ATOM_LOWER})
+        ++counts_[key(word, atom)][static_cast<uint16_t>(state[word])];
+    find_open_states();
+  }
+
+  uint32_t set_without(size_t word, TagDictionary& dictionary) {
+    auto gold = static_cast<uint16_t>(state_[word]);
+    for (TaggerAtom atom : {ATOM_FORM, ATOM_LOWER}) {
+      StateCounts others = counts_[key(word, atom)];
+      if (--others[gold] == 0) others.erase(gold);
+      if (!others.empty()) return set_of(others, dictionary);
+    }
+    return 0;
+  }
+
+  void finish(TagDictionary& dictionary) {
+    for (const auto& [form, counts] : counts_) dictionary.set_of_form[form] = set_of(counts, dictionary);
+  }
+
+  void add_open_set(TagDictionary& dictionary) const {
+    for (uint16_t state : open_) dictionary.sets.add(state);
+    dictionary.sets.close();
+  }
+
+ private:
+  uint32_t key(size_t word, TaggerAtom atom) const { return feature_key(atoms_[word * TAGGER_ATOMS + atom]); }
+
+  void find_open_states() {
+    std::map<uint16_t, size_t> seen_once;
+    std::set<uint16_t> all;
+    for (const auto& [form, counts] : counts_) {
+      if (total_of(counts) == 1) ++seen_once[counts.begin()->first];
+      for (const auto& [state, count] : counts) all.insert(state);
+    }
+    for (const auto& [state, forms] : seen_once)
+      if (forms >= OPEN_CLASS_FORMS) open_.insert(state);
+    if (open_.empty()) open_ = all;
+  }
+
+  uint32_t set_of(const StateCounts& counts, TagDictionary& dictionary) {
+    uint32_t total = total_of(counts);
+    bool trusted = total >= trusted_count_;
+    std::vector<uint16_t> kept{static_cast<uint16_t>(trusted)};
+    for (const auto& [state, count] : counts)
+      if (count >= RARE_STATE * total) kept.push_back(state);
+    auto [place, is_new] = numbers_.emplace(kept, static_cast<uint32_t>(dictionary.sets.size()));
+    if (is_new) {
+      std::set<uint16_t> states(kept.begin() + 1, kept.end());
+      if (!trusted) states.insert(open_.begin(), open_.end());
+      for (uint16_t state : states) dictionary.sets.add(state);
+      dictionary.sets.close();
+    }
+    return place->second;
+  }
+
+  const std::vector<uint64_t>& atoms_;
+  const int32_t* state_;
+  uint32_t trusted_count_;
+  std::map<uint32_t, StateCounts> counts_;
+  std::map<std::vector<uint16_t>, uint32_t> numbers_;
+  std::set<uint16_t> open_;
+};
+
+// Weights and the running sum that their average over all steps needs (Collins 2002).
+class Averaged {
+ public:
+  explicit Averaged(std::vector<float>& weights) : weights_(weights), sums_(weights.size(), 0.0) {}
+  void add(size_t at, float delta, double step) {
+    weights_[at] += delta;
+    sums_[at] += step * delta;
+  }
+  // average = w − (Σ step · delta) / steps
+  void finish(double steps) {
+    for (size_t i = 0; i < weights_.size(); ++i) weights_[i] -= static_cast<float>(sums_[i] / steps);
+  }
+
+ private:
+  std::vector<float>& weights_;
+  std::vector<double> sums_;
+};
+
+class ChainTrainer {
+ public:
+  ChainTrainer(TaggerModel& model, Lists features, const TreebankLayout& layout,
+               const std::vector<uint32_t>& sets, const int32_t* gold, const TaggerTraining& training)
+      : model_(model),
+        features_(std::move(features)),
+        layout_(layout),
+        sets_(sets),
+        gold_(gold),
+        options_(training.chain) {
+    Lists outputs;
+    for (size_t word = 0; word < layout.words(); ++word) {
+      outputs.add(static_cast<uint32_t>(gold[word]));
+      outputs.close();
+    }
+    model_.emissions = SparseLinear::supported(features_, outputs, options_.min_count);
+    model_.transitions = Transitions(model_.states());
+    if (training.perceptron)
+      learn_perceptron();
+    else
+      learn_likelihood();
+  }
+
+ private:
+  template <typename Step>
+  void each_sentence(Step step) {
+    std::vector<uint32_t> order(layout_.sentences());
+    std::iota(order.begin(), order.end(), 0u);
+    for (int epoch = 0; epoch < options_.epochs; ++epoch) {
+      Random random(options_.seed, static_cast<uint64_t>(epoch));
+      for (size_t i = order.size(); i > 1; --i)
+        std::swap(order[i - 1], order[random.below(static_cast<uint32_t>(i))]);
+      for (uint32_t s : order) {
+        first_ = layout_.sentence_words[s];
+        size_ = layout_.sentence_words[s + 1] - first_;
+        if (size_ == 0) continue;
+        build_chain();
+        step();
+      }
+    }
+  }
+
+  void build_chain() {
+    chain_.clear();
+    gold_places_.clear();
+    for (size_t word = first_; word < first_ + size_; ++word) {
+      scores_.assign(static_cast<size_t>(model_.states()), 0.0f);
+      for (const uint32_t* f = features_.begin(word); f != features_.end(word); ++f)
+        model_.emissions.add_row(*f, scores_.data());
+      const Lists& sets = model_.dictionary.sets;
+      int64_t gold = -1;
+      auto add = [&](uint32_t state) {
+        if (static_cast<int32_t>(state) == gold_[word]) gold = static_cast<int64_t>(chain_.states.size());
+        chain_.states.push_back(static_cast<uint16_t>(state));
+        chain_.emissions.push_back(scores_[state]);
+      };
+      for (const uint32_t* s = sets.begin(sets_[word]); s != sets.end(sets_[word]); ++s) add(*s);
+      if (gold < 0) add(static_cast<uint32_t>(gold_[word]));
+      gold_places_.push_back(static_cast<uint32_t>(gold));
+      chain_.close();
+    }
+  }
+
+  // Calls pair(a, b) for the transitions on the path of the given places.
+  template <typename Pair>
+  void each_transition(const std::vector<uint32_t>& path, Pair pair) {
+    int before = model_.transitions.boundary();
+    for (uint32_t place : path) {
+      pair(before, chain_.states[place]);
+      before = chain_.states[place];
+    }
+    pair(before, model_.transitions.boundary());
+  }
+
+  void learn_likelihood() {
+    AdaGrad emissions(model_.emissions.entries(), options_.rate, options_.l2);
+    AdaGrad transitions(model_.transitions.scores().size(), options_.rate, options_.l2);
+    std::vector<float> gradient(static_cast<size_t>(model_.states()), 0.0f);
+    std::vector<float> pair_gradient(model_.transitions.scores().size(), 0.0f);
+    std::vector<size_t> touched;
+    each_sentence([&] {
+      chain_marginals(chain_, model_.transitions, workspace_);
+      auto pair = [&](int a, int b, double p) {
+        size_t at = model_.transitions.place(a, b);
+        if (pair_gradient[at] == 0.0f) touched.push_back(at);
+        pair_gradient[at] += static_cast<float>(p);
+      };
+      chain_pair_marginals(chain_, model_.transitions, workspace_, pair);
+      each_transition(gold_places_, [&](int a, int b) { pair(a, b, -1.0); });
+      for (size_t i = 0; i < size_; ++i) {
+        // ∂loss/∂emission(i, s) = p(s_i = s) − [s is gold]
+        for (uint32_t c = chain_.starts[i]; c < chain_.starts[i + 1]; ++c) {
+          auto p = static_cast<float>(workspace_.marginals[c]) - (c == gold_places_[i] ? 1.0f : 0.0f);
+          gradient[chain_.states[c]] = std::fabs(p) < 1e-4f ? 0.0f : p;
+        }
+        for (const uint32_t* f = features_.begin(first_ + i); f != features_.end(first_ + i); ++f)
+          emissions.step_row(model_.emissions, *f, gradient.data());
+        for (uint32_t c = chain_.starts[i]; c < chain_.starts[i + 1]; ++c) gradient[chain_.states[c]] = 0.0f;
+      }
+      for (size_t at : touched) {
+        float score = model_.transitions.scores()[at];
+        transitions.step(score, at, pair_gradient[at]);
+        model_.transitions.set(at, score);
+        pair_gradient[at] = 0.0f;
+      }
+      touched.clear();
+    });
+  }
+
+  void learn_perceptron() {
+    Averaged emissions(model_.emissions.weights());
+    std::vector<float> scores = model_.transitions.scores();
+    Averaged transitions(scores);
+    double steps = 0;
+    auto move_pair = [&](int a, int b, float delta) {
+      size_t at = model_.transitions.place(a, b);
+      transitions.add(at, delta, steps);
+      model_.transitions.set(at, scores[at]);
+    };
+    auto move = [&](size_t word, uint16_t state, float delta) {
+      for (const uint32_t* f = features_.begin(word); f != features_.end(word); ++f)
+        for (uint32_t at = model_.emissions.starts()[*f]; at < model_.emissions.starts()[*f + 1]; ++at)
+          if (model_.emissions.outputs()[at] == state) emissions.add(at, delta, steps);
+    };
+    each_sentence([&] {
+      steps += 1;
+      chain_decode(chain_, model_.transitions, workspace_);
+      if (workspace_.path == gold_places_) return;
+      for (size_t i = 0; i < size_; ++i) {
+        if (workspace_.path[i] == gold_places_[i]) continue;
+        move(first_ + i, chain_.states[gold_places_[i]], 1.0f);
+        move(first_ + i, chain_.states[workspace_.path[i]], -1.0f);
+      }
+      each_transition(gold_places_, [&](int a, int b) { move_pair(a, b, 1.0f); });
+      each_transition(workspace_.path, [&](int a, int b) { move_pair(a, b, -1.0f); });
+    });
+    emissions.finish(steps + 1);
+    transitions.finish(steps + 1);
+    for (size_t at = 0; at < scores.size(); ++at) model_.transitions.set(at, scores[at]);
+  }
+
+  TaggerModel& model_;
+  Lists features_;
+  const TreebankLayout& layout_;
+  const std::vector<uint32_t>& sets_;
+  const int32_t* gold_;
+  TrainingOptions options_;
+  Chain chain_;
+  ChainWorkspace workspace_;
+  std::vector<uint32_t> gold_places_;
+  std::vector<float> scores_;
+  size_t first_ = 0, size_ = 0;
+};
+
+// Calls visit(sentence, first word) for every sentence.
+template <typename Visit>
+void each_sentence(const TreebankLayout& layout, const std::vector<uint64_t>& atoms,
+                   const std::vector<uint32_t>& sets, Visit visit) {
+  for (size_t s = 0; s < layout.sentences(); ++s) {
+    size_t first = layout.sentence_words[s], size = layout.sentence_words[s + 1] - first;
+    visit(TaggerSentence{atoms.data() + first * TAGGER_ATOMS, sets.data() + first, size}, first);
+  }
+}
+
+void append_keys(Lists& lists, const std::vector<uint32_t>& keys) {
+  lists.values.insert(lists.values.end(), keys.begin(), keys.end());
+  lists.close();
+}
+
+void learn_bundles(TaggerModel& model, const TreebankLayout& layout, const std::vector<uint64_t>& atoms,
+                   const std::vector<uint32_t>& sets, const TaggerGold& gold,
+                   const TrainingOptions& options) {
+  SoftmaxItems items;
+  std::vector<uint32_t> keys;
+  std::vector<uint16_t> upos;
+  each_sentence(layout, atoms, sets, [&](const TaggerSentence& sentence, size_t first) {
+    upos.clear();
+    for (size_t i = 0; i < sentence.size; ++i) upos.push_back(model.upos_of_state[gold.state[first + i]]);
+    for (size_t i = 0; i < sentence.size; ++i) {
+      keys.clear();
+      bundle_features(sentence, upos.data(), i, static_cast<uint16_t>(gold.state[first + i]), keys);
+      append_keys(items.features, keys);
+      items.set.push_back(static_cast<uint32_t>(gold.state[first + i]));
+      items.gold.push_back(static_cast<uint32_t>(gold.bundle[first + i]));
+    }
+  });
+  model.bundle_weights = softmax_train(model.bundle_task, items, options);
+}
+
+// The most frequent script of each (form, UPOS, bundle) and of each (form, UPOS).
+void learn_lemma_lexicon(TaggerModel& model, const std::vector<uint64_t>& atoms, const TaggerGold& gold) {
+  std::map<uint32_t, std::map<uint16_t, uint32_t>> counts;
+  for (size_t word = 0; word < atoms.size() / TAGGER_ATOMS; ++word)
+    for (TaggerAtom atom : {ATOM_FORM, ATOM_LOWER})
+      for (int bundle : {gold.bundle[word], -1}) {
+        uint16_t upos = model.upos_of_state[gold.state[word]];
+        uint32_t key = lemma_lexicon_key(atoms[word * TAGGER_ATOMS + atom], upos, bundle);
+        ++counts[key][static_cast<uint16_t>(gold.script[word])];
+      }
+  for (const auto& [key, scripts] : counts) {
+    auto best = std::max_element(scripts.begin(), scripts.end(),
+                                 [](const auto& a, const auto& b) { return a.second < b.second; });
+    model.lemma_lexicon[key] = best->first;
+  }
+}
+
+// From types, not tokens: each different (form, UPOS, bundle, script) counts once, as new words will.
+void learn_lemmas(TaggerModel& model, const std::vector<uint64_t>& atoms, const TaggerGold& gold,
+                  const TrainingOptions& options) {
+  SoftmaxItems items;
+  std::set<uint64_t> seen;
+  std::vector<uint32_t> keys;
+  for (size_t word = 0; word < atoms.size() / TAGGER_ATOMS; ++word) {
+    const uint64_t* own = atoms.data() + word * TAGGER_ATOMS;
+    uint64_t type = hash_pair(
+        hash_pair(own[ATOM_FORM], static_cast<uint64_t>(gold.bundle[word])),
+        hash_pair(static_cast<uint64_t>(gold.state[word]), static_cast<uint64_t>(gold.script[word])));
+    if (!seen.insert(type).second) continue;
+    uint16_t upos = model.upos_of_state[gold.state[word]];
+    keys.clear();
+    lemma_features(own, upos, static_cast<uint16_t>(gold.bundle[word]), keys);
+    append_keys(items.features, keys);
+    items.set.push_back(upos);
+    items.gold.push_back(static_cast<uint32_t>(gold.script[word]));
+  }
+  model.lemma_weights = softmax_train(model.lemma_task, items, options);
+}
+
+}  // namespace
+
+void tagger_train(TaggerModel& model, const TreebankLayout& layout, const char* data, const TaggerGold& gold,
+                  const TaggerTraining& training) {
+  std::vector<uint64_t> atoms = token_atoms(layout, data, tagger_atom_specs(), 0, layout.words());
+  DictionaryBuilder builder(atoms, gold.state, training.trusted_count);
+  builder.add_open_set(model.dictionary);
+  std::vector<uint32_t> sets(layout.words());
+  for (size_t word = 0; word < sets.size(); ++word) sets[word] = builder.set_without(word, model.dictionary);
+  builder.finish(model.dictionary);
+  Lists features;
+  std::vector<uint32_t> keys;
+  each_sentence(layout, atoms, sets, [&](const TaggerSentence& sentence, size_t) {
+    for (size_t i = 0; i < sentence.size; ++i) {
+      keys.clear();
+      state_features(sentence, i, keys);
+      append_keys(features, keys);
+    }
+  });
+  ChainTrainer(model, std::move(features), layout, sets, gold.state, training);
+  learn_bundles(model, layout, atoms, sets, gold, training.bundle);
+  learn_lemma_lexicon(model, atoms, gold);
+  learn_lemmas(model, atoms, gold, training.lemma);
+}
+
+}  // namespace arcwise

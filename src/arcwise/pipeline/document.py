@@ -1,0 +1,102 @@
+"""``Document``: a text with its trees, as ``arcwise.load(…)`` gives it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from arcwise.treebanks import Sentence, Treebank
+from arcwise.trees import draw
+from arcwise.visual import html_parts, svg
+
+if TYPE_CHECKING:
+    from arcwise.pipeline.pipeline import Pipeline
+
+_SHOWN = 5
+"""Sentences that ``repr`` and notebooks show."""
+
+
+class ParsedSentence(Sentence):
+    """A sentence with a tree and how sure the parser is of it."""
+
+    __slots__ = ("pipeline",)
+
+    def __init__(self, treebank: Treebank, number: int, pipeline: Pipeline | None = None) -> None:
+        super().__init__(treebank, number)
+        self.pipeline = pipeline
+
+    @property
+    def confidence(self) -> float | None:
+        """The probability of the whole tree (labels left open); None if the parser gave none."""
+        found = self.comments.get("tree_prob")
+        return None if found is None else float(found)
+
+    @cached_property
+    def head_probabilities(self) -> list[float] | None:
+        """The probability of each word's head; None if the parser gave none."""
+        found = [_value(misc, "HeadProb") for misc in self.misc]
+        return None if any(p is None for p in found) else [float(p) for p in found if p is not None]
+
+    def alternatives(self, *, k: int = 3) -> list[list[tuple[int, float]]]:
+        """For each word its ``k`` most probable heads (0 is the root) with their probabilities."""
+        if self.pipeline is None:
+            return [[] for _ in range(len(self))]
+        return self.pipeline.head_alternatives(self, k=k)
+
+    def __repr__(self) -> str:
+        tags = self.upos if any(tag != "_" for tag in self.upos) else None
+        drawn = draw(self.tree, self.forms, tags=tags, probabilities=self.head_probabilities)
+        return f"{self.text}\n{drawn}"
+
+    def _repr_svg_(self) -> str:
+        """The tree as a picture, for notebooks."""
+        return svg(self, probabilities=self.head_probabilities)
+
+
+class Document:
+    """The sentences of a text, in order."""
+
+    def __init__(self, treebank: Treebank, pipeline: Pipeline | None = None) -> None:
+        self.treebank = treebank
+        self._pipeline = pipeline
+
+    @cached_property
+    def sentences(self) -> list[ParsedSentence]:
+        """The sentences with their trees."""
+        return [ParsedSentence(self.treebank, i, self._pipeline) for i in range(len(self.treebank))]
+
+    def __len__(self) -> int:
+        """The number of sentences."""
+        return len(self.treebank)
+
+    def __iter__(self) -> Iterator[ParsedSentence]:
+        return iter(self.sentences)
+
+    def __getitem__(self, at: int) -> ParsedSentence:
+        return self.sentences[at]
+
+    def to_conllu(self) -> str:
+        """The document as CoNLL-U text, confidences in MISC and comments."""
+        return self.treebank.text
+
+    def __repr__(self) -> str:
+        shown = "\n\n".join(map(repr, self.sentences[:_SHOWN]))
+        more = len(self) - _SHOWN
+        return f"{shown}\n\n… and {more} more sentence{'s' * (more > 1)}" if more > 0 else shown
+
+    def _repr_html_(self) -> str:
+        """The trees as pictures, for notebooks."""
+        pictures = (
+            svg(s, probabilities=s.head_probabilities, name=f"arcwise-{id(self)}-{s.number}")
+            for s in self.sentences[:_SHOWN]
+        )
+        return "\n".join(f'<div style="overflow-x: auto">{picture}</div>' for picture in pictures)
+
+    def to_html(self, *, title: str = "Dependency trees") -> str:
+        """A page of its own with every tree."""
+        return "".join(html_parts(self.sentences, title=title))
+
+
+def _value(misc: str, key: str) -> str | None:
+    return next((pair[len(key) + 1 :] for pair in misc.split("|") if pair.startswith(f"{key}=")), None)

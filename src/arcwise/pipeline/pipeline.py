@@ -1,0 +1,159 @@
+"""``Pipeline``: raw text to trees, tokenizer, tagger and parser in one model file."""
+
+from __future__ import annotations
+
+import io
+import tempfile
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO, ClassVar
+
+import numpy as np
+
+from arcwise.errors import InputError, ModelError
+from arcwise.learning.model_file import ModelFile, ModelWriter, Precision, read_model
+from arcwise.learning.parser import ParseOptions, Parser
+from arcwise.pipeline.document import Document
+from arcwise.pipeline.tagger import Tagger
+from arcwise.pipeline.text_stream import Errors, stream_text
+from arcwise.pipeline.tokenizer import Tokenizer
+from arcwise.treebanks import Sentence, Treebank
+from arcwise.treebanks.files import PathLike
+
+if TYPE_CHECKING:
+    from typing import Self
+
+KIND = "pipeline"
+VERSION = 1
+
+
+class Pipeline:
+    """A tokenizer, a tagger and a parser, one after the other.
+
+    ``pipeline("Some text.")`` is a ``Document``; ``parse`` tags and parses sentences that are already cut into words.
+    """
+
+    kind: ClassVar[str] = KIND
+
+    def __init__(
+        self, tokenizer: Tokenizer, tagger: Tagger, parser: Parser, *, card: Mapping[str, Any] | None = None
+    ) -> None:
+        self.tokenizer = tokenizer
+        self.tagger = tagger
+        self.parser = parser
+        self.card = dict(card or {})
+        """What the model was made from, and its scores: language, treebank, licence, command."""
+
+    # ---- text to trees
+
+    def __call__(self, text: str, *, threads: int = 1) -> Document:
+        """The sentences of a text with their trees and confidences."""
+        if not isinstance(text, str):
+            raise InputError(f"text: found {type(text).__name__}, expected a string")
+        data = io.BytesIO(text.encode("utf-8", "replace"))
+        pieces = list(self.stream(data, options=ParseOptions(confidence=True), threads=threads))
+        whole = pieces[0] if len(pieces) == 1 else Treebank(b"".join(p.data for p in pieces), source="<text>")
+        return Document(whole, self)
+
+    def stream(
+        self,
+        stream: BinaryIO,
+        *,
+        source: str = "<text>",
+        errors: Errors = "strict",
+        options: ParseOptions = ParseOptions(),
+        threads: int = 1,
+    ) -> Iterator[Treebank]:
+        """The trees of a stream of UTF-8 of any length, some sentences at a time, in bounded memory."""
+        for treebank in stream_text(self.tokenizer, stream, source=source, errors=errors):
+            yield self.parse(treebank, options=options, threads=threads)
+
+    def parse(
+        self, treebank: Treebank, *, options: ParseOptions = ParseOptions(), threads: int = 1
+    ) -> Treebank:
+        """The treebank with LEMMA, UPOS, XPOS, FEATS, HEAD and DEPREL replaced (and what the options ask for)."""
+        tagged = self.tagger.tag(treebank, confidence=options.confidence, threads=threads)
+        return self.parser.parse(tagged, options=options, threads=threads)
+
+    def head_alternatives(self, sentence: Sentence, *, k: int) -> list[list[tuple[int, float]]]:
+        """For each word its ``k`` most probable heads with their probabilities."""
+        parser: Any = self.parser
+        if not hasattr(parser, "distributions"):
+            raise InputError(f"alternatives: a {parser.kind} parser has no probabilities of other heads")
+        marginals = parser.distributions([sentence]).marginals[0]
+        if marginals.ndim == 3:  # labels, heads, modifiers
+            marginals = marginals.sum(axis=0)
+        found: list[list[tuple[int, float]]] = []
+        for word in range(1, len(sentence) + 1):
+            heads = np.argsort(-marginals[:, word], kind="stable")[:k]
+            found.append([(int(h), float(marginals[h, word])) for h in heads if marginals[h, word] > 0])
+        return found
+
+    # ---- model files
+
+    def save(self, path: PathLike, *, precision: Precision = "int8") -> None:
+        """Write all parts to one file. ``precision`` is that of the parser's weights; the others have 8 bits."""
+        header: dict[str, Any] = {"card": self.card}
+        arrays: dict[str, Any] = {}
+        for name, (part_header, part_arrays) in {
+            "tokenizer": self.tokenizer.pack(),
+            "tagger": self.tagger.pack(),
+            "parser": _packed_parser(self.parser, precision),
+        }.items():
+            header[name] = part_header
+            arrays |= {f"{name}.{key}": values for key, values in part_arrays.items()}
+        ModelWriter(KIND, VERSION, header, arrays).write(path)
+
+    @classmethod
+    def load(cls, path: PathLike) -> Self:
+        """The pipeline of a model file; ``ModelError`` if it is none."""
+        return cls.from_model(read_model(path))
+
+    @classmethod
+    def from_model(cls, model: ModelFile) -> Self:
+        """The pipeline of an opened model file."""
+        from arcwise.pipeline.models import parser_class
+
+        model.expect(KIND, VERSION)
+        try:
+            kept = model.header["parser"]
+            part = ModelFile(
+                kept["kind"],
+                int(kept["version"]),
+                kept["header"],
+                _part(model, "parser"),
+                model.path,
+                model.size,
+            )
+            return cls(
+                Tokenizer.unpack(model.header["tokenizer"], _part(model, "tokenizer")),
+                Tagger.unpack(model.header["tagger"], _part(model, "tagger")),
+                parser_class(part.kind, where=model.path).from_model(part),
+                card=model.header.get("card"),
+            )
+        except (KeyError, TypeError, ValueError) as error:
+            raise ModelError(f"{model.path}: is a damaged pipeline model ({error})") from error
+
+    @property
+    def info(self) -> Mapping[str, Any]:
+        """The card of the model, and what its parser is."""
+        return {"kind": KIND, **self.card, "parser": dict(self.parser.info)}
+
+
+def _part(model: ModelFile, name: str) -> dict[str, Any]:
+    """The arrays of one part, under the names that it gave them."""
+    return {
+        key.removeprefix(f"{name}."): values
+        for key, values in model.arrays.items()
+        if key.startswith(f"{name}.")
+    }
+
+
+def _packed_parser(parser: Parser, precision: Precision) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Header and arrays of the model file that the parser would write."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "parser.arcwise"
+        parser.save(path, precision=precision)
+        model = read_model(path)
+        arrays = {name: np.array(values) for name, values in model.arrays.items()}
+    return {"kind": model.kind, "version": model.version, "header": dict(model.header)}, arrays
