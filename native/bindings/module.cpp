@@ -2,6 +2,7 @@
 #include "bindings/rooms.hpp"
 
 NB_MODULE(ARCWISE_MODULE, m) {
+  nanobind::set_leak_warnings(false);  // objects that live until Python exits are no leaks
   m.doc() = "Kernels of arcwise. Thin bindings: check, release the GIL, call.";
   m.attr("__version__") = ARCWISE_VERSION;
   bind_trees(m);
@@ -13,5 +14,6 @@ NB_MODULE(ARCWISE_MODULE, m) {
   bind_inference_matrix_tree(m);
   bind_inference_wilson(m);
   bind_induction(m);
+  bind_transition(m);
   bind_pipeline(m);
 }

@@ -11,4 +11,5 @@ void bind_inference_spanning_tree(nanobind::module_& m);
 void bind_inference_matrix_tree(nanobind::module_& m);
 void bind_inference_wilson(nanobind::module_& m);
 void bind_induction(nanobind::module_& m);
+void bind_transition(nanobind::module_& m);
 void bind_pipeline(nanobind::module_& m);

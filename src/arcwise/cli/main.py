@@ -34,6 +34,10 @@ COMMANDS: dict[str, dict[str, str]] = {
         "evaluate": "Score a parser's trees against the correct ones",
         "compare": "Is one parser better than another? Differences and significance tests",
     },
+    "Transition systems": {
+        "systems": "List transition systems and what their parameters mean",
+        "coverage": "How much of a treebank each transition system can build",
+    },
 }
 """Heading → command → what it does, in the order that ``arcwise --help`` shows them. A command NAME lives in cli/NAME.py
 as a function ``run``."""

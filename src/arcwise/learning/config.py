@@ -21,11 +21,16 @@ T = TypeVar("T")
 
 def from_toml(kind: type[T], path: PathLike, **changes: Any) -> T:
     """The configuration in a TOML file; keyword arguments that are not None win over the file."""
+    values = read_toml(path)
+    return from_dict(kind, values | {k: v for k, v in changes.items() if v is not None}, where=str(path))
+
+
+def read_toml(path: PathLike) -> dict[str, Any]:
+    """The tables of a TOML file."""
     try:
-        values = tomllib.loads(read_bytes(path).decode("utf-8"))
+        return tomllib.loads(read_bytes(path).decode("utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise InputError(f"{path}: is no TOML ({error})") from error
-    return from_dict(kind, values | {k: v for k, v in changes.items() if v is not None}, where=str(path))
 
 
 def from_dict(kind: type[T], values: Mapping[str, Any], *, where: str = "configuration") -> T:

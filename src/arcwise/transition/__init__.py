@@ -1,0 +1,21 @@
+"""The transition-based parser: systems as values, oracles, beam, trainer, coverage."""
+
+from arcwise.transition.coverage import Coverage, coverage
+from arcwise.transition.named import NAMED, every_named, system
+from arcwise.transition.oracle import Move, State, derivation, start
+from arcwise.transition.system import Transition, TransitionSystem, system_from_dict
+
+__all__ = [
+    "NAMED",
+    "Coverage",
+    "Move",
+    "State",
+    "Transition",
+    "TransitionSystem",
+    "coverage",
+    "derivation",
+    "every_named",
+    "start",
+    "system",
+    "system_from_dict",
+]

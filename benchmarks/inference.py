@@ -1,0 +1,181 @@
+"""Inference over trees, side by side with other libraries.
+
+``python -m benchmarks.inference`` writes its section of RESULTS.md; ``--quick`` measures short sentences only and prints.
+Libraries that cannot be imported are named as such. torch-struct and SuPar come with ``pip install 'arcwise[bench-torch]'``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+from collections.abc import Callable, Sequence
+from functools import partial
+
+os.environ.setdefault("CUDA_VISIBLE_DEVICES", "")
+
+import numpy as np
+import numpy.typing as npt
+from tests.reference.matrix_tree_digits import precise_matrix_tree
+
+from arcwise.inference.eisner import (
+    eisner_decode,
+    eisner_decode_batch,
+    eisner_marginals,
+    eisner_marginals_batch,
+)
+from arcwise.inference.matrix_tree import matrix_tree_marginals, matrix_tree_marginals_batch
+from arcwise.inference.spanning_tree import (
+    spanning_tree_decode,
+    spanning_tree_decode_batch,
+    spanning_tree_k_best,
+)
+from benchmarks.peers.tree_inference import Peer, installed_peers
+from benchmarks.report import table, write_section
+from benchmarks.timing import interleaved
+
+Floats = npt.NDArray[np.float64]
+
+LENGTHS = (10, 25, 50, 100)
+GROWTH_LENGTHS = (50, 100, 200, 400)
+BATCH = 64
+SPREADS = (1, 20, 60, 200)
+
+SINGLE: dict[str, Callable[..., object]] = {
+    "non-projective decode": spanning_tree_decode,
+    "non-projective marginals": matrix_tree_marginals,
+    "projective decode": eisner_decode,
+    "projective marginals": eisner_marginals,
+}
+BATCHED: dict[str, Callable[..., object]] = {
+    "non-projective decode": spanning_tree_decode_batch,
+    "non-projective marginals": matrix_tree_marginals_batch,
+    "projective decode": eisner_decode_batch,
+    "projective marginals": eisner_marginals_batch,
+}
+
+
+def sentences(n: int, count: int, spread: float = 1.0, seed: int = 0) -> list[Floats]:
+    rng = np.random.default_rng((n, count, seed))
+    return [rng.normal(scale=spread, size=(n + 1, n + 1)) for _ in range(count)]
+
+
+def timings(
+    operation: str, n: int, count: int, threads: int, peers: Sequence[Peer], repeat: int
+) -> dict[str, float]:
+    """Microseconds a sentence of arcwise and of each peer that knows the operation."""
+    batch = sentences(n, count)
+    if count == 1:
+        ours = partial(SINGLE[operation], batch[0], single_root=True)
+    else:
+        ours = partial(BATCHED[operation], batch, single_root=True, threads=threads)
+    contenders: dict[str, Callable[[], object]] = {"arcwise": ours}
+    for peer in peers:
+        if operation in peer.operations and n <= peer.longest and not (peer.longest < 10**9 and count > 1):
+            peer.set_threads(threads)
+            contenders[peer.name] = partial(peer.operations[operation], peer.prepare(batch))
+    found = interleaved(contenders, repeat=repeat, min_seconds=0.005)
+    return {name: seconds / count * 1e6 for name, seconds in found.items()}
+
+
+def speed_table(
+    operation: str, count: int, threads: int, peers: Sequence[Peer], lengths: Sequence[int], repeat: int
+) -> str:
+    knowing = [peer.name for peer in peers if operation in peer.operations]
+    rows = []
+    for n in lengths:
+        found = timings(operation, n, count, threads, peers, repeat)
+        rivals = [found[name] for name in knowing if name in found]
+        ahead = f"{min(rivals) / found['arcwise']:.1f} ×" if rivals else "–"
+        cells = [f"{found[name]:.1f}" if name in found else "–" for name in ("arcwise", *knowing)]
+        rows.append([n, *cells, ahead])
+    return table(["n", "arcwise", *knowing, "arcwise is faster by"], rows)
+
+
+def k_best_table(lengths: Sequence[int], repeat: int) -> str:
+    rows = []
+    for n in lengths:
+        (scores,) = sentences(n, 1)
+        found = interleaved(
+            {str(k): partial(spanning_tree_k_best, scores, k=k, single_root=True) for k in (1, 4, 16)},
+            repeat=repeat,
+        )
+        rows.append([n, *(f"{seconds * 1e6:.1f}" for seconds in found.values())])
+    return table(["n", "k = 1", "k = 4", "k = 16"], rows)
+
+
+def growth_table(repeat: int) -> str:
+    rows = []
+    for operation, run in SINGLE.items():
+        seconds = [
+            interleaved({"": partial(run, sentences(n, 1)[0], single_root=True)}, repeat=repeat)[""]
+            for n in GROWTH_LENGTHS
+        ]
+        slope = np.polyfit(np.log(GROWTH_LENGTHS), np.log(seconds), 1)[0]
+        rows.append([operation, *(f"{s * 1e6:.0f}" for s in seconds), f"{slope:.2f}"])
+    return table(["operation", *(f"n = {n}" for n in GROWTH_LENGTHS), "log-log slope"], rows)
+
+
+def error_table(peers: Sequence[Peer], n: int = 20, count: int = 3) -> str:
+    """The largest error of any marginal over a few sentences."""
+    knowing = [peer for peer in peers if "non-projective marginals" in peer.operations]
+    rows = []
+    for spread in SPREADS:
+        batch = sentences(n, count, spread)
+        expected = np.stack([precise_matrix_tree(scores, single_root=True)[0] for scores in batch])
+        ours = np.stack(matrix_tree_marginals_batch(batch, single_root=True)[0])
+        cells = [_error(ours, expected)]
+        for peer in knowing:
+            try:
+                found = peer.operations["non-projective marginals"](peer.prepare(batch))
+            except Exception as problem:  # a singular matrix, for one
+                cells.append(type(problem).__name__)
+                continue
+            cells.append(_error(found, expected))
+        rows.append([spread, *cells])
+    return table(["standard deviation of the scores", "arcwise", *(peer.name for peer in knowing)], rows)
+
+
+def _error(found: Floats, expected: Floats) -> str:
+    error = np.abs(found - expected).max()
+    return f"{error:.1e}" if np.isfinite(error) else "nan or inf"
+
+
+def report(peers: Sequence[Peer], missing: Sequence[str], lengths: Sequence[int], repeat: int) -> str:
+    parts = [
+        "Gaussian scores, single root. Times are microseconds a sentence, Python call included; peers get tensors made "
+        "beforehand.\n"
+    ]
+    parts += [f"- {line}\n" for line in missing]
+    # float64 is slower for the peers and as inexact at larger spreads: they are timed at their best
+    fast = [peer for peer in peers if not peer.name.endswith("float64")]
+    for operation in SINGLE:
+        parts.append(f"### {operation}\n\nOne sentence, one thread\n")
+        parts.append(speed_table(operation, 1, 1, fast, lengths, repeat))
+        for threads in (1, 2):
+            parts.append(f"Batch of {BATCH}, {threads} thread{'s' * (threads > 1)}\n")
+            parts.append(speed_table(operation, BATCH, threads, fast, lengths, max(2, repeat // 2)))
+    parts.append("### non-projective k-best\n")
+    parts.append(k_best_table(lengths, repeat))
+    parts.append("### growth\n\nMicroseconds; one sentence, one thread.\n")
+    parts.append(growth_table(repeat))
+    parts.append(
+        "### largest error of a marginal\n\nNon-projective, single root, n = 20, against the same sums with enough digits "
+        "(mpmath).\n"
+    )
+    parts.append(error_table(peers))
+    return "\n".join(parts)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="short sentences, few rounds, nothing written")
+    quick = parser.parse_args().quick
+    peers, missing = installed_peers()
+    body = report(peers, missing, LENGTHS[:2] if quick else LENGTHS, 2 if quick else 7)
+    print(body)
+    if not quick:
+        write_section("inference", "Inference over trees", body, command="python -m benchmarks.inference")
+
+
+if __name__ == "__main__":
+    main()

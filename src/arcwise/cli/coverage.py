@@ -1,0 +1,96 @@
+"""``arcwise coverage``: how much of a treebank a transition system can build."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+
+def run(
+    treebank: Annotated[
+        str, typer.Argument(help="A CoNLL-U file with trees (- for standard input).", show_default=False)
+    ],
+    system: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--system",
+            help="A name, a name with parameters such as 'bounded(K=4,D=3)', or a .toml file; repeat for several. "
+            "Without it: all named systems.",
+            show_default=False,
+        ),
+    ] = None,
+    capacities: Annotated[
+        str | None,
+        typer.Option(
+            "-K", help="Try bounded systems with these capacities, e.g. 2-5,inf.", show_default=False
+        ),
+    ] = None,
+    distances: Annotated[
+        str | None, typer.Option("-D", help="… and these arc distances, e.g. 1-4.", show_default=False)
+    ] = None,
+    single_root: Annotated[
+        bool, typer.Option("--single-root", help="Ask for exactly one word on the root.")
+    ] = False,
+    show_arcs: Annotated[
+        int, typer.Option("--show-arcs", help="Also list up to this many arcs that cannot be built.")
+    ] = 0,
+    plot: Annotated[
+        str | None,
+        typer.Option(
+            help="Draw coverage over K and D into this file (.svg, .png, .pdf).", show_default=False
+        ),
+    ] = None,
+    threads: Annotated[int, typer.Option(help="How many threads to use.")] = 1,
+) -> None:
+    """How much of a treebank each transition system can build: sentences exactly, and arcs of the nearest tree.
+
+    A sentence is covered if some sequence of moves builds its tree. Where there is none, the arcs that break are those that a near tree,
+    which the system can build, lacks.
+    """
+    from arcwise.errors import InputError
+    from arcwise.transition import every_named
+    from arcwise.transition import system as parse_system
+    from arcwise.transition.coverage import coverage, grid
+    from arcwise.treebanks import Treebank
+
+    if (capacities is None) != (distances is None):
+        raise InputError("-K and -D: found one of them, expected both")
+    chosen = [parse_system(text) for text in system or []]
+    if capacities is not None and distances is not None:
+        chosen += grid(_numbers("-K", capacities, least=2), _numbers("-D", distances, least=1))
+    chosen = chosen or [s for s in every_named() if not s.many_heads]
+    data = Treebank.read(treebank)
+    results = [coverage(s, data, single_root=single_root, threads=threads) for s in chosen]
+    width = max(len(s.name) for s in chosen)
+    typer.echo(f"{'system':{width}}  {'sentences':>9}  {'arcs':>7}  {'broken':>7}")
+    for s, result in zip(chosen, results, strict=True):
+        typer.echo(f"{s.name:{width}}  {result.sentences:9.2%}  {result.arcs:7.2%}  {len(result.broken):7}")
+    if show_arcs:
+        from arcwise.transition.coverage import broken_arcs
+
+        for result in results:
+            for line in broken_arcs(result, data, at_most=show_arcs):
+                typer.echo(f"{result.system.name}: {line}")
+    if plot:
+        from arcwise.visual.coverage_plot import coverage_plot
+
+        coverage_plot(results, plot)
+
+
+def _numbers(option: str, text: str, *, least: int) -> list[int | None]:
+    """``2-4,inf`` as [2, 3, 4, None]."""
+    from arcwise.errors import InputError
+
+    found: list[int | None] = []
+    for part in text.split(","):
+        first, dash, last = part.strip().partition("-")
+        if part.strip() in ("inf", "∞"):
+            found.append(None)
+        elif first.isdecimal() and (not dash or last.isdecimal()) and int(first) >= least:
+            found += range(int(first), int(last or first) + 1)
+        else:
+            raise InputError(
+                f"{option}: found {text!r}, expected numbers from {least} up such as {least}-5,inf"
+            )
+    return found

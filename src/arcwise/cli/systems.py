@@ -1,0 +1,52 @@
+"""``arcwise systems``: the named transition systems, and what a system of one's own amounts to."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+
+def run(
+    system: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--system",
+            help="Show this one alone: a name, a name with parameters such as 'bounded(K=4,D=3)', or a .toml file. "
+            "Repeat for several.",
+            show_default=False,
+        ),
+    ] = None,
+) -> None:
+    """List transition systems: their control parameters, and what follows from them.
+
+    K is how many tokens are active at once, D how far apart (in tokens not yet attached) the ends of an arc may be. A projective system has
+    no crossing arcs; a linear one takes time proportional to the sentence; a DAG one may give a word several heads (column DEPS);
+    dynamic means that training may let the parser make mistakes and learn to go on from them.
+    """
+    from rich.console import Console
+    from rich.table import Table
+
+    from arcwise.transition import every_named
+    from arcwise.transition import system as parse_system
+
+    shown = [parse_system(text) for text in system] if system else every_named()
+    table = Table(box=None, pad_edge=False)
+    for heading in ("system", "transitions", "K", "D", "wall", "projective", "linear", "DAG", "dynamic"):
+        table.add_column(heading, justify="right" if heading in ("K", "D") else "left")
+    for s in shown:
+        table.add_row(
+            s.name,
+            " ".join(map(repr, s.transitions)),
+            str(s.capacity or "∞"),
+            str(s.max_distance or "∞"),
+            s.wall,
+            *(
+                "yes" if value else "no"
+                for value in (s.is_projective, s.is_linear, s.many_heads, s.is_arc_decomposable)
+            ),
+        )
+    console = Console()
+    if not console.is_terminal:
+        console.width = 160
+    console.print(table)

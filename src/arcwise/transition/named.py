@@ -1,0 +1,139 @@
+"""The named systems of Bohnet et al. (2016), sections 4 and 5, and how a system is asked for by text.
+
+``arc-eager``, ``bounded(K=4,D=3)``, ``attardi(N=2)``, or the path of a TOML file.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from inspect import signature
+from pathlib import Path
+
+from arcwise.errors import InputError
+from arcwise.learning.config import read_toml
+from arcwise.transition.system import Transition, TransitionSystem, Wall, system_from_dict
+
+LEFT_ARC, RIGHT_ARC, SHIFT = Transition("left-arc"), Transition("right-arc"), Transition("shift")
+REDUCE_LEFT = Transition("reduce", periphery="left")
+
+
+def arc_standard() -> TransitionSystem:
+    """Nivre 2008: a shift-reduce parser that attaches complete words (section 4.1)."""
+    return TransitionSystem((LEFT_ARC, RIGHT_ARC, SHIFT), capacity=2, wall="left")
+
+
+def arc_eager() -> TransitionSystem:
+    """Nivre 2008: right modifiers are attached before they are complete (section 4.2)."""
+    right_arc = Transition("right-arc", bottom_up=False, arc_shift=True)
+    return TransitionSystem((LEFT_ARC, right_arc, REDUCE_LEFT, SHIFT), capacity=2)
+
+
+def easy_first(wall: Wall = "right") -> TransitionSystem:
+    """Goldberg & Elhadad 2010: the surest arc anywhere in the sentence comes first (section 4.3)."""
+    return TransitionSystem((LEFT_ARC, RIGHT_ARC), capacity=None, wall=wall)
+
+
+def hybrid() -> TransitionSystem:
+    """Kuhlmann et al. 2011: left arcs as in arc-eager, right arcs as in arc-standard (section 4.4)."""
+    left_arc = Transition("left-arc", periphery="right")
+    right_arc = Transition("right-arc", periphery="left")
+    return TransitionSystem((left_arc, right_arc, SHIFT), capacity=3, start=2)
+
+
+def dag() -> TransitionSystem:
+    """Sagae & Tsujii 2008: words may have several heads; the result goes to DEPS (section 4.5)."""
+    left_arc, right_arc = (Transition(kind, bottom_up=False) for kind in ("left-arc", "right-arc"))
+    return TransitionSystem((left_arc, right_arc, REDUCE_LEFT, SHIFT), capacity=2, many_heads=True)
+
+
+def attardi(N: int = 2) -> TransitionSystem:
+    """Attardi 2006: arcs from the top of the stack to the N words below it; some non-projective trees (section 4.6)."""
+    left_arc, right_arc = (Transition(kind, periphery="right") for kind in ("left-arc", "right-arc"))
+    return TransitionSystem((left_arc, right_arc, SHIFT), N + 1, N, wall="left", start=2)
+
+
+def bounded(K: int = 4, D: int = 1, wall: Wall = "right") -> TransitionSystem:
+    """Bounded easy-first: between arc-standard (K=2) and easy-first, in linear time (section 5.1)."""
+    return TransitionSystem((LEFT_ARC, RIGHT_ARC, SHIFT), K, D, wall=wall)
+
+
+def non_projective(D: int = 4) -> TransitionSystem:
+    """Easy-first with arcs over up to D places, hence non-projective trees (section 5.2)."""
+    return TransitionSystem((LEFT_ARC, RIGHT_ARC), None, D)
+
+
+def bounded_non_projective(K: int = 5, D: int = 4) -> TransitionSystem:
+    """Both bounds: non-projective trees in linear time (sections 5.2 and 6.3)."""
+    return bounded(K, D)
+
+
+NAMED: Mapping[str, Callable[..., TransitionSystem]] = {
+    "arc-standard": arc_standard,
+    "arc-eager": arc_eager,
+    "easy-first": easy_first,
+    "hybrid": hybrid,
+    "dag": dag,
+    "attardi": attardi,
+    "bounded": bounded,
+    "non-projective": non_projective,
+    "bounded-non-projective": bounded_non_projective,
+}
+"""Name → maker; the parameters of the maker are those that may stand in brackets after the name."""
+
+
+def system(text: str) -> TransitionSystem:
+    """The system that a text asks for: a name, a name with parameters, or a TOML file.
+
+    >>> system("bounded(K=4,D=3)").max_distance
+    3
+    >>> system("arc-eager(K=3)")
+    Traceback (most recent call last):
+        ...
+    arcwise.errors.InputError: system: arc-eager has no parameter 'K'
+    """
+    if text.endswith(".toml"):
+        return _from_toml(text)
+    match = re.fullmatch(r"\s*([\w-]+)\s*(?:\((.*)\))?\s*", text)
+    if not match or match[1] not in NAMED:
+        raise InputError(
+            f"system: found {text!r}, expected one of {', '.join(NAMED)}, a name with parameters such as "
+            "'bounded(K=4,D=3)', or a .toml file"
+        )
+    name, maker = match[1], NAMED[match[1]]
+    values = _parameters(name, match[2] or "", maker)
+    return replace(maker(**values), name=_name_with(name, values))
+
+
+def _parameters(name: str, text: str, maker: Callable[..., TransitionSystem]) -> dict[str, int | str | None]:
+    values: dict[str, int | str | None] = {}
+    known = signature(maker).parameters
+    for part in filter(None, (p.strip() for p in text.split(","))):
+        key, _, value = (p.strip() for p in part.partition("="))
+        if key not in known:
+            few = f", expected {' or '.join(known)}" if known else ""
+            raise InputError(f"system: {name} has no parameter {key!r}{few}")
+        if key == "wall":
+            values[key] = value
+        elif value in ("inf", "∞", "unbounded"):
+            values[key] = None
+        elif value.isdecimal():
+            values[key] = int(value)
+        else:
+            raise InputError(f"system: found {part!r} in {name}, expected a whole number or 'inf'")
+    return values
+
+
+def _name_with(name: str, values: Mapping[str, object]) -> str:
+    shown = ",".join(f"{key}={'inf' if value is None else value}" for key, value in values.items())
+    return f"{name}({shown})" if shown else name
+
+
+def _from_toml(path: str) -> TransitionSystem:
+    return system_from_dict({"name": Path(path).stem, **read_toml(path)}, where=path)
+
+
+def every_named() -> list[TransitionSystem]:
+    """The nine named systems with the parameters they have if nothing is said."""
+    return [replace(maker(), name=name) for name, maker in NAMED.items()]

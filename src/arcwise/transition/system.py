@@ -1,0 +1,212 @@
+"""Transition systems as values: the control parameters of Bohnet et al. (2016), section 3.4.
+
+A system is a capacity K, a maximal arc distance D, a place for the wall, and a multiset of transitions with their own
+parameters. The engine knows no names: what arc-eager is, is written in ``named.py``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Literal, get_args
+
+from arcwise import native
+from arcwise.errors import InputError
+from arcwise.learning.config import from_dict
+
+Kind = Literal["left-arc", "right-arc", "reduce", "shift"]
+Periphery = Literal["none", "left", "right"]
+Wall = Literal["left", "right"]
+
+UNBOUNDED = None
+"""The capacity or arc distance of systems that have no bound."""
+
+
+@dataclass(frozen=True)
+class Transition:
+    """One transition with its control parameters.
+
+    ``bottom_up`` (B): an arc reduces its modifier at once. ``arc_shift`` (S): a SHIFT follows an arc, where input is left.
+    ``periphery`` (P): the move must involve the leftmost or the rightmost active token.
+
+    >>> Transition("right-arc", bottom_up=False, arc_shift=True)
+    right-arc(B=f,S=t)
+    """
+
+    kind: Kind
+    bottom_up: bool = True
+    arc_shift: bool = False
+    periphery: Periphery = "none"
+
+    def __post_init__(self) -> None:
+        _one_of("kind", self.kind, get_args(Kind))
+        _one_of("periphery", self.periphery, get_args(Periphery))
+        if not self.is_arc and (not self.bottom_up or self.arc_shift):
+            raise InputError(f"{self.kind}: bottom_up and arc_shift are parameters of arcs alone")
+        if self.kind == "shift" and self.periphery != "none":
+            raise InputError("shift: found a periphery, expected none")
+
+    @property
+    def is_arc(self) -> bool:
+        """Whether the transition makes an arc."""
+        return self.kind in ("left-arc", "right-arc")
+
+    def __repr__(self) -> str:
+        parts = [
+            *(["B=f"] if not self.bottom_up else []),
+            *(["S=t"] if self.arc_shift else []),
+            *([f"P={self.periphery}"] if self.periphery != "none" else []),
+        ]
+        return self.kind + (f"({','.join(parts)})" if parts else "")
+
+
+@dataclass(frozen=True)
+class TransitionSystem:
+    """A transition system, checked: one that cannot use up its input, or builds no tree, is refused.
+
+    ``capacity`` (K) and ``max_distance`` (D): None means unbounded. ``start``: how many tokens are operative before the first
+    move; None means K (the paper's rule). Systems whose arcs must involve the rightmost token (hybrid, Attardi) start with 2, since
+    with more of them the words at the beginning could never be joined. ``many_heads``: a word may have several heads (DAG systems).
+
+    >>> system = TransitionSystem(transitions=(Transition("left-arc"), Transition("right-arc"), Transition("shift")), wall="left")
+    >>> system.is_projective, system.is_linear, system.derives([2, 0, 2])
+    (True, True, True)
+    >>> TransitionSystem((Transition("left-arc"), Transition("shift")), wall="left")
+    Traceback (most recent call last):
+        ...
+    arcwise.errors.InputError: transitions: no tree can be built, since the wall on the left needs a right-arc to take a word
+    """
+
+    transitions: tuple[Transition, ...]
+    capacity: int | None = 2
+    max_distance: int | None = 1
+    wall: Wall = "right"
+    start: int | None = None
+    many_heads: bool = False
+    name: str = field(default="custom", compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "transitions", tuple(self.transitions))
+        _one_of("wall", self.wall, get_args(Wall))
+        _at_least("capacity", self.capacity, 2)
+        _at_least("max_distance", self.max_distance, 1)
+        _at_least("start", self.start, 2)
+        if self.start is not None and self.capacity is not None and self.start > self.capacity:
+            raise InputError(f"start: found {self.start}, expected at most the capacity, {self.capacity}")
+        self._check_terminates()
+        self._check_builds_trees()
+
+    def _check_terminates(self) -> None:
+        all_at_once = self.capacity is None and self.start is None
+        if not all_at_once and not any(t.kind == "shift" or t.arc_shift for t in self.transitions):
+            raise InputError(
+                "transitions: the system cannot terminate, since neither a shift nor an arc with arc_shift uses up the input"
+            )
+
+    def _check_builds_trees(self) -> None:
+        needed = "left-arc" if self.wall == "right" else "right-arc"
+        if not any(t.kind == needed for t in self.transitions):
+            raise InputError(
+                f"transitions: no tree can be built, since the wall on the {self.wall} needs a {needed} to take a word"
+            )
+        for words in range(1, 5):
+            if not len(native.transition_trees(self.native, words, False)):
+                raise InputError(
+                    f"transitions: no tree over {words} word{'s' * (words > 1)} can be built, whatever the moves"
+                )
+
+    # ---- what follows from the parameters
+
+    @property
+    def is_projective(self) -> bool:
+        """Whether all trees of the system are projective: arcs join neighbours in O alone."""
+        return 1 in (self.max_distance, (self.capacity or 0) - 1)
+
+    @property
+    def is_linear(self) -> bool:
+        """Whether the number of moves to choose from is bounded, so that a greedy parse takes time O(n)."""
+        return self.capacity is not None
+
+    @property
+    def is_bottom_up(self) -> bool:
+        """Whether a word is attached only when it has all its modifiers."""
+        return all(t.bottom_up for t in self.transitions if t.is_arc)
+
+    @property
+    def is_arc_decomposable(self) -> bool:
+        """Whether the dynamic oracle is exact here (arc-eager, hybrid, easy-first)."""
+        return self.native.is_arc_decomposable
+
+    @cached_property
+    def native(self) -> native.TransitionSystem:
+        """The same system for the engine."""
+        kinds, sides = get_args(Kind), get_args(Periphery)
+        return native.TransitionSystem(
+            self.capacity or 0,
+            self.max_distance or 0,
+            (self.start or self.capacity or 0),
+            self.wall == "right",
+            self.many_heads,
+            [
+                (kinds.index(t.kind), t.bottom_up, t.arc_shift, sides.index(t.periphery))
+                for t in self.transitions
+            ],
+        )
+
+    def derives(self, heads: Any) -> bool:
+        """Whether some derivation builds the tree with these heads of words 1..n. Exact."""
+        from arcwise.transition.oracle import derivation
+
+        return derivation(self, heads) is not None
+
+    # ---- as text
+
+    def as_dict(self) -> dict[str, Any]:
+        """What ``system_from_dict`` reads: for TOML and for the header of a model."""
+        return {
+            "name": self.name,
+            "capacity": self.capacity or "unbounded",
+            "max_distance": self.max_distance or "unbounded",
+            "wall": self.wall,
+            **({} if self.start is None else {"start": self.start}),
+            **({"many_heads": True} if self.many_heads else {}),
+            "transition": [_transition_as_dict(t) for t in self.transitions],
+        }
+
+    def __str__(self) -> str:
+        return self.name
+
+
+def system_from_dict(values: Mapping[str, Any], *, where: str = "system") -> TransitionSystem:
+    """A system from the tables of a TOML file; an unknown key is an error that lists the known ones.
+
+    >>> system_from_dict({"capacity": 3, "transition": [{"kind": "left-arc"}, {"kind": "right-arc"}, {"kind": "shift"}]}).capacity
+    3
+    """
+    tables = values.get("transition")
+    if not isinstance(tables, list) or not all(isinstance(t, Mapping) for t in tables):
+        raise InputError(f"{where}: found no [[transition]], expected at least one")
+    options = {key: None if value == "unbounded" else value for key, value in values.items()}
+    options["transitions"] = [from_dict(Transition, t, where=f"{where}: transition") for t in tables]
+    del options["transition"]
+    return from_dict(TransitionSystem, options, where=where)
+
+
+def _transition_as_dict(transition: Transition) -> dict[str, Any]:
+    default = Transition(transition.kind)
+    names = ("bottom_up", "arc_shift", "periphery")
+    differing = {k: getattr(transition, k) for k in names if getattr(transition, k) != getattr(default, k)}
+    return {"kind": transition.kind, **differing}
+
+
+def _one_of(name: str, value: object, allowed: tuple[str, ...]) -> None:
+    if value not in allowed:
+        raise InputError(f"{name}: found {value!r}, expected one of {', '.join(allowed)}")
+
+
+def _at_least(name: str, value: object, least: int) -> None:
+    if value is not None and (not isinstance(value, int) or isinstance(value, bool) or value < least):
+        raise InputError(
+            f"{name}: found {value!r}, expected a whole number of at least {least}, or unbounded"
+        )

@@ -1,0 +1,126 @@
+"""Slow, obvious twin of the transition engine: states are tuples, derivations are searched exhaustively.
+
+Written from the definitions of Bohnet et al. (2016), section 3, without a look at the kernels. A state is (O, used, heads): the operative
+tokens from left to right, how many tokens of the input are used up, and the head of each token (None: none yet).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cache
+from typing import NamedTuple
+
+from arcwise.transition import TransitionSystem
+
+
+class TwinMove(NamedTuple):
+    transition: int
+    left: int = -1
+    right: int = -1
+
+
+class TwinState(NamedTuple):
+    operative: tuple[int, ...]
+    used: int
+    heads: tuple[int | None, ...]
+
+
+class Twin:
+    """Moves and states of one system over sentences of n words, by the book."""
+
+    def __init__(self, system: TransitionSystem, n: int) -> None:
+        self.system, self.n = system, n
+        self.tokens = [0, *range(1, n + 1)] if system.wall == "left" else [*range(1, n + 1), 0]
+
+    def start(self) -> TwinState:
+        first = self.system.start or self.system.capacity or self.n + 1
+        used = min(first, self.n + 1)
+        return TwinState(tuple(self.tokens[:used]), used, (None,) * (self.n + 1))
+
+    def is_final(self, state: TwinState) -> bool:
+        return state.used == self.n + 1 and None not in state.heads[1:]
+
+    def moves(self, state: TwinState) -> Iterator[TwinMove]:
+        if self.is_final(state):
+            return
+        capacity = self.system.capacity or self.n + 1
+        size = len(state.operative)
+        active = min(size, capacity)
+        place = {p: state.operative[size - p] for p in range(1, active + 1)}
+        full = size >= capacity or state.used == self.n + 1 or self.system.capacity is None
+        left_end = active if full else None
+        for number, t in enumerate(self.system.transitions):
+            ends = {"none": set(place), "left": {left_end}, "right": {1}}[t.periphery]
+            if t.kind == "shift" and state.used <= self.n:
+                yield TwinMove(number)
+            elif t.kind == "reduce":
+                for p in place:
+                    if p in ends and state.heads[place[p]] is not None:
+                        yield TwinMove(number, place[p])
+            elif t.is_arc:
+                for i in place:
+                    for j in place:
+                        near = self.system.max_distance is None or i - j <= self.system.max_distance
+                        if i > j and near and (i in ends or j in ends):
+                            move = TwinMove(number, place[i], place[j])
+                            if self._may_attach(state, *self.arc(move)):
+                                yield move
+
+    def arc(self, move: TwinMove) -> tuple[int, int]:
+        leftwards = self.system.transitions[move.transition].kind == "left-arc"
+        return (move.right, move.left) if leftwards else (move.left, move.right)
+
+    def _may_attach(self, state: TwinState, head: int, modifier: int) -> bool:
+        if modifier == 0 or state.heads[modifier] is not None:
+            return False
+        above: int | None = head
+        while above is not None:
+            if above == modifier:
+                return False
+            above = state.heads[above]
+        return True
+
+    def after(self, state: TwinState, move: TwinMove) -> TwinState:
+        t = self.system.transitions[move.transition]
+        operative, used, heads = list(state.operative), state.used, list(state.heads)
+        shifts = t.kind == "shift"
+        if t.kind == "reduce":
+            operative.remove(move.left)
+        if t.is_arc:
+            head, modifier = self.arc(move)
+            heads[modifier] = head
+            if t.bottom_up:
+                operative.remove(modifier)
+            shifts = t.arc_shift and used <= self.n
+        if shifts:
+            operative.append(self.tokens[used])
+            used += 1
+        return TwinState(tuple(operative), used, tuple(heads))
+
+    def reachable(self) -> set[TwinState]:
+        """Every state that some moves lead to."""
+        seen, waiting = {self.start()}, [self.start()]
+        while waiting:
+            state = waiting.pop()
+            for move in self.moves(state):
+                following = self.after(state, move)
+                if following not in seen:
+                    seen.add(following)
+                    waiting.append(following)
+        return seen
+
+    def trees(self) -> set[tuple[int, ...]]:
+        """The heads of words 1..n of every tree that can be built."""
+        return {tuple(h for h in s.heads[1:] if h is not None) for s in self.reachable() if self.is_final(s)}
+
+    def most_gold_arcs(self, gold: tuple[int, ...]):  # type: ignore[no-untyped-def]
+        """A function: state → the most gold arcs that any final state after it has; dead ends count what they have."""
+
+        @cache
+        def best(state: TwinState) -> int:
+            following = [self.after(state, move) for move in self.moves(state)]
+            if following:
+                return max(map(best, following))
+            return sum(state.heads[m] == gold[m - 1] for m in range(1, self.n + 1))
+
+        return best

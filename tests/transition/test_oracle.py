@@ -1,0 +1,92 @@
+"""Oracles against exhaustive search: derivability, correct moves, costs."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+from arcwise.transition import Move, TransitionSystem, derivation, start
+from arcwise.transition.oracle import gold_heads
+from arcwise.trees import Tree
+from arcwise.trees.tree import find_cycle
+from reference.transition_search import Twin, TwinMove
+from transition.test_engine import GRID, TREE_SYSTEMS
+
+ALL = TREE_SYSTEMS + GRID
+
+
+def every_tree(n: int) -> list[tuple[int, ...]]:
+    choices = itertools.product(*[[h for h in range(n + 1) if h != m] for m in range(1, n + 1)])
+    return [heads for heads in choices if not find_cycle(np.array([-1, *heads], np.int32))]
+
+
+@pytest.mark.parametrize("chosen", ALL, ids=str)
+@pytest.mark.parametrize("n", [1, 2, 3, 4])
+def test_oracle_rebuilds_the_tree_exactly_when_it_is_derivable(chosen: TransitionSystem, n: int) -> None:
+    derivable = Twin(chosen, n).trees()
+    for heads in every_tree(n):
+        moves = derivation(chosen, heads)
+        assert (moves is not None) == (heads in derivable)
+        if moves is not None:
+            assert built_by(chosen, n, moves) == heads
+
+
+@pytest.mark.parametrize("chosen", TREE_SYSTEMS, ids=str)
+def test_oracle_over_five_words(chosen: TransitionSystem) -> None:
+    derivable = Twin(chosen, 5).trees()
+    assert {heads for heads in every_tree(5) if chosen.derives(heads)} == derivable
+
+
+def built_by(chosen: TransitionSystem, n: int, moves: list[Move]) -> tuple[int, ...]:
+    state = start(chosen, n, single_root=False)
+    for move in moves:
+        state = state.after(move)
+    assert state.is_final
+    return tuple(state.heads[1:])
+
+
+@pytest.mark.parametrize("chosen", ALL, ids=str)
+@pytest.mark.parametrize("n", [2, 3, 4])
+def test_correct_moves_are_all_that_keep_the_tree_in_reach(chosen: TransitionSystem, n: int) -> None:
+    twin = Twin(chosen, n)
+    for heads in sorted(twin.trees())[:: 1 + n * (n - 2)]:
+        best, gold = twin.most_gold_arcs(heads), gold_heads(list(heads))
+        waiting, seen = [(start(chosen, n, single_root=False), twin.start())], set()
+        while waiting:
+            state, twin_state = waiting.pop()
+            if state.is_final or twin_state in seen:
+                continue
+            seen.add(twin_state)
+            correct = {Move(*m)[:3] for m in state.correct_moves(gold)}
+            expected = {m for m in twin.moves(twin_state) if best(twin.after(twin_state, m)) == n}
+            assert correct == expected
+            waiting += [(state.after((*m, 0)), twin.after(twin_state, TwinMove(*m))) for m in correct]
+
+
+@pytest.mark.parametrize("chosen", [s for s in TREE_SYSTEMS if s.is_arc_decomposable], ids=str)
+@pytest.mark.parametrize("n", [1, 2, 3, 4])
+def test_dynamic_cost_is_the_exhaustive_cost(chosen: TransitionSystem, n: int) -> None:
+    twin = Twin(chosen, n)
+    for heads in sorted(twin.trees()):
+        best, gold = twin.most_gold_arcs(heads), gold_heads(list(heads))
+        waiting, seen = [(start(chosen, n, single_root=False), twin.start())], set()
+        while waiting:
+            state, twin_state = waiting.pop()
+            if twin_state in seen:
+                continue
+            seen.add(twin_state)
+            for move in state.moves():
+                following = twin.after(twin_state, TwinMove(*move[:3]))
+                assert state.cost(gold, move) == best(twin_state) - best(following)
+                waiting.append((state.after(move), following))
+
+
+def test_which_systems_have_the_dynamic_oracle() -> None:
+    assert {s.name for s in TREE_SYSTEMS if s.is_arc_decomposable} == {"arc-eager", "hybrid", "easy-first"}
+
+
+def test_the_projective_systems_derive_exactly_the_projective_trees() -> None:
+    for chosen in TREE_SYSTEMS:
+        if chosen.is_projective:
+            for heads in every_tree(4):
+                assert chosen.derives(heads) == Tree.from_heads(heads).is_projective
