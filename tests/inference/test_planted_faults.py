@@ -1,0 +1,180 @@
+"""Planted faults: would the tests notice? Each fault below changes one line, and a named test must then fail.
+
+Native faults are compiled into copies of the kernels, each with the program of native/tests; Python faults swap the code of one
+function while the named test runs.
+"""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import inspect
+import re
+import shutil
+import subprocess
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from types import FunctionType
+
+import pytest
+
+from arcwise.errors import ArcwiseError
+from inference import test_constraints, test_distribution, test_sampling
+
+NATIVE = Path(__file__).parents[2] / "native"
+
+
+@dataclass(frozen=True)
+class NativeFault:
+    """``old`` is replaced by ``new`` in a file of native/kernels; native/tests/test_eisner.cpp must then fail, naming ``caught``."""
+
+    file: str
+    old: str
+    new: str
+    caught: str
+
+
+NATIVE_FAULTS = [
+    NativeFault("eisner_chart.hpp", "if (single_root_ && j < n_) return;", "", "log_partition"),
+    NativeFault("eisner_chart.hpp", "cells_.by_end(j) + i + 1, j - i", "cells_.by_end(j) + i, j - i", "decode: class"),
+    NativeFault("eisner_chart.hpp", "cells_.incomplete(j) + i, cells_", "cells_.incomplete(j) + i + 1, cells_", "log_partition"),
+    NativeFault("eisner_chart.hpp", "first <= end && end < last", "first <= end && end < last - 1", "log_partition"),
+    NativeFault("eisner_chart.hpp", "load(da + k) + d * right", "load(da + k) + d * left", "marginals"),
+    NativeFault("eisner_chart.hpp", "return most + std::log(sum_of(total))", "return most", "log_partition"),
+    NativeFault("lanes.hpp", "r * (1.0 / 6)", "r * (1.0 / 7)", "log_partition"),
+    NativeFault("eisner.cpp", "return chart.total() + shift;", "return chart.total();", "log_partition"),
+    NativeFault("eisner.cpp", "if (std::fetestexcept(FE_UNDERFLOW)) break;", "", "marginals"),
+    NativeFault("eisner.cpp", "scores[at] > MINUS_INFINITY ? 1 : 0", "1", "count"),
+    NativeFault("eisner_k_best.cpp", "if (--next.right_rank == 0)", "if (--next.right_rank >= 0)", "k_best"),
+    NativeFault("eisner_k_best.cpp", "return left + value_of(complete(j", "return value_of(complete(j", "k_best"),
+]  # fmt: skip
+
+
+SOURCES = ["random.hpp", "lanes.hpp", "eisner.hpp", "eisner_chart.hpp", "eisner.cpp", "eisner_k_best.cpp"]
+"""The kernels under native/tests/test_eisner.cpp, each after what it includes."""
+
+
+@pytest.fixture(scope="module")
+def faulty(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A program whose argument is the number of a fault, from 1 (0: none): it is then test_eisner with that fault."""
+    compiler = shutil.which("c++") or shutil.which("g++")
+    if compiler is None:
+        pytest.skip("needs a C++ compiler")
+    variants = [variant(number, fault) for number, fault in enumerate([None, *NATIVE_FAULTS])]
+    includes = sorted(set(re.findall(r"^#include <.*>$", "\n".join(variants), re.MULTILINE)))
+    bodies = [re.sub(r"^#.*$", "", text, flags=re.MULTILINE) for text in variants]
+    choice = "".join(f"if (number == {n}) fault_{n}_test::test();" for n in range(len(variants)))
+    main = f"int main(int, char** arguments) {{ const int number = std::atoi(arguments[1]); {choice} }}"
+    folder = tmp_path_factory.mktemp("faults")
+    (folder / "faulty.cpp").write_text("\n".join([*includes, *bodies, main]))
+    options = ["-std=c++20", "-O0", "-w", "-Wno-psabi", "-ffp-contract=off"]
+    subprocess.run([compiler, *options, "faulty.cpp", "-o", "faulty"], cwd=folder, check=True)
+    return folder / "faulty"
+
+
+def variant(number: int, fault: NativeFault | None) -> str:
+    """The kernels and their test, with one fault, in namespaces of their own."""
+    texts = {name: (NATIVE / "kernels" / name).read_text() for name in SOURCES}
+    if fault is not None:
+        found = texts[fault.file].count(fault.old)
+        assert found == 1, f"{fault.file} has {found} places with {fault.old!r}, expected 1"
+        texts[fault.file] = texts[fault.file].replace(fault.old, fault.new)
+    test = (NATIVE / "tests" / "test_eisner.cpp").read_text().replace("int main()", "void test()")
+    both = "\n".join([*texts.values(), f"namespace fault_{number}_test {{", test, "}"])
+    return both.replace("namespace arcwise", f"namespace fault_{number}")
+
+
+def test_nothing_is_caught_where_there_is_no_native_fault(faulty: Path) -> None:
+    assert run(faulty, 0).returncode == 0
+
+
+@pytest.mark.parametrize("fault", NATIVE_FAULTS, ids=lambda f: f"{f.file}: {f.old[:40]}")
+def test_a_native_fault_is_caught(fault: NativeFault, faulty: Path) -> None:
+    outcome = run(faulty, 1 + NATIVE_FAULTS.index(fault))
+    assert outcome.returncode != 0
+    assert fault.caught in outcome.stderr
+
+
+def run(program: Path, number: int) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([program, str(number)], capture_output=True, text=True, timeout=60, check=False)
+
+
+@dataclass(frozen=True)
+class PythonFault:
+    """``old`` is replaced by ``new`` in a function of arcwise.inference; the test must then fail."""
+
+    function: str
+    old: str
+    new: str
+    test: Callable[[], object]
+
+
+def every_class(test: Callable[..., object], **case: object) -> Callable[[], object]:
+    """The test for all four tree classes."""
+    return lambda: [test(projective=p, single_root=s, **case) for p, s in test_distribution.TREE_CLASSES]
+
+
+def some_cases(test: Callable[..., object], **case: object) -> Callable[[], object]:
+    """A property test, for all classes, with the first few seeds."""
+    inner = test.hypothesis.inner_test  # type: ignore[attr-defined]
+    return lambda: [every_class(inner, seed=seed, **case)() for seed in range(8)]
+
+
+LABELLED = some_cases(
+    test_distribution.test_every_labelled_operation_against_enumeration, n=3, spread=1.0, holes=0.0
+)
+PLAIN = some_cases(test_distribution.test_every_operation_against_enumeration, n=4, spread=1.0, holes=0.0)
+CONSTRAINED = some_cases(test_constraints.test_every_operation_under_constraints, n=4, spread=1.0)
+WITHOUT_REPLACEMENT = every_class(test_sampling.test_all_trees_can_be_drawn_however_unlikely)
+
+PYTHON_FAULTS = [
+    PythonFault("labels._labellings", "range(last, words)", "range(last + 1, words)", LABELLED),
+    PythonFault("labels.log_sum_scores", "+ shift", "", LABELLED),
+    PythonFault("labels.sample_labels", "rng.random(len(heads)) >= cumulative", "rng.random(len(heads)) >= cumulative * 0.9", every_class(test_sampling.test_with_labels)),
+    PythonFault("constraints.Constraints.masked", "masked[..., np.arange(n + 1) != h, m] = -np.inf", "pass", CONSTRAINED),
+    PythonFault("constraints.Constraints.masked", "too_long[0] = False", "pass", CONSTRAINED),
+    PythonFault("constraints.Constraints.masked", "np.r_[0:first, last + 1 : n + 1]", "np.r_[0:first]", CONSTRAINED),
+    PythonFault("constraints._check_crossing", "a < c < b < d", "a < c < d < b", lambda: test_constraints.test_clashes_are_named(*test_constraints.CLASHES[6])),
+    PythonFault("sampling.Space.without", "(*self.excluded, choices[start])", "(choices[start],)", WITHOUT_REPLACEMENT),
+    PythonFault("sampling.Space.restricted", "restricted[..., m] = -np.inf", "pass", WITHOUT_REPLACEMENT),
+    PythonFault("distribution.TreeDistribution.kl", "- log_z + other_log_z", "+ log_z - other_log_z", every_class(test_distribution.test_entropy_and_kl)),
+    PythonFault("distribution.TreeDistribution.minimum_risk", "marginals, -np.inf", "own.scores, -np.inf", PLAIN),
+    PythonFault("arc_scores.ArcScores.score", "not tree_class.holds(tree) or", "", test_distribution.test_a_tree_of_another_class_has_probability_zero),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("fault", PYTHON_FAULTS, ids=lambda f: f"{f.function}: {f.old[:40]}")
+def test_a_python_fault_is_caught(fault: PythonFault) -> None:
+    with planted(fault), pytest.raises((AssertionError, ArcwiseError, pytest.fail.Exception)):
+        fault.test()
+
+
+@contextmanager
+def planted(fault: PythonFault) -> Iterator[None]:
+    """The function runs with the fault, wherever it has been imported to."""
+    module_name, *path = fault.function.split(".")
+    module = importlib.import_module(f"arcwise.inference.{module_name}")
+    source = inspect.getsource(module)
+    function = find(vars(module), path)
+    lines, start = inspect.getsourcelines(function)
+    own = "".join(lines)
+    assert own.count(fault.old) == 1, f"{fault.function} has no line with {fault.old!r}, or more than one"
+    changed = "".join(source.splitlines(keepends=True)[: start - 1]) + own.replace(fault.old, fault.new)
+    namespace: dict[str, object] = dict(vars(module))
+    exec(compile(ast.parse(changed), module.__file__ or "", "exec"), namespace)
+    original = function.__code__
+    function.__code__ = find(namespace, path).__code__
+    try:
+        yield
+    finally:
+        function.__code__ = original
+
+
+def find(namespace: dict[str, object], path: list[str]) -> FunctionType:
+    found = namespace[path[0]]
+    for name in path[1:]:
+        found = inspect.getattr_static(found, name)
+    assert isinstance(found, FunctionType)
+    return found
