@@ -4,22 +4,34 @@
 #include <queue>
 #include <utility>
 
+#include "kernels/lanes.hpp"
+
 namespace arcwise {
 
 namespace {
 
-constexpr double impossible = -std::numeric_limits<double>::infinity();
-constexpr int LANES = 8;
+constexpr double impossible = MINUS_INFINITY;
 
-// The largest of count numbers, in LANES independent streaks so that the compiler can use vector registers.
-double largest(const double* values, int count) {
-  double lane[LANES];
-  std::fill_n(lane, LANES, impossible);
-  int i = 0;
-  for (; i + LANES <= count; i += LANES)
-    for (int j = 0; j < LANES; ++j) lane[j] = values[i + j] > lane[j] ? values[i + j] : lane[j];
-  for (; i < count; ++i) lane[0] = std::max(lane[0], values[i]);
-  return *std::max_element(lane, lane + LANES);
+// The largest of count numbers, a multiple of LANES.
+double largest(const double* values, size_t count) {
+  Lanes most = load(values);
+  for (size_t i = LANES; i < count; i += LANES) most = larger(most, load(values + i));
+  return largest_of(most);
+}
+
+// to[h] = max(to[h], from[h] - shift)
+void raise_to(double* __restrict to, const double* __restrict from, double shift, size_t count) {
+  for (size_t h = 0; h < count; h += LANES) store(to + h, larger(load(from + h) - shift, load(to + h)));
+}
+
+// What child holds, cycle now holds, and no arc comes from there.
+void take_over(int64_t* __restrict outermost, double* __restrict in, int64_t child, int64_t cycle,
+               size_t count) {
+  for (size_t h = 0; h < count; ++h) {
+    const bool inside = outermost[h] == child;
+    outermost[h] = inside ? cycle : outermost[h];
+    in[h] = inside ? impossible : in[h];
+  }
 }
 
 double tree_score(const double* scores, int n, const int32_t* heads) {
@@ -44,14 +56,22 @@ bool is_tree(const int32_t* heads, int n, std::vector<int32_t>& walk) {
 void SpanningTreeWorkspace::load(const double* scores, int n, bool single_root) {
   n_ = n;
   single_root_ = single_root;
-  stride_ = static_cast<size_t>(n) + 1;
+  const int width = n + 1;
+  stride_ = static_cast<size_t>(n + LANES) / LANES * LANES;
   const size_t vertices = 2 * static_cast<size_t>(n) + 1;
   if (rows_.size() < vertices * stride_) rows_.resize(vertices * stride_);
   constexpr int TILE = 8;  // transposed tile by tile, so that both sides stay in cache
-  for (int h0 = 0; h0 <= n; h0 += TILE)
-    for (int m = 1; m <= n; ++m)
-      for (int h = h0; h < std::min(h0 + TILE, n + 1); ++h) row(m)[h] = scores[h * stride_ + m];
-  for (int m = 1; m <= n; ++m) forbid(m, m);
+  for (int h0 = 0; h0 < width; h0 += TILE)
+    for (int m = 1; m < width; ++m) {
+      const int end = std::min(h0 + TILE, width);
+      const double* from = scores + static_cast<size_t>(h0) * width + m;
+      double* to = row(m);
+      for (int h = h0; h < end; ++h, from += width) to[h] = *from;
+    }
+  for (int m = 1; m < width; ++m) {
+    forbid(m, m);
+    std::fill(row(m) + width, row(m) + stride_, impossible);
+  }
 }
 
 void SpanningTreeWorkspace::forbid(int head, int modifier) { row(modifier)[head] = impossible; }
@@ -70,14 +90,15 @@ void SpanningTreeWorkspace::begin() {
   head_.resize(vertices);
   state_.assign(vertices, State::unseen);
   outermost_.resize(stride_);
-  for (int h = 0; h <= n_; ++h) outermost_[h] = h;
+  for (size_t h = 0; h < stride_; ++h) outermost_[h] = static_cast<int64_t>(h);
   children_.clear();
   first_child_.assign(1, 0);
   path_.clear();
 }
 
-bool SpanningTreeWorkspace::contract() {
+bool SpanningTreeWorkspace::contract(bool words_have_arcs) {
   begin();
+  words_have_arcs_ = words_have_arcs;
   for (int word = 1; word <= n_; ++word)
     if (state_[outermost_[word]] == State::unseen && !grow_path(word)) return false;
   return true;
@@ -88,9 +109,9 @@ bool SpanningTreeWorkspace::grow_path(int start) {
   for (int v = start;;) {
     path_.push_back(v);
     state_[v] = State::on_path;
-    choose_arc(v);
+    if (v > n_ || !words_have_arcs_) choose_arc(v);
     if (best_[v] == impossible) return false;
-    const int above = outermost_[head_[v]];
+    const int above = static_cast<int>(outermost_[head_[v]]);
     if (above == 0 && single_root_ && std::exchange(wall_taken_, true)) return false;
     if (above == 0 || state_[above] == State::done) break;
     if (state_[above] == State::unseen) {
@@ -106,15 +127,16 @@ bool SpanningTreeWorkspace::grow_path(int start) {
 
 // The best arc into v; with a single root the wall's arc only if there is no other.
 void SpanningTreeWorkspace::choose_arc(int v) {
-  const double* in = row(v);
-  int head = single_root_ ? 1 : 0;
-  best_[v] = largest(in + head, n_ + 1 - head);
+  double* in = row(v);
+  const double wall = in[0];
+  if (single_root_) in[0] = impossible;
+  best_[v] = largest(in, stride_);
+  head_[v] = static_cast<int32_t>(std::find(in, in + n_, best_[v]) - in);
+  in[0] = wall;
   if (best_[v] == impossible) {
-    best_[v] = in[0];
-    head = 0;
+    best_[v] = wall;
+    head_[v] = 0;
   }
-  while (in[head] != best_[v]) ++head;
-  head_[v] = head;
 }
 
 // The vertices path_[start..] become one, which is taken off the path.
@@ -136,18 +158,10 @@ void SpanningTreeWorkspace::merge_rows(int cycle) {
   double* merged = row(cycle);
   std::fill_n(merged, stride_, impossible);
   for (int i = first_child(cycle); i < last_child(cycle); ++i) {
-    const double* in = row(children_[i]);
-    const double best = best_[children_[i]];
-    for (size_t h = 0; h < stride_; ++h) {
-      const double gain = in[h] - best;
-      merged[h] = gain > merged[h] ? gain : merged[h];
-    }
+    raise_to(merged, row(children_[i]), best_[children_[i]], stride_);
   }
-  for (int h = 1; h <= n_; ++h)
-    if (state_[outermost_[h]] == State::contracted) {
-      outermost_[h] = cycle;
-      merged[h] = impossible;
-    }
+  for (int i = first_child(cycle); i < last_child(cycle); ++i)
+    take_over(outermost_.data(), merged, children_[i], cycle, stride_);
 }
 
 // Outermost cycles first: the arc chosen for a cycle replaces that of the member where it enters.
@@ -241,37 +255,50 @@ void SpanningTreeWorkspace::number_subtrees(const int32_t* heads) {
 }
 
 bool SpanningTreeWorkspace::greedy(const double* scores, int n, bool single_root, int32_t* heads) {
-  const int width = n + 1;
-  best_.assign(scores, scores + width);
+  const size_t width = static_cast<size_t>(n) + 1;
+  greedy_best_.assign(width, impossible);
   greedy_head_.assign(width, 0);
+  double* __restrict best = greedy_best_.data();
+  int64_t* __restrict head = greedy_head_.data();
   for (int h = 1; h <= n; ++h) {
-    const double* row = scores + static_cast<size_t>(h) * width;
-    const double best = best_[h];
-    const int64_t head = greedy_head_[h];
-    for (int m = 1; m <= n; ++m) {
-      const bool better = row[m] > best_[m];
-      best_[m] = better ? row[m] : best_[m];
-      greedy_head_[m] = better ? h : greedy_head_[m];
+    const double* __restrict row = scores + h * width;
+    const double own_best = best[h];
+    const int64_t own_head = head[h];
+    for (size_t m = 1; m < width; ++m) {
+      const bool better = row[m] > best[m];
+      best[m] = better ? row[m] : best[m];
+      head[m] = better ? h : head[m];
     }
-    best_[h] = best;  // not its own head
-    greedy_head_[h] = head;
+    best[h] = own_best;  // not its own head
+    head[h] = own_head;
   }
   heads[0] = -1;
   int roots = 0;
   for (int m = 1; m <= n; ++m) {
-    if (best_[m] == impossible) return false;
-    heads[m] = static_cast<int32_t>(greedy_head_[m]);
+    heads[m] = scores[m] >= best[m] ? 0 : static_cast<int32_t>(head[m]);
     roots += heads[m] == 0;
+    if (heads[m] == 0 && scores[m] == impossible) return false;
   }
-  if (roots == 0 || (single_root && roots > 1)) return false;
-  return is_tree(heads, n, enter_);
+  return roots > 0 && !(single_root && roots > 1) && is_tree(heads, n, enter_);
+}
+
+// The arcs that greedy() found are those which contract() would choose for the words.
+void SpanningTreeWorkspace::take_greedy_arcs(const double* scores) {
+  best_.resize(2 * static_cast<size_t>(n_) + 1);
+  head_.resize(best_.size());
+  for (int m = 1; m <= n_; ++m) {
+    const bool wall = single_root_ ? greedy_best_[m] == impossible : scores[m] >= greedy_best_[m];
+    best_[m] = wall ? scores[m] : greedy_best_[m];
+    head_[m] = wall ? 0 : static_cast<int32_t>(greedy_head_[m]);
+  }
 }
 
 double spanning_tree_decode(const double* scores, int n, bool single_root, int32_t* heads,
                             SpanningTreeWorkspace& workspace) {
   if (!workspace.greedy(scores, n, single_root, heads)) {
     workspace.load(scores, n, single_root);
-    if (!workspace.contract()) return impossible;
+    workspace.take_greedy_arcs(scores);
+    if (!workspace.contract(true)) return impossible;
     workspace.expand(heads);
   }
   return tree_score(scores, n, heads);
@@ -342,7 +369,7 @@ class KBestSearch {
     workspace_.load(scores_, n_, single_root_);
     restrict_to(set);
     for (int above = set.parent; above >= 0; above = sets_[above].parent) restrict_to(sets_[above]);
-    if (!workspace_.contract()) return false;
+    if (!workspace_.contract(false)) return false;
     workspace_.expand(tree_.data());
     return true;
   }

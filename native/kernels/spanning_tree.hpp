@@ -31,8 +31,9 @@ class SpanningTreeWorkspace {
   void load(const double* scores, int n, bool single_root);
   void forbid(int head, int modifier);
   void require(int head, int modifier);
-  // Chooses an incoming arc for every vertex, contracting cycles; false if there is no tree.
-  bool contract();
+  // Chooses an incoming arc for every vertex, contracting cycles; false if there is no tree. words_have_arcs:
+  // take_greedy_arcs() has chosen for the words.
+  bool contract(bool words_have_arcs);
   // The best tree, after contract().
   void expand(int32_t* heads);
   // After expand(heads): the best tree without the arc found is the second best tree (Camerini et al. 1980).
@@ -40,6 +41,7 @@ class SpanningTreeWorkspace {
   // The best arc into each word alone; true if they happen to be a tree of the class, which is then the best
   // one.
   bool greedy(const double* scores, int n, bool single_root, int32_t* heads);
+  void take_greedy_arcs(const double* scores);
 
  private:
   enum class State : uint8_t { unseen, on_path, done, contracted };
@@ -58,12 +60,12 @@ class SpanningTreeWorkspace {
 
   int n_ = 0;
   size_t stride_ = 0;
-  bool single_root_ = false, wall_taken_ = false;
+  bool single_root_ = false, wall_taken_ = false, words_have_arcs_ = false;
   int vertices_ = 0;                  // 1 + words + cycles so far
   std::vector<double> rows_;          // row(v)[h]: reduced score of the best arc from word h (0: wall) into v
   std::vector<double> best_;          // the reduced score of the arc chosen for v
   std::vector<int32_t> head_;         // where the arc chosen for v comes from
-  std::vector<int32_t> outermost_;    // the vertex that now holds each word
+  std::vector<int64_t> outermost_;    // the vertex that now holds each word
   std::vector<int32_t> children_;     // the members of the cycles, cycle after cycle
   std::vector<int32_t> first_child_;  // where each cycle's members start in it
   std::vector<int32_t> entry_;        // the word by which the best tree enters v
@@ -73,6 +75,7 @@ class SpanningTreeWorkspace {
   std::vector<int32_t> enter_,
       leave_;  // word d is below word m in the best tree if enter[m] <= enter[d] < leave[m]
   std::vector<int32_t> first_free_;
+  std::vector<double> greedy_best_;
   std::vector<int64_t> greedy_head_;
 };
 

@@ -12,7 +12,7 @@
 
 namespace arcwise {
 
-constexpr int PANEL = 4;  // states eliminated together
+constexpr int PANEL = 8;  // states eliminated together
 
 // to[i] = exp(scores[i] - shifts[i] - shared), at most 1.
 inline void exp_of(const double* scores, const double* shifts, double shared, int count, double* to) {
@@ -58,7 +58,10 @@ class TreeWalk {
 
   double log_partition() {
     if (!fill()) return MINUS_INFINITY;
-    eliminate(system(0), n_, 1, false, true);
+    for (int states = n_, kept; states > 1; states = kept) {
+      kept = (states + 1) / 2;
+      eliminate(system(0), states, kept, true);
+    }
     record_last(system(0));
     return log_partition_;
   }
@@ -90,7 +93,7 @@ class TreeWalk {
   bool find_shifts();
   void solve(int level, int states, bool record);
   void copy_halves(int level, int kept_from, int kept, int other_from, int other);
-  void eliminate(Block<Number> system, int states, int kept, bool all_rows, bool record);
+  void eliminate(Block<Number> system, int states, int kept, bool record);
   void eliminate_panel(Block<Number> system, int begin, int end, bool record);
   void normalise(Number* row, int state, bool record);
   void see_pivot(Number pivot) {
@@ -176,7 +179,7 @@ void TreeWalk<Number, SINGLE>::solve(int level, int states, bool record) {
     const int other_from = second_half ? 0 : first, other = states - kept;
     copy_halves(level, kept_from, kept, other_from, other);
     const Block<Number> reduced = system(level + 1);
-    eliminate(reduced, states, kept, true, record && !second_half);
+    eliminate(reduced, states, kept, record && !second_half);
     solve(level + 1, kept, record && !second_half);
     for (int order = SINGLE && !has_holes_ ? 1 : 0; order < ORDERS; ++order) {
       const Block<Number> inner = escapes(level + 1, order), outer = escapes(level, order);
@@ -202,21 +205,20 @@ void TreeWalk<Number, SINGLE>::copy_halves(int level, int kept_from, int kept, i
   }
 }
 
-// Eliminates the states kept..states-1: every row (or only those of the kept states) then leads to kept
-// states and the wall alone. Panels of states are eliminated among themselves; what they do to the others is
-// a product.
+// Eliminates the states kept..states-1: their rows, and then those of the kept states, lead to kept states
+// and the wall alone. Panels of states are eliminated among themselves; what they do to others is a product
+// of matrices.
 template <typename Number, bool SINGLE>
-void TreeWalk<Number, SINGLE>::eliminate(Block<Number> system, int states, int kept, bool all_rows,
-                                         bool record) {
+void TreeWalk<Number, SINGLE>::eliminate(Block<Number> system, int states, int kept, bool record) {
   for (int end = states, begin; end > kept; end = begin) {
     begin = std::max(kept, end - PANEL);
     eliminate_panel(system, begin, end, record);
     const int into = WALLS + begin;  // first column of the panel
-    add_product(system, system.at(0, into), system.at(begin, 0), begin, end - begin, into);
-    if (all_rows)
-      add_product(system.at(end, 0), system.at(end, into), system.at(begin, 0), states - end, end - begin,
-                  into);
+    const Block<Number> panel = system.at(begin, 0);
+    add_product(system.at(kept, 0), system.at(kept, into), panel, begin - kept, end - begin, into);
+    add_product(system.at(end, 0), system.at(end, into), panel, states - end, end - begin, into);
   }
+  add_product(system, system.at(0, WALLS + kept), system.at(kept, 0), kept, states - kept, WALLS + kept);
 }
 
 // row_e /= s, then row_i += row_i[e] row_e for the other rows of the panel.

@@ -51,7 +51,7 @@ class TreeDraw : TreeWalk<Number, false> {
       part.eliminated.assign(second_half ? words.begin() : middle, second_half ? middle : words.end());
       const int kept = static_cast<int>(part.words.size());
       Walk::copy_halves(level, second_half ? first : 0, kept, second_half ? 0 : first, states - kept);
-      Walk::eliminate(system(level + 1), states, kept, true, false);
+      Walk::eliminate(system(level + 1), states, kept, false);
       decide(level + 1);
       if (!second_half)
         for (int i = 0; i < first; ++i) write_decided(level, i);

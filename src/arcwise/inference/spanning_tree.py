@@ -17,6 +17,7 @@ from arcwise.errors import InputError
 from arcwise.inference.score_batch import Floats, Heads, ScoreBatch, as_matrix, why_no_value
 
 IMPOSSIBLE = float("-inf")
+HEAD_TYPE = np.dtype(np.int32)
 
 
 def spanning_tree_decode(scores: npt.ArrayLike, *, single_root: bool) -> tuple[Heads, float]:
@@ -28,7 +29,7 @@ def spanning_tree_decode(scores: npt.ArrayLike, *, single_root: bool) -> tuple[H
     ([-1, 2, 0, 2], 70.0)
     """
     matrix = as_matrix(scores)
-    heads = np.empty(len(matrix), np.int32)
+    heads = np.empty(len(matrix), HEAD_TYPE)
     value = native.spanning_tree_decode(matrix, single_root, heads)
     if not value > IMPOSSIBLE:
         raise why_no_value(scores)
