@@ -10,23 +10,30 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
 import numpy.typing as npt
 
-from arcwise.inference.score_batch import Floats, Heads, ScoreBatch
+from arcwise import native
+from arcwise.inference.score_batch import Floats, Heads, ScoreBatch, as_matrix, why_no_value
 from arcwise.inference.tree_class import TreeClass
+
+IMPOSSIBLE = float("-inf")
 
 
 def eisner_decode(scores: npt.ArrayLike, *, single_root: bool) -> tuple[Heads, float]:
     """The best projective tree: its heads, shape (n+1,), and its score. O(n³).
 
-    >>> import numpy as np
     >>> scores = np.array([[0, 1, 9, 1], [0, 0, 2, 1], [0, 8, 0, 7], [0, 1, 1, 0]])
     >>> heads, value = eisner_decode(scores, single_root=True)
     >>> heads.tolist(), value
     ([-1, 2, 0, 2], 24.0)
     """
-    heads, values = _trees(single_root).decode(ScoreBatch.of_one(scores), 1)
-    return heads, float(values[0])
+    matrix = as_matrix(scores)
+    heads = np.empty(len(matrix), np.int32)
+    value = native.eisner_decode(matrix, single_root, heads)
+    if not value > IMPOSSIBLE:
+        raise why_no_value(scores)
+    return heads, value
 
 
 def eisner_decode_batch(
@@ -43,7 +50,6 @@ def eisner_k_best(scores: npt.ArrayLike, *, k: int, single_root: bool) -> tuple[
 
     Lazy k-best (Huang & Chiang 2005, algorithm 3) over the chart: O(n³ + k n log(k n)).
 
-    >>> import numpy as np
     >>> heads, values = eisner_k_best(np.zeros((3, 3)), k=10, single_root=True)
     >>> heads.tolist()
     [[-1, 0, 1], [-1, 2, 0]]
@@ -62,32 +68,39 @@ def eisner_k_best_batch(
 def eisner_log_partition(scores: npt.ArrayLike, *, single_root: bool) -> float:
     """log Z = log Σ exp(score) over all projective trees. O(n³).
 
-    >>> import numpy as np
     >>> from math import exp
     >>> round(exp(eisner_log_partition(np.zeros((4, 4)), single_root=True)), 9)  # three words have 7 trees
     7.0
     """
-    return float(_log_partition(ScoreBatch.of_one(scores), single_root, 1)[0])
+    value = native.eisner_log_partition(as_matrix(scores), single_root)
+    if not value > IMPOSSIBLE:
+        raise why_no_value(scores)
+    return value
 
 
 def eisner_log_partition_batch(
     scores: Sequence[npt.ArrayLike], *, single_root: bool, threads: int = 1
 ) -> Floats:
     """``eisner_log_partition`` of every sentence, shape (B,)."""
-    return _log_partition(ScoreBatch.of(scores), single_root, threads)
+    batch = ScoreBatch.of(scores)
+    values = _trees(single_root).log_partition(batch, threads)
+    batch.require_trees(values)
+    return values
 
 
 def eisner_marginals(scores: npt.ArrayLike, *, single_root: bool) -> tuple[Floats, float]:
     """The probability of every arc, shape (n+1, n+1), and log Z: inside-outside, O(n³).
 
-    >>> import numpy as np
     >>> marginals, log_partition = eisner_marginals(np.zeros((3, 3)), single_root=False)
     >>> marginals.round(3).tolist()  # three trees over two words
     [[0.0, 0.667, 0.667], [0.0, 0.0, 0.333], [0.0, 0.333, 0.0]]
     """
-    batch = ScoreBatch.of_one(scores)
-    flat, log_partitions = _trees(single_root).marginals(batch, 1)
-    return flat.reshape(batch.lengths[0] + 1, -1), float(log_partitions[0])
+    matrix = as_matrix(scores)
+    probabilities = np.empty(matrix.shape)
+    log_partition = native.eisner_marginals(matrix, single_root, probabilities)
+    if not log_partition > IMPOSSIBLE:
+        raise why_no_value(scores)
+    return probabilities, log_partition
 
 
 def eisner_marginals_batch(
@@ -104,7 +117,6 @@ def eisner_sample(scores: npt.ArrayLike, *, count: int, seed: int, single_root: 
 
     O(n³) once, then O(n²) a draw. The same seed gives the same trees on every machine.
 
-    >>> import numpy as np
     >>> eisner_sample(np.zeros((3, 3)), count=4, seed=1, single_root=True).shape
     (4, 3)
     """
@@ -120,9 +132,3 @@ def eisner_sample_batch(
 
 def _trees(single_root: bool) -> TreeClass:
     return TreeClass(projective=True, single_root=single_root)
-
-
-def _log_partition(batch: ScoreBatch, single_root: bool, threads: int) -> Floats:
-    values = _trees(single_root).log_partition(batch, threads)
-    batch.require_trees(values)
-    return values

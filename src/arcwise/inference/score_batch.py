@@ -44,12 +44,11 @@ class ScoreBatch:
         """Check the matrices and lay them out. float32 is taken too; arithmetic is double."""
         if not len(scores):
             raise InputError("scores: found no sentence, expected at least one")
-        return cls.of_checked([check_scores(matrix, f"scores[{s}]") for s, matrix in enumerate(scores)])
-
-    @classmethod
-    def of_one(cls, scores: npt.ArrayLike) -> ScoreBatch:
-        """A batch of one sentence."""
-        return cls.of_checked([check_scores(scores, "scores")])
+        batch = cls.of_checked([_check_shape(matrix, "scores", s) for s, matrix in enumerate(scores)])
+        if not batch.flat.max() < np.inf:
+            for s, matrix in enumerate(batch.matrices()):
+                _check_values(matrix, f"scores[{s}]")
+        return batch
 
     @classmethod
     def of_checked(cls, matrices: Sequence[Floats], spans: Sequence[Sequence[Span]] = ()) -> ScoreBatch:
@@ -125,14 +124,25 @@ def why_no_value(scores: npt.ArrayLike) -> Exception:
 
 def check_scores(scores: npt.ArrayLike, name: str) -> Floats:
     """``scores`` as float64 (n+1, n+1), n >= 1, without NaN or +inf where a score is read."""
+    matrix = _check_shape(scores, name)
+    if not matrix.max() < np.inf:
+        _check_values(matrix, name)
+    return matrix
+
+
+def _check_shape(scores: npt.ArrayLike, name: str, sentence: int | None = None) -> Floats:
     matrix = np.ascontiguousarray(scores, dtype=np.float64)
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or len(matrix) < 2:
-        raise InputError(f"{name}: found shape {matrix.shape}, expected (n+1, n+1) for n >= 1 words")
-    if not matrix.max() < np.inf:  # NaN or +inf somewhere; column 0 and the diagonal are not read
-        wrong = ~(matrix < np.inf)
-        wrong[:, 0] = False
-        np.fill_diagonal(wrong, False)
-        if wrong.any():
-            h, m = (int(i) for i in np.argwhere(wrong)[0])
-            raise InputError(f"{name}: found {matrix[h, m]} for the arc {h} → {m}, expected a number or -inf")
+        where = name if sentence is None else f"{name}[{sentence}]"
+        raise InputError(f"{where}: found shape {matrix.shape}, expected (n+1, n+1) for n >= 1 words")
     return matrix
+
+
+def _check_values(matrix: Floats, name: str) -> None:
+    """NaN or +inf is somewhere; column 0 and the diagonal are not read."""
+    wrong = ~(matrix < np.inf)
+    wrong[:, 0] = False
+    np.fill_diagonal(wrong, False)
+    if wrong.any():
+        h, m = (int(i) for i in np.argwhere(wrong)[0])
+        raise InputError(f"{name}: found {matrix[h, m]} for the arc {h} → {m}, expected a number or -inf")
