@@ -32,9 +32,9 @@ void bind_features(nb::module_& m) {
   m.def("token_atoms", &atoms_of, "layout"_a, "data"_a, "names"_a,
         "The atoms of every word, shape (words, names), uint64; 0 where a column has nothing.");
   m.def(
-      "column_codes",
+      "known_codes",
       [](const TreebankLayout& layout, nb::bytes data, int column, const std::vector<std::string>& strings) {
-        std::vector<int32_t> codes = arcwise::column_codes(layout, data.c_str(), column, strings);
+        std::vector<int32_t> codes = arcwise::known_codes(layout, data.c_str(), column, strings);
         size_t words = codes.size();
         return owned_array(std::move(codes), {words});
       },

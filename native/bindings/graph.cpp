@@ -80,10 +80,10 @@ ArcData make_data(const ArcSpace& space, const TreebankLayout& layout, nb::bytes
   ArcData data;
   data.atom_count = space.templates.atoms.size();
   data.atoms = token_atoms(layout, bytes, space.templates.atoms, 0, layout.words());
-  data.tags = column_codes(layout, bytes, tag_column, tags);
+  data.tags = known_codes(layout, bytes, tag_column, tags);
   for (int32_t& tag : data.tags)
     if (tag < 0) tag = space.tags;
-  data.labels = column_codes(layout, bytes, DEPREL, labels);
+  data.labels = known_codes(layout, bytes, DEPREL, labels);
   data.heads = heads ? copied(*heads) : layout.heads;
   data.sentence_words = layout.sentence_words;
   if (data.heads.size() != data.tags.size()) throw nb::value_error("one head per word is needed");

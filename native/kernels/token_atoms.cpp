@@ -200,8 +200,8 @@ int64_t Vocabulary::rank(uint64_t hash) const {
   return -1;
 }
 
-std::vector<int32_t> column_codes(const TreebankLayout& layout, const char* data, int column,
-                                  const std::vector<std::string>& strings) {
+std::vector<int32_t> known_codes(const TreebankLayout& layout, const char* data, int column,
+                                 const std::vector<std::string>& strings) {
   std::unordered_map<std::string_view, int32_t> places;
   for (size_t i = 0; i < strings.size(); ++i) places.emplace(strings[i], static_cast<int32_t>(i));
   std::vector<int32_t> codes(layout.words());

@@ -83,7 +83,7 @@ class Vocabulary {
 };
 
 // The code of each word in a column: codes[i] = place of the field among `strings`, or -1.
-std::vector<int32_t> column_codes(const TreebankLayout& layout, const char* data, int column,
-                                  const std::vector<std::string>& strings);
+std::vector<int32_t> known_codes(const TreebankLayout& layout, const char* data, int column,
+                                 const std::vector<std::string>& strings);
 
 }  // namespace arcwise

@@ -154,3 +154,17 @@ def test_bad_input_is_one_line_and_exit_2(
     assert len(shown.err.strip().splitlines()) == 1
     assert shown.out == ""
     assert not (folder / "x").exists()
+
+
+def test_calibrate_stores_a_temperature(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    arguments = ["calibrate", str(folder / "train.conllu.gz"), "--model", str(folder / "model")]
+    assert _run([*arguments, "-o", str(tmp_path / "fitted"), "--plot", str(tmp_path / "plot.svg")]) == 0
+    shown = capsys.readouterr().out
+    assert "expected calibration error" in shown
+    assert (tmp_path / "plot.svg").read_text().startswith("<?xml")
+    assert _run(["info", str(tmp_path / "fitted"), "--json"]) == 0
+    fitted = json.loads(capsys.readouterr().out)["temperature"]
+    assert f"fitted: temperature {fitted:.4g}" in shown
+    assert _run([*arguments, "--plot", str(tmp_path / "plot.doc")]) == 2

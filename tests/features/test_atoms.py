@@ -101,6 +101,6 @@ def test_vocabulary_counts_and_orders() -> None:
     assert again.rank(1) == -1
 
 
-def test_column_codes() -> None:
+def test_known_codes() -> None:
     bank = treebank("a", "b", "c", upos=["X", "Y", "Z"])
-    assert native.column_codes(bank.layout, bank.data, 3, ["Z", "X"]).tolist() == [1, -1, 0]
+    assert native.known_codes(bank.layout, bank.data, 3, ["Z", "X"]).tolist() == [1, -1, 0]

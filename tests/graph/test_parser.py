@@ -7,6 +7,7 @@ import pytest
 
 from arcwise.errors import InputError, ModelError, NoTreeError
 from arcwise.graph import GraphConfig, GraphParser
+from arcwise.graph.calibrate import fit_temperature, reliability
 from arcwise.graph.preparation import prepare_heads
 from arcwise.learning import ParseOptions
 from arcwise.learning.model_file import ModelWriter, read_model
@@ -246,3 +247,29 @@ def test_bad_options_are_named(options: dict[str, float], message: str) -> None:
     with pytest.raises(InputError) as error:
         GraphConfig(**options)  # type: ignore[arg-type]
     assert message in str(error.value)
+
+
+# ---- calibration
+
+
+def test_the_fitted_temperature_is_the_best_one() -> None:
+    treebank = Treebank.from_string(
+        conllu(["a/X/2/dep b/X/0/root", "a/X/0/root b/X/1/dep", "a/X/2/dep b/X/0/root"])
+    )
+    parser = GraphParser.train(treebank, config=GraphConfig(trainer="perceptron", epochs=5, **SMALL))
+    fitted = fit_temperature(parser, treebank, steps=30)
+    best = reliability(fitted, treebank).loss
+    assert best <= reliability(parser, treebank).loss
+    for factor in (0.8, 1.25):
+        other = GraphParser(fitted.model.with_temperature(fitted.model.temperature * factor))
+        assert best <= reliability(other, treebank).loss + 1e-6
+    # Two of three sentences are of one kind: that is what an honest parser says.
+    said = fitted.raw_parse(treebank, options=ParseOptions(confidence=True))["head_probability"]
+    assert said == pytest.approx(2 / 3, abs=0.02)
+
+
+def test_training_with_development_data_fits_a_temperature() -> None:
+    treebank = small_treebank()
+    assert (
+        GraphParser.train(treebank, treebank, config=GraphConfig(epochs=2, **SMALL)).model.temperature != 1.0
+    )

@@ -25,6 +25,7 @@ COMMANDS: dict[str, dict[str, str]] = {
         "train": "Train a parser on a treebank",
         "parse": "Trees for the sentences of a CoNLL-U file, with confidences if asked",
         "info": "Describe a model: data, configuration, scores, size",
+        "calibrate": "Do a parser's confidences mean what they say? Reliability, and a better temperature",
         "features": "Print the feature templates of the graph-based parser",
     },
     "Grammars": {

@@ -22,6 +22,8 @@ from arcwise.learning.progress import Progress
 from arcwise.learning.training import Best, DevScore, Weights, fit
 from arcwise.treebanks import Treebank
 
+CALIBRATION_SENTENCES = 500
+
 
 @dataclass(frozen=True)
 class Development:
@@ -112,9 +114,22 @@ def _train_once(
     if development is not None and not best.interrupted:
         decoding = _choose_decoding(space, development, best, config, threads, progress)
     report = _report(train, dev, config, prepared, best, time.monotonic() - started)
-    return GraphModel(
+    model = GraphModel(
         config, alphabets, space, vocabulary, np.ascontiguousarray(best.weights), decoding, report=report
     )
+    return model if dev is None or best.interrupted else _calibrated(model, dev, threads, progress)
+
+
+def _calibrated(model: GraphModel, dev: Treebank, threads: int, progress: Progress) -> GraphModel:
+    """The model with a temperature fitted on (the first sentences of) the development data."""
+    from arcwise.graph.calibrate import fit_temperature
+    from arcwise.graph.parser import GraphParser
+
+    fitted = fit_temperature(GraphParser(model), dev[:CALIBRATION_SENTENCES], threads=threads, steps=8).model
+    progress.say(
+        f"temperature {fitted.temperature:.3g} (arcwise calibrate shows how reliable confidences are)"
+    )
+    return fitted
 
 
 def _completed(

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from arcwise.errors import InputError, MissingExtraError
+from arcwise.evaluation.calibration import Calibration
 from arcwise.treebanks.files import PathLike, open_output
 from arcwise.treebanks.statistics import Statistics, percent
 
@@ -85,3 +86,21 @@ def _plot_bars(axes: Any, names: Sequence[str], shares: Sequence[Sequence[float]
         places = [i + (at - (len(shares) - 1) / 2) * width for i in range(len(names))]
         axes.bar(places, heights, width=width, color=color)
     axes.set_xticks(range(len(names)), names)
+
+
+def plot_reliability(found: Calibration) -> Any:
+    """A reliability diagram: accuracy over confidence, the diagonal, and how many words each point stands for."""
+    figure = new_figure(5, 5)
+    axes = figure.subplots()
+    points = [b for b in found.bins if b.count]
+    most = max(b.count for b in points)
+    axes.plot([0, 1], [0, 1], color=_COLORS[-1], linewidth=1)
+    axes.scatter(
+        [b.confidence for b in points],
+        [b.accuracy for b in points],
+        s=[10 + 190 * b.count / most for b in points],
+        color=_COLORS[0],
+    )
+    title = f"expected calibration error {100 * found.error:.2f} %"
+    axes.set(title=title, xlabel="probability said", ylabel="share that is right", xlim=(0, 1), ylim=(0, 1))
+    return figure
