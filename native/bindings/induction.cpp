@@ -165,21 +165,24 @@ EmResult em_restarts(const TagCorpus& corpus, size_t first, size_t restarts, uin
           owned(std::move(out.best.trace)), owned(std::move(out.values))};
 }
 
-EmResult em_improve(In<double> theta, const TagCorpus& corpus, bool viterbi, double smoothing, bool polish,
+using Improved = std::tuple<double, Out<double>, Out<double>, Out<int32_t>>;
+
+Improved em_improve(In<double> theta, const TagCorpus& corpus, bool viterbi, double smoothing, bool polish,
                     int iterations, double tolerance, In<uint8_t> marked, double least) {
   const auto options =
       em_options(viterbi, 0, smoothing, polish, iterations, tolerance, marked, least, corpus.tag_count);
   auto from = parameters(theta, corpus.tag_count);
   arcwise::DmvEmResult out;
   std::vector<double> counts;
+  std::vector<int32_t> parses;
   {
     nb::gil_scoped_release release;
     arcwise::DmvTrainer trainer(corpus, options);
     out = trainer.improve(std::move(from));
     counts = trainer.counts();
+    parses = trainer.parses();
   }
-  return {out.value, out.iterations, owned(std::move(out.theta)), owned(std::move(out.trace)),
-          owned(std::move(counts))};
+  return {out.value, owned(std::move(out.theta)), owned(std::move(counts)), owned(std::move(parses))};
 }
 
 }  // namespace
@@ -207,5 +210,5 @@ void bind_induction(nb::module_& m) {
         "least"_a, "Best (value, iterations, theta, trace) of many restarts, and the value of each.");
   m.def("dmv_em_improve", &em_improve, "theta"_a, "corpus"_a, "viterbi"_a, "smoothing"_a, "polish"_a,
         "iterations"_a, "tolerance"_a, "marked"_a, "least"_a,
-        "(value, iterations, theta, trace, counts) from given parameters.");
+        "(value, theta, counts, heads of the parses) from given parameters.");
 }

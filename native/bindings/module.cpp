@@ -16,4 +16,5 @@ NB_MODULE(ARCWISE_MODULE, m) {
   bind_induction(m);
   bind_transition(m);
   bind_pipeline(m);
+  bind_count_search(m);
 }

@@ -46,79 +46,80 @@ double DmvTrainer::marked_arcs(const double* counts) const {
   return sum;
 }
 
-double DmvTrainer::best_parses(const double* theta, double* counts) {
-  if (!options_.constraint.marked.empty()) return constrained_parses(theta, counts);
-  std::fill(counts, counts + layout_.features(), 0.0);
+double DmvTrainer::parse_all(const double* theta, std::vector<int32_t>& parses) {
   double value = 0;
+  parses.resize(corpus_.tags.size());
   for (size_t s = 0; s < corpus_.sentences(); ++s) {
-    const int32_t* tags = corpus_.sentence(s);
     const int n = corpus_.length(s);
-    const double score = dmv_decode(theta, layout_, tags, n, heads_.data(), workspace_);
+    const double score = dmv_decode(theta, layout_, corpus_.sentence(s), n, heads_.data(), workspace_);
     if (score == kImpossible) return kImpossible;
     value += corpus_.weights[s] * score;
-    dmv_count(layout_, tags, n, heads_.data(), corpus_.weights[s], counts);
+    std::copy_n(heads_.begin() + 1, n, parses.begin() + corpus_.starts[s]);
   }
   return value;
+}
+
+void DmvTrainer::count_parse(size_t s, const std::vector<int32_t>& parses, double* counts) const {
+  dmv_count(layout_, corpus_.sentence(s), corpus_.length(s), parses.data() + corpus_.starts[s] - 1,
+            corpus_.weights[s], counts);
+}
+
+double DmvTrainer::best_parses(const double* theta, double* counts) {
+  const bool found = options_.constraint.marked.empty() ? parse_all(theta, latest_) > kImpossible
+                                                        : constrained_parses(theta);
+  if (!found) return kImpossible;
+  std::fill(counts, counts + layout_.features(), 0.0);
+  for (size_t s = 0; s < corpus_.sentences(); ++s) count_parse(s, latest_, counts);
+  return dmv_dot(theta, counts, layout_.features());
 }
 
 // Parses with a bonus mu on marked arcs have more of them the larger mu is. Find by bisection the smallest mu
 // whose parses satisfy the constraint, then take back, sentence by sentence, what the constraint does not
 // need.
-double DmvTrainer::constrained_parses(const double* theta, double* counts) {
+bool DmvTrainer::constrained_parses(const double* theta) {
   const int features = layout_.features();
   const std::vector<uint8_t>& marked = options_.constraint.marked;
-  const size_t sentences = corpus_.sentences();
-  std::vector<double> loose(sentences * features), tight(loose.size());
-  std::vector<double> tilted(features);
-  const auto parse_all = [&](double mu, std::vector<double>& out) {  // marked arcs, or -1 without any parse
+  const double least = options_.constraint.least;
+  std::vector<int32_t> loose;
+  std::vector<double> tilted(features), counts(features);
+  const auto of_sentence = [&](size_t s, const std::vector<int32_t>& parses) {  // (likelihood, marked arcs)
+    std::fill(counts.begin(), counts.end(), 0.0);
+    count_parse(s, parses, counts.data());
+    return std::pair{dmv_dot(theta, counts.data(), features), marked_arcs(counts.data())};
+  };
+  const auto arcs_with_bonus = [&](double mu, std::vector<int32_t>& parses) {
     for (int m = 0; m < features; ++m) tilted[m] = theta[m] + (marked[m] ? mu : 0.0);
-    std::fill(out.begin(), out.end(), 0.0);
+    if (parse_all(tilted.data(), parses) == kImpossible) return -1.0;
     double arcs = 0;
-    for (size_t s = 0; s < sentences; ++s) {
-      const int32_t* tags = corpus_.sentence(s);
-      const int n = corpus_.length(s);
-      if (dmv_decode(tilted.data(), layout_, tags, n, heads_.data(), workspace_) == kImpossible) return -1.0;
-      dmv_count(layout_, tags, n, heads_.data(), corpus_.weights[s], &out[s * features]);
-      arcs += marked_arcs(&out[s * features]);
-    }
+    for (size_t s = 0; s < corpus_.sentences(); ++s) arcs += of_sentence(s, parses).second;
     return arcs;
   };
-  const double least = options_.constraint.least;
-  double arcs = parse_all(0, loose);
-  if (arcs < 0) return kImpossible;
-  if (arcs >= least) {
-    tight = loose;
-  } else {
-    double low = 0, high = 1;
-    while ((arcs = parse_all(high, tight)) < least) {
-      low = high;
-      high *= 4;
-      if (high > 1e9) return kImpossible;
-    }
-    for (int round = 0; round < 30 && high - low > 1e-9 * high; ++round) {
-      const double middle = 0.5 * (low + high);
-      (parse_all(middle, loose) >= least ? high : low) = middle;
-    }
-    arcs = parse_all(high, tight);
-    parse_all(low, loose);
-    std::vector<size_t> order(sentences);
-    std::iota(order.begin(), order.end(), 0);
-    std::vector<double> gain(sentences);
-    for (size_t s = 0; s < sentences; ++s)
-      gain[s] =
-          dmv_dot(theta, &loose[s * features], features) - dmv_dot(theta, &tight[s * features], features);
-    std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return gain[a] > gain[b]; });
-    for (size_t s : order) {
-      const double lost = marked_arcs(&tight[s * features]) - marked_arcs(&loose[s * features]);
-      if (gain[s] <= 0 || arcs - lost < least) continue;
-      arcs -= lost;
-      std::copy_n(&loose[s * features], features, &tight[s * features]);
-    }
+  double arcs = arcs_with_bonus(0, latest_);
+  if (arcs < 0) return false;
+  if (arcs >= least) return true;
+  double low = 0, high = 1;
+  while (arcs_with_bonus(high, latest_) < least) {
+    low = high;
+    high *= 4;
+    if (high > 1e9) return false;
   }
-  std::fill(counts, counts + features, 0.0);
-  for (size_t s = 0; s < sentences; ++s)
-    for (int m = 0; m < features; ++m) counts[m] += tight[s * features + m];
-  return dmv_dot(theta, counts, features);
+  for (int round = 0; round < 30 && high - low > 1e-9 * high; ++round) {
+    const double middle = 0.5 * (low + high);
+    (arcs_with_bonus(middle, loose) >= least ? high : low) = middle;
+  }
+  arcs = arcs_with_bonus(high, latest_);
+  arcs_with_bonus(low, loose);
+  std::vector<std::pair<double, size_t>> by_gain;
+  for (size_t s = 0; s < corpus_.sentences(); ++s)
+    by_gain.emplace_back(of_sentence(s, latest_).first - of_sentence(s, loose).first, s);
+  std::sort(by_gain.begin(), by_gain.end());
+  for (const auto& [loss, s] : by_gain) {
+    const double given_up = of_sentence(s, latest_).second - of_sentence(s, loose).second;
+    if (loss >= 0 || arcs - given_up < least) continue;
+    arcs -= given_up;
+    std::copy_n(loose.begin() + corpus_.starts[s], corpus_.length(s), latest_.begin() + corpus_.starts[s]);
+  }
+  return true;
 }
 
 double DmvTrainer::expectation(const double* theta, double* counts) {
@@ -190,6 +191,7 @@ DmvEmResult DmvTrainer::run(double smoothing, DmvEmResult result) {
         (value <= dmv_dot(result.theta.data(), counts_.data(), features) || other_ == counts_))
       break;
     counts_.swap(other_);
+    if (options_.viterbi) parses_ = latest_;
     if (!options_.viterbi) {
       result.trace.push_back(value);
       // What rises is the posterior: with the prior that add-lambda stands for.

@@ -49,6 +49,9 @@ class DmvTrainer {
   DmvEmResult restart(Random& random);                           // from the starting point of the options
   DmvEmResult improve(std::vector<double> theta);                // from given parameters
   const std::vector<double>& counts() const { return counts_; }  // of the last run
+  const std::vector<int32_t>& parses() const {
+    return parses_;
+  }  // of the last run of Viterbi EM: heads of all words
   void number(uint64_t restart) { number_ = restart; }
 
   // The E-step of Viterbi EM: fills counts with the features of the best parses under theta that satisfy the
@@ -57,7 +60,9 @@ class DmvTrainer {
 
  private:
   double expectation(const double* theta, double* counts);
-  double constrained_parses(const double* theta, double* counts);
+  double parse_all(const double* theta, std::vector<int32_t>& parses);
+  bool constrained_parses(const double* theta);  // into latest_
+  void count_parse(size_t sentence, const std::vector<int32_t>& parses, double* counts) const;
   double marked_arcs(const double* counts) const;
   void first_counts(Random& random);
   DmvEmResult run(double smoothing, DmvEmResult from);
@@ -67,7 +72,7 @@ class DmvTrainer {
   DmvLayout layout_;
   uint64_t number_ = 0;
   std::vector<double> counts_, other_;
-  std::vector<int32_t> heads_;
+  std::vector<int32_t> heads_, latest_, parses_;  // parses of the last E-step, and of the best
   DmvWorkspace workspace_;
 };
 

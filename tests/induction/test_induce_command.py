@@ -1,5 +1,6 @@
 """``arcwise induce`` from end to end."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -83,7 +84,7 @@ def test_constraints_from_a_file(corpus: Path, capsys: pytest.CaptureFixture[str
     [
         (["--tags", "pos"], "column: found 'pos', expected one of"),
         (["--max-length", "2"], "found no sentence of at most 2 words"),
-        (["--learner", "em", "--constrain", "0.5"], "--constrain: works with viterbi-em"),
+        (["--learner", "em", "--constrain", "0.5"], "--constrain: works with viterbi-em and global"),
         (["--tags", "xpos", "--constrain", "1"], "share: found 1.0"),
     ],
 )
@@ -94,3 +95,30 @@ def test_bad_input_is_one_line_and_status_2(
     error = capsys.readouterr().err
     assert message in error
     assert error.count("\n") == 1
+
+
+def test_global_search_with_a_certificate(corpus: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    proof, state, model = (str(corpus.with_name(n)) for n in ("cert.json", "state.json.gz", "dmv.json"))
+    command = ["induce", str(corpus), "--learner", "global", "--certificate", proof, "--checkpoint", state]
+    assert _run([*command, "--model", model]) == 0
+    assert "gap 1.00 %" in capsys.readouterr().out
+    assert _run(["verify", proof, str(corpus)]) == 0
+    assert "verified: some parses have log-likelihood" in capsys.readouterr().out
+    assert _run(["induce", str(corpus), "--learner", "global", "--resume", state, "--epsilon", "0.001"]) == 0
+    assert "gap 0.10 %" in capsys.readouterr().out
+    assert open_model(model).kind == "dmv"
+
+
+def test_verify_says_why_it_rejects(corpus: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    proof = corpus.with_name("cert.json")
+    assert _run(["induce", str(corpus), "--learner", "global", "--certificate", str(proof)]) == 0
+    data = json.loads(proof.read_text())
+    data["lower"] += 1
+    proof.write_text(json.dumps(data))
+    assert _run(["verify", str(proof), str(corpus)]) == 1
+    assert "rejected: lower: found" in capsys.readouterr().err
+    proof.write_text("{}")
+    assert _run(["verify", str(proof), str(corpus)]) == 2
+    assert "does not say which sentences" in capsys.readouterr().err
+    assert _run(["verify", str(corpus), str(corpus)]) == 2
+    assert "is no JSON" in capsys.readouterr().err

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from enum import Enum
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -17,6 +17,7 @@ class Learner(str, Enum):
 
     em = "em"
     viterbi_em = "viterbi-em"
+    search = "global"
 
 
 class Start(str, Enum):
@@ -41,7 +42,10 @@ def run(
     ] = 10,
     sentences: Annotated[int, typer.Option(help="Learn from the first N of them (0: all).", min=0)] = 0,
     learner: Annotated[
-        Learner, typer.Option(help="em: sum over all parses; viterbi-em: one parse per sentence.")
+        Learner,
+        typer.Option(
+            help="em: sum over all parses; viterbi-em: one parse per sentence; global: the best there are."
+        ),
     ] = Learner.viterbi_em,
     restarts: Annotated[int, typer.Option(help="How often to start anew; the best is kept.", min=1)] = 100,
     start: Annotated[
@@ -62,6 +66,23 @@ def run(
             help="File of rules 'HEAD CHILD CHILD …', one a line (else the universal rules of Naseem et al. 2010).",
             show_default=False,
         ),
+    ] = None,
+    epsilon: Annotated[
+        float,
+        typer.Option(
+            help="global: stop when the result is proved to be within this share of the best.", min=0.0
+        ),
+    ] = 0.01,
+    certificate: Annotated[
+        str | None,
+        typer.Option(help="global: write the proof here, for 'arcwise verify'.", show_default=False),
+    ] = None,
+    checkpoint: Annotated[
+        str | None,
+        typer.Option(help="global: keep the state of the search here, to go on later.", show_default=False),
+    ] = None,
+    resume: Annotated[
+        str | None, typer.Option(help="global: go on from this checkpoint.", show_default=False)
     ] = None,
     time_limit: Annotated[
         float | None,
@@ -84,21 +105,49 @@ def run(
 
     The grammar is a dependency model with valence: every word decides on each side whether it has a (further)
     child, and which tag the child has. If the corpus has trees, the share of correct heads is printed too.
+
+    With --learner global the parses and parameters found are the most likely ones there are, up to --epsilon, and
+    --certificate writes a proof of it. The search can be stopped at any time (Ctrl-C, --time-limit): it then says
+    how far from the best its result can be.
     """
-    from arcwise.induction import TagSentences, em, viterbi_em
+    from arcwise.induction import TagSentences
     from arcwise.treebanks import Treebank
 
     treebank = Treebank.read(corpus)
-    chosen = TagSentences.from_treebank(treebank, column=tags, max_length=max_length)
-    if sentences:
-        chosen = TagSentences(chosen.tags, chosen.sentences[:sentences])
+    chosen = TagSentences.from_treebank(treebank, column=tags, max_length=max_length).first(sentences)
+    typer.echo(f"{len(chosen)} sentences, {chosen.words} words, {len(chosen.tags)} tags")
     constraint = _constraint(constrain, rules)
+    if learner is Learner.search:
+        selection = {"column": tags, "max_length": max_length, "sentences": sentences}
+        grammar = _search(
+            chosen, constraint, epsilon, time_limit, seed, certificate, checkpoint, resume, selection
+        )
+    else:
+        begin = start or (Start.harmonic if learner is Learner.em else Start.uniform)
+        grammar = _climb(chosen, learner, begin, smoothing, restarts, constraint, seed, threads, time_limit)
+    _write(grammar, treebank, tags, threads, output, model)
+
+
+def _climb(
+    chosen: TagSentences,
+    learner: Learner,
+    start: Start,
+    smoothing: float | None,
+    restarts: int,
+    constraint: ArcShare | None,
+    seed: int,
+    threads: int,
+    time_limit: float | None,
+) -> DMV:
+    """EM or Viterbi EM."""
+    from arcwise.induction import em, viterbi_em
+
     if learner is Learner.em:
         if constraint is not None:
-            raise typer.BadParameter("--constrain: works with viterbi-em, not with em")
+            raise typer.BadParameter("--constrain: works with viterbi-em and global, not with em")
         found = em(
             chosen,
-            start=start.value if start else "harmonic",
+            start=start.value,
             smoothing=smoothing or 0.0,
             restarts=restarts,
             seed=seed,
@@ -108,7 +157,7 @@ def run(
     else:
         found = viterbi_em(
             chosen,
-            start=start.value if start else "uniform",
+            start=start.value,
             smoothing=1.0 if smoothing is None else smoothing,
             constraint=constraint,
             restarts=restarts,
@@ -116,11 +165,51 @@ def run(
             threads=threads,
             time_limit=time_limit,
         )
+    per_word = found.value / chosen.words
     typer.echo(
-        f"{len(chosen)} sentences, {chosen.words} words, {len(chosen.tags)} tags; {len(found.values)} restarts"
+        f"log-likelihood {found.value:.4f} ({per_word:.4f} per word), best of {len(found.values)} restarts"
     )
-    typer.echo(f"log-likelihood {found.value:.4f} ({found.value / chosen.words:.4f} per word)")
-    _write(found.grammar, treebank, chosen, tags, threads, output, model)
+    return found.grammar
+
+
+def _search(
+    chosen: TagSentences,
+    constraint: ArcShare | None,
+    epsilon: float,
+    time_limit: float | None,
+    seed: int,
+    certificate: str | None,
+    checkpoint: str | None,
+    resume: str | None,
+    selection: dict[str, Any],
+) -> DMV:
+    """Global search; Ctrl-C ends it with the best so far."""
+    import json
+
+    from arcwise.cli.search_progress import SearchProgress
+    from arcwise.induction import induce_globally
+    from arcwise.treebanks.files import open_output
+
+    with SearchProgress() as watch:
+        found = induce_globally(
+            chosen,
+            epsilon=epsilon,
+            time_limit=time_limit,
+            constraint=constraint,
+            seed=seed,
+            checkpoint=checkpoint,
+            resume=resume,
+            progress=watch.show,
+            should_stop=watch.should_stop,
+        )
+    typer.echo(
+        f"log-likelihood {found.lower:.4f}, proved to be at most {found.upper:.4f} (gap {100 * found.gap:.2f} %), "
+        f"{found.trace[-1].nodes} nodes"
+    )
+    if certificate is not None:
+        with open_output(certificate) as stream:
+            stream.write(json.dumps({**(found.certificate or {}), "selection": selection}).encode())
+    return found.parameters
 
 
 def _constraint(share: float, rules: str | None) -> ArcShare | None:
@@ -136,7 +225,6 @@ def _constraint(share: float, rules: str | None) -> ArcShare | None:
 def _write(
     grammar: DMV,
     treebank: Treebank,
-    learned_from: TagSentences,
     tags: str,
     threads: int,
     output: str | None,

@@ -30,6 +30,7 @@ COMMANDS: dict[str, dict[str, str]] = {
     },
     "Grammars": {
         "induce": "Learn a grammar from tagged sentences without trees",
+        "verify": "Check the certificate of an induced grammar",
     },
     "Evaluation": {
         "evaluate": "Score a parser's trees against the correct ones",

@@ -65,6 +65,17 @@ class TagSentences:
             )
         return cls.from_tags(chosen, tags=tags)
 
+    def first(self, count: int) -> TagSentences:
+        """The first ``count`` sentences, with the tags that occur in them; 0: all."""
+        if not count or count >= len(self):
+            return self
+        return TagSentences.from_tags(self.strings[:count])
+
+    @property
+    def strings(self) -> list[list[str]]:
+        """The sentences as tags."""
+        return [[self.tags[t] for t in s] for s in self.sentences]
+
     def __len__(self) -> int:
         return len(self.sentences)
 

@@ -1,0 +1,120 @@
+// The bounds behind the global search over counts (method "count" of arcwise.induction.global_search).
+//
+// For fixed counts the best parameters are ratios of counts, so the log-likelihood of parses is a function of
+// their counts alone: with phi(x) = x log x, and for each side and head tag h with N words,
+//   G(A, g) = phi(N-A) + 2 phi(A) + phi(K-A) - 2 phi(K) + sum_c phi(g_c) - phi(N),   K = sum_c g_c,
+// plus sum_t phi(r_t) - phi(S) for the roots. Each of these blocks is convex.
+//
+// A node of the search is a box of counts and, for each short sentence, the set of parses that may still be
+// used. For any multipliers mu the following bounds the likelihood of all parses whose counts lie in the box:
+//   sum over blocks  max over integer points v of the box  G(v) - mu.v
+//   + sum over sentences  weight * max over parses  mu.counts(parse).
+// It is computed in integers: multipliers and values of phi are multiples of 1/kScale, phi rounded outwards.
+// So bounds are rigorous whatever multipliers the linear program came up with.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "kernels/count_parses.hpp"
+
+namespace arcwise {
+
+constexpr int64_t kScale = int64_t{1} << 30;
+constexpr int64_t kNothing = INT64_MIN / 4;  // the bound of an empty set
+
+struct CountBox {
+  std::vector<int32_t> low, high;  // one per coordinate of CountLayout
+  std::vector<uint64_t> alive;     // bits of the parses of short sentences, sentence after sentence
+};
+
+struct CountBound {
+  int64_t value = kNothing;
+  std::vector<int64_t> sentence_best;  // weight included
+  std::vector<int32_t> parses;         // the best parse of each short sentence (-1 for long ones)
+  std::vector<int32_t>
+      long_counts;  // coordinates of the best parse of each long sentence, one after the other
+  std::vector<int64_t> block_best;
+  std::vector<int32_t> point;  // the best point of each block: one value per coordinate
+};
+
+class CountProblem {
+ public:
+  struct Sentence {
+    std::vector<int32_t> tags;
+    int weight;
+    bool is_short;         // its count vectors are enumerated
+    CountVectors vectors;  // of a short sentence
+    size_t first_bit = 0;
+    std::vector<int32_t> low, high;  // of a long sentence: range of every coordinate
+  };
+  struct Block {
+    std::vector<int32_t> parts;    // coordinates g (or root counts) that are not always 0
+    int some = -1, children = -1;  // coordinates A and K; -1 for the roots
+    int64_t words = 0;             // N, or the number of sentences S for the roots
+  };
+
+  // `marked`: features (DmvLayout) that the posterior constraint counts, or empty; at least `least` of them.
+  CountProblem(const TagCorpus& corpus, const std::vector<uint8_t>& marked, int least, int enumerate_up_to);
+
+  CountBox root_box() const { return root_; }
+  bool root_feasible() const { return feasible_; }
+  CountLayout layout() const { return layout_; }
+  const std::vector<Sentence>& sentences() const { return sentences_; }
+  const std::vector<Block>& blocks() const { return blocks_; }
+
+  // Deletes parses that cannot fit into the box and shrinks the box to what is left, until nothing changes;
+  // false if nothing is left.
+  bool propagate(CountBox& box) const;
+
+  // mu: one multiplier per coordinate (0 for K), scaled by kScale; that of Q must not be negative.
+  void bound(const CountBox& box, const int64_t* mu, CountBound& out) const;
+
+  // Deletes parses and cuts ends of the box that, by the bound under mu, lead to nothing above `threshold`.
+  // `bound` is that of the same box and mu. False if nothing is left.
+  bool tighten(CountBox& box, const int64_t* mu, const CountBound& bound, int64_t threshold) const;
+
+  // Splits of the parses of one short sentence, for boxes that are a single point: a sentence with several
+  // parses alive, one of its coordinates and a value that tells some of them apart. -1 if there is none.
+  struct ParseSplit {
+    int sentence = -1, coordinate = -1, at = 0;
+  };
+  ParseSplit parse_split(const CountBox& box) const;
+  void keep_parses(CountBox& box, const ParseSplit& split, bool above) const;
+  // The heads of all words if just one parse of each sentence is left, else nothing.
+  std::vector<int32_t> only_parses(const CountBox& box) const;
+
+  // G of a block at a point (coordinates of the whole layout), and the likelihood of all counts.
+  double block_value(size_t block, const double* point) const;
+  double value(const double* point) const;
+
+ private:
+  struct Range {
+    std::vector<int64_t> low, high;  // per coordinate
+  };
+  void parse_values(const Sentence& sentence, const int64_t* mu, std::vector<int64_t>& values) const;
+  void sentence_range(const Sentence& sentence, const CountBox& box, int64_t* low, int64_t* high) const;
+  bool delete_unfit(const Sentence& sentence, CountBox& box, const std::vector<int64_t>& allowed_low,
+                    const std::vector<int64_t>& allowed_high) const;
+  bool shrink_blocks(CountBox& box) const;
+  void set_long_ranges(Sentence& sentence);
+  int64_t best_long(const Sentence& sentence, const int64_t* mu, int32_t* counts) const;
+  void block_bound(const Block& block, const CountBox& box, const int64_t* mu, int64_t& best,
+                   int32_t* point) const;
+  bool tighten_block(const Block& block, CountBox& box, const int64_t* mu, int64_t spare) const;
+
+  int64_t phi_up(int64_t x) const { return phi_up_[x]; }
+  int64_t phi_down(int64_t x) const { return phi_down_[x]; }
+
+  friend class BlockTable;
+  CountLayout layout_;
+  std::vector<uint8_t> marked_;  // one per coordinate
+  std::vector<Sentence> sentences_;
+  std::vector<Block> blocks_;
+  CountBox root_;
+  bool feasible_ = true;
+  std::vector<int64_t> phi_up_, phi_down_;
+  mutable DmvWorkspace workspace_;
+};
+
+}  // namespace arcwise

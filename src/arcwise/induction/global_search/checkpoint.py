@@ -1,0 +1,92 @@
+"""A search over counts, kept in a file so that it can go on later."""
+
+from __future__ import annotations
+
+import base64
+import json
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+
+from arcwise import native
+from arcwise.errors import InputError
+from arcwise.induction.dmv import log_ratio, read_json
+from arcwise.induction.global_search.count import CountNode, CountOptions, CountSearch
+from arcwise.induction.global_search.problem import Task
+from arcwise.induction.global_search.result import TracePoint
+from arcwise.treebanks.files import PathLike, open_output
+
+KIND = "arcwise grammar induction checkpoint"
+VERSION = 1
+
+
+def save_checkpoint(search: CountSearch, path: PathLike) -> None:
+    """Write the state of a search, whole or not at all."""
+    state = {
+        "kind": KIND,
+        "version": VERSION,
+        "certificate": search.certificate(),
+        "options": asdict(search.options),
+        "seed": search.seed,
+        "epsilon": search.epsilon,
+        "nodes": search.nodes,
+        "seconds": search.seconds,
+        "restarts_done": search.restarts_done,
+        "stuck": search.stuck,
+        "trace": [[p.seconds, p.lower, p.upper, p.nodes, p.open_nodes] for p in search.trace],
+        "open": [[node.bound, node.number, _packed(node.box)] for node in search.open],
+    }
+    with open_output(path) as stream:
+        stream.write(json.dumps(state).encode())
+
+
+def load_checkpoint(task: Task, path: PathLike) -> CountSearch:
+    """The search of a file, about the same corpus and constraint."""
+    state = read_json(path)
+    if not isinstance(state, dict) or state.get("kind") != KIND or state.get("version") != VERSION:
+        raise InputError(f"{path}: is no checkpoint of this version of arcwise")
+    proof = state["certificate"]
+    marks = (
+        None
+        if task.constraint is None
+        else {"marked": np.flatnonzero(task.marked).tolist(), "least": task.least}
+    )
+    if [list(s) for s in task.corpus.sentences] != proof["sentences"] or list(task.corpus.tags) != proof[
+        "tags"
+    ]:
+        raise InputError(f"{path}: is about another corpus")
+    if marks != proof["constraint"]:
+        raise InputError(f"{path}: is about another constraint")
+    search = CountSearch(task, seed=state["seed"], options=CountOptions(**state["options"]))
+    for name in ("nodes", "seconds", "restarts_done", "stuck", "epsilon"):
+        setattr(search, name, state[name])
+    search.trace = [TracePoint(*point) for point in state["trace"]]
+    search.proof.nodes = proof["nodes"]
+    search.proof.multipliers = [_unpacked_mu(mu, proof["coordinates"], search) for mu in proof["multipliers"]]
+    heads = np.array([h for s in proof["heads"] for h in s], np.int32)
+    search.best.offer(task.gathered(heads))
+    search.best.theta = log_ratio(native.dmv_counts(task.corpus.batch, heads), task.features)
+    search.open = [
+        CountNode((-bound, number), _unpacked(box, search), None) for bound, number, box in state["open"]
+    ]
+    return search
+
+
+def _packed(box: native.CountBox) -> str:
+    return base64.b64encode(box.low.tobytes() + box.high.tobytes() + box.alive.tobytes()).decode()
+
+
+def _unpacked(text: str, search: CountSearch) -> native.CountBox:
+    data, size = base64.b64decode(text), 4 * search.problem.coordinates
+    return native.CountBox(
+        np.frombuffer(data[:size], np.int32),
+        np.frombuffer(data[size : 2 * size], np.int32),
+        np.frombuffer(data[2 * size :], np.uint64),
+    )
+
+
+def _unpacked_mu(values: Any, coordinates: Any, search: CountSearch) -> Any:
+    mu = np.zeros(search.problem.coordinates, np.int64)
+    mu[coordinates] = values
+    return mu

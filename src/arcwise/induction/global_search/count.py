@@ -1,0 +1,218 @@
+"""``method="count"``: branch and bound over boxes of counts.
+
+For fixed counts the best parameters are ratios of counts, so that the likelihood is a convex function of the counts alone. A node is a
+box of counts; its bound is a Lagrangian one: blocks of the function over the box against parses of the sentences, priced by
+multipliers that a linear program over parses and points finds (native/kernels/count_search.hpp, count_master.hpp). Bounds are
+computed in exact integer arithmetic; every step goes into a certificate.
+"""
+
+from __future__ import annotations
+
+import heapq
+import math
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from arcwise import native
+from arcwise.errors import ConstraintError
+from arcwise.induction.dmv import log_ratio
+from arcwise.induction.global_search.certificate import SCALE, Proof
+from arcwise.induction.global_search.problem import Incumbent, Task
+from arcwise.induction.global_search.result import ProgressCallback, TracePoint
+
+_REPORT_SECONDS = 0.5
+
+
+@dataclass(frozen=True)
+class CountOptions:
+    """How the search over counts works; the defaults did best."""
+
+    middle: float = 0.1
+    """A range is split at (1 - middle) × the value in the linear program + middle × its centre."""
+    enumerate_up_to: int = 8
+    """The parses of sentences of at most so many words are enumerated; those of longer ones come from the Viterbi program."""
+    precision: float = 0.02
+    """The linear program of a node is solved until it is this share of the distance to the incumbent from its limit."""
+    rounds: int = 60
+    """At most so many rounds of new columns in a node."""
+    passes: int = 3
+    """A node is bounded again, at most so often, while its bound deletes many of its parses."""
+    first_restarts: int = 2000
+    """Viterbi EM restarts before the search begins."""
+    restarts: int = 100
+    """Viterbi EM restarts after every 50th node."""
+
+
+@dataclass(order=True)
+class CountNode:
+    """A box still to be looked into; the heap has the highest bound first."""
+
+    order: tuple[int, int]
+    """(-bound, number in the proof)."""
+    box: native.CountBox = field(compare=False)
+    basis: native.CountBasis | None = field(compare=False)
+
+    @property
+    def bound(self) -> int:
+        """In units of 1/SCALE."""
+        return -self.order[0]
+
+    @property
+    def number(self) -> int:
+        """In the proof."""
+        return self.order[1]
+
+
+class CountSearch:
+    """The state of one search; ``run`` goes on until a gap or a time limit is reached, and can be called again."""
+
+    def __init__(self, task: Task, *, seed: int = 0, options: CountOptions = CountOptions()) -> None:
+        if task.constraint is not None:
+            task.constraint.check(task.corpus)
+        self.task, self.options, self.seed = task, options, seed
+        self.problem = native.CountProblem(task.batch, task.marked, task.least, options.enumerate_up_to)
+        if not self.problem.root_feasible:
+            raise ConstraintError("share: no parses of the corpus satisfy the constraint")
+        self.master = native.CountMaster(self.problem, task.constraint is not None)
+        self.best = Incumbent(task)
+        self.proof = Proof()
+        self.trace: list[TracePoint] = []
+        self.nodes = 0
+        self.seconds = 0.0
+        self.restarts_done = 0
+        self.epsilon = 0.0
+        self.stuck = -(2**62)  # the highest bound of nodes that cannot be split any further
+        self.open: list[CountNode] = [CountNode((0, self.proof.add_node([])), self.problem.root_box, None)]
+
+    # ---- where it stands
+
+    @property
+    def threshold(self) -> int:
+        """What a node must be able to exceed, in units of 1/SCALE: L + ε|L|."""
+        return math.floor((self.best.value + self.epsilon * abs(self.best.value)) * SCALE)
+
+    @property
+    def upper(self) -> int:
+        """No parses have a likelihood above this, in units of 1/SCALE."""
+        return max(self.threshold, self.stuck, self.open[0].bound if self.open else self.threshold)
+
+    @property
+    def is_done(self) -> bool:
+        """Whether nothing is left that could exceed the threshold."""
+        return not self.open or self.open[0].bound <= self.threshold
+
+    def point(self) -> TracePoint:
+        """The search as it stands."""
+        return TracePoint(self.seconds, self.best.value, self.upper / SCALE, self.nodes, len(self.open))
+
+    def certificate(self) -> dict[str, Any]:
+        """The proof so far."""
+        return self.proof.certificate(self.task, self.best, self.upper, self.options.enumerate_up_to)
+
+    # ---- the search
+
+    def run(
+        self,
+        *,
+        epsilon: float = 0.01,
+        time_limit: float | None = None,
+        node_limit: int | None = None,
+        progress: ProgressCallback | None = None,
+        should_stop: Callable[[], bool] | None = None,
+    ) -> None:
+        """Best first, until (U - L)/|L| <= epsilon, for ``time_limit`` more seconds or ``node_limit`` more nodes, or ``should_stop``."""
+        self.epsilon = epsilon
+        began, before, told = time.monotonic(), self.seconds, -math.inf
+        last_node = math.inf if node_limit is None else self.nodes + node_limit
+        if self.best.heads is None:
+            self._restart(self.options.first_restarts)
+        while not self.is_done and self.nodes < last_node:
+            self.seconds = before + time.monotonic() - began
+            if time_limit is not None and self.seconds - before >= time_limit:
+                break
+            if should_stop is not None and should_stop():
+                break
+            if self.seconds - told >= _REPORT_SECONDS:
+                told = self.seconds
+                self._tell(progress)
+            self._expand(heapq.heappop(self.open))
+            if self.nodes % 50 == 0:
+                self._restart(self.options.restarts)
+        self.seconds = before + time.monotonic() - began
+        self._tell(progress)
+
+    def _tell(self, progress: ProgressCallback | None) -> None:
+        self.trace.append(self.point())
+        if progress:
+            progress(self.trace[-1])
+
+    def _restart(self, restarts: int) -> None:
+        self.best.restart(first=self.restarts_done, restarts=restarts, seed=self.seed)
+        self.restarts_done += restarts
+
+    def _expand(self, node: CountNode) -> None:
+        """Bound a node, look for better parses, delete what its bound excludes, split it."""
+        self.nodes += 1
+        box = node.box
+        for _ in range(self.options.passes):
+            found = self.master.evaluate(
+                box, self.threshold, self.options.precision, self.options.rounds, node.basis
+            )
+            node.basis = None
+            used = self.proof.add_multipliers(found.mu)
+            self.proof.use(node.number, used)
+            if found.bound <= self.threshold:
+                return
+            self._look_for_parses(found.counts)
+            alive = self.problem.alive_count(box)
+            if not self.problem.tighten(box, found.mu, self.problem.bound(box, found.mu), self.threshold):
+                return
+            if self.problem.alive_count(box) > 0.8 * alive:
+                break
+        self._split(node.number, box, found, used)
+
+    def _look_for_parses(self, coordinates: Any) -> None:
+        counts = self.task.counts_of(coordinates)
+        self.best.improve_from(log_ratio(counts, self.task.features))
+
+    def _split(self, number: int, box: native.CountBox, found: native.CountEvaluation, used: int) -> None:
+        """Two children: halves of the range of a count, or of the parses of a sentence once all counts are fixed."""
+        splits = self.master.splits(box, found, self.options.middle, 1)
+        if splits:
+            split = [-1, splits[0][0], splits[0][1]]
+            halves = [box.child(split[1], split[2], above) for above in (False, True)]
+        else:
+            split = list(self.problem.parse_split(box))
+            if split[0] < 0:
+                self._settle(number, box)
+                return
+            halves = [box.child(0, 2**30, False), box.child(0, 2**30, False)]  # copies
+            for half, above in zip(halves, (False, True), strict=True):
+                self.problem.keep_parses(half, split[0], split[1], split[2], above)
+        basis = self.master.basis
+        children: list[int | None] = []
+        for half in halves:
+            if not self.problem.propagate(half):
+                children.append(None)
+                continue
+            bound = self.problem.bound(half, found.mu).value
+            children.append(self.proof.add_node([used]))
+            if bound > self.threshold:
+                heapq.heappush(self.open, CountNode((-bound, self.proof.last), half, basis))
+        self.proof.split(number, split, children)
+
+    def _settle(self, number: int, box: native.CountBox) -> None:
+        """Nothing is left to split: one parse of each sentence (its likelihood is the bound without multipliers), or long
+        sentences whose parses cannot be told apart; then the bound stays as it is."""
+        heads = self.problem.only_parses(box)
+        if len(heads):
+            self.best.offer(heads)
+        zero = np.zeros(self.problem.coordinates, np.int64)
+        self.proof.use(number, self.proof.add_multipliers(zero))
+        bound = self.problem.bound(box, zero).value
+        if bound > self.threshold:
+            self.stuck = max(self.stuck, bound)

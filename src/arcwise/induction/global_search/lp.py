@@ -1,0 +1,181 @@
+"""Linear programs: everything that arcwise asks of HiGHS goes through here."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from arcwise.errors import MissingExtraError
+
+Vector = npt.NDArray[np.float64]
+Indices = npt.NDArray[np.int32]
+
+Status = Literal["optimal", "infeasible", "unbounded", "limit"]
+
+
+@dataclass(frozen=True, eq=False)
+class Solution:
+    """``value`` of the objective, one number per column, one dual value per row (empty for integer programs)."""
+
+    status: Status
+    value: float
+    columns: Vector
+    duals: Vector
+    bound: float
+
+
+def _highs() -> Any:
+    try:
+        import highspy
+    except ImportError as error:
+        raise MissingExtraError("highspy", "induction") from error
+    make: Any = highspy.Highs
+    solver = make()
+    solver.setOptionValue("output_flag", False)
+    solver.setOptionValue("threads", 1)
+    return solver
+
+
+class LinearProgram:
+    """Maximise ``costs . x`` over rows with bounds; columns and rows can be added and the last basis is kept.
+
+    >>> lp = LinearProgram()
+    >>> lp.add_rows([1.0], [1.0])
+    >>> lp.add_columns([2.0, 3.0], starts=[0, 1, 2], rows=[0, 0], values=[1.0, 1.0])
+    >>> lp.solve().value
+    3.0
+    """
+
+    def __init__(self, *, seed: int = 0) -> None:
+        self._solver = _highs()
+        self._solver.setOptionValue("random_seed", seed)
+        self._solver.setOptionValue("presolve", "off")
+        self._solver.changeObjectiveSense(_maximise())
+        self.columns = 0
+        self.rows = 0
+
+    def add_rows(
+        self,
+        lower: Any,
+        upper: Any,
+        *,
+        starts: Any = None,
+        columns: Any = (),
+        values: Any = (),
+    ) -> None:
+        """Rows ``lower <= a.x <= upper``; row r has the entries ``starts[r] .. starts[r+1]-1``, none without ``starts``."""
+        count = len(lower)
+        first = np.zeros(count, np.int32) if starts is None else np.asarray(starts, np.int32)[:count]
+        self._solver.addRows(
+            count,
+            np.asarray(lower, float),
+            np.asarray(upper, float),
+            len(columns),
+            first,
+            np.asarray(columns, np.int32),
+            np.asarray(values, float),
+        )
+        self.rows += count
+
+    def add_columns(
+        self,
+        costs: Any,
+        *,
+        starts: Any = None,
+        rows: Any = (),
+        values: Any = (),
+        lower: Any = 0.0,
+        upper: Any = np.inf,
+    ) -> None:
+        """Columns ``lower <= x <= upper`` with their entries in the rows that exist."""
+        count = len(costs)
+        first = np.zeros(count, np.int32) if starts is None else np.asarray(starts, np.int32)[:count]
+        self._solver.addCols(
+            count,
+            np.asarray(costs, float),
+            np.full(count, lower, float) if np.isscalar(lower) else np.asarray(lower, float),
+            np.full(count, upper, float) if np.isscalar(upper) else np.asarray(upper, float),
+            len(rows),
+            first,
+            np.asarray(rows, np.int32),
+            np.asarray(values, float),
+        )
+        self.columns += count
+
+    def bound_columns(self, which: Any, lower: Any, upper: Any) -> None:
+        """New bounds for some columns."""
+        self._solver.changeColsBounds(
+            len(which), np.asarray(which, np.int32), np.asarray(lower, float), np.asarray(upper, float)
+        )
+
+    def price_columns(self, which: Any, costs: Any) -> None:
+        """New costs for some columns."""
+        self._solver.changeColsCost(len(which), np.asarray(which, np.int32), np.asarray(costs, float))
+
+    def bound_rows(self, which: Any, lower: Any, upper: Any) -> None:
+        """New bounds for some rows."""
+        self._solver.changeRowsBounds(
+            len(which), np.asarray(which, np.int32), np.asarray(lower, float), np.asarray(upper, float)
+        )
+
+    def delete_columns(self, which: Any) -> None:
+        """Remove columns; the others move up."""
+        self._solver.deleteCols(len(which), np.asarray(which, np.int32))
+        self.columns -= len(which)
+
+    def delete_rows(self, which: Any) -> None:
+        """Remove rows; the others move up."""
+        self._solver.deleteRows(len(which), np.asarray(which, np.int32))
+        self.rows -= len(which)
+
+    def make_integer(self, which: Any) -> None:
+        """From now on these columns must be integers."""
+        kinds = np.full(len(which), 1, np.uint8)
+        self._solver.changeColsIntegrality(len(which), np.asarray(which, np.int32), kinds)
+
+    def solve(
+        self, *, primal: bool = False, time_limit: float | None = None, relative_gap: float | None = None
+    ) -> Solution:
+        """Solve from the last basis, by dual simplex or (``primal``) by primal simplex."""
+        solver = self._solver
+        solver.setOptionValue("simplex_strategy", 4 if primal else 1)
+        if time_limit is not None:
+            solver.setOptionValue("time_limit", solver.getRunTime() + time_limit)
+        if relative_gap is not None:
+            solver.setOptionValue("mip_rel_gap", relative_gap)
+        solver.run()
+        status = _status(solver)
+        if status == "limit" and time_limit is None:
+            solver.clearSolver()  # trouble with numbers: once more from scratch
+            solver.run()
+            status = _status(solver)
+        found, info = solver.getSolution(), solver.getInfo()
+        return Solution(
+            status,
+            float(info.objective_function_value),
+            np.array(found.col_value, float),
+            np.array(found.row_dual, float),
+            float(info.mip_dual_bound),
+        )
+
+
+def _maximise() -> Any:
+    import highspy
+
+    return highspy.ObjSense.kMaximize
+
+
+def _status(solver: Any) -> Status:
+    import highspy
+
+    status = solver.getModelStatus()
+    known: dict[Any, Status] = {
+        highspy.HighsModelStatus.kOptimal: "optimal",
+        highspy.HighsModelStatus.kInfeasible: "infeasible",
+        highspy.HighsModelStatus.kUnbounded: "unbounded",
+        highspy.HighsModelStatus.kUnboundedOrInfeasible: "infeasible",
+    }
+    return known.get(status, "limit")

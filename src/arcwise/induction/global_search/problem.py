@@ -1,0 +1,143 @@
+"""The task: parses and parameters that together make a corpus most likely, with or without a posterior constraint."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from arcwise import native
+from arcwise.induction.constraints import ArcShare
+from arcwise.induction.corpus import TagSentences
+from arcwise.induction.dmv import DMV, Features, Heads, Vector, log_ratio
+
+NO_MARKS = np.zeros(0, np.uint8)
+
+
+@dataclass(frozen=True)
+class Task:
+    """A corpus and its constraint, in the form that searches need.
+
+    Equal sentences share one parse: for given parameters they have the same best one. A constraint on the whole corpus may need
+    different ones, so that then every sentence stands for itself.
+    """
+
+    corpus: TagSentences
+    constraint: ArcShare | None = None
+
+    @property
+    def features(self) -> Features:
+        """The parameters."""
+        return Features(self.corpus.tags)
+
+    @cached_property
+    def sentences(self) -> tuple[tuple[tuple[int, ...], int], ...]:
+        """The sentences to parse and how often each counts."""
+        return self.corpus.kinds if self.constraint is None else tuple((s, 1) for s in self.corpus.sentences)
+
+    @cached_property
+    def batch(self) -> native.TagCorpus:
+        """The same for the kernels."""
+        return self.corpus.batch_of_kinds if self.constraint is None else self.corpus.batch
+
+    @cached_property
+    def marked(self) -> npt.NDArray[np.uint8]:
+        """1 for the features that the constraint counts; empty without one."""
+        return NO_MARKS if self.constraint is None else self.constraint.marked(self.features)
+
+    @property
+    def least(self) -> int:
+        """How many arcs the constraint asks for."""
+        return 0 if self.constraint is None else self.constraint.least(self.corpus.words)
+
+    @cached_property
+    def tag_words(self) -> Vector:
+        """How many words have each tag."""
+        words = [t for s in self.corpus.sentences for t in s]
+        return np.bincount(words, minlength=len(self.corpus.tags)).astype(np.float64)
+
+    def spread(self, heads: Heads) -> Heads:
+        """Heads of the words of ``sentences`` as heads of all words of the corpus."""
+        if self.constraint is not None:
+            return heads
+        ends = np.cumsum([len(s) for s, _ in self.sentences])
+        of = {s: heads[end - len(s) : end] for (s, _), end in zip(self.sentences, ends, strict=True)}
+        return np.concatenate([of[s] for s in self.corpus.sentences])
+
+    def gathered(self, heads: Heads) -> Heads:
+        """The other way round: heads of all words as heads of the words of ``sentences``."""
+        if self.constraint is not None:
+            return heads
+        of = {
+            s: heads[a : a + len(s)] for s, a in zip(self.corpus.sentences, self.corpus.starts, strict=False)
+        }
+        return np.concatenate([of[s] for s, _ in self.sentences])
+
+    def likelihood(self, counts: Vector) -> float:
+        """The highest log-likelihood of parses with these counts: that of their own ratios."""
+        used = counts > 0
+        return float(counts[used] @ log_ratio(counts, self.features)[used])
+
+    def counts_of(self, coordinates: Vector) -> Vector:
+        """Counts of all features from the coordinates of count_parses.hpp."""
+        t, features = len(self.corpus.tags), self.features
+        counts = np.zeros(features.count)
+        counts[:t] = coordinates[:t]
+        blocks = coordinates[t : t + 2 * t * (t + 1)].reshape(2, t, t + 1)
+        counts[t : t + 2 * t * t] = blocks[:, :, :t].ravel()
+        some, children = blocks[:, :, t], blocks[:, :, :t].sum(axis=2)
+        decisions = np.stack([self.tag_words - some, some, some, children - some], axis=2)
+        counts[t + 2 * t * t :] = decisions.ravel()
+        return np.where(counts > 1e-7, counts, 0.0)
+
+
+@dataclass
+class Incumbent:
+    """The best parses so far, with the parameters that fit them best."""
+
+    task: Task
+    value: float = -np.inf
+    theta: Vector | None = None
+    heads: Heads | None = None
+
+    @property
+    def grammar(self) -> DMV:
+        """The parameters."""
+        assert self.theta is not None
+        return DMV(self.task.corpus.tags, self.theta)
+
+    def improve_from(self, theta: Vector, *, smoothing: float = 0.0) -> bool:
+        """Viterbi EM from the given parameters; whether it led to better parses than all before."""
+        value, found, counts, heads = native.dmv_em_improve(
+            theta,
+            self.task.batch,
+            True,
+            smoothing,
+            smoothing > 0,
+            60,
+            0.0,
+            self.task.marked,
+            float(self.task.least),
+        )
+        if not value > self.value + 1e-9 * max(1.0, abs(value)):
+            return False
+        self.value, self.theta, self.heads = self.task.likelihood(counts), found, heads
+        return True
+
+    def offer(self, heads: Heads) -> bool:
+        """Given parses of ``task.sentences``; whether they are better than all before."""
+        counts = native.dmv_counts(self.task.batch, heads)
+        value = self.task.likelihood(counts)
+        if not value > self.value:
+            return False
+        self.value, self.theta, self.heads = value, log_ratio(counts, self.task.features), heads
+        return True
+
+    def restart(self, *, first: int, restarts: int, seed: int) -> bool:
+        """Viterbi EM from random parameters, ``restarts`` times, as number ``first`` and following."""
+        value, _, theta, _, _ = native.dmv_em_restarts(
+            self.task.batch, first, restarts, seed, 1, True, 1, 0.25, True, 60, 0.0, self.task.marked, float(self.task.least)
+        )  # fmt: skip
+        return value > self.value and self.improve_from(theta)

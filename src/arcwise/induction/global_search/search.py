@@ -1,0 +1,78 @@
+"""``induce_globally``: the best grammar, and a proof of how good it is."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+from typing import Literal
+
+from arcwise.errors import InputError
+from arcwise.induction.constraints import ArcShare
+from arcwise.induction.corpus import TagSentences
+from arcwise.induction.global_search.checkpoint import load_checkpoint, save_checkpoint
+from arcwise.induction.global_search.count import CountOptions, CountSearch
+from arcwise.induction.global_search.problem import Incumbent, Task
+from arcwise.induction.global_search.result import ProgressCallback, Result
+from arcwise.treebanks.files import PathLike
+from arcwise.trees import Tree
+
+Method = Literal["count", "theta", "milp"]
+_CHECKPOINT_SECONDS = 30.0
+METHODS: tuple[Method, ...] = ("count",)
+
+
+def induce_globally(
+    corpus: TagSentences | Sequence[Sequence[str]],
+    *,
+    method: Method = "count",
+    epsilon: float = 0.01,
+    time_limit: float | None = None,
+    constraint: ArcShare | None = None,
+    seed: int = 0,
+    options: CountOptions = CountOptions(),
+    checkpoint: PathLike | None = None,
+    resume: PathLike | None = None,
+    progress: ProgressCallback | None = None,
+    should_stop: Callable[[], bool] | None = None,
+) -> Result:
+    """Parameters and parses with the highest joint log-likelihood, to within ``epsilon`` (Gormley & Eisner 2013).
+
+    Anytime: at the time limit (seconds), or when ``should_stop`` says so, the best so far is returned with the bound so far. ``checkpoint``: a
+    file that keeps the state of the search; ``resume``: such a file, from which the search goes on.
+
+    >>> found = induce_globally([["DET", "NOUN", "VERB"], ["NOUN", "VERB"]])
+    >>> round(found.lower, 3), found.gap <= 0.01
+    (-1.386, True)
+    """
+    corpus = corpus if isinstance(corpus, TagSentences) else TagSentences.from_tags(corpus)
+    if method not in METHODS:
+        raise InputError(f"method: found {method!r}, expected one of {', '.join(METHODS)}")
+    if not epsilon >= 0:
+        raise InputError(f"epsilon: found {epsilon}, expected a number of at least 0")
+    task = Task(corpus, constraint)
+    search = load_checkpoint(task, resume) if resume else CountSearch(task, seed=seed, options=options)
+    limit = math.inf if time_limit is None else time_limit
+    while True:
+        step = limit if checkpoint is None else min(limit, _CHECKPOINT_SECONDS)
+        search.run(epsilon=epsilon, time_limit=step, progress=progress, should_stop=should_stop)
+        limit -= step
+        if checkpoint is not None:
+            save_checkpoint(search, checkpoint)
+        if search.is_done or limit <= 0 or (should_stop is not None and should_stop()):
+            return count_result(search)
+
+
+def count_result(search: CountSearch) -> Result:
+    """The result of a search over counts as it stands."""
+    point = search.point()
+    return Result(
+        search.best.grammar, parses(search.best), point.lower, point.upper, search.trace, search.certificate()
+    )
+
+
+def parses(best: Incumbent) -> list[Tree]:
+    """The trees of the incumbent, one per sentence of the corpus."""
+    assert best.heads is not None
+    heads = best.task.spread(best.heads)
+    return [Tree.from_heads(heads[a:b]) for a, b in pairwise(best.task.corpus.starts)]
