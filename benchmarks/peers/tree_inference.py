@@ -80,6 +80,10 @@ def _torch_struct(precision: str) -> Peer:
         words[:, diagonal, diagonal] = np.stack([scores[0, 1:] for scores in batch])  # root scores
         return torch.tensor(words, dtype=getattr(torch, precision))
 
+    def crf(potentials: Any) -> Any:
+        # its in-place masks fail on a leaf of the graph: it gets a copy that is none
+        return DependencyCRF(potentials.clone().requires_grad_() * 1, multiroot=False)
+
     def arcwise_layout(marginals: Any) -> Floats:
         words = marginals.detach().numpy().astype(np.float64)
         size, n, _ = words.shape
@@ -91,7 +95,7 @@ def _torch_struct(precision: str) -> Peer:
         return out
 
     def sums(potentials: Any) -> Floats:
-        crf = NonProjectiveDependencyCRF(potentials, multiroot=False)
+        crf = NonProjectiveDependencyCRF(potentials.clone(), multiroot=False)
         crf.partition  # noqa: B018
         return arcwise_layout(crf.marginals)
 
@@ -100,8 +104,8 @@ def _torch_struct(precision: str) -> Peer:
         prepare,
         {
             "non-projective marginals": sums,
-            "projective decode": lambda p: DependencyCRF(p, multiroot=False).argmax,
-            "projective marginals": lambda p: arcwise_layout(DependencyCRF(p, multiroot=False).marginals),
+            "projective decode": lambda p: crf(p).argmax,
+            "projective marginals": lambda p: arcwise_layout(crf(p).marginals),
         },
         set_threads=torch.set_num_threads,
     )

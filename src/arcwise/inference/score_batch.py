@@ -40,11 +40,20 @@ class ScoreBatch:
     ``span_starts[s+1]`` of ``span_ends``. Both are empty where there are none."""
 
     @classmethod
-    def of(cls, scores: Sequence[npt.ArrayLike]) -> ScoreBatch:
-        """Check the matrices and lay them out. float32 is taken too; arithmetic is double."""
+    def of(cls, scores: Sequence[npt.ArrayLike] | npt.NDArray[Any]) -> ScoreBatch:
+        """Check the matrices and lay them out. float32 is taken too; arithmetic is double.
+
+        Sentences of one length may come as one array (B, n+1, n+1): nothing is then done sentence by sentence.
+        """
         if not len(scores):
             raise InputError("scores: found no sentence, expected at least one")
-        batch = cls.of_checked([_check_shape(matrix, "scores", s) for s, matrix in enumerate(scores)])
+        if isinstance(scores, np.ndarray) and scores.ndim == 3 and scores.shape[1] == scores.shape[2] > 1:
+            cube = np.ascontiguousarray(scores, dtype=np.float64)
+            count, side, _ = cube.shape
+            offsets = np.arange(count, dtype=np.int64) * (side * side)
+            batch = cls(cube.reshape(-1), offsets, np.full(count, side - 1, np.int32))
+        else:
+            batch = cls.of_checked([_check_shape(matrix, "scores", s) for s, matrix in enumerate(scores)])
         if not batch.flat.max() < np.inf:
             for s, matrix in enumerate(batch.matrices()):
                 _check_values(matrix, f"scores[{s}]")

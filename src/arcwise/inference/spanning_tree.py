@@ -8,6 +8,7 @@ and crosses into native code once.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
@@ -45,7 +46,7 @@ def spanning_tree_decode_batch(
         batch.flat, batch.offsets, batch.lengths, single_root, threads
     )
     batch.require_trees(values)
-    return [own[0] for own in batch.heads(heads)], values
+    return [heads[start:end] for start, end in pairwise(batch.head_starts.tolist())], values
 
 
 def spanning_tree_k_best(scores: npt.ArrayLike, *, k: int, single_root: bool) -> tuple[Heads, Floats]:
