@@ -15,6 +15,7 @@ NB_MODULE(ARCWISE_MODULE, m) {
   bind_inference_wilson(m);
   bind_induction(m);
   bind_transition(m);
+  bind_transition_model(m);
   bind_pipeline(m);
   bind_count_search(m);
 }

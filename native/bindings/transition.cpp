@@ -3,6 +3,7 @@
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
+#include "bindings/arrays.hpp"
 #include "bindings/rooms.hpp"
 #include "kernels/transition_coverage.hpp"
 #include "kernels/transition_oracle.hpp"
@@ -16,13 +17,6 @@ namespace {
 using Ints = nb::ndarray<const int32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using Offsets = nb::ndarray<const uint32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using MoveTuple = std::tuple<int, int, int, int>;  // transition, left, right, label
-
-template <typename T>
-auto owned_array(std::vector<T>&& values) {
-  auto* kept = new std::vector<T>(std::move(values));
-  nb::capsule owner(kept, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
-  return nb::ndarray<nb::numpy, T, nb::ndim<1>>(kept->data(), {kept->size()}, owner);
-}
 
 TransitionSystem make_system(int capacity, int max_distance, int start, bool wall_right, bool many_heads,
                              const std::vector<std::tuple<int, bool, bool, int>>& transitions) {
@@ -160,7 +154,9 @@ void bind_transition(nb::module_& m) {
   m.def(
       "transition_trees",
       [](const TransitionSystem& system, int words, bool single_root) {
-        return owned_array(transition_trees(system, words, single_root));
+        std::vector<int32_t> heads = transition_trees(system, words, single_root);
+        const size_t size = heads.size();
+        return owned_array(std::move(heads), {size});
       },
       "system"_a, "words"_a, "single_root"_a,
       "All trees that the system can build, heads of words 1..n each.");
@@ -177,8 +173,9 @@ void bind_transition(nb::module_& m) {
           transition_coverage_batch(system, single_root, heads.data(), sentence_words.data(), sentences,
                                     threads, derivable.data(), found.data(), nearest.data());
         }
-        return nb::make_tuple(owned_array(std::move(derivable)), owned_array(std::move(found)),
-                              owned_array(std::move(nearest)));
+        return nb::make_tuple(owned_array(std::move(derivable), {sentences}),
+                              owned_array(std::move(found), {sentences}),
+                              owned_array(std::move(nearest), {heads.shape(0)}));
       },
       "system"_a, "single_root"_a, "heads"_a, "sentence_words"_a, "threads"_a,
       nb::sig("def transition_coverage_batch(system: TransitionSystem, single_root: bool, heads: "

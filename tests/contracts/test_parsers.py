@@ -10,6 +10,8 @@ import pytest
 from arcwise.graph import TRAINERS, GraphConfig, GraphParser
 from arcwise.learning import ParseOptions, Parser
 from arcwise.pipeline.models import open_model
+from arcwise.transition import TransitionConfig, TransitionParser, every_named
+from arcwise.transition import system as parse_system
 from arcwise.treebanks import Treebank
 from contracts.small_treebank import partial, small_treebank, two_rooted
 
@@ -24,6 +26,7 @@ class Case:
     single_root: bool
     labelled: bool
     keeps_heads: bool = True
+    learns_from_partial_trees: bool = True
 
     def __str__(self) -> str:
         return self.name
@@ -63,7 +66,42 @@ def graph_case(trainer: str, projective: bool, single_root: bool, labelled: bool
     return Case(name, train, projective, single_root, labelled)
 
 
+def transition_case(system: str, beam: int, single_root: bool, labelled: bool) -> Case:
+    def train(treebank: Treebank, threads: int) -> Parser:
+        config = TransitionConfig(
+            system=system,
+            beam=beam,
+            epochs=30,
+            single_root=single_root,
+            labelled=labelled,
+            word_dropout=0.01,
+            move_bits=14,
+            label_bits=12,
+        )
+        return TransitionParser.train(treebank, config=config, threads=threads)
+
+    kind = f"{'single' if single_root else 'multi'}-{'labelled' if labelled else 'unlabelled'}"
+    projective = parse_system(system).is_projective
+    name = f"transition-{system}-beam{beam}-{kind}"
+    return Case(
+        name, train, projective, single_root, labelled, keeps_heads=False, learns_from_partial_trees=False
+    )
+
+
 CASES = [
+    *(
+        transition_case(system.name, beam, single_root, labelled)
+        for system in every_named()
+        if not system.many_heads
+        for beam, single_root, labelled in (
+            (1, True, True),
+            (4, True, True),
+            (4, False, True),
+            (1, False, False),
+        )
+    ),
+]
+CASES += [
     graph_case(trainer, projective, single_root, labelled)
     for trainer in TRAINERS
     for projective in (True, False)
@@ -143,7 +181,9 @@ def test_labels_are_known_ones_or_left_alone(trained: tuple[Case, Parser]) -> No
     assert labels <= set(treebank.column("deprel")) if case.labelled else labels == {"unheard-of"}
 
 
-@pytest.mark.parametrize("case", [c for c in CASES if c.labelled and c.single_root], ids=str)
+@pytest.mark.parametrize(
+    "case", [c for c in CASES if c.labelled and c.single_root and c.learns_from_partial_trees], ids=str
+)
 def test_it_learns_from_partial_trees(case: Case) -> None:
     gold = partial()
     parsed = case.train(gold, 1).parse(small_treebank())

@@ -22,7 +22,9 @@ def run(
     ] = None,
     trainer: Annotated[
         str | None,
-        typer.Option(help="perceptron, mira, mira-factored, log-linear, log-linear-batch, eg or latent."),
+        typer.Option(
+            help="Graph-based: perceptron, mira, mira-factored, log-linear, log-linear-batch, eg or latent. Transition-based: perceptron or mira."
+        ),
     ] = None,
     epochs: Annotated[int | None, typer.Option(help="Passes over the training data.")] = None,
     projective: Annotated[
@@ -34,6 +36,25 @@ def run(
     ] = None,
     labelled: Annotated[
         bool | None, typer.Option("--labelled/--unlabelled", help="Whether arcs get labels (DEPREL).")
+    ] = None,
+    system: Annotated[
+        str | None,
+        typer.Option(
+            help="Transition system: a name such as arc-eager, a name with parameters such as 'bounded(K=4,D=3)', or a .toml file; "
+            "see 'arcwise systems'."
+        ),
+    ] = None,
+    beam: Annotated[
+        int | None, typer.Option(help="Transition-based: how many derivations are followed at once, 1 to 64.")
+    ] = None,
+    update: Annotated[
+        str | None, typer.Option(help="Transition-based: local, early or max-violation.")
+    ] = None,
+    unreachable: Annotated[
+        str | None,
+        typer.Option(
+            help="Transition-based: what to do with trees that the system cannot build: skip, projectivise or closest."
+        ),
     ] = None,
     feature_column: Annotated[
         list[str] | None,
@@ -69,6 +90,10 @@ def run(
         "labelled": labelled,
         "feature_columns": feature_column,
         "seed": seed,
+        "system": system,
+        "beam": beam,
+        "update": update,
+        "unreachable": unreachable,
     }
     stored = check_precision(precision)
     check_folder(model)

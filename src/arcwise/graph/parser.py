@@ -11,10 +11,10 @@ from arcwise import native
 from arcwise.errors import NoTreeError
 from arcwise.graph.config import GraphConfig
 from arcwise.graph.model import KIND, GraphModel
-from arcwise.graph.output import annotated, with_k_best
 from arcwise.graph.space import arc_data
 from arcwise.inference import TreeDistribution
 from arcwise.learning.model_file import ModelFile, Precision, read_model
+from arcwise.learning.output import annotated, with_k_best
 from arcwise.learning.parser import DECODERS, ParseOptions
 from arcwise.learning.progress import Progress
 from arcwise.treebanks import Sentence, Treebank

@@ -1,8 +1,10 @@
 """The transition-based parser: systems as values, oracles, beam, trainer, coverage."""
 
+from arcwise.transition.config import TransitionConfig
 from arcwise.transition.coverage import Coverage, coverage
 from arcwise.transition.named import NAMED, every_named, system
 from arcwise.transition.oracle import Move, State, derivation, start
+from arcwise.transition.parser import TransitionParser
 from arcwise.transition.system import Transition, TransitionSystem, system_from_dict
 
 __all__ = [
@@ -11,6 +13,8 @@ __all__ = [
     "Move",
     "State",
     "Transition",
+    "TransitionConfig",
+    "TransitionParser",
     "TransitionSystem",
     "coverage",
     "derivation",

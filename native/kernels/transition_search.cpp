@@ -1,0 +1,150 @@
+#include "kernels/transition_search.hpp"
+
+#include <algorithm>
+#include <limits>
+
+namespace arcwise {
+
+double transition_greedy(MoveScorer& scorer, TransitionState& state, std::vector<ScoredMove>& moves) {
+  double total = 0;
+  while (!state.is_final()) {
+    scorer.score(state, false, moves);
+    if (moves.empty()) break;
+    const auto best =
+        std::max_element(moves.begin(), moves.end(),
+                         [](const ScoredMove& x, const ScoredMove& y) { return x.score < y.score; });
+    total += best->score;
+    state.apply(best->move);
+  }
+  return total;
+}
+
+bool EasyFirst::fits(const TransitionSystem& system) {
+  if (system.capacity != TransitionSystem::UNBOUNDED || system.start != TransitionSystem::UNBOUNDED)
+    return false;
+  return std::all_of(system.transitions.begin(), system.transitions.end(), [](const Transition& t) {
+    return t.is_arc() && t.bottom_up && !t.arc_shift && t.periphery == Periphery::none;
+  });
+}
+
+// Scores all pairs whose left end is `left` again; what waits for them from before is out of date.
+void EasyFirst::visit(MoveScorer& scorer, const TransitionState& state, int32_t left) {
+  const uint32_t version = ++version_[left];
+  moves_.clear();
+  int distance = 1;
+  for (int32_t right = state.after(left); right != NO_TOKEN && distance <= state.system().max_distance;
+       right = state.after(right), ++distance)
+    scorer.score_pair(state, left, right, distance, moves_);
+  for (const ScoredMove& m : moves_) {
+    heap_.push_back({m.score, version, m.move});
+    std::push_heap(heap_.begin(), heap_.end());
+  }
+}
+
+double EasyFirst::parse(MoveScorer& scorer, TransitionState& state) {
+  constexpr int AROUND = 4;  // how far in O the features of a pair look to either side, and one more
+  const int reach = AROUND + std::min(state.system().max_distance, state.words());
+  heap_.clear();
+  version_.assign(state.words() + 1, 0);
+  for (int32_t t = state.top(); t != NO_TOKEN; t = state.before(t)) visit(scorer, state, t);
+  double total = 0;
+  while (!state.is_final() && !heap_.empty()) {
+    std::pop_heap(heap_.begin(), heap_.end());
+    const Waiting best = heap_.back();
+    heap_.pop_back();
+    if (best.version != version_[best.move.left] || state.is_removed(best.move.left)) continue;
+    total += best.score;
+    const bool leftwards = state.system().transitions[best.move.transition].kind == MoveKind::left_arc;
+    const int32_t head = leftwards ? best.move.right : best.move.left;
+    state.apply(best.move);
+    // Single root: the last two tokens may be joined though they might not before.
+    int32_t from = head;
+    for (int k = 0; k < AROUND && state.after(from) != NO_TOKEN; ++k) from = state.after(from);
+    for (int k = 0; k <= AROUND + reach && from != NO_TOKEN; ++k, from = state.before(from))
+      visit(scorer, state, from);
+  }
+  return total;
+}
+
+void Beam::start(const TransitionSystem& system, int words, bool single_root) {
+  items_.clear();
+  nodes_.clear();
+  items_.emplace_back();
+  items_[0].state.start(system, words, single_root);
+}
+
+std::vector<Move> Beam::derivation(const BeamItem& item) const {
+  std::vector<Move> moves;
+  for (int32_t at = item.history; at >= 0; at = nodes_[at].before) moves.push_back(nodes_[at].move);
+  return {moves.rbegin(), moves.rend()};
+}
+
+void Beam::push(Candidate candidate, size_t width) {
+  if (candidates_.size() >= width && candidate.score < threshold_) return;
+  candidate.number = static_cast<int32_t>(candidates_.size());
+  candidates_.push_back(candidate);
+  if (candidates_.size() >= 4 * width + 64) keep_best(width);
+}
+
+// Cuts the candidates to the best, in order.
+void Beam::keep_best(size_t width) {
+  std::stable_sort(candidates_.begin(), candidates_.end(),
+                   [](const Candidate& x, const Candidate& y) { return x.score > y.score; });
+  if (candidates_.size() > width) candidates_.resize(width);
+  threshold_ =
+      candidates_.size() < width ? -std::numeric_limits<double>::infinity() : candidates_.back().score;
+}
+
+void Beam::expand(MoveScorer& scorer, int32_t number, const Correct* correct, bool only_correct,
+                  size_t width) {
+  const BeamItem& item = items_[number];
+  if (item.ended) {
+    push({item.score, number, 0, {}, item.correct, true}, width);
+    return;
+  }
+  correct_moves_.clear();
+  if (correct && item.correct) (*correct)(item.state, correct_moves_);
+  if (only_correct) {
+    for (const Move& move : correct_moves_)
+      push({item.score + scorer.score(item.state, move), number, 0, move, true, false}, width);
+    return;
+  }
+  scorer.score(item.state, true, moves_);
+  if (moves_.empty()) push({item.score, number, 0, {}, false, true}, width);
+  for (const ScoredMove& m : moves_) {
+    const bool is_correct =
+        correct && item.correct &&
+        std::find(correct_moves_.begin(), correct_moves_.end(), m.move) != correct_moves_.end();
+    push({item.score + m.score, number, 0, m.move, is_correct, false}, width);
+  }
+}
+
+bool Beam::step(MoveScorer& scorer, int width, const Correct* correct, bool only_correct) {
+  if (std::all_of(items_.begin(), items_.end(), [](const BeamItem& i) { return i.ended; })) return false;
+  candidates_.clear();
+  threshold_ = -std::numeric_limits<double>::infinity();
+  for (int32_t number = 0; number < static_cast<int32_t>(items_.size()); ++number)
+    expand(scorer, number, correct, only_correct, width);
+  keep_best(width);
+  next_.resize(candidates_.size());
+  for (size_t k = 0; k < candidates_.size(); ++k) {
+    const Candidate& c = candidates_[k];
+    const BeamItem& from = items_[c.item];
+    BeamItem& to = next_[k];
+    to = from;
+    to.score = c.score;
+    to.correct = c.correct;
+    if (c.stays) {
+      to.ended = true;
+      continue;
+    }
+    to.state.apply(c.move);
+    nodes_.push_back({from.history, c.move});
+    to.history = static_cast<int32_t>(nodes_.size()) - 1;
+    to.ended = to.state.is_final();
+  }
+  std::swap(items_, next_);
+  return true;
+}
+
+}  // namespace arcwise

@@ -1,0 +1,119 @@
+"""``TransitionModel``: the parts of a trained transition-based parser, and its model file."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from arcwise import native
+from arcwise.errors import InputError, ModelError
+from arcwise.learning.config import from_dict, to_dict
+from arcwise.learning.model_file import ModelFile, ModelWriter, Precision
+from arcwise.learning.weights import pack_weights, read_weights
+from arcwise.transition.config import TransitionConfig
+from arcwise.transition.system import TransitionSystem, system_from_dict
+from arcwise.transition.templates import atoms_in, written_out
+
+KIND = "transition"
+VERSION = 1
+Weights = npt.NDArray[np.float32]
+
+
+def make_scorer(
+    config: TransitionConfig, system: TransitionSystem, labels: int, vocabulary: native.Vocabulary
+) -> native.TransitionModel:
+    """A native model without weights: its templates, tables and vocabulary."""
+    moves = written_out(config.move_templates, word=config.word, tag=config.tag)
+    label = written_out(config.label_templates, word=config.word, tag=config.tag)
+    atoms = atoms_in([*moves, *label], word=config.word, tag=config.tag)
+    try:
+        return native.TransitionModel(
+            system.native,
+            atoms,
+            config.word,
+            config.tag,
+            vocabulary,
+            moves,
+            label,
+            labels,
+            config.move_bits,
+            config.label_bits,
+        )
+    except ValueError as error:
+        raise InputError(f"templates: {error}") from error
+
+
+@dataclass(frozen=True)
+class TransitionModel:
+    """Configuration, system, labels and weights; what was learned from what."""
+
+    config: TransitionConfig
+    system: TransitionSystem
+    labels: tuple[str, ...]
+    vocabulary: native.Vocabulary
+    weights: Weights
+    scorer: native.TransitionModel
+    temperature: float = 1.0
+    """Scores are divided by this before they become shares of the beam's mass."""
+    report: dict[str, Any] = field(default_factory=dict)
+
+    @classmethod
+    def build(
+        cls,
+        config: TransitionConfig,
+        system: TransitionSystem,
+        labels: tuple[str, ...],
+        vocabulary: native.Vocabulary,
+        weights: Weights,
+        **others: Any,
+    ) -> TransitionModel:
+        """The model with its native scorer."""
+        scorer = make_scorer(config, system, len(labels), vocabulary)
+        if len(weights) != scorer.weight_count:
+            raise ModelError(f"weights: found {len(weights)}, expected {scorer.weight_count}")
+        scorer.set_weights(np.ascontiguousarray(weights, np.float32))
+        return cls(config, system, labels, vocabulary, weights, scorer, **others)
+
+    def save(self, path: Any, *, precision: Precision = "float32") -> None:
+        """Write the model file."""
+        header = {
+            "config": to_dict(self.config),
+            "system": self.system.as_dict(),
+            "labels": self.labels,
+            "temperature": self.temperature,
+            "precision": precision,
+            "report": self.report,
+        }
+        arrays: dict[str, npt.NDArray[Any]] = {
+            "words.hashes": self.vocabulary.hashes,
+            "words.counts": self.vocabulary.counts,
+            **pack_weights("weights", self.weights, precision),
+        }
+        ModelWriter(KIND, VERSION, header, arrays).write(path)
+
+    @classmethod
+    def from_file(cls, model: ModelFile) -> TransitionModel:
+        """The model of an opened file."""
+        model.expect(KIND, VERSION)
+        try:
+            header = model.header
+            config = from_dict(TransitionConfig, header["config"], where=model.path)
+            system = system_from_dict(header["system"], where=model.path)
+            labels = tuple(str(label) for label in header["labels"])
+            hashes, counts = (np.array(model.array(f"words.{name}")) for name in ("hashes", "counts"))
+            vocabulary = native.Vocabulary(hashes, counts)
+            size = make_scorer(config, system, len(labels), vocabulary).weight_count
+            return cls.build(
+                config,
+                system,
+                labels,
+                vocabulary,
+                read_weights(model, "weights", size),
+                temperature=float(header["temperature"]),
+                report=header["report"] | {"precision": header["precision"], "bytes": model.size},
+            )
+        except (KeyError, TypeError, ValueError, InputError) as error:
+            raise ModelError(f"{model.path}: is a damaged transition model ({error})") from error

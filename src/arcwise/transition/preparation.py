@@ -1,0 +1,87 @@
+"""Training trees made to fit a transition system; whatever is changed or left out is counted and told."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from arcwise import native
+from arcwise.errors import InputError
+from arcwise.transition.config import Unreachable
+from arcwise.transition.system import TransitionSystem
+from arcwise.treebanks import Treebank
+from arcwise.trees.projectivise import projectivise_heads
+
+Heads = npt.NDArray[np.int32]
+
+
+@dataclass(frozen=True)
+class PreparedTrees:
+    """The heads to train on (flat), which sentences to train on, and one line for each kind of change."""
+
+    heads: Heads
+    sentences: npt.NDArray[np.int64]
+    notes: list[str]
+
+
+def prepare_trees(
+    treebank: Treebank, system: TransitionSystem, *, single_root: bool, unreachable: Unreachable, threads: int
+) -> PreparedTrees:
+    """Trees that the system can derive, as ``unreachable`` says; sentences with unknown heads are left out."""
+    starts = treebank.sentence_words.astype(np.int64)
+    lengths = starts[1:] - starts[:-1]
+    complete = np.add.reduceat(treebank.heads < 0, starts[:-1]) == 0
+    notes = _note(int((~complete).sum()), "sentences have words without heads and were left out")
+    if not complete.any():
+        raise InputError(
+            f"{treebank.source}: has no sentence whose words all have heads, expected trees to learn from"
+        )
+    words = np.repeat(complete, lengths)
+    own_starts = np.concatenate([[0], np.cumsum(lengths[complete])]).astype(np.uint32)
+    heads = np.ascontiguousarray(treebank.heads[words], np.int32)
+    derivable, found, nearest = native.transition_coverage_batch(
+        system.native, single_root, heads, own_starts, threads
+    )
+    missed = f"sentences ({1 - derivable.mean():.2%}) have trees that {system} cannot build"
+    usable = derivable > 0
+    changed = heads
+    if unreachable == "closest":
+        usable, changed = found > 0, nearest
+    elif unreachable == "projectivise":
+        changed, usable = _projectivised(heads, own_starts, system, derivable > 0, single_root, threads)
+    kept = np.repeat(usable, lengths[complete])
+    moved = int((changed != heads)[kept].sum())
+    notes += _note(
+        int((derivable == 0).sum()), f"{missed} (--unreachable {unreachable}: {moved} heads changed)"
+    )
+    notes += _note(int((~usable).sum()), "sentences were left out")
+    if not usable.any():
+        raise InputError(
+            f"{treebank.source}: {system} can build none of its trees, expected some to learn from"
+        )
+    all_heads = np.array(treebank.heads, np.int32)
+    all_heads[words] = changed
+    return PreparedTrees(all_heads, np.flatnonzero(complete)[usable], notes)
+
+
+def _projectivised(
+    heads: Heads,
+    starts: npt.NDArray[np.uint32],
+    system: TransitionSystem,
+    derivable: npt.NDArray[np.bool_],
+    single_root: bool,
+    threads: int,
+) -> tuple[Heads, npt.NDArray[np.bool_]]:
+    """Underivable trees made projective with the fewest changed heads, and which sentences can now be derived."""
+    lengths = starts[1:] - starts[:-1]
+    projective = np.where(np.repeat(derivable, lengths), heads, projectivise_heads(heads, starts)).astype(
+        np.int32
+    )
+    now, _, _ = native.transition_coverage_batch(system.native, single_root, projective, starts, threads)
+    return projective, now > 0
+
+
+def _note(count: int, text: str) -> list[str]:
+    return [f"{count} {text}"] if count else []

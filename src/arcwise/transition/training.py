@@ -1,0 +1,156 @@
+"""Training a transition-based parser: make the trees fit the system, run the trainer, choose the epoch on development data."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from arcwise import native
+from arcwise.errors import InputError
+from arcwise.features.atoms import token_atoms
+from arcwise.learning.progress import Progress
+from arcwise.learning.training import Advance, Best, DevScore, Weights, fit
+from arcwise.transition.config import UPDATE_RULES, TransitionConfig
+from arcwise.transition.model import TransitionModel, make_scorer
+from arcwise.transition.named import system as parse_system
+from arcwise.transition.preparation import prepare_trees
+from arcwise.transition.system import TransitionSystem
+from arcwise.treebanks import Treebank
+
+_PIECE = 100  # sentences between two looks at Ctrl-C and the progress bar
+
+
+class TransitionTrainer:
+    """The native trainer, as the training loop wants it."""
+
+    def __init__(
+        self,
+        config: TransitionConfig,
+        scorer: native.TransitionModel,
+        data: native.TransitionData,
+        sentences: npt.NDArray[np.int64],
+    ) -> None:
+        self._config, self._scorer, self._sentences = config, scorer, sentences
+        self._trainer = native.TransitionTrainer(
+            scorer,
+            data,
+            UPDATE_RULES.index(config.effective_update),
+            config.beam,
+            config.single_root,
+            config.explore,
+            config.word_dropout,
+            config.C if config.trainer == "mira" else 0.0,
+            config.warm_epochs,
+            config.seed,
+        )
+
+    finished = False
+    """Averages go on changing when there is nothing left to correct."""
+
+    def epoch(self, number: int, order: npt.NDArray[np.int64], advance: Advance) -> dict[str, float]:
+        """One pass over the sentences; how many updates were made."""
+        updates = 0
+        chosen = self._sentences[order]
+        for first in range(0, len(chosen), _PIECE):
+            piece = np.ascontiguousarray(chosen[first : first + _PIECE])
+            updates += self._trainer.learn(number, piece, number > 1)
+            advance(len(piece))
+        return {"updates": updates}
+
+    @property
+    def weights(self) -> Weights:
+        """The averaged weights so far."""
+        return self._trainer.averages(self._scorer)
+
+
+def train_model(
+    train: Treebank,
+    dev: Treebank | None,
+    config: TransitionConfig,
+    *,
+    threads: int,
+    progress: Progress | None,
+) -> TransitionModel:
+    """Train as the configuration says."""
+    progress = progress or Progress(shown=False)
+    started = time.monotonic()
+    system = parse_system(config.system)
+    labels = tuple(sorted(set(train.column("deprel")))) if config.labelled else ()
+    vocabulary = native.Vocabulary.of(np.ascontiguousarray(token_atoms(train, [config.word])[:, 0]))
+    prepared = prepare_trees(
+        train, system, single_root=config.single_root, unreachable=config.unreachable, threads=threads
+    )
+    for note in prepared.notes:
+        progress.say(note)
+    scorer = make_scorer(config, system, len(labels), vocabulary)
+    data = native.TransitionData(scorer, train.layout, train.data)
+    data.set_gold(prepared.heads, label_codes(train, labels))
+    best = fit(
+        TransitionTrainer(config, scorer, data, prepared.sentences),
+        len(prepared.sentences),
+        epochs=config.epochs,
+        patience=config.patience,
+        seed=config.seed,
+        evaluate=None if dev is None else _evaluator(config, system, labels, vocabulary, dev, threads),
+        progress=progress,
+    )
+    assert best.weights is not None
+    report = _report(train, dev, prepared.notes, best, time.monotonic() - started)
+    return TransitionModel.build(config, system, labels, vocabulary, best.weights, report=report)
+
+
+def label_codes(treebank: Treebank, labels: Sequence[str]) -> npt.NDArray[np.int32]:
+    """The number of each word's label among ``labels``; -1 for others, 0 for all if there are none."""
+    if not labels:
+        return np.zeros(treebank.word_count, np.int32)
+    codes = {label: code for code, label in enumerate(labels)}
+    return np.array([codes.get(label, -1) for label in treebank.column("deprel")], np.int32)
+
+
+def _evaluator(
+    config: TransitionConfig,
+    system: TransitionSystem,
+    labels: Sequence[str],
+    vocabulary: native.Vocabulary,
+    dev: Treebank,
+    threads: int,
+) -> Callable[[Weights], DevScore]:
+    """A function that scores weights on the development data."""
+    known = dev.heads >= 0
+    if not known.any():
+        raise InputError(f"{dev.source}: has no heads, expected trees to compare with")
+    scorer = make_scorer(config, system, len(labels), vocabulary)
+    data = native.TransitionData(scorer, dev.layout, dev.data)
+    gold = label_codes(dev, labels)
+
+    def evaluate(weights: Weights) -> DevScore:
+        scorer.set_weights(weights)
+        result = native.transition_parse(
+            scorer, data, config.beam, config.single_root, 1, False, 1.0, threads
+        )
+        right = (result["heads"] == dev.heads)[known]
+        return DevScore(float(right.mean()), float((right & (result["labels"] == gold)[known]).mean()))
+
+    return evaluate
+
+
+def _report(
+    train: Treebank, dev: Treebank | None, notes: list[str], best: Best, seconds: float
+) -> dict[str, Any]:
+    return {
+        "train": train.source,
+        "train_sentences": len(train),
+        "train_words": train.word_count,
+        "dev": None if dev is None else dev.source,
+        "dev_uas": None if best.score is None else best.score.uas,
+        "dev_las": None if best.score is None else best.score.las,
+        "epoch": best.epoch,
+        "interrupted": best.interrupted,
+        "history": best.history,
+        "notes": notes,
+        "seconds": round(seconds, 1),
+    }
