@@ -82,7 +82,7 @@ def timings(
     return {name: seconds / count * 1e6 for name, seconds in found.items()}
 
 
-def runs(contender: Callable[[], object], patience: float = 3.0) -> bool:
+def runs(contender: Callable[[], object], patience: float = 1.0) -> bool:
     """Whether it runs at all (an old library may fail under a new torch), and in a time worth waiting for."""
     start = time.perf_counter()
     try:
@@ -185,13 +185,17 @@ def report(peers: Sequence[Peer], missing: Sequence[str], lengths: Sequence[int]
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="short sentences, few rounds, nothing written")
-    quick = parser.parse_args().quick
+    parser.add_argument("--repeat", type=int, default=7, help="rounds of each measurement")
+    options = parser.parse_args()
+    quick = options.quick
     warnings.simplefilter("ignore")  # those of the other libraries
     peers, missing = installed_peers()
-    body = report(peers, missing, LENGTHS[:2] if quick else LENGTHS, 2 if quick else 7)
+    body = report(peers, missing, LENGTHS[:2] if quick else LENGTHS, 2 if quick else options.repeat)
     print(body)
     if not quick:
-        write_section("inference", "Inference over trees", body, command="python -m benchmarks.inference")
+        rounds = "" if options.repeat == parser.get_default("repeat") else f" --repeat {options.repeat}"
+        command = f"python -m benchmarks.inference{rounds}"
+        write_section("inference", "Inference over trees", body, command=command)
 
 
 if __name__ == "__main__":
