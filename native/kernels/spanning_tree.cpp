@@ -351,8 +351,7 @@ class KBestSearch {
   void split_off(TreeSet set) {
     if (!find_best(set)) return;
     set.kept = values_.size();
-    trees_.insert(trees_.end(), tree_.begin(), tree_.end());
-    values_.push_back(tree_score(scores_, n_, tree_.data()));
+    keep();
     rank(set, workspace_.cheapest_swap(tree_.data()));
   }
 
