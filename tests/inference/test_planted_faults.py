@@ -62,7 +62,7 @@ NATIVE_FAULTS = [
     NativeFault("eisner.cpp", "scores[at] > MINUS_INFINITY ? 1 : 0", "1", "count"),
     NativeFault("eisner_k_best.cpp", "if (--next.right_rank == 0)", "if (--next.right_rank >= 0)", "k_best"),
     NativeFault("eisner_k_best.cpp", "return left + value_of(complete(j", "return value_of(complete(j", "k_best"),
-    NativeFault("spanning_tree.cpp", "load(from + h) - shift", "load(from + h)", "decode"),
+    NativeFault("spanning_tree.cpp", "load(from + h) - shift", "load(from + h)", "k-best"),
     NativeFault("spanning_tree.cpp", "if (single_root_) in[0] = impossible;", "", "k-best"),
     NativeFault("spanning_tree.cpp", "single_root_ && std::exchange(wall_taken_, true)", "false", "decode"),
     NativeFault("spanning_tree.cpp", "head_[entry] = head;", "", "k-best"),
