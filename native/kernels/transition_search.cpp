@@ -7,7 +7,7 @@ namespace arcwise {
 
 double transition_greedy(MoveScorer& scorer, TransitionState& state, std::vector<ScoredMove>& moves) {
   double total = 0;
-  while (!state.is_final()) {
+  while (!state.is_settled()) {
     scorer.score(state, false, moves);
     if (moves.empty()) break;
     const auto best =
@@ -109,7 +109,7 @@ void Beam::expand(MoveScorer& scorer, int32_t number, const Correct* correct, bo
       push({item.score + scorer.score(item.state, move), number, 0, move, true, false}, width);
     return;
   }
-  scorer.score(item.state, true, moves_);
+  scorer.score(item.state, false, moves_);
   if (moves_.empty()) push({item.score, number, 0, {}, false, true}, width);
   for (const ScoredMove& m : moves_) {
     const bool is_correct =

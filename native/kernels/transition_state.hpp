@@ -70,9 +70,11 @@ class TransitionState {
   // Surface position: 0..n, and n+1 for a wall on the right.
   int32_t position(int32_t token) const { return token == 0 && system_->wall_right ? words_ + 1 : token; }
 
-  // Nothing that matters can follow: all input is used and every word has its head (in a DAG: only the wall
-  // is left).
-  bool is_final() const {
+  // All input is used, every word has a head, and nothing is left to be reduced: all derivations of an
+  // arc-eager tree are of one length, so that their scores can be compared.
+  bool is_final() const { return is_settled() && !may_reduce(); }
+  // No move can change the tree any more. (A graph may still get arcs while more than the wall is operative.)
+  bool is_settled() const {
     return input_left() == 0 && headless_ == 0 && (!system_->many_heads || operative_ <= 1);
   }
 
@@ -184,6 +186,17 @@ class TransitionState {
         visit(Move{token, NO_TOKEN, index, 0}, 0);
       ++index;
     }
+  }
+
+  bool may_reduce() const {
+    if (bottom_up_) return false;  // no operative word has a head
+    bool found = false;
+    auto see = [&](const Move&, int) { found = true; };
+    const int active = std::min(operative_, system_->capacity), leftmost = left_place();
+    int place = 1;
+    for (int32_t token = top_; place <= active && !found; ++place, token = nodes_[token].before)
+      visit_reduce(token, place, leftmost, see);
+    return found;
   }
 
   template <typename Visit>

@@ -29,6 +29,9 @@ GoldArcs TransitionTrainer::gold_of(size_t s) const {
 
 size_t TransitionTrainer::learn(int epoch, const int64_t* sentences, size_t count, bool explore) {
   updates_ = 0;
+  const bool warm = options_.rule != UpdateRule::local && epoch <= options_.warm_epochs;
+  if (was_warm_ && !warm) forget_averages();
+  was_warm_ = warm;
   for (size_t k = 0; k < count; ++k) {
     const size_t s = static_cast<size_t>(sentences[k]);
     random_ = Random(options_.seed + static_cast<uint64_t>(epoch) * 1000003, s);
@@ -40,7 +43,7 @@ size_t TransitionTrainer::learn(int epoch, const int64_t* sentences, size_t coun
       dropped_[w] = random_.uniform() < options_.dropout / (options_.dropout + frequency);
     }
     scorer_.begin(data_, s, dropped_.data());
-    if (options_.rule == UpdateRule::local || epoch <= options_.warm_epochs)
+    if (options_.rule == UpdateRule::local || warm)
       learn_locally(s, explore);
     else
       learn_with_beam(s);
@@ -84,7 +87,7 @@ void TransitionTrainer::learn_locally(size_t s, bool explore) {
   const GoldArcs gold = gold_of(s);
   TransitionState state;
   state.start(model_.system, data_.words(s), options_.single_root);
-  while (!state.is_final()) {
+  while (!state.is_settled()) {
     const size_t before = updates_;
     move_on(state, gold, explore && decomposable_ != Decomposable::no);
     ++time_;
@@ -197,6 +200,13 @@ void TransitionTrainer::update(const TransitionState& start, const std::vector<M
   walk(good, change(static_cast<float>(step)));
   walk(bad, change(static_cast<float>(-step)));
   ++updates_;
+}
+
+// Averages begin anew where the beam takes over.
+void TransitionTrainer::forget_averages() {
+  std::fill_n(move_sums_.data(), move_sums_.size(), 0.0f);
+  std::fill_n(label_sums_.data(), label_sums_.size(), 0.0f);
+  time_ = 1;
 }
 
 void TransitionTrainer::average(float* moves, float* labels) const {

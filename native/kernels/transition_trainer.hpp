@@ -39,6 +39,7 @@ class TransitionTrainer {
   void average(float* moves, float* labels) const;
 
  private:
+  void forget_averages();
   void learn_locally(size_t sentence, bool explore);
   void learn_with_beam(size_t sentence);
   void move_on(TransitionState& state, const GoldArcs& gold, bool explore);
@@ -57,6 +58,7 @@ class TransitionTrainer {
   WeightTable move_sums_, label_sums_;
   double time_ = 1;
   size_t updates_ = 0;
+  bool was_warm_ = false;
   std::vector<uint8_t> dropped_;
   std::vector<ScoredMove> moves_;
   std::vector<Move> correct_;

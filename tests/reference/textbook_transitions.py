@@ -16,7 +16,7 @@ class Textbook(NamedTuple):
         return tuple(sorted((*self.heads, (modifier, head))))
 
     def is_final(self, n: int) -> bool:
-        return len(self.heads) == n
+        return len(self.heads) == n and len(self.stack) + len(self.buffer) == 1
 
 
 def initial(name: str, n: int) -> Textbook:

@@ -38,11 +38,14 @@ class Twin:
         return TwinState(tuple(self.tokens[:used]), used, (None,) * (self.n + 1))
 
     def is_final(self, state: TwinState) -> bool:
-        return state.used == self.n + 1 and None not in state.heads[1:]
+        if state.used <= self.n or None in state.heads[1:]:
+            return False
+        return not any(self.system.transitions[m.transition].kind == "reduce" for m in self.legal(state))
 
-    def moves(self, state: TwinState) -> Iterator[TwinMove]:
-        if self.is_final(state):
-            return
+    def moves(self, state: TwinState) -> list[TwinMove]:
+        return [] if self.is_final(state) else list(self.legal(state))
+
+    def legal(self, state: TwinState) -> Iterator[TwinMove]:
         capacity = self.system.capacity or self.n + 1
         size = len(state.operative)
         active = min(size, capacity)
