@@ -8,6 +8,7 @@
 
 #include "bindings/arrays.hpp"
 #include "bindings/rooms.hpp"
+#include "kernels/transition_coverage.hpp"
 #include "kernels/transition_parser.hpp"
 #include "kernels/transition_trainer.hpp"
 
@@ -61,14 +62,30 @@ void set_gold(TransitionData& data, Ints heads, Ints labels) {
   data.labels.assign(labels.data(), labels.data() + words);
 }
 
-void set_graphs(TransitionData& data, const std::vector<std::vector<GraphTuple>>& graphs) {
-  if (graphs.size() != data.sentences()) throw nb::value_error("one graph per sentence");
-  data.graphs.clear();
+std::vector<std::vector<GraphArc>> arcs_of(const std::vector<std::vector<GraphTuple>>& graphs) {
+  std::vector<std::vector<GraphArc>> out;
   for (const auto& graph : graphs) {
-    auto& arcs = data.graphs.emplace_back();
+    auto& arcs = out.emplace_back();
     for (const auto& [head, modifier, label] : graph)
       arcs.push_back({head, modifier, static_cast<int16_t>(label)});
   }
+  return out;
+}
+
+// Checked: arcs join words of their sentence.
+void check_graphs(const std::vector<std::vector<GraphArc>>& graphs, const std::vector<int>& words) {
+  if (graphs.size() != words.size()) throw nb::value_error("one graph per sentence");
+  for (size_t s = 0; s < graphs.size(); ++s)
+    for (const GraphArc& a : graphs[s])
+      if (a.head < 0 || a.head > words[s] || a.modifier < 1 || a.modifier > words[s])
+        throw nb::value_error("an arc leaves its sentence");
+}
+
+void set_graphs(TransitionData& data, const std::vector<std::vector<GraphTuple>>& graphs) {
+  std::vector<int> words;
+  for (size_t s = 0; s < data.sentences(); ++s) words.push_back(data.words(s));
+  data.graphs = arcs_of(graphs);
+  check_graphs(data.graphs, words);
 }
 
 // Weights travel as one array: those of moves, then those of labels.
@@ -179,6 +196,16 @@ void bind_transition_model(nb::module_& m) {
                 "bool, k: int, "
                 "confidence: bool, temperature: float, threads: int) -> dict[str, typing.Any]"),
         "Parses all sentences; arrays flat over words, trees one after the other.");
+  m.def(
+      "transition_graph_coverage",
+      [](const TransitionSystem& system, const std::vector<std::vector<GraphTuple>>& graphs,
+         const std::vector<int>& words) {
+        const auto arcs = arcs_of(graphs);
+        check_graphs(arcs, words);
+        std::vector<uint8_t> derivable = transition_graph_coverage(system, arcs, words);
+        return owned_array(std::move(derivable), {graphs.size()});
+      },
+      "system"_a, "graphs"_a, "words"_a, "Whether a DAG system can build each graph.");
   m.def("transition_scored_moves", &scored_moves, "model"_a, "data"_a, "sentence"_a, "state"_a,
         "all_labels"_a, "Every legal move of a state with its score.");
 }

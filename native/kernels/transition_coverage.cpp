@@ -85,4 +85,22 @@ void transition_coverage_batch(const TransitionSystem& system, bool single_root,
   });
 }
 
+std::vector<uint8_t> transition_graph_coverage(const TransitionSystem& system,
+                                               const std::vector<std::vector<GraphArc>>& graphs,
+                                               const std::vector<int>& words) {
+  TransitionOracle oracle;
+  std::vector<uint8_t> derivable;
+  for (size_t s = 0; s < graphs.size(); ++s) {
+    TransitionState state;
+    state.start(system, words[s], false);
+    const GoldArcs gold(graphs[s], words[s]);
+    bool rooted = true;  // every word needs a head
+    for (int m = 1; m <= words[s]; ++m)
+      rooted &=
+          std::any_of(graphs[s].begin(), graphs[s].end(), [&](const GraphArc& a) { return a.modifier == m; });
+    derivable.push_back(rooted && oracle.derive(state, gold, nullptr));
+  }
+  return derivable;
+}
+
 }  // namespace arcwise

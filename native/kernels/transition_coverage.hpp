@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "kernels/transition_system.hpp"
+#include "kernels/transition_state.hpp"
 
 namespace arcwise {
 
@@ -18,5 +18,10 @@ std::vector<int32_t> transition_trees(const TransitionSystem& system, int words,
 void transition_coverage_batch(const TransitionSystem& system, bool single_root, const int32_t* heads,
                                const uint32_t* sentence_words, size_t sentences, int threads,
                                uint8_t* derivable, uint8_t* found, int32_t* nearest);
+
+// Whether a DAG system can build each graph: graphs[s] over words[s] words.
+std::vector<uint8_t> transition_graph_coverage(const TransitionSystem& system,
+                                               const std::vector<std::vector<GraphArc>>& graphs,
+                                               const std::vector<int>& words);
 
 }  // namespace arcwise

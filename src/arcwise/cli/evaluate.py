@@ -34,6 +34,9 @@ def run(
     confusion: Annotated[
         bool, typer.Option("--confusion", help="Show which labels are taken for which.")
     ] = False,
+    deps: Annotated[
+        bool, typer.Option("--deps", help="Score the graphs in the DEPS column instead: F1 of their arcs.")
+    ] = False,
     json: Annotated[bool, typer.Option("--json", help="Print all scores and counts as JSON.")] = False,
 ) -> None:
     """Score a parser's trees against the correct ones.
@@ -41,6 +44,9 @@ def run(
     Attachment scores (heads, labels, roots, whole trees), and the metrics of the CoNLL 2018 shared task, equal to those of its
     official scorer, for files whose tokens differ too. Broken trees are reported and scored: what is missing is wrong.
     """
+    if deps:
+        _print_deps(gold, system, json)
+        return
     from arcwise.cli.output import print_json, print_tables, warn_unsound
     from arcwise.evaluation import evaluate
     from arcwise.treebanks import Treebank
@@ -60,3 +66,20 @@ def run(
     from arcwise.evaluation.tables import evaluation_tables
 
     print_tables(evaluation_tables(result))
+
+
+def _print_deps(gold: str, system: str, json: bool) -> None:
+    from dataclasses import asdict
+
+    from arcwise.cli.output import print_json
+    from arcwise.evaluation.deps import deps_scores
+    from arcwise.treebanks import Treebank
+
+    scores = deps_scores(Treebank.read(gold), Treebank.read(system))
+    if json:
+        print_json(asdict(scores))
+        return
+    for name, score in (("unlabelled", scores.unlabelled), ("labelled", scores.labelled)):
+        typer.echo(
+            f"{name:10}  precision {score.precision:.2%}  recall {score.recall:.2%}  F1 {score.f1:.2%}"
+        )

@@ -14,6 +14,7 @@ from arcwise.learning.output import annotated, with_k_best
 from arcwise.learning.parser import ParseOptions
 from arcwise.learning.progress import Progress
 from arcwise.transition.config import TransitionConfig
+from arcwise.transition.graphs import deps_column
 from arcwise.transition.model import KIND, TransitionModel
 from arcwise.treebanks import Treebank
 from arcwise.treebanks.files import PathLike
@@ -90,16 +91,25 @@ class TransitionParser:
     def parse(
         self, treebank: Treebank, *, options: ParseOptions = ParseOptions(), threads: int = 1
     ) -> Treebank:
-        """The treebank with HEAD and DEPREL replaced, and what the options ask for added; nothing else changes.
+        """The treebank with HEAD and DEPREL (of a DAG system: DEPS) replaced, and what the options ask for added.
 
         Confidences are shares of the mass of the final beam (at least 16 wide): how much the derivations that survived agree. They are no
         probabilities over all trees, as those of the graph-based parser are.
         """
         options.reject("transition-based", "decode", "projective", "keep_heads")
+        if self.model.system.many_heads:
+            return self._parse_graphs(treebank, options, threads)
         result = self.raw_parse(treebank, options=options, threads=threads)
         if options.k_best > 1:
             return with_k_best(treebank, result, self.model.labels)
         return annotated(treebank, result, self.model.labels, confidence=options.confidence)
+
+    def _parse_graphs(self, treebank: Treebank, options: ParseOptions, threads: int) -> Treebank:
+        """The treebank with DEPS replaced."""
+        options.reject(f"{self.model.system}", "k_best", "confidence", "beam", "single_root")
+        result = self.raw_parse(treebank, threads=threads)
+        lengths = [int(n) for n in treebank.sentence_words[1:] - treebank.sentence_words[:-1]]
+        return treebank.annotate(deps=deps_column(result["graphs"], lengths, self.model.labels))
 
     def raw_parse(
         self, treebank: Treebank, *, options: ParseOptions = ParseOptions(), threads: int = 1

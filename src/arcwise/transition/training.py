@@ -79,8 +79,12 @@ def train_model(
     progress = progress or Progress(shown=False)
     started = time.monotonic()
     system = parse_system(config.system)
+    if system.many_heads:
+        from arcwise.transition.graph_training import train_graph_model
+
+        return train_graph_model(train, dev, config, system, progress=progress)
     labels = tuple(sorted(set(train.column("deprel")))) if config.labelled else ()
-    vocabulary = native.Vocabulary.of(np.ascontiguousarray(token_atoms(train, [config.word])[:, 0]))
+    vocabulary = word_vocabulary(train, config)
     prepared = prepare_trees(
         train, system, single_root=config.single_root, unreachable=config.unreachable, threads=threads
     )
@@ -99,8 +103,13 @@ def train_model(
         progress=progress,
     )
     assert best.weights is not None
-    report = _report(train, dev, prepared.notes, best, time.monotonic() - started)
+    report = training_report(train, dev, prepared.notes, best, time.monotonic() - started)
     return TransitionModel.build(config, system, labels, vocabulary, best.weights, report=report)
+
+
+def word_vocabulary(train: Treebank, config: TransitionConfig) -> native.Vocabulary:
+    """How often each word occurs: unknown words are told by it, and rare ones taken for unknown at times."""
+    return native.Vocabulary.of(np.ascontiguousarray(token_atoms(train, [config.word])[:, 0]))
 
 
 def label_codes(treebank: Treebank, labels: Sequence[str]) -> npt.NDArray[np.int32]:
@@ -138,9 +147,10 @@ def _evaluator(
     return evaluate
 
 
-def _report(
+def training_report(
     train: Treebank, dev: Treebank | None, notes: list[str], best: Best, seconds: float
 ) -> dict[str, Any]:
+    """What the model file tells of its training."""
     return {
         "train": train.source,
         "train_sentences": len(train),

@@ -1,0 +1,105 @@
+"""Training a DAG system: graphs from DEPS, greedy, scored by the F1 of its arcs."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+import numpy as np
+import numpy.typing as npt
+
+from arcwise import native
+from arcwise.errors import InputError
+from arcwise.learning.progress import Progress
+from arcwise.learning.training import DevScore, Weights, fit
+from arcwise.transition.config import TransitionConfig
+from arcwise.transition.graphs import GoldGraphs, gold_graphs
+from arcwise.transition.model import TransitionModel, make_scorer
+from arcwise.transition.system import TransitionSystem
+from arcwise.transition.training import TransitionTrainer, training_report, word_vocabulary
+from arcwise.treebanks import Treebank
+
+
+def train_graph_model(
+    train: Treebank,
+    dev: Treebank | None,
+    config: TransitionConfig,
+    system: TransitionSystem,
+    *,
+    progress: Progress,
+) -> TransitionModel:
+    """Train on the graphs that the system can build; the others are counted and told."""
+    if config.beam > 1:
+        raise InputError(
+            f"beam: found {config.beam}, expected 1 for {system}: graphs differ in the number of moves, so scores cannot be compared"
+        )
+    started = time.monotonic()
+    gold = gold_graphs(train)
+    lengths = sentence_lengths(train)
+    derivable = native.transition_graph_coverage(system.native, gold.graphs, lengths)
+    sentences = np.flatnonzero(derivable).astype(np.int64)
+    if not len(sentences):
+        raise InputError(
+            f"{train.source}: {system} can build none of its graphs in DEPS, expected some to learn from"
+        )
+    notes = _notes(gold, derivable, system)
+    for note in notes:
+        progress.say(note)
+    vocabulary = word_vocabulary(train, config)
+    scorer = make_scorer(config, system, len(gold.labels), vocabulary)
+    data = native.TransitionData(scorer, train.layout, train.data)
+    data.set_graphs(gold.graphs)
+    best = fit(
+        TransitionTrainer(config, scorer, data, sentences),
+        len(sentences),
+        epochs=config.epochs,
+        patience=config.patience,
+        seed=config.seed,
+        evaluate=None if dev is None else _evaluator(config, system, gold.labels, vocabulary, dev),
+        progress=progress,
+    )
+    assert best.weights is not None
+    report = training_report(train, dev, notes, best, time.monotonic() - started)
+    return TransitionModel.build(config, system, gold.labels, vocabulary, best.weights, report=report)
+
+
+def sentence_lengths(treebank: Treebank) -> list[int]:
+    """How many words each sentence has."""
+    return [int(n) for n in treebank.sentence_words[1:] - treebank.sentence_words[:-1]]
+
+
+def _notes(gold: GoldGraphs, derivable: npt.NDArray[np.uint8], system: TransitionSystem) -> list[str]:
+    missed = int((derivable == 0).sum())
+    lines = (
+        (
+            missed,
+            f"sentences ({1 - derivable.mean():.2%}) have graphs that {system} cannot build and were left out",
+        ),
+        (gold.with_empty_nodes, "arcs from empty nodes were left out"),
+        (gold.doubled, "second arcs between the same two words were left out"),
+    )
+    return [f"{count} {text}" for count, text in lines if count]
+
+
+def _evaluator(
+    config: TransitionConfig,
+    system: TransitionSystem,
+    labels: tuple[str, ...],
+    vocabulary: native.Vocabulary,
+    dev: Treebank,
+) -> Callable[[Weights], DevScore]:
+    """A function that gives the F1 of arcs without and with labels on the development data."""
+    gold = [set(graph) for graph in gold_graphs(dev, labels).graphs]
+    scorer = make_scorer(config, system, len(labels), vocabulary)
+    data = native.TransitionData(scorer, dev.layout, dev.data)
+
+    def evaluate(weights: Weights) -> DevScore:
+        scorer.set_weights(weights)
+        result = native.transition_parse(scorer, data, 1, False, 1, False, 1.0, 1)
+        found = [set(graph) for graph in result["graphs"]]
+        total = max(sum(map(len, gold)) + sum(map(len, found)), 1)
+        labelled = sum(len(g & f) for g, f in zip(gold, found, strict=True))
+        bare = sum(len({a[:2] for a in g} & {a[:2] for a in f}) for g, f in zip(gold, found, strict=True))
+        return DevScore(2 * bare / total, 2 * labelled / total)
+
+    return evaluate
