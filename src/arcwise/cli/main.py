@@ -39,6 +39,7 @@ COMMANDS: dict[str, dict[str, str]] = {
     "Transition systems": {
         "systems": "List transition systems and what their parameters mean",
         "coverage": "How much of a treebank each transition system can build",
+        "trace": "Watch a transition-based parser step by step",
     },
 }
 """Heading → command → what it does, in the order that ``arcwise --help`` shows them. A command NAME lives in cli/NAME.py

@@ -1,0 +1,66 @@
+"""``arcwise trace``: a transition-based parser at work, step by step."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+
+def run(
+    sentence: Annotated[
+        str,
+        typer.Argument(
+            help="Words separated by spaces, each with its tag if the model uses tags: 'The/DET cat/NOUN'; or a CoNLL-U file.",
+            show_default=False,
+        ),
+    ],
+    model: Annotated[
+        str, typer.Option("--model", help="Model file of a transition-based parser.", show_default=False)
+    ],
+    number: Annotated[int, typer.Option(min=1, help="Which sentence of a file, from 1.")] = 1,
+    moves: Annotated[int, typer.Option(min=1, help="Show up to this many moves at each step.")] = 8,
+    html: Annotated[
+        str | None, typer.Option("--html", help="Write a page that one can step through.", show_default=False)
+    ] = None,
+) -> None:
+    """Show a derivation step by step: operative tokens (active ones in brackets), input left, and the moves with their scores.
+
+    The first move of each step is the one that is made. The derivation is the greedy one, whatever the beam of the model.
+    """
+    from pathlib import Path
+
+    from arcwise.errors import InputError
+    from arcwise.transition.parser import TransitionParser
+    from arcwise.transition.trace import trace, trace_text
+    from arcwise.treebanks import Treebank
+    from arcwise.treebanks.files import open_output
+
+    is_file = Path(sentence).is_file()
+    treebank = Treebank.read(sentence) if is_file else _typed(sentence)
+    if number > len(treebank):
+        raise InputError(
+            f"--number: found {number}, expected at most {len(treebank)}, the sentences of {sentence}"
+        )
+    found = trace(TransitionParser.load(model), treebank, sentence=number - 1, alternatives=moves)
+    if html is None:
+        typer.echo(trace_text(found), nl=False)
+        return
+    from arcwise.visual.trace_html import trace_html
+
+    with open_output(html) as stream:
+        stream.write(trace_html(found).encode())
+
+
+def _typed(text: str):  # type: ignore[no-untyped-def]
+    """The treebank of one sentence typed as ``word/TAG word/TAG``."""
+    from arcwise.errors import InputError
+    from arcwise.treebanks import Sentence, Treebank
+
+    words = text.split()
+    if not words:
+        raise InputError("sentence: found no word, expected at least one")
+    pairs = [word.rpartition("/") if "/" in word.strip("/") else (word, "", "_") for word in words]
+    return Treebank.from_sentences(
+        [Sentence.from_words([p[0] for p in pairs], upos=[p[2] or "_" for p in pairs])], source="sentence"
+    )
