@@ -118,10 +118,15 @@ const int32_t* required_heads(const Required& required, const ArcData& data) {
 
 ResultDict parse(const ArcSpace& space, Array<float> weights, const ArcData& data, Required required,
                  int decoder, bool projective, bool single_root, double scale, bool confidence, bool filtered,
-                 int threads) {
+                 int threads, std::optional<Array<uint64_t>> occupied) {
   check_weights(space, weights.shape(0));
   const int32_t* heads = required_heads(required, data);
   ParseSettings settings = settings_of(decoder, projective, single_root, scale, confidence, filtered);
+  if (occupied) {
+    if (occupied->shape(0) != (space.cells() - space.row_start()) / 512 + 2)
+      throw nb::value_error("occupied rows of another space");
+    settings.occupied = occupied->data();
+  }
   ParseResult result;
   {
     nb::gil_scoped_release release;
@@ -201,7 +206,15 @@ void bind_space(nb::module_& m) {
 
 void bind_parsing(nb::module_& m) {
   m.def("arc_parse", &parse, "space"_a, "weights"_a, "data"_a, "required"_a.none(), "decoder"_a,
-        "projective"_a, "single_root"_a, "scale"_a, "confidence"_a, "filtered"_a, "threads"_a);
+        "projective"_a, "single_root"_a, "scale"_a, "confidence"_a, "filtered"_a, "threads"_a,
+        "occupied"_a = nb::none());
+  m.def(
+      "occupied_rows",
+      [](const ArcSpace& space, Array<float> weights) {
+        check_weights(space, weights.shape(0));
+        return moved(occupied_rows(space, weights.data()));
+      },
+      "space"_a, "weights"_a, "Which rows of the table have a weight at all; parsing with it is faster.");
   m.def("arc_k_best", &k_best, "space"_a, "weights"_a, "data"_a, "required"_a.none(), "k"_a, "projective"_a,
         "single_root"_a, "filtered"_a, "threads"_a);
   m.def(

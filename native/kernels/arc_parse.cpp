@@ -24,6 +24,7 @@ class SentenceParser {
       required_.insert(required_.end(), own, own + n());
     }
     weights_ = weights;
+    scorer_.occupied = settings.occupied;
   }
 
   int n() const { return sentence_.n(); }

@@ -17,8 +17,9 @@ struct ParseSettings {
   ArcDecoder decoder = ArcDecoder::map;
   TreeClass trees;
   double scale = 1;  // scores are multiplied by this before they become probabilities (1 / temperature)
-  bool confidence = false;  // also find probabilities
-  bool filtered = true;     // leave out arcs of a class or length that training never saw
+  bool confidence = false;             // also find probabilities
+  bool filtered = true;                // leave out arcs of a class or length that training never saw
+  const uint64_t* occupied = nullptr;  // see ArcScorer
 };
 
 // Flat over all words (heads, labels, probabilities) or over sentences.

@@ -6,11 +6,18 @@
 namespace arcwise {
 namespace {
 
-// sum[0..8*blocks) += the row at each place; the number of blocks known to the compiler keeps sums in
-// registers.
-template <int BLOCKS, typename Real>
-void add_rows(const Real* rows, uint32_t mask, const uint32_t* head, const uint32_t* modifier,
-              const std::vector<uint16_t>& pairs, uint32_t salt, int blocks, Real* sum) {
+template <typename Real>
+struct alignas(32) ZeroBlock {
+  Real cells[8] = {};
+};
+
+// sum[0..8*blocks) += the row at each place. The number of blocks known to the compiler keeps sums in
+// registers; rows that are all zero are read from one place that is always at hand, without a jump.
+template <int BLOCKS, bool SPARSE, typename Real>
+void add_rows(const Real* rows, const uint64_t* occupied, uint32_t mask, const uint32_t* head,
+              const uint32_t* modifier, const std::vector<uint16_t>& pairs, uint32_t salt, int blocks,
+              Real* sum) {
+  static const ZeroBlock<Real> zero;
   if constexpr (BLOCKS > 0) blocks = BLOCKS;
   Real kept[BLOCKS > 0 ? BLOCKS * 8 : 1];
   Real* into = sum;
@@ -19,10 +26,24 @@ void add_rows(const Real* rows, uint32_t mask, const uint32_t* head, const uint3
     into = kept;
   }
   for (uint16_t p : pairs) {
-    const Real* row = rows + ((head[p] ^ modifier[p] ^ salt) & mask);
-    for (int i = 0; i < blocks * 8; ++i) into[i] += row[i];
+    uint32_t at = (head[p] ^ modifier[p] ^ salt) & mask;
+    for (int b = 0; b < blocks; ++b) {
+      const Real* row = rows + at + 8 * b;
+      if constexpr (SPARSE) {
+        uint32_t group = at / 8 + b;
+        row = occupied[group / 64] >> (group % 64) & 1 ? row : zero.cells;
+      }
+      for (int i = 0; i < 8; ++i) into[8 * b + i] += row[i];
+    }
   }
   if constexpr (BLOCKS > 0) std::copy(kept, kept + BLOCKS * 8, sum);
+}
+
+template <bool SPARSE, typename Real>
+auto row_adder(int blocks) {
+  return blocks == 1   ? &add_rows<1, SPARSE, Real>
+         : blocks == 2 ? &add_rows<2, SPARSE, Real>
+                       : &add_rows<0, SPARSE, Real>;
 }
 
 template <typename Real>
@@ -73,12 +94,13 @@ void ArcScorer<Real>::score_arc(const ArcSpace& space, const Real* weights, cons
   int width = space.row_width(arc_class), blocks = (width + 7) / 8;
   std::fill(sum.begin(), sum.begin() + blocks * 8, Real{0});
 
+  auto add = occupied ? row_adder<true, Real>(blocks) : row_adder<false, Real>(blocks);
   Real arc = 0;
   for (int c = 0; c < CONTEXTS; ++c) {
     uint32_t salt = space.salts.of(static_cast<Context>(c), direction, bin);
     arc += sum_cells(weights, arc_mask, head, modifier, templates.arc_pairs[c], salt);
-    auto add = blocks == 1 ? &add_rows<1, Real> : blocks == 2 ? &add_rows<2, Real> : &add_rows<0, Real>;
-    add(rows, row_mask, head, modifier, templates.row_pairs[c], salt ^ class_salt, blocks, sum.data());
+    add(rows, occupied, row_mask, head, modifier, templates.row_pairs[c], salt ^ class_salt, blocks,
+        sum.data());
   }
   for (const auto& b : templates.arc_between)
     between_features(b.between, head[b.pair] ^ modifier[b.pair] ^ space.salts.of(b.context, direction, bin),
@@ -126,7 +148,7 @@ void ArcScorer<Real>::score(const ArcSpace& space, const Real* weights, const Ar
     for (int step = h == 0 ? 1 : -1; step <= 1; step += 2) {
       between.clear();
       for (int m = h + step; m >= 1 && m <= n; m += step) {
-        if (m - step != h) between.add(sentence.tags[m - step]);
+        if (m - step != h) between.add(sentence.tags[m - step], sentence.hashes.frequent_rank(m - step));
         int arc_class = sentence.class_of(space, h, m);
         if (mask.required && mask.required[m] >= 0) {
           if (mask.required[m] != h) continue;
@@ -172,6 +194,17 @@ void arcs_by_sum(const ArcScores<Real>& scores, const ArcSpace& space, const Arc
       for (int s = 0; s < count; ++s) total += std::exp(scale * (states[s] - top));
       arcs[h * (n + 1) + m] = scale * top + std::log(total);
     }
+}
+
+std::vector<uint64_t> occupied_rows(const ArcSpace& space, const float* weights) {
+  size_t groups = (space.cells() - space.row_start()) / 8;
+  std::vector<uint64_t> bits(groups / 64 + 2, 0);
+  for (size_t group = 0; group < groups; ++group) {
+    const float* cells = weights + space.row_start() + 8 * group;
+    if (std::any_of(cells, cells + 8, [](float w) { return w != 0; }))
+      bits[group / 64] |= uint64_t{1} << group % 64;
+  }
+  return bits;
 }
 
 template struct ArcScorer<float>;

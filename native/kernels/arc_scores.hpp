@@ -34,6 +34,10 @@ struct ArcScorer {
   std::vector<Real> side_cells[ROLES];  // [word][direction]
   std::vector<Real> sum;
 
+  // A bit for every 8 cells of rows, 0 where all are zero: such rows are not even fetched. Null: no such
+  // knowledge.
+  const uint64_t* occupied = nullptr;
+
   void score(const ArcSpace& space, const Real* weights, const ArcSentence& sentence, const ArcMask& mask,
              ArcScores<Real>& out);
 
@@ -42,6 +46,9 @@ struct ArcScorer {
   void score_arc(const ArcSpace& space, const Real* weights, const ArcSentence& sentence, int h, int m,
                  int arc_class, const BetweenTags& between, Real* states);
 };
+
+// The bits that ArcScorer::occupied wants.
+std::vector<uint64_t> occupied_rows(const ArcSpace& space, const float* weights);
 
 constexpr double IMPOSSIBLE = -std::numeric_limits<double>::infinity();
 

@@ -51,7 +51,8 @@ void ArcSentence::set(const ArcSpace& space, const ArcData& data, size_t sentenc
 BetweenTags ArcSentence::between(int head, int modifier) const {
   BetweenTags between;
   int step = modifier > head ? 1 : -1;
-  for (int word = head + step; word != modifier; word += step) between.add(tags[word]);
+  for (int word = head + step; word != modifier; word += step)
+    between.add(tags[word], hashes.frequent_rank(word));
   return between;
 }
 

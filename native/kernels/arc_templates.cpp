@@ -60,23 +60,42 @@ void SentenceHashes::place_atoms(const ArcTemplates& templates, const uint64_t* 
 void SentenceHashes::find_frequent(const ArcTemplates& templates, const Vocabulary& vocabulary) {
   left_frequent_.assign(n_ + 1, -1);
   right_frequent_.assign(n_ + 1, n_ + 1);
+  frequent_rank_.assign(n_ + 1, -1);
   if (templates.word_atom < 0) return;
-  auto frequent = [&](int word) {
+  std::vector<uint8_t> frequent(n_ + 2, 0);
+  for (int word = 1; word <= n_; ++word) {
     int64_t rank = vocabulary.rank(atoms_[word * atom_count_ + templates.word_atom]);
-    return rank >= 0 && rank < templates.frequent;
-  };
+    if (rank >= 0 && rank < BETWEEN_WORDS) frequent_rank_[word] = static_cast<int8_t>(rank);
+    frequent[word] = rank >= 0 && rank < templates.frequent;
+  }
   for (int word = 2; word <= n_; ++word)
-    left_frequent_[word] = frequent(word - 1) ? word - 1 : left_frequent_[word - 1];
+    left_frequent_[word] = frequent[word - 1] ? word - 1 : left_frequent_[word - 1];
   for (int word = n_ - 1; word >= 0; --word)
-    right_frequent_[word] = frequent(word + 1) ? word + 1 : right_frequent_[word + 1];
+    right_frequent_[word] = frequent[word + 1] ? word + 1 : right_frequent_[word + 1];
+}
+
+// The word that a part looks at; below 0 or above n if there is none.
+int SentenceHashes::place_of(const TemplatePart& part, int word) const {
+  auto left = [&](int w) { return w < 0 ? -1 : left_frequent_[w]; };
+  auto right = [&](int w) { return w > n_ ? n_ + 1 : right_frequent_[w]; };
+  switch (part.place) {
+    case Place::left_frequent:
+      return left(word);
+    case Place::right_frequent:
+      return right(word);
+    case Place::second_left_frequent:
+      return left(left(word));
+    case Place::second_right_frequent:
+      return right(right(word));
+    default:
+      return word + part.offset;
+  }
 }
 
 uint64_t SentenceHashes::side(const std::vector<TemplatePart>& parts, int word, uint64_t salt) const {
   uint64_t hash = salt;
   for (const TemplatePart& part : parts) {
-    int at = part.place == Place::offset          ? word + part.offset
-             : part.place == Place::left_frequent ? left_frequent_[word]
-                                                  : right_frequent_[word];
+    int at = place_of(part, word);
     uint64_t atom = at < 0 || at > n_ ? OUTSIDE_ATOM + (at > n_) : atoms_[at * atom_count_ + part.atom];
     hash = hash_pair(hash, atom);
   }
@@ -124,6 +143,7 @@ ContextSalts::ContextSalts() {
   for (uint32_t& s : tag) s = salt();
   for (auto& counts : tag_count)
     for (uint32_t& s : counts) s = salt();
+  for (uint32_t& s : word) s = salt();
 }
 
 }  // namespace arcwise

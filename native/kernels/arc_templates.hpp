@@ -17,8 +17,15 @@
 
 namespace arcwise {
 
-// Which word a part looks at: the side's word itself moved by `offset`, or the nearest frequent word.
-enum class Place : uint8_t { offset, left_frequent, right_frequent };
+// Which word a part looks at: the side's word itself moved by `offset`, or the nearest frequent word, or the
+// one after that ("in" before "in the house").
+enum class Place : uint8_t {
+  offset,
+  left_frequent,
+  right_frequent,
+  second_left_frequent,
+  second_right_frequent
+};
 
 struct TemplatePart {
   Place place = Place::offset;
@@ -26,9 +33,11 @@ struct TemplatePart {
   int atom = 0;  // into ArcTemplates::atoms
 };
 
-// What of the tags of the words between head and modifier: nothing; each tag that occurs, one feature each;
-// each tag with how often it occurs (1, 2, 3 or more); the set of them as a whole.
-enum class Between : uint8_t { none, each, count, set };
+// What of the words between head and modifier: nothing; each tag that occurs, one feature each; each tag with
+// how often it occurs (1, 2, 3 or more); the set of tags as a whole; each very frequent word (comma, "and",
+// "that").
+enum class Between : uint8_t { none, each, count, set, words };
+constexpr int BETWEEN_WORDS = 64;
 
 // The two ends of an arc.
 enum Role { HEAD_ROLE, MODIFIER_ROLE, ROLES };
@@ -95,6 +104,8 @@ class SentenceHashes {
            const std::vector<uint8_t>& keep_word);
 
   int n() const { return n_; }
+  // Place of a word among the BETWEEN_WORDS most frequent ones, -1 if it is none of them.
+  int frequent_rank(int word) const { return frequent_rank_[word]; }
   const uint32_t* head(int word) const { return &head_[word * pairs_]; }
   const uint32_t* modifier(int word) const { return &modifier_[word * pairs_]; }
   // One-side hashes of a word in a role, in the order of ArcTemplates::arc_sides[role] (row_sides[role]).
@@ -109,6 +120,7 @@ class SentenceHashes {
   void place_atoms(const ArcTemplates& templates, const uint64_t* atoms, const Vocabulary& vocabulary,
                    const std::vector<uint8_t>& keep_word);
   void find_frequent(const ArcTemplates& templates, const Vocabulary& vocabulary);
+  int place_of(const TemplatePart& part, int word) const;
   uint64_t side(const std::vector<TemplatePart>& parts, int word, uint64_t salt) const;
 
   struct OneSided {
@@ -124,13 +136,14 @@ class SentenceHashes {
   size_t pairs_ = 0, atom_count_ = 0;
   std::vector<uint64_t> atoms_;  // words 0..n, 0 the wall
   std::vector<int32_t> left_frequent_, right_frequent_;
+  std::vector<int8_t> frequent_rank_;
   std::vector<uint32_t> head_, modifier_;
   OneSided arc_sides_[ROLES], row_sides_[ROLES];
 };
 
 // Salts that context adds to a hash; fixed numbers.
 struct ContextSalts {
-  uint32_t direction[2], distance[2][DISTANCE_BINS], tag[64], tag_count[64][3];
+  uint32_t direction[2], distance[2][DISTANCE_BINS], tag[64], tag_count[64][3], word[BETWEEN_WORDS];
   ContextSalts();
   uint32_t of(Context context, int direction_of_arc, int bin) const {
     return context == Context::nothing     ? 0
@@ -139,18 +152,20 @@ struct ContextSalts {
   }
 };
 
-// How often each tag stands between the head and the word next to come, kept while moving away from the head.
+// The tags and very frequent words between the head and the word next to come, kept while moving away from
+// the head.
 struct BetweenTags {
-  uint64_t set = 0;
+  uint64_t set = 0, word_set = 0;
   uint8_t counts[64];
-  uint8_t present[64];
-  int distinct = 0;
+  uint8_t present[64], words[BETWEEN_WORDS];
+  int distinct = 0, distinct_words = 0;
 
   void clear() {
-    set = 0;
-    distinct = 0;
+    set = word_set = 0;
+    distinct = distinct_words = 0;
   }
-  void add(int tag) {
+  // rank: of a very frequent word, below BETWEEN_WORDS; -1 for others.
+  void add(int tag, int rank) {
     tag &= 63;
     if (!(set >> tag & 1)) {
       set |= uint64_t{1} << tag;
@@ -158,6 +173,10 @@ struct BetweenTags {
       present[distinct++] = static_cast<uint8_t>(tag);
     }
     if (counts[tag] < 3) ++counts[tag];
+    if (rank >= 0 && !(word_set >> rank & 1)) {
+      word_set |= uint64_t{1} << rank;
+      words[distinct_words++] = static_cast<uint8_t>(rank);
+    }
   }
 };
 
@@ -175,6 +194,9 @@ inline void between_features(Between kind, uint32_t base, const BetweenTags& tag
       break;
     case Between::set:
       visit(base ^ static_cast<uint32_t>((tags.set * 0x9E3779B97F4A7C15ULL) >> 32));
+      break;
+    case Between::words:
+      for (int i = 0; i < tags.distinct_words; ++i) visit(base ^ salts.word[tags.words[i]]);
       break;
     case Between::none:
       visit(base);

@@ -14,10 +14,10 @@ struct AtomName {
   std::string_view name;
   AtomKind kind;
 };
-constexpr AtomName PLAIN[] = {{"form", AtomKind::form},   {"lower", AtomKind::lower},
-                              {"shape", AtomKind::shape}, {"lemma", AtomKind::lemma},
-                              {"upos", AtomKind::upos},   {"xpos", AtomKind::xpos},
-                              {"feats", AtomKind::feats}};
+constexpr AtomName PLAIN[] = {
+    {"form", AtomKind::form},   {"lower", AtomKind::lower},     {"shape", AtomKind::shape},
+    {"lemma", AtomKind::lemma}, {"upos", AtomKind::upos},       {"xpos", AtomKind::xpos},
+    {"feats", AtomKind::feats}, {"earlier", AtomKind::earlier}, {"later", AtomKind::later}};
 constexpr AtomName WITH_LENGTH[] = {{"prefix", AtomKind::prefix}, {"suffix", AtomKind::suffix}};
 constexpr AtomName WITH_KEY[] = {{"feats.", AtomKind::feat}, {"misc.", AtomKind::misc}};
 
@@ -26,6 +26,8 @@ int column_of(AtomKind kind) {
     case AtomKind::lemma:
       return LEMMA;
     case AtomKind::upos:
+    case AtomKind::earlier:
+    case AtomKind::later:
       return UPOS;
     case AtomKind::xpos:
       return XPOS;
@@ -75,6 +77,11 @@ class WordAtoms {
   void start(size_t word) {
     word_ = word;
     lower_.clear();
+    if (word < first_ || word >= last_) {  // another sentence
+      auto after = std::upper_bound(layout_.sentence_words.begin(), layout_.sentence_words.end(), word);
+      first_ = after[-1];
+      last_ = after[0];
+    }
   }
 
   uint64_t atom(const AtomSpec& spec) {
@@ -98,6 +105,9 @@ class WordAtoms {
         std::string_view value = value_of(field, spec.key);
         return value.empty() ? ABSENT : hash_bytes(value, hash_bytes(spec.key, seed));
       }
+      case AtomKind::earlier:
+      case AtomKind::later:
+        return field == "_" ? ABSENT : hash_pair(seed, same_tag(field, spec.kind == AtomKind::later));
       default:
         return field.empty() || field == "_" ? ABSENT : hash_bytes(field, seed);
     }
@@ -109,9 +119,19 @@ class WordAtoms {
     return lower_;
   }
 
+  // How many words with this UPOS stand before (after) the word in its sentence, two at most.
+  uint64_t same_tag(std::string_view tag, bool after) const {
+    uint64_t found = 0;
+    for (size_t at = word_; found < 2 && (after ? at + 1 < last_ : at > first_);) {
+      at += after ? 1 : -1;
+      found += layout_.field(data_, at, UPOS) == tag;
+    }
+    return found;
+  }
+
   const TreebankLayout& layout_;
   const char* data_;
-  size_t word_ = 0;
+  size_t word_ = 0, first_ = 0, last_ = 0;  // the word, and its sentence
   std::string lower_, shape_;
 };
 
@@ -130,7 +150,7 @@ AtomSpec atom_spec(std::string_view name) {
   throw std::invalid_argument(
       "found atom '" + std::string(name) +
       "', expected form, lower, prefix1 … prefix9, suffix1 … suffix9, shape, lemma, upos, "
-      "xpos, feats, feats.KEY or misc.KEY");
+      "xpos, feats, feats.KEY, misc.KEY, earlier or later");
 }
 
 std::vector<uint64_t> token_atoms(const TreebankLayout& layout, const char* data,

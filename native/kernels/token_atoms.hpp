@@ -28,9 +28,11 @@ enum class AtomKind : uint8_t {
   lemma,
   upos,
   xpos,
-  feats,  // the whole FEATS column
-  feat,   // one value of FEATS, by `key`
-  misc,   // one value of MISC, by `key`
+  feats,    // the whole FEATS column
+  feat,     // one value of FEATS, by `key`
+  misc,     // one value of MISC, by `key`
+  earlier,  // how many words before it in the sentence have its UPOS: 0, 1, 2 or more
+  later,    // how many after it
 };
 
 struct AtomSpec {
@@ -41,8 +43,8 @@ struct AtomSpec {
 
 constexpr uint64_t ABSENT = 0;
 
-// From its name: form, lower, prefix5, suffix3, shape, lemma, upos, xpos, feats, feats.Case, misc.Cluster.
-// Throws std::invalid_argument, with the known names, for anything else.
+// From its name: form, lower, prefix5, suffix3, shape, lemma, upos, xpos, feats, feats.Case, misc.Cluster,
+// earlier, later. Throws std::invalid_argument, with the known names, for anything else.
 AtomSpec atom_spec(std::string_view name);
 
 // The atoms of words first..last-1, row by row: specs.size() for each word.

@@ -5,9 +5,10 @@ A template is a line such as ``h.upos m-1.upos m.word @ direction``. Its parts a
 - ``h.ATOM`` and ``m.ATOM``: a property of the head or the modifier (see ``arcwise.features.atoms``; ``word`` is the form, or one
   name for all words that training has not seen);
 - ``h-1.ATOM``, ``m+2.ATOM``: of a word so many places to the left or right;
-- ``m<.ATOM``, ``m>.ATOM``: of the nearest frequent word to the left or right (commas, prepositions, articles: whatever is frequent);
+- ``m<.ATOM``, ``m>.ATOM``: of the nearest frequent word to the left or right (commas, prepositions, articles: whatever is
+  frequent); ``m<<.ATOM``, ``m>>.ATOM``: of the next one after that;
 - ``between.each``, ``between.count``, ``between.set``: the tags between head and modifier, one by one, with how often each
-  occurs (1, 2, more), or as one set.
+  occurs (1, 2, more), or as one set; ``between.words``: each of the 64 most frequent words that stands between.
 
 After ``@`` stands what the feature is conjoined with: ``nothing``, ``direction`` (the default) or ``distance`` (with direction);
 several give several features. A template whose column is empty in the training data is left out.
@@ -22,16 +23,16 @@ from dataclasses import dataclass
 from arcwise.errors import InputError
 
 CONTEXTS = ("nothing", "direction", "distance")
-BETWEEN = ("none", "each", "count", "set")
+BETWEEN = ("none", "each", "count", "set", "words")
 WORD = "word"
 
-_PART = re.compile(r"(?P<side>[hm])(?P<place>[+-][1-9]|[<>])?\.(?P<atom>[A-Za-z_][\w.\-\[\]]*)")
-_PLACES = {"<": 1, ">": 2}
+_PART = re.compile(r"(?P<side>[hm])(?P<place>[+-][1-9]|<<?|>>?)?\.(?P<atom>[A-Za-z_][\w.\-\[\]]*)")
+_PLACES = {"<": 1, ">": 2, "<<": 3, ">>": 4}
 
 
 @dataclass(frozen=True)
 class Part:
-    """One property of one word: ``place`` is an offset, or ``<``, ``>`` for the nearest frequent word."""
+    """One property of one word: ``place`` is an offset, or ``<``, ``>``, ``<<``, ``>>`` for a near frequent word."""
 
     side: str
     place: str
@@ -77,8 +78,8 @@ class Template:
                 parts.append(Part(match["side"], match["place"] or "", match["atom"]))
             else:
                 raise InputError(
-                    f"template {text!r}: found {word!r}, expected h.ATOM or m.ATOM (with +1, -1, < or > after h or m) "
-                    "or once between.each, between.count or between.set"
+                    f"template {text!r}: found {word!r}, expected h.ATOM or m.ATOM (with +1, -1, <, <<, > or >> after h or m) "
+                    "or once between.each, between.count, between.set or between.words"
                 )
         if not parts:
             raise InputError(

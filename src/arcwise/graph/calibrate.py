@@ -12,7 +12,7 @@ from arcwise.graph.parser import GraphParser
 from arcwise.learning.parser import ParseOptions
 from arcwise.treebanks import Treebank
 
-_LOW, _HIGH = 0.01, 100.0
+_LOW, _HIGH = 0.01, 10_000.0
 _GOLDEN = (5**0.5 - 1) / 2
 _SMALLEST = 1e-7
 
@@ -39,7 +39,7 @@ def reliability(
 
 
 def fit_temperature(
-    parser: GraphParser, treebank: Treebank, *, threads: int = 1, steps: int = 14
+    parser: GraphParser, treebank: Treebank, *, threads: int = 1, steps: int = 18
 ) -> GraphParser:
     """The parser with the temperature that makes the treebank's heads most probable.
 

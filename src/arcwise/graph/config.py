@@ -27,7 +27,7 @@ class GraphConfig:
     """Options of ``arcwise train --parser graph``; a TOML file may set any of them."""
 
     trainer: Trainer = "mira"
-    epochs: int = 8
+    epochs: int = 10
     """Passes over the training data (iterations of the solver for log-linear-batch)."""
     patience: int = 0
     """Stop after so many epochs without a better score on the development data; 0 never stops early."""
@@ -73,7 +73,7 @@ class GraphConfig:
     restrict_labels: bool = True
     """Whether an arc may have only labels seen with its pair of tags and direction."""
     arc_bits: int = 22
-    row_bits: int = 22
+    row_bits: int = 24
     """The table of weights has 2^arc_bits cells for arc templates and 2^row_bits for label templates."""
     arc_templates: tuple[str, ...] = ARC_TEMPLATES
     label_templates: tuple[str, ...] = LABEL_TEMPLATES

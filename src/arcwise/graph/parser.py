@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
+import numpy.typing as npt
 
 from arcwise import native
 from arcwise.errors import NoTreeError
@@ -39,6 +41,10 @@ class GraphParser:
 
     def __init__(self, model: GraphModel) -> None:
         self.model = model
+
+    @cached_property
+    def _occupied(self) -> npt.NDArray[np.uint64]:
+        return native.occupied_rows(self.model.space, self.model.weights)
 
     # ---- training, saving, loading
 
@@ -128,6 +134,7 @@ class GraphParser:
             options.confidence,
             True,
             threads,
+            self._occupied,
         )
         _check_parsed(treebank, result["parsed"])
         return dict(result)

@@ -8,31 +8,55 @@ LABEL_TEMPLATES = (
     "h.word m.upos @ direction distance",
     "h.upos m.word @ direction distance",
     "h.word m.word",
-    "h.lemma m.upos",
-    "h.upos m.lemma",
-    "h.lemma m.lemma",
-    # their endings and beginnings
+    # their endings and shapes
     "h.suffix3 m.upos",
     "h.upos m.suffix3",
     "h.suffix2 m.suffix2",
     "h.suffix3 m.suffix3",
     "h.upos m.suffix2",
     "h.upos m.suffix4",
-    # the words next to them, and the nearest frequent words
+    "h.shape m.shape",
+    # the tags next to them
     "h.upos m.upos m-1.upos",
     "h.upos m.upos m+1.upos",
     "h.upos m.upos h-1.upos",
     "h.upos m.upos h+1.upos",
+    "h.upos m.upos m-1.upos m+1.upos",
+    "h.upos m.upos h-1.upos h+1.upos",
+    "h.upos m.word m-1.upos",
+    "h.upos m.word m+1.upos",
+    "h.word m.upos m-1.upos",
+    "h.word m.upos m+1.upos",
+    "h.word m.upos h+1.upos",
+    "h.word m.upos h-1.upos",
+    # the words next to them
     "h.upos m-1.word",
     "h.upos m+1.word",
     "h-1.word m.upos",
     "h+1.word m.upos",
+    "h.word m-1.word",
+    "h.word m+1.word",
+    # the nearest frequent words
     "h.upos m<.word",
     "h.upos m>.word",
     "h.word m<.word",
-    # what stands between
+    "h.word m>.word",
+    "h.upos m<.word m>.word",
+    "h.upos m<<.word",
+    "h.upos m>>.word",
+    "h.word m<<.word",
+    "h<.word m.upos",
+    "h>.word m.upos",
+    # what stands between, and whether the words are the first or last of their tag
     "h.upos m.upos between.set",
+    "h.word m.upos between.set",
+    "h.upos m.word between.set",
+    "h.upos h.earlier h.later m.upos",
+    "h.upos m.upos m.earlier m.later",
     # the other columns
+    "h.lemma m.upos",
+    "h.upos m.lemma",
+    "h.lemma m.lemma",
     "h.xpos m.xpos",
     "h.word m.xpos",
     "h.xpos m.word",
@@ -55,6 +79,7 @@ LABEL_TEMPLATES = (
     "m.upos m+1.word",
     "m.upos m<.word",
     "m.upos m>.word",
+    "m.upos m<<.word",
     "m.xpos",
     "m.feats",
     "h.word",
@@ -68,26 +93,29 @@ LABEL_TEMPLATES = (
 """Templates with a weight for the arc and one for each label. Those that look at both sides are always conjoined with the tags of both."""
 
 ARC_TEMPLATES = (
-    "h.upos m.upos @ nothing",
-    "h.word h.upos m.word m.upos",
-    "h.word h.upos m.word",
-    "h.word m.word m.upos",
+    "h.word m.word @ distance",
     "h.prefix5 m.upos",
     "h.upos m.prefix5",
     "h.prefix5 m.prefix5",
-    "h.suffix3 h.upos m.suffix2 m.upos",
     # McDonald's surrounding tags
-    "h-1.upos h.upos m-1.upos m.upos",
-    "h.upos h+1.upos m-1.upos m.upos",
-    "h-1.upos h.upos m.upos m+1.upos",
-    "h.upos h+1.upos m.upos m+1.upos",
+    "h-1.upos h.upos m-1.upos m.upos @ direction distance",
+    "h.upos h+1.upos m-1.upos m.upos @ direction distance",
+    "h-1.upos h.upos m.upos m+1.upos @ direction distance",
+    "h.upos h+1.upos m.upos m+1.upos @ direction distance",
+    "h-1.upos h.upos h+1.upos m-1.upos m.upos m+1.upos",
     # a tag two places away
     "h.upos m.upos m+1.upos m+2.upos",
     "h.upos m.upos m-1.upos m-2.upos",
-    # tags between
+    # tags and frequent words between
     "h.upos m.upos between.each @ distance",
     "h.upos m.upos between.count",
-    # the word alone, with how far its head is
+    "h.upos m.upos between.words",
+    "h.upos m.word between.words",
+    # first or last of their tag
+    "h.upos h.earlier m.upos m.earlier",
+    "h.upos h.later m.upos m.later",
+    "h.earlier h.later h.upos m.word",
+    # one word, with how far the other is
     "m.word @ distance",
     "m.suffix3 m.upos @ distance",
     "h.word @ distance",

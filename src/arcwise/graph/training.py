@@ -125,7 +125,7 @@ def _calibrated(model: GraphModel, dev: Treebank, threads: int, progress: Progre
     from arcwise.graph.calibrate import fit_temperature
     from arcwise.graph.parser import GraphParser
 
-    fitted = fit_temperature(GraphParser(model), dev[:CALIBRATION_SENTENCES], threads=threads, steps=8).model
+    fitted = fit_temperature(GraphParser(model), dev[:CALIBRATION_SENTENCES], threads=threads, steps=12).model
     progress.say(
         f"temperature {fitted.temperature:.3g} (arcwise calibrate shows how reliable confidences are)"
     )
