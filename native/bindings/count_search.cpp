@@ -83,6 +83,19 @@ void bind_problem(nb::module_& m) {
       .def_prop_ro("root_box", &CountProblem::root_box)
       .def_prop_ro("root_feasible", &CountProblem::root_feasible)
       .def_prop_ro("coordinates", [](const CountProblem& p) { return p.layout().coordinates(); })
+      .def(
+          "vectors",
+          [](const CountProblem& problem, size_t sentence) {
+            if (sentence >= problem.sentences().size()) throw nb::index_error("no such sentence");
+            const auto& vectors = problem.sentences()[sentence].vectors;
+            const size_t words = problem.sentences()[sentence].tags.size();
+            return std::tuple{flat(vectors.names),
+                              owned_array<uint8_t>(vectors.values, {vectors.count, vectors.width}),
+                              owned_array<uint8_t>(vectors.heads, {vectors.count, words})};
+          },
+          nb::rv_policy::move, "sentence"_a,
+          "Of a short sentence: the coordinates that occur, the different count vectors over them, a tree of "
+          "each.")
       .def("propagate", &CountProblem::propagate, "box"_a)
       .def(
           "bound",
@@ -149,15 +162,15 @@ void bind_count_search(nb::module_& m) {
       .def(
           "evaluate",
           [](CountMaster& master, const CountBox& box, int64_t threshold, double precision, int most_rounds,
-             const arcwise::CountBasis* start) {
+             double seconds, const arcwise::CountBasis* start) {
             arcwise::CountEvaluation out;
             {
               nb::gil_scoped_release release;
-              out = master.evaluate(box, threshold, precision, most_rounds, start);
+              out = master.evaluate(box, threshold, precision, most_rounds, seconds, start);
             }
             return out;
           },
-          "box"_a, "threshold"_a, "precision"_a, "most_rounds"_a, "start"_a.none())
+          "box"_a, "threshold"_a, "precision"_a, "most_rounds"_a, "seconds"_a, "start"_a.none())
       .def_prop_ro("basis", [](const CountMaster& master) { return master.basis(); })
       .def(
           "splits",

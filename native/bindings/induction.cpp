@@ -153,9 +153,11 @@ using EmResult = std::tuple<double, int, Out<double>, Out<double>, Out<double>>;
 
 EmResult em_restarts(const TagCorpus& corpus, size_t first, size_t restarts, uint64_t seed, int threads,
                      bool viterbi, int start, double smoothing, bool polish, int iterations, double tolerance,
-                     In<uint8_t> marked, double least) {
-  const auto options =
+                     In<uint8_t> marked, double least, In<double> base) {
+  auto options =
       em_options(viterbi, start, smoothing, polish, iterations, tolerance, marked, least, corpus.tag_count);
+  options.base.assign(base.data(), base.data() + base.shape(0));
+  if (options.start == arcwise::DmvStart::near) parameters(base, corpus.tag_count);
   arcwise::DmvRestarts out;
   {
     nb::gil_scoped_release release;
@@ -207,7 +209,8 @@ void bind_induction(nb::module_& m) {
         "Tags, starts and heads of sentences drawn from the model; fewer if the attempts run out.");
   m.def("dmv_em_restarts", &em_restarts, "corpus"_a, "first"_a, "restarts"_a, "seed"_a, "threads"_a,
         "viterbi"_a, "start"_a, "smoothing"_a, "polish"_a, "iterations"_a, "tolerance"_a, "marked"_a,
-        "least"_a, "Best (value, iterations, theta, trace) of many restarts, and the value of each.");
+        "least"_a, "base"_a,
+        "Best (value, iterations, theta, trace) of many restarts, and the value of each.");
   m.def("dmv_em_improve", &em_improve, "theta"_a, "corpus"_a, "viterbi"_a, "smoothing"_a, "polish"_a,
         "iterations"_a, "tolerance"_a, "marked"_a, "least"_a,
         "(value, theta, counts, heads of the parses) from given parameters.");

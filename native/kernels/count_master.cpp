@@ -1,6 +1,7 @@
 #include "kernels/count_master.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 
 namespace arcwise {
@@ -163,8 +164,9 @@ std::vector<double> CountMaster::solution_counts() const {
 }
 
 CountEvaluation CountMaster::evaluate(const CountBox& box, int64_t threshold, double precision,
-                                      int most_rounds, const CountBasis* start) {
+                                      int most_rounds, double seconds, const CountBasis* start) {
   CountEvaluation out;
+  const auto began = std::chrono::steady_clock::now();
   if (columns_.size() > kMostColumns) forget_columns();
   if (start && start->generation == generation_) simplex_.set_basis(start->variables);
   const size_t first = simplex_.columns() - columns_.size();
@@ -178,6 +180,7 @@ CountEvaluation CountMaster::evaluate(const CountBox& box, int64_t threshold, do
     problem_.bound(box, mu.data(), bound);
     if (bound.value < out.bound) out.bound = bound.value, out.mu = mu;
     if (out.bound <= threshold) break;
+    if (std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count() > seconds) break;
     out.value = simplex_.value();
     const double distance = static_cast<double>(out.bound - threshold) / kScale;
     const bool converged =

@@ -44,8 +44,9 @@ class CountMaster {
 
   // Solves the linear program of a box by adding columns, until its bound is at most `threshold` or as good
   // as `precision` times the distance to the threshold. `start` may be the basis of a similar box.
+  // After `seconds` it stops with what it has.
   CountEvaluation evaluate(const CountBox& box, int64_t threshold, double precision, int most_rounds,
-                           const CountBasis* start);
+                           double seconds, const CountBasis* start);
   CountBasis basis() const { return {generation_, simplex_.basis()}; }
 
   // Coordinates of the box by how much the envelope exceeds the function along them, the largest first, each

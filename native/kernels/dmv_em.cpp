@@ -156,6 +156,11 @@ DmvEmResult DmvTrainer::restart(Random& random) {
   if (options_.start == DmvStart::random) {
     for (double& count : counts_) count = -std::log(random.positive());
     dmv_normalise(layout_, counts_.data(), 0.0, theta.data());
+  } else if (options_.start == DmvStart::near) {
+    const double strength = 0.25 * std::exp2(3 * random.uniform());
+    for (size_t m = 0; m < counts_.size(); ++m)
+      counts_[m] = (options_.base[m] + 0.05) * std::pow(-std::log(random.positive()), strength);
+    dmv_normalise(layout_, counts_.data(), 0.0, theta.data());
   } else {
     first_counts(random);
     dmv_normalise(layout_, counts_.data(), options_.smoothing, theta.data());

@@ -10,6 +10,7 @@ namespace arcwise {
 enum class DmvStart {
   uniform,   // uniform parameters; ties among parses are broken at random (Spitkovsky et al. 2010)
   random,    // every distribution drawn from the flat Dirichlet
+  near,      // the counts `base`, each multiplied by random noise of a random strength
   harmonic,  // heads by 1/distance (Klein & Manning 2004); from the second restart on with random noise
 };
 
@@ -25,8 +26,9 @@ struct DmvEmOptions {
   double smoothing = 0;  // added to every count in the M-step
   bool polish = false;   // go on without smoothing once it has converged
   int iterations = 100;
-  double tolerance = 1e-6;  // EM stops when the likelihood rises by less than this share of itself
-  ArcShare constraint;      // Viterbi EM alone
+  double tolerance = 1e-6;   // EM stops when the likelihood rises by less than this share of itself
+  ArcShare constraint;       // Viterbi EM alone
+  std::vector<double> base;  // for DmvStart::near
 };
 
 struct DmvEmResult {

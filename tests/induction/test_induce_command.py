@@ -122,3 +122,20 @@ def test_verify_says_why_it_rejects(corpus: Path, capsys: pytest.CaptureFixture[
     assert "does not say which sentences" in capsys.readouterr().err
     assert _run(["verify", str(corpus), str(corpus)]) == 2
     assert "is no JSON" in capsys.readouterr().err
+
+
+def test_methods_estimate_and_plot(corpus: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    command = ["induce", str(corpus), "--learner", "global"]
+    assert _run([*command, "--method", "milp"]) == 0
+    assert "proved to be at most" in capsys.readouterr().out
+    assert _run([*command, "--method", "theta", "--time-limit", "1"]) == 0
+    assert "proved to be at most" in capsys.readouterr().out
+    assert _run([*command, "--estimate", "3"]) == 0
+    assert "from 3 random walks" in capsys.readouterr().out
+    picture = corpus.with_name("bounds.svg")
+    assert _run([*command, "--plot", str(picture)]) == 0
+    assert picture.read_text().startswith("<?xml")
+    assert _run([*command, "--method", "theta", "--certificate", "x.json"]) == 2
+    assert "only it leaves a proof" in capsys.readouterr().err
+    assert _run([*command, "--method", "milp", "--estimate", "3"]) == 2
+    assert "expected count or theta" in capsys.readouterr().err

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from enum import Enum
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -18,6 +18,14 @@ class Learner(str, Enum):
     em = "em"
     viterbi_em = "viterbi-em"
     search = "global"
+
+
+class Method(str, Enum):
+    """How to search globally."""
+
+    counts = "count"
+    theta = "theta"
+    milp = "milp"
 
 
 class Start(str, Enum):
@@ -67,6 +75,18 @@ def run(
             show_default=False,
         ),
     ] = None,
+    method: Annotated[
+        Method,
+        typer.Option(
+            help="global: over counts; over parameters (as Gormley & Eisner 2013); as one integer program."
+        ),
+    ] = Method.counts,
+    rlt: Annotated[
+        str,
+        typer.Option(
+            help="theta: products of constraints: Max.0k, Max.1k, Max.10k, Max.100k, Obj.Filter, All."
+        ),
+    ] = "Max.0k",
     epsilon: Annotated[
         float,
         typer.Option(
@@ -83,6 +103,20 @@ def run(
     ] = None,
     resume: Annotated[
         str | None, typer.Option(help="global: go on from this checkpoint.", show_default=False)
+    ] = None,
+    blocks: Annotated[
+        int,
+        typer.Option(
+            help="global: bound a large corpus by blocks of so many sentences (needs --time-limit).", min=0
+        ),
+    ] = 0,
+    estimate: Annotated[
+        int,
+        typer.Option(help="global: do not search; estimate nodes and time by so many random walks.", min=0),
+    ] = 0,
+    plot: Annotated[
+        str | None,
+        typer.Option(help="global: draw the bounds over time (.png, .svg, .pdf).", show_default=False),
     ] = None,
     time_limit: Annotated[
         float | None,
@@ -118,10 +152,26 @@ def run(
     typer.echo(f"{len(chosen)} sentences, {chosen.words} words, {len(chosen.tags)} tags")
     constraint = _constraint(constrain, rules)
     if learner is Learner.search:
-        selection = {"column": tags, "max_length": max_length, "sentences": sentences}
-        grammar = _search(
-            chosen, constraint, epsilon, time_limit, seed, certificate, checkpoint, resume, selection
+        from arcwise.cli.induce_globally import Search, estimate_search, run_search
+
+        search = Search(
+            chosen,
+            constraint,
+            method.value,
+            rlt,
+            epsilon,
+            time_limit,
+            seed,
+            blocks,
+            threads,
+            checkpoint,
+            resume,
         )
+        if estimate:
+            estimate_search(search, estimate)
+            return
+        selection = {"column": tags, "max_length": max_length, "sentences": sentences}
+        grammar = run_search(search, certificate, selection, plot)
     else:
         begin = start or (Start.harmonic if learner is Learner.em else Start.uniform)
         grammar = _climb(chosen, learner, begin, smoothing, restarts, constraint, seed, threads, time_limit)
@@ -170,46 +220,6 @@ def _climb(
         f"log-likelihood {found.value:.4f} ({per_word:.4f} per word), best of {len(found.values)} restarts"
     )
     return found.grammar
-
-
-def _search(
-    chosen: TagSentences,
-    constraint: ArcShare | None,
-    epsilon: float,
-    time_limit: float | None,
-    seed: int,
-    certificate: str | None,
-    checkpoint: str | None,
-    resume: str | None,
-    selection: dict[str, Any],
-) -> DMV:
-    """Global search; Ctrl-C ends it with the best so far."""
-    import json
-
-    from arcwise.cli.search_progress import SearchProgress
-    from arcwise.induction import induce_globally
-    from arcwise.treebanks.files import open_output
-
-    with SearchProgress() as watch:
-        found = induce_globally(
-            chosen,
-            epsilon=epsilon,
-            time_limit=time_limit,
-            constraint=constraint,
-            seed=seed,
-            checkpoint=checkpoint,
-            resume=resume,
-            progress=watch.show,
-            should_stop=watch.should_stop,
-        )
-    typer.echo(
-        f"log-likelihood {found.lower:.4f}, proved to be at most {found.upper:.4f} (gap {100 * found.gap:.2f} %), "
-        f"{found.trace[-1].nodes} nodes"
-    )
-    if certificate is not None:
-        with open_output(certificate) as stream:
-            stream.write(json.dumps({**(found.certificate or {}), "selection": selection}).encode())
-    return found.parameters
 
 
 def _constraint(share: float, rules: str | None) -> ArcShare | None:

@@ -18,6 +18,7 @@ from arcwise.induction.dmv import DMV, Features
 
 Start = Literal["uniform", "random", "harmonic"]
 STARTS: tuple[Start, ...] = ("uniform", "random", "harmonic")
+_NUMBERS = {"uniform": 0, "random": 1, "harmonic": 3}
 _NO_MARKS = np.zeros(0, np.uint8)
 _BATCH_SECONDS = 0.25
 
@@ -152,8 +153,8 @@ def _restarts(
     while done < restarts and not (done and time_limit and time.monotonic() - began > time_limit):
         size = min(batch, restarts - done)
         value, _, theta, trace, all_values = native.dmv_em_restarts(
-            sentences, done, size, seed, threads, viterbi, STARTS.index(start), smoothing, polish,
-            iterations, tolerance, marked, least_arcs,
+            sentences, done, size, seed, threads, viterbi, _NUMBERS[start], smoothing, polish,
+            iterations, tolerance, marked, least_arcs, np.zeros(0),
         )  # fmt: skip
         done += size
         values.append(all_values)

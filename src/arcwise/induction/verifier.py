@@ -18,6 +18,7 @@ from arcwise.induction.verified_bounds import SCALE, Bounds, Box
 from arcwise.induction.verified_parses import Coordinates, Ints, is_projective_tree, tree_counts
 
 KIND = "arcwise grammar induction certificate"
+BLOCKS_KIND = "arcwise grammar induction certificate by blocks"
 VERSION = 1
 
 
@@ -56,6 +57,8 @@ def verify(
 
     ``progress`` is told how many of the nodes are done.
     """
+    if isinstance(certificate, dict) and certificate.get("kind") == BLOCKS_KIND:
+        return _verify_blocks(certificate, sentences, progress)
     _check_form(certificate)
     numbers = _check_corpus(certificate, sentences)
     counted: dict[tuple[int, ...], int] = {}
@@ -69,6 +72,49 @@ def verify(
     bounds = Bounds(at.tags, kinds, marked, least, certificate["enumerate_up_to"])
     leaves, nodes = _Walk(certificate, bounds, sum(map(len, numbers)), progress).run()
     return Verified(lower, certificate["upper"] / SCALE, nodes, leaves)
+
+
+def _verify_blocks(
+    certificate: Any, sentences: Sequence[Sequence[str]], progress: Callable[[int, int], None] | None
+) -> Verified:
+    """The likelihood of a corpus is at most the sum of those of its blocks."""
+    try:
+        size, blocks, upper = (
+            certificate["block_size"],
+            list(certificate["blocks"]),
+            int(certificate["upper"]),
+        )
+        parts = [sentences[a : a + size] for a in range(0, len(sentences), size)]
+        heads = list(certificate["heads"])
+    except (KeyError, TypeError, ValueError) as error:
+        raise CertificateError("blocks: expected a certificate for each block of sentences") from error
+    if len(blocks) != len(parts):
+        raise CertificateError(f"blocks: found {len(blocks)}, expected {len(parts)}")
+    nodes = leaves = total = 0
+    for b, (block, part) in enumerate(zip(blocks, parts, strict=True), 1):
+        if block is None:  # not looked into: its likelihood is at most 0
+            continue
+        if not isinstance(block, dict) or block.get("kind") != KIND or block.get("constraint") is not None:
+            raise CertificateError(f"blocks: block {b} is no certificate without constraint")
+        try:
+            proved = verify(block, part)
+        except CertificateError as error:
+            raise CertificateError(f"block {b}: {error}") from error
+        nodes, leaves, total = nodes + proved.nodes, leaves + proved.leaves, total + int(block["upper"])
+        if progress:
+            progress(b, len(blocks))
+    if total > upper:
+        raise CertificateError(
+            f"upper: found {upper / SCALE}, but the blocks prove no more than {total / SCALE}"
+        )
+    tags = sorted({t for s in sentences for t in s})
+    numbers = [tuple(tags.index(t) for t in s) for s in sentences]
+    at = Coordinates(len(tags))
+    whole = {"heads": heads, "lower": certificate.get("lower"), "upper": upper}
+    if not isinstance(whole["lower"], (int, float)):
+        raise CertificateError("lower: missing")
+    lower = _check_lower(whole, numbers, at, np.zeros(at.count, np.int64), 0)
+    return Verified(lower, upper / SCALE, nodes, leaves)
 
 
 def _check_form(certificate: Any) -> None:

@@ -10,6 +10,8 @@ A certificate is a JSON object; ``arcwise.induction.verifier`` checks it without
 - ``nodes``: the tree, node 0 first. ``use``: multipliers (by number) applied one after the other; ``split``: [sentence, coordinate,
   at] and ``children``: the nodes with coordinate <= at and with coordinate > at, null for a side that nothing fits into. Sentence -1:
   the coordinate of the corpus; else that of the parse of this sentence (of the different sentences, if there is no constraint).
+
+For a corpus bounded by blocks: ``blocks``, a certificate for every ``block_size`` sentences, whose bounds add up to ``upper``.
 """
 
 from __future__ import annotations
@@ -25,6 +27,8 @@ from arcwise.induction.global_search.problem import Incumbent, Task
 
 SCALE = 2**30
 VERSION = 1
+KIND = "arcwise grammar induction certificate"
+BLOCKS_KIND = "arcwise grammar induction certificate by blocks"
 
 Multipliers = npt.NDArray[np.int64]
 
@@ -70,7 +74,7 @@ class Proof:
         if task.constraint is not None:
             constraint = {"marked": np.flatnonzero(task.marked).tolist(), "least": task.least}
         return {
-            "kind": "arcwise grammar induction certificate",
+            "kind": KIND,
             "version": VERSION,
             "tags": list(task.corpus.tags),
             "sentences": [list(s) for s in task.corpus.sentences],

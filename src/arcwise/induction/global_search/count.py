@@ -85,6 +85,7 @@ class CountSearch:
         self.seconds = 0.0
         self.restarts_done = 0
         self.epsilon = 0.0
+        self.deadline = math.inf  # of the run under way
         self.stuck = -(2**62)  # the highest bound of nodes that cannot be split any further
         self.open: list[CountNode] = [CountNode((0, self.proof.add_node([])), self.problem.root_box, None)]
 
@@ -127,6 +128,7 @@ class CountSearch:
         """Best first, until (U - L)/|L| <= epsilon, for ``time_limit`` more seconds or ``node_limit`` more nodes, or ``should_stop``."""
         self.epsilon = epsilon
         began, before, told = time.monotonic(), self.seconds, -math.inf
+        self.deadline = math.inf if time_limit is None else began + time_limit
         last_node = math.inf if node_limit is None else self.nodes + node_limit
         if self.best.heads is None:
             self._restart(self.options.first_restarts)
@@ -145,22 +147,40 @@ class CountSearch:
         self.seconds = before + time.monotonic() - began
         self._tell(progress)
 
+    def walk_step(self, node: object | None) -> list[object]:
+        """For ``estimate_tree``: bound and split one node; its children that are still open."""
+        if node is None:
+            node = CountNode((0, self.proof.add_node([])), self.problem.root_box, None)
+            if self.best.heads is None:
+                self._restart(self.options.first_restarts)
+        assert isinstance(node, CountNode)
+        kept, self.open = self.open, []
+        copy = native.CountBox(node.box.low, node.box.high, node.box.alive)
+        self._expand(CountNode(node.order, copy, node.basis))
+        children, self.open = self.open, kept
+        self.proof.multipliers.clear()
+        return list(children)
+
     def _tell(self, progress: ProgressCallback | None) -> None:
         self.trace.append(self.point())
         if progress:
             progress(self.trace[-1])
 
     def _restart(self, restarts: int) -> None:
-        self.best.restart(first=self.restarts_done, restarts=restarts, seed=self.seed)
-        self.restarts_done += restarts
+        """Half of them from random parameters, half near the best parses so far, in several rounds."""
+        for near in (False, True, True, True):
+            share = max(1, restarts // (6 if near else 2))
+            self.best.restart(first=self.restarts_done, restarts=share, seed=self.seed, near=near)
+            self.restarts_done += share
 
     def _expand(self, node: CountNode) -> None:
         """Bound a node, look for better parses, delete what its bound excludes, split it."""
         self.nodes += 1
         box = node.box
         for _ in range(self.options.passes):
+            left = max(self.deadline - time.monotonic(), 0.0)
             found = self.master.evaluate(
-                box, self.threshold, self.options.precision, self.options.rounds, node.basis
+                box, self.threshold, self.options.precision, self.options.rounds, left, node.basis
             )
             node.basis = None
             used = self.proof.add_multipliers(found.mu)

@@ -69,7 +69,7 @@ class LinearProgram:
         """Rows ``lower <= a.x <= upper``; row r has the entries ``starts[r] .. starts[r+1]-1``, none without ``starts``."""
         count = len(lower)
         first = np.zeros(count, np.int32) if starts is None else np.asarray(starts, np.int32)[:count]
-        self._solver.addRows(
+        status = self._solver.addRows(
             count,
             np.asarray(lower, float),
             np.asarray(upper, float),
@@ -78,6 +78,7 @@ class LinearProgram:
             np.asarray(columns, np.int32),
             np.asarray(values, float),
         )
+        _check(status, "rows")
         self.rows += count
 
     def add_columns(
@@ -93,7 +94,7 @@ class LinearProgram:
         """Columns ``lower <= x <= upper`` with their entries in the rows that exist."""
         count = len(costs)
         first = np.zeros(count, np.int32) if starts is None else np.asarray(starts, np.int32)[:count]
-        self._solver.addCols(
+        status = self._solver.addCols(
             count,
             np.asarray(costs, float),
             np.full(count, lower, float) if np.isscalar(lower) else np.asarray(lower, float),
@@ -103,6 +104,7 @@ class LinearProgram:
             np.asarray(rows, np.int32),
             np.asarray(values, float),
         )
+        _check(status, "columns")
         self.columns += count
 
     def bound_columns(self, which: Any, lower: Any, upper: Any) -> None:
@@ -160,6 +162,11 @@ class LinearProgram:
             np.array(found.row_dual, float),
             float(info.mip_dual_bound),
         )
+
+
+def _check(status: Any, what: str) -> None:
+    if str(status).endswith("kError"):
+        raise ValueError(f"HiGHS does not take these {what}: an entry is given twice or out of range")
 
 
 def _maximise() -> Any:

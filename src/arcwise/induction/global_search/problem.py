@@ -75,6 +75,12 @@ class Task:
         }
         return np.concatenate([of[s] for s, _ in self.sentences])
 
+    def satisfies(self, heads: Heads) -> bool:
+        """Whether parses of ``sentences`` keep to the constraint."""
+        return self.constraint is None or bool(
+            native.dmv_counts(self.batch, heads) @ self.marked >= self.least
+        )
+
     def likelihood(self, counts: Vector) -> float:
         """The highest log-likelihood of parses with these counts: that of their own ratios."""
         used = counts > 0
@@ -135,9 +141,13 @@ class Incumbent:
         self.value, self.theta, self.heads = value, log_ratio(counts, self.task.features), heads
         return True
 
-    def restart(self, *, first: int, restarts: int, seed: int) -> bool:
-        """Viterbi EM from random parameters, ``restarts`` times, as number ``first`` and following."""
+    def restart(self, *, first: int, restarts: int, seed: int, near: bool = False) -> bool:
+        """Viterbi EM ``restarts`` times, as number ``first`` and following: from random parameters, or ``near`` the best so far."""
+        base = np.zeros(0)
+        if near and self.heads is not None:
+            base = native.dmv_counts(self.task.batch, self.heads)
         value, _, theta, _, _ = native.dmv_em_restarts(
-            self.task.batch, first, restarts, seed, 1, True, 1, 0.25, True, 60, 0.0, self.task.marked, float(self.task.least)
+            self.task.batch, first, restarts, seed, 1, True, 2 if len(base) else 1, 0.25, True, 60, 0.0,
+            self.task.marked, float(self.task.least), base,
         )  # fmt: skip
         return value > self.value and self.improve_from(theta)

@@ -10,16 +10,19 @@ from typing import Literal
 from arcwise.errors import InputError
 from arcwise.induction.constraints import ArcShare
 from arcwise.induction.corpus import TagSentences
+from arcwise.induction.global_search.blocks import bound_by_blocks
 from arcwise.induction.global_search.checkpoint import load_checkpoint, save_checkpoint
 from arcwise.induction.global_search.count import CountOptions, CountSearch
+from arcwise.induction.global_search.milp import solve_milp
 from arcwise.induction.global_search.problem import Incumbent, Task
 from arcwise.induction.global_search.result import ProgressCallback, Result
+from arcwise.induction.global_search.theta import ThetaOptions, ThetaSearch
 from arcwise.treebanks.files import PathLike
 from arcwise.trees import Tree
 
 Method = Literal["count", "theta", "milp"]
 _CHECKPOINT_SECONDS = 30.0
-METHODS: tuple[Method, ...] = ("count",)
+METHODS: tuple[Method, ...] = ("count", "theta", "milp")
 
 
 def induce_globally(
@@ -31,6 +34,9 @@ def induce_globally(
     constraint: ArcShare | None = None,
     seed: int = 0,
     options: CountOptions = CountOptions(),
+    theta_options: ThetaOptions = ThetaOptions(),
+    block_size: int | None = None,
+    processes: int = 1,
     checkpoint: PathLike | None = None,
     resume: PathLike | None = None,
     progress: ProgressCallback | None = None,
@@ -39,7 +45,8 @@ def induce_globally(
     """Parameters and parses with the highest joint log-likelihood, to within ``epsilon`` (Gormley & Eisner 2013).
 
     Anytime: at the time limit (seconds), or when ``should_stop`` says so, the best so far is returned with the bound so far. ``checkpoint``: a
-    file that keeps the state of the search; ``resume``: such a file, from which the search goes on.
+    file that keeps the state of the search; ``resume``: such a file, from which the search goes on. ``block_size``: bound a large corpus by
+    blocks of so many sentences, in ``processes`` side by side (needs a time limit).
 
     >>> found = induce_globally([["DET", "NOUN", "VERB"], ["NOUN", "VERB"]])
     >>> round(found.lower, 3), found.gap <= 0.01
@@ -51,6 +58,31 @@ def induce_globally(
     if not epsilon >= 0:
         raise InputError(f"epsilon: found {epsilon}, expected a number of at least 0")
     task = Task(corpus, constraint)
+    if method == "milp":
+        best, point = solve_milp(task, epsilon=epsilon, time_limit=time_limit)
+        return Result(best.grammar, parses(best), point.lower, point.upper, [point])
+    if method == "theta":
+        other = ThetaSearch(task, seed=seed, options=theta_options)
+        other.run(epsilon=epsilon, time_limit=time_limit, progress=progress, should_stop=should_stop)
+        point = other.point()
+        return Result(other.best.grammar, parses(other.best), point.lower, point.upper, other.trace)
+    if block_size is not None:
+        if time_limit is None or method != "count":
+            raise InputError(
+                "block_size: found no time limit, or another method than count; blocks need both"
+            )
+        best, trace, certificate = bound_by_blocks(
+            task,
+            block_size=block_size,
+            time_limit=time_limit,
+            epsilon=epsilon,
+            seed=seed,
+            processes=processes,
+            options=options,
+            progress=progress,
+            should_stop=should_stop,
+        )
+        return Result(best.grammar, parses(best), trace[-1].lower, trace[-1].upper, trace, certificate)
     search = load_checkpoint(task, resume) if resume else CountSearch(task, seed=seed, options=options)
     limit = math.inf if time_limit is None else time_limit
     while True:

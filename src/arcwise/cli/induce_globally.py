@@ -1,0 +1,87 @@
+"""The part of ``arcwise induce`` that searches globally: progress, certificate, estimate, plot."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import typer
+
+from arcwise.cli.search_progress import SearchProgress
+from arcwise.errors import InputError
+from arcwise.induction import DMV, ArcShare, TagSentences, induce_globally
+from arcwise.induction.global_search import CountSearch, Task, ThetaOptions, ThetaSearch, estimate_tree
+from arcwise.treebanks.files import open_output
+
+
+@dataclass(frozen=True)
+class Search:
+    """What to search for, and how."""
+
+    corpus: TagSentences
+    constraint: ArcShare | None
+    method: Literal["count", "theta", "milp"]
+    rlt: str
+    epsilon: float
+    time_limit: float | None
+    seed: int
+    blocks: int
+    processes: int
+    checkpoint: str | None
+    resume: str | None
+
+
+def run_search(search: Search, certificate: str | None, selection: dict[str, Any], plot: str | None) -> DMV:
+    """Search, say what was found, write the certificate and the plot. Ctrl-C ends the search with the best so far."""
+    if certificate is not None and search.method != "count":
+        raise InputError(
+            f"--certificate: found --method {search.method}, expected count: only it leaves a proof"
+        )
+    with SearchProgress() as watch:
+        found = induce_globally(
+            search.corpus,
+            method=search.method,
+            epsilon=search.epsilon,
+            time_limit=search.time_limit,
+            constraint=search.constraint,
+            seed=search.seed,
+            theta_options=ThetaOptions(rlt=search.rlt),
+            block_size=search.blocks or None,
+            processes=search.processes,
+            checkpoint=search.checkpoint,
+            resume=search.resume,
+            progress=watch.show,
+            should_stop=watch.should_stop,
+        )
+    typer.echo(
+        f"log-likelihood {found.lower:.4f}, proved to be at most {found.upper:.4f} (gap {100 * found.gap:.2f} %), "
+        f"{found.trace[-1].nodes} {'blocks' if search.blocks else 'nodes'}, {found.trace[-1].seconds:.1f} s"
+    )
+    if certificate is not None:
+        with open_output(certificate) as stream:
+            stream.write(json.dumps({**(found.certificate or {}), "selection": selection}).encode())
+    if plot is not None:
+        from arcwise.visual.bounds_plot import plot_bounds
+        from arcwise.visual.plots import save
+
+        save(plot_bounds(found.trace), plot)
+    return found.parameters
+
+
+def estimate_search(search: Search, walks: int) -> None:
+    """Print Knuth's estimate of the size of the search tree."""
+    task = Task(search.corpus, search.constraint)
+    tree: CountSearch | ThetaSearch
+    if search.method == "count":
+        tree = CountSearch(task, seed=search.seed)
+    elif search.method == "theta":
+        tree = ThetaSearch(task, seed=search.seed, options=ThetaOptions(rlt=search.rlt))
+    else:
+        raise InputError("--estimate: found --method milp, expected count or theta")
+    tree.epsilon = search.epsilon
+    found = estimate_tree(tree, walks=walks, seed=search.seed, time_limit=search.time_limit)
+    typer.echo(
+        f"about {found.nodes:.0f} nodes (± {found.nodes_error:.0f}) and {found.seconds:.1f} s (± {found.seconds_error:.1f}), "
+        f"from {found.walks} random walks (Knuth 1975; the spread is wide)"
+    )

@@ -1,0 +1,106 @@
+"""An upper bound for a large corpus: the best likelihood of the whole is at most the sum of those of its parts.
+
+Each block of sentences is searched on its own, in processes side by side; the sum of the bounds is a bound for the corpus, and the
+certificates of the blocks together are its certificate. A posterior constraint binds the incumbent; the blocks are bounded without it.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from itertools import pairwise
+from multiprocessing import get_context
+from typing import Any
+
+import numpy as np
+
+from arcwise.errors import InputError
+from arcwise.induction.corpus import TagSentences
+from arcwise.induction.global_search.certificate import BLOCKS_KIND, SCALE, VERSION
+from arcwise.induction.global_search.count import CountOptions, CountSearch
+from arcwise.induction.global_search.problem import Incumbent, Task
+from arcwise.induction.global_search.result import ProgressCallback, TracePoint
+
+_EM_SHARE = 0.25
+"""Of the time for a corpus without a time limit per block, this share goes to the search for good parses."""
+
+
+def bound_by_blocks(
+    task: Task,
+    *,
+    block_size: int,
+    time_limit: float,
+    epsilon: float = 0.01,
+    seed: int = 0,
+    processes: int = 1,
+    options: CountOptions = CountOptions(),
+    progress: ProgressCallback | None = None,
+    should_stop: Callable[[], bool] | None = None,
+) -> tuple[Incumbent, list[TracePoint], dict[str, Any]]:
+    """The best parses found, the bounds over time, the certificate. About ``time_limit`` seconds in all."""
+    if block_size < 1:
+        raise InputError(f"blocks: found {block_size}, expected at least one sentence per block")
+    began = time.monotonic()
+    sentences = task.corpus.strings
+    parts = [sentences[a : a + block_size] for a in range(0, len(sentences), block_size)]
+    best = Incumbent(task)
+    climb(best, seconds=time_limit * _EM_SHARE, seed=seed)
+    left = max(time_limit - (time.monotonic() - began), 0.0)
+    each = left * processes / len(parts)
+    uppers = np.zeros(len(parts))  # no likelihood is above 0
+    proofs: list[Any] = [None] * len(parts)
+    trace: list[TracePoint] = []
+
+    def tell() -> None:
+        done = sum(p is not None for p in proofs)
+        upper = max(float(uppers.sum()), best.value)
+        trace.append(TracePoint(time.monotonic() - began, best.value, upper, done, len(parts) - done))
+        if progress:
+            progress(trace[-1])
+
+    tell()
+    with ProcessPoolExecutor(processes, mp_context=get_context("spawn")) as pool:
+        jobs = {
+            pool.submit(_bound_block, part, epsilon, each, seed, options): b for b, part in enumerate(parts)
+        }
+        for job in as_completed(jobs):
+            b = jobs[job]
+            proofs[b] = job.result()
+            uppers[b] = proofs[b]["upper"] / SCALE
+            tell()
+            if should_stop is not None and should_stop():
+                pool.shutdown(cancel_futures=True)
+                break
+    heads = task.spread(best.heads) if best.heads is not None else np.zeros(0, np.int32)
+    certificate = {
+        "kind": BLOCKS_KIND,
+        "version": VERSION,
+        "lower": best.value,
+        "upper": sum(p["upper"] for p in proofs if p is not None),
+        "heads": [heads[a:b].tolist() for a, b in pairwise(task.corpus.starts)],
+        "block_size": block_size,
+        "blocks": proofs,
+    }
+    return best, trace, certificate
+
+
+def _bound_block(
+    sentences: list[list[str]], epsilon: float, seconds: float, seed: int, options: CountOptions
+) -> dict[str, Any]:
+    search = CountSearch(Task(TagSentences.from_tags(sentences)), seed=seed, options=options)
+    search.run(epsilon=epsilon, time_limit=seconds)
+    return search.certificate()
+
+
+def climb(best: Incumbent, *, seconds: float, seed: int) -> None:
+    """Look for good parses: Viterbi EM from random parameters for a quarter of the time, then near the best so far."""
+    began, done, restarts = time.monotonic(), 0, 1
+    while not done or time.monotonic() - began < seconds:
+        started = time.monotonic()
+        near = started - began > seconds / 4
+        best.restart(first=done, restarts=restarts, seed=seed, near=near)
+        done += restarts
+        per_restart = (time.monotonic() - started) / restarts
+        restarts = max(1, min(200, math.floor(0.25 / max(per_restart, 1e-7))))

@@ -1,0 +1,92 @@
+"""The Reformulation Linearization Technique (Sherali & Adams 1990): products of pairs of constraints, linearised.
+
+(g_i − G_i x)(g_j − G_j x) ≥ 0 holds wherever both constraints do. Products of two columns become columns of their own; those of the
+objective, θ_m f_m, are the z_m that are there already.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from arcwise.induction.global_search.theta_program import Row, ThetaBox, ThetaProgram
+
+SUBSETS = ("Max.0k", "Max.1k", "Max.10k", "Max.100k", "Obj.Filter", "All")
+
+Constraint = tuple[float, dict[int, float]]
+"""constant + Σ coefficient · column ≥ 0."""
+
+
+class Products:
+    """Columns for products of two columns, made when they are first needed."""
+
+    def __init__(self, first: int, theta: dict[int, int], f: dict[int, int], z: dict[int, int]) -> None:
+        self._first = first
+        self._known = {tuple(sorted((theta[m], f[m]))): z[m] for m in z}
+        self.made = 0
+
+    def column(self, a: int, b: int) -> int:
+        """The column of a·b."""
+        key = (a, b) if a <= b else (b, a)
+        if key not in self._known:
+            self._known[key] = self._first + self.made
+            self.made += 1
+        return self._known[key]
+
+
+def rlt_rows(
+    subset: str, program: ThetaProgram, box: ThetaBox, products: Products, random: np.random.Generator
+) -> list[tuple[Row, float, float]]:
+    """The rows of a subset of all products; see ``ThetaOptions.rlt``."""
+    if subset == "Max.0k":
+        return []
+    constraints = _constraints(program, box)
+    count = len(constraints)
+    if subset in ("Obj.Filter", "All"):
+        pairs = [(i, j) for i in range(count) for j in range(i, count)]
+        if subset == "Obj.Filter":
+            pairs = _touching_objective(program, constraints)
+    else:
+        wanted = 1000 * int(subset[4:-1])
+        drawn = random.integers(0, count, (wanted, 2))
+        pairs = [(int(min(p)), int(max(p))) for p in drawn]
+    return [_product(constraints[i], constraints[j], products) for i, j in pairs]
+
+
+def _constraints(program: ThetaProgram, box: ThetaBox) -> list[Constraint]:
+    found: list[Constraint] = []
+    for row, lower, upper in program.rows:
+        if np.isfinite(lower):
+            found.append((-lower, dict(row)))
+        if np.isfinite(upper):
+            found.append((upper, {c: -v for c, v in row.items()}))
+    for column in range(program.count):
+        if np.isfinite(box.low[column]):
+            found.append((-float(box.low[column]), {column: 1.0}))
+        if np.isfinite(box.high[column]):
+            found.append((float(box.high[column]), {column: -1.0}))
+    return found
+
+
+def _touching_objective(program: ThetaProgram, constraints: list[Constraint]) -> list[tuple[int, int]]:
+    """Pairs of a constraint on θ_m and one on f_m."""
+    pairs: set[tuple[int, int]] = set()
+    for m in program.used:
+        with_theta = [i for i, (_, row) in enumerate(constraints) if program.theta[m] in row]
+        with_f = [i for i, (_, row) in enumerate(constraints) if program.f[m] in row]
+        pairs |= {(min(i, j), max(i, j)) for i in with_theta for j in with_f}
+    return sorted(pairs)
+
+
+def _product(a: Constraint, b: Constraint, products: Products) -> tuple[Row, float, float]:
+    row: Row = {}
+    for constant, (_, other) in ((a[0], b), (b[0], a)):
+        for column, value in other.items():
+            row[column] = row.get(column, 0.0) + constant * value
+    for i, u in a[1].items():
+        for j, v in b[1].items():
+            column = products.column(i, j)
+            row[column] = row.get(column, 0.0) + u * v
+    return row, -a[0] * b[0], np.inf

@@ -1,0 +1,245 @@
+"""``method="theta"``: the search of Gormley & Eisner (2013), branch and bound over boxes of log-probabilities.
+
+Kept for comparison, close to the paper: linear relaxations (``theta_program``), optional products of constraints (``rlt``), best first with plunging,
+branching on the largest regret z_m − θ_m f_m at the midpoint in probability space, projections followed by Viterbi EM. Where the paper's
+boxes are narrow in θ (``integral``), counts and arcs are split too: its relaxation of trees has fractional corners, so that
+boxes of θ alone need never close the gap. Bounds come from a solver with tolerances: there is no certificate.
+"""
+
+from __future__ import annotations
+
+import heapq
+import math
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Literal
+
+import numpy as np
+
+from arcwise.errors import InputError
+from arcwise.induction.dmv import Vector, log_ratio
+from arcwise.induction.global_search.problem import Incumbent, Task
+from arcwise.induction.global_search.result import ProgressCallback, TracePoint
+from arcwise.induction.global_search.rlt import SUBSETS, Products, rlt_rows
+from arcwise.induction.global_search.theta_program import LEAST_THETA, ThetaBox, ThetaProgram
+from arcwise.inference.eisner import eisner_decode
+
+_TOLERANCE = 1e-7
+
+Projection = Literal["normalise", "simplex", "parses"]
+PROJECTIONS: tuple[Projection, ...] = ("normalise", "simplex", "parses")
+
+
+@dataclass(frozen=True)
+class ThetaOptions:
+    """How the search over parameters works."""
+
+    rlt: str = "Max.0k"
+    """Products of constraints: Max.0k (envelopes alone), Max.1k, Max.10k, Max.100k (a random sample), Obj.Filter (those that touch the
+    objective), All."""
+    projection: Projection = "normalise"
+    """From a relaxed solution to parses: parameters normalised, or their nearest point of the simplex, or the arcs' best trees."""
+    smoothing: float = 0.0
+    """Added to probabilities before they are projected."""
+    integral: bool = True
+    """Split counts and arcs too, where θ is narrow."""
+    narrow: float = 0.25
+    """What counts as narrow, in probability."""
+    cut_rounds: int = 5
+    """Rounds of new tangent cuts per node."""
+    first_restarts: int = 10
+    """Viterbi EM restarts before the search begins (as in the paper)."""
+
+
+@dataclass(order=True)
+class ThetaNode:
+    """A box still to be looked into, under the bound of its parent."""
+
+    order: tuple[float, int]
+    box: ThetaBox = field(compare=False)
+
+
+class ThetaSearch:
+    """The state of one search; ``run`` goes on until a gap or a time limit is reached."""
+
+    def __init__(self, task: Task, *, seed: int = 0, options: ThetaOptions = ThetaOptions()) -> None:
+        if options.projection not in PROJECTIONS:
+            raise InputError(
+                f"projection: found {options.projection!r}, expected one of {', '.join(PROJECTIONS)}"
+            )
+        if options.rlt not in SUBSETS:
+            raise InputError(f"rlt: found {options.rlt!r}, expected one of {', '.join(SUBSETS)}")
+        if task.constraint is not None:
+            task.constraint.check(task.corpus)
+        self.task, self.options, self.seed = task, options, seed
+        self.program = ThetaProgram(task)
+        self.best = Incumbent(task)
+        self.trace: list[TracePoint] = []
+        self.nodes = 0
+        self.seconds = 0.0
+        self.epsilon = 0.0
+        self.made = 1
+        self.open: list[ThetaNode] = [ThetaNode((0.0, 0), self.program.root())]
+        self._random = np.random.default_rng(seed)
+        self._plunging: ThetaNode | None = None
+
+    @property
+    def threshold(self) -> float:
+        """What a node must be able to exceed."""
+        return self.best.value + self.epsilon * abs(self.best.value)
+
+    def point(self) -> TracePoint:
+        """The search as it stands."""
+        nodes = [n for n in (self._plunging, self.open[0] if self.open else None) if n is not None]
+        upper = max([self.threshold, *(-n.order[0] for n in nodes)])
+        return TracePoint(self.seconds, self.best.value, min(upper, 0.0), self.nodes, len(self.open))
+
+    def run(
+        self,
+        *,
+        epsilon: float = 0.01,
+        time_limit: float | None = None,
+        progress: ProgressCallback | None = None,
+        should_stop: Callable[[], bool] | None = None,
+    ) -> None:
+        """Best first with plunging, until (U - L)/|L| <= epsilon or the time is over."""
+        self.epsilon = epsilon
+        began, before, told = time.monotonic(), self.seconds, -math.inf
+        if self.best.heads is None:
+            self.best.restart(first=0, restarts=self.options.first_restarts, seed=self.seed)
+        while self._plunging is not None or self.open:
+            self.seconds = before + time.monotonic() - began
+            if (time_limit is not None and self.seconds - before >= time_limit) or (
+                should_stop and should_stop()
+            ):
+                break
+            if self.seconds - told >= 0.5:
+                told = self.seconds
+                self._tell(progress)
+            node = self._plunging or heapq.heappop(self.open)
+            self._plunging = None
+            if -node.order[0] <= self.threshold:
+                if not self.open or -self.open[0].order[0] <= self.threshold:
+                    self.open.clear()
+                continue
+            children = self._expand(node)
+            for child in children[1:]:
+                heapq.heappush(self.open, child)
+            self._plunging = children[0] if children else None  # the child that the linear program points to
+        self.seconds = before + time.monotonic() - began
+        self._tell(progress)
+
+    def walk_step(self, node: object | None) -> list[object]:
+        """For ``estimate_tree``: bound and split one node; its children."""
+        if node is None:
+            if self.best.heads is None:
+                self.best.restart(first=0, restarts=self.options.first_restarts, seed=self.seed)
+            node = ThetaNode((0.0, 0), self.program.root())
+        assert isinstance(node, ThetaNode)
+        return list(self._expand(node))
+
+    def _tell(self, progress: ProgressCallback | None) -> None:
+        self.trace.append(self.point())
+        if progress:
+            progress(self.trace[-1])
+
+    # ---- one node
+
+    def _expand(self, node: ThetaNode) -> list[ThetaNode]:
+        """Bound, project, branch: the children, the one with the relaxed solution first; none if the node is closed."""
+        self.nodes += 1
+        products = Products(self.program.count, self.program.theta, self.program.f, self.program.z)
+        extra = rlt_rows(self.options.rlt, self.program, node.box, products, self._random)
+        found = self.program.solve(
+            node.box, extra=extra, products=products.made, cut_rounds=self.options.cut_rounds
+        )
+        if found.status == "infeasible":
+            return []
+        bound = min(-node.order[0], found.value + _TOLERANCE) if found.status == "optimal" else -node.order[0]
+        if bound <= self.threshold:
+            return []
+        x = found.columns
+        self._project(x)
+        halves = self._halves(node.box, x)
+        self.made += len(halves)
+        return [ThetaNode((-bound, self.made - i), half) for i, half in enumerate(halves)]
+
+    def _halves(self, box: ThetaBox, x: Vector) -> list[ThetaBox]:
+        """Two boxes, the one that holds x first; none if the box is a single solution."""
+        program, options = self.program, self.options
+        theta, f, z = (np.array([c[m] for m in program.used]) for c in (program.theta, program.f, program.z))
+        regret = x[z] - x[theta] * x[f]
+        wide = np.exp(box.high[theta]) - np.exp(box.low[theta])
+        order = np.argsort(-regret)
+        for k in order:
+            if regret[k] <= 1e-9:
+                break
+            if wide[k] > (options.narrow if options.integral else 1e-9):
+                low, high = box.low[theta[k]], box.high[theta[k]]
+                return _at(box, theta[k], x, float(np.log((np.exp(low) + np.exp(high)) / 2)))
+            if options.integral and box.high[f[k]] > box.low[f[k]]:
+                return _integer(box, f[k], x)
+        if not options.integral:
+            widest = int(np.argmax(wide))
+            if wide[widest] <= 1e-9:
+                return []
+            low, high = box.low[theta[widest]], box.high[theta[widest]]
+            return _at(box, theta[widest], x, float(np.log((np.exp(low) + np.exp(high)) / 2)))
+        fractional = [
+            (abs(x[c] - 0.5), c) for arcs in program.arcs for c in arcs.values() if box.high[c] > box.low[c]
+        ]
+        if fractional:
+            return _integer(box, min(fractional)[1], x)
+        open_counts = [c for c in f if box.high[c] > box.low[c]]
+        return _integer(box, open_counts[0], x) if open_counts else []
+
+    def _project(self, x: Vector) -> None:
+        """From a relaxed solution to parses, by its parameters or by its arcs, then Viterbi EM."""
+        if self.options.projection == "parses":
+            heads = []
+            for arcs, (tags, _) in zip(self.program.arcs, self.task.sentences, strict=True):
+                scores = np.full((len(tags) + 1, len(tags) + 1), -np.inf)
+                for (i, j), column in arcs.items():
+                    scores[i, j] = x[column]
+                heads.append(eisner_decode(scores, single_root=True)[0][1:])
+            flat = np.concatenate(heads).astype(np.int32)
+            if self.task.satisfies(flat):
+                self.best.offer(flat)
+            counts = np.zeros(self.program.features.count)
+            for m in self.program.used:
+                counts[m] = max(x[self.program.f[m]], 0.0)
+            self.best.improve_from(log_ratio(counts, self.program.features))
+            return
+        theta = np.full(self.program.features.count, LEAST_THETA)
+        for m in self.program.used:
+            theta[m] = x[self.program.theta[m]]
+        probabilities = np.exp(theta) + self.options.smoothing
+        if self.options.projection == "simplex":
+            for run in self.program.features.distributions:
+                probabilities[run] = nearest_on_simplex(probabilities[run])
+        self.best.improve_from(log_ratio(probabilities, self.program.features))
+
+
+def nearest_on_simplex(point: Vector) -> Vector:
+    """The point of the probability simplex nearest to the given one (Chen & Ye 2011), O(n log n).
+
+    >>> nearest_on_simplex(np.array([0.5, 0.9])).round(3).tolist()
+    [0.3, 0.7]
+    """
+    down = np.sort(point)[::-1]
+    shifts = (np.cumsum(down) - 1.0) / np.arange(1, len(down) + 1)
+    shift = shifts[np.flatnonzero(down > shifts)[-1]]
+    nearest: Vector = np.maximum(point - shift, 0.0)
+    return nearest
+
+
+def _at(box: ThetaBox, column: int, x: Vector, value: float) -> list[ThetaBox]:
+    halves = [box.child(column, -np.inf, value), box.child(column, value, np.inf)]
+    return halves if x[column] <= value else halves[::-1]
+
+
+def _integer(box: ThetaBox, column: int, x: Vector) -> list[ThetaBox]:
+    at = float(np.clip(np.floor(x[column]), box.low[column], box.high[column] - 1))
+    halves = [box.child(column, -np.inf, at), box.child(column, at + 1, np.inf)]
+    return halves if x[column] - at <= 0.5 else halves[::-1]

@@ -1,0 +1,158 @@
+"""The paper's search over parameters, the integer program, bounds by blocks, Knuth's estimate."""
+
+import json
+
+import numpy as np
+import pytest
+
+from arcwise.errors import ConstraintError, InputError
+from arcwise.induction import DMV, TagSentences, induce_globally
+from arcwise.induction.global_search import (
+    CountOptions,
+    CountSearch,
+    Task,
+    ThetaOptions,
+    ThetaSearch,
+    estimate_tree,
+)
+from arcwise.induction.global_search.lp import LinearProgram
+from arcwise.induction.global_search.rlt import SUBSETS
+from arcwise.induction.global_search.theta import PROJECTIONS, nearest_on_simplex
+from arcwise.induction.verifier import CertificateError, verify
+from induction.instances import random_share, tiny
+from reference.dmv import brute_force
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_the_integer_program_agrees_with_brute_force(seed: int) -> None:
+    corpus, share = tiny(seed, sentences=2), random_share(seed) if seed % 2 else None
+    best = brute_force(corpus, share)
+    if best == -np.inf:
+        with pytest.raises(ConstraintError):
+            induce_globally(corpus, method="milp", constraint=share)
+        return
+    found = induce_globally(corpus, method="milp", epsilon=1e-6, constraint=share)
+    assert found.lower == pytest.approx(best, abs=1e-5)
+    assert found.upper == pytest.approx(best, abs=1e-4)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_the_search_over_parameters_agrees_with_brute_force(seed: int) -> None:
+    corpus, share = tiny(seed, sentences=2, longest=3, tags=2), random_share(seed) if seed % 2 else None
+    best = brute_force(corpus, share)
+    if best == -np.inf:
+        with pytest.raises(ConstraintError):
+            induce_globally(corpus, method="theta", constraint=share)
+        return
+    found = induce_globally(corpus, method="theta", epsilon=1e-6, constraint=share, time_limit=2)
+    assert found.lower <= best + 1e-6
+    assert found.upper >= best - 1e-6
+    if found.trace[-1].open_nodes == 0:
+        assert found.lower == pytest.approx(best, abs=1e-5)
+        assert found.upper == pytest.approx(best, abs=1e-4)
+
+
+@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("rlt", SUBSETS[:2] + SUBSETS[4:5])
+def test_every_relaxation_is_above_the_best_parses_of_its_box(seed: int, rlt: str) -> None:
+    corpus = tiny(seed + 50, sentences=1, longest=3, tags=2)
+    search = ThetaSearch(Task(corpus), options=ThetaOptions(rlt=rlt))
+    best = brute_force(corpus)
+    search.epsilon = 0.0
+    (root,) = search.open
+    waiting = [root]
+    for _ in range(4):  # at every moment some open box, or the incumbent, accounts for the optimum
+        if not waiting:
+            break
+        node = waiting.pop(0)
+        waiting += search._expand(node)
+        bounds = [-n.order[0] for n in waiting]
+        assert max([search.best.value, *bounds]) >= best - 1e-6
+
+
+def test_more_products_give_no_looser_bounds() -> None:
+    corpus = TagSentences.from_tags([["A", "B"], ["B", "A"]])
+    bounds = []
+    for rlt in ("Max.0k", "Obj.Filter"):
+        search = ThetaSearch(Task(corpus), options=ThetaOptions(rlt=rlt))
+        search.best.value = -1e3
+        bounds.append(max(-child.order[0] for child in search._expand(search.open[0])))
+    assert bounds[1] <= bounds[0] + 1e-6
+
+
+@pytest.mark.parametrize("projection", PROJECTIONS)
+def test_projections_find_parses(projection: str) -> None:
+    corpus = tiny(7, sentences=2, longest=3)
+    options = ThetaOptions(projection=projection, first_restarts=1, smoothing=0.1)
+    search = ThetaSearch(Task(corpus), options=options)
+    search.run(time_limit=0.5)
+    assert search.best.value <= brute_force(corpus) + 1e-9
+
+
+def test_the_nearest_point_of_the_simplex() -> None:
+    rng = np.random.default_rng(0)
+    for _ in range(50):
+        point = rng.normal(size=4)
+        nearest = nearest_on_simplex(point)
+        assert nearest.sum() == pytest.approx(1)
+        assert (nearest >= 0).all()
+        others = rng.dirichlet(np.ones(4), 200)
+        assert ((others - point) ** 2).sum(axis=1).min() >= ((nearest - point) ** 2).sum() - 1e-12
+
+
+def test_blocks_bound_the_whole_and_are_verified() -> None:
+    corpus = DMV.random(("A", "B"), seed=1).sample(4, seed=1, min_length=2, max_length=4)[0]
+    best = induce_globally(corpus, epsilon=1e-6).lower
+    found = induce_globally(corpus, block_size=2, time_limit=4.0, options=CountOptions(first_restarts=20))
+    assert found.lower <= best + 1e-9 <= found.upper + 1e-6
+    certificate = json.loads(json.dumps(found.certificate))
+    assert verify(certificate, corpus.strings).upper == pytest.approx(found.upper)
+    certificate["blocks"][1]["upper"] -= 2**29
+    certificate["upper"] -= 2**29
+    with pytest.raises(CertificateError, match="block 2: "):
+        verify(certificate, corpus.strings)
+    certificate["blocks"].pop()
+    with pytest.raises(CertificateError, match="blocks: found 1, expected 2"):
+        verify(certificate, corpus.strings)
+
+
+def test_the_estimate_of_the_tree_is_near_its_size() -> None:
+    corpus = DMV.random(("A", "B", "C"), seed=11).sample(5, seed=11, min_length=3, max_length=6)[0]
+    search = CountSearch(Task(corpus))
+    search.run(epsilon=0.001)
+    walker = CountSearch(Task(corpus))
+    walker.epsilon = 0.001
+    estimate = estimate_tree(walker, walks=40)
+    assert estimate.walks == 40
+    assert search.nodes / 4 <= estimate.nodes <= 4 * search.nodes
+
+
+def test_linear_programs() -> None:
+    lp = LinearProgram()
+    lp.add_rows([-np.inf, -np.inf], [4.0, 6.0])
+    lp.add_columns([3.0, 2.0], starts=[0, 2, 4], rows=[0, 1, 0, 1], values=[1.0, 1.0, 1.0, 3.0])
+    assert lp.solve().value == pytest.approx(12)
+    lp.bound_columns([0], [0.0], [2.5])
+    lp.make_integer([0, 1])
+    assert lp.solve().value == pytest.approx(8)
+    with pytest.raises(ValueError, match="given twice"):
+        lp.add_rows([0.0], [1.0], starts=[0], columns=[0, 0], values=[1.0, 1.0])
+
+
+@pytest.mark.parametrize(
+    "options, message",
+    [
+        ({"method": "theta", "theta_options": ThetaOptions(rlt="Max.2k")}, "rlt: found 'Max.2k'"),
+        ({"method": "theta", "theta_options": ThetaOptions(projection="x")}, "projection: found 'x'"),
+        ({"block_size": 2}, "block_size: found no time limit"),
+        ({"block_size": 0, "time_limit": 1.0}, "blocks: found 0"),
+    ],
+)
+def test_bad_options(options: dict, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        induce_globally([["A", "B"]], **options)
+
+
+def test_the_integer_program_refuses_long_sentences() -> None:
+    with pytest.raises(InputError, match="at most 8 words, found one of 9"):
+        induce_globally([["A"] * 9], method="milp")
