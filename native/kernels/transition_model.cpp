@@ -16,6 +16,12 @@ constexpr size_t HUGE_PAGE = size_t{1} << 21;
 constexpr uint64_t UNKNOWN_WORD = 0xA0761D6478BD642FULL;
 constexpr uint64_t WALL = 0xE7037ED1A0B428DBULL;
 
+bool shift_looks_left(const TransitionSystem& system) {
+  return system.capacity > 2 && system.capacity != TransitionSystem::UNBOUNDED &&
+         std::all_of(system.transitions.begin(), system.transitions.end(),
+                     [](const Transition& t) { return t.periphery == Periphery::none; });
+}
+
 }  // namespace
 
 WeightTable::WeightTable(size_t size) : size_(size) {
@@ -92,7 +98,10 @@ MoveScorer::Pair MoveScorer::pair_of(const TransitionState& state, const Move& m
     return {move.left, move.right, distance};
   }
   if (move.left != NO_TOKEN && move.left != state.top()) return {move.left, state.after(move.left), 1};
-  const int32_t b = state.top();
+  int32_t b = state.top();
+  // A SHIFT pushes the leftmost active token out of reach: where any active pair may be joined, it is about that pair.
+  if (move.left == NO_TOKEN && shift_looks_left(state.system()))
+    for (int place = 2; place < std::min(state.operative(), state.system().capacity); ++place) b = state.before(b);
   return {b == NO_TOKEN ? NO_TOKEN : state.before(b), b, 1};
 }
 
