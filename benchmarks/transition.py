@@ -1,6 +1,6 @@
 """The transition-based parser: accuracy of its systems, speed, and the paper's tables over K and D.
 
-    python -m benchmarks.transition [accuracy|grid|speed] [--only TEXT]
+    python -m benchmarks.transition [accuracy|grid|speed] [--only TEXT] [--cached]
 
 Accuracy is measured with forms and gold UPOS alone, all words counted (punctuation too), label subtypes cut in training and in
 scoring. Every cell (one treebank, one configuration) is kept in a cache folder outside the repository (~/.cache/arcwise/transition, or
@@ -50,6 +50,10 @@ class Cell:
         plain = "".join(c if c.isalnum() else "-" for c in f"{self.treebank}-{self.system}-{self.beam}")
         return f"{plain}-{digest}"
 
+    @property
+    def path(self) -> Path:
+        return CACHE / f"{self.name}.json"
+
 
 def folder() -> Path:
     found = os.environ.get("ARCWISE_TREEBANKS")
@@ -86,7 +90,7 @@ def scores(gold: Treebank, parsed: Treebank) -> dict[str, float]:
 
 def result(cell: Cell) -> dict[str, Any]:
     """Train and score, or take what an earlier run found."""
-    path = CACHE / f"{cell.name}.json"
+    path = cell.path
     if path.exists():
         return dict(json.loads(path.read_text()))
     train, dev, test = (read(cell.treebank, part) for part in ("train", "dev", "test"))
@@ -258,6 +262,7 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     arguments.add_argument("parts", nargs="*", default=["accuracy", "grid", "speed"])
+    arguments.add_argument("--cached", action="store_true", help="only cells that an earlier run has made")
     arguments.add_argument("--only", default="", help="only cells whose name contains this")
     given = arguments.parse_args()
     parts: dict[str, Callable[[Callable[[Cell], bool]], None]] = {
@@ -266,7 +271,7 @@ def main() -> None:
         "speed": speed,
     }
     for part in given.parts:
-        parts[part](lambda cell: given.only in cell.name)
+        parts[part](lambda cell: given.only in cell.name and (not given.cached or cell.path.exists()))
 
 
 if __name__ == "__main__":

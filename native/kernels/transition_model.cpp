@@ -99,9 +99,11 @@ MoveScorer::Pair MoveScorer::pair_of(const TransitionState& state, const Move& m
   }
   if (move.left != NO_TOKEN && move.left != state.top()) return {move.left, state.after(move.left), 1};
   int32_t b = state.top();
-  // A SHIFT pushes the leftmost active token out of reach: where any active pair may be joined, it is about that pair.
+  // A SHIFT pushes the leftmost active token out of reach: where any active pair may be joined, it is about
+  // that pair.
   if (move.left == NO_TOKEN && shift_looks_left(state.system()))
-    for (int place = 2; place < std::min(state.operative(), state.system().capacity); ++place) b = state.before(b);
+    for (int place = 2; place < std::min(state.operative(), state.system().capacity); ++place)
+      b = state.before(b);
   return {b == NO_TOKEN ? NO_TOKEN : state.before(b), b, 1};
 }
 

@@ -306,6 +306,26 @@ int TransitionOracle::cost(Decomposable system, const TransitionState& state, co
   return lost;
 }
 
+int TransitionOracle::arcs_lost(const TransitionState& state, const GoldArcs& gold, const Move& move) {
+  auto lost_by = [&](const Move& m) {
+    const Arc arc = arc_of(state, m);
+    const int32_t gold_head = gold.head(arc.modifier);
+    int lost = gold_head != arc.head && !state.is_removed(gold_head);
+    for (int32_t c = 1; c <= state.words(); ++c)
+      lost += gold.head(c) == arc.modifier && state.head(c) == NO_TOKEN;
+    return lost;
+  };
+  const auto& transitions = state.system().transitions;
+  if (transitions[move.transition].is_arc()) return lost_by(move);
+  bool better = false;
+  state.for_each_move([&](const Move& m, int) {
+    if (better || !transitions[m.transition].is_arc()) return;
+    const Arc arc = arc_of(state, m);
+    better = gold.has(arc.head, arc.modifier) && lost_by(m) == 0;
+  });
+  return better;
+}
+
 bool TransitionOracle::nearest(const TransitionSystem& system, bool single_root, int32_t* heads, int words) {
   TransitionState state;
   state.start(system, words, single_root);

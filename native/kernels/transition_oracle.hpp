@@ -58,6 +58,10 @@ class TransitionOracle {
   // decomposable and gold is a tree that it can derive.
   static int cost(Decomposable system, const TransitionState& state, const GoldArcs& gold, const Move& move);
 
+  // The same for any bottom-up system, as if every token were active: no more than the true cost, since K and
+  // D are left out of account. A SHIFT costs 1 where an arc that loses nothing could be made instead.
+  static int arcs_lost(const TransitionState& state, const GoldArcs& gold, const Move& move);
+
   // The tree nearest to `heads` that a bottom-up system can build, as its oracle finds it: where no correct
   // move is left, the arc that breaks fewest gold arcs is taken, and children that are left behind are lifted
   // to their grandparent. Changes `heads` (1..n); returns false if a dead end is met.

@@ -15,6 +15,8 @@ TransitionTrainer::TransitionTrainer(TransitionModel& model, const TransitionDat
       data_(data),
       options_(options),
       decomposable_(decomposable_as(model.system)),
+      may_explore_(decomposable_ != Decomposable::no ||
+                   (model.system.bottom_up() && !model.system.many_heads && model.system.capacity > 2)),
       scorer_(model),
       random_(options.seed),
       move_sums_(model.moves.size()),
@@ -55,7 +57,7 @@ size_t TransitionTrainer::learn(int epoch, const int64_t* sentences, size_t coun
 // gold.
 void TransitionTrainer::collect_correct(const TransitionState& state, const GoldArcs& gold) {
   any_label_.clear();
-  if (decomposable_ == Decomposable::no) {
+  if (decomposable_ == Decomposable::no && !off_path_) {
     oracle_.correct_moves(state, gold, correct_);
     any_label_.assign(correct_.size(), 0);
     return;
@@ -63,7 +65,9 @@ void TransitionTrainer::collect_correct(const TransitionState& state, const Gold
   correct_.clear();
   int least = 1 << 30;
   state.for_each_move([&](Move move, int) {
-    const int cost = TransitionOracle::cost(decomposable_, state, gold, move);
+    const int cost = decomposable_ == Decomposable::no
+                         ? TransitionOracle::arcs_lost(state, gold, move)
+                         : TransitionOracle::cost(decomposable_, state, gold, move);
     if (cost > least) return;
     if (cost < least) {
       correct_.clear();
@@ -87,9 +91,10 @@ void TransitionTrainer::learn_locally(size_t s, bool explore) {
   const GoldArcs gold = gold_of(s);
   TransitionState state;
   state.start(model_.system, data_.words(s), options_.single_root);
+  off_path_ = false;
   while (!state.is_settled()) {
     const size_t before = updates_;
-    move_on(state, gold, explore && decomposable_ != Decomposable::no);
+    move_on(state, gold, explore && may_explore_);
     ++time_;
     if (updates_ != before) scorer_.forget();
     if (correct_.empty()) return;  // a dead end
@@ -129,6 +134,7 @@ void TransitionTrainer::move_on(TransitionState& state, const GoldArcs& gold, bo
   if (wrong && wrong->score + margin >= right.score)
     update(state, {right.move}, {wrong->move}, wrong->score + margin - right.score);
   const bool follow = explore && !is_correct(best->move) && random_.uniform() < options_.explore;
+  off_path_ |= follow;
   state.apply(follow || (explore && is_correct(best->move)) ? best->move : right.move);
 }
 

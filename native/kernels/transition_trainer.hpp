@@ -52,6 +52,8 @@ class TransitionTrainer {
   const TransitionData& data_;
   TransitionTraining options_;
   Decomposable decomposable_;
+  bool may_explore_;
+  bool off_path_ = false;  // the parser has made a move that loses gold arcs
   MoveScorer scorer_;
   TransitionOracle oracle_;
   Random random_;

@@ -32,7 +32,9 @@ class TransitionConfig:
     warm_epochs: int = 3
     """With a beam: so many first epochs learn from single moves, which is faster."""
     explore: float = 0.9
-    """Greedy training with a dynamic oracle: probability to go on from the parser's own wrong move, after the first epoch."""
+    """Greedy training: probability to go on from the parser's own wrong move, after the first epoch. With the dynamic oracle where the system has
+    one (see ``arcwise systems``); other bottom-up systems with K > 2 take what a move costs as if all tokens were active; the rest
+    never explore."""
     epochs: int = 10
     patience: int = 0
     """Stop after so many epochs without a better score on the development data; 0 never stops early."""
