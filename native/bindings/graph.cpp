@@ -200,6 +200,17 @@ void bind_space(nb::module_& m) {
            "The treebank as this space sees it; `heads` stand in for those of the file.")
       .def("learn_classes", &ArcSpace::learn_classes, "data"_a, "restricted"_a,
            nb::call_guard<nb::gil_scoped_release>())
+      .def(
+          "count_features",
+          [](const ArcSpace& space, const ArcData& data) {
+            FeatureCount found;
+            {
+              nb::gil_scoped_release release;
+              found = count_features(space, data);
+            }
+            return std::make_tuple(found.features, found.places);
+          },
+          "data"_a, "How many different features the gold arcs have, and how many places in the table these take.")
       .def("set_classes", &set_classes, "label_starts"_a, "label_ids"_a, "reach"_a)
       .def("feature_places", &feature_places, "data"_a, "sentence"_a, "head"_a, "modifier"_a, "state"_a);
 }

@@ -39,6 +39,35 @@ void ArcSpace::learn_classes(const ArcData& data, bool restricted) {
   }
 }
 
+namespace {
+
+// Different places of the features of the gold arcs in the table of `space`.
+size_t different_places(const ArcSpace& space, const ArcData& data) {
+  std::vector<bool> seen(space.cells(), false);
+  size_t found = 0;
+  auto visit = [&](uint32_t place) {
+    found += !seen[place];
+    seen[place] = true;
+  };
+  ArcSentence sentence;
+  for (size_t s = 0; s < data.sentences(); ++s) {
+    sentence.set(space, data, s, {});
+    for (int m = 1; m <= sentence.n(); ++m) {
+      int h = data.heads[data.first(s) + m - 1];
+      if (h >= 0) arc_places(space, sentence, h, m, visit, visit, visit);
+    }
+  }
+  return found;
+}
+
+}  // namespace
+
+FeatureCount count_features(const ArcSpace& space, const ArcData& data) {
+  ArcSpace wide = space;
+  wide.arc_bits = wide.row_bits = 28;
+  return {different_places(wide, data), different_places(space, data)};
+}
+
 void ArcSentence::set(const ArcSpace& space, const ArcData& data, size_t sentence,
                       const std::vector<uint8_t>& keep_word) {
   size_t first = data.first(sentence);

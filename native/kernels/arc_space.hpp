@@ -139,6 +139,13 @@ void arc_places(const ArcSpace& space, const ArcSentence& sentence, int h, int m
   }
 }
 
+// How many different features the gold arcs have, and how many different places in the table these take: the
+// difference is lost to collisions. Features are told apart by 28 bits of their hash.
+struct FeatureCount {
+  size_t features, places;
+};
+FeatureCount count_features(const ArcSpace& space, const ArcData& data);
+
 // visit(place) for every cell that counts for arc (h, m) in the given state.
 template <typename Visit>
 void state_places(const ArcSpace& space, const ArcSentence& sentence, int h, int m, int state, Visit visit) {

@@ -226,3 +226,11 @@ def test_adagrad_and_a_prior_learn_too() -> None:
     trainer = LikelihoodTrainer(case.config, case.space, case.data)
     losses = [trainer.epoch(n, case.order(n), no_advance)["loss"] for n in range(8)]
     assert losses[-1] < 0.3 * losses[0]
+
+
+def test_collisions_are_counted() -> None:
+    roomy, crowded = small(arc_bits=20, row_bits=22), small(arc_bits=9, row_bits=10)
+    (features, places), (same, fewer) = (c.space.count_features(c.data) for c in (roomy, crowded))
+    assert features == same
+    assert 0.97 * features < places <= features
+    assert fewer < 0.7 * features

@@ -98,6 +98,9 @@ def _train_once(
         prepared = _completed(train, prepared, config, threads, progress)
     data = arc_data(space, train, alphabets, config.tag, prepared.heads)
     space.learn_classes(data, restricted=config.restrict_labels)
+    features, places = space.count_features(data)
+    collisions = 1 - places / max(features, 1)
+    progress.say(f"{features:,} features of gold arcs, {100 * collisions:.1f} % lost to collisions in the table")
     decoding = Decoding("map", config.projective, config.single_root)
     development = None if dev is None else _development(space, dev, alphabets, config)
     evaluate = _evaluator(space, development, decoding, threads)
@@ -113,7 +116,8 @@ def _train_once(
     assert best.weights is not None
     if development is not None and not best.interrupted:
         decoding = _choose_decoding(space, development, best, config, threads, progress)
-    report = _report(train, dev, config, prepared, best, time.monotonic() - started)
+    report = _report(train, dev, prepared, best, time.monotonic() - started)
+    report |= {"features": features, "collision_rate": round(collisions, 4)}
     model = GraphModel(
         config, alphabets, space, vocabulary, np.ascontiguousarray(best.weights), decoding, report=report
     )
@@ -193,7 +197,6 @@ def _choose_decoding(
 def _report(
     train: Treebank,
     dev: Treebank | None,
-    config: GraphConfig,
     prepared: PreparedHeads,
     best: Best,
     seconds: float,
