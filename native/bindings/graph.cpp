@@ -210,7 +210,8 @@ void bind_space(nb::module_& m) {
             }
             return std::make_tuple(found.features, found.places);
           },
-          "data"_a, "How many different features the gold arcs have, and how many places in the table these take.")
+          "data"_a,
+          "How many different features the gold arcs have, and how many places in the table these take.")
       .def("set_classes", &set_classes, "label_starts"_a, "label_ids"_a, "reach"_a)
       .def("feature_places", &feature_places, "data"_a, "sentence"_a, "head"_a, "modifier"_a, "state"_a);
 }

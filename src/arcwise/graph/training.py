@@ -23,6 +23,9 @@ from arcwise.learning.training import Best, DevScore, Weights, fit
 from arcwise.treebanks import Treebank
 
 CALIBRATION_SENTENCES = 500
+PRUNED_SHARES = (0.8, 0.7, 0.5, 0.3)
+PRUNING_COST = 0.0005
+"""Weights are left out only if LAS on the development data falls by no more than this."""
 
 
 @dataclass(frozen=True)
@@ -100,7 +103,9 @@ def _train_once(
     space.learn_classes(data, restricted=config.restrict_labels)
     features, places = space.count_features(data)
     collisions = 1 - places / max(features, 1)
-    progress.say(f"{features:,} features of gold arcs, {100 * collisions:.1f} % lost to collisions in the table")
+    progress.say(
+        f"{features:,} features of gold arcs, {100 * collisions:.1f} % lost to collisions in the table"
+    )
     decoding = Decoding("map", config.projective, config.single_root)
     development = None if dev is None else _development(space, dev, alphabets, config)
     evaluate = _evaluator(space, development, decoding, threads)
@@ -116,12 +121,32 @@ def _train_once(
     assert best.weights is not None
     if development is not None and not best.interrupted:
         decoding = _choose_decoding(space, development, best, config, threads, progress)
+    weights = np.ascontiguousarray(best.weights)
+    if development is not None and not best.interrupted:
+        weights = _pruned(space, development, weights, decoding, threads, progress)
     report = _report(train, dev, prepared, best, time.monotonic() - started)
     report |= {"features": features, "collision_rate": round(collisions, 4)}
-    model = GraphModel(
-        config, alphabets, space, vocabulary, np.ascontiguousarray(best.weights), decoding, report=report
-    )
+    model = GraphModel(config, alphabets, space, vocabulary, weights, decoding, report=report)
     return model if dev is None or best.interrupted else _calibrated(model, dev, threads, progress)
+
+
+def _pruned(
+    space: native.ArcSpace,
+    development: Development,
+    weights: Weights,
+    decoding: Decoding,
+    threads: int,
+    progress: Progress,
+) -> Weights:
+    """The weights without the smallest ones: as many as can go without changing LAS on the development data noticeably."""
+    wanted = development.attachment(space, weights, decoding, threads).las - PRUNING_COST
+    present = np.abs(weights[weights != 0])
+    for share in PRUNED_SHARES if len(present) else ():
+        fewer = np.where(np.abs(weights) <= np.quantile(present, share), 0, weights).astype(np.float32)
+        if development.attachment(space, fewer, decoding, threads).las >= wanted:
+            progress.say(f"left out the {100 * share:.0f} % of weights that are smallest")
+            return fewer
+    return weights
 
 
 def _calibrated(model: GraphModel, dev: Treebank, threads: int, progress: Progress) -> GraphModel:
