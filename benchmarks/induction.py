@@ -1,0 +1,196 @@
+"""Grammar induction to within 1 %: arcwise's search over counts against the paper's method, SCIP and HiGHS, in one run.
+
+``python -m benchmarks.induction [--seeds 5] [--scale 1.0] [--peer-seconds 60] [--only synthetic-5,…] [--fresh]``
+
+Every cell (instance, seed, contender) is kept in ~/.cache/arcwise/induction, so that a run that was stopped goes on where it was. ``--scale`` shortens all time limits.
+Real sentences need ARCWISE_TREEBANKS.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import numpy as np
+
+from arcwise.induction import DMV, TagSentences, induce_globally
+from arcwise.induction.global_search import Task
+from arcwise.induction.global_search.problem import Incumbent
+from arcwise.treebanks import Treebank
+from benchmarks.peers.dmv_in_scip import solve_with_scip
+from benchmarks.report import table, write_section
+
+CACHE = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "arcwise" / "induction"
+EPSILON = 0.01
+
+
+@dataclass(frozen=True)
+class Cell:
+    """What one contender did on one instance."""
+
+    seconds: float
+    lower: float
+    upper: float
+    note: str = ""
+
+    @property
+    def gap(self) -> float:
+        """(upper - lower) / |lower|."""
+        return max(self.upper - self.lower, 0.0) / max(abs(self.lower), 1e-12)
+
+
+def synthetic(sentences: int, seed: int) -> TagSentences:
+    """Sentences of 2 to 8 tokens from a DMV over three tags with random parameters."""
+    return DMV.random(("V", "N", "A"), seed=seed).sample(sentences, seed=seed, min_length=2, max_length=8)[0]
+
+
+def real(sentences: int, seed: int, *, name: str = "wsj10", longest: int = 6) -> TagSentences | None:
+    """Sentences of the WSJ sample drawn at random; None without treebanks."""
+    folder = os.environ.get("ARCWISE_TREEBANKS")
+    path = Path(folder or "") / "English-WSJsample" / f"{name}.conllu.xz"
+    if not folder or not path.exists():
+        return None
+    corpus = TagSentences.from_treebank(Treebank.read(path), max_length=longest)
+    if sentences >= len(corpus):
+        return corpus
+    chosen = np.random.default_rng(seed).choice(len(corpus), sentences, replace=False)
+    return TagSentences.from_tags([corpus.strings[i] for i in chosen])
+
+
+INSTANCES: dict[str, tuple[Callable[[int], TagSentences | None], float, str]] = {
+    "synthetic-5": (lambda seed: synthetic(5, seed), 60, "1 s"),
+    "synthetic-8": (lambda seed: synthetic(8, seed), 60, "4 s"),
+    "synthetic-10": (lambda seed: synthetic(10, seed), 60, "5 s"),
+    "synthetic-12": (lambda seed: synthetic(12, seed), 120, "30 s"),
+    "synthetic-20": (lambda seed: synthetic(20, seed), 300, "180 s"),
+    "wsj-5": (lambda seed: real(5, seed), 60, "5 s, and as fast as HiGHS"),
+    "wsj-10": (lambda seed: real(10, seed), 300, "gap 10 % at 300 s"),
+    "wsj10-200": (
+        lambda seed: real(200, seed, name="wsj10-200", longest=10),
+        600,
+        "bound below -30 % of |L|",
+    ),
+}
+"""Name → instance of a seed, time limit of the search over counts, the target."""
+
+
+def by_count(corpus: TagSentences, seconds: float, seed: int) -> Cell:
+    blocks = 20 if len(corpus) >= 100 else None
+    began = time.perf_counter()
+    found = induce_globally(corpus, epsilon=EPSILON, time_limit=seconds, seed=seed, block_size=blocks)
+    return Cell(time.perf_counter() - began, found.lower, found.upper, f"{found.trace[-1].nodes} nodes")
+
+
+def by_theta(corpus: TagSentences, seconds: float, seed: int) -> Cell:
+    began = time.perf_counter()
+    found = induce_globally(corpus, method="theta", epsilon=EPSILON, time_limit=seconds, seed=seed)
+    return Cell(time.perf_counter() - began, found.lower, found.upper)
+
+
+def by_milp(corpus: TagSentences, seconds: float, seed: int) -> Cell:
+    began = time.perf_counter()
+    found = induce_globally(corpus, method="milp", epsilon=EPSILON, time_limit=seconds)
+    return Cell(time.perf_counter() - began, found.lower, found.upper)
+
+
+def by_scip(corpus: TagSentences, seconds: float, seed: int) -> Cell:
+    began = time.perf_counter()
+    lower, upper = solve_with_scip(corpus, epsilon=EPSILON, time_limit=seconds)
+    return Cell(time.perf_counter() - began, lower, upper)
+
+
+def by_restarts(corpus: TagSentences, seconds: float, seed: int) -> Cell:
+    """Viterbi EM from random parameters for as long as the search has."""
+    best, began, done = Incumbent(Task(corpus)), time.perf_counter(), 0
+    while not done or time.perf_counter() - began < seconds:
+        best.restart(first=done, restarts=20, seed=seed)
+        done += 20
+    return Cell(time.perf_counter() - began, best.value, 0.0, f"{done} restarts")
+
+
+PEERS = {"theta": by_theta, "HiGHS MILP": by_milp, "SCIP": by_scip}
+SMALL = ("synthetic-5", "synthetic-8", "wsj-5")
+"""Where the peers run too; elsewhere they are far from an answer."""
+
+
+def cell(name: str, seed: int, contender: str, run: Callable[[], Cell], fresh: bool) -> Cell:
+    """The cell from the cache, or computed and kept."""
+    path = CACHE / f"{name}-{seed}-{contender.replace(' ', '_')}.json"
+    if path.exists() and not fresh:
+        return Cell(**json.loads(path.read_text()))
+    found = run()
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(asdict(found)))
+    return found
+
+
+def shown(found: Cell) -> str:
+    """A cell in words: seconds if the gap was closed, else the gap."""
+    if found.note == "not installed":
+        return found.note
+    return (
+        f"{found.seconds:.2f} s"
+        if found.gap <= EPSILON * 1.01
+        else f"gap {100 * found.gap:.1f} % at {found.seconds:.0f} s"
+    )
+
+
+def rows_of(name: str, seeds: int, scale: float, peer_seconds: float, fresh: bool) -> list[list[str]]:
+    """One row per contender, one column per seed."""
+    make, limit, target = INSTANCES[name]
+    contenders: dict[str, tuple[Callable[[TagSentences, float, int], Cell], float]] = {
+        "count": (by_count, limit * scale)
+    }
+    if name in SMALL:
+        contenders |= {label: (run, peer_seconds) for label, run in PEERS.items()}
+    if name.startswith("wsj1"):
+        contenders["Viterbi EM restarts"] = (by_restarts, limit * scale)
+    table_rows = []
+    for label, (run, seconds) in contenders.items():
+        cells = []
+        for seed in range(seeds):
+            corpus = make(seed)
+            if corpus is None:
+                return [[name, "–", target, *["no treebanks"] * seeds]]
+            try:
+                found = cell(name, seed, label, lambda: run(corpus, seconds, seed), fresh)  # noqa: B023
+            except ImportError:
+                found = Cell(0, 0, 0, "not installed")
+            text = shown(found)
+            if name.startswith("wsj1"):
+                text = f"L {found.lower:.2f}" + (
+                    f", U {found.upper:.2f}, gap {100 * found.gap:.1f} %" if found.upper else ""
+                )
+            cells.append(text)
+            print(f"{name} seed {seed} {label}: {text} {found.note}", flush=True)
+        table_rows.append([name, label, target, *cells])
+    return table_rows
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--seeds", type=int, default=5)
+    parser.add_argument("--scale", type=float, default=1.0)
+    parser.add_argument("--peer-seconds", type=float, default=60.0)
+    parser.add_argument("--only", default=",".join(INSTANCES))
+    parser.add_argument("--fresh", action="store_true", help="compute every cell anew")
+    options = parser.parse_args()
+    rows = []
+    for name in options.only.split(","):
+        rows += rows_of(name, options.seeds, options.scale, options.peer_seconds, options.fresh)
+    header = ["instance", "contender", "target", *(f"seed {s}" for s in range(options.seeds))]
+    body = (
+        "ε = 1 %, one thread. Seconds where the gap was closed; else the gap at the time limit.\n\n"
+        + table(header, rows)
+    )
+    command = f"python -m benchmarks.induction --seeds {options.seeds} --scale {options.scale:g} --only {options.only}"
+    write_section("induction", "Grammar induction with certificates", body, command=command)
+
+
+if __name__ == "__main__":
+    main()
