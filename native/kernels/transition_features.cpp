@@ -14,6 +14,7 @@ constexpr std::string_view SLOT_NAMES[SLOTS] = {
     "a",   "b",    "a-1",  "a+1",  "b-1",  "b+1",  "a<",   "a<<",  "b>",   "b>>", "b>>>",
     "mid", "a.l1", "a.l2", "a.r1", "a.r2", "b.l1", "b.l2", "b.r1", "b.r2", "a.h", "a.hh"};
 constexpr size_t MAX_ELEMENTS = 256;
+constexpr int32_t FAR = 16;
 
 // A cheaper combination than hash_pair: the values are well mixed already.
 uint64_t combine(uint64_t h, uint64_t value) {
@@ -171,7 +172,11 @@ uint64_t TransitionTemplates::value(const Element& e, const SentenceAtoms& sente
     case Kind::between: {
       const int32_t a = c.token[0], b = c.token[1] == 0 ? sentence.words + 1 : c.token[1];
       uint64_t seen = 1;
-      for (int32_t t = std::max(a, 0) + 1; t < b; ++t) seen |= uint64_t{2} << sentence.tags[t];
+      const int32_t first = std::max(a, 0) + 1;
+      for (int32_t t = first; t < b; ++t) {
+        if (t == first + FAR && b - t > FAR) t = b - FAR;  // of a long stretch only its two ends
+        seen |= uint64_t{2} << sentence.tags[t];
+      }
       return mix(seen);
     }
   }

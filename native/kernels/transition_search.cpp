@@ -7,7 +7,9 @@ namespace arcwise {
 
 double transition_greedy(MoveScorer& scorer, TransitionState& state, std::vector<ScoredMove>& moves) {
   double total = 0;
+  const bool nothing_comes_back = state.system().capacity == 2;  // so that scores are not worth remembering
   while (!state.is_settled()) {
+    if (nothing_comes_back) scorer.forget();
     scorer.score(state, false, moves);
     if (moves.empty()) break;
     const auto best =
@@ -127,11 +129,18 @@ bool Beam::step(MoveScorer& scorer, int width, const Correct* correct, bool only
     expand(scorer, number, correct, only_correct, width);
   keep_best(width);
   next_.resize(candidates_.size());
+  last_child_.assign(items_.size(), -1);
+  for (size_t k = 0; k < candidates_.size(); ++k) last_child_[candidates_[k].item] = static_cast<int32_t>(k);
   for (size_t k = 0; k < candidates_.size(); ++k) {
     const Candidate& c = candidates_[k];
-    const BeamItem& from = items_[c.item];
+    BeamItem& from = items_[c.item];
     BeamItem& to = next_[k];
-    to = from;
+    if (last_child_[c.item] == static_cast<int32_t>(k))
+      std::swap(to.state, from.state);  // nobody needs it any more
+    else
+      to.state = from.state;
+    to.history = from.history;
+    to.ended = from.ended;
     to.score = c.score;
     to.correct = c.correct;
     if (c.stays) {

@@ -76,6 +76,7 @@ class Beam {
   std::vector<BeamItem> items_, next_;
   std::vector<Node> nodes_;
   std::vector<Candidate> candidates_;
+  std::vector<int32_t> last_child_;  // of each item: its last continuation
   std::vector<ScoredMove> moves_;
   std::vector<Move> correct_moves_;
   double threshold_ = 0;
