@@ -50,4 +50,4 @@ def solve_with_scip(corpus: TagSentences, *, epsilon: float, time_limit: float) 
     best = Incumbent(task)
     best.restart(first=0, restarts=10, seed=0)
     found = model.getObjVal() if model.getNSols() else -np.inf
-    return max(best.value, found), model.getDualbound()
+    return max(best.value, found), min(model.getDualbound(), 0.0)  # no likelihood is above 0
