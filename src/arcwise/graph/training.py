@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -19,7 +17,7 @@ from arcwise.graph.space import Alphabets, arc_data, learn_alphabets, make_space
 from arcwise.graph.trainers import make_trainer
 from arcwise.learning.parser import DECODERS, ParseOptions
 from arcwise.learning.progress import Progress
-from arcwise.learning.training import Best, DevScore, Weights, fit
+from arcwise.learning.training import Best, DevScore, Weights, fit, training_report
 from arcwise.treebanks import Treebank
 
 CALIBRATION_SENTENCES = 500
@@ -90,7 +88,6 @@ def train_model(
 def _train_once(
     train: Treebank, dev: Treebank | None, config: GraphConfig, threads: int, progress: Progress
 ) -> GraphModel:
-    started = time.monotonic()
     prepared = prepare_heads(train, projective=config.projective, single_root=config.single_root)
     for note in prepared.notes:
         progress.say(note)
@@ -124,7 +121,7 @@ def _train_once(
     weights = np.ascontiguousarray(best.weights)
     if development is not None and not best.interrupted:
         weights = _pruned(space, development, weights, decoding, threads, progress)
-    report = _report(train, dev, prepared, best, time.monotonic() - started)
+    report = training_report(train, dev, prepared.notes, best)
     report |= {"features": features, "collision_rate": round(collisions, 4)}
     model = GraphModel(config, alphabets, space, vocabulary, weights, decoding, report=report)
     return model if dev is None or best.interrupted else _calibrated(model, dev, threads, progress)
@@ -217,25 +214,3 @@ def _choose_decoding(
         f"chosen: epoch {best.epoch}, decoder {chosen.decode}, {'projective' if chosen.projective else 'non-projective'}: dev {best.score}"
     )
     return chosen
-
-
-def _report(
-    train: Treebank,
-    dev: Treebank | None,
-    prepared: PreparedHeads,
-    best: Best,
-    seconds: float,
-) -> dict[str, Any]:
-    return {
-        "train": train.source,
-        "train_sentences": len(train),
-        "train_words": train.word_count,
-        "dev": None if dev is None else dev.source,
-        "dev_uas": None if best.score is None else best.score.uas,
-        "dev_las": None if best.score is None else best.score.las,
-        "epoch": best.epoch,
-        "interrupted": best.interrupted,
-        "history": best.history,
-        "notes": prepared.notes,
-        "seconds": round(seconds, 1),
-    }

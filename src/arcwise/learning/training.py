@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from arcwise.learning.progress import Progress
+from arcwise.treebanks import Treebank
 
 Weights = npt.NDArray[Any]
 Advance = Callable[[int], None]
@@ -54,6 +56,29 @@ class Best:
     score: DevScore | None = None
     history: list[dict[str, float]] = field(default_factory=list)
     interrupted: bool = False
+
+
+def training_report(
+    train: Treebank, dev: Treebank | None, notes: Sequence[str], best: Best
+) -> dict[str, Any]:
+    """What the model file tells of its training; nothing in it depends on the machine or the hour."""
+    return {
+        "train": data_name(train),
+        "train_sentences": len(train),
+        "train_words": train.word_count,
+        "dev": None if dev is None else data_name(dev),
+        "dev_uas": None if best.score is None else best.score.uas,
+        "dev_las": None if best.score is None else best.score.las,
+        "epoch": best.epoch,
+        "interrupted": best.interrupted,
+        "history": best.history,
+        "notes": list(notes),
+    }
+
+
+def data_name(treebank: Treebank) -> str:
+    """The name of a treebank's file and folder: a model is not to tell where on somebody's disk they were."""
+    return "/".join(Path(treebank.source).parts[-2:])
 
 
 def fit(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 
 import numpy as np
@@ -11,12 +10,12 @@ import numpy.typing as npt
 from arcwise import native
 from arcwise.errors import InputError
 from arcwise.learning.progress import Progress
-from arcwise.learning.training import DevScore, Weights, fit
+from arcwise.learning.training import DevScore, Weights, fit, training_report
 from arcwise.transition.config import TransitionConfig
 from arcwise.transition.graphs import GoldGraphs, gold_graphs
 from arcwise.transition.model import TransitionModel, make_scorer
 from arcwise.transition.system import TransitionSystem
-from arcwise.transition.training import TransitionTrainer, training_report, word_vocabulary
+from arcwise.transition.training import TransitionTrainer, word_vocabulary
 from arcwise.treebanks import Treebank
 
 
@@ -33,7 +32,6 @@ def train_graph_model(
         raise InputError(
             f"beam: found {config.beam}, expected 1 for {system}: graphs differ in the number of moves, so scores cannot be compared"
         )
-    started = time.monotonic()
     gold = gold_graphs(train)
     lengths = sentence_lengths(train)
     derivable = native.transition_graph_coverage(system.native, gold.graphs, lengths)
@@ -59,7 +57,7 @@ def train_graph_model(
         progress=progress,
     )
     assert best.weights is not None
-    report = training_report(train, dev, notes, best, time.monotonic() - started)
+    report = training_report(train, dev, notes, best)
     return TransitionModel.build(config, system, gold.labels, vocabulary, best.weights, report=report)
 
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -13,7 +11,7 @@ from arcwise import native
 from arcwise.errors import InputError
 from arcwise.features.atoms import token_atoms
 from arcwise.learning.progress import Progress
-from arcwise.learning.training import Advance, Best, DevScore, Weights, fit
+from arcwise.learning.training import Advance, DevScore, Weights, fit, training_report
 from arcwise.transition.config import UPDATE_RULES, TransitionConfig
 from arcwise.transition.model import TransitionModel, make_scorer
 from arcwise.transition.named import system as parse_system
@@ -77,7 +75,6 @@ def train_model(
 ) -> TransitionModel:
     """Train as the configuration says."""
     progress = progress or Progress(shown=False)
-    started = time.monotonic()
     system = parse_system(config.system)
     if system.many_heads:
         from arcwise.transition.graph_training import train_graph_model
@@ -103,7 +100,7 @@ def train_model(
         progress=progress,
     )
     assert best.weights is not None
-    report = training_report(train, dev, prepared.notes, best, time.monotonic() - started)
+    report = training_report(train, dev, prepared.notes, best)
     return TransitionModel.build(config, system, labels, vocabulary, best.weights, report=report)
 
 
@@ -145,22 +142,3 @@ def _evaluator(
         return DevScore(float(right.mean()), float((right & (result["labels"] == gold)[known]).mean()))
 
     return evaluate
-
-
-def training_report(
-    train: Treebank, dev: Treebank | None, notes: list[str], best: Best, seconds: float
-) -> dict[str, Any]:
-    """What the model file tells of its training."""
-    return {
-        "train": train.source,
-        "train_sentences": len(train),
-        "train_words": train.word_count,
-        "dev": None if dev is None else dev.source,
-        "dev_uas": None if best.score is None else best.score.uas,
-        "dev_las": None if best.score is None else best.score.las,
-        "epoch": best.epoch,
-        "interrupted": best.interrupted,
-        "history": best.history,
-        "notes": notes,
-        "seconds": round(seconds, 1),
-    }
