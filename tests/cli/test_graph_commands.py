@@ -167,3 +167,16 @@ def test_calibrate_stores_a_temperature(
     fitted = json.loads(capsys.readouterr().out)["temperature"]
     assert f"fitted: temperature {fitted:.4g}" in shown
     assert _run([*arguments, "--plot", str(tmp_path / "plot.doc")]) == 2
+
+
+@pytest.mark.treebanks
+@pytest.mark.parametrize("name", ["Arabic-PADT-rs", "Japanese-GSD", "Turkish-IMST"])
+def test_real_treebanks_of_three_scripts(treebanks: Path, tmp_path: Path, name: str) -> None:
+    for part, count in (("train", 200), ("dev", 50)):
+        Treebank.read(treebanks / name / f"{part}.conllu.xz")[:count].write(tmp_path / f"{part}.conllu")
+    train, dev, model = (str(tmp_path / n) for n in ("train.conllu", "dev.conllu", "model"))
+    assert _run(["train", "--train", train, "--dev", dev, "--model", model, "--epochs", "2", "--quiet"]) == 0
+    assert _run(["parse", dev, "--model", model, "-o", str(tmp_path / "out"), "--confidence"]) == 0
+    gold, parsed = Treebank.read(dev), Treebank.read(tmp_path / "out")
+    assert np.mean(parsed.heads == gold.heads) > 0.6
+    assert parsed.column("form") == gold.column("form")

@@ -50,7 +50,7 @@ class GraphConfig:
     optimizer: Literal["sgd", "adagrad"] = "sgd"
     """log-linear and latent."""
     learning_rate: float | None = None
-    """log-linear and latent; None: 0.05 for sgd, 0.02 for adagrad."""
+    """log-linear and latent; None: 0.02."""
     prior: float = 0.0
     """log-linear and latent: the precision of a Gaussian prior, per sentence."""
     average: bool = True
@@ -107,7 +107,7 @@ class GraphConfig:
         """The learning rate, or what the optimiser takes if none was given."""
         if self.learning_rate is not None:
             return self.learning_rate
-        return 0.05 if self.optimizer == "sgd" else 0.02
+        return 0.02
 
     @property
     def effective_dropout(self) -> float:
