@@ -51,9 +51,7 @@ def coverage(
     (0.0, 1.0)
     """
     if system.many_heads:
-        raise InputError(
-            f"system: {system} builds graphs, and its coverage is counted over DEPS: use graph_coverage"
-        )
+        raise InputError(f"system: {system} builds graphs from DEPS, expected a system that builds trees")
     _require_heads(treebank)
     derivable, found, nearest = native.transition_coverage_batch(
         system.native, single_root, treebank.heads, treebank.sentence_words, threads
