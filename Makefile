@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 NATIVE := $(shell find native -name '*.[ch]pp' -o -name '*.c' 2>/dev/null)
 PYTEST_WORKERS ?= 2
 .DEFAULT_GOAL := help
-.PHONY: help setup try test test-long test-native lint format bench experiments docs clean
+.PHONY: help setup try test test-long test-native lint format bench models experiments docs clean
 
 help: ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -54,6 +54,9 @@ format: $(VENV)/.installed-lint ## format Python and C++
 
 bench: $(VENV)/.installed-bench $(VENV)/.installed-test ## side by side with other libraries; writes benchmarks/RESULTS.md
 	$(BIN)/python -m benchmarks.run
+
+models: $(VENV)/.installed-train ## train a pipeline for each free treebank in ARCWISE_TREEBANKS; see recipes/train.py
+	$(BIN)/python recipes/train.py
 
 docs: $(VENV)/.installed-test ## check that every example in docs/ runs and every link leads somewhere
 	$(BIN)/pytest -q docs README.md tests/docs

@@ -36,9 +36,18 @@ std::vector<T> vector_of(const Array<T>& array) {
 
 std::string_view view(nb::bytes text) { return {text.c_str(), text.size()}; }
 
+// A damaged model file must not lead outside an array.
+template <typename Values>
+void check_below(const Values& values, size_t limit, const char* what) {
+  for (auto value : values)
+    if (value >= limit) throw nb::value_error((std::string(what) + " out of range").c_str());
+}
+
 SparseLinear linear_of(Array<uint32_t> keys, Array<uint32_t> starts, Array<uint16_t> outputs,
-                       Array<float> weights) {
-  return SparseLinear(vector_of(keys), vector_of(starts), vector_of(outputs), vector_of(weights));
+                       Array<float> weights, size_t output_count) {
+  SparseLinear model(vector_of(keys), vector_of(starts), vector_of(outputs), vector_of(weights));
+  check_below(model.outputs(), output_count, "an output");
+  return model;
 }
 
 auto linear_arrays(const SparseLinear& model) {
@@ -81,8 +90,9 @@ auto map_arrays(const std::unordered_map<uint32_t, Value>& map) {
 }
 
 template <typename Value>
-void fill_map(std::unordered_map<uint32_t, Value>& map, const ListArrays& arrays) {
+void fill_map(std::unordered_map<uint32_t, Value>& map, const ListArrays& arrays, size_t limit) {
   if (arrays.first.shape(0) != arrays.second.shape(0)) throw nb::value_error("as many keys as values");
+  check_below(vector_of(arrays.second), limit, "a value");
   map.reserve(arrays.first.shape(0));
   for (size_t i = 0; i < arrays.first.shape(0); ++i)
     map.emplace(arrays.first.data()[i], static_cast<Value>(arrays.second.data()[i]));
@@ -100,12 +110,10 @@ SoftmaxTask plain_task(size_t candidates, Lists sets) {
   return task;
 }
 
-arcwise::TrainingOptions options_of(int epochs, float rate, float l2, uint32_t min_count, uint64_t seed) {
-  return {epochs, rate, l2, min_count, seed};
-}
-using OptionTuple = std::tuple<int, float, float, uint32_t, uint64_t>;
+// (epochs, rate, l2, min_count, prune, seed)
+using OptionTuple = std::tuple<int, float, float, uint32_t, float, uint64_t>;
 arcwise::TrainingOptions options_of(const OptionTuple& options) {
-  return std::apply([](auto... values) { return options_of(values...); }, options);
+  return std::apply([](auto... values) { return arcwise::TrainingOptions{values...}; }, options);
 }
 
 // ---- tokenizer
@@ -144,7 +152,8 @@ void set_multiword(Tokenizer& tokenizer, const std::vector<std::vector<Recipe>>&
       model.scripts.back().push_back({first, last, to_end, text});
   }
   model.task = plain_task(scripts.size(), lists_of(sets));
-  fill_map(model.set_of_token, set_of_token);
+  check_below(model.task.candidates_of_set.values, scripts.size(), "a script");
+  fill_map(model.set_of_token, set_of_token, model.task.candidates_of_set.size());
 }
 
 void train_multiword(Tokenizer& tokenizer,
@@ -182,7 +191,7 @@ void bind_tokenizer(nb::module_& m) {
           [](Tokenizer* self, Array<uint32_t> keys, Array<uint32_t> starts, Array<uint16_t> outputs,
              Array<float> weights, Array<uint32_t> vocabulary, Array<uint8_t> may_cut) {
             new (self) Tokenizer;
-            self->model.cuts = linear_of(keys, starts, outputs, weights);
+            self->model.cuts = linear_of(keys, starts, outputs, weights, 3);
             self->model.vocabulary = vector_of(vocabulary);
             if (may_cut.shape(0) != self->model.may_cut.size())
               throw nb::value_error("may_cut has another size");
@@ -194,7 +203,10 @@ void bind_tokenizer(nb::module_& m) {
       .def(
           "set_multiword_weights",
           [](Tokenizer& self, Array<uint32_t> keys, Array<uint32_t> starts, Array<uint16_t> outputs,
-             Array<float> weights) { self.multiword.weights = linear_of(keys, starts, outputs, weights); },
+             Array<float> weights) {
+            self.multiword.weights =
+                linear_of(keys, starts, outputs, weights, self.multiword.task.output_count);
+          },
           "keys"_a, "starts"_a, "outputs"_a, "weights"_a)
       .def("train_multiword", &train_multiword, "contexts"_a, "set"_a, "gold"_a, "options"_a)
       .def(
@@ -308,6 +320,14 @@ void bind_tagger(nb::module_& m) {
             self->upos_count = upos_count;
             self->bundle_task = {lists_of(outputs_of_bundle), lists_of(bundles_of_state), bundle_outputs};
             self->lemma_task = plain_task(scripts, lists_of(scripts_of_upos));
+            check_below(self->upos_of_state, static_cast<size_t>(upos_count), "an UPOS");
+            check_below(self->bundle_task.outputs_of_candidate.values, bundle_outputs, "an output");
+            check_below(self->bundle_task.candidates_of_set.values,
+                        self->bundle_task.outputs_of_candidate.size(), "a bundle");
+            check_below(self->lemma_task.candidates_of_set.values, scripts, "a script");
+            if (self->bundle_task.candidates_of_set.size() != self->upos_of_state.size() ||
+                self->lemma_task.candidates_of_set.size() != static_cast<size_t>(upos_count))
+              throw nb::value_error("the lists of a tagger do not fit together");
           },
           "upos_of_state"_a, "upos_count"_a, "outputs_of_bundle"_a, "bundle_outputs"_a, "bundles_of_state"_a,
           "scripts"_a, "scripts_of_upos"_a)
@@ -317,12 +337,11 @@ void bind_tagger(nb::module_& m) {
            "State, bundle, lemma script and probability of the UPOS, of every word.")
       .def(
           "prune",
-          [](TaggerModel& self, float states, float bundles, float lemmas) {
-            self.emissions = self.emissions.pruned(states);
-            self.bundle_weights = self.bundle_weights.pruned(bundles);
-            self.lemma_weights = self.lemma_weights.pruned(lemmas);
+          [](TaggerModel& self, float threshold) {
+            for (SparseLinear* part : {&self.emissions, &self.bundle_weights, &self.lemma_weights})
+              *part = part->pruned(threshold);
           },
-          "states"_a, "bundles"_a, "lemmas"_a)
+          "threshold"_a)
       .def(
           "linear",
           [](const TaggerModel& self, const std::string& which) {
@@ -335,10 +354,13 @@ void bind_tagger(nb::module_& m) {
           "set_linear",
           [](TaggerModel& self, const std::string& which, Array<uint32_t> keys, Array<uint32_t> starts,
              Array<uint16_t> outputs, Array<float> weights) {
-            SparseLinear model = linear_of(keys, starts, outputs, weights);
-            (which == "states"    ? self.emissions
-             : which == "bundles" ? self.bundle_weights
-                                  : self.lemma_weights) = std::move(model);
+            auto read = [&](size_t count) { return linear_of(keys, starts, outputs, weights, count); };
+            if (which == "states")
+              self.emissions = read(self.upos_of_state.size());
+            else if (which == "bundles")
+              self.bundle_weights = read(self.bundle_task.output_count);
+            else
+              self.lemma_weights = read(self.lemma_task.output_count);
           },
           "which"_a, "keys"_a, "starts"_a, "outputs"_a, "weights"_a)
       .def("transitions",
@@ -356,20 +378,26 @@ void bind_tagger(nb::module_& m) {
           "scores"_a)
       .def("dictionary",
            [](const TaggerModel& self) {
-             return std::make_tuple(map_arrays(self.dictionary.set_of_form),
+             return std::make_tuple(map_arrays(self.dictionary.set_of_key),
                                     list_arrays(self.dictionary.sets));
            })
       .def(
           "set_dictionary",
-          [](TaggerModel& self, const ListArrays& set_of_form, const ListArrays& sets) {
-            fill_map(self.dictionary.set_of_form, set_of_form);
+          [](TaggerModel& self, const ListArrays& set_of_key, const ListArrays& sets) {
             self.dictionary.sets = lists_of(sets);
+            check_below(self.dictionary.sets.values, self.upos_of_state.size(), "a state");
+            for (size_t set = 0; set < self.dictionary.sets.size(); ++set)
+              if (self.dictionary.sets.begin(set) == self.dictionary.sets.end(set))
+                throw nb::value_error("a dictionary set is empty");
+            fill_map(self.dictionary.set_of_key, set_of_key, self.dictionary.sets.size());
           },
-          "set_of_form"_a, "sets"_a)
+          "set_of_key"_a, "sets"_a)
       .def("lexicon", [](const TaggerModel& self) { return map_arrays(self.lemma_lexicon); })
       .def(
           "set_lexicon",
-          [](TaggerModel& self, const ListArrays& lexicon) { fill_map(self.lemma_lexicon, lexicon); },
+          [](TaggerModel& self, const ListArrays& lexicon) {
+            fill_map(self.lemma_lexicon, lexicon, self.lemma_task.output_count);
+          },
           "lexicon"_a);
   m.def("lemmas", &lemmas, "layout"_a, "data"_a, "script"_a, "recipes"_a,
         "The lemma of each word: a code each, and the list of different lemmas.");

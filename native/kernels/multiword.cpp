@@ -89,7 +89,7 @@ size_t multiword_decode(const MultiwordModel& model, const TokenContext& context
   if (known == model.set_of_token.end() && seen_whole) return 0;
   size_t set = known == model.set_of_token.end() ? 0 : known->second;
   const uint32_t* candidates = model.task.candidates_of_set.begin(set);
-  if (model.task.candidates_of_set.end(set) - candidates == 1) return candidates[0];
+  if (model.task.choices(set) == 1) return candidates[0];
   std::vector<uint32_t> keys;
   multiword_features(context, keys);
   workspace.output_scores.assign(model.task.output_count, 0.0f);

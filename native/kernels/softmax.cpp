@@ -2,9 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
-
-#include "kernels/random.hpp"
 
 namespace arcwise {
 namespace {
@@ -23,7 +20,7 @@ Lists gold_outputs(const SoftmaxTask& task, const SoftmaxItems& items) {
 
 size_t softmax_probabilities(const SoftmaxTask& task, size_t set, SoftmaxWorkspace& workspace) {
   const uint32_t* first = task.candidates_of_set.begin(set);
-  size_t count = static_cast<size_t>(task.candidates_of_set.end(set) - first);
+  size_t count = task.choices(set);
   std::vector<float>& p = workspace.candidate_scores;
   p.resize(count);
   size_t best = 0;
@@ -42,18 +39,15 @@ size_t softmax_probabilities(const SoftmaxTask& task, size_t set, SoftmaxWorkspa
 
 SparseLinear softmax_train(const SoftmaxTask& task, SoftmaxItems& items, const TrainingOptions& options) {
   SparseLinear model = SparseLinear::supported(items.features, gold_outputs(task, items), options.min_count);
-  AdaGrad learner(model.entries(), options.rate, options.l2);
+  AdaGrad learner(model.weights(), options);
   SoftmaxWorkspace workspace;
   std::vector<float> gradient(task.output_count, 0.0f);
   std::vector<uint32_t> order(items.size());
-  std::iota(order.begin(), order.end(), 0u);
   for (int epoch = 0; epoch < options.epochs; ++epoch) {
-    Random random(options.seed, static_cast<uint64_t>(epoch));
-    for (size_t i = order.size(); i > 1; --i)
-      std::swap(order[i - 1], order[random.below(static_cast<uint32_t>(i))]);
+    shuffle(order, options.seed, epoch);
     for (uint32_t item : order) {
       size_t set = items.set[item];
-      if (task.candidates_of_set.end(set) - task.candidates_of_set.begin(set) < 2) continue;
+      if (task.choices(set) < 2) continue;
       workspace.output_scores.assign(task.output_count, 0.0f);
       for (const uint32_t* f = items.features.begin(item); f != items.features.end(item); ++f)
         model.add_row(*f, workspace.output_scores.data());
@@ -73,7 +67,9 @@ SparseLinear softmax_train(const SoftmaxTask& task, SoftmaxItems& items, const T
       for (const uint32_t* f = items.features.begin(item); f != items.features.end(item); ++f)
         learner.step_row(model, *f, gradient.data());
     }
+    learner.end_epoch(epoch);
   }
+  learner.finish();
   return model;
 }
 

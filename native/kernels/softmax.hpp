@@ -19,6 +19,10 @@ struct SoftmaxTask {
   Lists outputs_of_candidate;
   Lists candidates_of_set;  // which candidates compete; an item names a set
   size_t output_count = 0;
+
+  size_t choices(size_t set) const {
+    return candidates_of_set.starts[set + 1] - candidates_of_set.starts[set];
+  }
 };
 
 struct SoftmaxItems {
@@ -28,18 +32,7 @@ struct SoftmaxItems {
   size_t size() const { return set.size(); }
 };
 
-struct TrainingOptions {
-  int epochs = 10;
-  float rate = 0.1f;
-  float l2 = 0.0f;
-  uint32_t min_count = 1;
-  uint64_t seed = 1;
-};
-
-class SoftmaxWorkspace {
- public:
-  // The best candidate of a set, given scores of all outputs (which are set back to 0 afterwards), and its
-  // probability.
+struct SoftmaxWorkspace {
   std::vector<float> output_scores;
   std::vector<float> candidate_scores;
 };

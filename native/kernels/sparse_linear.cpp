@@ -2,9 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
+#include <numeric>
 #include <stdexcept>
 
 #include "kernels/hashing.hpp"
+#include "kernels/random.hpp"
 
 namespace arcwise {
 namespace {
@@ -85,12 +88,13 @@ SparseLinear::SparseLinear(std::vector<uint32_t> keys, std::vector<uint32_t> sta
 
 void SparseLinear::index() {
   size_t size = 8;
-  while (size < keys_.size() * 2) size *= 2;
-  slots_.assign(size, -1);
+  while (size < keys_.size() + keys_.size() / 3) size *= 2;
+  slots_.assign(size, Slot{});
   for (size_t i = 0; i < keys_.size(); ++i) {
+    if (starts_[i] == starts_[i + 1]) continue;  // a row without entries is none
     size_t slot = keys_[i] & (size - 1);
-    while (slots_[slot] >= 0) slot = (slot + 1) & (size - 1);
-    slots_[slot] = static_cast<int32_t>(i);
+    while (slots_[slot].end != 0) slot = (slot + 1) & (size - 1);
+    slots_[slot] = {keys_[i], static_cast<uint32_t>(i), starts_[i], starts_[i + 1]};
   }
 }
 
@@ -116,7 +120,7 @@ SparseLinear SparseLinear::pruned(float threshold) const {
   for (size_t row = 0; row < rows(); ++row) {
     size_t before = kept.weights_.size();
     for (uint32_t at = starts_[row]; at < starts_[row + 1]; ++at) {
-      if (std::fabs(weights_[at]) < threshold) continue;
+      if (weights_[at] == 0.0f || std::fabs(weights_[at]) < threshold) continue;
       kept.outputs_.push_back(outputs_[at]);
       kept.weights_.push_back(weights_[at]);
     }
@@ -128,17 +132,44 @@ SparseLinear SparseLinear::pruned(float threshold) const {
   return kept;
 }
 
-void AdaGrad::step(float& weight, size_t at, float gradient) {
-  gradient += l2_ * weight;
-  squares_[at] += gradient * gradient;
-  weight -= rate_ * gradient / (std::sqrt(squares_[at]) + 1e-6f);
+void shuffle(std::vector<uint32_t>& order, uint64_t seed, int epoch) {
+  std::iota(order.begin(), order.end(), 0u);
+  Random random(seed, static_cast<uint64_t>(epoch));
+  for (size_t i = order.size(); i > 1; --i)
+    std::swap(order[i - 1], order[random.below(static_cast<uint32_t>(i))]);
 }
 
-void AdaGrad::step_row(SparseLinear& model, size_t row, const float* gradient_of_output) {
+void AdaGrad::step(size_t at, float gradient) {
+  gradient += options_.l2 * weights_[at];
+  squares_[at] += gradient * gradient;
+  weights_[at] -= options_.rate * gradient / (std::sqrt(squares_[at]) + 1e-6f);
+}
+
+void AdaGrad::step_row(const SparseLinear& model, size_t row, const float* gradient_of_output) {
   for (uint32_t at = model.starts()[row]; at < model.starts()[row + 1]; ++at) {
     float gradient = gradient_of_output[model.outputs()[at]];
-    if (gradient != 0.0f) step(model.weights()[at], at, gradient);
+    if (gradient != 0.0f) step(at, gradient);
   }
+}
+
+void AdaGrad::end_epoch(int epoch) {
+  if (epoch + 1 == options_.epochs / 2) drop_small_weights();
+  if (epoch < options_.epochs / 2) return;
+  for (size_t i = 0; i < sums_.size(); ++i) sums_[i] += weights_[i];
+  ++summed_;
+}
+
+void AdaGrad::drop_small_weights() {
+  for (size_t i = 0; i < weights_.size(); ++i)
+    if (std::fabs(weights_[i]) < options_.prune) {
+      weights_[i] = 0.0f;
+      squares_[i] = std::numeric_limits<float>::infinity();  // steps of size 0 from now on
+    }
+}
+
+void AdaGrad::finish() {
+  if (summed_ == 0) return;
+  for (size_t i = 0; i < sums_.size(); ++i) weights_[i] = sums_[i] / static_cast<float>(summed_);
 }
 
 }  // namespace arcwise

@@ -36,18 +36,13 @@ class SparseLinear {
 
   // Row of a feature, -1 if it has none.
   int64_t row(uint32_t key) const {
-    size_t mask = slots_.size() - 1;
-    for (size_t slot = key & mask;; slot = (slot + 1) & mask) {
-      int32_t found = slots_[slot];
-      if (found < 0 || keys_[found] == key) return found;
-    }
+    const Slot* found = find(key);
+    return found->end == 0 ? int64_t{-1} : int64_t{found->row};
   }
-  void add_row(size_t row, float* scores) const {
-    for (uint32_t at = starts_[row]; at < starts_[row + 1]; ++at) scores[outputs_[at]] += weights_[at];
-  }
+  void add_row(size_t row, float* scores) const { add_entries(starts_[row], starts_[row + 1], scores); }
   void add(uint32_t key, float* scores) const {
-    int64_t found = row(key);
-    if (found >= 0) add_row(static_cast<size_t>(found), scores);
+    const Slot* found = find(key);
+    add_entries(found->start, found->end, scores);
   }
 
   // The same model without the weights below `threshold` in absolute value, and without empty rows.
@@ -62,28 +57,63 @@ class SparseLinear {
   std::vector<float>& weights() { return weights_; }
 
  private:
+  // A place of the table of keys, with all that a lookup needs beside the key; free if end = 0.
+  struct Slot {
+    uint32_t key = 0, row = 0, start = 0, end = 0;
+  };
+
   void index();
+  const Slot* find(uint32_t key) const {
+    size_t mask = slots_.size() - 1;
+    size_t slot = key & mask;
+    while (slots_[slot].end != 0 && slots_[slot].key != key) slot = (slot + 1) & mask;
+    return &slots_[slot];
+  }
+  void add_entries(uint32_t start, uint32_t end, float* scores) const {
+    for (uint32_t at = start; at < end; ++at) scores[outputs_[at]] += weights_[at];
+  }
 
   std::vector<uint32_t> keys_;
   std::vector<uint32_t> starts_{0};  // entries of row r: starts[r] .. starts[r+1]-1
   std::vector<uint16_t> outputs_;    // of each entry
   std::vector<float> weights_;       // of each entry
-  std::vector<int32_t> slots_{-1};   // open addressing over keys; -1 is free
+  std::vector<Slot> slots_{Slot{}};  // open addressing
 };
 
-// Weights learned by AdaGrad (Duchi, Hazan & Singer 2011) with L2 regularisation.
+struct TrainingOptions {
+  int epochs = 10;
+  float rate = 0.1f;
+  float l2 = 0.0f;
+  uint32_t min_count = 1;  // of a pair of feature and output
+  float prune = 0.0f;      // weights below this after half the epochs stay 0; the others make up for them
+  uint64_t seed = 1;
+};
+
+// A random order of 0 .. order.size()-1, the same for the same seed and epoch.
+void shuffle(std::vector<uint32_t>& order, uint64_t seed, int epoch);
+
+// Weights learned by AdaGrad (Duchi, Hazan & Singer 2011) with L2 regularisation. What is used in the end is
+// their average over the ends of the epochs of the second half.
 class AdaGrad {
  public:
-  AdaGrad(size_t size, float rate, float l2) : squares_(size, 0.0f), rate_(rate), l2_(l2) {}
+  AdaGrad(std::vector<float>& weights, const TrainingOptions& options)
+      : weights_(weights), squares_(weights.size(), 0.0f), sums_(weights.size(), 0.0f), options_(options) {}
 
   // One step against the gradient of the loss.
-  void step(float& weight, size_t at, float gradient);
-  // A step of every entry of a row by the gradient of its output.
-  void step_row(SparseLinear& model, size_t row, const float* gradient_of_output);
+  void step(size_t at, float gradient);
+  // A step of every entry of a row by the gradient of its output. The weights must be the model's.
+  void step_row(const SparseLinear& model, size_t row, const float* gradient_of_output);
+
+  void end_epoch(int epoch);
+  void finish();
 
  private:
-  std::vector<float> squares_;
-  float rate_, l2_;
+  void drop_small_weights();
+
+  std::vector<float>& weights_;
+  std::vector<float> squares_, sums_;
+  TrainingOptions options_;
+  int summed_ = 0;
 };
 
 }  // namespace arcwise

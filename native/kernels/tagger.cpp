@@ -40,9 +40,7 @@ void look_up(const TaggerModel& model, const TreebankLayout& layout, const char*
              size_t count, TaggerWorkspace& w) {
   w.atoms = token_atoms(layout, data, w.specs, first, first + count);
   w.sets.resize(count);
-  for (size_t i = 0; i < count; ++i)
-    w.sets[i] =
-        model.dictionary.find(w.atoms[i * TAGGER_ATOMS + ATOM_FORM], w.atoms[i * TAGGER_ATOMS + ATOM_LOWER]);
+  for (size_t i = 0; i < count; ++i) w.sets[i] = model.dictionary.find(w.atoms.data() + i * TAGGER_ATOMS);
 }
 
 void decode_states(const TaggerModel& model, const TaggerSentence& sentence, TaggedWord* out,
@@ -80,8 +78,7 @@ void decode_states(const TaggerModel& model, const TaggerSentence& sentence, Tag
 
 uint16_t choose(const SoftmaxTask& task, size_t set, const SparseLinear& weights, TaggerWorkspace& w) {
   const uint32_t* candidates = task.candidates_of_set.begin(set);
-  size_t count = static_cast<size_t>(task.candidates_of_set.end(set) - candidates);
-  if (count == 1) return static_cast<uint16_t>(candidates[0]);
+  if (task.choices(set) == 1) return static_cast<uint16_t>(candidates[0]);
   w.softmax.output_scores.assign(task.output_count, 0.0f);
   for (uint32_t key : w.keys) weights.add(key, w.softmax.output_scores.data());
   return static_cast<uint16_t>(candidates[softmax_probabilities(task, set, w.softmax)]);
@@ -109,9 +106,15 @@ std::vector<AtomSpec> tagger_atom_specs() {
   return specs;
 }
 
-uint32_t TagDictionary::find(uint64_t form_atom, uint64_t lower_atom) const {
-  for (uint64_t atom : {form_atom, lower_atom})
-    if (auto found = set_of_form.find(feature_key(atom)); found != set_of_form.end()) return found->second;
+std::array<uint32_t, WORD_KEYS> word_keys(const uint64_t* atoms) {
+  auto ending = [&](TaggerAtom suffix) { return feature_key(hash_pair(atoms[suffix], atoms[ATOM_SHAPE])); };
+  return {feature_key(atoms[ATOM_FORM]), feature_key(atoms[ATOM_LOWER]), ending(ATOM_SUFFIX4),
+          ending(ATOM_SUFFIX3), ending(ATOM_SUFFIX2)};
+}
+
+uint32_t TagDictionary::find(const uint64_t* atoms) const {
+  for (uint32_t key : word_keys(atoms))
+    if (auto found = set_of_key.find(key); found != set_of_key.end()) return found->second;
   return 0;
 }
 
@@ -127,6 +130,10 @@ void state_features(const TaggerSentence& sentence, size_t word, std::vector<uin
   n.feature(shape, n.atom(-1, ATOM_SHAPE));
   n.feature(shape, n.atom(1, ATOM_SHAPE));
   n.feature(shape, suffix3);
+  n.feature(shape, set);
+  n.feature(shape, n.set(-1));
+  n.feature(shape, n.atom(-1, ATOM_LOWER));
+  n.feature(shape, n.atom(1, ATOM_LOWER));
   for (int offset : {-2, -1, 1, 2}) {
     n.feature(n.atom(offset, ATOM_LOWER));
     n.feature(n.set(offset));
@@ -210,7 +217,8 @@ void tagger_decode(const TaggerModel& model, const TreebankLayout& layout, const
   decode_states(model, sentence, out, w);
   for (size_t i = 0; i < count; ++i) {
     w.keys.clear();
-    bundle_features(sentence, w.upos.data(), i, out[i].state, w.keys);
+    if (model.bundle_task.choices(out[i].state) > 1)
+      bundle_features(sentence, w.upos.data(), i, out[i].state, w.keys);
     out[i].bundle = choose(model.bundle_task, out[i].state, model.bundle_weights, w);
     out[i].script = decode_lemma(model, w.atoms.data() + i * TAGGER_ATOMS, w.upos[i], out[i].bundle, w);
   }

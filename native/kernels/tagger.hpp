@@ -5,6 +5,7 @@
 //      bundles have in common, given the states of the neighbours,
 //   3. a lemma script: the one training saw with this word and bundle, or else a log-linear choice.
 #pragma once
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <unordered_map>
@@ -36,13 +37,19 @@ enum TaggerAtom {
 };
 std::vector<AtomSpec> tagger_atom_specs();
 
-// Which states training saw with a form. Set 0 is for words never seen: the open classes.
+// Which states training saw with a form, or, for a form it did not see, with rare words of the same ending
+// and shape. Set 0 is for words of which nothing is known: the open classes.
 struct TagDictionary {
-  std::unordered_map<uint32_t, uint32_t> set_of_form;  // key: of the form's atom, or the lower form's
+  std::unordered_map<uint32_t, uint32_t> set_of_key;  // see word_keys
   Lists sets;
 
-  uint32_t find(uint64_t form_atom, uint64_t lower_atom) const;
+  uint32_t find(const uint64_t* atoms) const;
 };
+
+// The keys under which a word is looked up, in this order: its form, its form in lower case, and with its
+// shape its last 4, 3 and 2 letters.
+constexpr size_t FORM_KEYS = 2, WORD_KEYS = 5;
+std::array<uint32_t, WORD_KEYS> word_keys(const uint64_t* atoms);
 
 struct TaggerModel {
   int upos_count = 0;

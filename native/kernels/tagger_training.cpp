@@ -1,11 +1,9 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <numeric>
 #include <set>
 
 #include "kernels/hashing.hpp"
-#include "kernels/random.hpp"
 #include "kernels/tagger.hpp"
 
 namespace arcwise {
@@ -13,6 +11,10 @@ namespace {
 
 constexpr double RARE_STATE = 0.003;    // of a form: seen in less than this share, it is taken for an error
 constexpr size_t OPEN_CLASS_FORMS = 3;  // a state with as many words seen once is open to new words
+
+constexpr double RARE_STATE_OF_AN_ENDING = 0.1;
+constexpr uint32_t RARE_FORM = 5;            // forms seen no more often tell what endings mean
+constexpr uint32_t ENOUGH_OF_AN_ENDING = 4;  // words with an ending, for it to tell anything
 
 using StateCounts = std::map<uint16_t, uint32_t>;
 
@@ -28,24 +30,32 @@ class DictionaryBuilder {
  public:
   DictionaryBuilder(const std::vector<uint64_t>& atoms, const int32_t* state, uint32_t trusted_count)
       : atoms_(atoms), state_(state), trusted_count_(trusted_count) {
-    for (size_t word = 0; word < atoms.size() / TAGGER_ATOMS; ++word)
-      for (TaggerAtom atom : {ATOM_FORM, ATOM_LOWER})
-        ++counts_[key(word, atom)][static_cast<uint16_t>(state[word])];
+    size_t words = atoms.size() / TAGGER_ATOMS;
+    for (size_t word = 0; word < words; ++word) count(word, 0, FORM_KEYS);
+    for (size_t word = 0; word < words; ++word)
+      if (total_of(counts_[keys(word)[0]]) <= RARE_FORM) count(word, FORM_KEYS, WORD_KEYS);
     find_open_states();
   }
 
   uint32_t set_without(size_t word, TagDictionary& dictionary) {
     auto gold = static_cast<uint16_t>(state_[word]);
-    for (TaggerAtom atom : {ATOM_FORM, ATOM_LOWER}) {
-      StateCounts others = counts_[key(word, atom)];
-      if (--others[gold] == 0) others.erase(gold);
-      if (!others.empty()) return set_of(others, dictionary);
+    bool rare = total_of(counts_[keys(word)[0]]) <= RARE_FORM;
+    for (size_t kind = 0; kind < WORD_KEYS; ++kind) {
+      StateCounts others = counts_[keys(word)[kind]];
+      if (kind < FORM_KEYS || rare)
+        if (--others[gold] == 0) others.erase(gold);
+      if (is_enough(others, kind)) return set_of(others, kind, dictionary);
     }
     return 0;
   }
 
   void finish(TagDictionary& dictionary) {
-    for (const auto& [form, counts] : counts_) dictionary.set_of_form[form] = set_of(counts, dictionary);
+    for (size_t word = 0; word < atoms_.size() / TAGGER_ATOMS; ++word)
+      for (size_t kind = 0; kind < WORD_KEYS; ++kind) {
+        uint32_t key = keys(word)[kind];
+        if (!dictionary.set_of_key.count(key) && is_enough(counts_[key], kind))
+          dictionary.set_of_key[key] = set_of(counts_[key], kind, dictionary);
+      }
   }
 
   void add_open_set(TagDictionary& dictionary) const {
@@ -54,12 +64,21 @@ class DictionaryBuilder {
   }
 
  private:
-  uint32_t key(size_t word, TaggerAtom atom) const { return feature_key(atoms_[word * TAGGER_ATOMS + atom]); }
+  std::array<uint32_t, WORD_KEYS> keys(size_t word) const {
+    return word_keys(atoms_.data() + word * TAGGER_ATOMS);
+  }
+  void count(size_t word, size_t first_kind, size_t last_kind) {
+    for (size_t kind = first_kind; kind < last_kind; ++kind)
+      ++counts_[keys(word)[kind]][static_cast<uint16_t>(state_[word])];
+  }
+  static bool is_enough(const StateCounts& counts, size_t kind) {
+    return kind < FORM_KEYS ? !counts.empty() : total_of(counts) >= ENOUGH_OF_AN_ENDING;
+  }
 
   void find_open_states() {
     std::map<uint16_t, size_t> seen_once;
     std::set<uint16_t> all;
-    for (const auto& [form, counts] : counts_) {
+    for (const auto& [key, counts] : counts_) {
       if (total_of(counts) == 1) ++seen_once[counts.begin()->first];
       for (const auto& [state, count] : counts) all.insert(state);
     }
@@ -68,12 +87,13 @@ class DictionaryBuilder {
     if (open_.empty()) open_ = all;
   }
 
-  uint32_t set_of(const StateCounts& counts, TagDictionary& dictionary) {
+  // Sets are numbered by what was seen; candidates are these states, and the open ones where that is little.
+  uint32_t set_of(const StateCounts& counts, size_t kind, TagDictionary& dictionary) {
     uint32_t total = total_of(counts);
-    bool trusted = total >= trusted_count_;
-    std::vector<uint16_t> kept{static_cast<uint16_t>(trusted)};
+    bool is_form = kind < FORM_KEYS, trusted = is_form && total >= trusted_count_;
+    std::vector<uint16_t> kept{static_cast<uint16_t>(is_form ? 2 * kind + trusted : 4)};
     for (const auto& [state, count] : counts)
-      if (count >= RARE_STATE * total) kept.push_back(state);
+      if (count >= (is_form ? RARE_STATE : RARE_STATE_OF_AN_ENDING) * total) kept.push_back(state);
     auto [place, is_new] = numbers_.emplace(kept, static_cast<uint32_t>(dictionary.sets.size()));
     if (is_new) {
       std::set<uint16_t> states(kept.begin() + 1, kept.end());
@@ -87,7 +107,7 @@ class DictionaryBuilder {
   const std::vector<uint64_t>& atoms_;
   const int32_t* state_;
   uint32_t trusted_count_;
-  std::map<uint32_t, StateCounts> counts_;
+  std::unordered_map<uint32_t, StateCounts> counts_;
   std::map<std::vector<uint16_t>, uint32_t> numbers_;
   std::set<uint16_t> open_;
 };
@@ -134,14 +154,11 @@ class ChainTrainer {
   }
 
  private:
-  template <typename Step>
-  void each_sentence(Step step) {
+  template <typename Step, typename EndEpoch>
+  void each_sentence(Step step, EndEpoch end_epoch) {
     std::vector<uint32_t> order(layout_.sentences());
-    std::iota(order.begin(), order.end(), 0u);
     for (int epoch = 0; epoch < options_.epochs; ++epoch) {
-      Random random(options_.seed, static_cast<uint64_t>(epoch));
-      for (size_t i = order.size(); i > 1; --i)
-        std::swap(order[i - 1], order[random.below(static_cast<uint32_t>(i))]);
+      shuffle(order, options_.seed, epoch);
       for (uint32_t s : order) {
         first_ = layout_.sentence_words[s];
         size_ = layout_.sentence_words[s + 1] - first_;
@@ -149,6 +166,7 @@ class ChainTrainer {
         build_chain();
         step();
       }
+      end_epoch(epoch);
     }
   }
 
@@ -185,12 +203,15 @@ class ChainTrainer {
   }
 
   void learn_likelihood() {
-    AdaGrad emissions(model_.emissions.entries(), options_.rate, options_.l2);
-    AdaGrad transitions(model_.transitions.scores().size(), options_.rate, options_.l2);
+    AdaGrad emissions(model_.emissions.weights(), options_);
+    std::vector<float> scores = model_.transitions.scores();
+    TrainingOptions unpruned = options_;
+    unpruned.prune = 0.0f;
+    AdaGrad transitions(scores, unpruned);
     std::vector<float> gradient(static_cast<size_t>(model_.states()), 0.0f);
     std::vector<float> pair_gradient(model_.transitions.scores().size(), 0.0f);
     std::vector<size_t> touched;
-    each_sentence([&] {
+    auto step = [&] {
       chain_marginals(chain_, model_.transitions, workspace_);
       auto pair = [&](int a, int b, double p) {
         size_t at = model_.transitions.place(a, b);
@@ -210,13 +231,19 @@ class ChainTrainer {
         for (uint32_t c = chain_.starts[i]; c < chain_.starts[i + 1]; ++c) gradient[chain_.states[c]] = 0.0f;
       }
       for (size_t at : touched) {
-        float score = model_.transitions.scores()[at];
-        transitions.step(score, at, pair_gradient[at]);
-        model_.transitions.set(at, score);
+        transitions.step(at, pair_gradient[at]);
+        model_.transitions.set(at, scores[at]);
         pair_gradient[at] = 0.0f;
       }
       touched.clear();
+    };
+    each_sentence(step, [&](int epoch) {
+      emissions.end_epoch(epoch);
+      transitions.end_epoch(epoch);
     });
+    emissions.finish();
+    transitions.finish();
+    set_transitions(scores);
   }
 
   void learn_perceptron() {
@@ -234,7 +261,7 @@ class ChainTrainer {
         for (uint32_t at = model_.emissions.starts()[*f]; at < model_.emissions.starts()[*f + 1]; ++at)
           if (model_.emissions.outputs()[at] == state) emissions.add(at, delta, steps);
     };
-    each_sentence([&] {
+    auto step = [&] {
       steps += 1;
       chain_decode(chain_, model_.transitions, workspace_);
       if (workspace_.path == gold_places_) return;
@@ -245,9 +272,14 @@ class ChainTrainer {
       }
       each_transition(gold_places_, [&](int a, int b) { move_pair(a, b, 1.0f); });
       each_transition(workspace_.path, [&](int a, int b) { move_pair(a, b, -1.0f); });
-    });
+    };
+    each_sentence(step, [](int) {});
     emissions.finish(steps + 1);
     transitions.finish(steps + 1);
+    set_transitions(scores);
+  }
+
+  void set_transitions(const std::vector<float>& scores) {
     for (size_t at = 0; at < scores.size(); ++at) model_.transitions.set(at, scores[at]);
   }
 
@@ -289,30 +321,46 @@ void learn_bundles(TaggerModel& model, const TreebankLayout& layout, const std::
     upos.clear();
     for (size_t i = 0; i < sentence.size; ++i) upos.push_back(model.upos_of_state[gold.state[first + i]]);
     for (size_t i = 0; i < sentence.size; ++i) {
+      auto state = static_cast<uint16_t>(gold.state[first + i]);
+      if (model.bundle_task.choices(state) < 2) continue;
       keys.clear();
-      bundle_features(sentence, upos.data(), i, static_cast<uint16_t>(gold.state[first + i]), keys);
+      bundle_features(sentence, upos.data(), i, state, keys);
       append_keys(items.features, keys);
-      items.set.push_back(static_cast<uint32_t>(gold.state[first + i]));
+      items.set.push_back(state);
       items.gold.push_back(static_cast<uint32_t>(gold.bundle[first + i]));
     }
   });
   model.bundle_weights = softmax_train(model.bundle_task, items, options);
 }
 
-// The most frequent script of each (form, UPOS, bundle) and of each (form, UPOS).
+// The most frequent script of each (form, UPOS) and, where it is another, of each (form, UPOS, bundle); for
+// the form in lower case, and where that says something else, for the form itself.
 void learn_lemma_lexicon(TaggerModel& model, const std::vector<uint64_t>& atoms, const TaggerGold& gold) {
-  std::map<uint32_t, std::map<uint16_t, uint32_t>> counts;
-  for (size_t word = 0; word < atoms.size() / TAGGER_ATOMS; ++word)
+  std::unordered_map<uint32_t, std::map<uint16_t, uint32_t>> counts;
+  size_t words = atoms.size() / TAGGER_ATOMS;
+  auto key_of = [&](size_t word, TaggerAtom atom, int bundle) {
+    uint16_t upos = model.upos_of_state[gold.state[word]];
+    return lemma_lexicon_key(atoms[word * TAGGER_ATOMS + atom], upos, bundle);
+  };
+  for (size_t word = 0; word < words; ++word)
     for (TaggerAtom atom : {ATOM_FORM, ATOM_LOWER})
-      for (int bundle : {gold.bundle[word], -1}) {
-        uint16_t upos = model.upos_of_state[gold.state[word]];
-        uint32_t key = lemma_lexicon_key(atoms[word * TAGGER_ATOMS + atom], upos, bundle);
-        ++counts[key][static_cast<uint16_t>(gold.script[word])];
-      }
-  for (const auto& [key, scripts] : counts) {
-    auto best = std::max_element(scripts.begin(), scripts.end(),
-                                 [](const auto& a, const auto& b) { return a.second < b.second; });
-    model.lemma_lexicon[key] = best->first;
+      for (int bundle : {gold.bundle[word], -1})
+        ++counts[key_of(word, atom, bundle)][static_cast<uint16_t>(gold.script[word])];
+  auto best = [&](uint32_t key) {
+    const auto& scripts = counts[key];
+    return std::max_element(scripts.begin(), scripts.end(),
+                            [](const auto& a, const auto& b) { return a.second < b.second; })
+        ->first;
+  };
+  for (size_t word = 0; word < words; ++word) {
+    int bundle = gold.bundle[word];
+    uint16_t general = best(key_of(word, ATOM_LOWER, -1));
+    model.lemma_lexicon[key_of(word, ATOM_LOWER, -1)] = general;
+    uint16_t lower = best(key_of(word, ATOM_LOWER, bundle));
+    if (lower != general) model.lemma_lexicon[key_of(word, ATOM_LOWER, bundle)] = lower;
+    uint16_t any = best(key_of(word, ATOM_FORM, -1)), own = best(key_of(word, ATOM_FORM, bundle));
+    if (any != general) model.lemma_lexicon[key_of(word, ATOM_FORM, -1)] = any;
+    if (any != general || own != lower) model.lemma_lexicon[key_of(word, ATOM_FORM, bundle)] = own;
   }
 }
 

@@ -9,9 +9,9 @@
 namespace arcwise {
 namespace {
 
-constexpr uint32_t BEFORE_TEXT = 1, AFTER_TEXT = 2;  // control characters, which no squeezed text has
-constexpr size_t LONGEST_WORD = 32;                  // characters of a neighbouring word that are looked at
-constexpr double RARE_CUT = 2e-4;  // pairs of classes cut less often than this are never cut
+constexpr uint32_t OUTSIDE_TEXT = '\n';  // a text starts and ends like a paragraph
+constexpr size_t LONGEST_WORD = 32;      // characters of a neighbouring word that are looked at
+constexpr double RARE_CUT = 2e-4;        // pairs of classes cut less often than this are never cut
 
 size_t class_pair(CharacterClass a, CharacterClass b) {
   return static_cast<size_t>(a) * CHARACTER_CLASSES + static_cast<size_t>(b);
@@ -67,12 +67,13 @@ class CutFeatures {
  private:
   uint64_t c(int offset) const {
     int64_t at = static_cast<int64_t>(at_) + offset;
-    if (at < 0) return BEFORE_TEXT;
-    return at < static_cast<int64_t>(text_.size()) ? text_.lower[at] : AFTER_TEXT;
+    if (at < 0 || at >= static_cast<int64_t>(text_.size())) return OUTSIDE_TEXT;
+    return text_.lower[at];
   }
   uint64_t k(int offset) const {
     int64_t at = static_cast<int64_t>(at_) + offset;
-    if (at < 0 || at >= static_cast<int64_t>(text_.size())) return CHARACTER_CLASSES;
+    if (at < 0 || at >= static_cast<int64_t>(text_.size()))
+      return static_cast<uint64_t>(CharacterClass::space);
     return static_cast<uint64_t>(text_.classes[at]);
   }
   uint64_t characters_hash(int first, int last) const {

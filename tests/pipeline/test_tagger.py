@@ -67,6 +67,16 @@ def test_a_packed_tagger_is_the_same(tagger: Tagger) -> None:
         Tagger.unpack(header, {k: v for k, v in arrays.items() if k != "transitions"})
     with pytest.raises(ModelError, match="damaged"):
         Tagger.unpack({k: v for k, v in header.items() if k != "scripts"}, arrays)
+    for name in (
+        "states.outputs",
+        "bundles.outputs",
+        "lemmas.outputs",
+        "dictionary.sets",
+        "lexicon.scripts",
+        "sets.states",
+    ):
+        with pytest.raises(ModelError, match="damaged"):
+            Tagger.unpack(header, {**arrays, name: np.full_like(arrays[name], 200)})
 
 
 def test_jackknifed_tags_come_from_others() -> None:

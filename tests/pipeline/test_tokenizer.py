@@ -156,9 +156,11 @@ def test_a_packed_tokenizer_is_the_same(tokenizer: Tokenizer) -> None:
 def test_a_damaged_tokenizer_is_refused(tokenizer: Tokenizer) -> None:
     header, arrays = tokenizer.pack()
     with pytest.raises(ModelError, match="damaged"):
-        Tokenizer.unpack(header, {k: v for k, v in arrays.items() if k != "cuts.keys"})
+        Tokenizer.unpack(header, {k: v for k, v in arrays.items() if not k.startswith("cuts.keys")})
     with pytest.raises(ModelError, match="damaged"):
         Tokenizer.unpack(header, {**arrays, "may_cut": arrays["may_cut"][:3]})
+    with pytest.raises(ModelError, match="damaged"):
+        Tokenizer.unpack(header, {**arrays, "cuts.outputs": arrays["cuts.outputs"] + 3})
 
 
 def test_the_same_seed_gives_the_same_tokenizer() -> None:

@@ -164,3 +164,15 @@ def test_no_character_breaks_the_picture() -> None:
 def test_a_tree_of_another_length() -> None:
     with pytest.raises(InputError, match="tree: found 1 words, expected 7"):
         svg(LETTER, tree=Tree.from_heads([0]))
+
+
+def test_probabilities_and_alternatives_are_on_the_arcs() -> None:
+    sentence = Sentence.from_words(["Birds", "sing"], tree=Tree.from_heads([2, 0], ["nsubj", "root"]))
+    sentence = sentence.annotate(misc=["HeadProb=0.6", "HeadProb=0.99"])
+    picture = svg(sentence, alternatives=[[(2, 0.6), (0, 0.4)], [(0, 0.99), (1, 0.01)]])
+    assert '<tspan class="doubt">60%</tspan>' in picture
+    assert "99%</tspan>" not in picture
+    assert "Birds: nsubj of sing (60%); or: the root 40%" in picture
+    assert "or: Birds 1%" in picture
+    with pytest.raises(InputError, match="alternatives: found 1, expected 2"):
+        svg(sentence, alternatives=[[]])

@@ -22,8 +22,8 @@ COMMANDS: dict[str, dict[str, str]] = {
         "projectivise": "Replace trees with crossing arcs by the nearest trees without",
     },
     "Parsers": {
-        "train": "Train a parser on a treebank",
-        "parse": "Trees for the sentences of a CoNLL-U file, with confidences if asked",
+        "train": "Train a parser on a treebank, or everything from raw text to trees",
+        "parse": "Trees for raw text or CoNLL-U, with confidences if asked",
         "info": "Describe a model: data, configuration, scores, size",
         "calibrate": "Do a parser's confidences mean what they say? Reliability, and a better temperature",
         "features": "Print the feature templates of the graph-based parser",

@@ -1,20 +1,46 @@
-"""``arcwise parse``: trees for the sentences of a CoNLL-U file."""
+"""``arcwise parse``: trees for raw text or for the sentences of a CoNLL-U file."""
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+if TYPE_CHECKING:
+    from arcwise.treebanks import Treebank
+
 
 def run(
-    input_file: Annotated[
-        str, typer.Argument(metavar="INPUT", help="CoNLL-U file (.gz, .xz, - for standard input).")
-    ] = "-",
-    model: Annotated[str, typer.Option("--model", help="Model file of 'arcwise train'.")] = ...,  # type: ignore[assignment]
+    inputs: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[INPUT]...",
+            help="Text or CoNLL-U files (.gz, .xz), folders of them, or - for standard input, which is also read without any.",
+            show_default=False,
+        ),
+    ] = None,
+    model: Annotated[
+        str,
+        typer.Option("--model", help="A model that comes with arcwise (en), or a file of 'arcwise train'."),
+    ] = "en",
+    text: Annotated[
+        str | None, typer.Option("--text", help="A text to parse, instead of files.", show_default=False)
+    ] = None,
     output: Annotated[
-        str, typer.Option("--output", "-o", help="Where to write; - is standard output.")
+        str,
+        typer.Option("--output", "-o", help="Where to write; - is standard output. For folders: a folder."),
     ] = "-",
+    show: Annotated[
+        bool, typer.Option("--show", help="Draw the trees in the terminal instead of writing CoNLL-U.")
+    ] = False,
+    input_format: Annotated[
+        str, typer.Option("--format", help="What the input is: text, conllu, or auto to look.")
+    ] = "auto",
+    errors: Annotated[
+        str, typer.Option(help="Text that is no UTF-8: strict stops with a message, replace goes on.")
+    ] = "strict",
     decode: Annotated[
         str | None,
         typer.Option(
@@ -44,15 +70,60 @@ def run(
     beam: Annotated[int | None, typer.Option(min=1, help="Beam of a transition-based parser.")] = None,
     threads: Annotated[int, typer.Option(min=1, help="Threads; the result does not depend on them.")] = 1,
 ) -> None:
-    """Parse the sentences of a CoNLL-U file: HEAD and DEPREL are written, everything else stays as it is."""
+    """Parse raw text, or the sentences of CoNLL-U files.
+
+    Raw text needs a model of 'arcwise train --pipeline' (or one that comes with arcwise): it is cut into sentences and words,
+    tagged and parsed. In CoNLL-U a parser writes HEAD and DEPREL, a pipeline also LEMMA, UPOS, XPOS and FEATS; everything
+    else stays as it is.
+    """
+    from arcwise.errors import InputError
     from arcwise.learning.parser import ParseOptions, check_decoder
     from arcwise.pipeline.models import open_model
-    from arcwise.treebanks import open_output, stream
+    from arcwise.pipeline.parse_input import FORMATS, Reading, files_in, parse_file, parse_text
 
+    for option, value, known in (
+        ("--format", input_format, FORMATS),
+        ("--errors", errors, ("strict", "replace")),
+    ):
+        if value not in known:
+            raise InputError(f"{option}: found {value!r}, expected one of {', '.join(known)}")
+    if text is not None and inputs:
+        raise InputError(f"--text: found files too ({inputs[0]}), expected one or the other")
     options = ParseOptions(
-        check_decoder(decode), projective, single_root, k_best, confidence, keep_heads, beam
+        check_decoder(decode), projective, single_root, k_best, confidence or show, keep_heads, beam
     )
     parser = open_model(model)
+    reading = Reading(input_format, errors)  # type: ignore[arg-type]
+    if text is not None:
+        return _write(parse_text(parser, text, options=options, threads=threads), output, show=show)
+
+    def parsed(paths: Iterable[str | Path]) -> Iterator[Treebank]:
+        for path in paths:
+            yield from parse_file(parser, path, reading, options=options, threads=threads)
+
+    sources = inputs or ["-"]
+    folders = [name for name in sources if Path(name).is_dir()]
+    if not folders or output == "-":
+        files = [file for name in sources for file in (files_in(name) if name in folders else [name])]
+        return _write(parsed(files), output, show=show)
+    if len(sources) > 1:
+        raise InputError(
+            f"INPUT: found a folder ({folders[0]}) and more, expected one folder for --output {output}"
+        )
+    for file in files_in(folders[0]):
+        target = Path(output) / file.relative_to(folders[0])
+        target.parent.mkdir(parents=True, exist_ok=True)
+        _write(parsed([file]), str(target.with_name(f"{target.name}.conllu")), show=False)
+
+
+def _write(treebanks: Iterable[Treebank], output: str, *, show: bool) -> None:
+    from arcwise.treebanks import open_output
+
+    if show:
+        from arcwise.cli.show import print_trees, wants_color
+
+        print_trees(enumerate((s for treebank in treebanks for s in treebank), 1), color=wants_color())
+        return
     with open_output(output) as target:
-        for batch in stream(input_file):
-            target.write(parser.parse(batch, options=options, threads=threads).data)
+        for treebank in treebanks:
+            target.write(treebank.data)

@@ -57,14 +57,16 @@ def run(
     if html is not None:
         _write_html((found for _, found in wanted.take(file)), html, title=file)
     if svg is None and html is None:
-        _print(wanted.take(file), color=_wants_color() if color is None else color)
+        print_trees(wanted.take(file), color=wants_color() if color is None else color)
 
 
-def _wants_color() -> bool:
+def wants_color() -> bool:
+    """Whether standard output is a terminal that shows colours."""
     return sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
 
-def _print(chosen: Iterable[tuple[int, Sentence]], *, color: bool) -> None:
+def print_trees(chosen: Iterable[tuple[int, Sentence]], *, color: bool) -> None:
+    """Draw sentences in the terminal, each under its number and text, arcs coloured by how sure the parser was."""
     from arcwise.trees import draw
     from arcwise.trees.text_width import printable
 
@@ -73,7 +75,10 @@ def _print(chosen: Iterable[tuple[int, Sentence]], *, color: bool) -> None:
         heading = printable(f"{name}: {sentence.text}")
         tags = sentence.upos if any(tag != "_" for tag in sentence.upos) else None
         typer.echo("\n" * (at > 0) + (f"\x1b[1m{heading}\x1b[0m" if color else heading), color=color)
-        typer.echo(draw(sentence.tree, sentence.forms, tags=tags, color=color), color=color)
+        drawn = draw(
+            sentence.tree, sentence.forms, tags=tags, probabilities=sentence.head_probabilities, color=color
+        )
+        typer.echo(drawn, color=color)
 
 
 def _write_svg(sentence: Sentence, path: str) -> None:

@@ -17,6 +17,29 @@ def run(
         ),
     ] = None,
     parser: Annotated[str, typer.Option(help="Kind of parser: graph or transition.")] = "graph",
+    pipeline: Annotated[
+        bool,
+        typer.Option(
+            "--pipeline",
+            help="Train everything from raw text to trees: tokenizer, tagger and parser in one model file.",
+        ),
+    ] = False,
+    jackknife: Annotated[
+        int | None,
+        typer.Option(
+            min=0,
+            help="With --pipeline: the parser learns from tags as good as it will get, by taggers trained on the other N-1 "
+            "of N parts; 0: from the correct tags. [default: 5]",
+            show_default=False,
+        ),
+    ] = None,
+    note: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="With --pipeline: KEY=VALUE to keep in the model and show by 'arcwise info', e.g. licence=…; may be repeated.",
+            show_default=False,
+        ),
+    ] = None,
     config: Annotated[
         str | None, typer.Option(help="TOML file with options; those given on the command line win.")
     ] = None,
@@ -64,15 +87,17 @@ def run(
     ] = None,
     seed: Annotated[int | None, typer.Option(help="The same seed gives the same model.")] = None,
     precision: Annotated[
-        str,
+        str | None,
         typer.Option(
-            help="Of the stored weights: float32, float16 or int8; the cost in accuracy is printed."
+            help="Of the stored weights: float32, float16 or int8; the cost in accuracy is printed. "
+            "[default: float32, int8 with --pipeline]",
+            show_default=False,
         ),
-    ] = "float32",
+    ] = None,
     threads: Annotated[int, typer.Option(help="Threads; the result does not depend on them.")] = 1,
     quiet: Annotated[bool, typer.Option("--quiet", help="No progress on standard error.")] = False,
 ) -> None:
-    """Train a parser on a treebank and write it to a model file.
+    """Train a parser, or with --pipeline everything from raw text to trees, and write it to a model file.
 
     Ctrl-C ends training and keeps the best model so far. 'arcwise parse' uses the model, 'arcwise info' describes it.
     """
@@ -95,9 +120,25 @@ def run(
         "update": update,
         "unreachable": unreachable,
     }
-    stored = check_precision(precision)
+    stored = check_precision(precision or ("int8" if pipeline else "float32"))
     check_folder(model)
     development = None if dev is None else Treebank.read(dev)
+    if pipeline:
+        from arcwise.pipeline.train_pipeline import read_config, read_notes, train_pipeline
+
+        settings, own = read_config(config, kind=parser, jackknife=jackknife, seed=seed)
+        with Progress(shown=not quiet) as progress:
+            train_pipeline(
+                Treebank.read(train),
+                development,
+                config=settings,
+                parser=own | {name: value for name, value in options.items() if value is not None},
+                card=read_notes(note or []),
+                threads=threads,
+                progress=progress,
+            ).save(model, precision=stored)
+            progress.say(f"model written to {model}")
+        return
     with Progress(shown=not quiet) as progress:
         trained = train_parser(
             parser,

@@ -22,7 +22,7 @@ class ParsedSentence(Sentence):
 
     __slots__ = ("pipeline",)
 
-    def __init__(self, treebank: Treebank, number: int, pipeline: Pipeline | None = None) -> None:
+    def __init__(self, treebank: Treebank, number: int, pipeline: Pipeline) -> None:
         super().__init__(treebank, number)
         self.pipeline = pipeline
 
@@ -32,16 +32,9 @@ class ParsedSentence(Sentence):
         found = self.comments.get("tree_prob")
         return None if found is None else float(found)
 
-    @cached_property
-    def head_probabilities(self) -> list[float] | None:
-        """The probability of each word's head; None if the parser gave none."""
-        found = [_value(misc, "HeadProb") for misc in self.misc]
-        return None if any(p is None for p in found) else [float(p) for p in found if p is not None]
-
     def alternatives(self, *, k: int = 3) -> list[list[tuple[int, float]]]:
-        """For each word its ``k`` most probable heads (0 is the root) with their probabilities."""
-        if self.pipeline is None:
-            return [[] for _ in range(len(self))]
+        """For each word its ``k`` most probable heads (0 is the root) with their probabilities; empty lists if the parser
+        knows none."""
         return self.pipeline.head_alternatives(self, k=k)
 
     def __repr__(self) -> str:
@@ -51,13 +44,13 @@ class ParsedSentence(Sentence):
 
     def _repr_svg_(self) -> str:
         """The tree as a picture, for notebooks."""
-        return svg(self, probabilities=self.head_probabilities)
+        return svg(self, alternatives=self.alternatives())
 
 
 class Document:
     """The sentences of a text, in order."""
 
-    def __init__(self, treebank: Treebank, pipeline: Pipeline | None = None) -> None:
+    def __init__(self, treebank: Treebank, pipeline: Pipeline) -> None:
         self.treebank = treebank
         self._pipeline = pipeline
 
@@ -88,15 +81,12 @@ class Document:
     def _repr_html_(self) -> str:
         """The trees as pictures, for notebooks."""
         pictures = (
-            svg(s, probabilities=s.head_probabilities, name=f"arcwise-{id(self)}-{s.number}")
+            svg(s, alternatives=s.alternatives(), name=f"arcwise-{id(self)}-{s.number}")
             for s in self.sentences[:_SHOWN]
         )
         return "\n".join(f'<div style="overflow-x: auto">{picture}</div>' for picture in pictures)
 
     def to_html(self, *, title: str = "Dependency trees") -> str:
         """A page of its own with every tree."""
-        return "".join(html_parts(self.sentences, title=title))
-
-
-def _value(misc: str, key: str) -> str | None:
-    return next((pair[len(key) + 1 :] for pair in misc.split("|") if pair.startswith(f"{key}=")), None)
+        others = (sentence.alternatives() for sentence in self)
+        return "".join(html_parts(self, title=title, alternatives=others))

@@ -15,19 +15,27 @@ Linear = tuple[npt.NDArray[Any], npt.NDArray[Any], npt.NDArray[Any], npt.NDArray
 """Keys, starts, outputs and weights, as the native models give and take them."""
 
 LEVELS = 127
+_FULL = 65535
+NEGLIGIBLE = 0.01
+"""Weights below this would be rounded to 0, or next to it."""
 
 
 def pack_linear(name: str, model: Linear) -> Arrays:
-    """The arrays of a model, weights rounded to 8 bits."""
+    """The arrays of a model, weights rounded to 8 bits: w = ± largest · (code / 127)², which is fine where most weights are.
+
+    >>> model = np.array([5], np.uint32), np.array([0, 2], np.uint32), np.array([0, 1], np.uint16), np.array([-2, 0.01], np.float32)
+    >>> [round(float(w), 3) for w in unpack_linear("m", pack_linear("m", model))[3]]
+    [-2.0, 0.01]
+    """
     keys, starts, outputs, weights = model
-    scale = max(float(np.abs(weights).max(initial=0.0)) / LEVELS, 1e-30)
-    wide = len(outputs) and int(outputs.max()) > 255
+    largest = max(float(np.abs(weights).max(initial=0.0)), 1e-30)
+    codes = np.sign(weights) * np.rint(LEVELS * np.sqrt(np.abs(weights) / largest))
     return {
-        f"{name}.keys": keys,
-        f"{name}.lengths": np.diff(starts).astype(np.uint16),
-        f"{name}.outputs": outputs.astype(np.uint16 if wide else np.uint8),
-        f"{name}.weights": np.rint(weights / scale).astype(np.int8),
-        f"{name}.scale": np.array([scale], np.float32),
+        **pack_keys(f"{name}.keys", keys),
+        f"{name}.lengths": narrow(np.diff(starts)),
+        f"{name}.outputs": narrow(outputs),
+        f"{name}.codes": codes.astype(np.int8),
+        f"{name}.largest": np.array([largest], np.float32),
     }
 
 
@@ -36,9 +44,48 @@ def unpack_linear(name: str, arrays: Mapping[str, npt.NDArray[Any]]) -> Linear:
     lengths = get(arrays, f"{name}.lengths")
     starts = np.zeros(len(lengths) + 1, np.uint32)
     np.cumsum(lengths, out=starts[1:])
-    weights = get(arrays, f"{name}.weights").astype(np.float32) * get(arrays, f"{name}.scale")[0]
-    keys = np.ascontiguousarray(get(arrays, f"{name}.keys"), np.uint32)
-    return keys, starts, get(arrays, f"{name}.outputs").astype(np.uint16), weights
+    levels = np.arange(256).astype(np.uint8).view(np.int8).astype(np.float32) / LEVELS
+    values = (np.sign(levels) * levels**2 * get(arrays, f"{name}.largest")[0]).astype(np.float32)
+    weights = values[get(arrays, f"{name}.codes").view(np.uint8)]
+    return (
+        unpack_keys(f"{name}.keys", arrays),
+        starts,
+        get(arrays, f"{name}.outputs").astype(np.uint16),
+        weights,
+    )
+
+
+def pack_keys(name: str, keys: npt.NDArray[Any]) -> Arrays:
+    """Sorted 32-bit keys as the gaps between them, where that takes less room: 16 bits each, 65535 meaning that more follows.
+
+    >>> keys = np.array([7, 9, 70_000], np.uint32)
+    >>> packed = pack_keys("keys", keys)
+    >>> packed["keys.gaps"].tolist(), unpack_keys("keys", packed).tolist()
+    ([7, 2, 65535, 4456], [7, 9, 70000])
+    """
+    gaps = keys.astype(np.int64)
+    gaps[1:] = gaps[1:] - gaps[:-1]
+    if not len(keys) or gaps.min() < 0 or len(gaps) + (gaps // _FULL).sum() > 2 * len(keys):
+        return {name: keys}
+    full = gaps // _FULL
+    steps = np.full(len(gaps) + int(full.sum()), _FULL, np.uint16)
+    steps[np.cumsum(full + 1) - 1] = gaps % _FULL
+    return {f"{name}.gaps": steps}
+
+
+def unpack_keys(name: str, arrays: Mapping[str, npt.NDArray[Any]]) -> npt.NDArray[np.uint32]:
+    """The keys that ``pack_keys`` packed."""
+    if f"{name}.gaps" not in arrays:
+        return np.ascontiguousarray(get(arrays, name), np.uint32)
+    steps = arrays[f"{name}.gaps"]
+    keys: npt.NDArray[np.uint32] = np.cumsum(steps, dtype=np.uint64)[steps != _FULL].astype(np.uint32)
+    return keys
+
+
+def narrow(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """The same numbers in as few bytes as they need."""
+    largest = int(values.max(initial=0))
+    return values.astype(np.uint8 if largest < 256 else np.uint16 if largest < 65536 else np.uint32)
 
 
 def get(arrays: Mapping[str, npt.NDArray[Any]], name: str) -> npt.NDArray[Any]:

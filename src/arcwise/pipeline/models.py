@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from importlib import import_module
+from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
 from arcwise.errors import ModelError
@@ -14,6 +16,7 @@ PARSERS = {
     "graph": "arcwise.graph.GraphParser",
     "transition": "arcwise.transition.TransitionParser",
     "dmv": "arcwise.induction.parser.DmvParser",
+    "pipeline": "arcwise.pipeline.pipeline.Pipeline",
 }
 """Kind of model → the class that reads it; imported only when needed."""
 
@@ -44,8 +47,28 @@ def parser_class(kind: str, *, where: str = "--parser") -> type[Parser]:
     return found
 
 
+def shipped_models() -> dict[str, Path]:
+    """Name → file of the models that come with arcwise."""
+    folder = Path(str(files("arcwise") / "models"))
+    return {path.stem: path for path in sorted(folder.glob("*.arcwise"))}
+
+
+def model_path(name: PathLike) -> Path:
+    """The file of a model, by the name of a shipped one (``en``) or by its path."""
+    shipped = shipped_models()
+    if isinstance(name, str) and name in shipped:
+        return shipped[name]
+    path = Path(name)
+    if not path.exists():
+        raise ModelError(
+            f"{name}: no such model file, nor a model that comes with arcwise ({', '.join(shipped) or 'none'})"
+        )
+    return path
+
+
 def open_model(path: PathLike) -> Parser:
-    """The parser in a model file, whatever its kind."""
+    """The parser in a model file, whatever its kind; or a model that comes with arcwise, by its name."""
+    path = model_path(path)
     if starts_as_json(path):
         return parser_class("dmv").load(path)
     model = read_model(path)

@@ -76,10 +76,10 @@ class Pipeline:
         return self.parser.parse(tagged, options=options, threads=threads)
 
     def head_alternatives(self, sentence: Sentence, *, k: int) -> list[list[tuple[int, float]]]:
-        """For each word its ``k`` most probable heads with their probabilities."""
+        """For each word its ``k`` most probable heads with their probabilities; empty lists if the parser knows none."""
         parser: Any = self.parser
         if not hasattr(parser, "distributions"):
-            raise InputError(f"alternatives: a {parser.kind} parser has no probabilities of other heads")
+            return [[] for _ in range(len(sentence))]
         marginals = parser.distributions([sentence]).marginals[0]
         if marginals.ndim == 3:  # labels, heads, modifiers
             marginals = marginals.sum(axis=0)

@@ -12,7 +12,17 @@ import numpy.typing as npt
 from arcwise import native
 from arcwise.errors import InputError, ModelError
 from arcwise.pipeline.edit_scripts import LemmaScript, lemma_script
-from arcwise.pipeline.linear import Arrays, get, lists_of, pack_linear, unpack_linear
+from arcwise.pipeline.linear import (
+    NEGLIGIBLE,
+    Arrays,
+    get,
+    lists_of,
+    narrow,
+    pack_keys,
+    pack_linear,
+    unpack_keys,
+    unpack_linear,
+)
 from arcwise.treebanks import Coded, Treebank
 
 if TYPE_CHECKING:
@@ -25,18 +35,21 @@ _LINEAR = ("states", "bundles", "lemmas")
 class TaggerConfig:
     """How the tagger learns; the defaults were chosen on the development parts of English-EWT and Turkish-IMST."""
 
-    epochs: int = 10
+    epochs: int = 6
     rate: float = 0.1
     l2: float = 1e-5
     min_count: int = 1
+    """A pair of a feature and a tag seen less often has no weight."""
+    bundle_min_count: int = 1
+    """The same for features of XPOS and FEATS, of which there are many."""
     perceptron: bool = False
     """Averaged structured perceptron instead of the conditional likelihood (no probabilities then)."""
     joint_tags: int = 120
     """UPOS and XPOS are one state of the chain if there are at most so many pairs."""
-    trusted_count: int = 10
+    trusted_count: int = 20
     """A form seen so often takes no other tag than those seen with it."""
     prune: float = 0.05
-    """Weights smaller than this are dropped."""
+    """Weights smaller than this after half of the epochs are dropped; the others make up for them in the rest."""
 
 
 @dataclass(frozen=True)
@@ -94,7 +107,7 @@ class Tagger:
             raise InputError("treebank: found no word, expected at least one to learn from")
         alphabet, state, bundle, script = _alphabet(treebank, config)
         model = _blank(alphabet)
-        options = (config.epochs, config.rate, config.l2, config.min_count, seed)
+        options = (config.epochs, config.rate, config.l2, config.min_count, config.prune, seed)
         model.train(
             treebank.layout,
             treebank.data,
@@ -102,12 +115,12 @@ class Tagger:
             bundle,
             script,
             options,
-            options,
+            (*options[:3], config.bundle_min_count, *options[4:]),
             options,
             config.perceptron,
             config.trusted_count,
         )
-        model.prune(config.prune, config.prune, config.prune)
+        model.prune(NEGLIGIBLE)
         return cls(model, alphabet)
 
     def tags(self, treebank: Treebank, *, threads: int = 1) -> Tags:
@@ -136,12 +149,12 @@ class Tagger:
         lexicon_keys, lexicon_scripts = self._model.lexicon()
         arrays: Arrays = {
             "transitions": self._model.transitions().astype(np.float16),
-            "dictionary.keys": form_keys,
-            "dictionary.sets": form_sets.astype(np.uint16),
+            **pack_keys("dictionary.keys", form_keys),
+            "dictionary.sets": narrow(form_sets),
             "sets.starts": set_starts,
-            "sets.states": set_states.astype(np.uint16),
-            "lexicon.keys": lexicon_keys,
-            "lexicon.scripts": lexicon_scripts.astype(np.uint16),
+            "sets.states": narrow(set_states),
+            **pack_keys("lexicon.keys", lexicon_keys),
+            "lexicon.scripts": narrow(lexicon_scripts),
         }
         for name in _LINEAR:
             arrays |= pack_linear(name, self._model.linear(name))
@@ -171,10 +184,10 @@ class Tagger:
                 model.set_linear(name, *unpack_linear(name, arrays))
             model.set_transitions(get(arrays, "transitions").astype(np.float32))
             model.set_dictionary(
-                (_uint32(arrays, "dictionary.keys"), _uint32(arrays, "dictionary.sets")),
+                (unpack_keys("dictionary.keys", arrays), _uint32(arrays, "dictionary.sets")),
                 (_uint32(arrays, "sets.starts"), _uint32(arrays, "sets.states")),
             )
-            model.set_lexicon((_uint32(arrays, "lexicon.keys"), _uint32(arrays, "lexicon.scripts")))
+            model.set_lexicon((unpack_keys("lexicon.keys", arrays), _uint32(arrays, "lexicon.scripts")))
         except (KeyError, TypeError, ValueError) as error:
             raise ModelError(f"model: its tagger is damaged ({error})") from error
         return cls(model, alphabet)

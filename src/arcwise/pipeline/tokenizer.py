@@ -11,7 +11,15 @@ import numpy.typing as npt
 
 from arcwise import native
 from arcwise.errors import InputError, ModelError
-from arcwise.pipeline.linear import Arrays, get, pack_linear, unpack_linear
+from arcwise.pipeline.linear import (
+    NEGLIGIBLE,
+    Arrays,
+    get,
+    pack_keys,
+    pack_linear,
+    unpack_keys,
+    unpack_linear,
+)
 from arcwise.pipeline.multiword import MultiwordTable, learn_multiword, set_table
 from arcwise.pipeline.plain_text import plain_text
 from arcwise.treebanks import Treebank
@@ -29,7 +37,7 @@ class TokenizerConfig:
     l2: float = 1e-6
     min_count: int = 1
     prune: float = 0.02
-    """Weights smaller than this are dropped."""
+    """Weights smaller than this after half of the epochs are dropped; the others make up for them in the rest."""
 
 
 @dataclass(frozen=True)
@@ -61,7 +69,7 @@ class Tokenizer:
             raise InputError("treebank: found no sentence, expected at least one to learn from")
         plain = plain_text(treebank)
         tokens = plain.tokens
-        options = (config.epochs, config.rate, config.l2, config.min_count, seed)
+        options = (config.epochs, config.rate, config.l2, config.min_count, config.prune, seed)
         model = native.Tokenizer.train(
             plain.text.encode("utf-8", "replace"),
             np.array([t.first for t in tokens], np.uint32),
@@ -74,7 +82,7 @@ class Tokenizer:
             table, items = learned
             set_table(model, table)
             model.train_multiword(items.contexts, items.sets, items.gold, options)
-        model.prune(config.prune)
+        model.prune(NEGLIGIBLE)
         return cls(model, None if learned is None else learned[0])
 
     def tokenize(
@@ -101,7 +109,7 @@ class Tokenizer:
         """Header and arrays of a model file."""
         arrays: dict[str, npt.NDArray[Any]] = {
             **pack_linear("cuts", self._model.cuts()),
-            "vocabulary": self._model.vocabulary(),
+            **pack_keys("vocabulary", self._model.vocabulary()),
             "may_cut": self._model.may_cut(),
         }
         header: dict[str, Any] = {}
@@ -120,7 +128,7 @@ class Tokenizer:
         try:
             model = native.Tokenizer(
                 *unpack_linear("cuts", arrays),
-                np.ascontiguousarray(get(arrays, "vocabulary"), np.uint32),
+                unpack_keys("vocabulary", arrays),
                 np.ascontiguousarray(get(arrays, "may_cut"), np.uint8),
             )
             if "multiword" not in header:

@@ -357,6 +357,13 @@ class Sentence:
         pairs = (line.partition("=") for line in self.comment_lines)
         return {key.strip(): value.strip() for key, _, value in pairs}
 
+    @cached_property
+    def head_probabilities(self) -> list[float] | None:
+        """How sure a parser was of each word's head (HeadProb in MISC); None if it did not say for every word."""
+        pairs = (dict(pair.partition("=")[::2] for pair in misc.split("|")) for misc in self.misc)
+        found = [p["HeadProb"] for p in pairs if "HeadProb" in p]
+        return [float(p) for p in found] if len(found) == len(self) else None
+
     @property
     def sent_id(self) -> str | None:
         """The value of the ``# sent_id`` comment."""

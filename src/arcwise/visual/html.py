@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from html import escape
+from itertools import repeat
 
 from arcwise.treebanks import Sentence
 from arcwise.trees.text_width import is_right_to_left, printable
-from arcwise.visual.svg import STYLE, svg
+from arcwise.visual.svg import STYLE, Alternatives, svg
 
 _PAGE_STYLE = """
 :root { color-scheme: light dark; --page: #f4f6f9; --card: #ffffff; --text: #1f2933; --soft: #6b7785; --rule: #dfe5ec; }
@@ -33,20 +34,30 @@ def html_page(sentences: Iterable[Sentence], *, title: str = "Dependency trees")
     return "".join(html_parts(sentences, title=title))
 
 
-def html_parts(sentences: Iterable[Sentence], *, title: str = "Dependency trees") -> Iterator[str]:
-    """The page piece by piece, one sentence at a time: for more sentences than fit in memory."""
+def html_parts(
+    sentences: Iterable[Sentence],
+    *,
+    title: str = "Dependency trees",
+    alternatives: Iterable[Alternatives] | None = None,
+) -> Iterator[str]:
+    """The page piece by piece, one sentence at a time: for more sentences than fit in memory.
+
+    ``alternatives``: for each sentence the heads that appear when the pointer is on an arc (see ``svg``).
+    """
     yield (
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         f"<title>{escape(printable(title))}</title>\n<style>{_PAGE_STYLE}{STYLE}</style>\n</head>\n<body>\n"
         f"<h1>{escape(printable(title))}</h1>\n"
     )
-    for number, sentence in enumerate(sentences, 1):
+    others = repeat(None) if alternatives is None else alternatives
+    for number, (sentence, heads) in enumerate(zip(sentences, others, strict=False), 1):
         text = printable(sentence.text)
         direction = ' dir="rtl"' if is_right_to_left(text) else ""
+        picture = svg(sentence, alternatives=heads, name=f"tree-{number}", with_style=False)
         yield (
             f'<figure{direction}>\n<figcaption><span class="id">{escape(printable(sentence.sent_id or str(number)))}</span>'
             f"<bdi>{escape(text)}</bdi></figcaption>\n"
-            f'<div class="scroll">\n{svg(sentence, name=f"tree-{number}", with_style=False)}</div>\n</figure>\n'
+            f'<div class="scroll">\n{picture}</div>\n</figure>\n'
         )
     yield "</body>\n</html>\n"

@@ -35,8 +35,12 @@ STYLE = f"""
 .arcwise .arc .tip {{ fill: var(--hue); }}
 .arcwise .arc .label {{ font-size: {SMALL_SIZE:g}px; font-weight: 500; fill: var(--hue); stroke: var(--paper); stroke-width: 5px;
   stroke-linejoin: round; paint-order: stroke; }}
+.arcwise .arc .label .doubt {{ font-weight: 400; fill: var(--quiet); }}
 .arcwise .arc:hover .line {{ stroke-width: 3; }}
 """
+
+Alternatives = Sequence[Sequence[tuple[int, float]]]
+"""For each word heads that it may have (0 is the root), with their probabilities."""
 
 _CORE = frozenset(
     ["nsubj", "obj", "iobj", "dobj", "csubj", "ccomp", "xcomp", "nsubjpass", "csubjpass", "obl:arg"]
@@ -49,23 +53,29 @@ def svg(
     *,
     tree: Tree | None = None,
     probabilities: Probabilities | None = None,
+    alternatives: Alternatives | None = None,
     name: str = "arcwise",
     with_style: bool = True,
 ) -> str:
     """The sentence as an SVG document; it follows the reader's light or dark mode and needs no other file.
 
-    ``tree`` replaces the sentence's own. ``probabilities`` (of the arc to each word, 0..1) make an arc thinner and paler
-    the less sure it is. ``name`` must differ between pictures on one page; ``with_style=False`` leaves the style sheet
+    ``tree`` replaces the sentence's own. ``probabilities`` (of the arc to each word, 0..1; without them those that a parser
+    wrote into MISC) make an arc thinner and paler the less sure it is, and are written beside the label where it is not
+    nearly certain. ``alternatives`` (heads of each word with their probabilities) appear when the pointer is on an arc. ``name`` must differ between pictures on one page; ``with_style=False`` leaves the style sheet
     (``STYLE``) to the page.
 
     >>> picture = svg(Sentence.from_words(["Birds", "sing"], tree=Tree.from_heads([2, 0], ["nsubj", "root"])))
     >>> picture.startswith("<svg"), "nsubj" in picture
     (True, True)
     """
+    if tree is None and probabilities is None:
+        probabilities = sentence.head_probabilities
     tree = sentence.tree if tree is None else tree
     if len(tree) != len(sentence):
         raise InputError(f"tree: found {len(tree)} words, expected {len(sentence)} as in the sentence")
-    picture = _Picture.of(sentence, tree, _checked(probabilities, len(tree)))
+    if alternatives is not None and len(alternatives) != len(tree):
+        raise InputError(f"alternatives: found {len(alternatives)}, expected {len(tree)}, one list per word")
+    picture = _Picture.of(sentence, tree, _checked(probabilities, len(tree)), alternatives)
     style = f"<style>{STYLE}</style>\n" if with_style else ""
     width, height = picture.layout.width, picture.height
     return (
@@ -88,6 +98,13 @@ def _checked(probabilities: Probabilities | None, n: int) -> Sequence[float] | N
     return [1.0, *map(float, probabilities)]
 
 
+def _doubt(probabilities: Sequence[float] | None, m: int) -> str:
+    """The probability of the arc to a word, if it is worth showing."""
+    if m == 0 or probabilities is None or probabilities[m] >= 0.95:
+        return ""
+    return f"{100 * probabilities[m]:.0f}%"
+
+
 def _text(text: str) -> str:
     return escape(printable(text))
 
@@ -101,17 +118,25 @@ class _Picture:
     labels: tuple[str, ...]
     tags: list[str]
     probabilities: Sequence[float] | None
+    alternatives: Alternatives | None
     layout: Layout
     crossing: frozenset[int]
 
     @classmethod
-    def of(cls, sentence: Sentence, tree: Tree, probabilities: Sequence[float] | None) -> _Picture:
+    def of(
+        cls,
+        sentence: Sentence,
+        tree: Tree,
+        probabilities: Sequence[float] | None,
+        alternatives: Alternatives | None,
+    ) -> _Picture:
         labels = tree.labels or ("",) * (len(tree) + 1)
         tags = ["" if tag == "_" else tag for tag in sentence.upos]
         shown = tuple("?" if h == UNKNOWN else label for h, label in zip(tree.heads, labels, strict=True))
         crossing = frozenset(m for _, m in non_projective_arcs(tree))
-        places = layout(tree, [printable(w) for w in sentence.forms], tags, shown)
-        return cls(sentence, tree, shown, tags, probabilities, places, crossing)
+        beside = [f"{label} {_doubt(probabilities, m)}".rstrip() for m, label in enumerate(shown)]
+        places = layout(tree, [printable(w) for w in sentence.forms], tags, beside)
+        return cls(sentence, tree, shown, tags, probabilities, alternatives, places, crossing)
 
     @property
     def top(self) -> float:
@@ -186,13 +211,15 @@ class _Picture:
             pale = f"opacity: {0.35 + 0.65 * p:.2f}"
             line_style, tip_style = f' style="stroke-width: {0.7 + 1.8 * p:.2f}; {pale}"', f' style="{pale}"'
         tip = f"M{tip_x:.1f} {self.floor + 1:.1f}l-4 -7.5q4 2 8 0z"
+        doubt = _doubt(self.probabilities, m)
+        sure = f' <tspan class="doubt">{doubt}</tspan>' if doubt else ""
         label = (
-            f'<text class="label" x="{label_x:.1f}" y="{label_y + SMALL_SIZE / 2 - 1.5:.1f}">{_text(self.labels[m])}</text>'
+            f'<text class="label" x="{label_x:.1f}" y="{label_y + SMALL_SIZE / 2 - 1.5:.1f}">{_text(self.labels[m])}{sure}</text>'
             if self.labels[m] not in ("", "_")
             else ""
         )
         return (
-            f'<g class="arc {self._kind(m)}"><title>{_text(self._relation(m))}</title>'
+            f'<g class="arc {self._kind(m)}"><title>{_text(self._relation(m) + self._others(m))}</title>'
             f'<path class="line" d="{path}"{line_style}/><path class="tip" d="{tip}"{tip_style}/>{label}</g>'
         )
 
@@ -214,6 +241,14 @@ class _Picture:
             return f"{word}: head unknown"
         above = "the root" if head == 0 else f"{self.labels[m]} of {self.sentence.forms[head - 1]}"
         return f"{word}: {above}{sure}"
+
+    def _others(self, m: int) -> str:
+        """The other heads that the word may have, most probable first."""
+        if self.alternatives is None:
+            return ""
+        others = [(h, p) for h, p in self.alternatives[m - 1] if h != self.tree.heads[m] and p >= 0.005]
+        names = [f"{'the root' if h == 0 else self.sentence.forms[h - 1]} {100 * p:.0f}%" for h, p in others]
+        return "; or: " + ", ".join(names) if names else ""
 
     def _multiword(self) -> list[tuple[int, int, str]]:
         ranges = [(row[0].split("-"), row[1]) for row in self.sentence.rows if "-" in row[0]]

@@ -1,0 +1,109 @@
+"""Raw text to trees: CoNLL 2018 scores and speed, beside UDPipe 1.
+
+The text of a test part is rebuilt from the treebank (``arcwise.pipeline.plain_text``) and given to each system as it is. UDPipe's
+models are trained once, by its own trainer with its default settings (an hour or two each), and kept outside the repository:
+``~/.cache/arcwise/udpipe/NAME.udpipe``. arcwise's are trained here if they are not in ``~/.cache/arcwise/pipelines`` yet.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+from arcwise.evaluation import evaluate
+from arcwise.learning.parser import ParseOptions
+from arcwise.learning.progress import Progress
+from arcwise.pipeline.parse_input import parse_text
+from arcwise.pipeline.pipeline import Pipeline
+from arcwise.pipeline.plain_text import plain_text
+from arcwise.pipeline.train_pipeline import METRICS, read_config, train_pipeline
+from arcwise.treebanks import Treebank
+from benchmarks.report import table, write_section
+from benchmarks.timing import interleaved
+
+CACHE = Path.home() / ".cache" / "arcwise"
+WITH_UDPIPE = ("English-EWT", "Turkish-IMST")
+ALONE = ("Portuguese-Bosque", "Japanese-GSD", "Arabic-PADT-rs")
+SHOWN = tuple(name for name in METRICS if name != "XPOS")
+RECIPES = Path(__file__).parents[1] / "recipes"
+
+Parse = Callable[[str], bytes]
+
+
+def arcwise_parse(folder: Path, name: str) -> Parse:
+    """arcwise with a model of its own for the treebank, by the recipe that ``make models`` uses."""
+    path = CACHE / "pipelines" / f"{name}.arcwise"
+    if not path.exists():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        recipe = RECIPES / f"{name}.toml"
+        config, parser = read_config(
+            recipe if recipe.exists() else RECIPES / "default.toml", kind="graph", jackknife=None, seed=None
+        )
+        train, dev = (Treebank.read(folder / name / f"{part}.conllu.xz") for part in ("train", "dev"))
+        with Progress() as progress:
+            train_pipeline(train, dev, config=config, parser=parser, progress=progress).save(path)
+    pipeline = Pipeline.load(path)
+    return lambda text: b"".join(
+        t.data for t in parse_text(pipeline, text, options=ParseOptions(), threads=1)
+    )
+
+
+def udpipe_parse(name: str) -> Parse | str:
+    """UDPipe 1, or why it is not there."""
+    try:
+        from ufal.udpipe import Model, ProcessingError
+        from ufal.udpipe import Pipeline as UDPipe
+    except ImportError:
+        return "not installed"
+    path = CACHE / "udpipe" / f"{name}.udpipe"
+    if not path.exists():
+        return "not trained yet"
+    model = Model.load(str(path))
+    runner = UDPipe(model, "tokenize", UDPipe.DEFAULT, UDPipe.DEFAULT, "conllu")
+    return lambda text: runner.process(text, ProcessingError()).encode()
+
+
+def rows_of(folder: Path, name: str, repeat: int) -> list[list[object]]:
+    gold = Treebank.read(folder / name / "test.conllu.xz")
+    text = plain_text(gold).text
+    contenders: dict[str, Parse | str] = {"arcwise": arcwise_parse(folder, name)}
+    if name in WITH_UDPIPE:
+        contenders["UDPipe 1"] = udpipe_parse(name)
+    ready = {label: parse for label, parse in contenders.items() if not isinstance(parse, str)}
+    scores = {
+        label: evaluate(gold, Treebank(parse(text), strict=False)).conll18 for label, parse in ready.items()
+    }
+    times = interleaved({label: (lambda p=parse: p(text)) for label, parse in ready.items()}, repeat=repeat)
+    rows: list[list[object]] = []
+    for label, parse in contenders.items():
+        if isinstance(parse, str):
+            rows.append([name, label, parse, *["" for _ in SHOWN]])
+            continue
+        found = [f"{100 * scores[label][metric].f1:.2f}" for metric in SHOWN]
+        rows.append([name, label, *found, f"{gold.word_count / times[label]:,.0f}"])
+    return rows
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("names", nargs="*", default=[*WITH_UDPIPE, *ALONE])
+    parser.add_argument("--repeat", type=int, default=3)
+    arguments = parser.parse_args()
+    folder = os.environ.get("ARCWISE_TREEBANKS")
+    if not folder:
+        print("benchmarks.pipeline: needs real treebanks, set ARCWISE_TREEBANKS to their folder")
+        return
+    rows = [row for name in arguments.names for row in rows_of(Path(folder), name, arguments.repeat)]
+    body = (
+        "From the raw text of the test part; F1 of the CoNLL 2018 metrics, in per cent; words per second from text to CoNLL-U, "
+        "one thread, without loading the model. Treebanks whose name ends in -rs are resplit: their scores compare with nothing "
+        "published.\n\n" + table(["treebank", "system", *SHOWN, "words/s"], rows)
+    )
+    write_section("pipeline", "Raw text to trees", body, command="python -m benchmarks.pipeline")
+    print(body)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,122 @@
+"""``make models``: a pipeline for every treebank with a free licence, each with a card that says what it is.
+
+``python recipes/train.py [NAME …]`` trains those named, from the folder of treebanks that ARCWISE_TREEBANKS names: NAME/train.conllu.xz,
+dev and test. The options are those of recipes/NAME.toml, or else of recipes/default.toml; the same treebank gives the same model.
+Models and cards go to build/models; the English one, which comes with arcwise, to src/arcwise/models.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from arcwise.learning.progress import Progress
+from arcwise.pipeline.pipeline import Pipeline
+from arcwise.pipeline.train_pipeline import raw_text_scores, read_config, train_pipeline
+from arcwise.treebanks import Treebank
+from arcwise.treebanks.files import read_bytes
+
+ROOT = Path(__file__).parents[1]
+SHIPPED = {"English-EWT": ROOT / "src" / "arcwise" / "models"}
+
+
+@dataclass(frozen=True)
+class Source:
+    """A treebank that a model may be made from and given away."""
+
+    language: str
+    code: str
+    version: str
+    licence: str
+
+
+FREE = {
+    "English-EWT": Source("English", "en", "UD English-EWT r2.16", "CC BY-SA 4.0"),
+    "Portuguese-Bosque": Source("Portuguese", "pt", "UD Portuguese-Bosque r2.16", "CC BY-SA 4.0"),
+    "Danish-CDT": Source("Danish", "da", "Copenhagen Dependency Treebank 1+2", "MIT or CC BY-SA 4.0 or GPL"),
+    "Dutch-LassySmall": Source("Dutch", "nl", "UD Dutch-LassySmall r1.4", "CC BY-SA 4.0"),
+    "Swedish-Talbanken": Source("Swedish", "sv", "UD Swedish-Talbanken, January 2015", "CC BY-SA"),
+    "Japanese-GSD": Source("Japanese", "ja", "UD Japanese-GSD, about r2.7", "CC BY-SA 4.0"),
+    "Slovenian-SSJ-rs": Source("Slovenian", "sl", "SUK 1.0, resplit", "CC BY-SA 4.0"),
+    "Spanish-AnCora-rs": Source(
+        "Spanish", "es", "UD Spanish-AnCora r2.8, resplit", "GPL 3.0 (CC BY 4.0 since)"
+    ),
+    "German-GSD-rs": Source("German", "de", "UD German-GSD r2.16, resplit", "CC BY-SA 4.0"),
+}
+"""Treebanks without a non-commercial clause."""
+
+
+def train(name: str, folder: Path) -> Path:
+    """Train the pipeline of a treebank and write it with its card; the path of the model."""
+    source = FREE[name]
+    parts = {part: _read(folder, name, part) for part in ("train", "dev", "test")}
+    config, parser = read_config(_recipe(name), kind="graph", jackknife=None, seed=None)
+    card = {
+        "language": source.language,
+        "treebank": source.version,
+        "licence": f"{source.licence} (the treebank's)",
+        "made by": f"python recipes/train.py {name}",
+    }
+    with Progress() as progress:
+        pipeline = train_pipeline(
+            parts["train"], parts["dev"], config=config, parser=parser, card=card, progress=progress
+        )
+        target = SHIPPED.get(name, ROOT / "build" / "models") / f"{source.code}.arcwise"
+        target.parent.mkdir(parents=True, exist_ok=True)
+        pipeline.save(target)
+        scores = {part: raw_text_scores(Pipeline.load(target), parts[part]) for part in ("dev", "test")}
+        target.with_suffix(".md").write_text(_card(name, source, target, scores, parts["train"]))
+        progress.say(
+            f"{target.relative_to(ROOT)}: " + "  ".join(f"{k} {v:.2f}" for k, v in scores["test"].items())
+        )
+    return target
+
+
+def _recipe(name: str) -> Path:
+    own = ROOT / "recipes" / f"{name}.toml"
+    return own if own.exists() else ROOT / "recipes" / "default.toml"
+
+
+def _read(folder: Path, name: str, part: str) -> Treebank:
+    """A part of a treebank, under a name that says nothing of this machine."""
+    file = f"{name}/{part}.conllu.xz"
+    return Treebank(read_bytes(folder / file), source=file)
+
+
+def _card(
+    name: str, source: Source, target: Path, scores: dict[str, dict[str, float]], train: Treebank
+) -> str:
+    header = " | ".join(scores["test"])
+    rows = "\n".join(
+        f"| {part} | " + " | ".join(f"{v:.2f}" for v in s.values()) + " |" for part, s in scores.items()
+    )
+    load = f'`arcwise.load("{source.code}")`' if name in SHIPPED else f"`arcwise.load({target.name!r})`"
+    return (
+        f"# {source.language}: {target.name}\n\n"
+        f"From raw text to trees: tokenizer, tagger, lemmatizer and graph-based parser. {load}\n\n"
+        f"- **Data**: {source.version}, training part, {len(train):,} sentences, {train.word_count:,} words\n"
+        f"- **Licence**: the data are under {source.licence}; the model is made from them and given under the same terms\n"
+        f"- **Made by**: `python recipes/train.py {name}`, with the options of `recipes/{_recipe(name).name}`\n"
+        f"- **Size**: {target.stat().st_size / 1e6:.1f} MB\n\n"
+        "Scores from the raw text of the treebank's development and test parts: F1 of the CoNLL 2018 metrics, in per cent, by "
+        "`arcwise.evaluation`, which agrees with the official scorer.\n\n"
+        f"| part | {header} |\n|{' --- |' * (len(scores['test']) + 1)}\n{rows}\n\n"
+        "It learned from the texts of that treebank alone; in others it does worse, and its probabilities are those of such texts.\n"
+    )
+
+
+def main() -> None:
+    folder = os.environ.get("ARCWISE_TREEBANKS")
+    if not folder:
+        sys.exit("recipes/train.py: needs the treebanks, set ARCWISE_TREEBANKS to their folder")
+    names = sys.argv[1:] or [name for name in FREE if (Path(folder) / name).is_dir()]
+    for name in names:
+        if name not in FREE:
+            sys.exit(f"recipes/train.py: found {name!r}, expected one of {', '.join(FREE)}")
+        train(name, Path(folder))
+
+
+if __name__ == "__main__":
+    main()

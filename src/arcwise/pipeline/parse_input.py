@@ -1,0 +1,82 @@
+"""Parsing whatever a user gives: raw text or CoNLL-U, from a string, a file, standard input or a folder."""
+
+from __future__ import annotations
+
+import io
+import re
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from arcwise.errors import InputError
+from arcwise.learning.parser import ParseOptions, Parser
+from arcwise.pipeline.pipeline import Pipeline
+from arcwise.pipeline.text_stream import Errors
+from arcwise.treebanks import Treebank, stream
+from arcwise.treebanks.files import PathLike, open_input
+
+Format = Literal["auto", "text", "conllu"]
+FORMATS: tuple[Format, ...] = ("auto", "text", "conllu")
+
+_HEAD = 1 << 12
+_CONLLU = re.compile(rb"^(# *(sent_id|text|newdoc|newpar|global\.columns)\b|1(-\d+)?\t[^\t\n]+\t)")
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How input is read: its format, and what happens to text that is no UTF-8."""
+
+    format: Format = "auto"
+    errors: Errors = "strict"
+
+
+def parse_text(parser: Parser, text: str, *, options: ParseOptions, threads: int) -> Iterator[Treebank]:
+    """The trees of a text given as a string."""
+    data = io.BytesIO(text.encode("utf-8", "replace"))
+    return _pipeline(parser, "--text").stream(data, options=options, threads=threads)
+
+
+def parse_file(
+    parser: Parser, path: PathLike, reading: Reading, *, options: ParseOptions, threads: int
+) -> Iterator[Treebank]:
+    """The trees of a file (or of standard input, ``-``), some sentences at a time, in bounded memory."""
+    if _format(path, reading.format) == "conllu":
+        for batch in stream(path):
+            yield parser.parse(batch, options=options, threads=threads)
+        return
+    pipeline = _pipeline(parser, str(path))
+    with open_input(path) as source:
+        yield from pipeline.stream(
+            source, source=str(path), errors=reading.errors, options=options, threads=threads
+        )
+
+
+def files_in(folder: PathLike) -> list[Path]:
+    """The files of a folder and those below it, in order of name; hidden ones are left out."""
+    found = [p for p in sorted(Path(folder).rglob("*")) if p.is_file() and not p.name.startswith(".")]
+    if not found:
+        raise InputError(f"{folder}: found no file in the folder")
+    return found
+
+
+def _pipeline(parser: Parser, where: str) -> Pipeline:
+    if not isinstance(parser, Pipeline):
+        raise InputError(
+            f"{where}: found raw text, but the model is a {parser.kind} parser, which needs CoNLL-U; "
+            "expected a model of 'arcwise train --pipeline'"
+        )
+    return parser
+
+
+def _format(path: PathLike, asked: Format) -> Format:
+    """The format of a file: the one asked for, or else CoNLL-U if it begins so."""
+    if asked != "auto":
+        return asked
+    if str(path) == "-":
+        head = sys.stdin.buffer.peek(_HEAD) if isinstance(sys.stdin.buffer, io.BufferedReader) else b""
+    else:
+        with open_input(path) as source:
+            head = source.read(_HEAD)
+    return "conllu" if _CONLLU.match(head.removeprefix(b"\xef\xbb\xbf").lstrip()) else "text"

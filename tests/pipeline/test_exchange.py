@@ -1,0 +1,56 @@
+"""Other libraries, where they are installed: pandas, conllu, spaCy."""
+
+import pytest
+
+import arcwise
+from arcwise.errors import InputError, MissingExtraError
+from arcwise.treebanks import Treebank, exchange
+from pipeline.toy import toy_treebank
+from treebanks.samples import ALL, RICH
+
+
+def test_pandas_and_back() -> None:
+    pytest.importorskip("pandas", reason="pandas is not installed")
+    treebank = toy_treebank()[:5]
+    table = exchange.to_pandas(treebank)
+    assert list(table.columns[:4]) == ["sentence", "sent_id", "id", "form"]
+    again = exchange.from_pandas(table)
+    for name in ("form", "lemma", "upos", "feats", "deprel"):
+        assert again.column(name) == treebank.column(name)
+    assert again.heads.tolist() == treebank.heads.tolist()
+    assert exchange.from_pandas(exchange.to_pandas(Treebank.from_string(ALL)))[2].tree.heads.tolist() == [
+        -1,
+        3,
+        -1,
+        -1,
+    ]
+    with pytest.raises(InputError, match="expected at least 'form'"):
+        exchange.from_pandas(table[["upos"]])
+
+
+def test_conllu_and_back() -> None:
+    pytest.importorskip("conllu", reason="the conllu library is not installed")
+    treebank = Treebank.from_string(RICH)
+    sentences = exchange.to_conllu_library(treebank)
+    assert sentences[0][0]["form"] == "Vámonos"
+    assert exchange.from_conllu_library(sentences)[0].tree == treebank[0].tree
+
+
+def test_spacy_documents() -> None:
+    pytest.importorskip("spacy", reason="spaCy is not installed")
+    sentence = toy_treebank()[200]
+    doc = exchange.to_spacy(sentence)
+    assert [t.text for t in doc] == sentence.forms
+    assert doc.text.strip() == sentence.text
+    assert [t.pos_ for t in doc] == sentence.upos
+    (again,) = exchange.from_spacy(doc)
+    assert again.tree.heads.tolist() == sentence.tree.heads.tolist()
+    assert again.lemmas == sentence.lemmas
+
+
+def test_a_missing_library_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(__import__("sys").modules, "pandas", None)
+    with pytest.raises(
+        MissingExtraError, match=r"needs pandas, which is not installed: pip install 'arcwise\[pandas\]'"
+    ):
+        exchange.to_pandas(arcwise.Treebank.from_string(""))
