@@ -165,7 +165,16 @@ def accuracy_table() -> str:
     return (
         "UAS / LAS on test; gold tokens, punctuation counted, label subtypes cut; projective or not in training, epoch and decoder chosen on dev; one seed. "
         "U: forms and gold UPOS alone. Model: float16, condition U, with the CPU time of its training.\n\n"
-        + table(["treebank", "reference (an earlier prototype), U", "arcwise, U", "arcwise, all columns", "model, training"], rows)
+        + table(
+            [
+                "treebank",
+                "reference (an earlier prototype), U",
+                "arcwise, U",
+                "arcwise, all columns",
+                "model, training",
+            ],
+            rows,
+        )
     )
 
 

@@ -148,7 +148,8 @@ PEERS = [
 
 def accuracy(chosen: Callable[[Cell], bool]) -> None:
     rows = [
-        (treebank, f"{name} (reference figure, not measured by this command)", "", "", uas, las, "") for treebank, name, uas, las in PEERS
+        (treebank, f"{name} (reference figure, not measured by this command)", "", "", uas, las, "")
+        for treebank, name, uas, las in PEERS
     ]
     for cell in filter(chosen, ACCURACY):
         r = result(cell)

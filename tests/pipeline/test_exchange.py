@@ -48,6 +48,19 @@ def test_spacy_documents() -> None:
     assert again.lemmas == sentence.lemmas
 
 
+def test_spacy_component() -> None:
+    spacy = pytest.importorskip("spacy", reason="spaCy is not installed")
+    nlp = spacy.blank("en")
+    nlp.add_pipe("arcwise")
+    doc = nlp("The teacher reads a book. The children sleep.")
+    assert len(list(doc.sents)) == 2
+    assert [t.dep_ for t in doc][:6] == ["det", "nsubj", "ROOT", "det", "obj", "punct"]
+    assert doc[1].head.text == "reads"
+    assert doc[1].pos_ == "NOUN"
+    assert 0 < doc[1]._.head_probability <= 1
+    assert len(nlp("")) == 0
+
+
 def test_a_missing_library_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(__import__("sys").modules, "pandas", None)
     with pytest.raises(

@@ -1,4 +1,4 @@
-"""What ``make try`` shows: a drawn tree, statistics and an evaluation of the sample that comes with arcwise.
+"""What ``make try`` shows: raw text parsed, a drawn tree, statistics and an evaluation of the sample that comes with arcwise.
 
 Every step is a command that can be typed as it is printed.
 """
@@ -13,6 +13,10 @@ from pathlib import Path
 from arcwise.cli.main import _run
 
 STEPS: tuple[tuple[str, str], ...] = (
+    (
+        "Raw text to trees, each arc with its probability:",
+        'parse --show --text "I saw the man with a telescope. He didn\'t mind!"',
+    ),
     ("A tree in the terminal, with an arc that crosses others:", "show {gold} --sentence letter-1"),
     ("A right-to-left script:", "show {gold} --sentence gan-1"),
     ("What a treebank holds:", "stats {gold}"),

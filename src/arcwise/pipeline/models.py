@@ -48,7 +48,11 @@ def parser_class(kind: str, *, where: str = "--parser") -> type[Parser]:
 
 
 def shipped_models() -> dict[str, Path]:
-    """Name → file of the models that come with arcwise."""
+    """Name → file of the models that come with arcwise.
+
+    >>> "en" in shipped_models()
+    True
+    """
     folder = Path(str(files("arcwise") / "models"))
     return {path.stem: path for path in sorted(folder.glob("*.arcwise"))}
 

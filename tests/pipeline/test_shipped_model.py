@@ -1,0 +1,53 @@
+"""The English model that comes with arcwise."""
+
+from pathlib import Path
+
+import pytest
+
+import arcwise
+from arcwise.cli.main import _run
+from arcwise.pipeline.models import shipped_models
+from arcwise.pipeline.train_pipeline import raw_text_scores
+from arcwise.treebanks import Treebank
+
+
+def test_every_shipped_model_is_small_and_has_a_card() -> None:
+    models = shipped_models()
+    assert "en" in models
+    for path in models.values():
+        assert path.stat().st_size <= 8_000_000
+        card = path.with_suffix(".md").read_text()
+        for word in ("Data", "Licence", "Made by", "LAS"):
+            assert word in card
+
+
+def test_english() -> None:
+    doc = arcwise.load("en")("Dr. Smith doesn't live in New York. She moved to Berlin in 2019!")
+    assert [s.forms for s in doc] == [
+        ["Dr.", "Smith", "does", "n't", "live", "in", "New", "York", "."],
+        ["She", "moved", "to", "Berlin", "in", "2019", "!"],
+    ]
+    assert doc[1].upos == ["PRON", "VERB", "ADP", "PROPN", "ADP", "NUM", "PUNCT"]
+    assert doc[1].lemmas[1] == "move"
+    assert doc[1].tree.heads[1:].tolist() == [2, 0, 4, 2, 6, 2, 2]
+
+
+def test_info_tells_where_it_comes_from(capsys: pytest.CaptureFixture[str]) -> None:
+    assert _run(["info", "en"]) == 0
+    out = capsys.readouterr().out
+    assert "treebank: UD English-EWT r2.16" in out
+    assert "licence: CC BY-SA 4.0" in out
+
+
+@pytest.mark.treebanks
+def test_scores_on_the_test_part(treebanks: Path) -> None:
+    scores = raw_text_scores(arcwise.load("en"), Treebank.read(treebanks / "English-EWT" / "test.conllu.xz"))
+    for metric, least in {
+        "Tokens": 99,
+        "Words": 98.9,
+        "Sentences": 88,
+        "UPOS": 94,
+        "Lemmas": 95.5,
+        "LAS": 79,
+    }.items():
+        assert scores[metric] >= least, scores
