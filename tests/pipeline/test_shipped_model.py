@@ -39,6 +39,17 @@ def test_info_tells_where_it_comes_from(capsys: pytest.CaptureFixture[str]) -> N
     assert "licence: CC BY-SA 4.0" in out
 
 
+@pytest.mark.parametrize("content", ["", "1\tw\n\n"], ids=["empty", "broken"])
+def test_a_bad_conllu_file_is_not_taken_for_text(
+    content: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    source, target = tmp_path / "bad.conllu", tmp_path / "out.conllu"
+    source.write_text(content)
+    assert _run(["parse", str(source), "--output", str(target)]) == 2
+    assert capsys.readouterr().err.count("\n") == 1
+    assert not target.exists()
+
+
 @pytest.mark.treebanks
 def test_scores_on_the_test_part(treebanks: Path) -> None:
     scores = raw_text_scores(arcwise.load("en"), Treebank.read(treebanks / "English-EWT" / "test.conllu.xz"))

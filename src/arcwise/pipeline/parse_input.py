@@ -21,6 +21,7 @@ Format = Literal["auto", "text", "conllu"]
 FORMATS: tuple[Format, ...] = ("auto", "text", "conllu")
 
 _HEAD = 1 << 12
+_NAMED_CONLLU = re.compile(r"\.(conllu|conllx|conll)(\.gz|\.xz)?$")
 _CONLLU = re.compile(rb"^(# *(sent_id|text|newdoc|newpar|global\.columns)\b|1(-\d+)?\t[^\t\n]+\t)")
 
 
@@ -71,9 +72,11 @@ def _pipeline(parser: Parser, where: str) -> Pipeline:
 
 
 def _format(path: PathLike, asked: Format) -> Format:
-    """The format of a file: the one asked for, or else CoNLL-U if it begins so."""
+    """The format of a file: the one asked for, or else CoNLL-U if it is named or begins so."""
     if asked != "auto":
         return asked
+    if _NAMED_CONLLU.search(str(path)):  # a broken one is then told, not parsed as text
+        return "conllu"
     if str(path) == "-":
         head = sys.stdin.buffer.peek(_HEAD) if isinstance(sys.stdin.buffer, io.BufferedReader) else b""
     else:
