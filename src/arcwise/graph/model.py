@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
@@ -14,6 +15,7 @@ from arcwise.graph.config import GraphConfig
 from arcwise.graph.space import Alphabets, make_space
 from arcwise.learning.config import from_dict, to_dict
 from arcwise.learning.model_file import ModelFile, ModelWriter, Precision
+from arcwise.learning.trained import read_report, read_vocabulary, vocabulary_arrays
 from arcwise.learning.weights import pack_weights, read_weights
 
 KIND = "graph"
@@ -41,7 +43,7 @@ class GraphModel:
     decoding: Decoding
     temperature: float = 1.0
     """Scores are divided by this before they become probabilities; see ``arcwise calibrate``."""
-    report: dict[str, Any] = field(default_factory=dict)
+    report: Mapping[str, Any] = field(default_factory=dict)
     """Data, scores and history of the training."""
 
     def with_temperature(self, temperature: float, **report: Any) -> GraphModel:
@@ -59,8 +61,7 @@ class GraphModel:
             "report": self.report,
         }
         arrays: dict[str, npt.NDArray[Any]] = {
-            "words.hashes": self.vocabulary.hashes,
-            "words.counts": self.vocabulary.counts,
+            **vocabulary_arrays(self.vocabulary),
             "classes.label_starts": self.space.label_starts,
             "classes.label_ids": self.space.label_ids,
             "classes.reach": self.space.reach,
@@ -76,8 +77,8 @@ class GraphModel:
             header = model.header
             config = from_dict(GraphConfig, header["config"], where=model.path)
             alphabets = from_dict(Alphabets, header["alphabets"], where=model.path)
-            hashes, counts = (np.array(model.array(f"words.{name}")) for name in ("hashes", "counts"))
-            space = make_space(config, alphabets, hashes, counts)
+            vocabulary = read_vocabulary(model)
+            space = make_space(config, alphabets, vocabulary.hashes, vocabulary.counts)
             classes = [
                 np.array(model.array(f"classes.{name}")) for name in ("label_starts", "label_ids", "reach")
             ]
@@ -86,11 +87,11 @@ class GraphModel:
                 config,
                 alphabets,
                 space,
-                native.Vocabulary(hashes, counts),
+                vocabulary,
                 read_weights(model, "weights", space.cells),
                 Decoding(**header["decoding"]),
                 float(header["temperature"]),
-                header["report"] | {"precision": header["precision"], "bytes": model.size},
+                read_report(model),
             )
         except (KeyError, TypeError, ValueError) as error:
             raise ModelError(f"{model.path}: is a damaged graph model ({error})") from error

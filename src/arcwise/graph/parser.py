@@ -15,18 +15,18 @@ from arcwise.graph.config import GraphConfig
 from arcwise.graph.model import KIND, GraphModel
 from arcwise.graph.space import arc_data
 from arcwise.inference import TreeDistribution
-from arcwise.learning.model_file import ModelFile, Precision, read_model
+from arcwise.learning.model_file import ModelFile
 from arcwise.learning.output import annotated, with_k_best
 from arcwise.learning.parser import DECODERS, ParseOptions
 from arcwise.learning.progress import Progress
+from arcwise.learning.trained import TrainedParser
 from arcwise.treebanks import Sentence, Treebank
-from arcwise.treebanks.files import PathLike
 
 if TYPE_CHECKING:
     from typing import Self
 
 
-class GraphParser:
+class GraphParser(TrainedParser[GraphModel]):
     """A trained graph-based parser.
 
     >>> from arcwise.treebanks import Treebank
@@ -39,14 +39,11 @@ class GraphParser:
 
     kind: ClassVar[str] = KIND
 
-    def __init__(self, model: GraphModel) -> None:
-        self.model = model
-
     @cached_property
     def _occupied(self) -> npt.NDArray[np.uint64]:
         return native.occupied_rows(self.model.space, self.model.weights)
 
-    # ---- training, saving, loading
+    # ---- training
 
     @classmethod
     def train(
@@ -68,18 +65,8 @@ class GraphParser:
         return cls(train_model(train, dev, config, threads=threads, progress=progress))
 
     @classmethod
-    def load(cls, path: PathLike) -> Self:
-        """The parser of a model file."""
-        return cls.from_model(read_model(path))
-
-    @classmethod
-    def from_model(cls, model: ModelFile) -> Self:
-        """The parser of an opened model file."""
-        return cls(GraphModel.from_file(model))
-
-    def save(self, path: PathLike, *, precision: Precision = "float32") -> None:
-        """Write the model file; it appears whole or not at all."""
-        self.model.save(path, precision=precision)
+    def _model_of(cls, model: ModelFile) -> GraphModel:
+        return GraphModel.from_file(model)
 
     @property
     def info(self) -> Mapping[str, Any]:

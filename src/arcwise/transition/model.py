@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -12,6 +13,7 @@ from arcwise import native
 from arcwise.errors import InputError, ModelError
 from arcwise.learning.config import from_dict, to_dict
 from arcwise.learning.model_file import ModelFile, ModelWriter, Precision
+from arcwise.learning.trained import read_report, read_vocabulary, vocabulary_arrays
 from arcwise.learning.weights import pack_weights, read_weights
 from arcwise.transition.config import TransitionConfig
 from arcwise.transition.system import TransitionSystem, system_from_dict
@@ -58,7 +60,7 @@ class TransitionModel:
     scorer: native.TransitionModel
     temperature: float = 1.0
     """Scores are divided by this before they become shares of the beam's mass."""
-    report: dict[str, Any] = field(default_factory=dict)
+    report: Mapping[str, Any] = field(default_factory=dict)
 
     @classmethod
     def build(
@@ -88,8 +90,7 @@ class TransitionModel:
             "report": self.report,
         }
         arrays: dict[str, npt.NDArray[Any]] = {
-            "words.hashes": self.vocabulary.hashes,
-            "words.counts": self.vocabulary.counts,
+            **vocabulary_arrays(self.vocabulary),
             **pack_weights("weights", self.weights, precision),
         }
         ModelWriter(KIND, VERSION, header, arrays).write(path)
@@ -103,8 +104,7 @@ class TransitionModel:
             config = from_dict(TransitionConfig, header["config"], where=model.path)
             system = system_from_dict(header["system"], where=model.path)
             labels = tuple(str(label) for label in header["labels"])
-            hashes, counts = (np.array(model.array(f"words.{name}")) for name in ("hashes", "counts"))
-            vocabulary = native.Vocabulary(hashes, counts)
+            vocabulary = read_vocabulary(model)
             size = make_scorer(config, system, len(labels), vocabulary).weight_count
             return cls.build(
                 config,
@@ -113,7 +113,7 @@ class TransitionModel:
                 vocabulary,
                 read_weights(model, "weights", size),
                 temperature=float(header["temperature"]),
-                report=header["report"] | {"precision": header["precision"], "bytes": model.size},
+                report=read_report(model),
             )
         except (KeyError, TypeError, ValueError, InputError) as error:
             raise ModelError(f"{model.path}: is a damaged transition model ({error})") from error

@@ -9,15 +9,15 @@ import numpy as np
 
 from arcwise import native
 from arcwise.errors import InputError
-from arcwise.learning.model_file import ModelFile, Precision, read_model
+from arcwise.learning.model_file import ModelFile
 from arcwise.learning.output import annotated, with_k_best
 from arcwise.learning.parser import ParseOptions
 from arcwise.learning.progress import Progress
+from arcwise.learning.trained import TrainedParser
 from arcwise.transition.config import TransitionConfig
 from arcwise.transition.graphs import deps_column
 from arcwise.transition.model import KIND, TransitionModel
 from arcwise.treebanks import Treebank
-from arcwise.treebanks.files import PathLike
 
 if TYPE_CHECKING:
     from typing import Self
@@ -26,7 +26,7 @@ MAX_BEAM = 64
 _BEAM_FOR_MASS = 16
 
 
-class TransitionParser:
+class TransitionParser(TrainedParser[TransitionModel]):
     """A trained transition-based parser.
 
     >>> rows = "1\\tBirds\\t_\\tNOUN\\t_\\t_\\t2\\tnsubj\\t_\\t_\\n2\\tsing\\t_\\tVERB\\t_\\t_\\t0\\troot\\t_\\t_\\n\\n"
@@ -38,10 +38,7 @@ class TransitionParser:
 
     kind: ClassVar[str] = KIND
 
-    def __init__(self, model: TransitionModel) -> None:
-        self.model = model
-
-    # ---- training, saving, loading
+    # ---- training
 
     @classmethod
     def train(
@@ -59,18 +56,8 @@ class TransitionParser:
         return cls(train_model(train, dev, config, threads=threads, progress=progress))
 
     @classmethod
-    def load(cls, path: PathLike) -> Self:
-        """The parser of a model file."""
-        return cls.from_model(read_model(path))
-
-    @classmethod
-    def from_model(cls, model: ModelFile) -> Self:
-        """The parser of an opened model file."""
-        return cls(TransitionModel.from_file(model))
-
-    def save(self, path: PathLike, *, precision: Precision = "float32") -> None:
-        """Write the model file; it appears whole or not at all."""
-        self.model.save(path, precision=precision)
+    def _model_of(cls, model: ModelFile) -> TransitionModel:
+        return TransitionModel.from_file(model)
 
     @property
     def info(self) -> Mapping[str, Any]:
