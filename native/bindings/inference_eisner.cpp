@@ -80,11 +80,14 @@ auto k_best_batch(Doubles scores, Offsets offsets, Lengths lengths, bool single_
   auto heads = new_array<int32_t, 1>({static_cast<size_t>(k * batch.head_starts.back())});
   auto values = new_array<double, 2>({batch.sentences, static_cast<size_t>(k)});
   auto counts = new_array<int32_t, 1>({batch.sentences});
-  for_each_sentence<EisnerWorkspace>(batch, threads, [&](size_t s, EisnerWorkspace& workspace) {
-    counts.data()[s] =
-        eisner_k_best(batch.matrix(s), batch.words(s), single_root, k,
-                      heads.data() + k * batch.head_starts[s], values.data() + s * k, workspace, spans.of(s));
-  });
+  for_each_sentence<EisnerWorkspace>(
+      batch, threads,
+      [&](size_t s, EisnerWorkspace& workspace) {
+        counts.data()[s] = eisner_k_best(batch.matrix(s), batch.words(s), single_root, k,
+                                         heads.data() + k * batch.head_starts[s], values.data() + s * k,
+                                         workspace, spans.of(s));
+      },
+      k);
   return std::make_tuple(heads, values, counts);
 }
 
@@ -123,12 +126,15 @@ auto sample_batch(Doubles scores, Offsets offsets, Lengths lengths, bool single_
   const SpanBatch spans(span_ends, span_starts, batch);
   auto heads = new_array<int32_t, 1>({static_cast<size_t>(count * batch.head_starts.back())});
   auto log_partitions = new_array<double, 1>({batch.sentences});
-  for_each_sentence<EisnerWorkspace>(batch, threads, [&](size_t s, EisnerWorkspace& workspace) {
-    Random random(seed, first_stream + s);
-    log_partitions.data()[s] =
-        eisner_sample(batch.matrix(s), batch.words(s), single_root, count, random,
-                      heads.data() + count * batch.head_starts[s], workspace, spans.of(s));
-  });
+  for_each_sentence<EisnerWorkspace>(
+      batch, threads,
+      [&](size_t s, EisnerWorkspace& workspace) {
+        Random random(seed, first_stream + s);
+        log_partitions.data()[s] =
+            eisner_sample(batch.matrix(s), batch.words(s), single_root, count, random,
+                          heads.data() + count * batch.head_starts[s], workspace, spans.of(s));
+      },
+      count);
   return std::make_tuple(heads, log_partitions);
 }
 

@@ -37,11 +37,14 @@ auto k_best_batch(Doubles scores, Offsets offsets, Lengths lengths, bool single_
   auto heads = new_array<int32_t, 1>({static_cast<size_t>(k * batch.head_starts.back())});
   auto values = new_array<double, 2>({batch.sentences, static_cast<size_t>(k)});
   auto counts = new_array<int32_t, 1>({batch.sentences});
-  for_each_sentence<SpanningTreeWorkspace>(batch, threads, [&](size_t s, SpanningTreeWorkspace& workspace) {
-    counts.data()[s] =
-        spanning_tree_k_best(batch.matrix(s), batch.words(s), single_root, k,
-                             heads.data() + k * batch.head_starts[s], values.data() + s * k, workspace);
-  });
+  for_each_sentence<SpanningTreeWorkspace>(
+      batch, threads,
+      [&](size_t s, SpanningTreeWorkspace& workspace) {
+        counts.data()[s] =
+            spanning_tree_k_best(batch.matrix(s), batch.words(s), single_root, k,
+                                 heads.data() + k * batch.head_starts[s], values.data() + s * k, workspace);
+      },
+      k);
   return std::make_tuple(heads, values, counts);
 }
 

@@ -15,11 +15,14 @@ auto sample_batch(Input<double> scores, Input<int64_t> offsets, Input<int32_t> l
   const ScoreBatch batch(scores, offsets, lengths);
   auto heads = new_array<int32_t, 1>({static_cast<size_t>(count * batch.head_starts.back())});
   auto log_partitions = new_array<double, 1>({batch.sentences});
-  for_each_sentence<WilsonWorkspace>(batch, threads, [&](size_t s, WilsonWorkspace& workspace) {
-    Random random(seed, first_stream + s);
-    log_partitions.data()[s] = wilson_sample(batch.matrix(s), batch.words(s), single_root, count, random,
-                                             heads.data() + count * batch.head_starts[s], workspace);
-  });
+  for_each_sentence<WilsonWorkspace>(
+      batch, threads,
+      [&](size_t s, WilsonWorkspace& workspace) {
+        Random random(seed, first_stream + s);
+        log_partitions.data()[s] = wilson_sample(batch.matrix(s), batch.words(s), single_root, count, random,
+                                                 heads.data() + count * batch.head_starts[s], workspace);
+      },
+      count);
   return std::make_tuple(heads, log_partitions);
 }
 

@@ -4,6 +4,7 @@
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/tuple.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -40,6 +41,7 @@ struct ScoreBatch {
       if (start < 0 || start + side * side > static_cast<int64_t>(scores.shape(0)))
         throw nanobind::value_error("a matrix lies outside the scores");
       head_starts[s + 1] = head_starts[s] + side;
+      work += static_cast<double>(side) * side * side;
     }
   }
 
@@ -50,15 +52,22 @@ struct ScoreBatch {
   const int64_t* offsets;
   const int32_t* lengths;
   size_t sentences;
+  double work = 0;                   // Σ (n+1)³, what inference over trees takes
   std::vector<int64_t> head_starts;  // where the heads of each sentence start in a flat array of n+1 each
 };
 
-// Calls work(sentence, workspace) for every sentence, without the GIL, one workspace a thread.
+// A thread is worth starting for this much work: less is done before the thread runs.
+constexpr double WORK_PER_THREAD = 1'000'000;
+
+// Calls work(sentence, workspace) for every sentence, without the GIL, one workspace a thread; no more
+// threads than pay. trees: how many each sentence is asked for.
 template <typename Workspace, typename Work>
-void for_each_sentence(const ScoreBatch& batch, int threads, Work work) {
+void for_each_sentence(const ScoreBatch& batch, int threads, Work work, int trees = 1) {
   nanobind::gil_scoped_release release;
-  std::vector<Workspace> workspaces(std::max(threads, 1));
-  parallel_for(batch.sentences, threads,
+  const int workers =
+      static_cast<int>(std::clamp(batch.work * trees / WORK_PER_THREAD, 1.0, std::max(threads, 1) * 1.0));
+  std::vector<Workspace> workspaces(workers);
+  parallel_for(batch.sentences, workers,
                [&](size_t sentence, size_t worker) { work(sentence, workspaces[worker]); });
 }
 

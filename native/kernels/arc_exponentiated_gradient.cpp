@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "kernels/arc_likelihood.hpp"
-
 namespace arcwise {
 
 DualTrainer::DualTrainer(const ArcSpace& space, const ArcData& data, const DualOptions& options)
@@ -26,12 +24,8 @@ DualTrainer::DualTrainer(const ArcSpace& space, const ArcData& data, const DualO
         }
     });
     marginals(&theta_[at], before_);
-    for_each_arc(scores_, space_, sentence_, [&](int h, int m, int, double* states, int count) {
-      size_t first = states - scores_.states.data();
-      for (int state = 0; state < count; ++state) gold[first + state] -= before_[first + state];
-      spread_gradient(space_, sentence_, h, m, &gold[first],
-                      [&](uint32_t place, double value) { weights_[place] += options_.C * value; });
-    });
+    for (size_t i = 0; i < gold.size(); ++i) gold[i] -= before_[i];
+    add_features(gold);
   }
 }
 
@@ -57,6 +51,21 @@ void DualTrainer::marginals(const double* theta, std::vector<double>& by_state) 
   });
 }
 
+// w += C Σ by_state f, over the arcs of the present sentence.
+void DualTrainer::add_features(const std::vector<double>& by_state) {
+  auto add_cell = [&](uint32_t place, double value) { weights_[place] += options_.C * value; };
+  auto add_row = [&](uint32_t place, const double* values, int width) {
+    for (int i = 0; i < width; ++i) weights_[place + i] += options_.C * values[i];
+  };
+  spread_.start(space_, sentence_);
+  for_each_arc(scores_, space_, sentence_, [&](int h, int m, int, double* states, int count) {
+    const double* own = &by_state[states - scores_.states.data()];
+    if (std::any_of(own, own + count, [](double g) { return g != 0; }))
+      spread_.add_arc(space_, sentence_, h, m, own, add_cell, add_row);
+  });
+  spread_.finish(space_, sentence_, add_cell, add_row);
+}
+
 double DualTrainer::run(const int64_t* sentences, size_t count, double eta) {
   double expected_costs = 0;
   for (size_t i = 0; i < count; ++i) {
@@ -78,17 +87,13 @@ double DualTrainer::run(const int64_t* sentences, size_t count, double eta) {
     for_each_arc(
         scores_, space_, sentence_, [&](int h, int m, int arc_class, double* states, int states_count) {
           size_t first = states - scores_.states.data();
-          double largest = 0;
           for (int state = 0; state < states_count; ++state) {
             expected_costs +=
                 options_.C * gold_.cost(h, space_.label_of(arc_class, state), m) * after_[first + state];
             before_[first + state] -= after_[first + state];
-            largest = std::max(largest, std::abs(before_[first + state]));
           }
-          if (largest > 0)
-            spread_gradient(space_, sentence_, h, m, &before_[first],
-                            [&](uint32_t place, double value) { weights_[place] += options_.C * value; });
         });
+    add_features(before_);
   }
   return expected_costs;
 }

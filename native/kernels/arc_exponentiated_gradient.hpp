@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "kernels/arc_gold.hpp"
+#include "kernels/arc_gradient.hpp"
 #include "kernels/arc_scores.hpp"
 #include "kernels/tree_inference.hpp"
 
@@ -33,6 +34,7 @@ class DualTrainer {
  private:
   void prepare(size_t sentence);
   void marginals(const double* theta, std::vector<double>& by_state);
+  void add_features(const std::vector<double>& by_state);
   double squared_norm() const;
 
   const ArcSpace& space_;
@@ -43,6 +45,7 @@ class DualTrainer {
   std::vector<size_t> starts_;  // S+1
   TreeInference inference_;
   ArcScorer<double> scorer_;
+  ArcGradient<double> spread_;
   ArcScores<double> scores_;
   ArcSentence sentence_;
   ArcGold gold_;

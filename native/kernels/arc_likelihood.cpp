@@ -97,20 +97,31 @@ void LikelihoodTrainer::start_with_noise() {
   }
 }
 
-void LikelihoodTrainer::step(double rate) {
+// The gradient of the sentence by cells; arcs that hardly matter are left out.
+template <typename AddCell, typename AddRow>
+void LikelihoodTrainer::spread(AddCell add_cell, AddRow add_row) {
   const std::vector<float>& gradient = likelihood_.gradient();
-  gradient_.clear();
+  spread_.start(space_, sentence_);
   for_each_arc(scores_, space_, sentence_, [&](int h, int m, int, float* states, int count) {
     const float* own = &gradient[states - scores_.states.data()];
     bool large = std::any_of(own, own + count, [&](float g) { return std::abs(g) > options_.floor; });
-    if (!large) return;
-    spread_gradient(space_, sentence_, h, m, own, [&](uint32_t place, float value) {
-      if (options_.adagrad)
-        gradient_.add(place, value);
-      else
-        weights_.add(place, rate * value);
-    });
+    if (large) spread_.add_arc(space_, sentence_, h, m, own, add_cell, add_row);
   });
+  spread_.finish(space_, sentence_, add_cell, add_row);
+}
+
+void LikelihoodTrainer::step(double rate) {
+  if (!options_.adagrad)
+    return spread([&](uint32_t place, float value) { weights_.add(place, rate * value); },
+                  [&](uint32_t place, const float* values, int width) {
+                    weights_.add_row(place, static_cast<float>(rate), values, width);
+                  });
+  gradient_.clear();
+  spread([&](uint32_t place, float value) { gradient_.add(place, value); },
+         [&](uint32_t place, const float* values, int width) {
+           for (int i = 0; i < width; ++i)
+             if (values[i] != 0) gradient_.add(place + i, values[i]);
+         });
   for (const auto& [place, value] : gradient_.entries()) {
     squares_[place] += static_cast<float>(value * value);
     if (value != 0) weights_.add(place, rate * value / (std::sqrt(squares_[place]) + 1e-6));
@@ -158,6 +169,11 @@ double likelihood_objective(const ArcSpace& space, const ArcData& data, TreeClas
   std::vector<ArcScores<double>> scores(BLOCK);
   std::vector<std::vector<double>> by_state(BLOCK);
   std::vector<double> values(BLOCK);
+  ArcGradient<double> spread;
+  auto add_cell = [&](uint32_t place, double value) { gradient[place] -= value; };
+  auto add_row = [&](uint32_t place, const double* by_cell, int width) {
+    for (int i = 0; i < width; ++i) gradient[place + i] -= by_cell[i];
+  };
   double total = 0;
   for (size_t start = 0; start < data.sentences(); start += BLOCK) {
     size_t count = std::min(BLOCK, data.sentences() - start);
@@ -172,10 +188,12 @@ double likelihood_objective(const ArcSpace& space, const ArcData& data, TreeClas
     for (size_t i = 0; i < count; ++i) {
       if (values[i] == IMPOSSIBLE) continue;
       total -= values[i];
+      spread.start(space, prepared[i]);
       for_each_arc(scores[i], space, prepared[i], [&](int h, int m, int, double* states, int) {
-        spread_gradient(space, prepared[i], h, m, &by_state[i][states - scores[i].states.data()],
-                        [&](uint32_t place, double value) { gradient[place] -= value; });
+        const double* own_states = &by_state[i][states - scores[i].states.data()];
+        spread.add_arc(space, prepared[i], h, m, own_states, add_cell, add_row);
       });
+      spread.finish(space, prepared[i], add_cell, add_row);
     }
   }
   return total;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "kernels/arc_gold.hpp"
+#include "kernels/arc_gradient.hpp"
 #include "kernels/arc_margin.hpp"
 #include "kernels/arc_scores.hpp"
 #include "kernels/tree_inference.hpp"
@@ -32,26 +33,6 @@ class SentenceLikelihood {
   std::vector<double> arcs_, marginals_, known_arcs_, known_marginals_;
   std::vector<Real> gradient_;
 };
-
-// add(place, value) for every cell of an arc whose states have the gradient `states`.
-template <typename Real, typename Add>
-void spread_gradient(const ArcSpace& space, const ArcSentence& sentence, int h, int m, const Real* states,
-                     Add add) {
-  int arc_class = sentence.class_of(space, h, m), count = space.states(arc_class);
-  Real total = 0;
-  for (int s = 0; s < count; ++s) total += states[s];
-  bool own_cells = space.labels > 0 || !space.shared_cell();
-  arc_places(
-      space, sentence, h, m, [&](uint32_t place) { add(place, total); },
-      [&](uint32_t row) {
-        if (space.shared_cell()) add(row, total);
-        for (int s = 0; own_cells && s < count; ++s) add(row + space.row_cell(s), states[s]);
-      },
-      [&](uint32_t row) {
-        if (space.shared_cell()) add(row, total);
-        for (int s = 0; own_cells && s < count; ++s) add(row + space.side_cell(arc_class, s), states[s]);
-      });
-}
 
 struct LikelihoodOptions {
   TreeClass trees;
@@ -78,6 +59,8 @@ class LikelihoodTrainer {
  private:
   void start_with_noise();
   void step(double rate);
+  template <typename AddCell, typename AddRow>
+  void spread(AddCell add_cell, AddRow add_row);
   void shrink(double factor);
 
   const ArcSpace& space_;
@@ -85,6 +68,7 @@ class LikelihoodTrainer {
   LikelihoodOptions options_;
   AveragedWeights weights_;
   std::vector<float> squares_;  // AdaGrad: sums of squared gradients
+  ArcGradient<float> spread_;
   SparseVector gradient_;
   SentenceLikelihood<float> likelihood_;
   ArcScorer<float> scorer_;

@@ -33,6 +33,14 @@ struct AveragedWeights {
     weights[place] += static_cast<float>(delta);
     sums[place] += static_cast<float>(delta * steps);
   }
+  // weights[place + i] += rate * values[i] for i < width
+  void add_row(uint32_t place, float rate, const float* values, int width) {
+    float *w = &weights[place], *s = &sums[place], rate_by_steps = static_cast<float>(rate * steps);
+    for (int i = 0; i < width; ++i) {
+      w[i] += rate * values[i];
+      s[i] += rate_by_steps * values[i];
+    }
+  }
   std::vector<float> averaged() const;
 };
 

@@ -102,11 +102,11 @@ struct ArcSentence {
   BetweenTags between(int head, int modifier) const;
 };
 
-// Where the features of an arc are in the table: visit_cell(place) for a cell of the arc alone;
-// visit_row(place) for the first cell of a row over the states; visit_side(place) for a row over all labels.
-template <typename VisitCell, typename VisitRow, typename VisitSide>
-void arc_places(const ArcSpace& space, const ArcSentence& sentence, int h, int m, VisitCell visit_cell,
-                VisitRow visit_row, VisitSide visit_side) {
+// Where the features of both sides of an arc are in the table: visit_cell(place) for a cell of the arc alone;
+// visit_row(place) for the first cell of a row over the states.
+template <typename VisitCell, typename VisitRow>
+void pair_places(const ArcSpace& space, const ArcSentence& sentence, int h, int m, VisitCell visit_cell,
+                 VisitRow visit_row) {
   const ArcTemplates& templates = space.templates;
   const SentenceHashes& hashes = sentence.hashes;
   const uint32_t *head = hashes.head(h), *modifier = hashes.modifier(m);
@@ -129,14 +129,30 @@ void arc_places(const ArcSpace& space, const ArcSentence& sentence, int h, int m
       between_features(b.between, head[b.pair] ^ modifier[b.pair] ^ space.salts.of(b.context, direction, bin),
                        tags, space.salts, row);
   }
-  for (int role = 0; role < ROLES; ++role) {
-    int word = role == HEAD_ROLE ? h : m;
-    const uint32_t* cells = hashes.arc_sides(static_cast<Role>(role), word, direction);
-    for (size_t t = 0; t < templates.arc_sides[role].size(); ++t) visit_cell(cells[t] & space.arc_mask());
-    const uint32_t* sides = hashes.row_sides(static_cast<Role>(role), word, direction);
-    for (size_t t = 0; t < templates.row_sides[role].size(); ++t)
-      visit_side(rows + (sides[t] & space.row_mask()));
-  }
+}
+
+// Where the features of one side are, which all arcs of the word in that role and direction share:
+// visit_cell(place) for a cell of the arc alone; visit_side(place) for a row over all labels.
+template <typename VisitCell, typename VisitSide>
+void side_places(const ArcSpace& space, const ArcSentence& sentence, Role role, int word, int direction,
+                 VisitCell visit_cell, VisitSide visit_side) {
+  const ArcTemplates& templates = space.templates;
+  const uint32_t* cells = sentence.hashes.arc_sides(role, word, direction);
+  for (size_t t = 0; t < templates.arc_sides[role].size(); ++t) visit_cell(cells[t] & space.arc_mask());
+  const uint32_t* sides = sentence.hashes.row_sides(role, word, direction);
+  uint32_t rows = static_cast<uint32_t>(space.row_start());
+  for (size_t t = 0; t < templates.row_sides[role].size(); ++t)
+    visit_side(rows + (sides[t] & space.row_mask()));
+}
+
+// Where all features of an arc are.
+template <typename VisitCell, typename VisitRow, typename VisitSide>
+void arc_places(const ArcSpace& space, const ArcSentence& sentence, int h, int m, VisitCell visit_cell,
+                VisitRow visit_row, VisitSide visit_side) {
+  pair_places(space, sentence, h, m, visit_cell, visit_row);
+  int direction = direction_of(h, m);
+  side_places(space, sentence, HEAD_ROLE, h, direction, visit_cell, visit_side);
+  side_places(space, sentence, MODIFIER_ROLE, m, direction, visit_cell, visit_side);
 }
 
 // How many different features the gold arcs have, and how many different places in the table these take: the
