@@ -252,18 +252,20 @@ void bind_margin(nb::module_& m) {
       .def(
           "__init__",
           [](MarginTrainer* self, const ArcSpace& space, const ArcData& data, int update, bool projective,
-             bool single_root, int k, double C, bool loss_augmented, double dropout, uint64_t seed) {
+             bool single_root, int k, double C, bool loss_augmented, bool minimum_risk, double dropout,
+             uint64_t seed) {
             MarginOptions options;
             options.update = static_cast<MarginUpdate>(update);
             options.trees = {projective, single_root};
             options.k = k;
             options.C = C;
             options.loss_augmented = loss_augmented;
+            options.minimum_risk = minimum_risk;
             options.dropout = {dropout, seed};
             new (self) MarginTrainer(space, data, options);
           },
           "space"_a, "data"_a, "update"_a, "projective"_a, "single_root"_a, "k"_a, "C"_a, "loss_augmented"_a,
-          "dropout"_a, "seed"_a, nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>())
+          "minimum_risk"_a, "dropout"_a, "seed"_a, nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>())
       .def(
           "run",
           [](MarginTrainer& self, const ArcData& data, Array<int64_t> sentences, uint64_t epoch) {

@@ -122,6 +122,36 @@ bool MarginTrainer::perceptron() {
   return !constraints_[0].difference.entries().empty();
 }
 
+// The arcs' scores become their probabilities under the present weights, so that the best tree is the one
+// with the most expected right heads (Smith & Smith 2007, end of section 4).
+void MarginTrainer::take_marginals() {
+  arcs_by_sum(scores_, space_, sentence_, 1.0, sums_);
+  inference_.marginals(sums_.data(), sentence_.n(), options_.trees, arcs_.data());
+  for (size_t i = 0; i < sums_.size(); ++i)
+    if (sums_[i] == IMPOSSIBLE) arcs_[i] = IMPOSSIBLE;
+}
+
+// Constraints for the best tree or the k best ones; the loss of the first is returned.
+double MarginTrainer::add_found_trees() {
+  int n = sentence_.n();
+  if (options_.update == MarginUpdate::mira && options_.loss_augmented) add_costs();
+  arcs_by_maximum(scores_, space_, sentence_, arcs_, best_);
+  if (options_.minimum_risk) take_marginals();
+  int k = options_.update == MarginUpdate::perceptron ? 1 : options_.k, found = 1;
+  trees_.resize(k * (n + 1));
+  values_.resize(k);
+  if (k == 1)
+    inference_.decode(arcs_.data(), n, options_.trees, trees_.data());
+  else
+    found = inference_.k_best(arcs_.data(), n, options_.trees, k, trees_.data(), values_.data());
+  double loss = 0;
+  for (int t = 0; t < found; ++t) {
+    double own = add_tree(&trees_[t * (n + 1)]);
+    if (t == 0) loss = own;
+  }
+  return loss;
+}
+
 MarginReport MarginTrainer::run(const int64_t* sentences, size_t count, uint64_t epoch) {
   MarginReport report;
   for (size_t i = 0; i < count; ++i) {
@@ -129,7 +159,6 @@ MarginReport MarginTrainer::run(const int64_t* sentences, size_t count, uint64_t
     options_.dropout.draw(space_, data_, s, epoch, keep_);
     sentence_.set(space_, data_, s, keep_);
     gold_.set(data_, s);
-    int n = sentence_.n();
     scorer_.score(space_, weights_.weights.data(), sentence_, {nullptr, gold_.complete}, scores_);
     if (!complete_gold()) {
       ++report.skipped;
@@ -140,19 +169,7 @@ MarginReport MarginTrainer::run(const int64_t* sentences, size_t count, uint64_t
       add_factored();
       report.loss += static_cast<double>(constraint_count_);
     } else {
-      if (options_.update == MarginUpdate::mira && options_.loss_augmented) add_costs();
-      arcs_by_maximum(scores_, space_, sentence_, arcs_, best_);
-      int k = options_.update == MarginUpdate::perceptron ? 1 : options_.k, found = 1;
-      trees_.resize(k * (n + 1));
-      values_.resize(k);
-      if (k == 1)
-        inference_.decode(arcs_.data(), n, options_.trees, trees_.data());
-      else
-        found = inference_.k_best(arcs_.data(), n, options_.trees, k, trees_.data(), values_.data());
-      for (int t = 0; t < found; ++t) {
-        double loss = add_tree(&trees_[t * (n + 1)]);
-        if (t == 0) report.loss += loss;
-      }
+      report.loss += add_found_trees();
     }
     if (constraint_count_ > 0)
       report.updates += options_.update == MarginUpdate::perceptron ? perceptron() : hildreth();

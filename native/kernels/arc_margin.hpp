@@ -19,6 +19,7 @@ struct MarginOptions {
   int k = 5;                   // MIRA: constraints from the k best trees
   double C = 0.01;             // MIRA: no constraint gets a larger multiplier
   bool loss_augmented = true;  // look for trees that are wrong and score high, instead of high alone
+  bool minimum_risk = false;  // look for the tree of minimum risk under the present weights, not for the best
   int hildreth_passes = 10;
   WordDropout dropout;
 };
@@ -73,6 +74,8 @@ class MarginTrainer {
   Constraint& next_constraint();
   double add_tree(const int32_t* heads);
   void add_factored();
+  void take_marginals();
+  double add_found_trees();
   bool hildreth();
   bool perceptron();
 
@@ -86,7 +89,7 @@ class MarginTrainer {
   ArcSentence sentence_;
   ArcGold gold_;
   std::vector<uint8_t> keep_;
-  std::vector<double> arcs_, values_;
+  std::vector<double> arcs_, sums_, values_;
   std::vector<int32_t> best_, trees_;
   std::vector<int32_t> target_, target_states_;  // the gold tree, its unknown heads filled in, and its states
   std::vector<Constraint> constraints_;

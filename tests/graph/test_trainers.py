@@ -5,6 +5,7 @@ import pytest
 
 from arcwise import native
 from arcwise.graph.trainers import BatchTrainer, ExponentiatedGradientTrainer, LikelihoodTrainer
+from arcwise.inference import TreeDistribution
 from arcwise.inference.eisner import eisner_decode
 from graph.small_space import Small, small
 
@@ -172,12 +173,32 @@ def subgradient_descent(case: Small, C: float, steps: int) -> np.ndarray:
 @pytest.mark.parametrize("labelled", [True, False])
 def test_after_a_mira_update_the_margins_hold(update: int, projective: bool, labelled: bool) -> None:
     case = small(treebank_of(projective, True), projective=projective, labelled=labelled)
-    trainer = native.MarginTrainer(case.space, case.data, update, projective, True, 5, 1e6, True, 0.0, 1)
+    trainer = native.MarginTrainer(
+        case.space, case.data, update, projective, True, 5, 1e6, True, False, 0.0, 1
+    )
     one = np.array([1], np.int64)
     for epoch in range(30):
         _, updates, _ = trainer.run(case.data, one, epoch)
     # Every wrong tree is now as far from the gold one as its loss: the trees that come nearest ask for no more change.
     assert updates == 0
+
+
+@pytest.mark.parametrize("projective", [True, False])
+def test_with_minimum_risk_mira_learns_from_the_tree_of_minimum_risk(projective: bool) -> None:
+    """Two updates by hand: the second one's loss is that of the minimum-risk tree under the weights of the first."""
+    case = small(treebank_of(projective, True), projective=projective, labelled=False)
+    trainer = native.MarginTrainer(case.space, case.data, 1, projective, True, 1, 0.01, False, True, 0.0, 1)
+    losses = []
+    for s in range(len(case.treebank)):
+        arcs, (first, last) = features(case, s), case.treebank.sentence_words[s : s + 2]
+        gold = case.treebank.heads[first:last]
+        scores = np.full((len(gold) + 1,) * 2, -np.inf)
+        for (h, m), cells in arcs.items():
+            scores[h, m] = trainer.weights[cells].sum()
+        risky = TreeDistribution(scores, projective=projective, single_root=True).minimum_risk()
+        loss, _, _ = trainer.run(case.data, np.array([s], np.int64), 0)
+        losses.append((loss, sum(risky.heads[1:] != gold)))
+    assert [a for a, _ in losses] == [b for _, b in losses]
 
 
 def test_latent_with_one_cluster_is_log_linear() -> None:
@@ -213,7 +234,7 @@ def test_a_score_is_the_sum_of_the_weights_of_its_features(clusters: int, labell
 
 def test_averaged_weights_are_the_average_of_all_steps() -> None:
     case = small("projective")
-    trainer = native.MarginTrainer(case.space, case.data, 0, False, True, 1, 1.0, False, 0.0, 1)
+    trainer = native.MarginTrainer(case.space, case.data, 0, False, True, 1, 1.0, False, False, 0.0, 1)
     seen = [np.zeros(case.space.cells)]
     for sentence in (0, 1, 2, 3, 0, 1):
         trainer.run(case.data, np.array([sentence], np.int64), 0)

@@ -47,6 +47,8 @@ class GraphConfig:
     """Train with each of these values of C and keep the one that is best on the development data."""
     loss_augmented: bool = True
     """mira: look for trees that are wrong and score high, instead of those that score high."""
+    minimum_risk: bool = False
+    """perceptron and mira: learn from the tree of minimum risk under the present weights instead of from the best one."""
     optimizer: Literal["sgd", "adagrad"] = "sgd"
     """log-linear and latent."""
     learning_rate: float | None = None

@@ -68,6 +68,7 @@ class MarginTrainer:
             k=config.k,
             C=config.effective_C,
             loss_augmented=config.loss_augmented,
+            minimum_risk=config.minimum_risk,
             dropout=config.effective_dropout,
             seed=config.seed,
         )

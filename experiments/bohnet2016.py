@@ -1,0 +1,177 @@
+"""Bohnet, McDonald, Pitler & Ma 2016, "Generalized transition-based dependency parsing via control parameters": table 1 (in part),
+figure 3 and table 2.
+
+Standard systems in one engine, greedy and with a beam; the number of active tokens K between arc-standard (2) and easy-first (all);
+arcs between tokens that are D apart, which may cross.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from arcwise.transition import TransitionConfig, coverage, system
+from arcwise.treebanks import Treebank
+from experiments.page import Page, Settings, percent, settings
+from experiments.trainings import Training, crossing_words, read
+
+ENGLISH = ("English-EWT", "English-WSJsample")
+SYSTEMS = ("arc-standard", "arc-eager", "easy-first")
+BEAMS = (1, 16)
+CAPACITIES = (2, 3, 4, 5, 6, 8, 12, 16, 32)
+CROSSING = {
+    "Danish-CDT": ((90.22, 85.51), (90.28, 85.85), (90.68, 86.07), (90.58, 85.53), (90.84, 86.11), (90.78, 86.31), (90.64, 85.91), (90.74, 85.87), (91.00, 86.21)),
+    "Dutch-Alpino-cdbl": ((79.11, 75.41), (84.73, 81.01), (85.03, 81.65), (85.99, 82.73), (85.21, 81.93), (84.57, 81.13), (85.07, 82.01), (86.51, 82.91), (86.03, 82.73)),
+}  # fmt: skip
+"""Treebank: the paper's UAS and LAS for that language, in the order of ``GRID``."""
+GRID = [f"non-projective(D={d})" for d in range(1, 8)] + ["bounded(K=5,D=4)", "bounded(K=6,D=5)"]
+GRID_EPOCHS = 6
+FINDINGS = ""
+
+
+def standard_cells(options: Settings) -> dict[tuple[str, str, int], Training]:
+    """(treebank, system, beam): the training."""
+    return {
+        (treebank, name, beam): options.training(treebank, TransitionConfig(system=name, beam=beam))
+        for treebank in ENGLISH
+        for name in SYSTEMS
+        for beam in BEAMS
+    }
+
+
+def capacity_cells(options: Settings) -> dict[tuple[str, int], Training]:
+    """(treebank, K): bounded easy-first, greedy."""
+    return {
+        (treebank, k): options.training(
+            treebank, TransitionConfig(system="arc-standard" if k == 2 else f"bounded(K={k})")
+        )
+        for treebank in ENGLISH
+        for k in CAPACITIES
+    }
+
+
+def grid_cells(options: Settings) -> dict[tuple[str, str], Training]:
+    """(treebank, system): easy-first with crossing arcs, trained on the sentences that the system can derive."""
+    return {
+        (treebank, name): options.training(
+            treebank,
+            TransitionConfig(system=name, epochs=GRID_EPOCHS, single_root=False, unreachable="skip"),
+        )
+        for treebank in CROSSING
+        for name in GRID
+    }
+
+
+def standard_rows(trainings: Mapping[tuple[str, str, int], Training]) -> list[list[object]]:
+    """Table 1: dev and test, and the words a second of parsing test."""
+    return [
+        [
+            treebank,
+            name,
+            beam,
+            *_both(training, "dev"),
+            *_both(training, "test"),
+            f"{words_per_second(training):,.0f}",
+        ]
+        for (treebank, name, beam), training in trainings.items()
+    ]
+
+
+def grid_rows(trainings: Mapping[tuple[str, str], Training], treebank: str) -> list[list[object]]:
+    """Table 2: scores, recall of crossing arcs, share of the training sentences that the system can derive."""
+    rows: list[list[object]] = []
+    crossed = _crossed(read(treebank, "test"))
+    for name, paper in zip(GRID, CROSSING[treebank], strict=True):
+        training, shape = trainings[treebank, name], system(name)
+        recall = float(training.judged().head_right[crossed].mean()) if crossed.any() else 0.0
+        covered = coverage(shape, training.data("train")).sentences
+        found = (*_both(training, "test"), percent(recall), percent(covered))
+        rows.append([shape.max_distance, shape.capacity or "∞", *found, f"{paper[0]:.2f} / {paper[1]:.2f}"])
+    return rows
+
+
+def _crossed(treebank: Treebank) -> np.ndarray[Any, np.dtype[np.bool_]]:
+    """Which words of the treebank have an arc that crosses another one."""
+    found: list[bool] = []
+    for sentence in treebank:
+        crossed = crossing_words(sentence.tree)
+        found += [word in crossed for word in range(1, len(sentence.tree) + 1)]
+    return np.array(found, bool)
+
+
+def words_per_second(training: Training) -> float:
+    """Reading, parsing and writing the test set, one thread: the best of three."""
+    data, parser, best = training.data("test").data, training.parser(), float("inf")
+    for _ in range(3):
+        started = time.perf_counter()
+        parsed = parser.parse(Treebank(data))
+        len(parsed.data)
+        best = min(best, time.perf_counter() - started)
+    return parsed.word_count / best
+
+
+def _both(training: Training, part: str) -> tuple[str, str]:
+    scores = training.scores(part=part)
+    return percent(scores.uas), percent(scores.las)
+
+
+def capacity_part(page: Page, trainings: Mapping[tuple[str, int], Training]) -> None:
+    """Figure 3: accuracy on dev and speed against K."""
+    from matplotlib import pyplot
+
+    figure, axes = pyplot.subplots(1, 2, figsize=(9, 3.5))
+    rows = []
+    for treebank in ENGLISH:
+        found = [trainings[treebank, k] for k in CAPACITIES]
+        las, speed = [100 * t.scores(part="dev").las for t in found], [words_per_second(t) for t in found]
+        axes[0].plot(CAPACITIES, las, marker="o", label=treebank)
+        axes[1].plot(CAPACITIES, speed, marker="o", label=treebank)
+        for k, training, words in zip(CAPACITIES, found, speed, strict=True):
+            rows.append([treebank, k, *_both(training, "dev"), *_both(training, "test"), f"{words:,.0f}"])
+    for axis, name in zip(axes, ("LAS on dev", "words a second"), strict=True):
+        axis.set_xscale("log", base=2)
+        axis.set(xlabel="active tokens K", ylabel=name)
+        axis.legend()
+    page.table(["treebank", "K", "dev UAS", "dev LAS", "test UAS", "test LAS", "words/s"], rows)
+    page.picture("capacity", axes[0], "accuracy and speed against the number of active tokens")
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    options = settings("bohnet2016", __doc__, arguments)
+    standard, capacity, grid = standard_cells(options), capacity_cells(options), grid_cells(options)
+    trainings = [*standard.values(), *capacity.values(), *grid.values()]
+    options.run(trainings)
+    page = Page("bohnet2016", "Bohnet et al. 2016: transition systems as control parameters", options)
+    page.text(
+        "Forms and gold UPOS; all words counted; label subtypes cut. Words a second: one thread, reading and writing included."
+    )
+    page.heading("Three systems in one engine (their table 1)")
+    page.table(
+        ["treebank", "system", "beam", "dev UAS", "dev LAS", "test UAS", "test LAS", "words/s"],
+        standard_rows(standard),
+    )
+    page.heading("Bounded easy-first: K active tokens (their figure 3)")
+    page.text("Greedy. K = 2 is arc-standard.")
+    capacity_part(page, capacity)
+    for treebank in CROSSING:
+        page.heading(f"Arcs at distance D, {treebank} (their table 2)")
+        page.text(
+            "Greedy easy-first on test. CUR: recall of arcs that cross another one. NPS: training sentences that the system can derive."
+        )
+        page.table(["D", "K", "UAS", "LAS", "CUR", "NPS", "paper's UAS / LAS"], grid_rows(grid, treebank))
+    page.heading("What differs from the paper")
+    page.text(
+        f"""Treebanks of Universal Dependencies and tags that are gold, where the paper has the Penn Treebank and CoNLL 2006 with predicted ones.
+Greedy parsers are trained with exploration (the dynamic oracle where a system has one), the paper's by static oracles; beams by
+max-violation. The table over D: {GRID_EPOCHS} epochs, several roots allowed, without the paper's extra root node on the right."""
+    )
+    page.heading("Which findings hold")
+    page.text(FINDINGS or "Not yet judged.")
+    page.write(t.trained.commit for t in trainings if t.trained)
+
+
+if __name__ == "__main__":
+    main()
