@@ -122,7 +122,7 @@ def capacity_part(page: Page, trainings: Mapping[tuple[str, int], Training]) -> 
     """Figure 3: accuracy on dev and speed against K."""
     from matplotlib import pyplot
 
-    figure, axes = pyplot.subplots(1, 2, figsize=(9, 3.5))
+    _, axes = pyplot.subplots(1, 2, figsize=(9, 3.5))
     rows = []
     for treebank in ENGLISH:
         found = [trainings[treebank, k] for k in CAPACITIES]
