@@ -27,8 +27,8 @@ std::vector<T> copied(const Array<T>& array) {
   return {array.data(), array.data() + array.shape(0)};
 }
 
-template <typename T>
-auto moved(std::vector<T> values) {
+template <typename T, typename Allocator>
+auto moved(std::vector<T, Allocator> values) {
   size_t size = values.size();
   return owned_array(std::move(values), {size});
 }

@@ -9,6 +9,7 @@
 #include "kernels/arc_gold.hpp"
 #include "kernels/arc_gradient.hpp"
 #include "kernels/arc_scores.hpp"
+#include "kernels/huge_pages.hpp"
 #include "kernels/tree_inference.hpp"
 
 namespace arcwise {
@@ -29,7 +30,7 @@ class DualTrainer {
   double dual(double expected_costs) const { return expected_costs - squared_norm() / 2; }
   // The primal objective: by finding the worst tree of every sentence.
   double primal();
-  const std::vector<double>& weights() const { return weights_; }
+  const Table<double>& weights() const { return weights_; }
 
  private:
   void prepare(size_t sentence);
@@ -40,7 +41,7 @@ class DualTrainer {
   const ArcSpace& space_;
   const ArcData& data_;
   DualOptions options_;
-  std::vector<double> weights_;
+  Table<double> weights_;
   std::vector<double> theta_;   // of all states of all sentences
   std::vector<size_t> starts_;  // S+1
   TreeInference inference_;

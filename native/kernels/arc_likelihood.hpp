@@ -67,7 +67,7 @@ class LikelihoodTrainer {
   const ArcData& data_;
   LikelihoodOptions options_;
   AveragedWeights weights_;
-  std::vector<float> squares_;  // AdaGrad: sums of squared gradients
+  Table<float> squares_;  // AdaGrad: sums of squared gradients
   ArcGradient<float> spread_;
   SparseVector gradient_;
   SentenceLikelihood<float> likelihood_;

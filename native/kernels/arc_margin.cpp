@@ -4,8 +4,8 @@
 
 namespace arcwise {
 
-std::vector<float> AveragedWeights::averaged() const {
-  std::vector<float> average(weights.size());
+Table<float> AveragedWeights::averaged() const {
+  Table<float> average(weights.size());
   for (size_t i = 0; i < weights.size(); ++i)
     average[i] = weights[i] == 0 && sums[i] == 0 ? 0 : static_cast<float>(weights[i] - sums[i] / steps);
   return average;

@@ -6,6 +6,7 @@
 
 #include "kernels/arc_gold.hpp"
 #include "kernels/arc_scores.hpp"
+#include "kernels/huge_pages.hpp"
 #include "kernels/sparse_vector.hpp"
 #include "kernels/tree_inference.hpp"
 
@@ -26,7 +27,7 @@ struct MarginOptions {
 
 // Weights and, kept beside them, what averaging needs: the average over all steps is w - sums / steps.
 struct AveragedWeights {
-  std::vector<float> weights, sums;
+  Table<float> weights, sums;
   double steps = 1;
 
   explicit AveragedWeights(size_t cells) : weights(cells, 0), sums(cells, 0) {}
@@ -42,7 +43,7 @@ struct AveragedWeights {
       s[i] += rate_by_steps * values[i];
     }
   }
-  std::vector<float> averaged() const;
+  Table<float> averaged() const;
 };
 
 // What a run over some sentences did.
