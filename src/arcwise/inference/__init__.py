@@ -14,7 +14,23 @@ from arcwise.inference.eisner import (
     eisner_sample,
     eisner_sample_batch,
 )
+from arcwise.inference.matrix_tree import (
+    matrix_tree_log_partition,
+    matrix_tree_log_partition_batch,
+    matrix_tree_marginals,
+    matrix_tree_marginals_batch,
+)
+from arcwise.inference.spanning_tree import (
+    spanning_tree_decode,
+    spanning_tree_decode_batch,
+    spanning_tree_k_best,
+    spanning_tree_k_best_batch,
+)
 from arcwise.inference.tree_class import TreeClass
+from arcwise.inference.wilson import (
+    wilson_sample,
+    wilson_sample_batch,
+)
 
 __all__ = [
     "Constraints",
@@ -30,4 +46,14 @@ __all__ = [
     "eisner_marginals_batch",
     "eisner_sample",
     "eisner_sample_batch",
+    "matrix_tree_log_partition",
+    "matrix_tree_log_partition_batch",
+    "matrix_tree_marginals",
+    "matrix_tree_marginals_batch",
+    "spanning_tree_decode",
+    "spanning_tree_decode_batch",
+    "spanning_tree_k_best",
+    "spanning_tree_k_best_batch",
+    "wilson_sample",
+    "wilson_sample_batch",
 ]

@@ -1,0 +1,224 @@
+"""The peers of benchmarks.parsers: ufal.udpipe (its default settings) and spaCy (its default network, trained until dev stops rising).
+
+    python -m benchmarks.peer_parsers NAME TREEBANK     trains one and keeps it in ~/.cache/arcwise/NAME (or ARCWISE_CACHE)
+
+UDPipe's model is the whole pipeline, which benchmarks.pipeline uses too. All of it may take hours.
+"""
+
+from __future__ import annotations
+
+import json
+import resource
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from experiments.trainings import cache_folder, read, treebank_folder
+
+from arcwise.treebanks import Treebank
+from arcwise.treebanks.files import read_bytes
+
+PEERS = ("udpipe", "spacy", "spacy with UPOS")
+PATIENCE = 5
+_MODEL = """
+[model]
+@architectures = "spacy.TransitionBasedParser.v2"
+state_type = "parser"
+extra_state_tokens = false
+hidden_width = 64
+maxout_pieces = 2
+use_upper = true
+
+[model.tok2vec]
+@architectures = "spacy.Tok2Vec.v2"
+
+[model.tok2vec.embed]
+@architectures = "spacy.MultiHashEmbed.v2"
+width = 96
+attrs = {attributes}
+rows = {rows}
+include_static_vectors = false
+
+[model.tok2vec.encode]
+@architectures = "spacy.MaxoutWindowEncoder.v2"
+width = 96
+window_size = 1
+maxout_pieces = 3
+depth = 4
+"""
+
+
+@dataclass(frozen=True)
+class PeerParser:
+    """A trained peer: CoNLL-U in, CoNLL-U with its trees out."""
+
+    parse: Callable[[bytes], bytes]
+    training_seconds: float
+    peak_mb: float
+    size_mb: float
+
+
+def peer_parser(name: str, treebank: str) -> PeerParser | str:
+    """The trained peer, or why there is none."""
+    try:
+        load = {"udpipe": _load_udpipe}.get(name, _load_spacy)
+        __import__("ufal.udpipe" if name == "udpipe" else "spacy")
+    except ImportError:
+        return "not installed"
+    folder = _folder(name)
+    if not (folder / f"{treebank}.json").exists():
+        return f"not trained (python -m benchmarks.peer_parsers {name!r} {treebank})"
+    return load(folder, treebank)
+
+
+def train(name: str, treebank: str) -> None:
+    """Train a peer and keep it."""
+    folder = _folder(name)
+    folder.mkdir(parents=True, exist_ok=True)
+    started = time.process_time()
+    if name == "udpipe":
+        _train_udpipe(folder, treebank)
+    else:
+        _train_spacy(folder, treebank, upos=name.endswith("UPOS"))
+    figures = {
+        "training_seconds": time.process_time() - started,
+        "peak_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
+    }
+    (folder / f"{treebank}.json").write_text(json.dumps(figures))
+
+
+def _folder(name: str) -> Path:
+    return cache_folder() / name.replace(" ", "-")
+
+
+def _figures(folder: Path, treebank: str) -> dict[str, float]:
+    return dict(json.loads((folder / f"{treebank}.json").read_text()))
+
+
+# ---- UDPipe
+
+
+def _train_udpipe(folder: Path, treebank: str) -> None:
+    from ufal.udpipe import InputFormat, ProcessingError, Sentence, Sentences, Trainer
+
+    def sentences(part: str) -> Any:
+        reader, found = InputFormat.newConlluInputFormat(), Sentences()
+        reader.setText(read_bytes(treebank_folder() / treebank / f"{part}.conllu.xz").decode())
+        error, sentence = ProcessingError(), Sentence()
+        while reader.nextSentence(sentence, error):
+            found.append(sentence)
+            sentence = Sentence()
+        if error.occurred():
+            raise SystemExit(error.message)
+        return found
+
+    error = ProcessingError()
+    model = Trainer.train("morphodita_parsito", sentences("train"), sentences("dev"), "", "", "", error)
+    if error.occurred():
+        raise SystemExit(error.message)
+    (folder / f"{treebank}.udpipe").write_bytes(model)
+
+
+def _load_udpipe(folder: Path, treebank: str) -> PeerParser:
+    from ufal.udpipe import Model, Pipeline, ProcessingError
+
+    path = folder / f"{treebank}.udpipe"
+    pipeline = Pipeline(Model.load(str(path)), "conllu", Pipeline.NONE, Pipeline.DEFAULT, "conllu")
+
+    def parse(data: bytes) -> bytes:
+        error = ProcessingError()
+        return str(pipeline.process(data.decode(), error)).encode()
+
+    figures = _figures(folder, treebank)
+    return PeerParser(parse, figures["training_seconds"], figures["peak_mb"], path.stat().st_size / 1e6)
+
+
+# ---- spaCy
+
+
+def _docs(nlp: Any, treebank: Treebank) -> list[Any]:
+    from spacy.tokens import Doc
+
+    docs = []
+    for sentence in treebank:
+        heads = [place if head == 0 else int(head) - 1 for place, head in enumerate(sentence.tree.heads[1:])]
+        labels = [label or "dep" for label in sentence.deprels]
+        docs.append(
+            Doc(nlp.vocab, words=list(sentence.forms), pos=list(sentence.upos), heads=heads, deps=labels)
+        )
+    return docs
+
+
+def _train_spacy(folder: Path, treebank: str, *, upos: bool) -> None:
+    import random
+
+    import spacy
+    from spacy.training import Example
+    from spacy.util import fix_random_seed, load_config_from_str, minibatch
+
+    fix_random_seed(1)
+    nlp = spacy.blank("xx")
+    attributes = ["NORM", "PREFIX", "SUFFIX", "SHAPE", *(["POS"] if upos else [])]
+    rows = [5000, 1000, 2500, 2500, *([100] if upos else [])]
+    config = load_config_from_str(
+        _MODEL.format(attributes=json.dumps(attributes), rows=rows), interpolate=False
+    )
+    parser = nlp.add_pipe("parser", config={"model": config["model"]})
+    train, dev = (_docs(nlp, read(treebank, part)) for part in ("train", "dev"))
+
+    def examples(docs: list[Any]) -> list[Any]:
+        return [Example(_unparsed(nlp, doc), doc) for doc in docs]
+
+    shuffled, held_out = examples(train), examples(dev)
+    optimizer = nlp.initialize(lambda: shuffled[:2000])
+    for example in shuffled:
+        for label in {token.dep_ for token in example.reference}:
+            parser.add_label(label)
+    best, since = -1.0, 0
+    while since < PATIENCE:
+        random.shuffle(shuffled)
+        for batch in minibatch(shuffled, size=32):
+            nlp.update(batch, sgd=optimizer, drop=0.1)
+        predicted = [Example(parser(_unparsed(nlp, e.reference)), e.reference) for e in held_out]
+        las = parser.score(predicted)["dep_las"] or 0.0
+        print(f"{treebank}: dev LAS {100 * las:.2f}", file=sys.stderr, flush=True)
+        best, since = (las, 0) if las > best else (best, since + 1)
+        if since == 0:
+            nlp.to_disk(folder / treebank)
+
+
+def _unparsed(nlp: Any, doc: Any) -> Any:
+    from spacy.tokens import Doc
+
+    return Doc(nlp.vocab, words=[t.text for t in doc], pos=[t.pos_ for t in doc])
+
+
+def _load_spacy(folder: Path, treebank: str) -> PeerParser:
+    import spacy
+    from spacy.tokens import Doc
+
+    nlp = spacy.load(folder / treebank)
+    parser = nlp.get_pipe("parser")
+
+    def parse(data: bytes) -> bytes:
+        whole = Treebank(data)
+        docs = [
+            Doc(nlp.vocab, words=list(s.forms), pos=list(s.upos), sent_starts=[True] + [False] * (len(s) - 1))
+            for s in whole
+        ]
+        parsed = list(parser.pipe(docs, batch_size=64))
+        heads = [0 if t.head.i == t.i else t.head.i + 1 for doc in parsed for t in doc]
+        return whole.annotate(
+            heads=heads, deprel=[t.dep_.lower() if t.dep_ == "ROOT" else t.dep_ for d in parsed for t in d]
+        ).data
+
+    figures = _figures(folder, treebank)
+    size = sum(path.stat().st_size for path in (folder / treebank).rglob("*") if path.is_file()) / 1e6
+    return PeerParser(parse, figures["training_seconds"], figures["peak_mb"], size)
+
+
+if __name__ == "__main__":
+    train(sys.argv[1], sys.argv[2])
