@@ -229,8 +229,9 @@ def speed(chosen: Callable[[Cell], bool]) -> None:
         "slope of time over n = 10…200",
     )
     body = (
-        f"Test file of {EWT} ({words:,} words). Peers measured before, median words/s on one core: MaltParser 14,000–22,500, "
-        "spaCy 20,000, Yara greedy 10,600, UDPipe 8,000, Yara beam 64 720.\n\n" + table(header, rows)
+        f"Test file of {EWT} ({words:,} words). Words/s of peers on one core (reference figures, not measured by this command): "
+        "MaltParser 14,000–22,500, spaCy 20,000, Yara greedy 10,600, UDPipe 8,000, Yara beam 64 720.\n\n"
+        + table(header, rows)
     )
     write_section("transition-speed", "Transition-based parser: speed", body, command=f"{COMMAND} speed")
 

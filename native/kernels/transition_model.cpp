@@ -98,13 +98,18 @@ MoveScorer::Pair MoveScorer::pair_of(const TransitionState& state, const Move& m
     return {move.left, move.right, distance};
   }
   if (move.left != NO_TOKEN && move.left != state.top()) return {move.left, state.after(move.left), 1};
-  int32_t b = state.top();
-  // A SHIFT pushes the leftmost active token out of reach: where any active pair may be joined, it is about
-  // that pair.
-  if (move.left == NO_TOKEN && shift_looks_left(state.system()))
-    for (int place = 2; place < std::min(state.operative(), state.system().capacity); ++place)
-      b = state.before(b);
+  const int32_t b = state.top();
   return {b == NO_TOKEN ? NO_TOKEN : state.before(b), b, 1};
+}
+
+// A SHIFT pushes the leftmost active token out of reach: where any active pair may be joined, it is about
+// that pair too, and its score is the sum over both.
+std::optional<MoveScorer::Pair> MoveScorer::pushed_out(const TransitionState& state, const Move& move) {
+  const int active = std::min(state.operative(), state.system().capacity);
+  if (move.left != NO_TOKEN || active <= 2 || !shift_looks_left(state.system())) return std::nullopt;
+  int32_t b = state.top();
+  for (int place = 2; place < active; ++place) b = state.before(b);
+  return Pair{state.before(b), b, 1};
 }
 
 void MoveScorer::extract_moves(const PairContext& context) {
@@ -152,6 +157,11 @@ MoveScorer::Entry& MoveScorer::entry(const TransitionState& state, const Pair& p
     for (int t = 0; t < stride; ++t) out[t] += row[t];
   }
   return e;
+}
+
+float MoveScorer::score_pushed_out(const TransitionState& state, const Move& move) {
+  const std::optional<Pair> pair = pushed_out(state, move);
+  return pair ? block(entry(state, *pair))[move.transition] : 0;
 }
 
 const float* MoveScorer::label_scores(Entry& e, int transition) {
@@ -204,13 +214,16 @@ void MoveScorer::score(const TransitionState& state, bool all_labels, std::vecto
     if (!e || pair.a != last.a || pair.b != last.b) e = &entry(state, pair);
     last = pair;
     add_candidates(*e, move, all_labels, moves);
+    if (move.left != NO_TOKEN) return;
+    moves.back().score += score_pushed_out(state, move);
+    e = nullptr;  // it may have moved
   });
 }
 
 float MoveScorer::score(const TransitionState& state, const Move& move) {
   Entry& e = entry(state, pair_of(state, move));
   const float base = block(e)[move.transition];
-  if (arc_index_[move.transition] < 0) return base;
+  if (arc_index_[move.transition] < 0) return base + score_pushed_out(state, move);
   return base + label_scores(e, move.transition)[move.label];
 }
 
@@ -228,12 +241,17 @@ void MoveScorer::update(const TransitionState& state, const Move& move, float st
   const Pair pair = pair_of(state, move);
   const PairContext context = pair_context(state, pair.a, pair.b, pair.distance);
   const float sum = static_cast<float>(step * time);
-  extract_moves(context);
-  for (int k = 0; k < move_count_; ++k) {
-    const size_t at = model_.move_row(move_hashes_[k]) + move.transition;
-    model.moves.data()[at] += step;
-    move_sums[at] += sum;
-  }
+  auto change_move = [&](const PairContext& of) {
+    extract_moves(of);
+    for (int k = 0; k < move_count_; ++k) {
+      const size_t at = model_.move_row(move_hashes_[k]) + move.transition;
+      model.moves.data()[at] += step;
+      move_sums[at] += sum;
+    }
+  };
+  change_move(context);
+  if (const std::optional<Pair> other = pushed_out(state, move))
+    change_move(pair_context(state, other->a, other->b, other->distance));
   if (arc_index_[move.transition] < 0) return;
   extract_labels(context);
   labels_of_ = 0;
@@ -248,6 +266,11 @@ int MoveScorer::feature_count(const TransitionState& state, const Move& move) {
   const Pair pair = pair_of(state, move);
   const PairContext context = pair_context(state, pair.a, pair.b, pair.distance);
   extract_moves(context);
+  if (const std::optional<Pair> other = pushed_out(state, move)) {
+    const int first = move_count_;
+    extract_moves(pair_context(state, other->a, other->b, other->distance));
+    return first + move_count_;
+  }
   if (arc_index_[move.transition] < 0) return move_count_;
   extract_labels(context);
   labels_of_ = 0;

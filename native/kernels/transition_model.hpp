@@ -7,6 +7,7 @@
 // pass over its rows.
 #pragma once
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -110,6 +111,8 @@ class MoveScorer {
   };
 
   static Pair pair_of(const TransitionState& state, const Move& move);
+  static std::optional<Pair> pushed_out(const TransitionState& state, const Move& move);
+  float score_pushed_out(const TransitionState& state, const Move& move);
   Entry& entry(const TransitionState& state, const Pair& pair);
   const float* label_scores(Entry& entry, int transition);
   float* block(const Entry& e) { return blocks_.data() + e.block; }

@@ -317,9 +317,12 @@ int TransitionOracle::arcs_lost(const TransitionState& state, const GoldArcs& go
   };
   const auto& transitions = state.system().transitions;
   if (transitions[move.transition].is_arc()) return lost_by(move);
+  int32_t edge = state.top();  // the leftmost active token
+  for (int place = 1; place < std::min(state.operative(), state.system().capacity); ++place)
+    edge = state.before(edge);
   bool better = false;
   state.for_each_move([&](const Move& m, int) {
-    if (better || !transitions[m.transition].is_arc()) return;
+    if (better || !transitions[m.transition].is_arc() || m.left != edge) return;
     const Arc arc = arc_of(state, m);
     better = gold.has(arc.head, arc.modifier) && lost_by(m) == 0;
   });

@@ -59,7 +59,8 @@ class TransitionOracle {
   static int cost(Decomposable system, const TransitionState& state, const GoldArcs& gold, const Move& move);
 
   // The same for any bottom-up system, as if every token were active: no more than the true cost, since K and
-  // D are left out of account. A SHIFT costs 1 where an arc that loses nothing could be made instead.
+  // D are left out of account. A SHIFT costs 1 where the token that it pushes out of reach has an arc that
+  // loses nothing; to wait with other arcs costs nothing.
   static int arcs_lost(const TransitionState& state, const GoldArcs& gold, const Move& move);
 
   // The tree nearest to `heads` that a bottom-up system can build, as its oracle finds it: where no correct

@@ -98,7 +98,7 @@ void Beam::keep_best(size_t width) {
 }
 
 void Beam::expand(MoveScorer& scorer, int32_t number, const Correct* correct, bool only_correct,
-                  size_t width) {
+                  bool all_labels, size_t width) {
   const BeamItem& item = items_[number];
   if (item.ended) {
     push({item.score, number, 0, {}, item.correct, true}, width);
@@ -111,7 +111,7 @@ void Beam::expand(MoveScorer& scorer, int32_t number, const Correct* correct, bo
       push({item.score + scorer.score(item.state, move), number, 0, move, true, false}, width);
     return;
   }
-  scorer.score(item.state, false, moves_);
+  scorer.score(item.state, all_labels, moves_);
   if (moves_.empty()) push({item.score, number, 0, {}, false, true}, width);
   for (const ScoredMove& m : moves_) {
     const bool is_correct =
@@ -121,12 +121,33 @@ void Beam::expand(MoveScorer& scorer, int32_t number, const Correct* correct, bo
   }
 }
 
-bool Beam::step(MoveScorer& scorer, int width, const Correct* correct, bool only_correct) {
-  if (std::all_of(items_.begin(), items_.end(), [](const BeamItem& i) { return i.ended; })) return false;
+// Continuations by the best label of each arc come first; places that they leave free go to other labels, so
+// that a beam wide enough for all derivations misses none.
+void Beam::fill_with_other_labels(MoveScorer& scorer, const Correct* correct, size_t width) {
+  first_.swap(candidates_);
+  expand_all(scorer, correct, false, true, width);
+  keep_best(width);
+  std::erase_if(candidates_, [&](const Candidate& c) {
+    return std::any_of(first_.begin(), first_.end(),
+                       [&](const Candidate& f) { return f.item == c.item && f.move == c.move; });
+  });
+  candidates_.resize(std::min(candidates_.size(), width - first_.size()));
+  candidates_.insert(candidates_.begin(), first_.begin(), first_.end());
+}
+
+void Beam::expand_all(MoveScorer& scorer, const Correct* correct, bool only_correct, bool all_labels,
+                      size_t width) {
   candidates_.clear();
   threshold_ = -std::numeric_limits<double>::infinity();
   for (int32_t number = 0; number < static_cast<int32_t>(items_.size()); ++number)
-    expand(scorer, number, correct, only_correct, width);
+    expand(scorer, number, correct, only_correct, all_labels, width);
+}
+
+bool Beam::step(MoveScorer& scorer, int width, const Correct* correct, bool only_correct) {
+  if (std::all_of(items_.begin(), items_.end(), [](const BeamItem& i) { return i.ended; })) return false;
+  expand_all(scorer, correct, only_correct, false, width);
+  if (!only_correct && candidates_.size() < static_cast<size_t>(width))
+    fill_with_other_labels(scorer, correct, width);
   keep_best(width);
   next_.resize(candidates_.size());
   last_child_.assign(items_.size(), -1);

@@ -69,13 +69,17 @@ class Beam {
     Move move;
     bool correct, stays;
   };
-  void expand(MoveScorer& scorer, int32_t item, const Correct* correct, bool only_correct, size_t width);
+  void expand(MoveScorer& scorer, int32_t item, const Correct* correct, bool only_correct, bool all_labels,
+              size_t width);
+  void expand_all(MoveScorer& scorer, const Correct* correct, bool only_correct, bool all_labels,
+                  size_t width);
+  void fill_with_other_labels(MoveScorer& scorer, const Correct* correct, size_t width);
   void push(Candidate candidate, size_t width);
   void keep_best(size_t width);
 
   std::vector<BeamItem> items_, next_;
   std::vector<Node> nodes_;
-  std::vector<Candidate> candidates_;
+  std::vector<Candidate> candidates_, first_;
   std::vector<int32_t> last_child_;  // of each item: its last continuation
   std::vector<ScoredMove> moves_;
   std::vector<Move> correct_moves_;

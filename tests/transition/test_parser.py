@@ -12,7 +12,9 @@ from arcwise.errors import InputError, ModelError
 from arcwise.learning.parser import ParseOptions
 from arcwise.transition import State, TransitionConfig, TransitionParser, every_named, start
 from arcwise.transition import system as parse_system
+from arcwise.transition.model import TransitionModel, make_scorer
 from arcwise.transition.preparation import prepare_trees
+from arcwise.transition.training import word_vocabulary
 from contracts.small_treebank import small_treebank, two_rooted
 
 SMALL = TransitionConfig(epochs=4, move_bits=12, label_bits=10)
@@ -24,29 +26,66 @@ def trained(name: str, **changes: object) -> TransitionParser:
     )  # type: ignore[arg-type]
 
 
-def best_of_all_paths(parser: TransitionParser, data: native.TransitionData, state: State) -> float:
-    """The best score of any derivation, by trying every move with its best label."""
+def best_of_all_paths(
+    parser: TransitionParser, data: native.TransitionData, state: State, *, all_labels: bool
+) -> tuple[float, int]:
+    """The best score of any derivation and how many there are, by trying every move, with its best label or with each."""
     if state.is_final:
-        return 0.0
-    scored = native.transition_scored_moves(parser.model.scorer, data, 0, state, False)
-    return max(m[4] + best_of_all_paths(parser, data, state.after(m[:4])) for m in scored)
+        return 0.0, 1
+    scored = native.transition_scored_moves(parser.model.scorer, data, 0, state, all_labels)
+    following = [
+        (m[4], best_of_all_paths(parser, data, state.after(m[:4]), all_labels=all_labels)) for m in scored
+    ]
+    return max(s + best for s, (best, _) in following), sum(number for _, (_, number) in following)
+
+
+def sentence_of(*words: tuple[str, str]) -> Treebank:
+    rows = "".join(f"{i}\t{w}\t_\t{p}\t_\t_\t_\t_\t_\t_\n" for i, (w, p) in enumerate(words, 1))
+    return Treebank.from_string(rows + "\n")
 
 
 @pytest.mark.parametrize("name", ["arc-standard", "arc-eager", "hybrid", "bounded(K=3,D=2)", "easy-first"])
 def test_a_wide_beam_finds_the_best_derivation(name: str) -> None:
     """Unlabelled, so that the number of all derivations of three words stays below the beam."""
     parser = trained(name, labelled=False)
-    three = Treebank.from_string(
-        "".join(
-            f"{i}\t{w}\t_\t{p}\t_\t_\t_\t_\t_\t_\n"
-            for i, (w, p) in enumerate((("Tom", "PROPN"), ("saw", "VERB"), ("birds", "NOUN")), 1)
-        )
-        + "\n"
-    )
+    three = sentence_of(("Tom", "PROPN"), ("saw", "VERB"), ("birds", "NOUN"))
     data = native.TransitionData(parser.model.scorer, three.layout, three.data)
     result = native.transition_parse(parser.model.scorer, data, 64, True, 1, False, 1.0, 1)
-    best = best_of_all_paths(parser, data, start(parser.model.system, 3, single_root=True))
+    state = start(parser.model.system, 3, single_root=True)
+    best, number = best_of_all_paths(parser, data, state, all_labels=False)
+    assert number <= 64
     assert result["scores"][0] == pytest.approx(best, rel=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("name", "words", "labels"),
+    [
+        ("arc-standard", 3, 2),
+        ("arc-eager", 3, 2),
+        ("hybrid", 3, 2),
+        ("easy-first", 2, 5),
+        ("bounded(K=3)", 2, 5),
+        ("bounded(K=3,D=2)", 2, 5),
+        ("attardi", 2, 5),
+    ],
+)
+def test_a_wide_beam_finds_the_best_labelled_derivation(name: str, words: int, labels: int) -> None:
+    """With weights by chance, so that a label which is not the best of its arc may well lead to the best derivation."""
+    system, config = parse_system(name), replace(SMALL, system=name)
+    few = sentence_of(*[("Tom", "PROPN"), ("saw", "VERB"), ("birds", "NOUN")][:words])
+    vocabulary = word_vocabulary(few, config)
+    size = make_scorer(config, system, labels, vocabulary).weight_count
+    for seed in range(8):
+        weights = np.random.default_rng(seed).normal(size=size).astype(np.float32)
+        model = TransitionModel.build(config, system, tuple("abcde"[:labels]), vocabulary, weights, report={})
+        parser = TransitionParser(model)
+        data = native.TransitionData(model.scorer, few.layout, few.data)
+        best, number = best_of_all_paths(
+            parser, data, start(system, words, single_root=True), all_labels=True
+        )
+        assert number <= 64
+        result = native.transition_parse(model.scorer, data, 64, True, 1, False, 1.0, 1)
+        assert result["scores"][0] == pytest.approx(best, rel=1e-5)
 
 
 @pytest.mark.parametrize("name", [s.name for s in every_named() if not s.many_heads])

@@ -66,6 +66,11 @@ def test_trace_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> No
     assert "left-arc(det) The ← cat" in capsys.readouterr().out
     assert _run(["trace", "--model", model, file, "--number", "2", "--html", page]) == 0
     assert "barked" in Path(page).read_text()
+    capsys.readouterr()
+    assert _run(["trace", "--model", "en", "a"]) == 2
+    told = capsys.readouterr().err
+    assert "whose parser is of kind 'graph', expected a transition-based one" in told
+    assert len(told.strip().splitlines()) == 1
     for bad in (
         ["trace", "--model", model, " "],
         ["trace", "--model", model, file, "--number", "99"],

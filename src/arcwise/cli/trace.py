@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+if TYPE_CHECKING:
+    from arcwise.transition.parser import TransitionParser
+    from arcwise.treebanks import Treebank
 
 
 def run(
@@ -16,7 +20,12 @@ def run(
         ),
     ],
     model: Annotated[
-        str, typer.Option("--model", help="Model file of a transition-based parser.", show_default=False)
+        str,
+        typer.Option(
+            "--model",
+            help="Model of a transition-based parser: its file, or the name of one that comes with arcwise.",
+            show_default=False,
+        ),
     ],
     number: Annotated[int, typer.Option(min=1, help="Which sentence of a file, from 1.")] = 1,
     moves: Annotated[int, typer.Option(min=1, help="Show up to this many moves at each step.")] = 8,
@@ -31,7 +40,6 @@ def run(
     from pathlib import Path
 
     from arcwise.errors import InputError
-    from arcwise.transition.parser import TransitionParser
     from arcwise.transition.trace import trace, trace_text
     from arcwise.treebanks import Treebank
     from arcwise.treebanks.files import open_output
@@ -42,7 +50,8 @@ def run(
         raise InputError(
             f"--number: found {number}, expected at most {len(treebank)}, the sentences of {sentence}"
         )
-    found = trace(TransitionParser.load(model), treebank, sentence=number - 1, alternatives=moves)
+    parser, treebank = _opened(model, treebank)
+    found = trace(parser, treebank, sentence=number - 1, alternatives=moves)
     if html is None:
         typer.echo(trace_text(found), nl=False)
         return
@@ -52,7 +61,26 @@ def run(
         stream.write(trace_html(found).encode())
 
 
-def _typed(text: str):  # type: ignore[no-untyped-def]
+def _opened(model: str, treebank: Treebank) -> tuple[TransitionParser, Treebank]:
+    """The transition-based parser of a model, and the treebank as it sees it: tagged, if the model is a pipeline."""
+    from arcwise.errors import ModelError
+    from arcwise.pipeline.models import open_model
+    from arcwise.pipeline.pipeline import Pipeline
+    from arcwise.transition.parser import TransitionParser
+
+    parser = open_model(model)
+    if isinstance(parser, Pipeline):
+        treebank = parser.tagger.tag(treebank)
+        parser = parser.parser
+    if not isinstance(parser, TransitionParser):
+        raise ModelError(
+            f"--model: found {model}, whose parser is of kind {parser.kind!r}, expected a transition-based one, as "
+            "'arcwise train --parser transition' makes: no other works step by step"
+        )
+    return parser, treebank
+
+
+def _typed(text: str) -> Treebank:
     """The treebank of one sentence typed as ``word/TAG word/TAG``."""
     from arcwise.errors import InputError
     from arcwise.treebanks import Sentence, Treebank
