@@ -44,8 +44,11 @@ void EasyFirst::visit(MoveScorer& scorer, const TransitionState& state, int32_t 
 }
 
 double EasyFirst::parse(MoveScorer& scorer, TransitionState& state) {
-  constexpr int AROUND = 4;  // how far in O the features of a pair look to either side, and one more
-  const int reach = AROUND + std::min(state.system().max_distance, state.words());
+  // Features look two places to the left of a pair and three to the right of it. A removed token stood at
+  // most D places from its head, so the pairs that may see a change begin so many places to either side of
+  // the head:
+  const int D = std::min(state.system().max_distance, state.words());
+  const int ahead = std::max(2, D + 1), behind = 2 + 2 * D;
   heap_.clear();
   version_.assign(state.words() + 1, 0);
   for (int32_t t = state.top(); t != NO_TOKEN; t = state.before(t)) visit(scorer, state, t);
@@ -59,11 +62,11 @@ double EasyFirst::parse(MoveScorer& scorer, TransitionState& state) {
     const bool leftwards = state.system().transitions[best.move.transition].kind == MoveKind::left_arc;
     const int32_t head = leftwards ? best.move.right : best.move.left;
     state.apply(best.move);
-    // Single root: the last two tokens may be joined though they might not before.
+    // (Single root: the last two tokens may be joined though they might not before; they are among these.)
     int32_t from = head;
-    for (int k = 0; k < AROUND && state.after(from) != NO_TOKEN; ++k) from = state.after(from);
-    for (int k = 0; k <= AROUND + reach && from != NO_TOKEN; ++k, from = state.before(from))
-      visit(scorer, state, from);
+    int steps = behind;
+    for (int k = 0; k < ahead && state.after(from) != NO_TOKEN; ++k, ++steps) from = state.after(from);
+    for (; steps >= 0 && from != NO_TOKEN; --steps, from = state.before(from)) visit(scorer, state, from);
   }
   return total;
 }

@@ -44,6 +44,13 @@ def sentence_of(*words: tuple[str, str]) -> Treebank:
     return Treebank.from_string(rows + "\n")
 
 
+def model_by_chance(config: TransitionConfig, words: Treebank, *, labels: int, seed: int) -> TransitionModel:
+    system, vocabulary = parse_system(config.system), word_vocabulary(words, config)
+    size = make_scorer(config, system, labels, vocabulary).weight_count
+    weights = np.random.default_rng(seed).normal(size=size).astype(np.float32)
+    return TransitionModel.build(config, system, tuple("abcde"[:labels]), vocabulary, weights, report={})
+
+
 @pytest.mark.parametrize("name", ["arc-standard", "arc-eager", "hybrid", "bounded(K=3,D=2)", "easy-first"])
 def test_a_wide_beam_finds_the_best_derivation(name: str) -> None:
     """Unlabelled, so that the number of all derivations of three words stays below the beam."""
@@ -71,18 +78,13 @@ def test_a_wide_beam_finds_the_best_derivation(name: str) -> None:
 )
 def test_a_wide_beam_finds_the_best_labelled_derivation(name: str, words: int, labels: int) -> None:
     """With weights by chance, so that a label which is not the best of its arc may well lead to the best derivation."""
-    system, config = parse_system(name), replace(SMALL, system=name)
+    config = replace(SMALL, system=name)
     few = sentence_of(*[("Tom", "PROPN"), ("saw", "VERB"), ("birds", "NOUN")][:words])
-    vocabulary = word_vocabulary(few, config)
-    size = make_scorer(config, system, labels, vocabulary).weight_count
     for seed in range(8):
-        weights = np.random.default_rng(seed).normal(size=size).astype(np.float32)
-        model = TransitionModel.build(config, system, tuple("abcde"[:labels]), vocabulary, weights, report={})
-        parser = TransitionParser(model)
+        model = model_by_chance(config, few, labels=labels, seed=seed)
         data = native.TransitionData(model.scorer, few.layout, few.data)
-        best, number = best_of_all_paths(
-            parser, data, start(system, words, single_root=True), all_labels=True
-        )
+        state = start(model.system, words, single_root=True)
+        best, number = best_of_all_paths(TransitionParser(model), data, state, all_labels=True)
         assert number <= 64
         result = native.transition_parse(model.scorer, data, 64, True, 1, False, 1.0, 1)
         assert result["scores"][0] == pytest.approx(best, rel=1e-5)
@@ -102,6 +104,21 @@ def test_greedy_is_a_beam_of_one(name: str) -> None:
             state = state.after(max(moves, key=lambda m: m[4])[:4])
         first = int(treebank.sentence_words[number])
         assert state.heads[1:] == result["heads"][first : first + len(sentence)].tolist()
+
+
+@pytest.mark.parametrize("name", ["easy-first", "non-projective(D=2)", "non-projective(D=4)"])
+def test_the_heap_of_easy_first_sees_every_change(name: str) -> None:
+    """Forty words with weights by chance: scores that a move changes are those that are looked at again."""
+    config = replace(SMALL, system=name)
+    words = sentence_of(*[(f"w{i % 11}", "ABCDE"[i * i % 5]) for i in range(40)])
+    model = model_by_chance(config, words, labels=3, seed=1)
+    data = native.TransitionData(model.scorer, words.layout, words.data)
+    result = native.transition_parse(model.scorer, data, 1, True, 1, False, 1.0, 1)
+    state = start(model.system, 40, single_root=True)
+    while not state.is_final:
+        moves = native.transition_scored_moves(model.scorer, data, 0, state, False)
+        state = state.after(max(moves, key=lambda m: m[4])[:4])
+    assert state.heads[1:] == result["heads"].tolist()
 
 
 @pytest.mark.parametrize("update", ["early", "max-violation"])
