@@ -7,12 +7,14 @@ import numpy as np
 from arcwise.induction import ArcShare, TagSentences
 
 
-def tiny(seed: int, *, sentences: int = 3, longest: int = 4, tags: int = 3) -> TagSentences:
+def tiny(
+    seed: int, *, sentences: int = 3, shortest: int = 1, longest: int = 4, tags: int = 3
+) -> TagSentences:
     """A few short random sentences."""
     rng = np.random.default_rng(seed)
     names = "ABC"[: int(rng.integers(1, tags + 1))]
     count = int(rng.integers(1, sentences + 1))
-    lengths = rng.integers(1, longest + 1, count)
+    lengths = rng.integers(shortest, longest + 1, count)
     return TagSentences.from_tags([[names[t] for t in rng.integers(0, len(names), n)] for n in lengths])
 
 

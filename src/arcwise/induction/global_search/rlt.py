@@ -57,7 +57,7 @@ def rlt_rows(
 
 def _constraints(program: ThetaProgram, box: ThetaBox) -> list[Constraint]:
     found: list[Constraint] = []
-    for row, lower, upper in program.rows:
+    for row, lower, upper in (*program.rows, *program.tangents):
         if np.isfinite(lower):
             found.append((-lower, dict(row)))
         if np.isfinite(upper):

@@ -2,7 +2,7 @@
 
 Columns: arcs e and flows of every sentence, one "has a child" per word and side, counts f, log-probabilities θ, and z for the products
 θ_m f_m of the objective. Rows that hold everywhere (their equations 5–16) are made once; the concave envelopes of the products depend on the
-box, and the tangent cuts of Σ exp θ ≤ 1 grow in number while the search goes on.
+box, and tangent cuts of Σ exp θ ≤ 1 come where a solution violates it; those that bound no recent solution are dropped.
 """
 
 from __future__ import annotations
@@ -18,8 +18,12 @@ from arcwise.induction.global_search.problem import Task
 LEAST_THETA = -25.0
 """Log-probabilities below this are not told apart. Σ exp θ ≤ 1 is loosened by what that adds, so that no solution is lost."""
 _FIRST_TANGENTS = (0.02, 0.1, 0.3, 0.6, 0.95)
+_USED = 1e-9
+_MOST_TANGENTS = 8
+"""Per distribution, of those that solutions asked for; the ones used last are kept."""
 
 Row = dict[int, float]
+RangedRow = tuple[Row, float, float]
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,7 +47,7 @@ class ThetaProgram:
         self.task = task
         self.features = task.features
         self.count = 0
-        self.rows: list[tuple[Row, float, float]] = []
+        self.rows: list[RangedRow] = []
         self.low: list[float] = []
         self.high: list[float] = []
         self.arcs: list[dict[tuple[int, int], int]] = []
@@ -67,14 +71,15 @@ class ThetaProgram:
             if (r := [m for m in self.used if run.start <= m < run.stop])
         ]
         for run in self.runs:
-            for p in _FIRST_TANGENTS:
-                self._tangent(run, dict.fromkeys(run, float(np.log(p))))
-            self._tangent(run, dict.fromkeys(run, -float(np.log(len(run)))))
+            points = [float(np.log(p)) for p in _FIRST_TANGENTS] + [-float(np.log(len(run)))]
+            self.rows += [self._tangent(run, dict.fromkeys(run, at)) for at in points]
+        self.tangents: list[RangedRow] = []
+        self._last_used: list[int] = []  # the call of solve in which each tangent last bounded a solution
+        self._calls = 0
         self._lp = LinearProgram()
         costs = np.zeros(self.count)
         costs[list(self.z.values())] = 1.0
         self._lp.add_columns(costs, lower=self.low, upper=self.high)
-        self._fixed = 0
 
     def root(self) -> ThetaBox:
         """The whole space, with the ranges of the counts made as narrow as the rows make them."""
@@ -154,22 +159,19 @@ class ThetaProgram:
                 self._sums[later][some] = weight  # (15)
                 self._sums[later + 1].update({**dict.fromkeys(children, weight), some: -weight})  # (16)
 
-    def _tangent(self, run: list[int], at: dict[int, float]) -> None:
+    def _tangent(self, run: list[int], at: dict[int, float]) -> RangedRow:
         """Σ exp(t)(θ + 1 − t) ≤ 1 + slack: below Σ exp θ everywhere (18)."""
         row = {self.theta[m]: float(np.exp(at[m])) for m in run}
         limit = 1.0 + len(run) * np.exp(LEAST_THETA) - sum(np.exp(at[m]) * (1.0 - at[m]) for m in run)
-        self.rows.append((row, -np.inf, float(limit)))
+        return row, -np.inf, float(limit)
 
     # ---- solving
 
     def _put_fixed_rows(self) -> None:
-        """Leave the rows that hold everywhere, and add those that are new."""
-        if self._lp.rows > self._fixed:
-            self._lp.delete_rows(np.arange(self._fixed, self._lp.rows))
-        self._put(self.rows[self._fixed :])
-        self._fixed = self._lp.rows
+        """The rows that hold everywhere, the first time."""
+        self._put(self.rows[self._lp.rows :])
 
-    def _put(self, rows: list[tuple[Row, float, float]]) -> None:
+    def _put(self, rows: list[RangedRow]) -> None:
         if not rows:
             return
         starts = np.concatenate([[0], np.cumsum([len(r) for r, _, _ in rows])])
@@ -179,7 +181,7 @@ class ThetaProgram:
             [a for _, a, _ in rows], [b for _, _, b in rows], starts=starts, columns=columns, values=values
         )
 
-    def envelopes(self, box: ThetaBox) -> list[tuple[Row, float, float]]:
+    def envelopes(self, box: ThetaBox) -> list[RangedRow]:
         """z ≤ f_high θ + θ_low f − θ_low f_high and z ≤ f_low θ + θ_high f − θ_high f_low (20, 21)."""
         rows = []
         for m in self.used:
@@ -189,7 +191,7 @@ class ThetaProgram:
         return rows
 
     def solve(
-        self, box: ThetaBox, *, extra: list[tuple[Row, float, float]], products: int, cut_rounds: int
+        self, box: ThetaBox, *, extra: list[RangedRow], products: int, cut_rounds: int
     ) -> Solution:
         """The relaxation of a box; ``extra`` rows may use ``products`` more columns. Tangents are added where Σ exp θ is too large."""
         self._put_fixed_rows()
@@ -199,7 +201,9 @@ class ThetaProgram:
             self._lp.delete_columns(np.arange(self.count, self._lp.columns))
         if products:
             self._lp.add_columns(np.zeros(products), lower=-np.inf)
-        self._put([*self.envelopes(box), *extra])
+        of_box = [*self.envelopes(box), *extra]
+        kept = len(self.tangents)
+        self._put(of_box)
         found = self._lp.solve()
         for _ in range(cut_rounds):
             if found.status != "optimal":
@@ -208,17 +212,33 @@ class ThetaProgram:
             if not new:
                 break
             self._put(new)
-            self.rows += new
+            self.tangents += new
             found = self._lp.solve()
-        # The new tangents stand after the rows of this box; they are put in order at the next call.
-        self._lp.delete_rows(np.arange(self._fixed, self._lp.rows))
+        self._leave_box(kept, len(of_box), found)
         return found
 
-    def _violated(self, x: Vector) -> list[tuple[Row, float, float]]:
-        before = len(self.rows)
+    def _leave_box(self, kept: int, of_box: int, found: Solution) -> None:
+        """Delete the rows of the box, and the tangents that have not been used for longest if there are too many."""
+        first = len(self.rows)
+        box_rows = np.arange(first + kept, first + kept + of_box)
+        self._lp.delete_rows(box_rows)
+        self._calls += 1
+        self._last_used += [self._calls] * (len(self.tangents) - kept)
+        if found.status == "optimal":
+            duals = np.delete(found.duals, box_rows)[first:]
+            for i in np.flatnonzero(np.abs(duals) > _USED):
+                self._last_used[i] = self._calls
+        surplus = len(self.tangents) - _MOST_TANGENTS * len(self.runs)
+        if surplus > 0:
+            unwanted = np.sort(np.argsort(self._last_used, kind="stable")[:surplus])
+            self._lp.delete_rows(first + unwanted)
+            for i in unwanted[::-1].tolist():
+                del self.tangents[i], self._last_used[i]
+
+    def _violated(self, x: Vector) -> list[RangedRow]:
+        new = []
         for run in self.runs:
             at = {m: float(x[self.theta[m]]) for m in run}
             if sum(np.exp(v) for v in at.values()) > 1.0 + len(run) * np.exp(LEAST_THETA) + 1e-9:
-                self._tangent(run, at)
-        new, self.rows = self.rows[before:], self.rows[:before]
+                new.append(self._tangent(run, at))
         return new
