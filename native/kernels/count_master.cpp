@@ -51,7 +51,7 @@ size_t CountMaster::add(const CountBound& bound) {
   const int32_t* long_counts = bound.long_counts.data();
   for (size_t s = 0; s < problem_.sentences().size(); ++s) {
     const CountProblem::Sentence& sentence = problem_.sentences()[s];
-    Column column{true, static_cast<int>(s), bound.parses[s], {}, "p" + std::to_string(s) + ":"};
+    Column column{true, static_cast<int>(s), bound.parses[s], {}, "p" + std::to_string(s) + ":", {}};
     if (sentence.is_short) {
       if (bound.parses[s] < 0) continue;
       const CountVectors& vectors = sentence.vectors;
@@ -70,13 +70,15 @@ size_t CountMaster::add(const CountBound& bound) {
   for (size_t b = 0; b < problem_.blocks().size(); ++b) {
     if (bound.block_best[b] == kNothing) continue;
     const CountProblem::Block& block = problem_.blocks()[b];
-    Column column{false, static_cast<int>(b), -1, {}, "b" + std::to_string(b)};
+    Column column{false, static_cast<int>(b), -1, {}, "b" + std::to_string(b), {}};
     const auto take = [&](int j) {
       column.key += "," + std::to_string(bound.point[j]);
       column.counts.emplace_back(j, bound.point[j]);
     };
     for (int32_t part : block.parts) take(part);
     if (block.some >= 0) take(block.some), take(block.children);
+    for (size_t c = 0; c < block.parts.size() + (block.some >= 0); ++c)
+      column.point.push_back(static_cast<uint8_t>(column.counts[c].second));
     added += append(std::move(column));
   }
   return added;
@@ -108,7 +110,9 @@ bool CountMaster::is_usable(const Column& column, const CountBox& box) const {
   if (!column.is_parse) {
     for (const auto& [j, value] : column.counts)
       if (value < box.low[j] || value > box.high[j]) return false;
-    return true;
+    const size_t block = column.owner;
+    return block >= box.points.size() || !box.points[block] ||
+           box.points[block]->contains(column.point.data());
   }
   const CountProblem::Sentence& sentence = problem_.sentences()[column.owner];
   if (!sentence.is_short) return true;

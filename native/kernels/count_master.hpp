@@ -61,6 +61,7 @@ class CountMaster {
     int parse;                                        // of a short sentence, else -1
     std::vector<std::pair<int32_t, int32_t>> counts;  // coordinate, value
     std::string key;
+    std::vector<uint8_t> point;  // of a block: parts and A, as in BlockPoints
   };
   size_t add(const CountBound& bound);  // its best parses and points, those that are not columns yet
   size_t append(Column column);

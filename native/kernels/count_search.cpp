@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <map>
+#include <string>
 
 namespace arcwise {
 
@@ -93,7 +95,41 @@ CountProblem::CountProblem(const TagCorpus& corpus, const std::vector<uint8_t>& 
       if (root_.high[layout_.child(b, t)] > 0) block.parts.push_back(layout_.child(b, t));
     if (!block.parts.empty()) blocks_.push_back(block);
   }
+  for (Sentence& sentence : sentences_) {
+    if (sentence.is_short) {
+      set_shares(sentence);
+      continue;
+    }
+    for (Block& block : blocks_)
+      for (int32_t part : block.parts) block.can_be_listed &= sentence.high[part] == 0;
+  }
   feasible_ = feasible_ && propagate(root_);
+}
+
+void CountProblem::set_shares(Sentence& sentence) const {
+  const CountVectors& vectors = sentence.vectors;
+  for (const Block& block : blocks_) {
+    std::vector<int32_t> coordinates = block.parts;
+    if (block.some >= 0) coordinates.push_back(block.some);
+    std::vector<size_t> places;  // in the vectors of the sentence; `width`: always 0
+    for (int32_t j : coordinates)
+      places.push_back(std::find(vectors.names.begin(), vectors.names.end(), j) - vectors.names.begin());
+    BlockShare share;
+    share.width = coordinates.size();
+    std::map<std::string, uint16_t> numbers;
+    std::string vector(share.width, '\0');
+    for (size_t p = 0; p < vectors.count; ++p) {
+      for (size_t c = 0; c < share.width; ++c)
+        vector[c] = places[c] < vectors.width
+                        ? static_cast<char>(vectors.values[p * vectors.width + places[c]])
+                        : '\0';
+      const auto [found, is_new] = numbers.emplace(vector, static_cast<uint16_t>(numbers.size()));
+      if (is_new) share.vectors.insert(share.vectors.end(), vector.begin(), vector.end());
+      share.of_parse.push_back(found->second);
+    }
+    share.count = numbers.size();
+    sentence.shares.push_back(std::move(share));
+  }
 }
 
 void CountProblem::set_long_ranges(Sentence& sentence) {
@@ -189,6 +225,14 @@ bool CountProblem::delete_unfit(const Sentence& sentence, CountBox& box,
 }
 
 bool CountProblem::propagate(CountBox& box) const {
+  for (bool changed = true; changed;) {
+    changed = false;
+    if (!fit(box) || !list_points(box, changed)) return false;
+  }
+  return true;
+}
+
+bool CountProblem::fit(CountBox& box) const {
   const int size = layout_.coordinates();
   std::vector<int64_t> lows(sentences_.size() * size), highs(lows.size());
   std::vector<uint8_t> stale(sentences_.size(), 1);
@@ -211,7 +255,7 @@ bool CountProblem::propagate(CountBox& box) const {
       box.low[j] = static_cast<int32_t>(std::max<int64_t>(box.low[j], sum_low[j]));
       box.high[j] = static_cast<int32_t>(std::min<int64_t>(box.high[j], sum_high[j]));
     }
-    if (!shrink_blocks(box)) return false;
+    if (!shrink_blocks(box) || !fit_points(box, changed)) return false;
     // A parse of s may have the count a if the other sentences can make up the rest:
     //   low <= w a + (sum_high - w high_s)  and  w a + (sum_low - w low_s) <= high.
     for (size_t s = 0; s < sentences_.size(); ++s) {
@@ -311,98 +355,9 @@ void CountProblem::bound(const CountBox& box, const int64_t* mu, CountBound& out
     out.value += out.sentence_best[s];
   }
   for (size_t b = 0; b < blocks_.size(); ++b) {
-    block_bound(blocks_[b], box, mu, out.block_best[b], out.point.data());
+    block_bound(b, box, mu, out.block_best[b], out.point.data());
     out.value += out.block_best[b];
   }
-}
-
-// The maxima over the points of one block, by dynamic programming over its parts: prefix[c][k] is the best of
-//   sum over the first c parts of phi(g) - mu g   with  sum of g = k,   and after[k] what K = k adds.
-class BlockTable {
- public:
-  BlockTable(const CountProblem& problem, const CountProblem::Block& block, const CountBox& box,
-             const int64_t* mu)
-      : problem_(problem), block_(block), box_(box), mu_(mu) {
-    low_ = high_ = static_cast<int>(block.words);
-    if (block.children >= 0) low_ = box.low[block.children], high_ = box.high[block.children];
-    after_.assign(high_ + 1, kNothing);
-    best_some_.assign(high_ + 1, 0);
-    for (int k = low_; k <= high_; ++k) {
-      if (block.children < 0) {
-        after_[k] = -problem.phi_down(block.words);
-        continue;
-      }
-      for (int some = first_some(k); some <= last_some(k); ++some) {
-        const int64_t value = with_some(k, some);
-        if (value > after_[k]) after_[k] = value, best_some_[k] = some;
-      }
-    }
-    prefix_.assign(block.parts.size() + 1, {});
-    prefix_[0].assign(high_ + 1, kNothing);
-    prefix_[0][0] = 0;
-    for (size_t c = 0; c < block.parts.size(); ++c) prefix_[c + 1] = extended(prefix_[c], block.parts[c]);
-  }
-
-  int low() const { return low_; }
-  int high() const { return high_; }
-  int first_some(int k) const { return std::max(box_.low[block_.some], k > 0 ? 1 : 0); }
-  int last_some(int k) const { return std::min(box_.high[block_.some], k); }
-  // phi(N-A) + 2 phi(A) + phi(K-A) - 2 phi(K) - phi(N) - mu_A A
-  int64_t with_some(int k, int some) const {
-    return problem_.phi_up(block_.words - some) + 2 * problem_.phi_up(some) + problem_.phi_up(k - some) -
-           2 * problem_.phi_down(k) - problem_.phi_down(block_.words) - mu_[block_.some] * some;
-  }
-  int64_t part_value(int32_t part, int g) const { return problem_.phi_up(g) - mu_[part] * g; }
-  int64_t after(int k) const { return after_[k]; }
-  int64_t of_parts(int k) const { return prefix_.back()[k]; }
-  const std::vector<int64_t>& prefix(size_t c) const { return prefix_[c]; }
-
-  std::vector<int64_t> extended(const std::vector<int64_t>& sums, int32_t part) const {
-    std::vector<int64_t> out(high_ + 1, kNothing);
-    for (int g = box_.low[part]; g <= std::min(box_.high[part], high_); ++g) {
-      const int64_t value = part_value(part, g);
-      for (int k = g; k <= high_; ++k) out[k] = std::max(out[k], sums[k - g] + value);
-    }
-    return out;
-  }
-
-  int64_t best(int& at) const {
-    int64_t found = kNothing;
-    for (int k = low_; k <= high_; ++k)
-      if (after_[k] > kNothing && of_parts(k) > kNothing / 2 && of_parts(k) + after_[k] > found)
-        found = of_parts(k) + after_[k], at = k;
-    return found;
-  }
-  void trace(int k, int32_t* point) const {
-    if (block_.some >= 0) point[block_.some] = best_some_[k], point[block_.children] = k;
-    for (size_t c = block_.parts.size(); c-- > 0;) {
-      const int32_t part = block_.parts[c];
-      for (int g = box_.low[part]; g <= std::min(box_.high[part], k); ++g) {
-        if (prefix_[c][k - g] + part_value(part, g) != prefix_[c + 1][k]) continue;
-        point[part] = g;
-        k -= g;
-        break;
-      }
-    }
-  }
-
- private:
-  const CountProblem& problem_;
-  const CountProblem::Block& block_;
-  const CountBox& box_;
-  const int64_t* mu_;
-  int low_, high_;
-  std::vector<int64_t> after_;
-  std::vector<int> best_some_;
-  std::vector<std::vector<int64_t>> prefix_;
-};
-
-void CountProblem::block_bound(const Block& block, const CountBox& box, const int64_t* mu, int64_t& best,
-                               int32_t* point) const {
-  const BlockTable table(*this, block, box, mu);
-  int at = 0;
-  best = table.best(at);
-  if (best > kNothing) table.trace(at, point);
 }
 
 // ---- reduced costs
@@ -423,56 +378,8 @@ bool CountProblem::tighten(CountBox& box, const int64_t* mu, const CountBound& b
     });
   }
   for (size_t b = 0; b < blocks_.size(); ++b)
-    if (!tighten_block(blocks_[b], box, mu, bound.block_best[b] - spare)) return false;
+    if (!tighten_block(b, box, mu, bound.block_best[b] - spare)) return false;
   return propagate(box);
-}
-
-namespace {
-// Cuts the ends of [low, high] whose best value is at most `needed`.
-bool cut_ends(int32_t& low, int32_t& high, const std::vector<int64_t>& best, int64_t needed) {
-  while (low <= high && best[low] <= needed) ++low;
-  while (low <= high && best[high] <= needed) --high;
-  return low <= high;
-}
-constexpr int kLargestTable = 256;
-}  // namespace
-
-bool CountProblem::tighten_block(const Block& block, CountBox& box, const int64_t* mu, int64_t needed) const {
-  const CountBox before{box.low, box.high, {}};
-  const BlockTable table(*this, block, before, mu);
-  const int high = table.high();
-  if (block.children >= 0) {
-    std::vector<int64_t> by_total(high + 1, kNothing), by_some(before.high[block.some] + 1, kNothing);
-    for (int k = table.low(); k <= high; ++k) {
-      if (table.of_parts(k) <= kNothing / 2) continue;
-      by_total[k] = table.of_parts(k) + table.after(k);
-      for (int some = table.first_some(k); some <= table.last_some(k); ++some)
-        by_some[some] = std::max(by_some[some], table.of_parts(k) + table.with_some(k, some));
-    }
-    if (!cut_ends(box.low[block.children], box.high[block.children], by_total, needed)) return false;
-    if (!cut_ends(box.low[block.some], box.high[block.some], by_some, needed)) return false;
-  }
-  if (high > kLargestTable) return true;
-  std::vector<int64_t> suffix(high + 1, kNothing);  // the parts after c
-  suffix[0] = 0;
-  for (size_t c = block.parts.size(); c-- > 0;) {
-    const int32_t part = block.parts[c];
-    if (before.low[part] < before.high[part]) {
-      std::vector<int64_t> others(high + 1, kNothing);
-      for (int k = 0; k <= high; ++k)
-        for (int a = 0; a <= k; ++a)
-          if (suffix[k - a] > kNothing / 2)
-            others[k] = std::max(others[k], table.prefix(c)[a] + suffix[k - a]);
-      std::vector<int64_t> by_part(before.high[part] + 1, kNothing);
-      for (int g = before.low[part]; g <= std::min(before.high[part], high); ++g)
-        for (int k = std::max(g, table.low()); k <= high; ++k)
-          if (others[k - g] > kNothing / 2 && table.after(k) > kNothing)
-            by_part[g] = std::max(by_part[g], others[k - g] + table.after(k) + table.part_value(part, g));
-      if (!cut_ends(box.low[part], box.high[part], by_part, needed)) return false;
-    }
-    suffix = table.extended(suffix, part);
-  }
-  return true;
 }
 
 // ---- parses of one sentence

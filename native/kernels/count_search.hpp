@@ -6,17 +6,20 @@
 // plus sum_t phi(r_t) - phi(S) for the roots. Each of these blocks is convex.
 //
 // A node of the search is a box of counts and, for each short sentence, the set of parses that may still be
-// used. For any multipliers mu the following bounds the likelihood of all parses whose counts lie in the box:
-//   sum over blocks  max over integer points v of the box  G(v) - mu.v
+// used, and for each block with few enough of them, the list of points that such parses can add up to.
+// For any multipliers mu the following bounds the likelihood of all parses whose counts lie in the box:
+//   sum over blocks  max over the points v of its list, or integer points of the box,  G(v) - mu.v
 //   + sum over sentences  weight * max over parses  mu.counts(parse).
 // It is computed in integers: multipliers and values of phi are multiples of 1/kScale, phi rounded outwards.
 // So bounds are rigorous whatever multipliers the linear program came up with.
 #pragma once
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "kernels/count_parses.hpp"
+#include "kernels/count_points.hpp"
 
 namespace arcwise {
 
@@ -26,6 +29,7 @@ constexpr int64_t kNothing = INT64_MIN / 4;  // the bound of an empty set
 struct CountBox {
   std::vector<int32_t> low, high;  // one per coordinate of CountLayout
   std::vector<uint64_t> alive;     // bits of the parses of short sentences, sentence after sentence
+  std::vector<std::shared_ptr<const BlockPoints>> points{};  // of each block; none: all of the box
 };
 
 struct CountBound {
@@ -47,11 +51,13 @@ class CountProblem {
     CountVectors vectors;  // of a short sentence
     size_t first_bit = 0;
     std::vector<int32_t> low, high;  // of a long sentence: range of every coordinate
+    std::vector<BlockShare> shares;  // of a short sentence: what it adds to each block
   };
   struct Block {
     std::vector<int32_t> parts;    // coordinates g (or root counts) that are not always 0
     int some = -1, children = -1;  // coordinates A and K; -1 for the roots
     int64_t words = 0;             // N, or the number of sentences S for the roots
+    bool can_be_listed = true;     // no long sentence adds to it
   };
 
   // `marked`: features (DmvLayout) that the posterior constraint counts, or empty; at least `least` of them.
@@ -63,14 +69,14 @@ class CountProblem {
   const std::vector<Sentence>& sentences() const { return sentences_; }
   const std::vector<Block>& blocks() const { return blocks_; }
 
-  // Deletes parses that cannot fit into the box and shrinks the box to what is left, until nothing changes;
-  // false if nothing is left.
+  // Deletes parses and points that cannot fit into the box and shrinks the box to what is left, until nothing
+  // changes; lists the points of blocks anew when parses are gone. False if nothing is left.
   bool propagate(CountBox& box) const;
 
   // mu: one multiplier per coordinate (0 for K), scaled by kScale; that of Q must not be negative.
   void bound(const CountBox& box, const int64_t* mu, CountBound& out) const;
 
-  // Deletes parses and cuts ends of the box that, by the bound under mu, lead to nothing above `threshold`.
+  // Deletes parses and points and cuts ends of the box that, by the bound under mu, lead to nothing above `threshold`.
   // `bound` is that of the same box and mu. False if nothing is left.
   bool tighten(CountBox& box, const int64_t* mu, const CountBound& bound, int64_t threshold) const;
 
@@ -89,9 +95,6 @@ class CountProblem {
   double value(const double* point) const;
 
  private:
-  struct Range {
-    std::vector<int64_t> low, high;  // per coordinate
-  };
   void parse_values(const Sentence& sentence, const int64_t* mu, std::vector<int64_t>& values) const;
   void sentence_range(const Sentence& sentence, const CountBox& box, int64_t* low, int64_t* high) const;
   bool delete_unfit(const Sentence& sentence, CountBox& box, const std::vector<int64_t>& allowed_low,
@@ -99,9 +102,18 @@ class CountProblem {
   bool shrink_blocks(CountBox& box) const;
   void set_long_ranges(Sentence& sentence);
   int64_t best_long(const Sentence& sentence, const int64_t* mu, int32_t* counts) const;
-  void block_bound(const Block& block, const CountBox& box, const int64_t* mu, int64_t& best,
-                   int32_t* point) const;
-  bool tighten_block(const Block& block, CountBox& box, const int64_t* mu, int64_t spare) const;
+  void set_shares(Sentence& sentence) const;
+  bool fit(CountBox& box) const;
+  bool fit_points(CountBox& box, bool& changed) const;
+  bool list_points(CountBox& box, bool& changed) const;
+  std::vector<Summand> summands(const CountBox& box, size_t block) const;
+  bool take_points(CountBox& box, size_t block, BlockPoints points, bool& changed) const;
+  int64_t point_value(const Block& block, const uint8_t* point) const;
+  void block_bound(size_t block, const CountBox& box, const int64_t* mu, int64_t& best, int32_t* point) const;
+  void box_bound(const Block& block, const CountBox& box, const int64_t* mu, int64_t& best,
+                 int32_t* point) const;
+  bool tighten_block(size_t block, CountBox& box, const int64_t* mu, int64_t needed) const;
+  bool tighten_box(const Block& block, CountBox& box, const int64_t* mu, int64_t needed) const;
 
   int64_t phi_up(int64_t x) const { return phi_up_[x]; }
   int64_t phi_down(int64_t x) const { return phi_down_[x]; }

@@ -79,11 +79,13 @@ def _packed(box: native.CountBox) -> str:
 
 def _unpacked(text: str, search: CountSearch) -> native.CountBox:
     data, size = base64.b64decode(text), 4 * search.problem.coordinates
-    return native.CountBox(
+    box = native.CountBox(
         np.frombuffer(data[:size], np.int32),
         np.frombuffer(data[size : 2 * size], np.int32),
         np.frombuffer(data[2 * size :], np.uint64),
     )
+    search.problem.propagate(box)  # lists the points of its blocks
+    return box
 
 
 def _unpacked_mu(values: Any, coordinates: Any, search: CountSearch) -> Any:

@@ -155,7 +155,7 @@ class CountSearch:
                 self._restart(self.options.first_restarts)
         assert isinstance(node, CountNode)
         kept, self.open = self.open, []
-        copy = native.CountBox(node.box.low, node.box.high, node.box.alive)
+        copy = node.box.child(0, 2**30, False)
         self._expand(CountNode(node.order, copy, node.basis))
         children, self.open = self.open, kept
         self.proof.multipliers.clear()
