@@ -96,6 +96,26 @@ void bind_problem(nb::module_& m) {
           nb::rv_policy::move, "sentence"_a,
           "Of a short sentence: the coordinates that occur, the different count vectors over them, a tree of "
           "each.")
+      .def_prop_ro(
+          "block_coordinates",
+          [](const CountProblem& problem) {
+            std::vector<std::vector<int32_t>> out;
+            for (const CountProblem::Block& block : problem.blocks()) {
+              out.push_back(block.parts);
+              if (block.some >= 0) out.back().push_back(block.some);
+            }
+            return out;
+          },
+          "The coordinates of the points of each block.")
+      .def(
+          "points",
+          [](const CountProblem& problem, const CountBox& box, size_t block) -> nb::object {
+            if (block >= problem.blocks().size()) throw nb::index_error("no such block");
+            if (block >= box.points.size() || !box.points[block]) return nb::none();
+            const arcwise::BlockPoints& points = *box.points[block];
+            return nb::cast(owned_array<uint8_t>(points.values, {points.count, points.width}));
+          },
+          "box"_a, "block"_a, "The points listed for a block in a box, one per row; None: no list.")
       .def("propagate", &CountProblem::propagate, "box"_a)
       .def(
           "bound",

@@ -59,20 +59,14 @@ int64_t CountProblem::point_value(const Block& block, const uint8_t* point) cons
 
 // ---- the lists of a node
 
-// The vectors that parses still alive add to a block; those of sentences that add nothing are left out.
-std::vector<Summand> CountProblem::summands(const CountBox& box, size_t block) const {
+// The vectors that parses still alive add to a block.
+std::vector<Summand> CountProblem::summands(const FitState& state, size_t block) const {
   std::vector<Summand> out;
-  std::vector<uint8_t> seen;
-  for (const Sentence& sentence : sentences_) {
-    if (!sentence.is_short) continue;  // adds nothing to blocks that can be listed
-    const BlockShare& share = sentence.shares[block];
-    seen.assign(share.count, 0);
-    const size_t first = sentence.first_bit / 64;
-    for (size_t p = 0; p < sentence.vectors.count; p += 64)
-      for (uint64_t left = box.alive[first + p / 64]; left; left &= left - 1)
-        seen[share.of_parse[p + __builtin_ctzll(left)]] = 1;
-    Summand summand{&share, sentence.weight, {}};
-    for (size_t v = 0; v < share.count; ++v)
+  for (size_t s = 0; s < sentences_.size(); ++s) {
+    if (!sentences_[s].is_short) continue;  // adds nothing to blocks that can be listed
+    const std::vector<uint8_t>& seen = state.seen[s * blocks_.size() + block];
+    Summand summand{&sentences_[s].shares[block], sentences_[s].weight, {}};
+    for (size_t v = 0; v < seen.size(); ++v)
       if (seen[v]) summand.chosen.push_back(static_cast<uint16_t>(v));
     out.push_back(std::move(summand));
   }
@@ -115,8 +109,8 @@ bool CountProblem::fit_points(CountBox& box, bool& changed) const {
         fits &= values[c] >= box.low[j] && values[c] <= box.high[j];
         if (j != block.some) total += values[c];
       });
-      return fits && (block.children < 0 ||
-                      (total >= box.low[block.children] && total <= box.high[block.children]));
+      return fits &&
+             (block.children < 0 || (total >= box.low[block.children] && total <= box.high[block.children]));
     });
     if (!take_points(box, b, std::move(left), changed)) return false;
   }
@@ -124,11 +118,11 @@ bool CountProblem::fit_points(CountBox& box, bool& changed) const {
 }
 
 // Lists the points of every block whose summands have become fewer.
-bool CountProblem::list_points(CountBox& box, bool& changed) const {
+bool CountProblem::list_points(CountBox& box, const FitState& state, bool& changed) const {
   for (size_t b = 0; b < blocks_.size(); ++b) {
     const Block& block = blocks_[b];
     if (!block.can_be_listed) continue;
-    const std::vector<Summand> parts = summands(box, b);
+    const std::vector<Summand> parts = summands(state, b);
     size_t total = 0;
     for (const Summand& summand : parts) total += summand.chosen.size();
     const BlockPoints* before = listed(box, b);

@@ -98,11 +98,12 @@ bool sum_points(const std::vector<Summand>& summands, size_t width, const int32_
   std::vector<uint8_t> point(width);
   for (size_t w = 0; w <= reach / 64; ++w)
     for (uint64_t left = sums[w]; left; left &= left - 1) {
-      size_t cell = 64 * w + __builtin_ctzll(left);
+      uint32_t cell = static_cast<uint32_t>(64 * w + __builtin_ctzll(left));
       bool fits = true;
       for (size_t c = 0; c < width; ++c) {
-        const int32_t value = offset[c] + static_cast<int32_t>(cell / stride[c]);
-        cell %= stride[c];
+        const uint32_t steps = cell / static_cast<uint32_t>(stride[c]);
+        const int32_t value = offset[c] + static_cast<int32_t>(steps);
+        cell -= steps * static_cast<uint32_t>(stride[c]);
         point[c] = static_cast<uint8_t>(value);
         fits &= value >= low[c] && value <= high[c];
       }

@@ -13,10 +13,10 @@ namespace arcwise {
 // Points of one block, in lexicographic order; each has `width` coordinates: the parts, then A.
 struct BlockPoints {
   size_t width = 0, count = 0;
-  std::vector<uint8_t> values;        // count * width
-  std::vector<int64_t> gains;         // G of each point, rounded up, in multiples of 1/kScale
-  std::vector<int32_t> low, high;     // range of each coordinate, and last that of K
-  size_t summands = 0;                // how many vectors of sentences it was made of
+  std::vector<uint8_t> values;     // count * width
+  std::vector<int64_t> gains;      // G of each point, rounded up, in multiples of 1/kScale
+  std::vector<int32_t> low, high;  // range of each coordinate, and last that of K
+  size_t summands = 0;             // how many vectors of sentences it was made of
   const uint8_t* point(size_t i) const { return &values[i * width]; }
   void set_ranges(size_t parts);
   bool contains(const uint8_t* point) const;
@@ -25,8 +25,8 @@ struct BlockPoints {
 // The different vectors that one sentence can add to a block, and which of them each parse adds.
 struct BlockShare {
   size_t width = 0, count = 0;
-  std::vector<uint8_t> vectors;     // count * width
-  std::vector<uint16_t> of_parse;   // of short sentences
+  std::vector<uint8_t> vectors;    // count * width
+  std::vector<uint16_t> of_parse;  // of short sentences
 };
 
 // What one sentence may add at a node: vectors of its share by number.

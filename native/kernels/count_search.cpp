@@ -6,6 +6,8 @@
 #include <map>
 #include <string>
 
+#include "kernels/count_alive.hpp"
+
 namespace arcwise {
 
 namespace {
@@ -21,20 +23,6 @@ std::vector<int64_t> scaled_phi(int64_t up_to, int direction) {
   }
   return table;
 }
-
-bool is_alive(const std::vector<uint64_t>& bits, size_t bit) { return bits[bit / 64] >> (bit % 64) & 1; }
-void kill(std::vector<uint64_t>& bits, size_t bit) { bits[bit / 64] &= ~(uint64_t{1} << (bit % 64)); }
-
-// Calls visit(p) for every parse of the sentence that is alive.
-template <typename Visit>
-void for_alive(const CountProblem::Sentence& sentence, const std::vector<uint64_t>& bits, Visit visit) {
-  size_t word = sentence.first_bit / 64;  // each sentence starts at a whole word
-  for (size_t p = 0; p < sentence.vectors.count; p += 64, ++word)
-    for (uint64_t left = bits[word]; left; left &= left - 1) visit(p + __builtin_ctzll(left));
-}
-
-int64_t floor_div(int64_t a, int64_t b) { return a >= 0 ? a / b : -((-a + b - 1) / b); }
-int64_t ceil_div(int64_t a, int64_t b) { return -floor_div(-a, b); }
 
 }  // namespace
 
@@ -64,6 +52,7 @@ CountProblem::CountProblem(const TagCorpus& corpus, const std::vector<uint8_t>& 
     count += sentence.weight;
     if (sentence.is_short) {
       sentence.vectors = count_vectors(layout_, sentence.tags.data(), corpus.length(s), marked_);
+      set_short_ranges(sentence);
       sentence.first_bit = bits;
       bits += (sentence.vectors.count + 63) / 64 * 64;
     } else {
@@ -80,7 +69,14 @@ CountProblem::CountProblem(const TagCorpus& corpus, const std::vector<uint8_t>& 
   for (const Sentence& sentence : sentences_)
     for (size_t p = 0; p < sentence.vectors.count; ++p)
       root_.alive[(sentence.first_bit + p) / 64] |= uint64_t{1} << (sentence.first_bit + p) % 64;
-  feasible_ = propagate(root_);  // before there are blocks: the ranges of the sentences alone
+  for (int j = 0; j < layout_.coordinates(); ++j) {
+    int64_t low = 0, high = 0;
+    for (const Sentence& sentence : sentences_)
+      low += sentence.weight * sentence.low[j], high += sentence.weight * sentence.high[j];
+    root_.low[j] = static_cast<int32_t>(std::max<int64_t>(root_.low[j], low));
+    root_.high[j] = static_cast<int32_t>(std::min<int64_t>(root_.high[j], high));
+    feasible_ = feasible_ && root_.low[j] <= root_.high[j];
+  }
   Block roots;
   roots.words = count;
   for (int t = 0; t < tags; ++t)
@@ -108,6 +104,8 @@ CountProblem::CountProblem(const TagCorpus& corpus, const std::vector<uint8_t>& 
 
 void CountProblem::set_shares(Sentence& sentence) const {
   const CountVectors& vectors = sentence.vectors;
+  sentence.constrained_place =
+      std::find(vectors.names.begin(), vectors.names.end(), layout_.constrained()) - vectors.names.begin();
   for (const Block& block : blocks_) {
     std::vector<int32_t> coordinates = block.parts;
     if (block.some >= 0) coordinates.push_back(block.some);
@@ -129,6 +127,21 @@ void CountProblem::set_shares(Sentence& sentence) const {
     }
     share.count = numbers.size();
     sentence.shares.push_back(std::move(share));
+  }
+}
+
+void CountProblem::set_short_ranges(Sentence& sentence) const {
+  sentence.low.assign(layout_.coordinates(), 0);
+  sentence.high.assign(layout_.coordinates(), 0);
+  const CountVectors& vectors = sentence.vectors;
+  for (size_t l = 0; l < vectors.width; ++l) {
+    int32_t low = 255, high = 0;
+    for (size_t p = 0; p < vectors.count; ++p) {
+      low = std::min<int32_t>(low, vectors.values[p * vectors.width + l]);
+      high = std::max<int32_t>(high, vectors.values[p * vectors.width + l]);
+    }
+    sentence.low[vectors.names[l]] = low;
+    sentence.high[vectors.names[l]] = high;
   }
 }
 
@@ -175,153 +188,24 @@ int64_t CountProblem::best_long(const Sentence& sentence, const int64_t* mu, int
   return static_cast<int64_t>(best);
 }
 
-// ---- propagation
-
-void CountProblem::sentence_range(const Sentence& sentence, const CountBox& box, int64_t* low,
-                                  int64_t* high) const {
-  if (!sentence.is_short) {
-    std::copy(sentence.low.begin(), sentence.low.end(), low);
-    std::copy(sentence.high.begin(), sentence.high.end(), high);
-    return;
-  }
-  const CountVectors& vectors = sentence.vectors;
-  uint8_t least[256], most[256];
-  std::fill(least, least + vectors.width, 255);
-  std::fill(most, most + vectors.width, 0);
-  for_alive(sentence, box.alive, [&](size_t p) {
-    const uint8_t* values = &vectors.values[p * vectors.width];
-    for (size_t l = 0; l < vectors.width; ++l) {
-      least[l] = std::min(least[l], values[l]);
-      most[l] = std::max(most[l], values[l]);
-    }
-  });
-  std::fill(low, low + layout_.coordinates(), 0);
-  std::fill(high, high + layout_.coordinates(), 0);
-  for (size_t l = 0; l < vectors.width; ++l) {
-    low[vectors.names[l]] = least[l];
-    high[vectors.names[l]] = most[l];  // below low if no parse is alive
-  }
-}
-
-bool CountProblem::delete_unfit(const Sentence& sentence, CountBox& box,
-                                const std::vector<int64_t>& allowed_low,
-                                const std::vector<int64_t>& allowed_high) const {
-  const CountVectors& vectors = sentence.vectors;
-  uint8_t least[256], most[256];
-  for (size_t l = 0; l < vectors.width; ++l) {
-    const int64_t from = allowed_low[vectors.names[l]], to = allowed_high[vectors.names[l]];
-    least[l] = static_cast<uint8_t>(std::clamp<int64_t>(from, 0, 255));
-    most[l] = static_cast<uint8_t>(std::clamp<int64_t>(to, 0, 255));
-    if (to < 0) least[l] = 255, most[l] = 0;  // nothing fits
-  }
-  bool deleted = false;
-  for_alive(sentence, box.alive, [&](size_t p) {
-    const uint8_t* values = &vectors.values[p * vectors.width];
-    bool fits = true;
-    for (size_t l = 0; l < vectors.width; ++l) fits &= values[l] >= least[l] && values[l] <= most[l];
-    if (!fits) kill(box.alive, sentence.first_bit + p), deleted = true;
-  });
-  return deleted;
-}
-
-bool CountProblem::propagate(CountBox& box) const {
-  for (bool changed = true; changed;) {
-    changed = false;
-    if (!fit(box) || !list_points(box, changed)) return false;
-  }
-  return true;
-}
-
-bool CountProblem::fit(CountBox& box) const {
-  const int size = layout_.coordinates();
-  std::vector<int64_t> lows(sentences_.size() * size), highs(lows.size());
-  std::vector<uint8_t> stale(sentences_.size(), 1);
-  std::vector<int64_t> sum_low(size), sum_high(size), from(size), to(size);
-  for (bool changed = true; changed;) {
-    changed = false;
-    for (size_t s = 0; s < sentences_.size(); ++s)
-      if (stale[s]) sentence_range(sentences_[s], box, &lows[s * size], &highs[s * size]);
-    std::fill(stale.begin(), stale.end(), 0);
-    std::fill(sum_low.begin(), sum_low.end(), 0);
-    std::fill(sum_high.begin(), sum_high.end(), 0);
-    for (size_t s = 0; s < sentences_.size(); ++s) {
-      for (int j = 0; j < size; ++j) {
-        if (lows[s * size + j] > highs[s * size + j]) return false;  // no parse left
-        sum_low[j] += sentences_[s].weight * lows[s * size + j];
-        sum_high[j] += sentences_[s].weight * highs[s * size + j];
-      }
-    }
-    for (int j = 0; j < size; ++j) {
-      box.low[j] = static_cast<int32_t>(std::max<int64_t>(box.low[j], sum_low[j]));
-      box.high[j] = static_cast<int32_t>(std::min<int64_t>(box.high[j], sum_high[j]));
-    }
-    if (!shrink_blocks(box) || !fit_points(box, changed)) return false;
-    // A parse of s may have the count a if the other sentences can make up the rest:
-    //   low <= w a + (sum_high - w high_s)  and  w a + (sum_low - w low_s) <= high.
-    for (size_t s = 0; s < sentences_.size(); ++s) {
-      const Sentence& sentence = sentences_[s];
-      if (!sentence.is_short) continue;
-      const int64_t w = sentence.weight;
-      bool cuts = false;
-      for (int32_t j : sentence.vectors.names) {
-        const int64_t low = lows[s * size + j], high = highs[s * size + j];
-        from[j] = ceil_div(box.low[j] - (sum_high[j] - w * high), w);
-        to[j] = floor_div(box.high[j] - (sum_low[j] - w * low), w);
-        cuts = cuts || from[j] > low || to[j] < high;
-      }
-      if (cuts && delete_unfit(sentence, box, from, to)) stale[s] = 1, changed = true;
-    }
-  }
-  return true;
-}
-
-// K is the sum of the parts, and A lies between 1 and K unless K is 0.
-bool CountProblem::shrink_blocks(CountBox& box) const {
-  for (int j = 0; j < layout_.coordinates(); ++j)
-    if (box.low[j] > box.high[j]) return false;
-  for (const Block& block : blocks_) {
-    int64_t low = 0, high = 0;
-    for (int32_t part : block.parts) low += box.low[part], high += box.high[part];
-    int64_t total_low = block.words, total_high = block.words;
-    if (block.children >= 0) {
-      int32_t &k_low = box.low[block.children], &k_high = box.high[block.children];
-      k_low = static_cast<int32_t>(std::max<int64_t>({k_low, low, box.low[block.some]}));
-      k_high = static_cast<int32_t>(std::min<int64_t>(k_high, high));
-      box.high[block.some] = std::min(box.high[block.some], k_high);
-      if (k_low > 0) box.low[block.some] = std::max(box.low[block.some], 1);
-      if (box.high[block.some] == 0) k_high = 0;
-      if (k_low > k_high || box.low[block.some] > box.high[block.some]) return false;
-      total_low = k_low, total_high = k_high;
-    }
-    for (int32_t part : block.parts) {
-      const int64_t others_low = low - box.low[part], others_high = high - box.high[part];
-      const int64_t part_low = std::max<int64_t>(box.low[part], total_low - others_high);
-      const int64_t part_high = std::min<int64_t>(box.high[part], total_high - others_low);
-      if (part_low > part_high) return false;
-      low += part_low - box.low[part], high += part_high - box.high[part];
-      box.low[part] = static_cast<int32_t>(part_low), box.high[part] = static_cast<int32_t>(part_high);
-    }
-  }
-  return true;
-}
-
 // ---- bounds
 
-void CountProblem::parse_values(const Sentence& sentence, const int64_t* mu,
-                                std::vector<int64_t>& values) const {
+// Calls visit(p, mu . counts) for every parse of a short sentence that is alive.
+template <typename Visit>
+void CountProblem::for_parse_values(const Sentence& sentence, const CountBox& box, const int64_t* mu,
+                                    Visit visit) const {
   const CountVectors& vectors = sentence.vectors;
   int64_t local[257];
   const int64_t bonus = mu[layout_.constrained()];
   for (size_t l = 0; l < vectors.width; ++l)
     local[l] = mu[vectors.names[l]] + (marked_[vectors.names[l]] ? bonus : 0);
   local[vectors.width] = 0;
-  values.resize(vectors.count);
-  for (size_t p = 0; p < vectors.count; ++p) {
+  for_alive(sentence, box.alive, [&](size_t p) {
     const uint8_t* step = &vectors.steps[p * vectors.length];
     int64_t sum = 0;
     for (size_t k = 0; k < vectors.length; ++k) sum += local[step[k]];
-    values[p] = sum;
-  }
+    visit(p, sum);
+  });
 }
 
 void CountProblem::bound(const CountBox& box, const int64_t* mu, CountBound& out) const {
@@ -333,14 +217,13 @@ void CountProblem::bound(const CountBox& box, const int64_t* mu, CountBound& out
   out.point.assign(size, 0);
   // The constraint Q >= low with multiplier mu_Q: parses earn mu_Q per marked arc, of which `low` are owed.
   out.value = -mu[layout_.constrained()] * box.low[layout_.constrained()];
-  std::vector<int64_t> values, with_bonus;
+  std::vector<int64_t> with_bonus;
   for (size_t s = 0; s < sentences_.size(); ++s) {
     const Sentence& sentence = sentences_[s];
     int64_t best = kNothing;
     if (sentence.is_short) {
-      parse_values(sentence, mu, values);
-      for_alive(sentence, box.alive, [&](size_t p) {
-        if (values[p] > best) best = values[p], out.parses[s] = static_cast<int32_t>(p);
+      for_parse_values(sentence, box, mu, [&](size_t p, int64_t value) {
+        if (value > best) best = value, out.parses[s] = static_cast<int32_t>(p);
       });
     } else {
       if (with_bonus.empty()) {
@@ -367,14 +250,11 @@ bool CountProblem::tighten(CountBox& box, const int64_t* mu, const CountBound& b
   // With anything whose value is more than `spare` below the best of its own sentence or block, the bound is
   // at most the threshold.
   const int64_t spare = bound.value - threshold;
-  std::vector<int64_t> values;
   for (size_t s = 0; s < sentences_.size(); ++s) {
     const Sentence& sentence = sentences_[s];
     if (!sentence.is_short) continue;
-    parse_values(sentence, mu, values);
-    for_alive(sentence, box.alive, [&](size_t p) {
-      if (bound.sentence_best[s] - sentence.weight * values[p] >= spare)
-        kill(box.alive, sentence.first_bit + p);
+    for_parse_values(sentence, box, mu, [&](size_t p, int64_t value) {
+      if (bound.sentence_best[s] - sentence.weight * value >= spare) kill(box.alive, sentence.first_bit + p);
     });
   }
   for (size_t b = 0; b < blocks_.size(); ++b)
@@ -385,12 +265,16 @@ bool CountProblem::tighten(CountBox& box, const int64_t* mu, const CountBound& b
 // ---- parses of one sentence
 
 CountProblem::ParseSplit CountProblem::parse_split(const CountBox& box) const {
-  std::vector<int64_t> low(layout_.coordinates()), high(layout_.coordinates());
   for (size_t s = 0; s < sentences_.size(); ++s) {
-    if (!sentences_[s].is_short) continue;
-    sentence_range(sentences_[s], box, low.data(), high.data());
-    for (int j = 0; j < layout_.coordinates(); ++j)
-      if (low[j] < high[j]) return {static_cast<int>(s), j, static_cast<int>(floor_div(low[j] + high[j], 2))};
+    const CountVectors& vectors = sentences_[s].vectors;  // none of long sentences
+    for (size_t l = 0; l < vectors.width; ++l) {
+      int low = 255, high = 0;
+      for_alive(sentences_[s], box.alive, [&](size_t p) {
+        low = std::min<int>(low, vectors.values[p * vectors.width + l]);
+        high = std::max<int>(high, vectors.values[p * vectors.width + l]);
+      });
+      if (low < high) return {static_cast<int>(s), vectors.names[l], (low + high) / 2};
+    }
   }
   return {};
 }

@@ -50,8 +50,9 @@ class CountProblem {
     bool is_short;         // its count vectors are enumerated
     CountVectors vectors;  // of a short sentence
     size_t first_bit = 0;
-    std::vector<int32_t> low, high;  // of a long sentence: range of every coordinate
+    std::vector<int32_t> low, high;  // range of every coordinate
     std::vector<BlockShare> shares;  // of a short sentence: what it adds to each block
+    size_t constrained_place = 0;    // of Q in its vectors
   };
   struct Block {
     std::vector<int32_t> parts;    // coordinates g (or root counts) that are not always 0
@@ -76,8 +77,8 @@ class CountProblem {
   // mu: one multiplier per coordinate (0 for K), scaled by kScale; that of Q must not be negative.
   void bound(const CountBox& box, const int64_t* mu, CountBound& out) const;
 
-  // Deletes parses and points and cuts ends of the box that, by the bound under mu, lead to nothing above `threshold`.
-  // `bound` is that of the same box and mu. False if nothing is left.
+  // Deletes parses and points and cuts ends of the box that, by the bound under mu, lead to nothing above
+  // `threshold`. `bound` is that of the same box and mu. False if nothing is left.
   bool tighten(CountBox& box, const int64_t* mu, const CountBound& bound, int64_t threshold) const;
 
   // Splits of the parses of one short sentence, for boxes that are a single point: a sentence with several
@@ -95,18 +96,34 @@ class CountProblem {
   double value(const double* point) const;
 
  private:
-  void parse_values(const Sentence& sentence, const int64_t* mu, std::vector<int64_t>& values) const;
-  void sentence_range(const Sentence& sentence, const CountBox& box, int64_t* low, int64_t* high) const;
-  bool delete_unfit(const Sentence& sentence, CountBox& box, const std::vector<int64_t>& allowed_low,
-                    const std::vector<int64_t>& allowed_high) const;
+  // What the parses still alive can do; kept up to date while a box is propagated.
+  struct FitState {
+    FitState(size_t sentences, size_t coordinates, size_t blocks)
+        : stale(sentences, 1),
+          is_empty(sentences, 0),
+          low(sentences * coordinates),
+          high(sentences * coordinates),
+          seen(sentences * blocks) {}
+    std::vector<uint8_t> stale, is_empty;
+    std::vector<int64_t> low, high;          // of every sentence: range of every coordinate
+    std::vector<std::vector<uint8_t>> seen;  // of every sentence and block: which vectors of the share
+  };
+  template <typename Visit>
+  void for_parse_values(const Sentence& sentence, const CountBox& box, const int64_t* mu, Visit visit) const;
+  void look_at(size_t sentence, const CountBox& box, FitState& state) const;
+  void set_share_range(const Block& block, const BlockShare& share, const std::vector<uint8_t>& seen,
+                       int64_t* low, int64_t* high) const;
+  bool delete_unfit(size_t sentence, CountBox& box, const FitState& state, const std::vector<int64_t>& from,
+                    const std::vector<int64_t>& to) const;
   bool shrink_blocks(CountBox& box) const;
+  void set_short_ranges(Sentence& sentence) const;
   void set_long_ranges(Sentence& sentence);
   int64_t best_long(const Sentence& sentence, const int64_t* mu, int32_t* counts) const;
   void set_shares(Sentence& sentence) const;
-  bool fit(CountBox& box) const;
+  bool fit(CountBox& box, FitState& state) const;
   bool fit_points(CountBox& box, bool& changed) const;
-  bool list_points(CountBox& box, bool& changed) const;
-  std::vector<Summand> summands(const CountBox& box, size_t block) const;
+  bool list_points(CountBox& box, const FitState& state, bool& changed) const;
+  std::vector<Summand> summands(const FitState& state, size_t block) const;
   bool take_points(CountBox& box, size_t block, BlockPoints points, bool& changed) const;
   int64_t point_value(const Block& block, const uint8_t* point) const;
   void block_bound(size_t block, const CountBox& box, const int64_t* mu, int64_t& best, int32_t* point) const;

@@ -107,6 +107,21 @@ def test_bounds_hold_in_random_boxes_for_random_multipliers(seed: int, data: st.
         winner = inside[int(np.argmax(values))]
         assert ((winner >= box.low) & (winner <= box.high)).all()
         assert problem.bound(box, mu).value / SCALE >= best - 1e-9
+        assert_lists_are_sums_of_parses(problem, box, corpus, inside)
+
+
+def assert_lists_are_sums_of_parses(
+    problem: native.CountProblem, box: native.CountBox, corpus: TagSentences, inside: np.ndarray
+) -> None:
+    """A list holds the points of all counts in the box that are left, and nothing that no parses of the corpus have."""
+    left = inside[((inside >= box.low) & (inside <= box.high)).all(axis=1)]
+    everything = all_counts(corpus)
+    for block, coordinates in enumerate(problem.block_coordinates):
+        points = problem.points(box, block)
+        if points is not None:
+            listed = set(map(tuple, points.tolist()))
+            assert listed <= set(map(tuple, everything[:, coordinates].tolist()))
+            assert len(left) == 0 or listed & set(map(tuple, left[:, coordinates].tolist()))
 
 
 @settings(max_examples=40, deadline=None)

@@ -63,6 +63,24 @@ def test_induce_writes_trees_and_a_grammar_that_parses_them(
     assert parser.parse(Treebank.read(corpus)).data == written.data
 
 
+def test_a_grammar_parses_new_sentences_from_the_command_line(
+    corpus: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    model, rules = corpus.with_name("dmv.json"), corpus.with_name("rules.txt")
+    rules.write_text("ROOT VERB\nVERB NOUN ADV\nNOUN DET ADJ\n")
+    induce = ["induce", str(corpus), "--learner", "global", "--constrain", "1", "--rules", str(rules)]
+    assert _run([*induce, "--model", str(model)]) == 0
+    gold, parsed = corpus.with_name("new.conllu"), corpus.with_name("parsed.conllu")
+    gold.write_text(conllu(["DET:3 ADJ:3 NOUN:4 VERB:0 ADV:4", "DET:2 NOUN:3 VERB:0 NOUN:3"]))
+    blank = corpus.with_name("blank.conllu")
+    blank.write_text(conllu(["DET:0 ADJ:1 NOUN:1 VERB:1 ADV:1", "DET:0 NOUN:1 VERB:1 NOUN:1"]))
+    assert _run(["parse", str(blank), "--model", str(model), "-o", str(parsed)]) == 0
+    capsys.readouterr()
+    assert _run(["evaluate", str(gold), str(parsed), "--json"]) == 0
+    scores = json.loads(capsys.readouterr().out)["attachment"]
+    assert (scores["words"], scores["uas"]) == (9, 1.0)
+
+
 def test_the_same_seed_gives_the_same_files(corpus: Path) -> None:
     written = []
     for name in ("a", "b"):

@@ -132,6 +132,23 @@ def test_blocks_bound_the_whole_and_are_verified() -> None:
         verify(certificate, corpus.strings)
 
 
+@pytest.mark.parametrize("seed", range(6))
+def test_blocks_under_a_constraint_enclose_the_optimum(seed: int) -> None:
+    corpus, share = tiny(seed + 100, sentences=3, shortest=2), random_share(seed)
+    best = brute_force(corpus, share)
+    options = {"block_size": 1, "time_limit": 1.0, "options": FEW}
+    if best == -np.inf:
+        with pytest.raises(ConstraintError):
+            induce_globally(corpus, constraint=share, **options)
+        return
+    found = induce_globally(corpus, constraint=share, **options)
+    assert found.lower <= best + 1e-9 <= found.upper + 1e-6
+    task = Task(corpus, share)
+    assert task.satisfies(np.concatenate([t.heads[1:] for t in found.parses]).astype(np.int32))
+    proved = verify(json.loads(json.dumps(found.certificate)), corpus.strings)
+    assert proved.lower <= best + 1e-9 <= proved.upper + 1e-6
+
+
 def test_the_estimate_of_the_tree_is_near_its_size() -> None:
     corpus = DMV.random(("A", "B", "C"), seed=11).sample(5, seed=11, min_length=3, max_length=6)[0]
     search = CountSearch(Task(corpus))

@@ -4,11 +4,14 @@ import ast
 import copy
 import json
 from collections.abc import Callable
+from itertools import product
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import arcwise.induction.verifier
 from arcwise.induction import DMV, TagSentences, induce_globally
@@ -16,12 +19,13 @@ from arcwise.induction.global_search import CountOptions
 from arcwise.induction.global_search.certificate import SCALE
 from arcwise.induction.verified_bounds import phi_tables
 from arcwise.induction.verified_parses import is_projective_tree
+from arcwise.induction.verified_points import sums
 from arcwise.induction.verifier import CertificateError, verify
 from induction.instances import random_share, tiny
 from reference.dmv import brute_force
 from reference.enumerate_trees import all_trees
 
-CORPUS = DMV.random(("A", "B", "C"), seed=5).sample(4, seed=5, min_length=3, max_length=6)[0]
+CORPUS = DMV.random(("A", "B", "C"), seed=5).sample(7, seed=5, min_length=3, max_length=7)[0]
 
 
 @pytest.fixture(scope="module")
@@ -58,8 +62,9 @@ def test_an_unfinished_search_proves_what_it_has() -> None:
 
 def test_it_imports_nothing_of_the_search() -> None:
     folder = Path(arcwise.induction.verifier.__file__).parent
-    allowed = {"arcwise.errors", "arcwise.induction.verified_bounds", "arcwise.induction.verified_parses"}
-    for name in ("verifier", "verified_bounds", "verified_parses"):
+    parts = ("verifier", "verified_bounds", "verified_boxes", "verified_points", "verified_parses")
+    allowed = {"arcwise.errors", *(f"arcwise.induction.{part}" for part in parts)}
+    for name in parts:
         for node in ast.walk(ast.parse((folder / f"{name}.py").read_text())):
             if isinstance(node, ast.ImportFrom) and node.module and node.module.startswith("arcwise"):
                 assert node.module in allowed
@@ -163,7 +168,7 @@ def old_version(c: dict[str, Any]) -> None:
         (priced_sum, "prices a sum"),
         (wild_split, "does not exist"),
         (another_corpus, "sentence 1 of the corpus is not that of the certificate"),
-        (fewer_sentences, "the certificate is about 3 sentences"),
+        (fewer_sentences, "the certificate is about 6 sentences"),
         (no_nodes, "nodes: found none"),
         (missing_field, "multipliers: missing"),
         (old_version, "version: found 0"),
@@ -188,6 +193,31 @@ def test_a_weaker_claim_than_the_optimum_is_always_rejected() -> None:
         verify(certificate, corpus.strings)
 
 
+@settings(max_examples=50, deadline=None)
+@given(seed=st.integers(0, 10**6))
+def test_sums_of_vectors_are_all_sums_and_no_others(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    width = int(rng.integers(1, 4))
+    choices = [rng.integers(0, 4, (int(rng.integers(1, 5)), width)) for _ in range(rng.integers(1, 5))]
+    weights = rng.integers(1, 3, len(choices)).tolist()
+    grid = sums(choices, weights)
+    assert grid is not None
+    expected = {
+        tuple(sum(w * v for w, v in zip(weights, chosen, strict=True)).tolist())
+        for chosen in product(*choices)
+    }
+    points = grid.points()
+    assert set(map(tuple, points.tolist())) == expected
+    assert grid.contains(points).all()
+    others = rng.integers(-1, 20, (50, width))
+    assert grid.contains(others).tolist() == [tuple(o) in expected for o in others.tolist()]
+
+
+def test_grids_that_are_too_large_are_refused() -> None:
+    assert sums([np.array([[0, 0, 0, 0], [99, 99, 99, 99]])], [1]) is None
+    assert sums([np.array([[0], [200]])], [2]) is None
+
+
 def test_logarithms_are_rounded_outwards() -> None:
     from mpmath import mp, mpf
 
@@ -200,8 +230,6 @@ def test_logarithms_are_rounded_outwards() -> None:
 
 
 def test_projective_trees_are_told_from_others() -> None:
-    from itertools import product
-
     for n in (1, 2, 3, 4):
         trees = {tuple(t[1:].tolist()) for t in all_trees(n, projective=True, single_root=True)}
         for heads in product(range(n + 1), repeat=n):

@@ -4,11 +4,12 @@ All values are integers in units of 1/2**30. x log x is irrational; it is rounde
 of counts under multipliers mu is the sum of
 
 - for every sentence, the highest mu . counts of the parses that may be used;
-- for every block (side, head tag), the highest G - mu . counts over the integer points of the box, where with φ(x) = x log x
+- for every block (side, head tag), the highest G - mu . counts over its points, where with φ(x) = x log x
   G = φ(N-some) + 2 φ(some) + φ(children-some) - 2 φ(children) + Σ φ(arcs to a tag) - φ(N), N the words of the tag;
 - for the roots, the highest Σ φ(roots of a tag) - φ(S) - mu . counts.
 
-It holds for any multipliers: the counts of a tree are both sides of the exchange.
+It holds for any multipliers: the counts of a tree are both sides of the exchange. The points of a block are those that the parses which may
+be used can add up to (``verified_points``), or all integer points of the box where these would be too many to list.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal, localcontext
 
 import numpy as np
 
+from arcwise.induction.verified_boxes import Block, Box, Propagation, Sentence, Share
 from arcwise.induction.verified_parses import Coordinates, Ints, best_values, count_vectors
 
 SCALE = 2**30
@@ -37,36 +39,6 @@ def phi_tables(most: int) -> tuple[Ints, Ints]:
             up.append(int((value + margin).to_integral_value(ROUND_CEILING)))
             down.append(int((value - margin).to_integral_value(ROUND_FLOOR)))
     return np.array(up[: most + 1], np.int64), np.array(down[: most + 1], np.int64)
-
-
-@dataclass(frozen=True, eq=False)
-class Sentence:
-    """A sentence, how often it counts, and its count vectors; None: too long, its ranges instead."""
-
-    tags: tuple[int, ...]
-    weight: int
-    vectors: Ints | None
-    low: Ints
-    high: Ints
-
-
-@dataclass(frozen=True)
-class Block:
-    """Coordinates that G of a block takes together; ``some`` and ``children`` are -1 for the roots."""
-
-    parts: tuple[int, ...]
-    some: int
-    children: int
-    words: int
-
-
-@dataclass(frozen=True, eq=False)
-class Box:
-    """Ranges of the corpus counts, and which count vectors of each sentence may still be used."""
-
-    low: Ints
-    high: Ints
-    alive: tuple[Ints, ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,7 +63,6 @@ class Bounds:
     ) -> None:
         self.at = at = Coordinates(tags)
         self.marked = marked
-        self.sentences = [self._sentence(s, w, enumerate_up_to) for s, w in sentences]
         words = sum(len(s) * w for s, w in sentences)
         count = sum(w for _, w in sentences)
         self.phi_up, self.phi_down = phi_tables(words + count)
@@ -102,16 +73,21 @@ class Bounds:
         for b in range(2 * tags):
             parts = tuple(at.child(b, t) for t in range(tags))
             self.blocks.append(Block(parts, at.some(b), at.children(b), int(of_tag[b % tags])))
+        self.sentences = [self._sentence(s, w, enumerate_up_to) for s, w in sentences]
+        long = [s for s in self.sentences if s.vectors is None]
+        self.can_be_listed = [not any(s.high[list(b.parts)].any() for s in long) for b in self.blocks]
         low, high = np.zeros(at.count, np.int64), np.full(at.count, words, np.int64)
         low[at.constrained] = least
         alive = tuple(np.arange(0 if s.vectors is None else len(s.vectors)) for s in self.sentences)
-        self.root = self.propagated(Box(low, high, alive))
+        nothing = (None,) * len(self.sentences)
+        self.root = self.propagated(Box(low, high, alive, (None,) * len(self.blocks), nothing))
 
     def _sentence(self, tags: tuple[int, ...], weight: int, enumerate_up_to: int) -> Sentence:
         at = self.at
         if len(tags) <= enumerate_up_to:
             vectors = count_vectors(at, tags, self.marked)
-            return Sentence(tags, weight, vectors, vectors.min(axis=0), vectors.max(axis=0))
+            shares = tuple(_share(vectors[:, block.all]) for block in self.blocks)
+            return Sentence(tags, weight, vectors, vectors.min(axis=0), vectors.max(axis=0), shares)
         # One Viterbi run with a price of 1 on each coordinate, one with -1.
         one = np.zeros((at.count, at.count), np.int64)
         one[: at.priced, : at.priced] = np.eye(at.priced, dtype=np.int64)
@@ -119,73 +95,13 @@ class Bounds:
             for t in range(at.tags):
                 one[at.child(b, t), at.children(b)] = 1
         one[:, at.constrained] = self.marked
-        return Sentence(tags, weight, None, -best_values(at, tags, -one), best_values(at, tags, one))
+        return Sentence(tags, weight, None, -best_values(at, tags, -one), best_values(at, tags, one), ())
 
     # ---- boxes
 
     def propagated(self, box: Box) -> Box | None:
-        """The box without parses that cannot fit and counts that cannot occur; None if nothing is left."""
-        low, high, alive = box.low.copy(), box.high.copy(), list(box.alive)
-        if any(s.vectors is not None and not len(a) for s, a in zip(self.sentences, alive, strict=True)):
-            return None
-        ranges = [self._range(s, a) for s, a in zip(self.sentences, alive, strict=True)]
-        lows, highs = np.array([r[0] for r in ranges]), np.array([r[1] for r in ranges])
-        weights = np.array([s.weight for s in self.sentences])
-        changed = True
-        while changed:
-            changed = False
-            sum_low, sum_high = weights @ lows, weights @ highs
-            low, high = np.maximum(low, sum_low), np.minimum(high, sum_high)
-            if (low > high).any() or not self._shrink(low, high):
-                return None
-            for i, s in enumerate(self.sentences):
-                if s.vectors is None:
-                    continue
-                # w·a must leave room for what the others have at least, and need at most.
-                least = -((sum_high - s.weight * highs[i] - low) // s.weight)
-                most = (high - (sum_low - s.weight * lows[i])) // s.weight
-                if (least <= lows[i]).all() and (most >= highs[i]).all():
-                    continue
-                own = s.vectors[alive[i]]
-                fits = ((own >= least) & (own <= most)).all(axis=1)
-                if not fits.any():
-                    return None
-                if not fits.all():
-                    alive[i] = alive[i][fits]
-                    lows[i], highs[i] = self._range(s, alive[i])
-                    changed = True
-        return Box(low, high, tuple(alive))
-
-    @staticmethod
-    def _range(sentence: Sentence, alive: Ints) -> tuple[Ints, Ints]:
-        if sentence.vectors is None:
-            return sentence.low, sentence.high
-        own = sentence.vectors[alive]
-        return own.min(axis=0), own.max(axis=0)
-
-    def _shrink(self, low: Ints, high: Ints) -> bool:
-        """``children`` is the sum of the parts, and ``some`` lies between 1 and it unless it is 0. In place."""
-        for block in self.blocks:
-            parts = list(block.parts)
-            total_low = total_high = block.words
-            if block.children >= 0:
-                k, a = block.children, block.some
-                low[k] = max(low[k], low[parts].sum(), low[a])
-                high[k] = min(high[k], high[parts].sum())
-                high[a] = min(high[a], high[k])
-                if low[k] > 0:
-                    low[a] = max(low[a], 1)
-                if high[a] == 0:
-                    high[k] = 0
-                if low[k] > high[k] or low[a] > high[a]:
-                    return False
-                total_low, total_high = int(low[k]), int(high[k])
-            for part in parts:
-                low[part] = max(low[part], total_low - (high[parts].sum() - high[part]))
-                high[part] = min(high[part], total_high - (low[parts].sum() - low[part]))
-                if low[part] > high[part]:
-                    return False
-        return True
+        """The box without parses and points that cannot fit and counts that cannot occur; None if nothing is left."""
+        return Propagation(self, box).run()
 
     def split(self, box: Box, sentence: int, coordinate: int, at: int, *, above: bool) -> Box:
         """The part of the box where a count is at most (or above) ``at``: of the corpus (sentence -1), or of a sentence's parse."""
@@ -204,6 +120,16 @@ class Bounds:
         alive[sentence] = alive[sentence][own > at if above else own <= at]
         return replace(box, alive=tuple(alive))
 
+    def gains(self, block: Block, values: Ints) -> Ints:
+        """G of points, rounded up."""
+        up, down = self.phi_up, self.phi_down
+        parts = values[:, : len(block.parts)]
+        found: Ints = up[parts].sum(axis=1) - down[block.words]
+        if block.some >= 0:
+            total, some = parts.sum(axis=1), values[:, len(block.parts)]
+            found = found + up[block.words - some] + 2 * up[some] + up[total - some] - 2 * down[total]
+        return found
+
     # ---- bounds
 
     def bound(self, box: Box, mu: Ints) -> Bound:
@@ -214,9 +140,14 @@ class Bounds:
             if s.vectors is None:
                 best = int(best_values(self.at, s.tags, prices[:, None])[0])
             else:
-                best = int((s.vectors[alive] @ prices).max())
+                best = int(self._values(s, alive, prices).max())
             sentences.append(s.weight * best)
-        blocks = [_BlockTable(self, block, box, mu).best() for block in self.blocks]
+        blocks = [
+            _BlockTable(self, block, box, mu).best()
+            if points is None
+            else int((points.gains - points.values @ mu[block.all]).max())
+            for block, points in zip(self.blocks, box.points, strict=True)
+        ]
         owed = int(mu[self.at.constrained]) * int(box.low[self.at.constrained])
         return Bound(sum(sentences) + sum(blocks) - owed, sentences, blocks)
 
@@ -226,24 +157,43 @@ class Bounds:
         prices[self.at.priced :] = 0
         return prices
 
+    def _values(self, sentence: Sentence, alive: Ints, prices: Ints) -> Ints:
+        """prices . counts of the parses of a short sentence: the sum over its shares of the blocks."""
+        total = np.zeros(len(alive), np.int64)
+        for block, share in zip(self.blocks, sentence.shares, strict=True):
+            earned = share.vectors @ prices[block.all]
+            total += earned[share.of_parse[alive]] if len(earned) > 1 else earned[0]
+        return total
+
     def tightened(self, box: Box, mu: Ints, bound: Bound, upper: int) -> Box | None:
-        """The box without parses and ends of ranges with which the bound is at most ``upper``."""
+        """The box without parses, points and ends of ranges with which the bound is at most ``upper``."""
         spare = bound.value - upper
         prices = self._prices(mu)
-        alive = list(box.alive)
+        alive, points = list(box.alive), list(box.points)
         for i, s in enumerate(self.sentences):
             if s.vectors is not None:
-                values = s.weight * (s.vectors[alive[i]] @ prices)
-                alive[i] = alive[i][bound.sentences[i] - values < spare]
+                values = s.weight * self._values(s, alive[i], prices)
+                good = bound.sentences[i] - values < spare
+                alive[i] = alive[i] if good.all() else alive[i][good]
         low, high = box.low.copy(), box.high.copy()
-        for block, best in zip(self.blocks, bound.blocks, strict=True):
+        for b, (block, best) in enumerate(zip(self.blocks, bound.blocks, strict=True)):
+            own = points[b]
+            if own is not None:
+                good = own.gains - own.values @ mu[block.all] > best - spare
+                points[b] = own if good.all() else own.kept(good)
+                continue
             for coordinate, values in _BlockTable(self, block, box, mu).by_coordinate():
                 kept = np.flatnonzero(values > best - spare)
                 if not len(kept):
                     return None
                 low[coordinate] = max(low[coordinate], kept[0])
                 high[coordinate] = min(high[coordinate], kept[-1])
-        return self.propagated(Box(low, high, tuple(alive)))
+        return self.propagated(Box(low, high, tuple(alive), tuple(points), box.looks))
+
+
+def _share(vectors: Ints) -> Share:
+    different, numbers = np.unique(vectors, axis=0, return_inverse=True)
+    return Share(different, numbers.ravel())
 
 
 class _BlockTable:

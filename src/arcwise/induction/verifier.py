@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 
 from arcwise.errors import ArcwiseError
-from arcwise.induction.verified_bounds import SCALE, Bounds, Box
+from arcwise.induction.verified_bounds import SCALE, Bounds
+from arcwise.induction.verified_boxes import Box
 from arcwise.induction.verified_parses import Coordinates, Ints, is_projective_tree, tree_counts
 
 KIND = "arcwise grammar induction certificate"

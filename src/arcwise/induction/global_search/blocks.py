@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from arcwise.errors import InputError
+from arcwise.errors import ConstraintError, InputError
 from arcwise.induction.corpus import TagSentences
 from arcwise.induction.global_search.certificate import BLOCKS_KIND, SCALE, VERSION
 from arcwise.induction.global_search.count import CountOptions, CountSearch
@@ -42,11 +42,17 @@ def bound_by_blocks(
     """The best parses found, the bounds over time, the certificate. About ``time_limit`` seconds in all."""
     if block_size < 1:
         raise InputError(f"blocks: found {block_size}, expected at least one sentence per block")
+    if task.constraint is not None:
+        task.constraint.check(task.corpus)
     began = time.monotonic()
     sentences = task.corpus.strings
     parts = [sentences[a : a + block_size] for a in range(0, len(sentences), block_size)]
     best = Incumbent(task)
     climb(best, seconds=time_limit * _EM_SHARE, seed=seed)
+    if best.heads is None:
+        raise ConstraintError(
+            "share: no restart found parses that satisfy the constraint, try a longer time limit"
+        )
     left = max(time_limit - (time.monotonic() - began), 0.0)
     each = left * processes / len(parts)
     uppers = np.zeros(len(parts))  # no likelihood is above 0
@@ -73,7 +79,7 @@ def bound_by_blocks(
             if should_stop is not None and should_stop():
                 pool.shutdown(cancel_futures=True)
                 break
-    heads = task.spread(best.heads) if best.heads is not None else np.zeros(0, np.int32)
+    heads = task.spread(best.heads)
     certificate = {
         "kind": BLOCKS_KIND,
         "version": VERSION,

@@ -190,9 +190,7 @@ class ThetaProgram:
                 rows.append(({z: 1.0, theta: -float(fb), f: -float(tb)}, -np.inf, float(-tb * fb)))
         return rows
 
-    def solve(
-        self, box: ThetaBox, *, extra: list[RangedRow], products: int, cut_rounds: int
-    ) -> Solution:
+    def solve(self, box: ThetaBox, *, extra: list[RangedRow], products: int, cut_rounds: int) -> Solution:
         """The relaxation of a box; ``extra`` rows may use ``products`` more columns. Tangents are added where Σ exp θ is too large."""
         self._put_fixed_rows()
         columns = np.arange(self.count)
