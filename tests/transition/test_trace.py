@@ -9,6 +9,8 @@ import pytest
 
 from arcwise.cli.main import _run
 from arcwise.errors import InputError
+from arcwise.pipeline.models import open_model
+from arcwise.pipeline.pipeline import Pipeline
 from arcwise.transition import TransitionConfig, TransitionParser, every_named
 from arcwise.transition.trace import trace, trace_text
 from arcwise.visual.trace_html import trace_html
@@ -66,11 +68,6 @@ def test_trace_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> No
     assert "left-arc(det) The ← cat" in capsys.readouterr().out
     assert _run(["trace", "--model", model, file, "--number", "2", "--html", page]) == 0
     assert "barked" in Path(page).read_text()
-    capsys.readouterr()
-    assert _run(["trace", "--model", "en", "a"]) == 2
-    told = capsys.readouterr().err
-    assert "whose parser is of kind 'graph', expected a transition-based one" in told
-    assert len(told.strip().splitlines()) == 1
     for bad in (
         ["trace", "--model", model, " "],
         ["trace", "--model", model, file, "--number", "99"],
@@ -79,3 +76,18 @@ def test_trace_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> No
         capsys.readouterr()
         assert _run(bad) == 2
         assert len(capsys.readouterr().err.strip().splitlines()) == 1
+
+
+def test_a_pipeline_is_traced_if_its_parser_is_transition_based(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shipped = open_model("en")
+    assert isinstance(shipped, Pipeline)
+    mine = str(tmp_path / "mine.arcwise")
+    Pipeline(shipped.tokenizer, shipped.tagger, trained("arc-standard")).save(mine)
+    assert _run(["trace", "--model", mine, "The cat sleeps"]) == 0  # the pipeline finds the tags
+    assert "left-arc(det) The ← cat" in capsys.readouterr().out
+    assert _run(["trace", "--model", "en", "The cat sleeps"]) == 2
+    told = capsys.readouterr().err
+    assert "whose parser is of kind 'graph', expected a transition-based one" in told
+    assert len(told.strip().splitlines()) == 1
