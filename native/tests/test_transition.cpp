@@ -1,5 +1,6 @@
 // The transition-based parser under the sanitizers: random walks through every system, oracles and coverage
 // on the way, training by every rule, greedy and beam parsing; what comes out are trees.
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <numeric>
@@ -93,9 +94,12 @@ TransitionState walk(const Named& named, int words, bool single_root, const Gold
     if (in_reach) {
       oracle.correct_moves(state, *gold, correct);
       check(!correct.empty(), "no correct move though the tree is in reach", named.name);
+      in_reach = std::any_of(correct.begin(), correct.end(), [&](const Move& c) {
+        return c.transition == move.transition && c.left == move.left && c.right == move.right;
+      });
     }
     state.apply(move);
-    in_reach = in_reach && oracle.derive(state, *gold, nullptr);
+    check(!in_reach || oracle.derive(state, *gold, nullptr), "a correct move loses the tree", named.name);
   }
   return state;
 }
