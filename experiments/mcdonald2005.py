@@ -25,7 +25,10 @@ PAPER = {
 """Accuracy, root, complete of their table 2."""
 KS = (1, 2, 5, 10, 20)
 VOTER = TransitionConfig(system="arc-eager", labelled=False)
-FINDINGS = ""
+FINDINGS = """MIRA is a little better than the averaged perceptron on both treebanks, as in the paper, in heads and in whole trees; on test sets of this
+size (338 and 385 sentences) the difference is not significant, where the paper's was at p < 0.005 on 2,416 sentences. k hardly matters:
+all values of k lie within 0.3 points, training time grows with k, slower than linearly since scoring features takes most of it; the paper's drop at k = 20 does
+not show. Another parser's vote helps significantly, though the voter alone is worse than MIRA, as in the paper."""
 
 
 def trainer_cells(options: Settings) -> dict[tuple[str, str], Training]:
@@ -126,8 +129,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     )
     page.heading("What differs from the paper")
     page.text(
-        """The free sample of the Wall Street Journal is a twelfth of the Penn Treebank, in UD's analysis; the Czech treebank is a mixture of four
-small ones in place of the Prague treebank. Tags are gold, the paper's predicted. Words seen rarely are taken for unknown ones at times in
+        """The sample of the Wall Street Journal that comes with NLTK is a twelfth of the Penn Treebank; the Czech treebank is put together from parts of
+three in place of the Prague treebank. Tags are gold, the paper's predicted. Words seen rarely are taken for unknown ones at times in
 training; features are richer than the paper's. Punctuation counts. A vote is known to the parser as direction and binned distance of
 the voted head, not as the arc itself."""
     )
