@@ -29,10 +29,10 @@ LANGUAGES = {
 """Treebank: what the paper has for that language in table 3 (perceptron, max-margin, log-linear)."""
 TRAINERS: dict[str, GraphConfig] = {
     "perceptron": GraphConfig(trainer="perceptron", epochs=10),
-    "max-margin": GraphConfig(trainer="eg", epochs=10),
+    "max-margin": GraphConfig(trainer="eg", epochs=12),
     "log-linear": GraphConfig(trainer="log-linear", epochs=10),
 }
-SENTENCES = 3000
+SENTENCES = 2000
 FINDINGS = ""
 
 
