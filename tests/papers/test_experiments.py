@@ -32,6 +32,7 @@ def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
         (tmp_path / "treebanks" / name).mkdir(parents=True)
         for part in ("train", "dev", "test"):
             (tmp_path / "treebanks" / name / f"{part}.conllu.xz").write_bytes(text)
+    (tmp_path / "treebanks" / "English-WSJsample" / "wsj10-200.conllu.xz").write_bytes(text)
     monkeypatch.setenv("ARCWISE_TREEBANKS", str(tmp_path / "treebanks"))
     monkeypatch.setenv("ARCWISE_CACHE", str(tmp_path / "cache"))
     monkeypatch.setattr(trainings, "run_all", lambda wanted, jobs: [t.run() for t in wanted])
@@ -41,7 +42,7 @@ def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     trainings.read.cache_clear()
 
 
-@pytest.mark.parametrize("name", ["mcdonald2005", "koo2007", "smith2007", "bohnet2016"])
+@pytest.mark.parametrize("name", ["mcdonald2005", "koo2007", "smith2007", "bohnet2016", "gormley2013"])
 def test_the_quick_version_writes_its_page(name: str, world: Path) -> None:
     importlib.import_module(f"experiments.{name}").main(["--quick", "--output", str(world / "results")])
     text = (world / "results" / f"{name}.md").read_text()
