@@ -112,7 +112,9 @@ void bind_state(nb::module_& m) {
           "derivation",
           [](const TransitionState& state, Ints heads) -> nb::object {
             std::vector<Move> moves;
-            if (!TransitionOracle().derive(state, gold_of(state, heads), &moves)) return nb::none();
+            const GoldArcs gold = gold_of(state, heads);
+            if (has_wrong_arc(state, gold) || !TransitionOracle().derive(state, gold, &moves))
+              return nb::none();
             return nb::cast(tuples_of(moves));
           },
           "heads"_a,

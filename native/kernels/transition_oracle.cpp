@@ -219,6 +219,12 @@ bool TransitionOracle::derive_without_cost(TransitionState& state, const GoldArc
   return true;
 }
 
+bool has_wrong_arc(const TransitionState& state, const GoldArcs& gold) {
+  for (int32_t m = 1; m <= state.words(); ++m)
+    if (state.head(m) != NO_TOKEN && !gold.has(state.head(m), m)) return true;
+  return false;
+}
+
 bool TransitionOracle::derive(const TransitionState& state, const GoldArcs& gold, std::vector<Move>* moves) {
   const TransitionSystem& system = state.system();
   if (decomposable_as(system) == Decomposable::arc_eager) {

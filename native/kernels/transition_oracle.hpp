@@ -44,11 +44,14 @@ class GoldArcs {
 enum class Decomposable : uint8_t { no, arc_eager, hybrid, easy_first };
 Decomposable decomposable_as(const TransitionSystem& system);
 
+// Whether the state has an arc that is not gold: then nothing leads to `gold` any more.
+bool has_wrong_arc(const TransitionState& state, const GoldArcs& gold);
+
 class TransitionOracle {
  public:
-  // A derivation of `gold` from `state`, appended to `moves` if that is given; false if there is none.
-  // Exact for every system. O(n K D) for bottom-up systems, O(n^2) for arc-eager; others search with memory
-  // of visited states.
+  // A derivation of `gold` from `state`, which has no wrong arc, appended to `moves` if that is given; false
+  // if there is none. Exact for every system. O(n K D) for bottom-up systems, O(n^2) for arc-eager; others
+  // search with memory of visited states.
   bool derive(const TransitionState& state, const GoldArcs& gold, std::vector<Move>* moves);
 
   // The legal moves after which `gold` is still reachable, given that it is reachable now; with gold labels.

@@ -75,6 +75,24 @@ def test_dynamic_cost_is_the_exhaustive_cost(chosen: TransitionSystem, n: int) -
                 waiting.append((state.after(move), following))
 
 
+@pytest.mark.parametrize("chosen", TREE_SYSTEMS, ids=str)
+def test_from_any_state_there_is_a_derivation_exactly_if_the_tree_is_in_reach(
+    chosen: TransitionSystem,
+) -> None:
+    n = 3
+    twin = Twin(chosen, n)
+    for heads in sorted(twin.trees())[::3]:
+        best, gold = twin.most_gold_arcs(heads), gold_heads(list(heads))
+        waiting, seen = [(start(chosen, n, single_root=False), twin.start())], set()
+        while waiting:
+            state, twin_state = waiting.pop()
+            if twin_state in seen:
+                continue
+            seen.add(twin_state)
+            assert (state.derivation(gold) is not None) == (best(twin_state) == n)
+            waiting += [(state.after(m), twin.after(twin_state, TwinMove(*m[:3]))) for m in state.moves()]
+
+
 def test_which_systems_have_the_dynamic_oracle() -> None:
     assert {s.name for s in TREE_SYSTEMS if s.is_arc_decomposable} == {"arc-eager", "hybrid", "easy-first"}
 
