@@ -60,6 +60,14 @@ def test_an_unfinished_search_proves_what_it_has() -> None:
     assert verify(found.certificate, corpus.strings).upper == found.upper
 
 
+@pytest.mark.parametrize("seconds", [0.0, 0.02, 0.05])
+def test_a_search_cut_short_bounds_and_proves_no_less_than_its_root(seconds: float) -> None:
+    corpus = DMV.random(("A", "B", "C"), seed=3).sample(12, seed=3, min_length=6, max_length=8)[0]
+    found = induce_globally(corpus, time_limit=seconds, options=CountOptions(first_restarts=2))
+    assert found.lower <= found.upper <= 0
+    assert verify(found.certificate, corpus.strings).upper == found.upper
+
+
 def test_it_imports_nothing_of_the_search() -> None:
     folder = Path(arcwise.induction.verifier.__file__).parent
     parts = ("verifier", "verified_bounds", "verified_boxes", "verified_points", "verified_parses")

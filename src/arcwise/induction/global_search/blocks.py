@@ -10,6 +10,7 @@ import math
 import time
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor, as_completed
+from dataclasses import replace
 from itertools import pairwise
 from multiprocessing import get_context
 from typing import Any
@@ -24,7 +25,11 @@ from arcwise.induction.global_search.problem import Incumbent, Task
 from arcwise.induction.global_search.result import ProgressCallback, TracePoint
 
 _EM_SHARE = 0.25
-"""Of the time for a corpus without a time limit per block, this share goes to the search for good parses."""
+"""This share of the time goes to the search for good parses."""
+
+
+_BLOCK_RESTARTS = 200
+"""At most so many in a block, where bounds are what is wanted."""
 
 
 def bound_by_blocks(
@@ -95,7 +100,8 @@ def bound_by_blocks(
 def _bound_block(
     sentences: list[list[str]], epsilon: float, seconds: float, seed: int, options: CountOptions
 ) -> dict[str, Any]:
-    search = CountSearch(Task(TagSentences.from_tags(sentences)), seed=seed, options=options)
+    few = replace(options, first_restarts=min(options.first_restarts, _BLOCK_RESTARTS))
+    search = CountSearch(Task(TagSentences.from_tags(sentences)), seed=seed, options=few)
     search.run(epsilon=epsilon, time_limit=seconds)
     return search.certificate()
 

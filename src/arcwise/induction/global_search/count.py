@@ -25,6 +25,8 @@ from arcwise.induction.global_search.problem import Incumbent, Task
 from arcwise.induction.global_search.result import ProgressCallback, TracePoint
 
 _REPORT_SECONDS = 0.5
+_LOOK_ALWAYS, _LOOK_EVERY = 200, 10
+"""Parses are looked for in the first so many nodes, then in every tenth."""
 
 
 @dataclass(frozen=True)
@@ -177,6 +179,7 @@ class CountSearch:
         """Bound a node, look for better parses, delete what its bound excludes, split it."""
         self.nodes += 1
         box = node.box
+        known = list(self.proof.nodes[node.number]["use"])  # the multipliers of its bound; none for the root
         for _ in range(self.options.passes):
             left = max(self.deadline - time.monotonic(), 0.0)
             found = self.master.evaluate(
@@ -187,20 +190,25 @@ class CountSearch:
             self.proof.use(node.number, used)
             if found.bound <= self.threshold:
                 return
-            self._look_for_parses(found.counts)
+            if self.nodes < _LOOK_ALWAYS or self.nodes % _LOOK_EVERY == 0:
+                self._look_for_parses(found.counts)
             alive = self.problem.alive_count(box)
             if not self.problem.tighten(box, found.mu, self.problem.bound(box, found.mu), self.threshold):
                 return
             if self.problem.alive_count(box) > 0.8 * alive:
                 break
-        self._split(node.number, box, found, used)
+        self._split(node, known, found, used)
 
     def _look_for_parses(self, coordinates: Any) -> None:
         counts = self.task.counts_of(coordinates)
         self.best.improve_from(log_ratio(counts, self.task.features))
 
-    def _split(self, number: int, box: native.CountBox, found: native.CountEvaluation, used: int) -> None:
-        """Two children: halves of the range of a count, or of the parses of a sentence once all counts are fixed."""
+    def _split(self, node: CountNode, known: list[int], found: native.CountEvaluation, used: int) -> None:
+        """Two children: halves of the range of a count, or of the parses of a sentence once all counts are fixed.
+
+        What bounded the node before (``known``) bounds its children too, and better than multipliers of an evaluation cut short.
+        """
+        number, box = node.number, node.box
         splits = self.master.splits(box, found, self.options.middle, 1)
         if splits:
             split = [-1, splits[0][0], splits[0][1]]
@@ -219,8 +227,10 @@ class CountSearch:
             if not self.problem.propagate(half):
                 children.append(None)
                 continue
-            bound = self.problem.bound(half, found.mu).value
-            children.append(self.proof.add_node([used]))
+            bound, use = self.problem.bound(half, found.mu).value, [used]
+            if bound > node.bound:
+                bound, use = node.bound, list(known)
+            children.append(self.proof.add_node(use))
             if bound > self.threshold:
                 heapq.heappush(self.open, CountNode((-bound, self.proof.last), half, basis))
         self.proof.split(number, split, children)
