@@ -55,6 +55,18 @@ void bind_box(nb::module_& m) {
           "high", [](const CountBox& box) { return flat(box.high); }, nb::rv_policy::move)
       .def_prop_ro(
           "alive", [](const CountBox& box) { return flat(box.alive); }, nb::rv_policy::move)
+      .def_prop_ro(
+          "list_bytes",
+          [](const CountBox& box) {
+            size_t sum = 0;
+            for (const auto& points : box.points)
+              if (points) sum += points->values.size() + points->gains.size() * sizeof(int64_t);
+            return sum;
+          },
+          "The memory of the lists of points (boxes may share them).")
+      .def(
+          "forget_lists", [](CountBox& box) { box.points.clear(); },
+          "Propagating the box lists its points anew.")
       .def(
           "child",
           [](const CountBox& box, int coordinate, int at, bool above) {

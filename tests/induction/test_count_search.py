@@ -10,13 +10,14 @@ from hypothesis import strategies as st
 from arcwise import native
 from arcwise.errors import ConstraintError, InputError
 from arcwise.induction import DMV, Features, TagSentences, induce_globally, viterbi_em
-from arcwise.induction.global_search import CountOptions
+from arcwise.induction.global_search import CountOptions, count
 from arcwise.induction.global_search.certificate import SCALE
 from arcwise.induction.global_search.checkpoint import load_checkpoint, save_checkpoint
 from arcwise.induction.global_search.count import CountSearch
 from arcwise.induction.global_search.problem import Task
 from arcwise.induction.verified_bounds import Bounds
 from arcwise.induction.verified_parses import Coordinates, tree_counts
+from arcwise.induction.verifier import verify
 from induction.instances import random_share, tiny
 from reference.dmv import brute_force
 from reference.enumerate_trees import all_trees
@@ -205,6 +206,17 @@ def test_a_resumed_search_ends_with_the_same_result(seed: int, tmp_path: Path) -
     assert again.is_done
     assert again.point().lower == pytest.approx(whole.point().lower, abs=1e-9)
     assert again.point().upper == pytest.approx(whole.point().upper, rel=1e-4)
+
+
+def test_without_memory_for_lists_the_result_is_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    corpus = synthetic(10, sentences=6)
+    with_lists = induce_globally(corpus, epsilon=1e-4, options=FEW)
+    monkeypatch.setattr(count, "_LIST_BYTES", 0)
+    without = induce_globally(corpus, epsilon=1e-4, options=FEW)
+    assert without.trace[-1].nodes > 1
+    assert without.lower == pytest.approx(with_lists.lower, abs=1e-9)
+    assert without.upper == pytest.approx(with_lists.upper, rel=1e-6)
+    assert verify(without.certificate, corpus.strings).upper == without.upper
 
 
 def test_a_checkpoint_of_something_else_is_refused(tmp_path: Path) -> None:

@@ -25,6 +25,8 @@ from arcwise.induction.global_search.problem import Incumbent, Task
 from arcwise.induction.global_search.result import ProgressCallback, TracePoint
 
 _REPORT_SECONDS = 0.5
+_LIST_BYTES = 2**31
+"""Lists of points of open nodes take at most about so much memory; beyond it they are made anew when a node's turn comes."""
 _LOOK_ALWAYS, _LOOK_EVERY = 200, 10
 """Parses are looked for in the first so many nodes, then in every tenth."""
 
@@ -57,6 +59,8 @@ class CountNode:
     """(-bound, number in the proof)."""
     box: native.CountBox = field(compare=False)
     basis: native.CountBasis | None = field(compare=False)
+    list_bytes: int = field(compare=False, default=0)
+    """The memory of the lists of its box; 0: they are to be made anew."""
 
     @property
     def bound(self) -> int:
@@ -88,6 +92,7 @@ class CountSearch:
         self.restarts_done = 0
         self.epsilon = 0.0
         self.deadline = math.inf  # of the run under way
+        self.list_bytes = 0
         self.stuck = -(2**62)  # the highest bound of nodes that cannot be split any further
         self.open: list[CountNode] = [CountNode((0, self.proof.add_node([])), self.problem.root_box, None)]
 
@@ -143,7 +148,7 @@ class CountSearch:
             if self.seconds - told >= _REPORT_SECONDS:
                 told = self.seconds
                 self._tell(progress)
-            self._expand(heapq.heappop(self.open))
+            self._expand(self._pop())
             if self.nodes % 50 == 0:
                 self._restart(self.options.restarts)
         self.seconds = before + time.monotonic() - began
@@ -156,10 +161,10 @@ class CountSearch:
             if self.best.heads is None:
                 self._restart(self.options.first_restarts)
         assert isinstance(node, CountNode)
-        kept, self.open = self.open, []
+        kept, bytes_kept, self.open = self.open, self.list_bytes, []
         copy = node.box.child(0, 2**30, False)
         self._expand(CountNode(node.order, copy, node.basis))
-        children, self.open = self.open, kept
+        children, self.open, self.list_bytes = self.open, kept, bytes_kept
         self.proof.multipliers.clear()
         return list(children)
 
@@ -174,6 +179,21 @@ class CountSearch:
             share = max(1, restarts // (6 if near else 2))
             self.best.restart(first=self.restarts_done, restarts=share, seed=self.seed, near=near)
             self.restarts_done += share
+
+    def _push(self, node: CountNode) -> None:
+        node.list_bytes = node.box.list_bytes
+        if self.list_bytes + node.list_bytes > _LIST_BYTES:
+            node.box.forget_lists()
+            node.list_bytes = 0
+        self.list_bytes += node.list_bytes
+        heapq.heappush(self.open, node)
+
+    def _pop(self) -> CountNode:
+        node = heapq.heappop(self.open)
+        self.list_bytes -= node.list_bytes
+        if not node.list_bytes:
+            self.problem.propagate(node.box)
+        return node
 
     def _expand(self, node: CountNode) -> None:
         """Bound a node, look for better parses, delete what its bound excludes, split it."""
@@ -232,7 +252,7 @@ class CountSearch:
                 bound, use = node.bound, list(known)
             children.append(self.proof.add_node(use))
             if bound > self.threshold:
-                heapq.heappush(self.open, CountNode((-bound, self.proof.last), half, basis))
+                self._push(CountNode((-bound, self.proof.last), half, basis))
         self.proof.split(number, split, children)
 
     def _settle(self, number: int, box: native.CountBox) -> None:
