@@ -2,6 +2,8 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <bit>
+
 #include "bindings/arrays.hpp"
 #include "bindings/rooms.hpp"
 #include "kernels/token_atoms.hpp"
@@ -26,9 +28,35 @@ auto atoms_of(const TreebankLayout& layout, nb::bytes data, const std::vector<st
   return owned_array(std::move(atoms), {layout.words(), names.size()});
 }
 
+template <typename T>
+using Array = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+
+// A table of weights from a bit for each of its cells, and 8-bit values, with a scale for every 256, of the
+// cells whose bit is set (the first cell is the highest bit of a byte).
+auto spread_weights(Array<uint8_t> bits, Array<int8_t> values, Array<float> scales, size_t size) {
+  constexpr size_t BLOCK = 256;
+  if (bits.shape(0) * 8 < size || scales.shape(0) * BLOCK < values.shape(0))
+    throw nb::value_error("the bits, values and scales of the weights do not fit together");
+  std::vector<float> weights(size);
+  size_t next = 0, count = values.shape(0);
+  for (size_t byte = 0; byte * 8 < size; ++byte)
+    for (unsigned rest = bits.data()[byte]; rest; ) {
+      int place = std::countl_zero(static_cast<uint8_t>(rest));
+      rest &= ~(0x80u >> place);
+      if (next == count || byte * 8 + static_cast<size_t>(place) >= size)
+        throw nb::value_error("the bits of the weights do not fit their values");
+      weights[byte * 8 + static_cast<size_t>(place)] = values.data()[next] * scales.data()[next / BLOCK];
+      ++next;
+    }
+  if (next != count) throw nb::value_error("the bits of the weights do not fit their values");
+  return owned_array(std::move(weights), {size});
+}
+
 }  // namespace
 
 void bind_features(nb::module_& m) {
+  m.def("spread_weights", &spread_weights, "bits"_a, "values"_a, "scales"_a, "size"_a,
+        "The table of weights of a model file: a bit per cell, values of the cells that have one.");
   m.def("token_atoms", &atoms_of, "layout"_a, "data"_a, "names"_a,
         "The atoms of every word, shape (words, names), uint64; 0 where a column has nothing.");
   m.def(

@@ -11,6 +11,7 @@
 #include "bindings/rooms.hpp"
 #include "kernels/edit_scripts.hpp"
 #include "kernels/hashing.hpp"
+#include "kernels/key_table.hpp"
 #include "kernels/multiword.hpp"
 #include "kernels/parallel.hpp"
 #include "kernels/tagger.hpp"
@@ -76,12 +77,9 @@ auto list_arrays(const Lists& lists) {
                          owned_array(lists.values, {lists.values.size()}));
 }
 
-template <typename Value>
-auto map_arrays(const std::unordered_map<uint32_t, Value>& map) {
-  std::vector<std::pair<uint32_t, Value>> pairs(map.begin(), map.end());
-  std::sort(pairs.begin(), pairs.end());
+auto table_arrays(const arcwise::KeyTable& table) {
   std::vector<uint32_t> keys, values;
-  for (const auto& [key, value] : pairs) {
+  for (const auto& [key, value] : table.pairs()) {
     keys.push_back(key);
     values.push_back(value);
   }
@@ -89,13 +87,11 @@ auto map_arrays(const std::unordered_map<uint32_t, Value>& map) {
   return std::make_tuple(owned_array(std::move(keys), {count}), owned_array(std::move(values), {count}));
 }
 
-template <typename Value>
-void fill_map(std::unordered_map<uint32_t, Value>& map, const ListArrays& arrays, size_t limit) {
+arcwise::KeyTable table_of(const ListArrays& arrays, size_t limit) {
   if (arrays.first.shape(0) != arrays.second.shape(0)) throw nb::value_error("as many keys as values");
-  check_below(vector_of(arrays.second), limit, "a value");
-  map.reserve(arrays.first.shape(0));
-  for (size_t i = 0; i < arrays.first.shape(0); ++i)
-    map.emplace(arrays.first.data()[i], static_cast<Value>(arrays.second.data()[i]));
+  for (size_t i = 0; i < arrays.second.shape(0); ++i)
+    if (arrays.second.data()[i] >= limit) throw nb::value_error("a value out of range");
+  return {arrays.first.data(), arrays.second.data(), arrays.first.shape(0)};
 }
 
 // One output per candidate, the same number.
@@ -153,7 +149,7 @@ void set_multiword(Tokenizer& tokenizer, const std::vector<std::vector<Recipe>>&
   }
   model.task = plain_task(scripts.size(), lists_of(sets));
   check_below(model.task.candidates_of_set.values, scripts.size(), "a script");
-  fill_map(model.set_of_token, set_of_token, model.task.candidates_of_set.size());
+  model.set_of_token = table_of(set_of_token, model.task.candidates_of_set.size());
 }
 
 void train_multiword(Tokenizer& tokenizer,
@@ -184,20 +180,31 @@ auto tokenize(const Tokenizer& tokenizer, nb::bytes text, uint64_t first_place, 
                          out.sentences);
 }
 
+using ClassPairs = std::array<uint8_t, arcwise::CHARACTER_CLASSES * arcwise::CHARACTER_CLASSES>;
+
+void copy_classes(const Array<uint8_t>& values, ClassPairs& pairs) {
+  if (values.shape(0) != pairs.size()) throw nb::value_error("a table of character classes has another size");
+  std::copy_n(values.data(), pairs.size(), pairs.begin());
+}
+
+auto class_array(const ClassPairs& pairs) {
+  return owned_array(std::vector<uint8_t>(pairs.begin(), pairs.end()), {pairs.size()});
+}
+
 void bind_tokenizer(nb::module_& m) {
   nb::class_<Tokenizer>(m, "Tokenizer", "Raw text into words and sentences.")
       .def(
           "__init__",
           [](Tokenizer* self, Array<uint32_t> keys, Array<uint32_t> starts, Array<uint16_t> outputs,
-             Array<float> weights, Array<uint32_t> vocabulary, Array<uint8_t> may_cut) {
+             Array<float> weights, Array<uint32_t> vocabulary, Array<uint8_t> may_cut,
+             Array<uint8_t> may_span) {
             new (self) Tokenizer;
             self->model.cuts = linear_of(keys, starts, outputs, weights, 3);
             self->model.vocabulary = vector_of(vocabulary);
-            if (may_cut.shape(0) != self->model.may_cut.size())
-              throw nb::value_error("may_cut has another size");
-            std::copy_n(may_cut.data(), may_cut.shape(0), self->model.may_cut.begin());
+            copy_classes(may_cut, self->model.may_cut);
+            copy_classes(may_span, self->model.may_span);
           },
-          "keys"_a, "starts"_a, "outputs"_a, "weights"_a, "vocabulary"_a, "may_cut"_a)
+          "keys"_a, "starts"_a, "outputs"_a, "weights"_a, "vocabulary"_a, "may_cut"_a, "may_span"_a)
       .def_static("train", &train_tokenizer, "text"_a, "first"_a, "last"_a, "ends_sentence"_a, "options"_a)
       .def("set_multiword", &set_multiword, "scripts"_a, "sets"_a, "set_of_token"_a)
       .def(
@@ -224,11 +231,16 @@ void bind_tokenizer(nb::module_& m) {
            [](const Tokenizer& self) {
              return owned_array(self.model.vocabulary, {self.model.vocabulary.size()});
            })
-      .def("may_cut", [](const Tokenizer& self) {
-        std::vector<uint8_t> table(self.model.may_cut.begin(), self.model.may_cut.end());
-        size_t size = table.size();
-        return owned_array(std::move(table), {size});
-      });
+      .def("may_cut", [](const Tokenizer& self) { return class_array(self.model.may_cut); })
+      .def("may_span", [](const Tokenizer& self) { return class_array(self.model.may_span); });
+  m.def(
+      "keys_of_gaps",
+      [](Array<uint16_t> gaps) {
+        std::vector<uint32_t> keys = arcwise::keys_of_gaps(gaps.data(), gaps.shape(0));
+        size_t count = keys.size();
+        return owned_array(std::move(keys), {count});
+      },
+      "gaps"_a, "Sorted keys from the gaps between them; a gap of 65535 goes on in the next.");
   m.def(
       "token_key", [](const std::string& token) { return arcwise::token_key(token); }, "token"_a,
       "The key of a token (in lower case) in the table of multiword tokens.");
@@ -378,7 +390,7 @@ void bind_tagger(nb::module_& m) {
           "scores"_a)
       .def("dictionary",
            [](const TaggerModel& self) {
-             return std::make_tuple(map_arrays(self.dictionary.set_of_key),
+             return std::make_tuple(table_arrays(self.dictionary.set_of_key),
                                     list_arrays(self.dictionary.sets));
            })
       .def(
@@ -389,14 +401,24 @@ void bind_tagger(nb::module_& m) {
             for (size_t set = 0; set < self.dictionary.sets.size(); ++set)
               if (self.dictionary.sets.begin(set) == self.dictionary.sets.end(set))
                 throw nb::value_error("a dictionary set is empty");
-            fill_map(self.dictionary.set_of_key, set_of_key, self.dictionary.sets.size());
+            self.dictionary.set_of_key = table_of(set_of_key, self.dictionary.sets.size());
           },
           "set_of_key"_a, "sets"_a)
-      .def("lexicon", [](const TaggerModel& self) { return map_arrays(self.lemma_lexicon); })
+      .def("stems", [](const TaggerModel& self) { return table_arrays(self.stems.upos_of_lemma); })
+      .def(
+          "set_stems",
+          [](TaggerModel& self, const ListArrays& stems, std::vector<arcwise::Alternation> alternations) {
+            self.stems.upos_of_lemma = table_of(stems, size_t{1} << 32);
+            std::sort(alternations.begin(), alternations.end());
+            self.stems.alternations = std::move(alternations);
+          },
+          "stems"_a, "alternations"_a)
+      .def("alternations", [](const TaggerModel& self) { return self.stems.alternations; })
+      .def("lexicon", [](const TaggerModel& self) { return table_arrays(self.lemma_lexicon); })
       .def(
           "set_lexicon",
           [](TaggerModel& self, const ListArrays& lexicon) {
-            fill_map(self.lemma_lexicon, lexicon, self.lemma_task.output_count);
+            self.lemma_lexicon = table_of(lexicon, self.lemma_task.output_count);
           },
           "lexicon"_a);
   m.def("lemmas", &lemmas, "layout"_a, "data"_a, "script"_a, "recipes"_a,

@@ -85,9 +85,9 @@ void multiword_features(const TokenContext& context, std::vector<uint32_t>& keys
 size_t multiword_decode(const MultiwordModel& model, const TokenContext& context, bool seen_whole,
                         SoftmaxWorkspace& workspace) {
   if (model.empty()) return 0;
-  auto known = model.set_of_token.find(token_key(context.token));
-  if (known == model.set_of_token.end() && seen_whole) return 0;
-  size_t set = known == model.set_of_token.end() ? 0 : known->second;
+  const uint32_t* known = model.set_of_token.find(token_key(context.token));
+  if (!known && seen_whole) return 0;
+  size_t set = known ? *known : 0;
   const uint32_t* candidates = model.task.candidates_of_set.begin(set);
   if (model.task.choices(set) == 1) return candidates[0];
   std::vector<uint32_t> keys;

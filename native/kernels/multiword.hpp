@@ -6,9 +6,9 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
+#include "kernels/key_table.hpp"
 #include "kernels/softmax.hpp"
 #include "kernels/sparse_linear.hpp"
 
@@ -30,7 +30,7 @@ std::vector<std::string> split_apply(const SplitScript& script, std::string_view
 struct MultiwordModel {
   std::vector<SplitScript> scripts;  // script 0 leaves the token whole
   SoftmaxTask task;                  // candidate = script; set 0 = those open to tokens never seen
-  std::unordered_map<uint32_t, uint32_t> set_of_token;  // tokens that training saw split: their set
+  KeyTable set_of_token;             // tokens that training saw split: their set
   SparseLinear weights;
 
   bool empty() const { return scripts.size() < 2; }

@@ -88,11 +88,12 @@ SparseLinear::SparseLinear(std::vector<uint32_t> keys, std::vector<uint32_t> sta
 
 void SparseLinear::index() {
   size_t size = 8;
-  while (size < keys_.size() + keys_.size() / 3) size *= 2;
+  shift_ = 32 - 3;
+  for (; size < keys_.size() + keys_.size() / 3; --shift_) size *= 2;
   slots_.assign(size, Slot{});
   for (size_t i = 0; i < keys_.size(); ++i) {
     if (starts_[i] == starts_[i + 1]) continue;  // a row without entries is none
-    size_t slot = keys_[i] & (size - 1);
+    size_t slot = home(keys_[i]);
     while (slots_[slot].end != 0) slot = (slot + 1) & (size - 1);
     slots_[slot] = {keys_[i], static_cast<uint32_t>(i), starts_[i], starts_[i + 1]};
   }

@@ -63,9 +63,11 @@ class SparseLinear {
   };
 
   void index();
+  // A key belongs where its upper bits say: keys are sorted, so the table is filled from front to back.
+  size_t home(uint32_t key) const { return static_cast<size_t>(static_cast<uint64_t>(key) >> shift_); }
   const Slot* find(uint32_t key) const {
     size_t mask = slots_.size() - 1;
-    size_t slot = key & mask;
+    size_t slot = home(key);
     while (slots_[slot].end != 0 && slots_[slot].key != key) slot = (slot + 1) & mask;
     return &slots_[slot];
   }
@@ -78,6 +80,7 @@ class SparseLinear {
   std::vector<uint16_t> outputs_;    // of each entry
   std::vector<float> weights_;       // of each entry
   std::vector<Slot> slots_{Slot{}};  // open addressing
+  int shift_ = 32;                   // 32 − log2 of the number of slots
 };
 
 struct TrainingOptions {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "kernels/hashing.hpp"
+#include "kernels/unicode.hpp"
 
 namespace arcwise {
 namespace {
@@ -40,7 +41,13 @@ void look_up(const TaggerModel& model, const TreebankLayout& layout, const char*
              size_t count, TaggerWorkspace& w) {
   w.atoms = token_atoms(layout, data, w.specs, first, first + count);
   w.sets.resize(count);
-  for (size_t i = 0; i < count; ++i) w.sets[i] = model.dictionary.find(w.atoms.data() + i * TAGGER_ATOMS);
+  w.stems.clear();
+  for (size_t i = 0; i < count; ++i) {
+    w.sets[i] = model.dictionary.find(w.atoms.data() + i * TAGGER_ATOMS);
+    w.lower.clear();
+    append_lower_case(w.lower, layout.field(data, first + i, FORM));
+    model.stems.find(w.lower, w.stems);
+  }
 }
 
 void decode_states(const TaggerModel& model, const TaggerSentence& sentence, TaggedWord* out,
@@ -84,15 +91,16 @@ uint16_t choose(const SoftmaxTask& task, size_t set, const SparseLinear& weights
   return static_cast<uint16_t>(candidates[softmax_probabilities(task, set, w.softmax)]);
 }
 
-uint16_t decode_lemma(const TaggerModel& model, const uint64_t* atoms, uint16_t upos, uint16_t bundle,
-                      TaggerWorkspace& w) {
+uint16_t decode_lemma(const TaggerModel& model, const TaggerSentence& sentence, size_t word, uint16_t upos,
+                      uint16_t bundle, TaggerWorkspace& w) {
+  const uint64_t* atoms = sentence.atoms + word * TAGGER_ATOMS;
   for (TaggerAtom atom : {ATOM_FORM, ATOM_LOWER})
     for (int known_bundle : {static_cast<int>(bundle), -1}) {
-      auto found = model.lemma_lexicon.find(lemma_lexicon_key(atoms[atom], upos, known_bundle));
-      if (found != model.lemma_lexicon.end()) return found->second;
+      const uint32_t* found = model.lemma_lexicon.find(lemma_lexicon_key(atoms[atom], upos, known_bundle));
+      if (found) return static_cast<uint16_t>(*found);
     }
   w.keys.clear();
-  lemma_features(atoms, upos, bundle, w.keys);
+  lemma_features(sentence, word, upos, bundle, w.keys);
   return choose(model.lemma_task, upos, model.lemma_weights, w);
 }
 
@@ -114,7 +122,7 @@ std::array<uint32_t, WORD_KEYS> word_keys(const uint64_t* atoms) {
 
 uint32_t TagDictionary::find(const uint64_t* atoms) const {
   for (uint32_t key : word_keys(atoms))
-    if (auto found = set_of_key.find(key); found != set_of_key.end()) return found->second;
+    if (const uint32_t* found = set_of_key.find(key)) return *found;
   return 0;
 }
 
@@ -159,6 +167,15 @@ void state_features(const TaggerSentence& sentence, size_t word, std::vector<uin
   n.feature(n.atom(-2, ATOM_LOWER), n.atom(-1, ATOM_LOWER));
   n.feature(n.atom(1, ATOM_LOWER), n.atom(2, ATOM_LOWER));
   n.feature(sentence.size == 1, shape);
+  Stem longest = sentence.stem(word, 0), second = sentence.stem(word, 1);
+  n.feature(longest.upos);
+  n.feature(longest.ending);
+  n.feature(longest.ending, longest.upos);
+  n.feature(second.ending, second.upos);
+  n.feature(longest.upos, second.upos, second.ending);
+  n.feature(longest.skeleton, longest.upos);
+  n.feature(second.skeleton, second.upos);
+  n.feature(longest.start, longest.upos);
 }
 
 void bundle_features(const TaggerSentence& sentence, const uint16_t* upos, size_t word, uint16_t state,
@@ -188,9 +205,18 @@ void bundle_features(const TaggerSentence& sentence, const uint16_t* upos, size_
   n.feature(tag(-2), tag(-1), own);
   n.feature(tag(1), tag(2), own);
   n.feature(tag(-1), tag(1), hash_pair(own, suffix2));
+  for (int rank : {0, 1}) {
+    Stem any = sentence.stem(word, rank), fitting = sentence.stem(word, rank, upos_bit(upos[word]));
+    n.feature(any.ending, any.upos, own);
+    n.feature(fitting.ending, own);
+    n.feature(fitting.skeleton, own);
+    n.feature(fitting.start, own);
+  }
 }
 
-void lemma_features(const uint64_t* atoms, uint16_t upos, uint16_t bundle, std::vector<uint32_t>& keys) {
+void lemma_features(const TaggerSentence& sentence, size_t word, uint16_t upos, uint16_t bundle,
+                    std::vector<uint32_t>& keys) {
+  const uint64_t* atoms = sentence.atoms + word * TAGGER_ATOMS;
   uint64_t number = 0;
   auto feature = [&](uint64_t a, uint64_t b) {
     keys.push_back(feature_key(hash_pair(hash_pair(a, b), ++number)));
@@ -201,6 +227,18 @@ void lemma_features(const uint64_t* atoms, uint16_t upos, uint16_t bundle, std::
     feature(atoms[atom], upos);
     feature(atoms[atom], hash_pair(bundle, 1));
   }
+  Stem longest = sentence.stem(word, 0, upos_bit(upos)), second = sentence.stem(word, 1, upos_bit(upos));
+  feature(longest.ending, upos);
+  feature(longest.ending, hash_pair(bundle, 1));
+  feature(second.ending, hash_pair(bundle, 1));
+  feature(longest.ending, hash_pair(second.ending, bundle));
+  feature(longest.skeleton, hash_pair(bundle, 1));
+  feature(longest.length, upos);
+  feature(longest.length, hash_pair(bundle, 1));
+  feature(second.length, upos);
+  feature(second.length, hash_pair(bundle, 1));
+  feature(longest.length, hash_pair(second.length, upos));
+  feature(longest.length, hash_pair(longest.start, upos));
 }
 
 uint32_t lemma_lexicon_key(uint64_t form_atom, uint16_t upos, int bundle) {
@@ -213,14 +251,14 @@ void tagger_decode(const TaggerModel& model, const TreebankLayout& layout, const
   if (count == 0) return;
   look_up(model, layout, data, first, count, w);
   w.upos.resize(count);
-  TaggerSentence sentence{w.atoms.data(), w.sets.data(), count};
+  TaggerSentence sentence{w.atoms.data(), w.sets.data(), w.stems.starts.data(), w.stems.stems.data(), count};
   decode_states(model, sentence, out, w);
   for (size_t i = 0; i < count; ++i) {
     w.keys.clear();
     if (model.bundle_task.choices(out[i].state) > 1)
       bundle_features(sentence, w.upos.data(), i, out[i].state, w.keys);
     out[i].bundle = choose(model.bundle_task, out[i].state, model.bundle_weights, w);
-    out[i].script = decode_lemma(model, w.atoms.data() + i * TAGGER_ATOMS, w.upos[i], out[i].bundle, w);
+    out[i].script = decode_lemma(model, sentence, i, w.upos[i], out[i].bundle, w);
   }
 }
 

@@ -8,12 +8,14 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <unordered_map>
+#include <string>
 #include <vector>
 
 #include "kernels/chain.hpp"
+#include "kernels/key_table.hpp"
 #include "kernels/softmax.hpp"
 #include "kernels/sparse_linear.hpp"
+#include "kernels/stems.hpp"
 #include "kernels/token_atoms.hpp"
 
 namespace arcwise {
@@ -40,7 +42,7 @@ std::vector<AtomSpec> tagger_atom_specs();
 // Which states training saw with a form, or, for a form it did not see, with rare words of the same ending
 // and shape. Set 0 is for words of which nothing is known: the open classes.
 struct TagDictionary {
-  std::unordered_map<uint32_t, uint32_t> set_of_key;  // see word_keys
+  KeyTable set_of_key;  // see word_keys
   Lists sets;
 
   uint32_t find(const uint64_t* atoms) const;
@@ -55,13 +57,14 @@ struct TaggerModel {
   int upos_count = 0;
   std::vector<uint16_t> upos_of_state;
   TagDictionary dictionary;
+  StemLexicon stems;
   SparseLinear emissions;
   Transitions transitions;
   SoftmaxTask bundle_task;  // candidate = bundle, set = state
   SparseLinear bundle_weights;
   SoftmaxTask lemma_task;  // candidate = script, set = UPOS
   SparseLinear lemma_weights;
-  std::unordered_map<uint32_t, uint16_t> lemma_lexicon;
+  KeyTable lemma_lexicon;  // see lemma_lexicon_key
 
   int states() const { return static_cast<int>(upos_of_state.size()); }
 };
@@ -71,17 +74,27 @@ struct TaggedWord {
   float upos_probability;
 };
 
-// What a word is to its sentence: its atoms and its dictionary set. `word(i)` may lie outside by 2.
+// What the words of a sentence are: their atoms, dictionary sets and stems.
 struct TaggerSentence {
-  const uint64_t* atoms;  // TAGGER_ATOMS per word
-  const uint32_t* sets;   // dictionary set of each word
+  const uint64_t* atoms;        // TAGGER_ATOMS per word
+  const uint32_t* sets;         // dictionary set of each word
+  const uint32_t* stem_starts;  // of each word, and one more
+  const Stem* stems;            // see StemLists
   size_t size;
+
+  // Stem `rank` of a word (0 is the longest), among those seen with one of the UPOS of `upos`.
+  Stem stem(size_t word, int rank, uint32_t upos = ~uint32_t{0}) const {
+    for (uint32_t at = stem_starts[word]; at < stem_starts[word + 1]; ++at)
+      if (stems[at].upos & upos && rank-- == 0) return stems[at];
+    return {};
+  }
 };
 
 void state_features(const TaggerSentence& sentence, size_t word, std::vector<uint32_t>& keys);
 void bundle_features(const TaggerSentence& sentence, const uint16_t* upos, size_t word, uint16_t state,
                      std::vector<uint32_t>& keys);
-void lemma_features(const uint64_t* atoms, uint16_t upos, uint16_t bundle, std::vector<uint32_t>& keys);
+void lemma_features(const TaggerSentence& sentence, size_t word, uint16_t upos, uint16_t bundle,
+                    std::vector<uint32_t>& keys);
 uint32_t lemma_lexicon_key(uint64_t form_atom, uint16_t upos, int bundle);  // bundle -1: any
 
 struct TaggerWorkspace {
@@ -90,6 +103,8 @@ struct TaggerWorkspace {
   ChainWorkspace chain_workspace;
   SoftmaxWorkspace softmax;
   std::vector<uint64_t> atoms;
+  StemLists stems;
+  std::string lower;
   std::vector<uint32_t> sets, keys;
   std::vector<uint16_t> upos;
   std::vector<float> scores;

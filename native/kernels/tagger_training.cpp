@@ -2,9 +2,11 @@
 #include <cmath>
 #include <map>
 #include <set>
+#include <unordered_map>
 
 #include "kernels/hashing.hpp"
 #include "kernels/tagger.hpp"
+#include "kernels/unicode.hpp"
 
 namespace arcwise {
 namespace {
@@ -50,12 +52,14 @@ class DictionaryBuilder {
   }
 
   void finish(TagDictionary& dictionary) {
+    std::unordered_map<uint32_t, uint32_t> set_of_key;
     for (size_t word = 0; word < atoms_.size() / TAGGER_ATOMS; ++word)
       for (size_t kind = 0; kind < WORD_KEYS; ++kind) {
         uint32_t key = keys(word)[kind];
-        if (!dictionary.set_of_key.count(key) && is_enough(counts_[key], kind))
-          dictionary.set_of_key[key] = set_of(counts_[key], kind, dictionary);
+        if (!set_of_key.count(key) && is_enough(counts_[key], kind))
+          set_of_key[key] = set_of(counts_[key], kind, dictionary);
       }
+    dictionary.set_of_key = KeyTable(set_of_key);
   }
 
   void add_open_set(TagDictionary& dictionary) const {
@@ -296,14 +300,44 @@ class ChainTrainer {
   size_t first_ = 0, size_ = 0;
 };
 
-// Calls visit(sentence, first word) for every sentence.
-template <typename Visit>
-void each_sentence(const TreebankLayout& layout, const std::vector<uint64_t>& atoms,
-                   const std::vector<uint32_t>& sets, Visit visit) {
-  for (size_t s = 0; s < layout.sentences(); ++s) {
+// The words of the training data, seen as if each were new (see DictionaryBuilder, StemCounts).
+struct TrainingWords {
+  const TreebankLayout& layout;
+  std::vector<uint64_t> atoms;
+  std::vector<uint32_t> sets;
+  StemLists stems;            // as if the word were new
+  StemLists stems_of_others;  // as if its form were
+
+  TaggerSentence sentence(size_t s, const StemLists& lists) const {
     size_t first = layout.sentence_words[s], size = layout.sentence_words[s + 1] - first;
-    visit(TaggerSentence{atoms.data() + first * TAGGER_ATOMS, sets.data() + first, size}, first);
+    return {atoms.data() + first * TAGGER_ATOMS, sets.data() + first, lists.starts.data() + first,
+            lists.stems.data(), size};
   }
+  // Calls visit(sentence, first word) for every sentence.
+  template <typename Visit>
+  void each_sentence(const StemLists& lists, Visit visit) const {
+    for (size_t s = 0; s < layout.sentences(); ++s) visit(sentence(s, lists), layout.sentence_words[s]);
+  }
+};
+
+StemLexicon learn_stems(TrainingWords& words, const char* data, const TaggerModel& model,
+                        const TaggerGold& gold) {
+  StemCounts counts;
+  std::string lower;
+  auto each_word = [&](auto visit) {
+    for (size_t word = 0; word < words.layout.words(); ++word) {
+      lower.clear();
+      append_lower_case(lower, words.layout.field(data, word, FORM));
+      visit(words.layout.field(data, word, LEMMA), model.upos_of_state[gold.state[word]]);
+    }
+  };
+  each_word([&](std::string_view lemma, uint16_t upos) { counts.add(lower, lemma, upos); });
+  StemLexicon lexicon = counts.lexicon();
+  each_word([&](std::string_view lemma, uint16_t upos) {
+    counts.find_without(lexicon, lower, lemma, upos, false, words.stems);
+    counts.find_without(lexicon, lower, lemma, upos, true, words.stems_of_others);
+  });
+  return lexicon;
 }
 
 void append_keys(Lists& lists, const std::vector<uint32_t>& keys) {
@@ -311,13 +345,12 @@ void append_keys(Lists& lists, const std::vector<uint32_t>& keys) {
   lists.close();
 }
 
-void learn_bundles(TaggerModel& model, const TreebankLayout& layout, const std::vector<uint64_t>& atoms,
-                   const std::vector<uint32_t>& sets, const TaggerGold& gold,
+void learn_bundles(TaggerModel& model, const TrainingWords& words, const TaggerGold& gold,
                    const TrainingOptions& options) {
   SoftmaxItems items;
   std::vector<uint32_t> keys;
   std::vector<uint16_t> upos;
-  each_sentence(layout, atoms, sets, [&](const TaggerSentence& sentence, size_t first) {
+  words.each_sentence(words.stems, [&](const TaggerSentence& sentence, size_t first) {
     upos.clear();
     for (size_t i = 0; i < sentence.size; ++i) upos.push_back(model.upos_of_state[gold.state[first + i]]);
     for (size_t i = 0; i < sentence.size; ++i) {
@@ -352,37 +385,40 @@ void learn_lemma_lexicon(TaggerModel& model, const std::vector<uint64_t>& atoms,
                             [](const auto& a, const auto& b) { return a.second < b.second; })
         ->first;
   };
+  std::unordered_map<uint32_t, uint32_t> lexicon;
   for (size_t word = 0; word < words; ++word) {
     int bundle = gold.bundle[word];
     uint16_t general = best(key_of(word, ATOM_LOWER, -1));
-    model.lemma_lexicon[key_of(word, ATOM_LOWER, -1)] = general;
+    lexicon[key_of(word, ATOM_LOWER, -1)] = general;
     uint16_t lower = best(key_of(word, ATOM_LOWER, bundle));
-    if (lower != general) model.lemma_lexicon[key_of(word, ATOM_LOWER, bundle)] = lower;
+    if (lower != general) lexicon[key_of(word, ATOM_LOWER, bundle)] = lower;
     uint16_t any = best(key_of(word, ATOM_FORM, -1)), own = best(key_of(word, ATOM_FORM, bundle));
-    if (any != general) model.lemma_lexicon[key_of(word, ATOM_FORM, -1)] = any;
-    if (any != general || own != lower) model.lemma_lexicon[key_of(word, ATOM_FORM, bundle)] = own;
+    if (any != general) lexicon[key_of(word, ATOM_FORM, -1)] = any;
+    if (any != general || own != lower) lexicon[key_of(word, ATOM_FORM, bundle)] = own;
   }
+  model.lemma_lexicon = KeyTable(lexicon);
 }
 
 // From types, not tokens: each different (form, UPOS, bundle, script) counts once, as new words will.
-void learn_lemmas(TaggerModel& model, const std::vector<uint64_t>& atoms, const TaggerGold& gold,
+void learn_lemmas(TaggerModel& model, const TrainingWords& words, const TaggerGold& gold,
                   const TrainingOptions& options) {
   SoftmaxItems items;
   std::set<uint64_t> seen;
   std::vector<uint32_t> keys;
-  for (size_t word = 0; word < atoms.size() / TAGGER_ATOMS; ++word) {
-    const uint64_t* own = atoms.data() + word * TAGGER_ATOMS;
-    uint64_t type = hash_pair(
-        hash_pair(own[ATOM_FORM], static_cast<uint64_t>(gold.bundle[word])),
-        hash_pair(static_cast<uint64_t>(gold.state[word]), static_cast<uint64_t>(gold.script[word])));
-    if (!seen.insert(type).second) continue;
-    uint16_t upos = model.upos_of_state[gold.state[word]];
-    keys.clear();
-    lemma_features(own, upos, static_cast<uint16_t>(gold.bundle[word]), keys);
-    append_keys(items.features, keys);
-    items.set.push_back(upos);
-    items.gold.push_back(static_cast<uint32_t>(gold.script[word]));
-  }
+  words.each_sentence(words.stems_of_others, [&](const TaggerSentence& sentence, size_t first) {
+    for (size_t i = 0; i < sentence.size; ++i) {
+      auto bundle = static_cast<uint16_t>(gold.bundle[first + i]);
+      auto state = static_cast<uint16_t>(gold.state[first + i]);
+      auto script = static_cast<uint32_t>(gold.script[first + i]);
+      uint64_t form = sentence.atoms[i * TAGGER_ATOMS + ATOM_FORM];
+      if (!seen.insert(hash_pair(hash_pair(form, bundle), hash_pair(state, script))).second) continue;
+      keys.clear();
+      lemma_features(sentence, i, model.upos_of_state[state], bundle, keys);
+      append_keys(items.features, keys);
+      items.set.push_back(model.upos_of_state[state]);
+      items.gold.push_back(script);
+    }
+  });
   model.lemma_weights = softmax_train(model.lemma_task, items, options);
 }
 
@@ -390,25 +426,26 @@ void learn_lemmas(TaggerModel& model, const std::vector<uint64_t>& atoms, const 
 
 void tagger_train(TaggerModel& model, const TreebankLayout& layout, const char* data, const TaggerGold& gold,
                   const TaggerTraining& training) {
-  std::vector<uint64_t> atoms = token_atoms(layout, data, tagger_atom_specs(), 0, layout.words());
-  DictionaryBuilder builder(atoms, gold.state, training.trusted_count);
+  TrainingWords words{layout, token_atoms(layout, data, tagger_atom_specs(), 0, layout.words()), {}, {}, {}};
+  DictionaryBuilder builder(words.atoms, gold.state, training.trusted_count);
   builder.add_open_set(model.dictionary);
-  std::vector<uint32_t> sets(layout.words());
-  for (size_t word = 0; word < sets.size(); ++word) sets[word] = builder.set_without(word, model.dictionary);
+  for (size_t word = 0; word < layout.words(); ++word)
+    words.sets.push_back(builder.set_without(word, model.dictionary));
   builder.finish(model.dictionary);
+  model.stems = learn_stems(words, data, model, gold);
   Lists features;
   std::vector<uint32_t> keys;
-  each_sentence(layout, atoms, sets, [&](const TaggerSentence& sentence, size_t) {
+  words.each_sentence(words.stems, [&](const TaggerSentence& sentence, size_t) {
     for (size_t i = 0; i < sentence.size; ++i) {
       keys.clear();
       state_features(sentence, i, keys);
       append_keys(features, keys);
     }
   });
-  ChainTrainer(model, std::move(features), layout, sets, gold.state, training);
-  learn_bundles(model, layout, atoms, sets, gold, training.bundle);
-  learn_lemma_lexicon(model, atoms, gold);
-  learn_lemmas(model, atoms, gold, training.lemma);
+  ChainTrainer(model, std::move(features), layout, words.sets, gold.state, training);
+  learn_bundles(model, words, gold, training.bundle);
+  learn_lemma_lexicon(model, words.atoms, gold);
+  learn_lemmas(model, words, gold, training.lemma);
 }
 
 }  // namespace arcwise

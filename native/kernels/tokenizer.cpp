@@ -185,8 +185,13 @@ enum class Choice { none, word_or_sentence, any, end };
 Choice choice_at(const TokenizerModel& model, const SqueezedText& text, size_t at) {
   size_t next = at + 1;
   if (next == text.size()) return Choice::end;
-  if (text.is_space(next))
-    return next + 1 == text.size() || text.lower[next] == '\n' ? Choice::end : Choice::word_or_sentence;
+  if (text.is_space(at)) return Choice::none;  // inside a word that has spaces
+  if (text.is_space(next)) {
+    if (next + 1 == text.size() || text.lower[next] == '\n') return Choice::end;
+    bool spans =
+        text.is_single_space(next) && model.may_span[class_pair(text.classes[at], text.classes[next + 1])];
+    return spans ? Choice::any : Choice::word_or_sentence;
+  }
   return model.may_cut[class_pair(text.classes[at], text.classes[next])] ? Choice::any : Choice::none;
 }
 
@@ -248,6 +253,19 @@ bool is_word_like(CharacterClass a, CharacterClass b) {
   return (in_word(a) && in_word(b)) || b == CharacterClass::mark;
 }
 
+// Between which classes a word goes on over a space.
+void learn_spans(TokenizerModel& model, const SqueezedText& text, const std::vector<Cut>& cuts) {
+  std::array<double, CHARACTER_CLASSES * CHARACTER_CLASSES> seen{}, spanned{};
+  for (size_t at = 0; at + 2 < text.size(); ++at) {
+    if (text.is_space(at) || !text.is_single_space(at + 1)) continue;
+    size_t pair = class_pair(text.classes[at], text.classes[at + 2]);
+    seen[pair] += 1;
+    spanned[pair] += cuts[at] == Cut::inside;
+  }
+  for (size_t pair = 0; pair < seen.size(); ++pair)
+    model.may_span[pair] = spanned[pair] > RARE_CUT * seen[pair];
+}
+
 void learn_class_pairs(TokenizerModel& model, const SqueezedText& text, const std::vector<Cut>& cuts) {
   std::array<double, CHARACTER_CLASSES * CHARACTER_CLASSES> seen{}, cut{};
   for (size_t at = 0; at + 1 < text.size(); ++at) {
@@ -278,10 +296,12 @@ SqueezedText::SqueezedText(std::string_view text) {
     bool space = kind == CharacterClass::space;
     if (space && !classes.empty() && classes.back() == CharacterClass::space) {
       newlines += code_point == '\n';
+      is_single.back() = 0;
       if (newlines > 1) lower.back() = '\n';
       continue;
     }
     newlines = code_point == '\n';
+    is_single.push_back(code_point == ' ');
     lower.push_back(space ? ' ' : lower_case(code_point));
     classes.push_back(kind);
     byte.push_back(start);
@@ -331,6 +351,7 @@ TokenizerModel tokenizer_train(const SqueezedText& text, const std::vector<TextT
   std::vector<Cut> cuts = cuts_of(text, tokens);
   learn_vocabulary(model, text, tokens);
   learn_class_pairs(model, text, cuts);
+  learn_spans(model, text, cuts);
   SoftmaxItems items;
   CutFeatures features(model, text);
   uint32_t longest = model.longest_sentence;

@@ -6,9 +6,10 @@
 //   sentence  the word and the sentence end here
 //
 // by a log-linear model (softmax.hpp) over hashed features of the characters around, of the word so far, of
-// the words before and after, and of the sentence so far. White space always ends a word, a blank line or the
-// end of the text always ends a sentence. Between two characters whose classes training never (or next to
-// never) saw cut, no decision is made.
+// the words before and after, and of the sentence so far. White space ends a word (but for a single space
+// where training saw words go on, as in Vietnamese, or "1 000"), a blank line or the end of the text ends a
+// sentence. Between two characters whose classes training never (or next to never) saw cut, no decision is
+// made.
 #pragma once
 #include <array>
 #include <cstddef>
@@ -31,9 +32,11 @@ struct SqueezedText {
 
   size_t size() const { return lower.size(); }
   bool is_space(size_t at) const { return classes[at] == CharacterClass::space; }
+  bool is_single_space(size_t at) const { return is_space(at) && is_single[at] != 0; }
 
   std::vector<uint32_t> lower;  // code points in lower case
   std::vector<CharacterClass> classes;
+  std::vector<uint8_t> is_single;  // of white space: it is one U+0020
   std::vector<uint32_t> byte;   // where each starts in the text; one more at the end
   std::vector<uint32_t> place;  // the same, counted in code points
 };
@@ -47,12 +50,14 @@ struct TokenizerModel {
   SparseLinear cuts;
   std::vector<uint32_t> vocabulary;  // hashes of words seen more than once in training, sorted
   std::array<uint8_t, CHARACTER_CLASSES * CHARACTER_CLASSES> may_cut{};  // between two classes, without space
+  std::array<uint8_t, CHARACTER_CLASSES * CHARACTER_CLASSES> may_span{};  // a word, the space between two classes
   uint32_t longest_sentence = 300;                                       // in words; then it is cut
 
   bool knows(uint64_t word_hash) const;
 };
 
-// The candidate sets of the decision: {word, sentence} before white space, all three elsewhere.
+// The candidate sets of the decision: {word, sentence} before white space that ends a word, all three
+// elsewhere.
 SoftmaxTask tokenizer_task();
 
 std::vector<TextToken> tokenizer_decode(const TokenizerModel& model, const SqueezedText& text);

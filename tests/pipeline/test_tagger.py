@@ -37,6 +37,35 @@ def test_new_words_are_tagged_by_their_endings_and_neighbours(tagger: Tagger) ->
     assert sentence.feats[3] == "Number=Plur"
 
 
+def test_new_words_are_taken_apart_into_a_stem_and_an_ending() -> None:
+    stems = ["tala", "wobi", "sirek", "munod", "kipla", "rofe", "danul", "jemit"]
+    endings = {"": "Case=Nom", "len": "Case=Gen", "mas": "Case=Dat", "doku": "Case=Loc"}
+    kept = [
+        (stem, ending)
+        for i, stem in enumerate(stems)
+        for j, ending in enumerate(endings)
+        if not ending or (i + j) % 3 or i == 0
+    ]
+    left_out = [(s, e) for s in stems for e in endings if (s, e) not in kept]
+    rows = [f"1\t{s}{e}\t{s}\tNOUN\t_\t{endings[e]}\t0\troot\t_\t_\n\n" for s, e in kept]
+    rows += [f"1\t{s}v{i}\t{s}v\tVERB\t_\t_\t0\troot\t_\t_\n\n" for i, s in enumerate(stems)]
+    tagger = Tagger.train(Treebank.from_string("".join(rows)))
+    tagged = tagger.tag(Treebank.from_sentences([Sentence.from_words([s + e]) for s, e in left_out]))
+    assert len(left_out) > 4
+    assert tagged.column("lemma") == [stem for stem, _ in left_out]
+    assert tagged.column("feats") == [endings[ending] for _, ending in left_out]
+
+
+def test_a_stem_may_change_its_last_letter() -> None:
+    stems = ["tam", "wob", "sir", "mun", "kip", "rof", "dan", "jem"]
+    rows = [f"1\t{s}ek\t{s}ek\tNOUN\t_\tCase=Nom\t0\troot\t_\t_\n\n" for s in stems]
+    rows += [f"1\t{s}eği\t{s}ek\tNOUN\t_\tCase=Acc\t0\troot\t_\t_\n\n" for s in stems[:-2]]
+    tagger = Tagger.train(Treebank.from_string("".join(rows)))
+    tagged = tagger.tag(Treebank.from_sentences([Sentence.from_words([s + "eği"]) for s in stems[-2:]]))
+    assert tagged.column("lemma") == ["danek", "jemek"]
+    assert tagger.pack()[0]["alternations"] == [(ord("ğ"), ord("k"))]
+
+
 def test_confidences_are_probabilities(tagger: Tagger) -> None:
     tags = tagger.tags(toy_treebank()[:20])
     assert np.all((tags.upos_probability > 0.5) & (tags.upos_probability <= 1))

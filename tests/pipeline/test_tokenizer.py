@@ -185,6 +185,30 @@ def test_a_script_without_spaces() -> None:
     ]
 
 
+def test_words_with_spaces() -> None:
+    numbers = ["1 000", "2 000", "3 500", "10 000", "12 250", "20 000", "25 000", "30 100", "44 000", "50 000"]
+    sentences = [
+        f"# text = They paid {number} crowns.\n"
+        + "".join(
+            f"{i}\t{form}\t_\t_\t_\t_\t_\t_\t_\t{'SpaceAfter=No' if form == 'crowns' else '_'}\n"
+            for i, form in enumerate(["They", "paid", number, "crowns", "."], 1)
+        )
+        + "\n"
+        for number in numbers
+    ]
+    tokenizer = Tokenizer.train(Treebank.from_string("".join(sentences)))
+    text = "They paid 17 000 crowns. They paid 3\n000 crowns. They paid 4  000 crowns."
+    found = tokenizer.tokenize(text).treebank
+    assert [s.forms for s in found] == [
+        ["They", "paid", "17 000", "crowns", "."],
+        ["They", "paid", "3", "000", "crowns", "."],
+        ["They", "paid", "4", "000", "crowns", "."],
+    ]
+    assert text_again(found) == text
+    again = Tokenizer.unpack(*tokenizer.pack())
+    assert again.tokenize(text).treebank.data == found.data
+
+
 def test_an_empty_treebank_teaches_nothing() -> None:
     with pytest.raises(InputError, match="found no sentence"):
         Tokenizer.train(Treebank.from_string(""))

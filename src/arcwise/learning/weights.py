@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from arcwise import native
 from arcwise.learning.model_file import ModelFile, Precision, check_precision
 
 _BLOCK = 256
@@ -40,12 +41,11 @@ def pack_weights(name: str, weights: npt.NDArray[np.float32], precision: Precisi
 
 def unpack_weights(name: str, arrays: Mapping[str, npt.NDArray[Any]], size: int) -> npt.NDArray[np.float32]:
     """The table of ``size`` weights that ``pack_weights`` packed."""
-    present = np.unpackbits(arrays[f"{name}.bits"], count=size).view(np.bool_)
-    values = arrays[f"{name}.values"].astype(np.float32)
+    bits = arrays[f"{name}.bits"]
     if f"{name}.scales" in arrays:
-        values *= np.repeat(arrays[f"{name}.scales"], _BLOCK)[: len(values)]
+        return native.spread_weights(bits, arrays[f"{name}.values"], arrays[f"{name}.scales"], size)
     weights = np.zeros(size, np.float32)
-    weights[present] = values
+    weights[np.unpackbits(bits, count=size).view(np.bool_)] = arrays[f"{name}.values"]
     return weights
 
 

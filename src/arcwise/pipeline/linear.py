@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from arcwise import native
 from arcwise.errors import ModelError
 
 Arrays = dict[str, npt.NDArray[Any]]
@@ -43,7 +44,7 @@ def unpack_linear(name: str, arrays: Mapping[str, npt.NDArray[Any]]) -> Linear:
     """A model from its arrays."""
     lengths = get(arrays, f"{name}.lengths")
     starts = np.zeros(len(lengths) + 1, np.uint32)
-    np.cumsum(lengths, out=starts[1:])
+    np.cumsum(lengths.astype(np.uint32), out=starts[1:])
     levels = np.arange(256).astype(np.uint8).view(np.int8).astype(np.float32) / LEVELS
     values = (np.sign(levels) * levels**2 * get(arrays, f"{name}.largest")[0]).astype(np.float32)
     weights = values[get(arrays, f"{name}.codes").view(np.uint8)]
@@ -77,9 +78,7 @@ def unpack_keys(name: str, arrays: Mapping[str, npt.NDArray[Any]]) -> npt.NDArra
     """The keys that ``pack_keys`` packed."""
     if f"{name}.gaps" not in arrays:
         return np.ascontiguousarray(get(arrays, name), np.uint32)
-    steps = arrays[f"{name}.gaps"]
-    keys: npt.NDArray[np.uint32] = np.cumsum(steps, dtype=np.uint64)[steps != _FULL].astype(np.uint32)
-    return keys
+    return native.keys_of_gaps(np.ascontiguousarray(arrays[f"{name}.gaps"], np.uint16))
 
 
 def narrow(values: npt.NDArray[Any]) -> npt.NDArray[Any]:

@@ -147,12 +147,15 @@ class Tagger:
         """Header and arrays of a model file."""
         (form_keys, form_sets), (set_starts, set_states) = self._model.dictionary()
         lexicon_keys, lexicon_scripts = self._model.lexicon()
+        stem_keys, stem_upos = self._model.stems()
         arrays: Arrays = {
             "transitions": self._model.transitions().astype(np.float16),
             **pack_keys("dictionary.keys", form_keys),
             "dictionary.sets": narrow(form_sets),
             "sets.starts": set_starts,
             "sets.states": narrow(set_states),
+            **pack_keys("stems.keys", stem_keys),
+            "stems.upos": narrow(stem_upos),
             **pack_keys("lexicon.keys", lexicon_keys),
             "lexicon.scripts": narrow(lexicon_scripts),
         }
@@ -165,6 +168,7 @@ class Tagger:
             "bundles_of_state": self.alphabet.bundles_of_state,
             "scripts": self.alphabet.scripts,
             "scripts_of_upos": self.alphabet.scripts_of_upos,
+            "alternations": self._model.alternations(),
         }, arrays
 
     @classmethod
@@ -186,6 +190,10 @@ class Tagger:
             model.set_dictionary(
                 (unpack_keys("dictionary.keys", arrays), _uint32(arrays, "dictionary.sets")),
                 (_uint32(arrays, "sets.starts"), _uint32(arrays, "sets.states")),
+            )
+            model.set_stems(
+                (unpack_keys("stems.keys", arrays), _uint32(arrays, "stems.upos")),
+                [(int(first), int(last)) for first, last in header["alternations"]],
             )
             model.set_lexicon((unpack_keys("lexicon.keys", arrays), _uint32(arrays, "lexicon.scripts")))
         except (KeyError, TypeError, ValueError) as error:

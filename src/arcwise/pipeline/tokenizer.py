@@ -111,6 +111,7 @@ class Tokenizer:
             **pack_linear("cuts", self._model.cuts()),
             **pack_keys("vocabulary", self._model.vocabulary()),
             "may_cut": self._model.may_cut(),
+            "may_span": self._model.may_span(),
         }
         header: dict[str, Any] = {}
         if self._table is not None:
@@ -130,6 +131,7 @@ class Tokenizer:
                 *unpack_linear("cuts", arrays),
                 unpack_keys("vocabulary", arrays),
                 np.ascontiguousarray(get(arrays, "may_cut"), np.uint8),
+                np.ascontiguousarray(get(arrays, "may_span"), np.uint8),
             )
             if "multiword" not in header:
                 return cls(model, None)
