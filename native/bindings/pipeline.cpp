@@ -158,7 +158,7 @@ void train_multiword(Tokenizer& tokenizer,
   arcwise::SoftmaxItems items;
   std::vector<uint32_t> keys;
   for (const auto& [token, before, after] : contexts) {
-    arcwise::multiword_features({token, before, after}, keys);
+    arcwise::multiword_features({token, before, after, known_stems(tokenizer.model, token)}, keys);
     items.features.values.insert(items.features.values.end(), keys.begin(), keys.end());
     items.features.close();
   }

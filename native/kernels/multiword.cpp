@@ -65,13 +65,26 @@ uint32_t token_key(std::string_view token_in_lower_case) {
   return feature_key(hash_bytes(token_in_lower_case, 77));
 }
 
+uint32_t known_stems(const TokenizerModel& tokenizer, std::string_view token) {
+  uint32_t known = 0;
+  for (size_t length = 1; length <= LONGEST_ENDING; ++length) {
+    std::string_view stem = token.substr(0, token.size() - utf8_suffix(token, length).size());
+    if (!stem.empty() && tokenizer.knows(word_hash(stem))) known |= uint32_t{1} << length;
+  }
+  return known;
+}
+
 void multiword_features(const TokenContext& context, std::vector<uint32_t>& keys) {
   keys.clear();
   uint64_t number = 0;
   auto feature = [&](uint64_t value) { keys.push_back(feature_key(hash_pair(value, ++number))); };
   feature(0);
   feature(hash_bytes(context.token));
-  for (size_t length = 1; length <= 6; ++length) feature(hash_bytes(utf8_suffix(context.token, length)));
+  for (size_t length = 1; length <= LONGEST_ENDING; ++length) {
+    std::string_view ending = utf8_suffix(context.token, length);
+    feature(hash_bytes(ending));
+    feature(hash_bytes(ending, 1 + (context.known_stems >> length & 1)));
+  }
   for (size_t length = 1; length <= 4; ++length) feature(hash_bytes(utf8_prefix(context.token, length)));
   feature(hash_bytes(context.before));
   feature(hash_bytes(context.after));

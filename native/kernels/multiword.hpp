@@ -11,6 +11,7 @@
 #include "kernels/key_table.hpp"
 #include "kernels/softmax.hpp"
 #include "kernels/sparse_linear.hpp"
+#include "kernels/tokenizer.hpp"
 
 namespace arcwise {
 
@@ -36,10 +37,15 @@ struct MultiwordModel {
   bool empty() const { return scripts.size() < 2; }
 };
 
-// The neighbourhood of a token that features are made of, each in lower case.
+// The neighbourhood of a token that features are made of, each in lower case. Bit k of `known_stems` says
+// that the token without its last k characters is a word that training saw: "elbiseli" may be "elbise" +
+// "li".
 struct TokenContext {
   std::string_view token, before, after;
+  uint32_t known_stems = 0;
 };
+constexpr size_t LONGEST_ENDING = 6;
+uint32_t known_stems(const TokenizerModel& tokenizer, std::string_view token_in_lower_case);
 void multiword_features(const TokenContext& context, std::vector<uint32_t>& keys);
 uint32_t token_key(std::string_view token_in_lower_case);
 

@@ -97,7 +97,8 @@ class ConlluWriter {
                                     size_t last) {
     if (multiword_.empty()) return {};
     TokenContext context{lower_[i - first], i > first ? std::string_view(lower_[i - first - 1]) : "<s>",
-                         i + 1 < last ? std::string_view(lower_[i - first + 1]) : "</s>"};
+                         i + 1 < last ? std::string_view(lower_[i - first + 1]) : "</s>",
+                         known_stems(tokenizer_, lower_[i - first])};
     bool seen = tokenizer_.knows(word_hash(squeezed_, tokens[i].first, tokens[i].last));
     size_t script = multiword_decode(multiword_, context, seen, workspace_);
     if (script == 0) return {};

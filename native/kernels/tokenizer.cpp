@@ -317,6 +317,12 @@ uint64_t word_hash(const SqueezedText& text, size_t first, size_t last) {
   return mix(h);
 }
 
+uint64_t word_hash(std::string_view lower) {
+  uint64_t h = 0;
+  for (size_t at = 0; at < lower.size();) h = (h ^ utf8_next(lower, at)) * 0x9E3779B97F4A7C15ULL;
+  return mix(h);
+}
+
 bool TokenizerModel::knows(uint64_t word_hash) const {
   return std::binary_search(vocabulary.begin(), vocabulary.end(), feature_key(word_hash));
 }

@@ -68,5 +68,6 @@ TokenizerModel tokenizer_train(const SqueezedText& text, const std::vector<TextT
 
 // Hash of the characters first .. last-1, in lower case.
 uint64_t word_hash(const SqueezedText& text, size_t first, size_t last);
+uint64_t word_hash(std::string_view lower);
 
 }  // namespace arcwise

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from typing import Self
 
 KIND = "pipeline"
-VERSION = 1
+VERSION = 2
 
 
 class Pipeline:

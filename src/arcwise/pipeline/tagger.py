@@ -35,8 +35,8 @@ _LINEAR = ("states", "bundles", "lemmas")
 class TaggerConfig:
     """How the tagger learns; the defaults were chosen on the development parts of English-EWT and Turkish-IMST."""
 
-    epochs: int = 6
-    rate: float = 0.1
+    epochs: int = 8
+    rate: float = 0.05
     l2: float = 1e-5
     min_count: int = 1
     """A pair of a feature and a tag seen less often has no weight."""
