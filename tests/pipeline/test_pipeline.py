@@ -2,8 +2,10 @@
 
 import io
 import os
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -14,7 +16,7 @@ from arcwise.errors import InputError, ModelError
 from arcwise.learning.model_file import ModelWriter, read_model
 from arcwise.learning.parser import ParseOptions, Parser
 from arcwise.pipeline.models import open_model
-from arcwise.pipeline.pipeline import Pipeline
+from arcwise.pipeline.pipeline import VERSION, Pipeline
 from arcwise.pipeline.train_pipeline import PipelineConfig, raw_text_scores, train_pipeline
 from arcwise.treebanks import Treebank
 from pipeline.toy import toy_treebank
@@ -86,10 +88,16 @@ def test_a_pipeline_wants_text(pipeline: Pipeline) -> None:
 
 
 def test_odd_texts_are_parsed(pipeline: Pipeline) -> None:
-    for text in ("🙂🙂", "a\x00b\x1b[31m", "日本語 العربية dog.", "dog " * 700, "_"):
+    for text in ("🙂🙂", "👩‍👩‍👧 sees 🐈.", "a\x00b\x1b[31m", "\x07\x08", "日本語 العربية dog.", "_", "1\t2"):
         found = pipeline(text).treebank
         Treebank(found.data)
         assert all(sum(h == 0 for h in s.tree.heads[1:]) == 1 for s in found)
+
+
+def test_a_line_of_ten_thousand_words(pipeline: Pipeline) -> None:
+    found = pipeline("dog " * 10_000).treebank
+    assert found.word_count == 10_000
+    assert max(map(len, found)) <= 300
 
 
 def test_a_saved_pipeline_is_the_same(pipeline: Pipeline, model: Path) -> None:
@@ -118,11 +126,11 @@ def test_a_damaged_model_is_refused(model: Path, tmp_path: Path) -> None:
     kept = read_model(model)
     target = tmp_path / "broken.arcwise"
     arrays = {name: values for name, values in kept.arrays.items() if not name.startswith("tagger.states")}
-    ModelWriter("pipeline", 1, kept.header, arrays).write(target)
+    ModelWriter("pipeline", VERSION, kept.header, arrays).write(target)
     with pytest.raises(ModelError, match="damaged"):
         Pipeline.load(target)
     ModelWriter("pipeline", 99, kept.header, kept.arrays).write(target)
-    with pytest.raises(ModelError, match="found version 99 of a pipeline model, expected 1"):
+    with pytest.raises(ModelError, match=f"found version 99 of a pipeline model, expected {VERSION}"):
         Pipeline.load(target)
 
 
@@ -172,11 +180,16 @@ def test_bad_input_is_one_line(model: Path, tmp_path: Path, capsys: pytest.Captu
     broken = tmp_path / "broken.txt"
     broken.write_bytes(b"The dog \xff sees cats.")
     (tmp_path / "empty").mkdir()
-    graph = tmp_path / "graph.arcwise"
+    graph, old, other = (tmp_path / f"{name}.arcwise" for name in ("graph", "old", "other"))
     open_model(model).parser.save(graph)  # type: ignore[attr-defined]
+    ModelWriter("pipeline", 0, read_model(model).header, read_model(model).arrays).write(old)
+    ModelWriter("oracle", 1).write(other)
     for arguments, message in [
         (["--model", str(model), str(broken)], "found byte 0xff at offset 8, expected UTF-8"),
         (["--model", str(graph), "--text", "Hi"], "the model is a graph parser, which needs CoNLL-U"),
+        (["--model", str(old), "--text", "Hi"], f"found version 0 of a pipeline model, expected {VERSION}"),
+        (["--model", str(other), "--text", "Hi"], "found kind 'oracle', expected one of graph, transition"),
+        (["--model", str(broken), "--text", "Hi"], "broken.txt: is no arcwise model, or a damaged one"),
         (["--model", "xx", "--text", "Hi"], "xx: no such model file, nor a model that comes with arcwise"),
         (["--model", str(model), "--text", "Hi", str(broken)], "--text: found files too"),
         (["--model", str(model), "--format", "pdf", "--text", "Hi"], "--format: found 'pdf'"),
@@ -191,6 +204,44 @@ def test_bad_input_is_one_line(model: Path, tmp_path: Path, capsys: pytest.Captu
     target = tmp_path / "fine.conllu"
     assert _run(["parse", "--model", str(model), str(broken), "--errors", "replace", "-o", str(target)]) == 0
     assert "\ufffd" in target.read_text()
+
+
+def test_every_process_makes_and_reads_the_same_model(tmp_path: Path) -> None:
+    """Python orders sets of strings anew in each process; nothing may depend on that."""
+    treebank = tmp_path / "toy.conllu"
+    rows = [
+        f"1\tw{i}{ending}\tw{i}\tNOUN\tN{i % 3}\tCase={case}|Gender=G{i % 4}|Number=N{i % 2}\t0\troot\t_\t_\n\n"
+        for i in range(12)
+        for ending, case in (("a", "Nom"), ("en", "Gen"), ("us", "Dat"))
+    ]
+    treebank.write_text("".join(rows) + toy_treebank()[:30].text)
+    config = tmp_path / "small.toml"
+    config.write_text(
+        "jackknife = 0\n[tagger]\nepochs = 3\n[parser]\nepochs = 1\narc_bits = 12\nrow_bits = 11\n"
+    )
+    models, parses = [], []
+    for seed in ("1", "2"):
+        model = tmp_path / f"{seed}.arcwise"
+        environment = {**os.environ, "PYTHONHASHSEED": seed}
+        command = [sys.executable, "-m", "arcwise"]
+        train = [
+            "train",
+            "--pipeline",
+            "--train",
+            str(treebank),
+            "--config",
+            str(config),
+            "--model",
+            str(model),
+        ]
+        subprocess.run([*command, *train], env=environment, check=True, capture_output=True)
+        parse = ["parse", "--model", str(tmp_path / "1.arcwise"), str(treebank)]
+        parses.append(
+            subprocess.run([*command, *parse], env=environment, check=True, capture_output=True).stdout
+        )
+        models.append(model.read_bytes())
+    assert models[0] == models[1]
+    assert parses[0] == parses[1]
 
 
 def test_train_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -249,6 +300,31 @@ def test_memory_is_bounded(model: Path) -> None:
     )
     assert large[0] > 5 * small[0]
     assert large[1] < small[1] + 30_000  # kB
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs the signals of Unix")
+def test_ctrl_c_leaves_nothing_half_written(model: Path, tmp_path: Path) -> None:
+    text, target = tmp_path / "text.txt", tmp_path / "parsed.conllu"
+    text.write_text("The dog sees cats. " * 200_000)
+    command = [sys.executable, "-m", "arcwise", "parse", "--model", str(model), str(text)]
+    for output in ("-", str(target)):
+        process = subprocess.Popen(
+            [*command, "-o", output],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # whatever we were started with
+        )
+        assert process.stdout is not None
+        if output == "-":
+            assert process.stdout.read(100)  # it is at work
+        else:
+            while len(list(tmp_path.iterdir())) < 2 and process.poll() is None:
+                time.sleep(0.05)
+        process.send_signal(signal.SIGINT)
+        _, error = process.communicate(timeout=60)
+        assert process.returncode == 130
+        assert error.decode().strip() == "arcwise: stopped"
+        assert list(tmp_path.iterdir()) == [text]
 
 
 def test_options_reach_the_parser(pipeline: Pipeline) -> None:

@@ -47,6 +47,8 @@ as a function ``run``."""
 
 _UsageError: Any = typer.BadParameter.__base__
 _ClickError: Any = _UsageError.__base__
+_STOPPED = 130
+"""Exit status after Ctrl-C, as shells have it."""
 
 
 class LazyGroup(TyperGroup):
@@ -101,6 +103,8 @@ def main(arguments: list[str] | None = None) -> None:
 def _run(arguments: list[str] | None) -> int:
     try:
         result = app(args=arguments, prog_name="arcwise", standalone_mode=False)
+        if result == _STOPPED:  # as some versions of typer tell of Ctrl-C
+            raise KeyboardInterrupt
         sys.stdout.flush()
         return result if isinstance(result, int) else 0
     except ArcwiseError as error:
@@ -117,7 +121,7 @@ def _run(arguments: list[str] | None) -> int:
         return 2
     except (KeyboardInterrupt, typer.Abort):
         print("arcwise: stopped", file=sys.stderr)
-        return 130
+        return _STOPPED
     except BrokenPipeError:  # the reader of our output, e.g. head, has gone
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0

@@ -75,11 +75,11 @@ class TagAlphabet:
 
     def bundle_outputs(self) -> tuple[list[list[int]], int]:
         """What bundles are scored by: each Key=Value of FEATS, the FEATS as a whole, and the XPOS."""
-        numbers: dict[str, int] = {}
+        numbers: dict[str, int] = {}  # in order of appearance: a set would have another order in each process
         outputs = [
             sorted(
                 numbers.setdefault(part, len(numbers))
-                for part in {*feats.split("|"), f"feats {feats}", f"xpos {xpos}"}
+                for part in dict.fromkeys([*feats.split("|"), f"feats {feats}", f"xpos {xpos}"])
             )
             for xpos, feats in self.bundles
         ]
