@@ -6,6 +6,7 @@
 
 #include "bindings/arrays.hpp"
 #include "bindings/rooms.hpp"
+#include "kernels/huge_pages.hpp"
 #include "kernels/token_atoms.hpp"
 #include "kernels/unicode.hpp"
 
@@ -37,10 +38,10 @@ auto spread_weights(Array<uint8_t> bits, Array<int8_t> values, Array<float> scal
   constexpr size_t BLOCK = 256;
   if (bits.shape(0) * 8 < size || scales.shape(0) * BLOCK < values.shape(0))
     throw nb::value_error("the bits, values and scales of the weights do not fit together");
-  std::vector<float> weights(size);
+  arcwise::Table<float> weights(size);
   size_t next = 0, count = values.shape(0);
   for (size_t byte = 0; byte * 8 < size; ++byte)
-    for (unsigned rest = bits.data()[byte]; rest; ) {
+    for (unsigned rest = bits.data()[byte]; rest;) {
       int place = std::countl_zero(static_cast<uint8_t>(rest));
       rest &= ~(0x80u >> place);
       if (next == count || byte * 8 + static_cast<size_t>(place) >= size)

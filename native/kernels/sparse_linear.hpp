@@ -8,6 +8,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "kernels/huge_pages.hpp"
+
 namespace arcwise {
 
 inline uint32_t feature_key(uint64_t hash) { return static_cast<uint32_t>(hash >> 32); }
@@ -79,7 +81,7 @@ class SparseLinear {
   std::vector<uint32_t> starts_{0};  // entries of row r: starts[r] .. starts[r+1]-1
   std::vector<uint16_t> outputs_;    // of each entry
   std::vector<float> weights_;       // of each entry
-  std::vector<Slot> slots_{Slot{}};  // open addressing
+  Table<Slot> slots_{Slot{}};        // open addressing
   int shift_ = 32;                   // 32 − log2 of the number of slots
 };
 

@@ -9,10 +9,10 @@
 namespace arcwise {
 namespace {
 
-constexpr size_t SHORTEST_STEM = 2;    // bytes
-constexpr size_t LONGEST_WORD = 64;    // bytes; what is longer has no stems
-constexpr uint32_t START = 3;          // letters of an ending that Stem::start looks at
-constexpr uint32_t ALTERNATION = 5;    // times that a change of letters must have been seen
+constexpr size_t SHORTEST_STEM = 2;  // bytes
+constexpr size_t LONGEST_WORD = 64;  // bytes; what is longer has no stems
+constexpr uint32_t START = 3;        // letters of an ending that Stem::start looks at
+constexpr uint32_t ALTERNATION = 5;  // times that a change of letters must have been seen
 constexpr uint32_t VOWEL = 'a', NONE = 0;
 
 std::string lower_case_of(std::string_view text) {
@@ -28,11 +28,10 @@ uint64_t form_key(uint32_t lemma, uint16_t upos, std::string_view lower_form) {
 }
 
 bool is_vowel(uint32_t letter) {
-  constexpr uint32_t VOWELS[] = {'a',    'e',    'i',    'o',    'u',    0xE0,   0xE1,   0xE2,   0xE3,   0xE4,
-                                 0xE5,   0xE6,   0xE8,   0xE9,   0xEA,   0xEB,   0xEC,   0xED,   0xEE,   0xEF,
-                                 0xF2,   0xF3,   0xF4,   0xF5,   0xF6,   0xF8,   0xF9,   0xFA,   0xFB,   0xFC,
-                                 0x131,  0x151,  0x171,  0x430,  0x435,  0x438,  0x43E,  0x443,  0x44B,  0x44D,
-                                 0x44E,  0x44F,  0x451};
+  constexpr uint32_t VOWELS[] = {'a',   'e',   'i',   'o',   'u',   0xE0,  0xE1,  0xE2,  0xE3,  0xE4,  0xE5,
+                                 0xE6,  0xE8,  0xE9,  0xEA,  0xEB,  0xEC,  0xED,  0xEE,  0xEF,  0xF2,  0xF3,
+                                 0xF4,  0xF5,  0xF6,  0xF8,  0xF9,  0xFA,  0xFB,  0xFC,  0x131, 0x151, 0x171,
+                                 0x430, 0x435, 0x438, 0x43E, 0x443, 0x44B, 0x44D, 0x44E, 0x44F, 0x451};
   return std::binary_search(std::begin(VOWELS), std::end(VOWELS), letter);
 }
 

@@ -37,8 +37,8 @@ struct SqueezedText {
   std::vector<uint32_t> lower;  // code points in lower case
   std::vector<CharacterClass> classes;
   std::vector<uint8_t> is_single;  // of white space: it is one U+0020
-  std::vector<uint32_t> byte;   // where each starts in the text; one more at the end
-  std::vector<uint32_t> place;  // the same, counted in code points
+  std::vector<uint32_t> byte;      // where each starts in the text; one more at the end
+  std::vector<uint32_t> place;     // the same, counted in code points
 };
 
 struct TextToken {
@@ -50,8 +50,9 @@ struct TokenizerModel {
   SparseLinear cuts;
   std::vector<uint32_t> vocabulary;  // hashes of words seen more than once in training, sorted
   std::array<uint8_t, CHARACTER_CLASSES * CHARACTER_CLASSES> may_cut{};  // between two classes, without space
-  std::array<uint8_t, CHARACTER_CLASSES * CHARACTER_CLASSES> may_span{};  // a word, the space between two classes
-  uint32_t longest_sentence = 300;                                       // in words; then it is cut
+  std::array<uint8_t, CHARACTER_CLASSES * CHARACTER_CLASSES>
+      may_span{};                   // a word, the space between two classes
+  uint32_t longest_sentence = 300;  // in words; then it is cut
 
   bool knows(uint64_t word_hash) const;
 };
