@@ -62,3 +62,17 @@ def test_a_page_has_words_and_arcs(tmp_path: Path, dark: bool) -> None:
     assert columns[WIDTH // 2 :].any()
     coloured = (pixels.max(axis=2) - pixels.min(axis=2)) > 0.25
     assert coloured.mean() > 0.0005  # arcs have colours, words have none
+
+
+def test_a_right_to_left_sentence_starts_on_the_right(tmp_path: Path) -> None:
+    labels = ["root", "nsubj", "obj", "amod", "punct"]
+    tree = Tree.from_heads([0, 1, 1, 3, 1], labels)
+    sentence = Sentence.from_words(["يقرأ", "الطالب", "كتابا", "جديدا", "."], tree=tree)
+    pixels = screenshot(html_page([sentence]), tmp_path, dark=False)
+    violet = (pixels[:, :, 2] - pixels[:, :, 1] > 0.4) & (pixels[:, :, 0] - pixels[:, :, 1] > 0.15)
+    grey = (np.abs(pixels - [0x85 / 255, 0x92 / 255, 0xA3 / 255]) < 0.02).all(axis=2)
+    root, punctuation = (np.nonzero(mask)[1] for mask in (violet, grey))
+    assert len(root) > 20
+    assert len(punctuation) > 20
+    assert root.mean() > WIDTH / 2  # the first word, the root, is on the right
+    assert punctuation.min() < WIDTH / 2 < root.min()
