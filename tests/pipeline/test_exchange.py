@@ -37,7 +37,9 @@ def test_conllu_and_back() -> None:
 
 
 def test_spacy_documents() -> None:
-    pytest.importorskip("spacy", reason="spaCy is not installed")
+    pytest.importorskip(
+        "spacy", reason="spaCy, which is large, is not installed: pip install 'arcwise[spacy]'"
+    )
     sentence = toy_treebank()[200]
     doc = exchange.to_spacy(sentence)
     assert [t.text for t in doc] == sentence.forms
@@ -49,7 +51,9 @@ def test_spacy_documents() -> None:
 
 
 def test_spacy_component() -> None:
-    spacy = pytest.importorskip("spacy", reason="spaCy is not installed")
+    spacy = pytest.importorskip(
+        "spacy", reason="spaCy, which is large, is not installed: pip install 'arcwise[spacy]'"
+    )
     nlp = spacy.blank("en")
     nlp.add_pipe("arcwise")
     doc = nlp("The teacher reads a book. The children sleep.")
@@ -59,6 +63,20 @@ def test_spacy_component() -> None:
     assert doc[1].pos_ == "NOUN"
     assert 0 < doc[1]._.head_probability <= 1
     assert len(nlp("")) == 0
+
+
+def test_spacy_component_keeps_what_others_found() -> None:
+    spacy = pytest.importorskip(
+        "spacy", reason="spaCy, which is large, is not installed: pip install 'arcwise[spacy]'"
+    )
+    nlp = spacy.blank("en")
+    nlp.add_pipe("entity_ruler").add_patterns([{"label": "CITY", "pattern": "Prague"}])
+    nlp.add_pipe("arcwise")
+    (doc,) = nlp.pipe(["She lives in Prague. Birds   sing."])
+    assert [(e.text, e.label_) for e in doc.ents] == [("Prague", "CITY")]
+    assert doc.text == "She lives in Prague. Birds   sing."
+    assert [s.root.text for s in doc.sents] == ["lives", "sing"]
+    assert spacy.tokens.Doc(nlp.vocab).from_bytes(doc.to_bytes()).text == doc.text
 
 
 def test_a_missing_library_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,6 +16,8 @@ from arcwise.pipeline.load import load
 from arcwise.pipeline.pipeline import Pipeline
 from arcwise.treebanks.exchange import from_spacy
 
+_SET: list[int | str] = ["HEAD", "DEP", "POS", "TAG", "MORPH", "LEMMA"]
+
 
 class ArcwiseComponent:
     """Sets sentence boundaries (if none are set), POS, TAG, MORPH, LEMMA, HEAD and DEP of a spaCy ``Doc``.
@@ -54,9 +56,10 @@ class ArcwiseComponent:
             deps=["ROOT" if heads[i] == i else label for i, label in enumerate(columns["deprel"])],
             **values,
         )
-        for token, p in zip(made, (p for s in parsed for p in s.head_probabilities or []), strict=False):
+        doc.from_array(_SET, made.to_array(_SET))  # what else the document has (entities, user data) stays
+        for token, p in zip(doc, (p for s in parsed for p in s.head_probabilities or []), strict=False):
             token._.head_probability = p
-        return made
+        return doc
 
     def _set_sentences(self, doc: Any) -> None:
         """Sentence boundaries from the text, as the pipeline's own tokenizer sees them."""
