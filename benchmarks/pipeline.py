@@ -2,21 +2,23 @@
 
 The text of a test part is rebuilt from the treebank (``arcwise.pipeline.plain_text``) and given to each system as it is. UDPipe's
 models are trained once, by its own trainer with its default settings (an hour or two each), and kept outside the repository:
-``~/.cache/arcwise/udpipe/NAME.udpipe``. arcwise's are trained here if they are not in ``~/.cache/arcwise/pipelines`` yet.
+``~/.cache/arcwise/udpipe/NAME.udpipe``. arcwise's English model is the one that comes with it; the others are trained here if they
+are not in ``~/.cache/arcwise/pipelines`` yet. Scores are by the official scorer of udtools.
 """
 
 from __future__ import annotations
 
 import argparse
+import io
 import os
 from collections.abc import Callable
 from pathlib import Path
 
-from arcwise.evaluation import evaluate
 from arcwise.learning.parser import ParseOptions
 from arcwise.learning.progress import Progress
+from arcwise.pipeline.models import model_path
 from arcwise.pipeline.parse_input import parse_text
-from arcwise.pipeline.pipeline import Pipeline
+from arcwise.pipeline.pipeline import VERSION, Pipeline
 from arcwise.pipeline.plain_text import plain_text
 from arcwise.pipeline.train_pipeline import METRICS, read_config, train_pipeline
 from arcwise.treebanks import Treebank
@@ -27,15 +29,18 @@ CACHE = Path.home() / ".cache" / "arcwise"
 WITH_UDPIPE = ("English-EWT", "Turkish-IMST")
 ALONE = ("Portuguese-Bosque", "Japanese-GSD", "Arabic-PADT-rs")
 SHOWN = tuple(name for name in METRICS if name != "XPOS")
+SHIPPED = {"English-EWT": "en"}
 RECIPES = Path(__file__).parents[1] / "recipes"
 
 Parse = Callable[[str], bytes]
 
 
 def arcwise_parse(folder: Path, name: str) -> Parse:
-    """arcwise with a model of its own for the treebank, by the recipe that ``make models`` uses."""
-    path = CACHE / "pipelines" / f"{name}.arcwise"
-    if not path.exists():
+    """arcwise with a model for the treebank, by the recipe that ``make models`` uses."""
+    path = CACHE / "pipelines" / f"{name}-{VERSION}.arcwise"
+    if name in SHIPPED:
+        path = model_path(SHIPPED[name])
+    elif not path.exists():
         path.parent.mkdir(parents=True, exist_ok=True)
         recipe = RECIPES / f"{name}.toml"
         config, parser = read_config(
@@ -65,6 +70,17 @@ def udpipe_parse(name: str) -> Parse | str:
     return lambda text: runner.process(text, ProcessingError()).encode()
 
 
+def official_scores(gold: Treebank, system: bytes) -> dict[str, float]:
+    """F1 of each metric, in per cent."""
+    from udtools import udeval
+
+    texts = {"gold": gold.text, "system": system.decode()}
+    scores = udeval.evaluate(
+        *(udeval.load_conllu(io.StringIO(text), name, {}) for name, text in texts.items())
+    )
+    return {name: 100 * scores[name].f1 for name in SHOWN}
+
+
 def rows_of(folder: Path, name: str, repeat: int) -> list[list[object]]:
     gold = Treebank.read(folder / name / "test.conllu.xz")
     text = plain_text(gold).text
@@ -72,16 +88,14 @@ def rows_of(folder: Path, name: str, repeat: int) -> list[list[object]]:
     if name in WITH_UDPIPE:
         contenders["UDPipe 1"] = udpipe_parse(name)
     ready = {label: parse for label, parse in contenders.items() if not isinstance(parse, str)}
-    scores = {
-        label: evaluate(gold, Treebank(parse(text), strict=False)).conll18 for label, parse in ready.items()
-    }
+    scores = {label: official_scores(gold, parse(text)) for label, parse in ready.items()}
     times = interleaved({label: (lambda p=parse: p(text)) for label, parse in ready.items()}, repeat=repeat)
     rows: list[list[object]] = []
     for label, parse in contenders.items():
         if isinstance(parse, str):
             rows.append([name, label, parse, *["" for _ in SHOWN]])
             continue
-        found = [f"{100 * scores[label][metric].f1:.2f}" for metric in SHOWN]
+        found = [f"{scores[label][metric]:.2f}" for metric in SHOWN]
         rows.append([name, label, *found, f"{gold.word_count / times[label]:,.0f}"])
     return rows
 

@@ -186,7 +186,18 @@ def test_a_script_without_spaces() -> None:
 
 
 def test_words_with_spaces() -> None:
-    numbers = ["1 000", "2 000", "3 500", "10 000", "12 250", "20 000", "25 000", "30 100", "44 000", "50 000"]
+    numbers = [
+        "1 000",
+        "2 000",
+        "3 500",
+        "10 000",
+        "12 250",
+        "20 000",
+        "25 000",
+        "30 100",
+        "44 000",
+        "50 000",
+    ]
     sentences = [
         f"# text = They paid {number} crowns.\n"
         + "".join(
