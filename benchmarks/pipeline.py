@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import io
 import os
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -67,7 +68,8 @@ def udpipe_parse(name: str) -> Parse | str:
         return "not trained yet"
     model = Model.load(str(path))
     runner = UDPipe(model, "tokenize", UDPipe.DEFAULT, UDPipe.DEFAULT, "conllu")
-    return lambda text: runner.process(text, ProcessingError()).encode()
+    # The runner refers to the model without keeping it: the function must.
+    return lambda text, model=model: runner.process(text, ProcessingError()).encode()  # type: ignore[misc]
 
 
 def official_scores(gold: Treebank, system: bytes) -> dict[str, float]:
@@ -115,7 +117,8 @@ def main() -> None:
         "one thread, without loading the model. Treebanks whose name ends in -rs are resplit: their scores compare with nothing "
         "published.\n\n" + table(["treebank", "system", *SHOWN, "words/s"], rows)
     )
-    write_section("pipeline", "Raw text to trees", body, command="python -m benchmarks.pipeline")
+    command = " ".join(["python -m benchmarks.pipeline", *(sys.argv[1:] and arguments.names)])
+    write_section("pipeline", "Raw text to trees", body, command=command)
     print(body)
 
 
