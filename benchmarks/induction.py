@@ -203,6 +203,7 @@ def main() -> None:
     parser.add_argument("--scale", type=float, default=1.0)
     parser.add_argument("--peer-seconds", type=float, default=60.0)
     parser.add_argument("--only", default=",".join(INSTANCES))
+    parser.add_argument("--remark", default="", help="a sentence about this run, for the page")
     parser.add_argument("--fresh", action="store_true", help="compute every cell anew")
     options = parser.parse_args()
     rows = []
@@ -213,6 +214,7 @@ def main() -> None:
         "ε = 1 %, one thread. Seconds where the gap was closed; else the gap at the time limit. wsj-10 stops at a gap of 10 %. wsj10-200 is "
         "one corpus (the seeds are those of the searches), bounded by blocks of 20 sentences; it and Viterbi EM restarts have a quarter of "
         "the 600 s of the target. theta is the paper's search (with splits of counts), SCIP has the paper's program.\n\n"
+        + (f"{options.remark}\n\n" if options.remark else "")
         + table(header, rows)
     )
     command = (
