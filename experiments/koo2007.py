@@ -27,13 +27,18 @@ LANGUAGES = {
     "Turkish-IMST": (71.70, 72.02, 72.26),
 }
 """Treebank: what the paper has for that language in table 3 (perceptron, max-margin, log-linear)."""
+PAPER_MEANS = (79.05, 79.82, 79.71)
 TRAINERS: dict[str, GraphConfig] = {
     "perceptron": GraphConfig(trainer="perceptron", epochs=10),
     "max-margin": GraphConfig(trainer="eg", epochs=12),
     "log-linear": GraphConfig(trainer="log-linear", epochs=10),
 }
 SENTENCES = 2000
-FINDINGS = ""
+FINDINGS = """The paper's main finding holds: both marginal-based trainers beat the averaged perceptron on average (max-margin by 0.6 points of UAS, log-linear by
+0.5; in the paper 0.8 and 0.7), and the sign test over all sentences is as clear (p < 0.0001). Max-margin is ahead of the perceptron in every language, log-linear in four of
+six. For Dutch, by far the least projective treebank here too, non-projective training gains more than 3 points with every trainer, as in the paper; elsewhere the two
+kinds of training are within a point of each other. Decoding a non-projective model projectively is better nearly everywhere but in Dutch, which is why the paper let the
+development data choose the decoder."""
 
 
 def cells(options: Settings) -> dict[tuple[str, str, bool], Training]:
@@ -97,8 +102,7 @@ def comparison_rows(trainings: Mapping[tuple[str, str, bool], Training]) -> list
     average = [
         f"{percent(uas)} / {percent(las)}" for uas, las in (np.mean(column, axis=0) for column in means)
     ]
-    of_paper = np.mean(list(LANGUAGES.values()), axis=0)
-    rows.append(["mean", *average, " ".join(f"{figure:.2f}" for figure in of_paper)])
+    rows.append(["mean", *average, " ".join(f"{figure:.2f}" for figure in PAPER_MEANS)])
     return rows
 
 
