@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-DOCUMENTS = sorted(p for p in [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("benchmarks/*.md")])
+_PLACES = ("*.md", "docs/**/*.md", "benchmarks/*.md", "experiments/results/*.md")
+DOCUMENTS = sorted(path for place in _PLACES for path in ROOT.glob(place))
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda p: str(p.relative_to(ROOT)))
@@ -30,6 +31,16 @@ def test_commands_named_in_documents_exist() -> None:
                 assert re.search(rf"^{target}:", makefile, re.MULTILINE), (
                     f"{document.name} names make {target}"
                 )
+
+
+def test_what_papers_md_names_is_there() -> None:
+    text = (ROOT / "docs" / "papers.md").read_text()
+    for file, name in re.findall(r"`(tests/[\w/]+\.py)(?:::(\w+))?`", text):
+        assert (ROOT / file).exists(), file
+        assert not name or f"def {name}(" in (ROOT / file).read_text(), f"{file} has no {name}"
+    for kernel in re.findall(r"`(\w+\.[ch]pp)", text):
+        places = [ROOT / "native" / folder / kernel for folder in ("kernels", "tests")]
+        assert any(place.exists() for place in places), kernel
 
 
 def tracked_files() -> list[Path]:
