@@ -126,9 +126,11 @@ def _load_udpipe(folder: Path, treebank: str) -> PeerParser:
     from ufal.udpipe import Model, Pipeline, ProcessingError
 
     path = folder / f"{treebank}.udpipe"
-    pipeline = Pipeline(Model.load(str(path)), "conllu", Pipeline.NONE, Pipeline.DEFAULT, "conllu")
+    model = Model.load(str(path))
+    pipeline = Pipeline(model, "conllu", Pipeline.NONE, Pipeline.DEFAULT, "conllu")
 
     def parse(data: bytes) -> bytes:
+        assert model is not None  # UDPipe's pipeline does not keep its model alive; this function does
         error = ProcessingError()
         return str(pipeline.process(data.decode(), error)).encode()
 

@@ -26,6 +26,8 @@ HEADER = (
     "words/s, one core, reading and writing included",
     "slope of time over n = 10…200",
     "training of 10 epochs, CPU s",
+    "test UAS",
+    "test LAS",
 )
 
 
@@ -47,6 +49,7 @@ def main() -> None:
             f"{words / seconds[f'{name} {beam}']:,.0f}",
             f"{_slope(parsers[name], ParseOptions(beam=beam)):.2f}",
             f"{trainings[name].run().seconds:.0f}" if beam == 1 else "",
+            *(_accuracy(trainings[name]) if beam == 1 else ("", "")),
         ]
         for name, beam in CONTENDERS
     ]
@@ -58,6 +61,11 @@ def main() -> None:
     write_section(
         "transition", "Transition-based parser: speed", body, command="python -m benchmarks.transition"
     )
+
+
+def _accuracy(training: Training) -> tuple[str, str]:
+    scores = training.scores()
+    return f"{100 * scores.uas:.2f}", f"{100 * scores.las:.2f}"
 
 
 def parse_whole(parser: TransitionParser, data: bytes, options: ParseOptions) -> bytes:
