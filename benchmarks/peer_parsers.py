@@ -8,7 +8,6 @@ UDPipe's model is the whole pipeline, which benchmarks.pipeline uses too. All of
 from __future__ import annotations
 
 import json
-import resource
 import sys
 import time
 from collections.abc import Callable
@@ -16,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from experiments.trainings import cache_folder, read, treebank_folder
+from experiments.trainings import cache_folder, peak_mb, read, treebank_folder
 
 from arcwise.treebanks import Treebank
 from arcwise.treebanks.files import read_bytes
@@ -85,7 +84,7 @@ def train(name: str, treebank: str) -> None:
         _train_spacy(folder, treebank, upos=name.endswith("UPOS"))
     figures = {
         "training_seconds": time.process_time() - started,
-        "peak_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
+        "peak_mb": peak_mb(),
     }
     (folder / f"{treebank}.json").write_text(json.dumps(figures))
 

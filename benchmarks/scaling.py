@@ -43,15 +43,14 @@ TRAINERS = {
     "transition, beam 8": "TransitionParser.train(data, config=TransitionConfig(epochs=1, beam=8, warm_epochs=0))",
 }
 _TRAIN = """
-import resource, time
+import time
 from arcwise.graph import GraphConfig, GraphParser
 from arcwise.transition import TransitionConfig, TransitionParser
-from experiments.trainings import read
+from experiments.trainings import peak_mb, read
 data = read({treebank!r}, "train")[:{size}]
-before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 started = time.process_time()
 {train}
-print(time.process_time() - started, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
+print(time.process_time() - started, peak_mb())
 """
 
 

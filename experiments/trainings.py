@@ -161,7 +161,7 @@ class Training:
         found = {
             "dev": _counts(attachment(verdicts(dev, self.parser().parse(dev)))),
             "seconds": seconds,
-            "peak_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
+            "peak_mb": peak_mb(),
             "model_mb": (self.folder / "model").stat().st_size / 1e6,
             "commit": commit(),
         }
@@ -205,6 +205,19 @@ def best_on_dev(candidates: Iterable[Training]) -> Training:
 def crossing_words(tree: Tree) -> set[int]:
     """The words whose arc crosses another one."""
     return {modifier for pair in crossing_arcs(tree) for _, modifier in pair}
+
+
+def peak_mb() -> float:
+    """The largest memory of this process so far. (Linux's ``ru_maxrss`` would count what its parent had when it was started.)"""
+    status = Path("/proc/self/status")
+    if status.exists():
+        return (
+            next(
+                float(line.split()[1]) for line in status.read_text().splitlines() if line.startswith("VmHWM")
+            )
+            / 1024
+        )
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
 @cache
