@@ -18,6 +18,7 @@ from functools import partial
 from pathlib import Path
 
 import numpy as np
+from experiments.trainings import cache_folder
 
 from arcwise.induction import DMV, TagSentences, induce_globally
 from arcwise.induction.global_search import Task
@@ -28,7 +29,7 @@ from benchmarks.report import table, write_section
 
 LIMITED = ("wsj-10", "wsj10-200")
 """Where bounds are shown, not times."""
-CACHE = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "arcwise" / "induction"
+CACHE = cache_folder() / "induction"
 EPSILON = 0.01
 
 

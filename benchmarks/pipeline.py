@@ -15,6 +15,8 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+from experiments.trainings import cache_folder
+
 from arcwise.learning.parser import ParseOptions
 from arcwise.learning.progress import Progress
 from arcwise.pipeline.models import model_path
@@ -26,7 +28,7 @@ from arcwise.treebanks import Treebank
 from benchmarks.report import table, write_section
 from benchmarks.timing import interleaved
 
-CACHE = Path.home() / ".cache" / "arcwise"
+CACHE = cache_folder()
 WITH_UDPIPE = ("English-EWT", "Turkish-IMST")
 ALONE = ("Portuguese-Bosque", "Japanese-GSD", "Arabic-PADT-rs")
 SHOWN = tuple(name for name in METRICS if name != "XPOS")

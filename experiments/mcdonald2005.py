@@ -127,16 +127,14 @@ def main(arguments: Sequence[str] | None = None) -> None:
     page.text(
         f"McNemar's test on heads, with the vote against without: {test.b} to {test.a} words; p {p_value(test.p)}."
     )
-    page.heading("What differs from the paper")
-    page.text(
+    page.close(
         """The sample of the Wall Street Journal that comes with NLTK is a twelfth of the Penn Treebank; the Czech treebank is put together from parts of
 three in place of the Prague treebank. Tags are gold, the paper's predicted. Words seen rarely are taken for unknown ones at times in
 training; features are richer than the paper's. Punctuation counts. A vote is known to the parser as direction and binned distance of
-the voted head, not as the arc itself."""
+the voted head, not as the arc itself.""",
+        FINDINGS,
+        (t.trained.commit for t in trainings if t.trained),
     )
-    page.heading("Which findings hold")
-    page.text(FINDINGS or "Not yet judged.")
-    page.write(t.trained.commit for t in trainings if t.trained)
 
 
 if __name__ == "__main__":

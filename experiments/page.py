@@ -115,8 +115,19 @@ class Page:
         pyplot.close(figure)  # type: ignore[arg-type]
         self._parts.append(f"![{about}]({self.name}-{name}.png)\n")
 
-    def write(self, commits: Iterable[str] = ()) -> Path:
-        """Write it, with command, date, machine and the code that made the cells."""
+    def close(self, differences: str, findings: str, commits: Iterable[str]) -> Path:
+        """End with what differs from the paper and which of its findings hold, and write the page.
+
+        In the quick version, whose figures mean nothing, nothing is said to hold.
+        """
+        self.heading("What differs from the paper")
+        self.text(differences)
+        self.heading("Which findings hold")
+        self.text("Nothing can be said from the quick version." if self.options.quick else findings)
+        return self._write(commits)
+
+    def _write(self, commits: Iterable[str]) -> Path:
+        """With command, date, machine and the code that made the cells."""
         date = datetime.now(timezone.utc).date().isoformat()
         made = ", ".join(sorted(set(commits)))
         head = f"# {self.title}\n\n`python -m experiments.{self.name}` · {date} · {machine()}"

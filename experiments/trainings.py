@@ -20,7 +20,10 @@ from functools import cache
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from arcwise.evaluation.attachment import Attachment, attachment
+import numpy as np
+import numpy.typing as npt
+
+from arcwise.evaluation.attachment import Attachment, attachment, per_sentence
 from arcwise.evaluation.verdicts import Verdicts, verdicts
 from arcwise.graph import GraphConfig, GraphParser
 from arcwise.learning.config import from_dict, to_dict
@@ -28,6 +31,7 @@ from arcwise.learning.parser import ParseOptions
 from arcwise.learning.progress import Progress
 from arcwise.transition import TransitionConfig, TransitionParser
 from arcwise.treebanks import Treebank
+from arcwise.treebanks.files import open_output
 from arcwise.trees import Tree
 from arcwise.trees.properties import crossing_arcs
 from experiments.votes import with_votes
@@ -159,13 +163,13 @@ class Training:
         self.folder.mkdir(parents=True, exist_ok=True)
         parser.save(self.folder / "model", precision="float16")
         found = {
-            "dev": _counts(attachment(verdicts(dev, self.parser().parse(dev)))),
+            "dev": to_dict(attachment(verdicts(dev, self.parser().parse(dev)))),
             "seconds": seconds,
             "peak_mb": peak_mb(),
             "model_mb": (self.folder / "model").stat().st_size / 1e6,
             "commit": commit(),
         }
-        _write(self.folder / "trained.json", json.dumps(found, indent=2))
+        write_whole(self.folder / "trained.json", json.dumps(found, indent=2))
         known = self.trained
         assert known is not None
         return known
@@ -182,6 +186,11 @@ class Training:
         """What is right and what is wrong in that parse."""
         return verdicts(read(self.treebank, part), self.parsed(options, part))
 
+    def right_heads(self, options: ParseOptions = ParseOptions()) -> npt.NDArray[np.int64]:
+        """How many heads of each test sentence are right: what tests of significance take."""
+        judged = self.judged(options)
+        return per_sentence(judged.head_right, judged.gold.sentence, len(judged.gold.treebank))
+
     def scores(self, options: ParseOptions = ParseOptions(), part: str = "test") -> Attachment:
         """The attachment scores of that parse: all words counted, punctuation too."""
         return attachment(self.judged(options, part))
@@ -192,7 +201,7 @@ def run_all(trainings: Iterable[Training], *, jobs: int = 1) -> None:
     missing = list(dict.fromkeys(t for t in trainings if t.trained is None))
     for training in missing:
         training.folder.mkdir(parents=True, exist_ok=True)
-        _write(training.folder / "training.json", json.dumps(training.to_json(), indent=2))
+        write_whole(training.folder / "training.json", json.dumps(training.to_json(), indent=2))
     with ThreadPoolExecutor(jobs) as pool:
         list(pool.map(_run_apart, missing, range(1, len(missing) + 1), [len(missing)] * len(missing)))
 
@@ -249,15 +258,10 @@ def _summary(training: Training) -> str:
     return " ".join(f"{key}={value}" for key, value in own.items() if not isinstance(value, tuple))
 
 
-def _counts(scores: Attachment) -> dict[str, int]:
-    return to_dict(scores)
-
-
-def _write(path: Path, text: str) -> None:
-    """Whole or not at all."""
-    partial = path.with_suffix(".part")
-    partial.write_text(text)
-    partial.replace(path)
+def write_whole(path: Path, text: str) -> None:
+    """Write a file whole or not at all."""
+    with open_output(path) as stream:
+        stream.write(text.encode())
 
 
 if __name__ == "__main__":

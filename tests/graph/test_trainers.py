@@ -1,10 +1,17 @@
 """The mathematics of the trainers: gradients, optima, duality, margins."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from arcwise import native
-from arcwise.graph.trainers import BatchTrainer, ExponentiatedGradientTrainer, LikelihoodTrainer
+from arcwise.graph.trainers import (
+    BatchTrainer,
+    ExponentiatedGradientTrainer,
+    LikelihoodTrainer,
+    MarginTrainer,
+)
 from arcwise.inference import TreeDistribution
 from arcwise.inference.eisner import eisner_decode
 from graph.small_space import Small, small
@@ -199,6 +206,19 @@ def test_with_minimum_risk_mira_learns_from_the_tree_of_minimum_risk(projective:
         loss, _, _ = trainer.run(case.data, np.array([s], np.int64), 0)
         losses.append((loss, sum(risky.heads[1:] != gold)))
     assert [a for a, _ in losses] == [b for _, b in losses]
+
+
+def test_the_configuration_asks_for_minimum_risk() -> None:
+    case = small(treebank_of(False, True), projective=False, labelled=False)
+    plain = replace(case.config, trainer="mira", loss_augmented=False, k=1)
+    order = np.arange(len(case.treebank))
+    weights = []
+    for config in (plain, replace(plain, minimum_risk=True)):
+        trainer = MarginTrainer(config, case.space, case.data)
+        for epoch in range(5):
+            trainer.epoch(epoch, order, no_advance)
+        weights.append(trainer.weights)
+    assert (weights[0] != weights[1]).any()
 
 
 def test_latent_with_one_cluster_is_log_linear() -> None:

@@ -68,8 +68,6 @@ def test_a_training_is_done_once_and_in_a_process_of_its_own(world: Path) -> Non
 
     training = trainings.Training("Turkish-IMST", TransitionConfig(epochs=1, move_bits=12, label_bits=10))
     assert training.trained is None
-    (training.folder).mkdir(parents=True)
-    trainings._write(training.folder / "training.json", "{}")
     assert trainings.Training.from_json(training.to_json()) == training
     first = training.run()
     assert first.dev.words > 0

@@ -1,15 +1,16 @@
 """Oracles against exhaustive search: derivability, correct moves, costs."""
 
 import itertools
+from collections.abc import Iterator
 
 import numpy as np
 import pytest
 
-from arcwise.transition import Move, TransitionSystem, derivation, start
+from arcwise.transition import Move, State, TransitionSystem, derivation, start
 from arcwise.transition.oracle import gold_heads
 from arcwise.trees import Tree
 from arcwise.trees.tree import find_cycle
-from reference.transition_search import Twin, TwinMove
+from reference.transition_search import Twin, TwinMove, TwinState
 from transition.test_engine import GRID, TREE_SYSTEMS
 
 ALL = TREE_SYSTEMS + GRID
@@ -63,16 +64,21 @@ def test_dynamic_cost_is_the_exhaustive_cost(chosen: TransitionSystem, n: int) -
     twin = Twin(chosen, n)
     for heads in sorted(twin.trees()):
         best, gold = twin.most_gold_arcs(heads), gold_heads(list(heads))
-        waiting, seen = [(start(chosen, n, single_root=False), twin.start())], set()
-        while waiting:
-            state, twin_state = waiting.pop()
-            if twin_state in seen:
-                continue
-            seen.add(twin_state)
+        for state, twin_state in every_state(chosen, twin, n):
             for move in state.moves():
                 following = twin.after(twin_state, TwinMove(*move[:3]))
                 assert state.cost(gold, move) == best(twin_state) - best(following)
-                waiting.append((state.after(move), following))
+
+
+def every_state(chosen: TransitionSystem, twin: Twin, n: int) -> Iterator[tuple[State, TwinState]]:
+    """Every state that any moves lead to, and its twin."""
+    waiting, seen = [(start(chosen, n, single_root=False), twin.start())], set()
+    while waiting:
+        state, twin_state = waiting.pop()
+        if twin_state not in seen:
+            seen.add(twin_state)
+            yield state, twin_state
+            waiting += [(state.after(m), twin.after(twin_state, TwinMove(*m[:3]))) for m in state.moves()]
 
 
 @pytest.mark.parametrize("chosen", TREE_SYSTEMS, ids=str)
@@ -83,14 +89,8 @@ def test_from_any_state_there_is_a_derivation_exactly_if_the_tree_is_in_reach(
     twin = Twin(chosen, n)
     for heads in sorted(twin.trees())[::3]:
         best, gold = twin.most_gold_arcs(heads), gold_heads(list(heads))
-        waiting, seen = [(start(chosen, n, single_root=False), twin.start())], set()
-        while waiting:
-            state, twin_state = waiting.pop()
-            if twin_state in seen:
-                continue
-            seen.add(twin_state)
+        for state, twin_state in every_state(chosen, twin, n):
             assert (state.derivation(gold) is not None) == (best(twin_state) == n)
-            waiting += [(state.after(m), twin.after(twin_state, TwinMove(*m[:3]))) for m in state.moves()]
 
 
 def test_which_systems_have_the_dynamic_oracle() -> None:
