@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -22,6 +22,7 @@ from arcwise.treebanks.files import read_bytes
 
 PEERS = ("udpipe", "spacy", "spacy with UPOS")
 PATIENCE = 5
+UD_TAGS = frozenset("ADJ ADP ADV AUX CCONJ DET INTJ NOUN NUM PART PRON PROPN PUNCT SCONJ SYM VERB X".split())
 _MODEL = """
 [model]
 @architectures = "spacy.TransitionBasedParser.v2"
@@ -148,9 +149,14 @@ def _docs(nlp: Any, treebank: Treebank) -> list[Any]:
         heads = [place if head == 0 else int(head) - 1 for place, head in enumerate(sentence.tree.heads[1:])]
         labels = [label or "dep" for label in sentence.deprels]
         docs.append(
-            Doc(nlp.vocab, words=list(sentence.forms), pos=list(sentence.upos), heads=heads, deps=labels)
+            Doc(nlp.vocab, words=list(sentence.forms), heads=heads, deps=labels, **_tags(sentence.upos))
         )
     return docs
+
+
+def _tags(tags: Sequence[str]) -> dict[str, list[str]]:
+    """Tags as spaCy takes them: all of them as its "tag", those of UD as its "pos" too."""
+    return {"tags": list(tags), "pos": [tag if tag in UD_TAGS else "X" for tag in tags]}
 
 
 def _train_spacy(folder: Path, treebank: str, *, upos: bool) -> None:
@@ -162,13 +168,15 @@ def _train_spacy(folder: Path, treebank: str, *, upos: bool) -> None:
 
     fix_random_seed(1)
     nlp = spacy.blank("xx")
-    attributes = ["NORM", "PREFIX", "SUFFIX", "SHAPE", *(["POS"] if upos else [])]
+    treebanks = [read(treebank, part) for part in ("train", "dev")]
+    tag = "POS" if set(treebanks[0].column("upos")) <= UD_TAGS else "TAG"
+    attributes = ["NORM", "PREFIX", "SUFFIX", "SHAPE", *([tag] if upos else [])]
     rows = [5000, 1000, 2500, 2500, *([100] if upos else [])]
     config = load_config_from_str(
         _MODEL.format(attributes=json.dumps(attributes), rows=rows), interpolate=False
     )
     parser = nlp.add_pipe("parser", config={"model": config["model"]})
-    train, dev = (_docs(nlp, read(treebank, part)) for part in ("train", "dev"))
+    train, dev = (_docs(nlp, each) for each in treebanks)
 
     def examples(docs: list[Any]) -> list[Any]:
         return [Example(_unparsed(nlp, doc), doc) for doc in docs]
@@ -194,7 +202,7 @@ def _train_spacy(folder: Path, treebank: str, *, upos: bool) -> None:
 def _unparsed(nlp: Any, doc: Any) -> Any:
     from spacy.tokens import Doc
 
-    return Doc(nlp.vocab, words=[t.text for t in doc], pos=[t.pos_ for t in doc])
+    return Doc(nlp.vocab, words=[t.text for t in doc], **_tags([t.tag_ for t in doc]))
 
 
 def _load_spacy(folder: Path, treebank: str) -> PeerParser:
@@ -207,7 +215,12 @@ def _load_spacy(folder: Path, treebank: str) -> PeerParser:
     def parse(data: bytes) -> bytes:
         whole = Treebank(data)
         docs = [
-            Doc(nlp.vocab, words=list(s.forms), pos=list(s.upos), sent_starts=[True] + [False] * (len(s) - 1))
+            Doc(
+                nlp.vocab,
+                words=list(s.forms),
+                sent_starts=[True] + [False] * (len(s) - 1),
+                **_tags(s.upos),
+            )
             for s in whole
         ]
         parsed = list(parser.pipe(docs, batch_size=64))
