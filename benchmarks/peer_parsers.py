@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from experiments.trainings import cache_folder, peak_mb, read, treebank_folder
 
 from arcwise.treebanks import Treebank
@@ -22,7 +23,10 @@ from arcwise.treebanks.files import read_bytes
 
 PEERS = ("udpipe", "spacy", "spacy with UPOS")
 PATIENCE = 5
-UD_TAGS = frozenset("ADJ ADP ADV AUX CCONJ DET INTJ NOUN NUM PART PRON PROPN PUNCT SCONJ SYM VERB X".split())
+UD_TAGS = {
+    *("ADJ", "ADP", "ADV", "AUX", "CCONJ", "DET", "INTJ", "NOUN", "NUM"),
+    *("PART", "PRON", "PROPN", "PUNCT", "SCONJ", "SYM", "VERB", "X"),
+}
 _MODEL = """
 [model]
 @architectures = "spacy.TransitionBasedParser.v2"
@@ -224,7 +228,7 @@ def _load_spacy(folder: Path, treebank: str) -> PeerParser:
             for s in whole
         ]
         parsed = list(parser.pipe(docs, batch_size=64))
-        heads = [0 if t.head.i == t.i else t.head.i + 1 for doc in parsed for t in doc]
+        heads = np.array([0 if t.head.i == t.i else t.head.i + 1 for doc in parsed for t in doc], np.int32)
         return whole.annotate(
             heads=heads, deprel=[t.dep_.lower() if t.dep_ == "ROOT" else t.dep_ for d in parsed for t in d]
         ).data
