@@ -106,8 +106,8 @@ SoftmaxTask plain_task(size_t candidates, Lists sets) {
   return task;
 }
 
-// (epochs, rate, l2, min_count, prune, seed)
-using OptionTuple = std::tuple<int, float, float, uint32_t, float, uint64_t>;
+// (epochs, rate, damping, l2, min_count, prune, dropout, seed)
+using OptionTuple = std::tuple<int, float, float, float, uint32_t, float, float, uint64_t>;
 arcwise::TrainingOptions options_of(const OptionTuple& options) {
   return std::apply([](auto... values) { return arcwise::TrainingOptions{values...}; }, options);
 }

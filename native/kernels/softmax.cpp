@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "kernels/random.hpp"
+
 namespace arcwise {
 namespace {
 
@@ -42,15 +44,18 @@ SparseLinear softmax_train(const SoftmaxTask& task, SoftmaxItems& items, const T
   AdaGrad learner(model.weights(), options);
   SoftmaxWorkspace workspace;
   std::vector<float> gradient(task.output_count, 0.0f);
-  std::vector<uint32_t> order(items.size());
+  std::vector<uint32_t> order(items.size()), kept;
   for (int epoch = 0; epoch < options.epochs; ++epoch) {
     shuffle(order, options.seed, epoch);
+    Random random(options.seed, static_cast<uint64_t>(options.epochs + epoch));
     for (uint32_t item : order) {
       size_t set = items.set[item];
       if (task.choices(set) < 2) continue;
       workspace.output_scores.assign(task.output_count, 0.0f);
+      kept.clear();
       for (const uint32_t* f = items.features.begin(item); f != items.features.end(item); ++f)
-        model.add_row(*f, workspace.output_scores.data());
+        if (options.dropout == 0.0f || random.uniform() >= options.dropout) kept.push_back(*f);
+      for (uint32_t f : kept) model.add_row(f, workspace.output_scores.data());
       softmax_probabilities(task, set, workspace);
       // ∂loss/∂score(o) = Σ over candidates c that have o of p(c) − [c = gold]
       std::fill(gradient.begin(), gradient.end(), 0.0f);
@@ -64,8 +69,7 @@ SparseLinear softmax_train(const SoftmaxTask& task, SoftmaxItems& items, const T
       }
       for (float& g : gradient)
         if (std::fabs(g) < 1e-4f) g = 0.0f;
-      for (const uint32_t* f = items.features.begin(item); f != items.features.end(item); ++f)
-        learner.step_row(model, *f, gradient.data());
+      for (uint32_t f : kept) learner.step_row(model, f, gradient.data());
     }
     learner.end_epoch(epoch);
   }

@@ -177,7 +177,7 @@ TokenizedText tokenized_text(const TokenizerModel& tokenizer, const MultiwordMod
   ConlluWriter writer(tokenizer, multiword, text, squeezed, options);
   for (size_t first = 0, last = 0; last < tokens.size(); ++last) {
     if (!tokens[last].ends_sentence) continue;
-    if (!options.complete && last + 1 == tokens.size()) break;
+    if (!options.complete && tokens[last].last + LOOK_AHEAD > squeezed.size()) break;
     writer.sentence(tokens, first, last + 1, first == 0);
     first = last + 1;
   }

@@ -23,7 +23,7 @@ struct TokenizedText {
 struct WritingOptions {
   uint64_t first_place = 0;     // place of the text in a longer one, in code points
   uint64_t first_sentence = 1;  // number of its first sentence (sent_id)
-  bool complete = true;  // false: more text follows, so the last sentence, which may go on, is not written
+  bool complete = true;  // false: more text follows, so sentences that it may change are not written
   bool ranges = true;    // write TokenRange
 };
 

@@ -10,7 +10,6 @@ namespace arcwise {
 namespace {
 
 constexpr uint32_t OUTSIDE_TEXT = '\n';  // a text starts and ends like a paragraph
-constexpr size_t LONGEST_WORD = 32;      // characters of a neighbouring word that are looked at
 constexpr double RARE_CUT = 2e-4;        // pairs of classes cut less often than this are never cut
 
 size_t class_pair(CharacterClass a, CharacterClass b) {

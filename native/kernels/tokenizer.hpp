@@ -23,6 +23,10 @@
 
 namespace arcwise {
 
+constexpr size_t LONGEST_WORD = 32;  // characters of a neighbouring word that are looked at
+// How far behind a cut the model looks: at the next two words and the spaces around them.
+constexpr size_t LOOK_AHEAD = 2 * LONGEST_WORD + 3;
+
 enum class Cut : uint8_t { inside, word, sentence };
 
 // A text as code points, with every run of white space squeezed into one character: ' ', or '\n' where the

@@ -8,6 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from arcwise.errors import InputError, ModelError
+from arcwise.pipeline.models import model_path
+from arcwise.pipeline.pipeline import Pipeline
 from arcwise.pipeline.plain_text import plain_text
 from arcwise.pipeline.text_stream import stream_text
 from arcwise.pipeline.tokenizer import Tokenizer
@@ -136,6 +138,19 @@ def test_pieces_of_a_stream_give_the_same_as_the_whole(tokenizer: Tokenizer, pie
     text = " ".join(random.Random(3).choices(sentences, k=40))
     whole = tokenizer.tokenize(text).treebank
     pieces = list(stream_text(tokenizer, io.BytesIO(text.encode()), piece=piece))
+    assert b"".join(p.data for p in pieces) == whole.data
+
+
+@pytest.mark.parametrize("piece", [3, 11, 29])
+def test_a_piece_ends_where_what_follows_no_longer_matters(piece: int) -> None:
+    """Whether "p.m." ends a sentence depends on the next two words, which may be in the next piece."""
+    tokenizer = Pipeline.load(model_path("en")).tokenizer
+    text = (
+        "He came at 5 p.m. Friday. We left. Why? no idea ... Mr. Smith, of Acme Inc. He knows. ok. "
+        "It is e.g. This one. No. 5 is alive! yes it is. I said so etc. And then? Dr. Who? It's approx. 5 km. "
+    )
+    whole = tokenizer.tokenize(6 * text).treebank
+    pieces = list(stream_text(tokenizer, io.BytesIO(6 * text.encode()), piece=piece))
     assert b"".join(p.data for p in pieces) == whole.data
 
 

@@ -36,7 +36,9 @@ class TaggerConfig:
     """How the tagger learns; the defaults were chosen on the development parts of English-EWT and Turkish-IMST."""
 
     epochs: int = 8
-    rate: float = 0.05
+    rate: float = 0.2
+    damping: float = 1.0
+    """AdaGrad's sums of squared gradients start here: the larger, the less a rare feature moves."""
     l2: float = 1e-5
     min_count: int = 1
     """A pair of a feature and a tag seen less often has no weight."""
@@ -107,7 +109,8 @@ class Tagger:
             raise InputError("treebank: found no word, expected at least one to learn from")
         alphabet, state, bundle, script = _alphabet(treebank, config)
         model = _blank(alphabet)
-        options = (config.epochs, config.rate, config.l2, config.min_count, config.prune, seed)
+        rates = (config.epochs, config.rate, config.damping, config.l2)
+        options = (*rates, config.min_count, config.prune, 0.0, seed)
         model.train(
             treebank.layout,
             treebank.data,
@@ -115,7 +118,7 @@ class Tagger:
             bundle,
             script,
             options,
-            (*options[:3], config.bundle_min_count, *options[4:]),
+            (*rates, config.bundle_min_count, config.prune, 0.0, seed),
             options,
             config.perceptron,
             config.trusted_count,

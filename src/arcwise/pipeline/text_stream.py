@@ -27,7 +27,7 @@ def stream_text(
 ) -> Iterator[Treebank]:
     """The sentences of a stream of UTF-8, about ``piece`` bytes at a time.
 
-    The last sentence of a piece, which may go on, is read again with the next one. ``errors="strict"``: text that is no
+    Sentences at the end of a piece, which what follows may change, are read again with the next one. ``errors="strict"``: text that is no
     UTF-8 is an ``InputError`` that says where; ``"replace"`` puts U+FFFD in its place.
     """
     decoder = codecs.getincrementaldecoder("utf-8")(errors)

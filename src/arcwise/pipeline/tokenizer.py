@@ -33,11 +33,15 @@ class TokenizerConfig:
     """How the tokenizer learns; the defaults were chosen on the development parts of English-EWT and Turkish-IMST."""
 
     epochs: int = 10
-    rate: float = 0.03
+    rate: float = 0.1
+    damping: float = 0.1
+    """AdaGrad's sums of squared gradients start here: the larger, the less a rare feature moves."""
     l2: float = 1e-6
     min_count: int = 1
     prune: float = 0.02
     """Weights smaller than this after half of the epochs are dropped; the others make up for them in the rest."""
+    dropout: float = 0.3
+    """Share of the features that each decision is learned without, drawn anew each time."""
 
 
 @dataclass(frozen=True)
@@ -69,7 +73,16 @@ class Tokenizer:
             raise InputError("treebank: found no sentence, expected at least one to learn from")
         plain = plain_text(treebank)
         tokens = plain.tokens
-        options = (config.epochs, config.rate, config.l2, config.min_count, config.prune, seed)
+        options = (
+            config.epochs,
+            config.rate,
+            config.damping,
+            config.l2,
+            config.min_count,
+            config.prune,
+            config.dropout,
+            seed,
+        )
         model = native.Tokenizer.train(
             plain.text.encode("utf-8", "replace"),
             np.array([t.first for t in tokens], np.uint32),
@@ -96,8 +109,8 @@ class Tokenizer:
     ) -> Tokenized:
         """The sentences of a text, with blank columns; MISC has what is needed to get the text back.
 
-        ``first_place`` and ``first_sentence``: where the text starts in a longer one. ``complete=False``: more text follows, so the
-        last sentence, which may go on, is left for the next call. ``ranges``: write ``TokenRange=first:last``, in code points.
+        ``first_place`` and ``first_sentence``: where the text starts in a longer one. ``complete=False``: more text follows, so
+        sentences at the end, which it may change, are left for the next call. ``ranges``: write ``TokenRange=first:last``, in code points.
         """
         data = text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
         conllu, size, places, _ = self._model.tokenize(data, first_place, first_sentence, complete, ranges)
