@@ -88,11 +88,12 @@ class SparseLinear {
 struct TrainingOptions {
   int epochs = 10;
   float rate = 0.1f;
-  float damping = 0.0f;  // AdaGrad divides a step by √(damping + Σ gradient²): keeps rare features from leaping
+  // AdaGrad divides a step by √(damping + Σ gradient²): above 0, rare features do not leap.
+  float damping = 0.0f;
   float l2 = 0.0f;
   uint32_t min_count = 1;  // of a pair of feature and output
   float prune = 0.0f;      // weights below this after half the epochs stay 0; the others make up for them
-  float dropout = 0.0f;    // share of an item's features left out when it is learned from (softmax_train only)
+  float dropout = 0.0f;  // share of an item's features left out when it is learned from (softmax_train only)
   uint64_t seed = 1;
 };
 
@@ -104,7 +105,10 @@ void shuffle(std::vector<uint32_t>& order, uint64_t seed, int epoch);
 class AdaGrad {
  public:
   AdaGrad(std::vector<float>& weights, const TrainingOptions& options)
-      : weights_(weights), squares_(weights.size(), options.damping), sums_(weights.size(), 0.0f), options_(options) {}
+      : weights_(weights),
+        squares_(weights.size(), options.damping),
+        sums_(weights.size(), 0.0f),
+        options_(options) {}
 
   // One step against the gradient of the loss.
   void step(size_t at, float gradient);

@@ -23,8 +23,8 @@ struct TokenizedText {
 struct WritingOptions {
   uint64_t first_place = 0;     // place of the text in a longer one, in code points
   uint64_t first_sentence = 1;  // number of its first sentence (sent_id)
-  bool complete = true;  // false: more text follows, so sentences that it may change are not written
-  bool ranges = true;    // write TokenRange
+  bool complete = true;         // false: more text follows, so sentences that it may change are not written
+  bool ranges = true;           // write TokenRange
 };
 
 TokenizedText tokenized_text(const TokenizerModel& tokenizer, const MultiwordModel& multiword,
