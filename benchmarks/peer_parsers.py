@@ -2,7 +2,7 @@
 
     python -m benchmarks.peer_parsers NAME TREEBANK     trains one and keeps it in ~/.cache/arcwise/NAME (or ARCWISE_CACHE)
 
-UDPipe's model is the whole pipeline, which benchmarks.pipeline uses too. All of it may take hours.
+UDPipe's model is the whole pipeline where benchmarks.pipeline uses it too, its parser alone elsewhere. All of it may take hours.
 """
 
 from __future__ import annotations
@@ -22,6 +22,8 @@ from arcwise.treebanks import Treebank
 from arcwise.treebanks.files import read_bytes
 
 PEERS = ("udpipe", "spacy", "spacy with UPOS")
+FROM_RAW_TEXT = ("English-EWT", "Turkish-IMST")
+"""Treebanks on which UDPipe's tokenizer and tagger are trained too."""
 PATIENCE = 5
 UD_TAGS = {
     *("ADJ", "ADP", "ADV", "AUX", "CCONJ", "DET", "INTJ", "NOUN", "NUM"),
@@ -120,7 +122,10 @@ def _train_udpipe(folder: Path, treebank: str) -> None:
         return found
 
     error = ProcessingError()
-    model = Trainer.train("morphodita_parsito", sentences("train"), sentences("dev"), "", "", "", error)
+    others = "" if treebank in FROM_RAW_TEXT else "none"
+    model = Trainer.train(
+        "morphodita_parsito", sentences("train"), sentences("dev"), others, others, "", error
+    )
     if error.occurred():
         raise SystemExit(error.message)
     (folder / f"{treebank}.udpipe").write_bytes(model)

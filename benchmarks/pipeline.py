@@ -25,11 +25,11 @@ from arcwise.pipeline.pipeline import VERSION, Pipeline
 from arcwise.pipeline.plain_text import plain_text
 from arcwise.pipeline.train_pipeline import METRICS, read_config, train_pipeline
 from arcwise.treebanks import Treebank
+from benchmarks.peer_parsers import FROM_RAW_TEXT
 from benchmarks.report import table, write_section
 from benchmarks.timing import interleaved
 
 CACHE = cache_folder()
-WITH_UDPIPE = ("English-EWT", "Turkish-IMST")
 ALONE = ("Portuguese-Bosque", "Japanese-GSD", "Arabic-PADT-rs")
 SHOWN = tuple(name for name in METRICS if name != "XPOS")
 SHIPPED = {"English-EWT": "en"}
@@ -89,7 +89,7 @@ def rows_of(folder: Path, name: str, repeat: int) -> list[list[object]]:
     gold = Treebank.read(folder / name / "test.conllu.xz")
     text = plain_text(gold).text
     contenders: dict[str, Parse | str] = {"arcwise": arcwise_parse(folder, name)}
-    if name in WITH_UDPIPE:
+    if name in FROM_RAW_TEXT:
         contenders["UDPipe 1"] = udpipe_parse(name)
     ready = {label: parse for label, parse in contenders.items() if not isinstance(parse, str)}
     scores = {label: official_scores(gold, parse(text)) for label, parse in ready.items()}
@@ -106,7 +106,7 @@ def rows_of(folder: Path, name: str, repeat: int) -> list[list[object]]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("names", nargs="*", default=[*WITH_UDPIPE, *ALONE])
+    parser.add_argument("names", nargs="*", default=[*FROM_RAW_TEXT, *ALONE])
     parser.add_argument("--repeat", type=int, default=3)
     arguments = parser.parse_args()
     folder = os.environ.get("ARCWISE_TREEBANKS")
