@@ -12,6 +12,8 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+from arcwise.graph import GraphParser
+from arcwise.graph.calibrate import reliability
 from arcwise.learning.progress import Progress
 from arcwise.pipeline.pipeline import Pipeline
 from arcwise.pipeline.train_pipeline import raw_text_scores, read_config, train_pipeline
@@ -66,8 +68,10 @@ def train(name: str, folder: Path) -> Path:
         target = SHIPPED.get(name, ROOT / "build" / "models") / f"{source.code}.arcwise"
         target.parent.mkdir(parents=True, exist_ok=True)
         pipeline.save(target)
-        scores = {part: raw_text_scores(Pipeline.load(target), parts[part]) for part in ("dev", "test")}
-        target.with_suffix(".md").write_text(_card(name, source, target, scores, parts["train"]))
+        saved = Pipeline.load(target)
+        scores = {part: raw_text_scores(saved, parts[part]) for part in ("dev", "test")}
+        text = _card(name, source, target, scores, parts["train"]) + _calibration(saved, parts["test"])
+        target.with_suffix(".md").write_text(text)
         progress.say(
             f"{target.relative_to(ROOT)}: " + "  ".join(f"{k} {v:.2f}" for k, v in scores["test"].items())
         )
@@ -105,6 +109,16 @@ def _card(
         f"| part | {header} |\n|{' --- |' * (len(scores['test']) + 1)}\n{rows}\n\n"
         "It learned from the texts of that treebank alone; in others it does worse, and its probabilities are those of such texts.\n"
     )
+
+
+def _calibration(pipeline: Pipeline, test: Treebank) -> str:
+    """How reliable the probabilities are, on gold words with the pipeline's own tags."""
+    parser = pipeline.parser
+    if not isinstance(parser, GraphParser):
+        return ""
+    found = reliability(parser, pipeline.tagger.tag(test))
+    labels = "" if found.labels is None else f", DeprelProb {100 * found.labels.error:.1f} %"
+    return f"\nExpected calibration error on the test part, gold words: HeadProb {100 * found.heads.error:.1f} %{labels}.\n"
 
 
 def main() -> None:

@@ -100,9 +100,10 @@ void check_sentences(const ArcData& data, const Array<int64_t>& sentences) {
       throw nb::index_error("sentence out of range");
 }
 
-ParseSettings settings_of(int decoder, bool projective, bool single_root, double scale, bool confidence,
-                          bool filtered) {
-  return {static_cast<ArcDecoder>(decoder), {projective, single_root}, scale, confidence, filtered};
+ParseSettings settings_of(int decoder, bool projective, bool single_root, double scale, bool filtered) {
+  ParseSettings settings{static_cast<ArcDecoder>(decoder), {projective, single_root}, scale};
+  settings.filtered = filtered;
+  return settings;
 }
 
 // Results by name.
@@ -117,11 +118,13 @@ const int32_t* required_heads(const Required& required, const ArcData& data) {
 }
 
 ResultDict parse(const ArcSpace& space, Array<float> weights, const ArcData& data, Required required,
-                 int decoder, bool projective, bool single_root, double scale, bool confidence, bool filtered,
-                 int threads, std::optional<Array<uint64_t>> occupied) {
+                 int decoder, bool projective, bool single_root, double scale, double label_scale,
+                 bool confidence, bool filtered, int threads, std::optional<Array<uint64_t>> occupied) {
   check_weights(space, weights.shape(0));
   const int32_t* heads = required_heads(required, data);
-  ParseSettings settings = settings_of(decoder, projective, single_root, scale, confidence, filtered);
+  ParseSettings settings = settings_of(decoder, projective, single_root, scale, filtered);
+  settings.label_scale = label_scale;
+  settings.confidence = confidence;
   if (occupied) {
     if (occupied->shape(0) != (space.cells() - space.row_start()) / 512 + 2)
       throw nb::value_error("occupied rows of another space");
@@ -140,6 +143,7 @@ ResultDict parse(const ArcSpace& space, Array<float> weights, const ArcData& dat
     out["head_probability"] = moved(std::move(result.head_probability));
     out["label_probability"] = moved(std::move(result.label_probability));
     out["gold_probability"] = moved(std::move(result.gold_probability));
+    out["gold_label_probability"] = moved(std::move(result.gold_label_probability));
     out["log_probability"] = moved(std::move(result.log_probability));
     out["entropy"] = moved(std::move(result.entropy));
   }
@@ -150,7 +154,7 @@ ResultDict k_best(const ArcSpace& space, Array<float> weights, const ArcData& da
                   bool projective, bool single_root, bool filtered, int threads) {
   check_weights(space, weights.shape(0));
   const int32_t* heads = required_heads(required, data);
-  ParseSettings settings = settings_of(0, projective, single_root, 1, false, filtered);
+  ParseSettings settings = settings_of(0, projective, single_root, 1, filtered);
   KBestResult result;
   {
     nb::gil_scoped_release release;
@@ -218,8 +222,8 @@ void bind_space(nb::module_& m) {
 
 void bind_parsing(nb::module_& m) {
   m.def("arc_parse", &parse, "space"_a, "weights"_a, "data"_a, "required"_a.none(), "decoder"_a,
-        "projective"_a, "single_root"_a, "scale"_a, "confidence"_a, "filtered"_a, "threads"_a,
-        "occupied"_a = nb::none());
+        "projective"_a, "single_root"_a, "scale"_a, "label_scale"_a, "confidence"_a, "filtered"_a,
+        "threads"_a, "occupied"_a = nb::none());
   m.def(
       "occupied_rows",
       [](const ArcSpace& space, Array<float> weights) {
@@ -238,7 +242,7 @@ void bind_parsing(nb::module_& m) {
         {
           nb::gil_scoped_release release;
           result = arc_matrices(space, weights.data(), data,
-                                settings_of(0, projective, single_root, scale, false, filtered), threads);
+                                settings_of(0, projective, single_root, scale, filtered), threads);
         }
         return std::make_tuple(moved(std::move(result.scores)), moved(std::move(result.starts)));
       },

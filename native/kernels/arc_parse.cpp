@@ -79,25 +79,37 @@ class SentenceParser {
     return std::max(log_partition_ - expected, 0.0);
   }
 
-  // The best label of an arc, summed over clusters, and its probability given the arc; label -1 if there is
-  // none.
-  std::pair<int, double> best_label(int h, int m) const {
-    if (space_->labels == 0) return {-1, 1.0};
+  // The best label of an arc, summed over clusters; -1 in an unlabelled model.
+  int best_label(int h, int m) const {
+    if (space_->labels == 0) return -1;
     int arc_class = sentence_.class_of(*space_, h, m), count = space_->states(arc_class),
         Z = space_->clusters;
     const float* states = scores_.of(h, m);
-    double top = *std::max_element(states, states + count), total = 0, most = -1;
-    int label = -1;
-    for (int s = 0; s < count; s += Z) {
-      double sum = 0;
-      for (int z = 0; z < Z; ++z) sum += std::exp(settings_->scale * (states[s + z] - top));
-      total += sum;
-      if (sum > most) {
-        most = sum;
-        label = space_->label_of(arc_class, s);
+    int best = 0;
+    double most = IMPOSSIBLE;
+    for (int s = 0; s < count; s += Z)
+      if (double score = label_score(states + s); score > most) {
+        most = score;
+        best = s;
       }
+    return space_->label_of(arc_class, best);
+  }
+
+  // The probability of a label given the arc; 0 if the arc or its label is not considered.
+  double label_given_arc(int h, int m, int label) const {
+    if (space_->labels == 0) return 1.0;
+    if (!scores_.has(h, m)) return 0.0;
+    int arc_class = sentence_.class_of(*space_, h, m), count = space_->states(arc_class),
+        Z = space_->clusters;
+    const float* states = scores_.of(h, m);
+    double top = IMPOSSIBLE, total = 0, wanted = 0;
+    for (int s = 0; s < count; s += Z) top = std::max(top, label_score(states + s));
+    for (int s = 0; s < count; s += Z) {
+      double share = std::exp(settings_->label_scale * (label_score(states + s) - top));
+      total += share;
+      if (space_->label_of(arc_class, s) == label) wanted = share;
     }
-    return {label, most / total};
+    return wanted / total;
   }
 
   // Scores by label, labels × (n+1)^2, -inf where there is none.
@@ -121,6 +133,11 @@ class SentenceParser {
   }
 
  private:
+  // The score of one label, as it was before any temperature.
+  double label_score(const float* states) const {
+    return space_->clusters == 1 ? states[0] : log_sum(states, space_->clusters) / settings_->scale;
+  }
+
   // log of the sum over the clusters of one label
   double log_sum(const float* states, int clusters) const {
     double top = *std::max_element(states, states + clusters), total = 0;
@@ -190,15 +207,19 @@ void parse_one(SentenceParser& parser, const ArcData& data, size_t s, const Pars
   bool probabilities = settings.confidence && parser.find_marginals();
   for (int m = 1; m <= parser.n(); ++m) {
     int h = parser.heads()[m];
-    auto [label, given_arc] = parser.best_label(h, m);
-    result.heads[first + m - 1] = h;
-    result.labels[first + m - 1] = label;
-    if (probabilities) {
-      result.head_probability[first + m - 1] = static_cast<float>(parser.marginal(h, m));
-      result.label_probability[first + m - 1] = static_cast<float>(parser.marginal(h, m) * given_arc);
-      int gold = data.heads[first + m - 1];
-      if (gold >= 0) result.gold_probability[first + m - 1] = static_cast<float>(parser.marginal(gold, m));
-    }
+    size_t word = first + m - 1;
+    result.heads[word] = h;
+    result.labels[word] = parser.best_label(h, m);
+    if (!probabilities) continue;
+    double head = parser.marginal(h, m);
+    result.head_probability[word] = static_cast<float>(head);
+    result.label_probability[word] =
+        static_cast<float>(head * parser.label_given_arc(h, m, result.labels[word]));
+    int gold = data.heads[word], gold_label = data.labels[word];
+    if (gold < 0) continue;
+    result.gold_probability[word] = static_cast<float>(parser.marginal(gold, m));
+    if (gold_label >= 0)
+      result.gold_label_probability[word] = static_cast<float>(parser.label_given_arc(gold, m, gold_label));
   }
   if (probabilities) {
     result.log_probability[s] = parser.log_probability();
@@ -230,6 +251,7 @@ ParseResult arc_parse(const ArcSpace& space, const float* weights, const ArcData
     result.head_probability.assign(words, 0);
     result.label_probability.assign(words, 0);
     result.gold_probability.assign(words, 0);
+    result.gold_label_probability.assign(words, 0);
     result.log_probability.assign(sentences, 0);
     result.entropy.assign(sentences, 0);
   }
@@ -250,7 +272,7 @@ KBestResult arc_k_best(const ArcSpace& space, const float* weights, const ArcDat
       for (int m = 1; m <= parser.n(); ++m) {
         int h = heads[t * (parser.n() + 1) + m];
         own[s].heads.push_back(h);
-        own[s].labels.push_back(parser.best_label(h, m).first);
+        own[s].labels.push_back(parser.best_label(h, m));
       }
       own[s].scores.push_back(values[t]);
     }

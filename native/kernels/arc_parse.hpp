@@ -16,7 +16,8 @@ enum class ArcDecoder { map, mbr, max_z, greedy };
 struct ParseSettings {
   ArcDecoder decoder = ArcDecoder::map;
   TreeClass trees;
-  double scale = 1;  // scores are multiplied by this before they become probabilities (1 / temperature)
+  double scale = 1;        // scores are multiplied by this before they become probabilities (1 / temperature)
+  double label_scale = 1;  // the same for labels given their arc
   bool confidence = false;             // also find probabilities
   bool filtered = true;                // leave out arcs of a class or length that training never saw
   const uint64_t* occupied = nullptr;  // see ArcScorer
@@ -27,7 +28,8 @@ struct ParseResult {
   std::vector<int32_t> heads, labels;  // labels are -1 in an unlabelled model
   // With confidence: probability of the head; of head and label; log probability of the tree, entropy (nats).
   std::vector<float> head_probability, label_probability;
-  std::vector<float> gold_probability;  // of the head that the data have, 0 where that is unknown
+  // Of the head that the data have, and of their label given that head; 0 where that is unknown.
+  std::vector<float> gold_probability, gold_label_probability;
   std::vector<double> log_probability, entropy;
   std::vector<uint8_t> parsed;  // 0 where no tree fits the required heads
 };

@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import arcwise
 from arcwise.cli.main import _run
 from arcwise.treebanks import Treebank
 from contracts.small_treebank import small_treebank
@@ -167,6 +168,29 @@ def test_calibrate_stores_a_temperature(
     fitted = json.loads(capsys.readouterr().out)["temperature"]
     assert f"fitted: temperature {fitted:.4g}" in shown
     assert _run([*arguments, "--plot", str(tmp_path / "plot.doc")]) == 2
+
+
+def test_calibrate_takes_a_pipeline(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    gold = Path(arcwise.__file__).parent / "data" / "sample-gold.conllu"
+    fitted = tmp_path / "fitted.arcwise"
+    assert _run(["calibrate", str(gold), "--model", "en", "-o", str(fitted)]) == 0
+    shown = capsys.readouterr().out
+    assert "fitted, head and label: temperature" in shown
+    assert _run(["info", str(fitted), "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["treebank"].startswith("UD English-EWT")
+    assert f"fitted: temperature {found['parser']['temperature']:.4g}" in shown
+
+
+def test_calibrate_wants_a_graph_based_parser(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    train = str(folder / "train.conllu.gz")
+    model = str(tmp_path / "model")
+    assert _run(["train", "--parser", "transition", "--train", train, "--model", model, "--epochs", "1"]) == 0
+    capsys.readouterr()
+    assert _run(["calibrate", train, "--model", model]) == 2
+    assert "found a transition parser, expected a graph-based one" in capsys.readouterr().err
 
 
 @pytest.mark.treebanks

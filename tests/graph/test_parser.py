@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from arcwise.errors import InputError, ModelError, NoTreeError
+from arcwise.evaluation.calibration import Calibration
 from arcwise.graph import GraphConfig, GraphParser
-from arcwise.graph.calibrate import fit_temperature, reliability
+from arcwise.graph.calibrate import fit_temperatures, reliability
 from arcwise.graph.preparation import prepare_heads
 from arcwise.learning import ParseOptions
 from arcwise.learning.model_file import ModelWriter, read_model
@@ -257,19 +258,45 @@ def test_the_fitted_temperature_is_the_best_one() -> None:
         conllu(["a/X/2/dep b/X/0/root", "a/X/0/root b/X/1/dep", "a/X/2/dep b/X/0/root"])
     )
     parser = GraphParser.train(treebank, config=GraphConfig(trainer="perceptron", epochs=5, **SMALL))
-    fitted = fit_temperature(parser, treebank, steps=30)
-    best = reliability(fitted, treebank).loss
-    assert best <= reliability(parser, treebank).loss
+    fitted = fit_temperatures(parser, treebank, steps=30)
+    best = reliability(fitted, treebank).head_loss
+    assert best <= reliability(parser, treebank).head_loss
     for factor in (0.8, 1.25):
-        other = GraphParser(fitted.model.with_temperature(fitted.model.temperature * factor))
-        assert best <= reliability(other, treebank).loss + 1e-6
+        heads, labels = fitted.model.temperature, fitted.model.label_temperature
+        other = GraphParser(fitted.model.with_temperatures(factor * heads, labels))
+        assert best <= reliability(other, treebank).head_loss + 1e-6
     # Two of three sentences are of one kind: that is what an honest parser says.
     said = fitted.raw_parse(treebank, options=ParseOptions(confidence=True))["head_probability"]
     assert said == pytest.approx(2 / 3, abs=0.02)
 
 
-def test_training_with_development_data_fits_a_temperature() -> None:
+def test_labels_have_a_temperature_of_their_own(tmp_path: Path) -> None:
+    rows = ["a/X/0/root b/X/1/obj", "a/X/0/root b/X/1/obl", "a/X/0/root b/X/1/obj", "a/X/0/root b/X/1/obj"]
+    treebank = Treebank.from_string(conllu(rows))
+    parser = GraphParser.train(treebank, config=GraphConfig(trainer="log-linear", epochs=3, **SMALL))
+    fitted = fit_temperatures(parser, treebank, steps=30)
+    assert fitted.model.label_temperature != fitted.model.temperature
+    fitted.save(tmp_path / "m")
+    said = GraphParser.load(tmp_path / "m").raw_parse(treebank, options=ParseOptions(confidence=True))
+    # Three of four labels of the second word are obj.
+    given_head = said["label_probability"] / said["head_probability"]
+    assert given_head[1::2] == pytest.approx(3 / 4, abs=0.02)
+    # Trees, and the probabilities of heads, are those of the heads' temperature alone.
+    other = GraphParser(fitted.model.with_temperatures(fitted.model.temperature, 77.0))
+    again = other.raw_parse(treebank, options=ParseOptions(confidence=True))
+    for name in ("heads", "labels", "head_probability", "log_probability", "entropy"):
+        assert (again[name] == said[name]).all()
+    assert found_labels(fitted, treebank).error < found_labels(other, treebank).error
+
+
+def found_labels(parser: GraphParser, treebank: Treebank) -> Calibration:
+    found = reliability(parser, treebank).labels
+    assert found is not None
+    return found
+
+
+def test_training_with_development_data_fits_temperatures() -> None:
     treebank = small_treebank()
-    assert (
-        GraphParser.train(treebank, treebank, config=GraphConfig(epochs=2, **SMALL)).model.temperature != 1.0
-    )
+    model = GraphParser.train(treebank, treebank, config=GraphConfig(epochs=2, **SMALL)).model
+    assert model.temperature != 1.0
+    assert model.label_temperature not in (1.0, model.temperature)

@@ -9,9 +9,9 @@ import typer
 
 def run(
     treebank: Annotated[str, typer.Argument(help="Treebank with the right trees, not used in training.")],
-    model: Annotated[str, typer.Option("--model", help="Model file of 'arcwise train'.")],
+    model: Annotated[str, typer.Option("--model", help="Model file of 'arcwise train', or en.")],
     output: Annotated[
-        str | None, typer.Option("--output", "-o", help="Write the model with the fitted temperature here.")
+        str | None, typer.Option("--output", "-o", help="Write the model with the fitted temperatures here.")
     ] = None,
     bins: Annotated[int, typer.Option(min=1, max=100, help="Rows of the reliability plot.")] = 10,
     plot: Annotated[
@@ -19,13 +19,17 @@ def run(
     ] = None,
     threads: Annotated[int, typer.Option(min=1, help="Threads.")] = 1,
 ) -> None:
-    """Compare the probabilities of heads with how often they are right, and fit the temperature that makes them agree.
+    """Compare the probabilities of heads and labels with how often they are right, and fit the temperatures that make them agree.
 
-    In each row '│' marks the probability said, the bar how many were right. With --output the temperature is stored in a
-    copy of the model, in which 'arcwise parse --confidence' then uses it.
+    In each row '│' marks the probability said, the bar how many were right: once for heads (HeadProb), once for heads with their
+    labels (DeprelProb). With --output the temperatures are stored in a copy of the model, in which 'arcwise parse --confidence'
+    then uses them. A pipeline tags the treebank's words itself, as it does with text.
     """
+    from arcwise.errors import ModelError
     from arcwise.graph import GraphParser
-    from arcwise.graph.calibrate import fit_temperature, reliability
+    from arcwise.graph.calibrate import fit_temperatures, reliability
+    from arcwise.pipeline.models import open_model
+    from arcwise.pipeline.pipeline import Pipeline
     from arcwise.treebanks import Treebank
     from arcwise.treebanks.files import check_folder
     from arcwise.visual.plots import plot_format, plot_reliability, save
@@ -35,16 +39,28 @@ def run(
             check_folder(path)
     if plot is not None:
         plot_format(plot)
-    parser, gold = GraphParser.load(model), Treebank.read(treebank)
-    fitted = fit_temperature(parser, gold, threads=threads)
+    opened, gold = open_model(model), Treebank.read(treebank)
+    parser = opened.parser if isinstance(opened, Pipeline) else opened
+    if not isinstance(parser, GraphParser):
+        raise ModelError(f"{model}: found a {parser.kind} parser, expected a graph-based one")
+    if isinstance(opened, Pipeline):
+        gold = opened.tagger.tag(gold, threads=threads)
+    fitted = fit_temperatures(parser, gold, threads=threads)
     for title, chosen in (("as the model is", parser), ("fitted", fitted)):
         found = reliability(chosen, gold, bins=bins, threads=threads)
-        typer.echo(
-            f"{title}: temperature {chosen.model.temperature:.4g}, mean -log P(gold head) {found.loss:.4f}"
-        )
-        typer.echo(str(found.calibration) + "\n")
+        heads, labels = chosen.model.temperature, chosen.model.label_temperature
+        typer.echo(f"{title}: temperature {heads:.4g}, mean -log P(gold head) {found.head_loss:.4f}")
+        typer.echo(f"{found.heads}\n")
+        if found.labels is not None:
+            typer.echo(
+                f"{title}, head and label: temperature {labels:.4g}, mean -log P(gold label) {found.label_loss:.4f}"
+            )
+            typer.echo(f"{found.labels}\n")
     if plot is not None:
-        save(plot_reliability(found.calibration), plot)
+        save(plot_reliability(found.heads), plot)
     if output is not None:
-        fitted.save(output, precision=parser.model.report.get("precision", "float32"))
+        if isinstance(opened, Pipeline):
+            Pipeline(opened.tokenizer, opened.tagger, fitted, card=opened.card).save(output)
+        else:
+            fitted.save(output, precision=parser.model.report.get("precision", "float32"))
         typer.echo(f"model written to {output}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
 from typing import Annotated, Any
 
@@ -26,7 +27,12 @@ def run(
 
 
 def _plain(value: Any) -> Any:
-    return {f.name: getattr(value, f.name) for f in fields(value)} if is_dataclass(value) else value
+    """Dataclasses, however deep, as dicts."""
+    if is_dataclass(value):
+        return {f.name: _plain(getattr(value, f.name)) for f in fields(value)}
+    if isinstance(value, Mapping):
+        return {key: _plain(item) for key, item in value.items()}
+    return value
 
 
 def _lines(key: str, value: Any) -> list[str]:

@@ -43,12 +43,14 @@ class GraphModel:
     decoding: Decoding
     temperature: float = 1.0
     """Scores are divided by this before they become probabilities; see ``arcwise calibrate``."""
+    label_temperature: float = 1.0
+    """The same for labels given their heads."""
     report: Mapping[str, Any] = field(default_factory=dict)
     """Data, scores and history of the training."""
 
-    def with_temperature(self, temperature: float, **report: Any) -> GraphModel:
+    def with_temperatures(self, heads: float, labels: float) -> GraphModel:
         """The same model with other confidences."""
-        return replace(self, temperature=temperature, report={**self.report, **report})
+        return replace(self, temperature=heads, label_temperature=labels)
 
     def save(self, path: Any, *, precision: Precision = "float32") -> None:
         """Write the model file."""
@@ -57,6 +59,7 @@ class GraphModel:
             "alphabets": asdict(self.alphabets),
             "decoding": asdict(self.decoding),
             "temperature": self.temperature,
+            "label_temperature": self.label_temperature,
             "precision": precision,
             "report": self.report,
         }
@@ -91,6 +94,7 @@ class GraphModel:
                 read_weights(model, "weights", space.cells),
                 Decoding(**header["decoding"]),
                 float(header["temperature"]),
+                float(header.get("label_temperature", header["temperature"])),
                 read_report(model),
             )
         except (KeyError, TypeError, ValueError) as error:

@@ -82,6 +82,7 @@ class GraphParser(TrainedParser[GraphModel]):
             "cells": len(model.weights),
             "decoding": model.decoding,
             "temperature": model.temperature,
+            "label_temperature": model.label_temperature,
             "config": model.config,
             **model.report,
         }
@@ -118,6 +119,7 @@ class GraphParser(TrainedParser[GraphModel]):
             projective,
             single_root,
             1.0 / self.model.temperature,
+            1.0 / self.model.label_temperature,
             options.confidence,
             True,
             threads,

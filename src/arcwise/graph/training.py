@@ -48,6 +48,7 @@ class Development:
             decoding.projective,
             decoding.single_root,
             1.0,
+            1.0,
             False,
             True,
             threads,
@@ -147,13 +148,16 @@ def _pruned(
 
 
 def _calibrated(model: GraphModel, dev: Treebank, threads: int, progress: Progress) -> GraphModel:
-    """The model with a temperature fitted on (the first sentences of) the development data."""
-    from arcwise.graph.calibrate import fit_temperature
+    """The model with temperatures fitted on (the first sentences of) the development data."""
+    from arcwise.graph.calibrate import fit_temperatures
     from arcwise.graph.parser import GraphParser
 
-    fitted = fit_temperature(GraphParser(model), dev[:CALIBRATION_SENTENCES], threads=threads, steps=12).model
+    fitted = fit_temperatures(
+        GraphParser(model), dev[:CALIBRATION_SENTENCES], threads=threads, steps=12
+    ).model
     progress.say(
-        f"temperature {fitted.temperature:.3g} (arcwise calibrate shows how reliable confidences are)"
+        f"temperature of heads {fitted.temperature:.3g}, of labels {fitted.label_temperature:.3g} "
+        "(arcwise calibrate shows how reliable confidences are)"
     )
     return fitted
 
