@@ -6,8 +6,8 @@ import contextlib
 import gzip
 import lzma
 import os
+import secrets
 import sys
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, BinaryIO, cast
@@ -81,27 +81,23 @@ def open_output(path: PathLike) -> Iterator[BinaryIO]:
         with device:
             yield device
         return
+    # Named before it exists: whenever Ctrl-C comes, the file is found and removed.
+    temporary = target.with_name(f".{target.name}.{secrets.token_hex(4)}.part")
     try:
-        handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=".part")
-    except OSError as error:
-        raise _explain(error, path, "write") from error
-    try:
-        with os.fdopen(handle, "wb") as raw:
+        try:
+            raw = temporary.open("xb")
+        except OSError as error:
+            raise _explain(error, path, "write") from error
+        with raw:
             stream = _packed(raw, name)
             yield stream
             if stream is not raw:
                 stream.close()
-        Path(temporary).chmod(0o666 & ~_umask())
-        Path(temporary).replace(target)
+        temporary.replace(target)
     except BaseException:
-        Path(temporary).unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            temporary.unlink()
         raise
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
 
 
 def check_folder(path: PathLike) -> None:
