@@ -174,3 +174,11 @@ def test_wrong_usage_is_one_line(arguments: list[str], capsys: pytest.CaptureFix
     error = capsys.readouterr().err
     assert error.startswith("arcwise")
     assert error.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    "command", ["parse {} --model en", "parse --model {}", "parse --text x -o {}", "info {}"]
+)
+def test_a_name_that_is_too_long_is_one_line(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert _run(command.format(300 * "x").split()) == 2
+    assert len(capsys.readouterr().err.strip().splitlines()) == 1

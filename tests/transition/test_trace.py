@@ -65,6 +65,9 @@ def test_trace_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> No
     trained("arc-standard").save(model)
     small_treebank().write(file)
     assert _run(["trace", "--model", model, "The/DET cat/NOUN sleeps/VERB"]) == 0
+    assert (
+        _run(["trace", "--model", model, 60 * "cat/NOUN " + "sleeps/VERB"]) == 0
+    )  # longer than a file's name
     assert "left-arc(det) The ← cat" in capsys.readouterr().out
     assert _run(["trace", "--model", model, file, "--number", "2", "--html", page]) == 0
     assert "barked" in Path(page).read_text()

@@ -48,3 +48,11 @@ def test_a_file_without_sentences(tmp_path: Path) -> None:
     path.write_text("\n\n\n")
     with pytest.raises(InputError, match="found no sentence"):
         list(stream(path))
+
+
+@pytest.mark.parametrize("name", ["no/folder/x", "file/x", "", 300 * "x"])
+def test_output_that_cannot_be(tmp_path: Path, name: str) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(InputError), open_output(tmp_path / name):
+        pass
+    assert [path.name for path in tmp_path.iterdir()] == ["file"]

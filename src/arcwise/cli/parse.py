@@ -80,6 +80,7 @@ def run(
     from arcwise.learning.parser import ParseOptions, check_decoder
     from arcwise.pipeline.models import open_model
     from arcwise.pipeline.parse_input import FORMATS, Reading, files_in, parse_file, parse_text
+    from arcwise.treebanks.files import path_kind
 
     for option, value, known in (
         ("--format", input_format, FORMATS),
@@ -102,7 +103,7 @@ def run(
             yield from parse_file(parser, path, reading, options=options, threads=threads)
 
     sources = inputs or ["-"]
-    folders = [name for name in sources if Path(name).is_dir()]
+    folders = [name for name in sources if path_kind(name) == "folder"]
     if not folders or output == "-":
         files = [file for name in sources for file in (files_in(name) if name in folders else [name])]
         return _write(parsed(files), output, show=show)

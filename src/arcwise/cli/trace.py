@@ -37,14 +37,12 @@ def run(
 
     The first move of each step is the one that is made. The derivation is the greedy one, whatever the beam of the model.
     """
-    from pathlib import Path
-
     from arcwise.errors import InputError
     from arcwise.transition.trace import trace, trace_text
     from arcwise.treebanks import Treebank
-    from arcwise.treebanks.files import open_output
+    from arcwise.treebanks.files import open_output, path_kind
 
-    is_file = Path(sentence).is_file()
+    is_file = path_kind(sentence) == "file"
     treebank = Treebank.read(sentence) if is_file else _typed(sentence)
     if number > len(treebank):
         raise InputError(

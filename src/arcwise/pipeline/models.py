@@ -10,7 +10,7 @@ from typing import Any
 from arcwise.errors import ModelError
 from arcwise.learning.model_file import read_model, starts_as_json
 from arcwise.learning.parser import Parser
-from arcwise.treebanks.files import PathLike
+from arcwise.treebanks.files import PathLike, path_kind
 
 PARSERS = {
     "graph": "arcwise.graph.GraphParser",
@@ -63,7 +63,7 @@ def model_path(name: PathLike) -> Path:
     if isinstance(name, str) and name in shipped:
         return shipped[name]
     path = Path(name)
-    if not path.exists():
+    if path_kind(path) is None:
         raise ModelError(
             f"{name}: no such model file, nor a model that comes with arcwise ({', '.join(shipped) or 'none'})"
         )

@@ -7,10 +7,11 @@ import gzip
 import lzma
 import os
 import secrets
+import stat
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import IO, BinaryIO, cast
+from typing import IO, BinaryIO, Literal, cast
 
 from arcwise.errors import InputError
 
@@ -73,7 +74,7 @@ def open_output(path: PathLike) -> Iterator[BinaryIO]:
         sys.stdout.buffer.flush()
         return
     target = Path(name)
-    if target.exists() and not target.is_file():  # a device or a pipe cannot be renamed onto
+    if path_kind(target) not in ("file", None):  # a device or a pipe cannot be renamed onto
         try:
             device = target.open("wb")
         except OSError as error:
@@ -100,7 +101,16 @@ def open_output(path: PathLike) -> Iterator[BinaryIO]:
         raise
 
 
+def path_kind(path: PathLike) -> Literal["file", "folder", "device", None]:
+    """What there is at a path; ``None`` if nothing is, or nothing can be (``Path.exists`` fails on a name that is too long)."""
+    try:
+        mode = Path(path).stat().st_mode
+    except (OSError, ValueError):
+        return None
+    return "folder" if stat.S_ISDIR(mode) else "file" if stat.S_ISREG(mode) else "device"
+
+
 def check_folder(path: PathLike) -> None:
     """``InputError`` if the folder that ``path`` is to be written into does not exist: said before long work, not after."""
-    if not Path(path).parent.is_dir():
+    if path_kind(Path(path).parent) != "folder":
         raise InputError(f"{path}: no such folder")
