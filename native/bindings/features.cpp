@@ -32,11 +32,12 @@ auto atoms_of(const TreebankLayout& layout, nb::bytes data, const std::vector<st
 template <typename T>
 using Array = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
-// A table of weights from a bit for each of its cells, and 8-bit values, with a scale for every 256, of the
+constexpr size_t WEIGHT_BLOCK = 256;  // 8-bit weights that share a scale in a model file
+
+// A table of weights from a bit for each of its cells, and 8-bit values, with a scale for every block, of the
 // cells whose bit is set (the first cell is the highest bit of a byte).
 auto spread_weights(Array<uint8_t> bits, Array<int8_t> values, Array<float> scales, size_t size) {
-  constexpr size_t BLOCK = 256;
-  if (bits.shape(0) * 8 < size || scales.shape(0) * BLOCK < values.shape(0))
+  if (bits.shape(0) * 8 < size || scales.shape(0) * WEIGHT_BLOCK < values.shape(0))
     throw nb::value_error("the bits, values and scales of the weights do not fit together");
   arcwise::Table<float> weights(size);
   size_t next = 0, count = values.shape(0);
@@ -46,7 +47,8 @@ auto spread_weights(Array<uint8_t> bits, Array<int8_t> values, Array<float> scal
       rest &= ~(0x80u >> place);
       if (next == count || byte * 8 + static_cast<size_t>(place) >= size)
         throw nb::value_error("the bits of the weights do not fit their values");
-      weights[byte * 8 + static_cast<size_t>(place)] = values.data()[next] * scales.data()[next / BLOCK];
+      weights[byte * 8 + static_cast<size_t>(place)] =
+          values.data()[next] * scales.data()[next / WEIGHT_BLOCK];
       ++next;
     }
   if (next != count) throw nb::value_error("the bits of the weights do not fit their values");
@@ -56,6 +58,7 @@ auto spread_weights(Array<uint8_t> bits, Array<int8_t> values, Array<float> scal
 }  // namespace
 
 void bind_features(nb::module_& m) {
+  m.attr("WEIGHT_BLOCK") = WEIGHT_BLOCK;
   m.def("spread_weights", &spread_weights, "bits"_a, "values"_a, "scales"_a, "size"_a,
         "The table of weights of a model file: a bit per cell, values of the cells that have one.");
   m.def("token_atoms", &atoms_of, "layout"_a, "data"_a, "names"_a,

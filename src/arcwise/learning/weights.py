@@ -11,7 +11,7 @@ import numpy.typing as npt
 from arcwise import native
 from arcwise.learning.model_file import ModelFile, Precision, check_precision
 
-_BLOCK = 256
+_BLOCK = native.WEIGHT_BLOCK
 Arrays = dict[str, npt.NDArray[Any]]
 
 
