@@ -1,0 +1,86 @@
+"""What the parts of the pipeline were chosen by: variants of the tokenizer and of the tagger on development data.
+
+    python -m benchmarks.pipeline_choices [TREEBANK …]
+
+Minutes. Needs ARCWISE_TREEBANKS.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+
+from experiments.trainings import read
+
+from arcwise.evaluation.evaluate import evaluate
+from arcwise.pipeline.plain_text import plain_text
+from arcwise.pipeline.tagger import Tagger, TaggerConfig
+from arcwise.pipeline.tokenizer import Tokenizer, TokenizerConfig
+from arcwise.treebanks import Treebank
+from benchmarks.report import table, write_section
+
+TREEBANKS = ("Turkish-IMST", "Danish-CDT")
+TOKENIZERS: Mapping[str, TokenizerConfig] = {
+    "damped steps, dropout (the default)": TokenizerConfig(),
+    "damped steps": TokenizerConfig(dropout=0.0),
+    "plain AdaGrad": TokenizerConfig(dropout=0.0, damping=0.0, rate=0.03),
+}
+TAGGERS: Mapping[str, TaggerConfig] = {
+    "conditional likelihood, damped steps (the default)": TaggerConfig(),
+    "conditional likelihood, plain AdaGrad": TaggerConfig(damping=0.0, rate=0.05),
+    "averaged structured perceptron for UPOS": TaggerConfig(perceptron=True),
+}
+
+
+def tokenizer_rows(treebank: str) -> list[list[object]]:
+    train, dev = (read(treebank, part) for part in ("train", "dev"))
+    rows: list[list[object]] = []
+    for name, config in TOKENIZERS.items():
+        found = Tokenizer.train(train, config=config).tokenize(plain_text(dev).text).treebank
+        scores = evaluate(dev, found).conll18
+        rows.append(
+            [treebank, name, *(f"{100 * scores[m].f1:.2f}" for m in ("Tokens", "Sentences", "Words"))]
+        )
+    return rows
+
+
+def tagger_rows(treebank: str) -> list[list[object]]:
+    train, dev = (read(treebank, part) for part in ("train", "dev"))
+    return [
+        [
+            treebank,
+            name,
+            *(f"{share:.2f}" for share in right(dev, Tagger.train(train, config=config).tag(dev))),
+        ]
+        for name, config in TAGGERS.items()
+    ]
+
+
+def right(gold: Treebank, tagged: Treebank) -> list[float]:
+    """Per cent of the words whose UPOS, XPOS, FEATS and LEMMA are right."""
+    columns = ((gold.column(name), tagged.column(name)) for name in ("upos", "xpos", "feats", "lemma"))
+    return [100 * sum(a == b for a, b in zip(*pair, strict=True)) / gold.word_count for pair in columns]
+
+
+def main() -> None:
+    names = sys.argv[1:] or TREEBANKS
+    body = (
+        "On the development data: F1 of tokens, sentences and words from raw text; per cent of gold words tagged rightly. The columns "
+        "after UPOS are those of a bundle and of a lemma script given the UPOS found, which the three share.\n\n"
+        + table(
+            ["treebank", "tokenizer", "Tokens", "Sentences", "Words"],
+            [row for name in names for row in tokenizer_rows(name)],
+        )
+        + "\n"
+        + table(
+            ["treebank", "tagger", "UPOS", "XPOS", "FEATS", "LEMMA"],
+            [row for name in names for row in tagger_rows(name)],
+        )
+    )
+    command = " ".join(["python -m benchmarks.pipeline_choices", *sys.argv[1:]])
+    write_section("pipeline-choices", "Variants of tokenizer and tagger", body, command=command)
+    print(body)
+
+
+if __name__ == "__main__":
+    main()
