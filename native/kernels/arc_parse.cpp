@@ -95,21 +95,21 @@ class SentenceParser {
     return space_->label_of(arc_class, best);
   }
 
-  // The probability of a label given the arc; 0 if the arc or its label is not considered.
+  // The probability of a label given the arc; -1 if the arc, or the label on it, is not considered.
   double label_given_arc(int h, int m, int label) const {
     if (space_->labels == 0) return 1.0;
-    if (!scores_.has(h, m)) return 0.0;
+    if (!scores_.has(h, m)) return -1.0;
     int arc_class = sentence_.class_of(*space_, h, m), count = space_->states(arc_class),
         Z = space_->clusters;
     const float* states = scores_.of(h, m);
-    double top = IMPOSSIBLE, total = 0, wanted = 0;
+    double top = IMPOSSIBLE, total = 0, wanted = -1;
     for (int s = 0; s < count; s += Z) top = std::max(top, label_score(states + s));
     for (int s = 0; s < count; s += Z) {
       double share = std::exp(settings_->label_scale * (label_score(states + s) - top));
       total += share;
       if (space_->label_of(arc_class, s) == label) wanted = share;
     }
-    return wanted / total;
+    return wanted < 0 ? wanted : wanted / total;
   }
 
   // Scores by label, labels × (n+1)^2, -inf where there is none.
@@ -251,7 +251,7 @@ ParseResult arc_parse(const ArcSpace& space, const float* weights, const ArcData
     result.head_probability.assign(words, 0);
     result.label_probability.assign(words, 0);
     result.gold_probability.assign(words, 0);
-    result.gold_label_probability.assign(words, 0);
+    result.gold_label_probability.assign(words, -1);
     result.log_probability.assign(sentences, 0);
     result.entropy.assign(sentences, 0);
   }

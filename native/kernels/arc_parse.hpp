@@ -28,8 +28,8 @@ struct ParseResult {
   std::vector<int32_t> heads, labels;  // labels are -1 in an unlabelled model
   // With confidence: probability of the head; of head and label; log probability of the tree, entropy (nats).
   std::vector<float> head_probability, label_probability;
-  // Of the head that the data have, and of their label given that head; 0 where that is unknown.
-  std::vector<float> gold_probability, gold_label_probability;
+  std::vector<float> gold_probability;        // of the head that the data have, 0 where that is unknown
+  std::vector<float> gold_label_probability;  // of their label given that head, -1 where it has none
   std::vector<double> log_probability, entropy;
   std::vector<uint8_t> parsed;  // 0 where no tree fits the required heads
 };

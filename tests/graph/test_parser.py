@@ -289,6 +289,17 @@ def test_labels_have_a_temperature_of_their_own(tmp_path: Path) -> None:
     assert found_labels(fitted, treebank).error < found_labels(other, treebank).error
 
 
+def test_a_label_that_a_low_temperature_rules_out_counts_against_it() -> None:
+    rows = ["a/X/0/root b/X/1/obj", "a/X/0/root b/X/1/obl", "a/X/0/root b/X/1/obj"]
+    treebank = Treebank.from_string(conllu(rows))
+    parser = GraphParser.train(treebank, config=GraphConfig(trainer="log-linear", epochs=3, **SMALL))
+    losses = [
+        reliability(GraphParser(parser.model.with_temperatures(1.0, labels)), treebank).label_loss
+        for labels in (1e-6, 1e-3, 1.0)
+    ]
+    assert losses[0] >= losses[1] > losses[2]
+
+
 def found_labels(parser: GraphParser, treebank: Treebank) -> Calibration:
     found = reliability(parser, treebank).labels
     assert found is not None

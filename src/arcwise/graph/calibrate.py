@@ -1,4 +1,4 @@
-"""Confidences that mean something: how reliable they are, and the temperature that makes them so."""
+"""Confidences that mean something: how reliable they are, and the temperatures that make them so."""
 
 from __future__ import annotations
 
@@ -45,8 +45,8 @@ def reliability(parser: GraphParser, treebank: Treebank, *, bins: int = 10, thre
         return Reliability(heads, None, head_loss, 0.0)
     right_label = right & (names[result["labels"]] == np.array(treebank.column("deprel")))
     labels = calibration(result["label_probability"][known], right_label[known], bins=bins)
-    # A gold label that the parser has never seen on such an arc has probability 0 at any temperature.
-    possible = known & (result["gold_label_probability"] > 0)
+    # Labels that the parser does not consider on such an arc (-1) have no probability at any temperature.
+    possible = known & (result["gold_label_probability"] >= 0)
     return Reliability(heads, labels, head_loss, _mean_loss(result["gold_label_probability"][possible]))
 
 
