@@ -86,7 +86,7 @@ def train(name: str, treebank: str) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     started = time.process_time()
     if name == "udpipe":
-        _train_udpipe(folder, treebank)
+        _train_udpipe(treebank)
     else:
         _train_spacy(folder, treebank, upos=name.endswith("UPOS"))
     figures = {
@@ -107,7 +107,7 @@ def _figures(folder: Path, treebank: str) -> dict[str, float]:
 # ---- UDPipe
 
 
-def _train_udpipe(folder: Path, treebank: str) -> None:
+def _train_udpipe(treebank: str) -> None:
     from ufal.udpipe import InputFormat, ProcessingError, Sentence, Sentences, Trainer
 
     def sentences(part: str) -> Any:
@@ -128,23 +128,39 @@ def _train_udpipe(folder: Path, treebank: str) -> None:
     )
     if error.occurred():
         raise SystemExit(error.message)
-    (folder / f"{treebank}.udpipe").write_bytes(model)
+    udpipe_path(treebank).write_bytes(model)
+
+
+def udpipe_path(treebank: str) -> Path:
+    """Where UDPipe's model of a treebank is kept."""
+    return _folder("udpipe") / f"{treebank}.udpipe"
+
+
+def udpipe(path: Path, *, raw_text: bool) -> Callable[[str], str]:
+    """A model of UDPipe: raw text cut, tagged and parsed, or CoNLL-U parsed; CoNLL-U comes out."""
+    from ufal.udpipe import Model, Pipeline, ProcessingError
+
+    model = Model.load(str(path))
+    source, tagging = ("tokenize", Pipeline.DEFAULT) if raw_text else ("conllu", Pipeline.NONE)
+    pipeline = Pipeline(model, source, tagging, Pipeline.DEFAULT, "conllu")
+
+    def process(text: str) -> str:
+        assert model is not None  # UDPipe's pipeline does not keep its model alive; this function does
+        return str(pipeline.process(text, ProcessingError()))
+
+    return process
 
 
 def _load_udpipe(folder: Path, treebank: str) -> PeerParser:
-    from ufal.udpipe import Model, Pipeline, ProcessingError
-
-    path = folder / f"{treebank}.udpipe"
-    model = Model.load(str(path))
-    pipeline = Pipeline(model, "conllu", Pipeline.NONE, Pipeline.DEFAULT, "conllu")
-
-    def parse(data: bytes) -> bytes:
-        assert model is not None  # UDPipe's pipeline does not keep its model alive; this function does
-        error = ProcessingError()
-        return str(pipeline.process(data.decode(), error)).encode()
-
+    path = udpipe_path(treebank)
+    process = udpipe(path, raw_text=False)
     figures = _figures(folder, treebank)
-    return PeerParser(parse, figures["training_seconds"], figures["peak_mb"], path.stat().st_size / 1e6)
+    return PeerParser(
+        lambda data: process(data.decode()).encode(),
+        figures["training_seconds"],
+        figures["peak_mb"],
+        path.stat().st_size / 1e6,
+    )
 
 
 # ---- spaCy

@@ -13,6 +13,7 @@ import io
 import os
 import sys
 from collections.abc import Callable
+from importlib.util import find_spec
 from pathlib import Path
 
 from experiments.trainings import cache_folder
@@ -25,7 +26,7 @@ from arcwise.pipeline.pipeline import VERSION, Pipeline
 from arcwise.pipeline.plain_text import plain_text
 from arcwise.pipeline.train_pipeline import METRICS, read_config, train_pipeline
 from arcwise.treebanks import Treebank
-from benchmarks.peer_parsers import FROM_RAW_TEXT
+from benchmarks.peer_parsers import FROM_RAW_TEXT, udpipe, udpipe_path
 from benchmarks.report import table, write_section
 from benchmarks.timing import interleaved
 
@@ -60,18 +61,13 @@ def arcwise_parse(folder: Path, name: str) -> Parse:
 
 def udpipe_parse(name: str) -> Parse | str:
     """UDPipe 1, or why it is not there."""
-    try:
-        from ufal.udpipe import Model, ProcessingError
-        from ufal.udpipe import Pipeline as UDPipe
-    except ImportError:
+    if find_spec("ufal") is None or find_spec("ufal.udpipe") is None:
         return "not installed"
-    path = CACHE / "udpipe" / f"{name}.udpipe"
+    path = udpipe_path(name)
     if not path.exists():
         return "not trained yet"
-    model = Model.load(str(path))
-    runner = UDPipe(model, "tokenize", UDPipe.DEFAULT, UDPipe.DEFAULT, "conllu")
-    # The runner refers to the model without keeping it: the function must.
-    return lambda text, model=model: runner.process(text, ProcessingError()).encode()  # type: ignore[misc]
+    process = udpipe(path, raw_text=True)
+    return lambda text: process(text).encode()
 
 
 def official_scores(gold: Treebank, system: bytes) -> dict[str, float]:

@@ -173,3 +173,13 @@ def test_some_split_script_makes_the_words(token: str, words: list[str]) -> None
 
 def test_a_script_too_long_for_its_token_splits_nothing() -> None:
     assert native.split_apply([(0, -3, False, ""), (-3, 0, True, "")], "it") == []
+
+
+@pytest.mark.parametrize("changed", [{"damping": 0.01}, {"rate": 0.01}, {"epochs": 2}, {"prune": 0.5}])
+def test_options_reach_the_trainer(changed: dict[str, float]) -> None:
+    weights = [
+        Tagger.train(toy_treebank(), config=TaggerConfig(**options)).pack()[1]  # type: ignore[arg-type]
+        for options in ({}, changed)
+    ]
+    names = ("states.largest", "states.codes")
+    assert any(weights[0][name].tobytes() != weights[1][name].tobytes() for name in names)

@@ -12,7 +12,7 @@ from arcwise.pipeline.models import model_path
 from arcwise.pipeline.pipeline import Pipeline
 from arcwise.pipeline.plain_text import plain_text
 from arcwise.pipeline.text_stream import stream_text
-from arcwise.pipeline.tokenizer import Tokenizer
+from arcwise.pipeline.tokenizer import Tokenizer, TokenizerConfig
 from arcwise.treebanks import Treebank
 from pipeline.toy import toy_treebank
 
@@ -238,3 +238,15 @@ def test_words_with_spaces() -> None:
 def test_an_empty_treebank_teaches_nothing() -> None:
     with pytest.raises(InputError, match="found no sentence"):
         Tokenizer.train(Treebank.from_string(""))
+
+
+@pytest.mark.parametrize(
+    "changed", [{"damping": 5.0}, {"dropout": 0.6}, {"rate": 0.01}, {"epochs": 2}, {"prune": 0.5}]
+)
+def test_options_reach_the_trainer(changed: dict[str, float]) -> None:
+    weights = [
+        Tokenizer.train(toy_treebank(), config=TokenizerConfig(**options)).pack()[1]  # type: ignore[arg-type]
+        for options in ({}, changed)
+    ]
+    names = ("cuts.largest", "cuts.codes")
+    assert any(weights[0][name].tobytes() != weights[1][name].tobytes() for name in names)
