@@ -1,6 +1,6 @@
-"""The graph-based parser: speed, training with five best trees, and trainers side by side: ``python -m benchmarks.graph [--report]``.
+"""The graph-based parser: accuracy, speed, and training with five best trees: ``python -m benchmarks.graph [--report]``.
 
-Accuracy on six treebanks is measured by benchmarks.parsers, the comparison of trainers by experiments.koo2007; trained parsers are kept
+Accuracy on six treebanks is measured by benchmarks.parsers, trainers are compared by experiments.koo2007; trained parsers are kept
 (``experiments.trainings``), and ``--report`` trains none. Needs ARCWISE_TREEBANKS.
 """
 
@@ -13,8 +13,6 @@ import tempfile
 import time
 from pathlib import Path
 
-from experiments import koo2007
-from experiments.page import RESULTS, Settings
 from experiments.trainings import Training, best_on_dev, run_all
 
 from arcwise.graph import GraphConfig, GraphParser
@@ -58,19 +56,6 @@ def accuracy_table() -> str:
     return about + table(
         ["treebank", "reference (an earlier prototype), U", "arcwise, U", "arcwise, all columns"], rows
     )
-
-
-def trainers_table() -> str:
-    """Perceptron, max-margin and log-linear on six languages (Koo et al. 2007, table 3)."""
-    cells = koo2007.cells(Settings(quick=False, jobs=1, report_only=True, results=RESULTS))
-    if any(training.trained is None for training in cells.values()):
-        return "Trainers side by side: not run (`python -m experiments.koo2007`).\n"
-    about = (
-        f"Trainers side by side (`python -m experiments.koo2007`): at most {koo2007.SENTENCES:,} training sentences, U, projective or non-projective training "
-        "chosen on dev, UAS / LAS on test.\n\n"
-    )
-    rows = [row[:-1] for row in koo2007.comparison_rows(cells)]
-    return about + table(["treebank", *koo2007.TRAINERS], rows)
 
 
 def speed_table() -> str:
@@ -131,7 +116,8 @@ def main() -> None:
             c for name in REFERENCES for every in (False, True) for c in candidates(name, all_columns=every)
         ]
         run_all([*cells, FIVE_BEST])
-    body = [accuracy_table(), trainers_table(), speed_table(), training_row()]
+    trainers = "Trainers side by side on six languages: [experiments/results/koo2007.md](../experiments/results/koo2007.md).\n"
+    body = [accuracy_table(), trainers, speed_table(), training_row()]
     write_section("graph", "Graph-based parser", "\n".join(body), command="python -m benchmarks.graph")
 
 
