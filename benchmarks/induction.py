@@ -9,7 +9,6 @@ Real sentences need ARCWISE_TREEBANKS.
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import time
 from collections.abc import Callable
@@ -18,7 +17,7 @@ from functools import partial
 from pathlib import Path
 
 import numpy as np
-from experiments.trainings import cache_folder
+from experiments.cells import Cells
 
 from arcwise.induction import DMV, TagSentences, induce_globally
 from arcwise.induction.global_search import Task
@@ -29,7 +28,6 @@ from benchmarks.report import table, write_section
 
 LIMITED = ("wsj-10", "wsj10-200")
 """Where bounds are shown, not times."""
-CACHE = cache_folder() / "induction"
 EPSILON = 0.01
 
 
@@ -141,17 +139,6 @@ SMALL = ("synthetic-5", "synthetic-8", "wsj-5")
 """Where the peers run too; elsewhere they are far from an answer."""
 
 
-def cell(name: str, seed: int, contender: str, seconds: float, run: Callable[[], Cell], fresh: bool) -> Cell:
-    """The cell from the cache, or computed and kept."""
-    path = CACHE / f"{name}-{seed}-{contender.replace(' ', '_')}-{seconds:g}s.json"
-    if path.exists() and not fresh:
-        return Cell(**json.loads(path.read_text()))
-    found = run()
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps(asdict(found)))
-    return found
-
-
 def shown(found: Cell) -> str:
     """A cell in words: seconds if the gap was closed, else the gap."""
     if found.note == "not installed":
@@ -169,7 +156,7 @@ def bounds_shown(found: Cell) -> str:
     return f"L {found.lower:.2f}{bounds} at {found.seconds:.0f} s"
 
 
-def rows_of(name: str, seeds: int, scale: float, peer_seconds: float, fresh: bool) -> list[list[str]]:
+def rows_of(name: str, kept: Cells, seeds: int, scale: float, peer_seconds: float) -> list[list[str]]:
     """One row per contender, one column per seed."""
     instance = INSTANCES[name]
     limit, target = instance.seconds, instance.target
@@ -188,7 +175,8 @@ def rows_of(name: str, seeds: int, scale: float, peer_seconds: float, fresh: boo
             if corpus is None:
                 return [[name, "–", target, *["no treebanks"] * seeds]]
             try:
-                found = cell(name, seed, label, seconds, lambda: run(corpus, seconds, seed), fresh)  # noqa: B023
+                title = f"{name}-{seed}-{label.replace(' ', '_')}-{seconds:g}s"
+                found = Cell(**kept.cell(title, lambda: asdict(run(corpus, seconds, seed))))  # noqa: B023
             except ImportError:
                 found = Cell(0, 0, 0, "not installed")
             text = bounds_shown(found) if name in LIMITED else shown(found)
@@ -207,9 +195,9 @@ def main() -> None:
     parser.add_argument("--remark", default="", help="a sentence about this run, for the page")
     parser.add_argument("--fresh", action="store_true", help="compute every cell anew")
     options = parser.parse_args()
-    rows = []
+    rows, kept = [], Cells("induction", fresh=options.fresh)
     for name in options.only.split(","):
-        rows += rows_of(name, options.seeds, options.scale, options.peer_seconds, options.fresh)
+        rows += rows_of(name, kept, options.seeds, options.scale, options.peer_seconds)
     header = ["instance", "contender", "target", *(f"seed {s}" for s in range(options.seeds))]
     body = (
         "ε = 1 %, one thread. Seconds where the gap was closed; else the gap at the time limit. wsj-10 stops at a gap of 10 %. wsj10-200 is "

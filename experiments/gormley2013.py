@@ -6,9 +6,8 @@ Journal, where neither is finished, against Viterbi EM. Every cell is kept in ~/
 
 from __future__ import annotations
 
-import json
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -23,12 +22,12 @@ from arcwise.induction.global_search.rlt import Products, rlt_rows
 from arcwise.induction.global_search.theta import ThetaOptions, ThetaSearch
 from arcwise.induction.global_search.theta_program import ThetaProgram
 from arcwise.treebanks import Treebank
+from experiments.cells import Cells
 from experiments.page import Page, Settings, settings
-from experiments.trainings import cache_folder, commit, treebank_folder, write_whole
+from experiments.trainings import treebank_folder
 
 SHARES = (0.0, 0.1, 0.2, 0.3, 0.5, 0.7, 0.85, 1.0)
-RELAXATIONS = ("Max.0k", "Max.1k", "Max.10k", "Obj.Filter")
-"""Without Max.100k: with HiGHS, one node of it takes minutes."""
+RELAXATIONS = ("Max.0k", "Max.1k", "Max.10k", "Max.100k", "Obj.Filter")
 QUICK_RELAXATIONS = ("Max.0k", "Obj.Filter")
 WSJ = "English-WSJsample/wsj10-200.conllu.xz"
 FINDINGS = """As in the paper, more RLT rows tighten the bound at the root, and on small corpora they are needed nearly all before they help. Obj.Filter has the tightest
@@ -38,35 +37,23 @@ constraints lower the likelihood and raise the accuracy, for local and for globa
 accuracy rises and falls on the way, since likelihood is not accuracy. No search is anywhere near closing the gap on 200 sentences, here as there."""
 
 
-class Cells:
-    """Results that are computed once: JSON files by name."""
+class Run(Cells):
+    """The cells of this experiment, and what its quick version cuts."""
 
     def __init__(self, options: Settings) -> None:
-        self.options = options
-        self.folder = cache_folder() / ("gormley2013-quick" if options.quick else "gormley2013")
-        self.commits: list[str] = []
-
-    def cell(self, name: str, compute: Callable[[], Any]) -> Any:
-        """What ``compute`` gave, now or in an earlier run."""
-        path = self.folder / f"{name}.json"
-        if not path.exists():
-            if self.options.report_only:
-                raise SystemExit(f"{name} is not done: run without --report")
-            print(f"… {name}", flush=True)
-            self.folder.mkdir(parents=True, exist_ok=True)
-            write_whole(path, json.dumps({"commit": commit(), "found": compute()}))
-        kept = json.loads(path.read_text())
-        self.commits.append(kept["commit"])
-        return kept["found"]
+        super().__init__(
+            "gormley2013-quick" if options.quick else "gormley2013", report_only=options.report_only
+        )
+        self.quick = options.quick
 
     @property
     def methods(self) -> tuple[str, ...]:
         """The relaxations of the search over parameters, and the search over counts."""
-        return (*(QUICK_RELAXATIONS if self.options.quick else RELAXATIONS), "count")
+        return (*(QUICK_RELAXATIONS if self.quick else RELAXATIONS), "count")
 
     def seconds(self, full: float) -> float:
         """A time limit; a short one in the quick version."""
-        return 0.5 if self.options.quick else full
+        return 0.5 if self.quick else full
 
 
 def synthetic(count: int, *, longest: int, seed: int) -> TagSentences:
@@ -75,36 +62,34 @@ def synthetic(count: int, *, longest: int, seed: int) -> TagSentences:
     return grammar.sample(count, seed=seed, min_length=2, max_length=longest, attempts=10**6)[0]
 
 
-def figure_corpus(cells: Cells) -> TagSentences:
+def figure_corpus(run: Run) -> TagSentences:
     """The five sentences of figures 4 and 5."""
-    return synthetic(5, longest=4 if cells.options.quick else 5, seed=1)
+    return synthetic(5, longest=4 if run.quick else 5, seed=1)
 
 
 # ---- figure 4: the bound at the root against the share of RLT rows
 
 
 def root_bounds(corpus: TagSentences, shares: Sequence[float]) -> list[tuple[float, int, float]]:
-    """(share, rows, bound) of random subsets of the products of two constraints that touch the objective."""
+    """(share, rows, bound) of random subsets of all products of two constraints."""
     random = np.random.default_rng(1)
     found = []
     for share in shares:
         program = ThetaProgram(Task(corpus))
         products = Products(program.count, program.theta, program.f, program.z)
-        rows = rlt_rows("Obj.Filter", program, program.root(), products, random)
+        rows = rlt_rows("All", program, program.root(), products, random)
         chosen = [rows[i] for i in np.flatnonzero(random.random(len(rows)) < share)]
         solved = program.solve(program.root(), extra=chosen, products=products.made, cut_rounds=5)
         found.append((share, len(chosen), min(float(solved.value), 0.0)))
     return found
 
 
-def root_part(page: Page, cells: Cells) -> None:
-    corpus = figure_corpus(cells)
-    found = cells.cell(
-        "root-bounds", lambda: root_bounds(corpus, SHARES[:2] if cells.options.quick else SHARES)
-    )
-    best = cells.cell("root-optimum", lambda: induce_globally(corpus, epsilon=1e-6, seed=1).lower)
+def root_part(page: Page, run: Run) -> None:
+    corpus = figure_corpus(run)
+    found = run.cell("root-bounds-all", lambda: root_bounds(corpus, SHARES[:2] if run.quick else SHARES))
+    best = run.cell("root-optimum", lambda: induce_globally(corpus, epsilon=1e-6, seed=1).lower)
     page.text(
-        f"{len(corpus)} synthetic sentences, {corpus.words} tokens; rows drawn from the products that touch the objective; the best log-likelihood there is: {best:.3f} (search over counts)."
+        f"{len(corpus)} synthetic sentences, {corpus.words} tokens; rows drawn from all products of two constraints; the best log-likelihood there is: {best:.3f} (search over counts)."
     )
     page.table(
         ["share of the RLT rows", "rows", "upper bound at the root"],
@@ -132,15 +117,15 @@ def trace_of(corpus: TagSentences, method: str, seconds: float) -> list[tuple[fl
     return [(p.seconds, p.lower, p.upper, p.nodes) for p in [*search.trace, search.point()]]
 
 
-def bounds_part(page: Page, cells: Cells) -> None:
-    corpus = figure_corpus(cells)
-    seconds = cells.seconds(20)
+def bounds_part(page: Page, run: Run) -> None:
+    corpus = figure_corpus(run)
+    seconds = run.seconds(120)
     page.text(
         f"{len(corpus)} synthetic sentences, {corpus.words} tokens, ε = 1 %, at most {seconds:g} s each."
     )
     axis, rows = _axis("seconds", "log-likelihood"), []
-    for method in cells.methods:
-        trace = cells.cell(f"bounds-{method}", lambda m=method: trace_of(corpus, m, seconds))
+    for method in run.methods:
+        trace = run.cell(f"bounds-{method}-{seconds:g}s", lambda m=method: trace_of(corpus, m, seconds))
         line = axis.plot([max(p[0], 1e-3) for p in trace], [p[2] for p in trace], label=method)[0]
         axis.plot(
             [max(p[0], 1e-3) for p in trace], [p[1] for p in trace], color=line.get_color(), linestyle=":"
@@ -185,15 +170,15 @@ def estimate(corpus: TagSentences, method: str, seconds: float) -> dict[str, flo
     }
 
 
-def estimate_part(page: Page, cells: Cells) -> None:
-    corpus = synthetic(3 if cells.options.quick else 8, longest=4 if cells.options.quick else 5, seed=1)
-    seconds = cells.seconds(10)
+def estimate_part(page: Page, run: Run) -> None:
+    corpus = synthetic(3 if run.quick else 8, longest=4 if run.quick else 5, seed=1)
+    seconds = run.seconds(60)
     page.text(
         f"{len(corpus)} synthetic sentences, {corpus.words} tokens, ε = 1 %; random walks for {seconds:g} s each."
     )
     rows = []
-    for method in cells.methods:
-        found = cells.cell(f"estimate-{method}", lambda m=method: estimate(corpus, m, seconds))
+    for method in run.methods:
+        found = run.cell(f"estimate-{method}-{seconds:g}s", lambda m=method: estimate(corpus, m, seconds))
         rows.append(
             [
                 method,
@@ -228,13 +213,13 @@ def incumbents(
     return trace
 
 
-def real_part(page: Page, cells: Cells) -> None:
+def real_part(page: Page, run: Run) -> None:
     path = treebank_folder() / WSJ
     if not path.exists():
         page.text(f"Not run: {WSJ} is not there.")
         return
     treebank = Treebank.read(path)
-    seconds = cells.seconds(30)
+    seconds = run.seconds(120)
     page.text(
         f"{len(treebank)} sentences of at most 10 tokens; {seconds:g} s for each learner's parses; posterior constraint: 75 % of the arcs follow the universal rules."
     )
@@ -243,8 +228,9 @@ def real_part(page: Page, cells: Cells) -> None:
     for learner, title in (("viterbi-em", "Viterbi EM"), ("count", "global search")):
         for share in (0.0, 0.75):
             name = title + (", constrained" if share else "")
-            trace = cells.cell(
-                f"wsj-{learner}-{share:g}", lambda who=learner, s=share: incumbents(treebank, who, s, seconds)
+            trace = run.cell(
+                f"wsj-{learner}-{share:g}-{seconds:g}s",
+                lambda who=learner, s=share: incumbents(treebank, who, s, seconds),
             )
             axis.plot([p[0] for p in trace], [p[1] for p in trace], label=name)
             other.plot([p[0] for p in trace], [100 * p[2] for p in trace], label=name)
@@ -260,9 +246,10 @@ def real_part(page: Page, cells: Cells) -> None:
         ["learner", "log-likelihood in the end", "accuracy in the end, %", "best accuracy on the way, %"],
         rows,
     )
-    bound = cells.cell("wsj-bound", lambda: _bound(treebank, cells.seconds(60)))
+    limit = run.seconds(300)
+    bound = run.cell(f"wsj-bound-{limit:g}s", lambda: _bound(treebank, limit))
     page.text(
-        f"The search over counts, by blocks of 20 sentences and {cells.seconds(60):g} s: no parses have a log-likelihood above {bound:.1f}."
+        f"The search over counts, by blocks of 20 sentences and {limit:g} s: no parses have a log-likelihood above {bound:.1f}."
     )
     axis.legend(fontsize=8)
     other.legend(fontsize=8)
@@ -285,7 +272,7 @@ def _axis(x: str, y: str) -> Any:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     options = settings("gormley2013", __doc__, arguments)
-    cells = Cells(options)
+    run = Run(options)
     page = Page("gormley2013", "Gormley & Eisner 2013: grammar induction by global search", options)
     for title, part in (
         ("The bound at the root against the share of RLT rows (their figure 4)", root_part),
@@ -294,14 +281,14 @@ def main(arguments: Sequence[str] | None = None) -> None:
         ("200 sentences of at most ten tokens (their figure 6)", real_part),
     ):
         page.heading(title)
-        part(page, cells)
+        part(page, run)
     page.close(
         """HiGHS in place of CPLEX, half a minute or less for each search where the paper has eight hours, shorter synthetic sentences; Max.100k is left out, since one node
 of it takes minutes, and figure 4 draws from the products of Obj.Filter alone, since HiGHS does not solve the program with all of them in reasonable time. The search over counts is arcwise's own: it branches on
 how often each decision is taken, bounds by Lagrangian relaxation with parses from a dynamic program, and leaves a certificate that another program checks. On the
 200 sentences the global search looks for parses near the best so far; its bound comes from blocks of sentences.""",
         FINDINGS,
-        cells.commits,
+        run.commits,
     )
 
 

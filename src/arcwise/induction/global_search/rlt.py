@@ -49,10 +49,17 @@ def rlt_rows(
         if subset == "Obj.Filter":
             pairs = _touching_objective(program, constraints)
     else:
-        wanted = 1000 * int(subset[4:-1])
-        drawn = random.integers(0, count, (wanted, 2))
-        pairs = [(int(min(p)), int(max(p))) for p in drawn]
+        pairs = sample_pairs(count, 1000 * int(subset[4:-1]), random)
     return [_product(constraints[i], constraints[j], products) for i, j in pairs]
+
+
+def sample_pairs(count: int, wanted: int, random: np.random.Generator) -> list[tuple[int, int]]:
+    """So many different pairs i <= j of ``count`` constraints, all of them if there are no more."""
+    whole = count * (count + 1) // 2
+    drawn = np.sort(random.choice(whole, min(wanted, whole), replace=False, shuffle=False))
+    # Pair number j(j+1)/2 + i is (i, j).
+    later = np.searchsorted(np.cumsum(np.arange(1, count + 1)), drawn, side="right")
+    return list(zip((drawn - later * (later + 1) // 2).tolist(), later.tolist(), strict=True))
 
 
 def _constraints(program: ThetaProgram, box: ThetaBox) -> list[Constraint]:
