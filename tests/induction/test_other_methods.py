@@ -15,7 +15,7 @@ from arcwise.induction.global_search import (
     ThetaSearch,
     estimate_tree,
 )
-from arcwise.induction.global_search.lp import LinearProgram
+from arcwise.induction.global_search.lp import LinearProgram, Solution
 from arcwise.induction.global_search.rlt import sample_pairs
 from arcwise.induction.global_search.theta import PROJECTIONS, nearest_on_simplex
 from arcwise.induction.verifier import CertificateError, verify
@@ -100,6 +100,23 @@ def test_more_products_give_no_looser_bounds() -> None:
         bounds.append(max(-child.order[0] for child in search._expand(search.open[0])))
     assert bounds[2] - 1e-6 <= bounds[1] <= bounds[0] + 1e-6
     assert bounds[3] == pytest.approx(bounds[2], abs=1e-6)
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("value", [1e6, -1e6, np.nan, np.inf])
+def test_a_point_where_the_solver_gave_up_is_brought_into_the_box(
+    monkeypatch: pytest.MonkeyPatch, value: float
+) -> None:
+    search = ThetaSearch(Task(TagSentences.from_tags([["A", "B"], ["B", "A"]])))
+    columns = np.full(search.program.count, value)
+    monkeypatch.setattr(
+        search.program, "solve", lambda *_, **__: Solution("limit", 0.0, columns, np.empty(0), 0.0)
+    )
+    (root,) = search.open
+    children = search._expand(root)
+    assert len(children) == 2
+    assert all(child.order[0] == root.order[0] for child in children)  # no bound but that of the parent
+    assert search.best.heads is not None
 
 
 @pytest.mark.parametrize("count, wanted", [(1, 5), (4, 3), (4, 10), (4, 1000), (300, 1000), (100_000, 1000)])

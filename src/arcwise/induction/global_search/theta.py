@@ -159,7 +159,8 @@ class ThetaSearch:
         bound = min(-node.order[0], found.value + _TOLERANCE) if found.status == "optimal" else -node.order[0]
         if bound <= self.threshold:
             return []
-        x = found.columns
+        # Where the solver gave up, its point may lie far outside the box.
+        x = np.clip(np.nan_to_num(found.columns[: self.program.count]), node.box.low, node.box.high)
         self._project(x)
         halves = self._halves(node.box, x)
         self.made += len(halves)
