@@ -1,5 +1,5 @@
-"""How time and memory grow: with the length of a sentence, for every kernel and parser; with the size of the corpus, for training;
-with the width of the beam.
+"""How time and memory grow: with the length of a sentence, for every kernel and parser; with the width of the beam; with the size of
+the corpus, for training.
 
     python -m benchmarks.scaling
 
@@ -8,18 +8,22 @@ Writes a table of log-log slopes and benchmarks/scaling.png. Needs ARCWISE_TREEB
 
 from __future__ import annotations
 
+import ctypes
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import numpy as np
-from experiments.trainings import read
+import numpy.typing as npt
+from experiments.trainings import peak_mb, read
 
 from arcwise.graph import GraphConfig, GraphParser
-from arcwise.inference.eisner import eisner_decode, eisner_k_best, eisner_marginals
-from arcwise.inference.matrix_tree import matrix_tree_marginals
+from arcwise.inference.eisner import eisner_decode, eisner_k_best, eisner_log_partition, eisner_marginals
+from arcwise.inference.matrix_tree import matrix_tree_log_partition, matrix_tree_marginals
 from arcwise.inference.spanning_tree import spanning_tree_decode, spanning_tree_k_best
 from arcwise.inference.wilson import wilson_sample
 from arcwise.learning.parser import ParseOptions
@@ -30,11 +34,14 @@ from benchmarks.timing import interleaved
 
 TREEBANK = "English-EWT"
 KERNEL_LENGTHS = (25, 50, 100, 200, 400)
+MEMORY_LENGTHS = (100, 200, 400, 800)
+"""Shorter sentences take less than can be seen."""
 PARSER_LENGTHS = (10, 20, 50, 100, 200)
 SIZES = (1000, 2000, 4000, 8000)
 BEAMS = (1, 2, 4, 8, 16, 32, 64)
 PLOT = Path(__file__).parent / "scaling.png"
 Curve = dict[float, float]
+Scores = npt.NDArray[np.float64]
 
 TRAINERS = {
     "graph, MIRA": "GraphParser.train(data, config=GraphConfig(epochs=1))",
@@ -54,24 +61,48 @@ print(time.process_time() - started, peak_mb())
 """
 
 
+KERNELS: dict[str, Callable[[Scores], object]] = {
+    "eisner_decode": partial(eisner_decode, single_root=True),
+    "eisner_log_partition": partial(eisner_log_partition, single_root=True),
+    "eisner_marginals": partial(eisner_marginals, single_root=True),
+    "eisner_k_best, k = 5": partial(eisner_k_best, k=5, single_root=True),
+    "spanning_tree_decode": partial(spanning_tree_decode, single_root=True),
+    "spanning_tree_k_best, k = 5": partial(spanning_tree_k_best, k=5, single_root=True),
+    "matrix_tree_log_partition": partial(matrix_tree_log_partition, single_root=True),
+    "matrix_tree_marginals": partial(matrix_tree_marginals, single_root=True),
+    "wilson_sample": partial(wilson_sample, count=1, single_root=True, seed=1),
+}
+PARSERS: dict[str, tuple[str, ParseOptions]] = {
+    "graph, non-projective": ("graph", ParseOptions(projective=False)),
+    "graph, projective": ("graph", ParseOptions(projective=True)),
+    "graph, with confidences": ("graph", ParseOptions(projective=False, confidence=True)),
+    "transition, greedy": ("arc-eager", ParseOptions()),
+    "transition, beam 8": ("arc-eager", ParseOptions(beam=8)),
+    "transition, easy-first": ("easy-first", ParseOptions()),
+}
+"""Name of the curve: the model and how it is used."""
+
+
+def random_scores(n: int) -> Scores:
+    return np.random.default_rng(1).normal(size=(n + 1, n + 1))
+
+
 def kernels() -> dict[str, Curve]:
     """Seconds of one call on random scores, by n."""
-    random = np.random.default_rng(1)
     curves: dict[str, Curve] = {}
     for n in KERNEL_LENGTHS:
-        s = random.normal(size=(n + 1, n + 1))
-        calls: dict[str, Callable[[], object]] = {
-            "eisner_decode": lambda s=s: eisner_decode(s, single_root=True),
-            "eisner_marginals": lambda s=s: eisner_marginals(s, single_root=True),
-            "eisner_k_best, k = 5": lambda s=s: eisner_k_best(s, k=5, single_root=True),
-            "spanning_tree_decode": lambda s=s: spanning_tree_decode(s, single_root=True),
-            "spanning_tree_k_best, k = 5": lambda s=s: spanning_tree_k_best(s, k=5, single_root=True),
-            "matrix_tree_marginals": lambda s=s: matrix_tree_marginals(s, single_root=True),
-            "wilson_sample": lambda s=s: wilson_sample(s, count=1, single_root=True, seed=1),
-        }
+        calls = {name: partial(kernel, random_scores(n)) for name, kernel in KERNELS.items()}
         for name, seconds in interleaved(calls, repeat=3).items():
             curves.setdefault(name, {})[n] = seconds
     return curves
+
+
+def memory_of_kernels() -> dict[str, Curve]:
+    """Megabytes that one call takes, by n."""
+    return {
+        name: {n: memory_of(f"call = partial(KERNELS[{name!r}], random_scores({n}))") for n in MEMORY_LENGTHS}
+        for name in KERNELS
+    }
 
 
 def sentences_of(n: int, words: int) -> Treebank:
@@ -83,31 +114,65 @@ def sentences_of(n: int, words: int) -> Treebank:
     )
 
 
-def parsers() -> tuple[dict[str, Curve], Curve]:
-    """Seconds a sentence of every parser, by n; and words a second of the transition parser, by beam."""
+def train_models(folder: Path) -> None:
+    """The models of PARSERS, on a small treebank."""
     train = read(TREEBANK, "train")[:2000]
-    graph = GraphParser.train(train, config=GraphConfig(epochs=1))
-    greedy = TransitionParser.train(train, config=TransitionConfig(epochs=1))
-    easy = TransitionParser.train(train, config=TransitionConfig(epochs=1, system="easy-first"))
+    GraphParser.train(train, config=GraphConfig(epochs=1)).save(folder / "graph")
+    for name in ("arc-eager", "easy-first"):
+        config = TransitionConfig(epochs=1, system=name)
+        TransitionParser.train(train, config=config).save(folder / name)
+
+
+def parser_of(model: Path) -> GraphParser | TransitionParser:
+    return GraphParser.load(model) if model.name == "graph" else TransitionParser.load(model)
+
+
+def parsers(folder: Path) -> tuple[dict[str, Curve], Curve]:
+    """Seconds a sentence of every parser, by n; and words a second of the transition parser, by beam."""
+    models = {name: parser_of(folder / name) for name, _ in PARSERS.values()}
     curves: dict[str, Curve] = {}
     for n in PARSER_LENGTHS:
         data = sentences_of(n, 4000)
-        calls: dict[str, Callable[[], object]] = {
-            "graph, non-projective": lambda d=data: graph.parse(d, options=ParseOptions(projective=False)),
-            "graph, projective": lambda d=data: graph.parse(d, options=ParseOptions(projective=True)),
-            "graph, with confidences": lambda d=data: graph.parse(
-                d, options=ParseOptions(projective=False, confidence=True)
-            ),
-            "transition, greedy": lambda d=data: greedy.parse(d),
-            "transition, beam 8": lambda d=data: greedy.parse(d, options=ParseOptions(beam=8)),
-            "transition, easy-first": lambda d=data: easy.parse(d),
+        calls = {
+            name: partial(models[model].parse, data, options=options)
+            for name, (model, options) in PARSERS.items()
         }
         for name, seconds in interleaved(calls, repeat=3).items():
             curves.setdefault(name, {})[n] = seconds / len(data)
     data = sentences_of(20, 4000)
-    calls = {str(b): lambda b=b: greedy.parse(data, options=ParseOptions(beam=b)) for b in BEAMS}
-    speeds = {float(b): data.word_count / s for b, s in interleaved(calls, repeat=3).items()}
+    beams = {str(b): partial(models["arc-eager"].parse, data, options=ParseOptions(beam=b)) for b in BEAMS}
+    speeds = {float(b): data.word_count / s for b, s in interleaved(beams, repeat=3).items()}
     return curves, speeds
+
+
+def memory_of_parsers(folder: Path) -> tuple[dict[str, Curve], Curve]:
+    """Megabytes that parsing takes beside model and text, by the length of the sentences; and by beam."""
+
+    def memory(model: str, options: ParseOptions, n: int) -> float:
+        parser = f"parser_of(Path({str(folder / model)!r}))"
+        return memory_of(f"call = partial({parser}.parse, sentences_of({n}, 4000), options={options!r})")
+
+    curves = {
+        name: {float(n): memory(model, options, n) for n in MEMORY_LENGTHS}
+        for name, (model, options) in PARSERS.items()
+    }
+    return curves, {float(b): memory("arc-eager", ParseOptions(beam=b), 20) for b in BEAMS}
+
+
+def memory_of(setup: str) -> float:
+    """Megabytes by which ``call``, which the code in ``setup`` makes, exceeds what was there before it, in a process of its own."""
+    code = f"from benchmarks.scaling import *\n{setup}\nprint(taken_by(call))"
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    return float(run.stdout)
+
+
+def taken_by(call: Callable[[], object]) -> float:
+    """Megabytes at the peak of a call, above those before it (Linux: what is free is given back and the peak set back first)."""
+    ctypes.CDLL(None).malloc_trim(0)
+    Path("/proc/self/clear_refs").write_text("5")
+    before = peak_mb()
+    call()
+    return peak_mb() - before
 
 
 def trainings() -> tuple[dict[str, Curve], dict[str, Curve]]:
@@ -133,7 +198,7 @@ def draw(panels: list[tuple[str, str, str, dict[str, Curve]]]) -> None:
     """One panel each: title, names of both axes, curves."""
     from matplotlib import pyplot
 
-    figure, axes = pyplot.subplots(2, 3, figsize=(16, 9))
+    figure, axes = pyplot.subplots(4, 2, figsize=(14, 18))
     for axis, (title, x, y, curves) in zip(axes.flat, panels, strict=False):
         for name, curve in curves.items():
             axis.plot(list(curve), list(curve.values()), marker="o", label=name)
@@ -166,21 +231,31 @@ def _rows(what: str, curves: dict[str, Curve], unit: float, digits: int) -> list
 def main() -> None:
     started = time.perf_counter()
     of_kernels = kernels()
-    of_parsers, of_beam = parsers()
+    kernel_memory = memory_of_kernels()
+    with tempfile.TemporaryDirectory() as folder:
+        train_models(Path(folder))
+        of_parsers, of_beam = parsers(Path(folder))
+        parser_memory, beam_memory = memory_of_parsers(Path(folder))
     seconds, memory = trainings()
     draw(
         [
             ("Kernels: one sentence", "n", "seconds", of_kernels),
+            ("Kernels: memory of one call", "n", "MB", kernel_memory),
             ("Parsers: one sentence", "n", "seconds", of_parsers),
+            ("Parsers: memory beside model and text", "n", "MB", parser_memory),
             ("Transition parser, sentences of 20 words", "beam", "words a second", {"arc-eager": of_beam}),
+            ("Transition parser: memory", "beam", "MB", {"arc-eager": beam_memory}),
             ("Training: one epoch", "sentences", "CPU seconds", seconds),
             ("Training: memory", "sentences", "peak MB", memory),
         ]
     )
     rows = [
         *_rows("kernel, µs over n", of_kernels, 1e6, 0),
+        *_rows("kernel, MB over n", kernel_memory, 1, 2),
         *_rows("parser, µs over n", of_parsers, 1e6, 0),
+        *_rows("parser, MB over n", parser_memory, 1, 1),
         *_rows("words/s over beam", {"transition, arc-eager": of_beam}, 1, 0),
+        *_rows("MB over beam", {"transition, arc-eager": beam_memory}, 1, 1),
         *_rows("training, CPU s over sentences", seconds, 1, 1),
         *_rows("training, peak MB over sentences", memory, 1, 0),
     ]
