@@ -16,10 +16,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from experiments.trainings import cache_folder, peak_mb, read, treebank_folder
+from experiments.trainings import cache_folder, read, treebank_folder
 
 from arcwise.treebanks import Treebank
 from arcwise.treebanks.files import read_bytes
+from benchmarks.memory import peak_mb
 
 PEERS = ("udpipe", "spacy", "spacy with UPOS")
 FROM_RAW_TEXT = ("English-EWT", "Turkish-IMST")

@@ -19,7 +19,7 @@ from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
-from experiments.trainings import peak_mb, read
+from experiments.trainings import read
 
 from arcwise.graph import GraphConfig, GraphParser
 from arcwise.inference.eisner import eisner_decode, eisner_k_best, eisner_log_partition, eisner_marginals
@@ -29,6 +29,7 @@ from arcwise.inference.wilson import wilson_sample
 from arcwise.learning.parser import ParseOptions
 from arcwise.transition import TransitionConfig, TransitionParser
 from arcwise.treebanks import Sentence, Treebank
+from benchmarks.memory import peak_mb
 from benchmarks.report import table, write_section
 from benchmarks.timing import interleaved
 
@@ -53,7 +54,8 @@ _TRAIN = """
 import time
 from arcwise.graph import GraphConfig, GraphParser
 from arcwise.transition import TransitionConfig, TransitionParser
-from experiments.trainings import peak_mb, read
+from benchmarks.memory import peak_mb
+from experiments.trainings import read
 data = read({treebank!r}, "train")[:{size}]
 started = time.process_time()
 {train}

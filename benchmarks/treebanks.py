@@ -6,7 +6,6 @@ import argparse
 import importlib.util
 import io
 import os
-import resource
 import subprocess
 import sys
 import tempfile
@@ -14,6 +13,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+from benchmarks.memory import peak_mb
 from benchmarks.report import table, write_section
 from benchmarks.timing import interleaved
 
@@ -79,13 +79,13 @@ def installed(module: str | None) -> bool:
         return False
 
 
-def peak_bytes(label: str, source: str, target: str) -> int:
-    """Largest memory of a fresh process that reads and writes the file, less that of one which only imports the library."""
+def memory_taken(label: str, source: str, target: str) -> float:
+    """Megabytes: the largest memory of a fresh process that reads and writes the file, less that of one which only imports the library."""
     sizes = []
     for what in ("memory", "import"):
         command = [sys.executable, "-m", "benchmarks.treebanks", f"--only-{what}", label, source, target]
         sizes.append(
-            int(subprocess.run(command, check=True, capture_output=True, text=True).stdout.split()[-1])
+            float(subprocess.run(command, check=True, capture_output=True, text=True).stdout.split()[-1])
         )
     return sizes[0] - sizes[1]
 
@@ -98,18 +98,7 @@ def measure_in_this_process(label: str, source: str, target: str, work: bool) ->
         CONTENDERS[label][1](str(small), str(Path(folder) / "out.conllu"))  # imports and first use
     if work:
         CONTENDERS[label][1](source, target)
-    print(high_water_bytes())
-
-
-def high_water_bytes() -> int:
-    """The largest memory this process has had."""
-    status = Path("/proc/self/status")
-    if status.exists():  # ru_maxrss of a child starts at its parent's
-        return (
-            int(next(line.split()[1] for line in status.read_text().splitlines() if line.startswith("VmHWM")))
-            * 1024
-        )
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    print(peak_mb())
 
 
 def command_seconds(*arguments: str) -> float:
@@ -152,7 +141,7 @@ def main() -> None:
                 continue
             present[label](source, target)
             identical = Path(source).read_bytes() == Path(target).read_bytes()
-            memory = peak_bytes(label, source, target) / len(treebank.data)
+            memory = 2**20 * memory_taken(label, source, target) / len(treebank.data)
             speed = treebank.word_count / seconds[label]
             ratio = seconds[label] / seconds["arcwise"]
             rows.append(

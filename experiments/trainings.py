@@ -9,7 +9,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import resource
 import subprocess
 import sys
 import time
@@ -22,6 +21,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
+from benchmarks.memory import peak_mb
 
 from arcwise.evaluation.attachment import Attachment, attachment, per_sentence
 from arcwise.evaluation.verdicts import Verdicts, verdicts
@@ -214,19 +214,6 @@ def best_on_dev(candidates: Iterable[Training]) -> Training:
 def crossing_words(tree: Tree) -> set[int]:
     """The words whose arc crosses another one."""
     return {modifier for pair in crossing_arcs(tree) for _, modifier in pair}
-
-
-def peak_mb() -> float:
-    """The largest memory of this process so far. (Linux's ``ru_maxrss`` would count what its parent had when it was started.)"""
-    status = Path("/proc/self/status")
-    if status.exists():
-        return (
-            next(
-                float(line.split()[1]) for line in status.read_text().splitlines() if line.startswith("VmHWM")
-            )
-            / 1024
-        )
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
 @cache
