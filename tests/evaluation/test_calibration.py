@@ -21,6 +21,28 @@ def test_overconfidence_is_measured_and_drawn() -> None:
     assert "0.80 – 1.00         10  1.000  0.600" in str(found)
 
 
+def test_a_review_of_the_least_sure_finds_errors() -> None:
+    said = np.arange(100)[::-1] / 100  # the last words are the least sure
+    right = np.ones(100, bool)
+    right[[99, 96, 85, 10]] = False
+    found = calibration(said, right)
+    assert [(review.share, review.errors) for review in found.reviews] == [
+        (0.05, 0.5),
+        (0.1, 0.5),
+        (0.2, 0.75),
+        (0.3, 0.75),
+    ]
+    assert str(found).endswith(
+        "least sure of: 50 % among 5 %, 50 % among 10 %, 75 % among 20 %, 75 % among 30 % of the words"
+    )
+
+
+def test_without_errors_there_is_nothing_to_review() -> None:
+    found = calibration(np.full(4, 0.9), np.ones(4, bool))
+    assert found.reviews == ()
+    assert str(found).endswith("expected calibration error 10.00 %")
+
+
 @pytest.mark.parametrize("said, right, bins", [([0.5], [True, False], 10), ([], [], 10), ([0.5], [True], 0)])
 def test_bad_input(said: list[float], right: list[bool], bins: int) -> None:
     with pytest.raises(InputError):

@@ -22,7 +22,8 @@ def run(
     """Compare the probabilities of heads and labels with how often they are right, and fit the temperatures that make them agree.
 
     In each row '│' marks the probability said, the bar how many were right: once for heads (HeadProb), once for heads with their
-    labels (DeprelProb). With --output the temperatures are stored in a copy of the model, in which 'arcwise parse --confidence'
+    labels (DeprelProb). The last line of each tells how many errors one finds who checks the words that the parser is least sure of.
+    With --output the temperatures are stored in a copy of the model, in which 'arcwise parse --confidence'
     then uses them. A pipeline tags the treebank's words itself, as it does with text.
     """
     from arcwise.errors import ModelError

@@ -9,6 +9,9 @@ import numpy.typing as npt
 
 from arcwise.errors import InputError
 
+REVIEWED = (0.05, 0.1, 0.2, 0.3)
+"""Shares of the words for which ``Calibration.reviews`` tells what a review of them finds."""
+
 
 @dataclass(frozen=True)
 class ReliabilityBin:
@@ -22,11 +25,21 @@ class ReliabilityBin:
 
 
 @dataclass(frozen=True)
+class Review:
+    """Whoever checks the ``share`` of the words that the parser is least sure of finds the share ``errors`` of its errors."""
+
+    share: float
+    errors: float
+
+
+@dataclass(frozen=True)
 class Calibration:
-    """A reliability diagram and its expected calibration error: Σ share of arcs · |accuracy − confidence|."""
+    """A reliability diagram, its expected calibration error Σ share of arcs · |accuracy − confidence|, and what doubt is worth."""
 
     bins: tuple[ReliabilityBin, ...]
     error: float
+    reviews: tuple[Review, ...]
+    """None where there are no errors to be found."""
 
     def __str__(self) -> str:
         lines = ["probability      words   said  right"]
@@ -40,6 +53,9 @@ class Calibration:
                     f"{b.low:.2f} – {b.high:.2f}  {b.count:>9,}  {b.confidence:.3f}  {b.accuracy:.3f}  {bar}"
                 )
         lines.append(f"expected calibration error {100 * self.error:.2f} %")
+        if self.reviews:
+            found = [f"{100 * r.errors:.0f} % among {100 * r.share:g} %" for r in self.reviews]
+            lines.append(f"errors among the words it is least sure of: {', '.join(found)} of the words")
         return "\n".join(lines)
 
 
@@ -52,6 +68,8 @@ def calibration(
     >>> found = calibration(said, np.array([True, True, True, False, False]))
     >>> found.bins[-1].accuracy, round(found.error, 3)
     (0.75, 0.14)
+    >>> [(review.share, review.errors) for review in found.reviews if review.share == 0.2]   # the last word, an error
+    [(0.2, 0.5)]
     """
     if len(probabilities) != len(right) or not len(right):
         raise InputError(
@@ -68,4 +86,12 @@ def calibration(
         true = float(right[own].mean()) if count else 0.0
         found.append(ReliabilityBin(b / bins, (b + 1) / bins, count, said, true))
         error += count / len(right) * abs(true - said)
-    return Calibration(tuple(found), error)
+    return Calibration(tuple(found), error, _reviews(probabilities, right))
+
+
+def _reviews(probabilities: npt.NDArray[np.floating], right: npt.NDArray[np.bool_]) -> tuple[Review, ...]:
+    wrong = ~right[np.argsort(probabilities, kind="stable")]
+    if not wrong.any():
+        return ()
+    errors = np.concatenate([[0], np.cumsum(wrong)]) / wrong.sum()
+    return tuple(Review(share, float(errors[round(share * len(wrong))])) for share in REVIEWED)
