@@ -179,14 +179,11 @@ def estimate_part(page: Page, run: Run) -> None:
     rows = []
     for method in run.methods:
         found = run.cell(f"estimate-{method}-{seconds:g}s", lambda m=method: estimate(corpus, m, seconds))
-        rows.append(
-            [
-                method,
-                f"{found['nodes']:.3g} ± {found['nodes_error']:.1g}",
-                f"{found['seconds']:.3g}",
-                found["walks"],
-            ]
-        )
+        if found["walks"]:
+            size, spent = f"{found['nodes']:.3g} ± {found['nodes_error']:.1g}", f"{found['seconds']:.3g}"
+        else:  # not one walk was over in time
+            size, spent = f"more than {found['nodes']:.3g}", f"more than {found['seconds']:.3g}"
+        rows.append([method, size, spent, found["walks"]])
     page.table(["search", "nodes (± standard error)", "seconds", "walks"], rows)
 
 

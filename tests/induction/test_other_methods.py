@@ -1,6 +1,7 @@
 """The paper's search over parameters, the integer program, bounds by blocks, Knuth's estimate."""
 
 import json
+import time
 
 import numpy as np
 import pytest
@@ -16,7 +17,7 @@ from arcwise.induction.global_search import (
     estimate_tree,
 )
 from arcwise.induction.global_search.lp import LinearProgram, Solution
-from arcwise.induction.global_search.rlt import sample_pairs
+from arcwise.induction.global_search.rlt import Products, rlt_rows, sample_pairs
 from arcwise.induction.global_search.theta import PROJECTIONS, nearest_on_simplex
 from arcwise.induction.verifier import CertificateError, verify
 from induction.instances import random_share, tiny
@@ -188,6 +189,33 @@ def test_the_estimate_of_the_tree_is_near_its_size() -> None:
     estimate = estimate_tree(walker, walks=40)
     assert estimate.walks == 40
     assert search.nodes / 4 <= estimate.nodes <= 4 * search.nodes
+
+
+def test_an_estimate_without_one_finished_walk_says_so() -> None:
+    class Endless:
+        def walk_step(self, node: object | None) -> list[object]:
+            time.sleep(0.002)
+            return [object(), object()]
+
+    found = estimate_tree(Endless(), walks=5, time_limit=0.05)
+    assert found.walks == 0
+    assert found.nodes > 1
+    assert found.nodes_error == np.inf
+
+
+def test_a_long_linear_program_keeps_the_time_limit() -> None:
+    corpus = TagSentences.from_tags([["A", "B", "A", "B"], ["B", "A", "B"], ["A", "A", "B"]])
+    search = ThetaSearch(Task(corpus), options=ThetaOptions(rlt="Max.10k"))
+    program, box = search.program, search.open[0].box
+    products = Products(program.count, program.theta, program.f, program.z)
+    rows = rlt_rows("Max.10k", program, box, products, np.random.default_rng(1))
+    cut = program.solve(box, extra=rows, products=products.made, cut_rounds=0, time_limit=0.0)
+    assert cut.status == "limit"
+    assert program.solve(box, extra=[], products=0, cut_rounds=0).status == "optimal"  # has a time of its own
+    search.run(epsilon=1e-6, time_limit=0.01)
+    point = search.point()
+    assert search.best.heads is not None
+    assert point.lower <= point.upper <= 0.0
 
 
 def test_linear_programs() -> None:

@@ -81,6 +81,9 @@ def estimate_search(search: Search, walks: int) -> None:
         raise InputError("--estimate: found --method milp, expected count or theta")
     tree.epsilon = search.epsilon
     found = estimate_tree(tree, walks=walks, seed=search.seed, time_limit=search.time_limit)
+    if not found.walks:
+        typer.echo(f"more than {found.nodes:.0f} nodes: the time was over before the first random walk was")
+        return
     typer.echo(
         f"about {found.nodes:.0f} nodes (± {found.nodes_error:.0f}) and {found.seconds:.1f} s (± {found.seconds_error:.1f}), "
         f"from {found.walks} random walks (Knuth 1975; the spread is wide)"

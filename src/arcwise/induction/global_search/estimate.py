@@ -7,6 +7,7 @@ epsilon would have to build. Its variance is high; it serves to compare strategi
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -25,7 +26,10 @@ class Walkable(Protocol):
 
 @dataclass(frozen=True)
 class TreeEstimate:
-    """Estimated nodes and seconds of the whole search, with the standard errors of both means."""
+    """Estimated nodes and seconds of the whole search, with the standard errors of both means.
+
+    ``walks`` is 0 where the time was over before the first walk was: nodes and seconds are then those it had counted, too few.
+    """
 
     nodes: float
     nodes_error: float
@@ -47,7 +51,11 @@ def estimate_tree(
     began = time.monotonic()
     sizes: list[float] = []
     times: list[float] = []
-    while len(sizes) < walks and not (sizes and time_limit and time.monotonic() - began > time_limit):
+
+    def over() -> bool:
+        return time_limit is not None and time.monotonic() - began > time_limit
+
+    while len(sizes) < walks and not (sizes and over()):
         weight = 1.0
         nodes = seconds = 0.0
         node: object | None = None
@@ -58,6 +66,8 @@ def estimate_tree(
             seconds += weight * (time.monotonic() - started)
             if not children:
                 break
+            if not sizes and over():
+                return TreeEstimate(nodes, math.inf, seconds, math.inf, 0)
             weight *= len(children)
             node = children[int(random.integers(len(children)))]
         sizes.append(nodes)

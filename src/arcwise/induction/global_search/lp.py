@@ -144,8 +144,8 @@ class LinearProgram:
         """Solve from the last basis, by dual simplex or (``primal``) by primal simplex."""
         solver = self._solver
         solver.setOptionValue("simplex_strategy", 4 if primal else 1)
-        if time_limit is not None:
-            solver.setOptionValue("time_limit", solver.getRunTime() + time_limit)
+        until = np.inf if time_limit is None else solver.getRunTime() + max(time_limit, 0.0)
+        solver.setOptionValue("time_limit", until)
         if relative_gap is not None:
             solver.setOptionValue("mip_rel_gap", relative_gap)
         solver.run()

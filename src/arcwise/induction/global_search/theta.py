@@ -123,7 +123,8 @@ class ThetaSearch:
                 if not self.open or -self.open[0].order[0] <= self.threshold:
                     self.open.clear()
                 continue
-            children = self._expand(node)
+            left = None if time_limit is None else max(time_limit - (self.seconds - before), 0.0)
+            children = self._expand(node, time_limit=left)
             for child in children[1:]:
                 heapq.heappush(self.open, child)
             self._plunging = children[0] if children else None  # the child that the linear program points to
@@ -146,13 +147,17 @@ class ThetaSearch:
 
     # ---- one node
 
-    def _expand(self, node: ThetaNode) -> list[ThetaNode]:
+    def _expand(self, node: ThetaNode, *, time_limit: float | None = None) -> list[ThetaNode]:
         """Bound, project, branch: the children, the one with the relaxed solution first; none if the node is closed."""
         self.nodes += 1
         products = Products(self.program.count, self.program.theta, self.program.f, self.program.z)
         extra = rlt_rows(self.options.rlt, self.program, node.box, products, self._random)
         found = self.program.solve(
-            node.box, extra=extra, products=products.made, cut_rounds=self.options.cut_rounds
+            node.box,
+            extra=extra,
+            products=products.made,
+            cut_rounds=self.options.cut_rounds,
+            time_limit=time_limit,
         )
         if found.status == "infeasible":
             return []

@@ -7,6 +7,8 @@ box, and tangent cuts of Σ exp θ ≤ 1 come where a solution violates it; thos
 
 from __future__ import annotations
 
+import math
+import time
 from dataclasses import dataclass
 
 import numpy as np
@@ -190,8 +192,20 @@ class ThetaProgram:
                 rows.append(({z: 1.0, theta: -float(fb), f: -float(tb)}, -np.inf, float(-tb * fb)))
         return rows
 
-    def solve(self, box: ThetaBox, *, extra: list[RangedRow], products: int, cut_rounds: int) -> Solution:
-        """The relaxation of a box; ``extra`` rows may use ``products`` more columns. Tangents are added where Σ exp θ is too large."""
+    def solve(
+        self,
+        box: ThetaBox,
+        *,
+        extra: list[RangedRow],
+        products: int,
+        cut_rounds: int,
+        time_limit: float | None = None,
+    ) -> Solution:
+        """The relaxation of a box; ``extra`` rows may use ``products`` more columns. Tangents are added where Σ exp θ is too large.
+
+        After ``time_limit`` seconds the solution may be one without the last tangents, or of status "limit".
+        """
+        until = math.inf if time_limit is None else time.monotonic() + time_limit
         self._put_fixed_rows()
         columns = np.arange(self.count)
         self._lp.bound_columns(columns, box.low, box.high)
@@ -202,16 +216,20 @@ class ThetaProgram:
         of_box = [*self.envelopes(box), *extra]
         kept = len(self.tangents)
         self._put(of_box)
-        found = self._lp.solve()
+        found = self._lp.solve(time_limit=time_limit)
         for _ in range(cut_rounds):
-            if found.status != "optimal":
+            left = until - time.monotonic()
+            if found.status != "optimal" or left <= 0:
                 break
             new = self._violated(found.columns)
             if not new:
                 break
             self._put(new)
             self.tangents += new
-            found = self._lp.solve()
+            better = self._lp.solve(time_limit=None if time_limit is None else left)
+            if better.status == "limit":
+                break
+            found = better
         self._leave_box(kept, len(of_box), found)
         return found
 
