@@ -191,6 +191,28 @@ def test_the_estimate_of_the_tree_is_near_its_size() -> None:
     assert search.nodes / 4 <= estimate.nodes <= 4 * search.nodes
 
 
+def test_the_root_is_the_whole_space_whatever_was_solved_before() -> None:
+    program = ThetaSearch(Task(TagSentences.from_tags([["A", "B", "A"], ["B", "A"]]))).program
+    root = program.root()
+    column = max(program.f.values(), key=lambda c: root.high[c])
+    narrow = root.child(column, root.high[column], root.high[column])
+    assert program.solve(narrow, extra=[], products=0, cut_rounds=5).status == "optimal"
+    again = program.root()
+    assert np.array_equal(again.low, root.low)
+    assert np.array_equal(again.high, root.high)
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_the_estimate_of_the_paper_s_search_is_near_its_size(seed: int) -> None:
+    corpus = tiny(seed, sentences=1, shortest=2, longest=3, tags=2)
+    search = ThetaSearch(Task(corpus), seed=1)
+    search.run(epsilon=0.01)
+    walker = ThetaSearch(Task(corpus), seed=1)
+    walker.epsilon = 0.01
+    estimate = estimate_tree(walker, walks=40)
+    assert search.nodes / 4 <= estimate.nodes <= 4 * search.nodes
+
+
 def test_an_estimate_without_one_finished_walk_says_so() -> None:
     class Endless:
         def walk_step(self, node: object | None) -> list[object]:

@@ -86,6 +86,7 @@ class ThetaProgram:
     def root(self) -> ThetaBox:
         """The whole space, with the ranges of the counts made as narrow as the rows make them."""
         box = ThetaBox(np.array(self.low), np.array(self.high))
+        self._lp.bound_columns(np.arange(self.count), box.low, box.high)
         for m in self.used:
             for sign in (1.0, -1.0):
                 found = self._extreme(self.f[m], sign)
