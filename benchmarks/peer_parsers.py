@@ -124,8 +124,12 @@ def _train_udpipe(treebank: str) -> None:
 
     error = ProcessingError()
     others = "" if treebank in FROM_RAW_TEXT else "none"
+    train = read(treebank, "train")
+    rooted = {label for head, label in zip(train.heads, train.column("deprel"), strict=True) if head == 0}
+    # UDPipe's default, a single root, is refused where roots have another label than "root".
+    parser = "" if rooted == {"root"} else "single_root=0"
     model = Trainer.train(
-        "morphodita_parsito", sentences("train"), sentences("dev"), others, others, "", error
+        "morphodita_parsito", sentences("train"), sentences("dev"), others, others, parser, error
     )
     if error.occurred():
         raise SystemExit(error.message)
