@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import sys
 import time
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -105,6 +106,14 @@ def _figures(folder: Path, treebank: str) -> dict[str, float]:
     return dict(json.loads((folder / f"{treebank}.json").read_text()))
 
 
+def _root_labels(treebank: str) -> Counter[str]:
+    """The labels of roots in the training data."""
+    train = read(treebank, "train")
+    return Counter(
+        label for head, label in zip(train.heads, train.column("deprel"), strict=True) if head == 0
+    )
+
+
 # ---- UDPipe
 
 
@@ -124,10 +133,8 @@ def _train_udpipe(treebank: str) -> None:
 
     error = ProcessingError()
     others = "" if treebank in FROM_RAW_TEXT else "none"
-    train = read(treebank, "train")
-    rooted = {label for head, label in zip(train.heads, train.column("deprel"), strict=True) if head == 0}
     # UDPipe's default, a single root, is refused where roots have another label than "root".
-    parser = "" if rooted == {"root"} else "single_root=0"
+    parser = "" if set(_root_labels(treebank)) == {"root"} else "single_root=0"
     model = Trainer.train(
         "morphodita_parsito", sentences("train"), sentences("dev"), others, others, parser, error
     )
@@ -241,6 +248,7 @@ def _load_spacy(folder: Path, treebank: str) -> PeerParser:
 
     nlp = spacy.load(folder / treebank)
     parser = nlp.get_pipe("parser")
+    [(root, _)] = _root_labels(treebank).most_common(1)  # spaCy has a name of its own for it, ROOT
 
     def parse(data: bytes) -> bytes:
         whole = Treebank(data)
@@ -255,9 +263,8 @@ def _load_spacy(folder: Path, treebank: str) -> PeerParser:
         ]
         parsed = list(parser.pipe(docs, batch_size=64))
         heads = np.array([0 if t.head.i == t.i else t.head.i + 1 for doc in parsed for t in doc], np.int32)
-        return whole.annotate(
-            heads=heads, deprel=[t.dep_.lower() if t.dep_ == "ROOT" else t.dep_ for d in parsed for t in d]
-        ).data
+        labels = [root if t.head.i == t.i else t.dep_ for doc in parsed for t in doc]
+        return whole.annotate(heads=heads, deprel=labels).data
 
     figures = _figures(folder, treebank)
     size = sum(path.stat().st_size for path in (folder / treebank).rglob("*") if path.is_file()) / 1e6
