@@ -127,10 +127,9 @@ def bounds_part(page: Page, run: Run) -> None:
     axis, rows = _axis("seconds", "log-likelihood"), []
     for method in run.methods:
         trace = run.cell(f"bounds-{method}-{seconds:g}s", lambda m=method: trace_of(corpus, m, seconds))
-        line = axis.plot([max(p[0], 1e-3) for p in trace], [p[2] for p in trace], label=method)[0]
-        axis.plot(
-            [max(p[0], 1e-3) for p in trace], [p[1] for p in trace], color=line.get_color(), linestyle=":"
-        )
+        seconds_so_far = [max(p[0], 1e-3) for p in trace]
+        line = axis.step(seconds_so_far, [p[2] for p in trace], where="post", label=method)[0]
+        axis.plot(seconds_so_far, [p[1] for p in trace], color=line.get_color(), linestyle=":")
         last = trace[-1]
         gap = max(last[2] - last[1], 0) / abs(last[1])
         rows.append(
