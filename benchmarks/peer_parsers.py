@@ -20,7 +20,6 @@ import numpy as np
 from experiments.trainings import cache_folder, read, treebank_folder
 
 from arcwise.treebanks import Treebank
-from arcwise.treebanks.files import read_bytes
 from benchmarks.memory import peak_mb
 
 PEERS = ("udpipe", "spacy", "spacy with UPOS")
@@ -106,12 +105,13 @@ def _figures(folder: Path, treebank: str) -> dict[str, float]:
     return dict(json.loads((folder / f"{treebank}.json").read_text()))
 
 
-def _root_labels(treebank: str) -> Counter[str]:
-    """The labels of roots in the training data."""
+def _root_label(treebank: str) -> str:
+    """The label that roots have in the training data."""
     train = read(treebank, "train")
-    return Counter(
+    labels = Counter(
         label for head, label in zip(train.heads, train.column("deprel"), strict=True) if head == 0
     )
+    return labels.most_common(1)[0][0]
 
 
 # ---- UDPipe
@@ -122,7 +122,7 @@ def _train_udpipe(treebank: str) -> None:
 
     def sentences(part: str) -> Any:
         reader, found = InputFormat.newConlluInputFormat(), Sentences()
-        reader.setText(read_bytes(treebank_folder() / treebank / f"{part}.conllu.xz").decode())
+        reader.setText(_as_udpipe_wants(Treebank.read(treebank_folder() / treebank / f"{part}.conllu.xz")))
         error, sentence = ProcessingError(), Sentence()
         while reader.nextSentence(sentence, error):
             found.append(sentence)
@@ -133,14 +133,22 @@ def _train_udpipe(treebank: str) -> None:
 
     error = ProcessingError()
     others = "" if treebank in FROM_RAW_TEXT else "none"
-    # UDPipe's default, a single root, is refused where roots have another label than "root".
-    parser = "" if set(_root_labels(treebank)) == {"root"} else "single_root=0"
     model = Trainer.train(
-        "morphodita_parsito", sentences("train"), sentences("dev"), others, others, parser, error
+        "morphodita_parsito", sentences("train"), sentences("dev"), others, others, "", error
     )
     if error.occurred():
         raise SystemExit(error.message)
     udpipe_path(treebank).write_bytes(model)
+
+
+def _as_udpipe_wants(treebank: Treebank) -> str:
+    """Without the sentences of several roots, the roots labelled root: its default, a single root, takes no others."""
+    single = Treebank.from_sentences([s for s in treebank if np.count_nonzero(s.heads == 0) == 1])
+    labels = [
+        "root" if head == 0 else label
+        for head, label in zip(single.heads, single.column("deprel"), strict=True)
+    ]
+    return single.annotate(deprel=labels).data.decode()
 
 
 def udpipe_path(treebank: str) -> Path:
@@ -167,8 +175,14 @@ def _load_udpipe(folder: Path, treebank: str) -> PeerParser:
     path = udpipe_path(treebank)
     process = udpipe(path, raw_text=False)
     figures = _figures(folder, treebank)
+    root = _root_label(treebank)
+
+    def parse(data: bytes) -> bytes:
+        parsed = process(data.decode())
+        return (parsed if root == "root" else parsed.replace("\t0\troot\t", f"\t0\t{root}\t")).encode()
+
     return PeerParser(
-        lambda data: process(data.decode()).encode(),
+        parse,
         figures["training_seconds"],
         figures["peak_mb"],
         path.stat().st_size / 1e6,
@@ -248,7 +262,7 @@ def _load_spacy(folder: Path, treebank: str) -> PeerParser:
 
     nlp = spacy.load(folder / treebank)
     parser = nlp.get_pipe("parser")
-    [(root, _)] = _root_labels(treebank).most_common(1)  # spaCy has a name of its own for it, ROOT
+    root = _root_label(treebank)  # spaCy has a name of its own for it, ROOT
 
     def parse(data: bytes) -> bytes:
         whole = Treebank(data)
