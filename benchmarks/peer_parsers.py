@@ -26,6 +26,8 @@ PEERS = ("udpipe", "spacy", "spacy with UPOS")
 FROM_RAW_TEXT = ("English-EWT", "Turkish-IMST")
 """Treebanks on which UDPipe's tokenizer and tagger are trained too."""
 PATIENCE = 5
+MOST_PASSES = 40
+"""spaCy is trained until its score on the development data has not risen for PATIENCE passes, or for so many."""
 UD_TAGS = {
     *("ADJ", "ADP", "ADV", "AUX", "CCONJ", "DET", "INTJ", "NOUN", "NUM"),
     *("PART", "PRON", "PROPN", "PUNCT", "SCONJ", "SYM", "VERB", "X"),
@@ -238,7 +240,7 @@ def _train_spacy(folder: Path, treebank: str, *, upos: bool) -> None:
         for label in {token.dep_ for token in example.reference}:
             parser.add_label(label)
     best, since = -1.0, 0
-    while since < PATIENCE:
+    for _ in range(MOST_PASSES):
         random.shuffle(shuffled)
         for batch in minibatch(shuffled, size=32):
             nlp.update(batch, sgd=optimizer, drop=0.1)
@@ -248,6 +250,8 @@ def _train_spacy(folder: Path, treebank: str, *, upos: bool) -> None:
         best, since = (las, 0) if las > best else (best, since + 1)
         if since == 0:
             nlp.to_disk(folder / treebank)
+        if since == PATIENCE:
+            break
 
 
 def _unparsed(nlp: Any, doc: Any) -> Any:
