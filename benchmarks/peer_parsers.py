@@ -183,12 +183,7 @@ def _load_udpipe(folder: Path, treebank: str) -> PeerParser:
         parsed = process(data.decode())
         return (parsed if root == "root" else parsed.replace("\t0\troot\t", f"\t0\t{root}\t")).encode()
 
-    return PeerParser(
-        parse,
-        figures["training_seconds"],
-        figures["peak_mb"],
-        path.stat().st_size / 1e6,
-    )
+    return PeerParser(parse, figures["training_seconds"], figures["peak_mb"], path.stat().st_size / 1e6)
 
 
 # ---- spaCy

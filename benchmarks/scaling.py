@@ -44,25 +44,12 @@ PLOT = Path(__file__).parent / "scaling.png"
 Curve = dict[float, float]
 Scores = npt.NDArray[np.float64]
 
-TRAINERS = {
-    "graph, MIRA": "GraphParser.train(data, config=GraphConfig(epochs=1))",
-    "graph, log-linear": "GraphParser.train(data, config=GraphConfig(epochs=1, trainer='log-linear'))",
-    "transition, greedy": "TransitionParser.train(data, config=TransitionConfig(epochs=1))",
-    "transition, beam 8": "TransitionParser.train(data, config=TransitionConfig(epochs=1, beam=8, warm_epochs=0))",
+TRAINERS: dict[str, GraphConfig | TransitionConfig] = {
+    "graph, MIRA": GraphConfig(epochs=1),
+    "graph, log-linear": GraphConfig(epochs=1, trainer="log-linear"),
+    "transition, greedy": TransitionConfig(epochs=1),
+    "transition, beam 8": TransitionConfig(epochs=1, beam=8, warm_epochs=0),
 }
-_TRAIN = """
-import time
-from arcwise.graph import GraphConfig, GraphParser
-from arcwise.transition import TransitionConfig, TransitionParser
-from benchmarks.memory import peak_mb
-from experiments.trainings import read
-data = read({treebank!r}, "train")[:{size}]
-started = time.process_time()
-{train}
-print(time.process_time() - started, peak_mb())
-"""
-
-
 KERNELS: dict[str, Callable[[Scores], object]] = {
     "eisner_decode": partial(eisner_decode, single_root=True),
     "eisner_log_partition": partial(eisner_log_partition, single_root=True),
@@ -102,7 +89,7 @@ def kernels() -> dict[str, Curve]:
 def memory_of_kernels() -> dict[str, Curve]:
     """Megabytes that one call takes, by n."""
     return {
-        name: {n: memory_of(f"call = partial(KERNELS[{name!r}], random_scores({n}))") for n in MEMORY_LENGTHS}
+        name: {n: memory_of(f"partial(KERNELS[{name!r}], random_scores({n}))") for n in MEMORY_LENGTHS}
         for name in KERNELS
     }
 
@@ -118,11 +105,10 @@ def sentences_of(n: int, words: int) -> Treebank:
 
 def train_models(folder: Path) -> None:
     """The models of PARSERS, on a small treebank."""
-    train = read(TREEBANK, "train")[:2000]
-    GraphParser.train(train, config=GraphConfig(epochs=1)).save(folder / "graph")
+    data = read(TREEBANK, "train")[:2000]
+    train(GraphConfig(epochs=1), data).save(folder / "graph")
     for name in ("arc-eager", "easy-first"):
-        config = TransitionConfig(epochs=1, system=name)
-        TransitionParser.train(train, config=config).save(folder / name)
+        train(TransitionConfig(epochs=1, system=name), data).save(folder / name)
 
 
 def parser_of(model: Path) -> GraphParser | TransitionParser:
@@ -152,7 +138,7 @@ def memory_of_parsers(folder: Path) -> tuple[dict[str, Curve], Curve]:
 
     def memory(model: str, options: ParseOptions, n: int) -> float:
         parser = f"parser_of(Path({str(folder / model)!r}))"
-        return memory_of(f"call = partial({parser}.parse, sentences_of({n}, 4000), options={options!r})")
+        return memory_of(f"partial({parser}.parse, sentences_of({n}, 4000), options={options!r})")
 
     curves = {
         name: {float(n): memory(model, options, n) for n in MEMORY_LENGTHS}
@@ -161,11 +147,18 @@ def memory_of_parsers(folder: Path) -> tuple[dict[str, Curve], Curve]:
     return curves, {float(b): memory("arc-eager", ParseOptions(beam=b), 20) for b in BEAMS}
 
 
-def memory_of(setup: str) -> float:
-    """Megabytes by which ``call``, which the code in ``setup`` makes, exceeds what was there before it, in a process of its own."""
-    code = f"from benchmarks.scaling import *\n{setup}\nprint(taken_by(call))"
-    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    return float(run.stdout)
+def apart(code: str) -> list[float]:
+    """The numbers that code prints, in a process of its own that knows all names of this module."""
+    command = [sys.executable, "-c", f"from benchmarks.scaling import *\n{code}"]
+    return [
+        float(number)
+        for number in subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
+    ]
+
+
+def memory_of(call: str) -> float:
+    """Megabytes by which a call, given as code, exceeds what was there before it."""
+    return apart(f"print(taken_by({call}))")[0]
 
 
 def taken_by(call: Callable[[], object]) -> float:
@@ -177,15 +170,27 @@ def taken_by(call: Callable[[], object]) -> float:
     return peak_mb() - before
 
 
+def train(config: GraphConfig | TransitionConfig, treebank: Treebank) -> GraphParser | TransitionParser:
+    if isinstance(config, GraphConfig):
+        return GraphParser.train(treebank, config=config)
+    return TransitionParser.train(treebank, config=config)
+
+
+def cost_of_training(name: str, size: int) -> tuple[float, float]:
+    """CPU seconds and peak megabytes of one epoch on so many sentences."""
+    data = read(TREEBANK, "train")[:size]
+    started = time.process_time()
+    train(TRAINERS[name], data)
+    return time.process_time() - started, peak_mb()
+
+
 def trainings() -> tuple[dict[str, Curve], dict[str, Curve]]:
-    """CPU seconds and peak megabytes of one epoch, by the number of sentences, each in a process of its own."""
+    """``cost_of_training`` by the number of sentences, each in a process of its own."""
     seconds: dict[str, Curve] = {}
     memory: dict[str, Curve] = {}
-    for name, train in TRAINERS.items():
+    for name in TRAINERS:
         for size in SIZES:
-            code = _TRAIN.format(treebank=TREEBANK, size=size, train=train)
-            run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-            spent, peak = map(float, run.stdout.split())
+            spent, peak = apart(f"print(*cost_of_training({name!r}, {size}))")
             seconds.setdefault(name, {})[size] = spent
             memory.setdefault(name, {})[size] = peak
     return seconds, memory
@@ -201,14 +206,12 @@ def draw(panels: list[tuple[str, str, str, dict[str, Curve]]]) -> None:
     from matplotlib import pyplot
 
     figure, axes = pyplot.subplots(4, 2, figsize=(14, 18))
-    for axis, (title, x, y, curves) in zip(axes.flat, panels, strict=False):
+    for axis, (title, x, y, curves) in zip(axes.flat, panels, strict=True):
         for name, curve in curves.items():
             axis.plot(list(curve), list(curve.values()), marker="o", label=name)
         axis.set(xscale="log", yscale="log", xlabel=x, ylabel=y, title=title)
         axis.grid(alpha=0.3)
         axis.legend(fontsize=8)
-    for axis in axes.flat[len(panels) :]:
-        axis.set_visible(False)
     figure.tight_layout()
     figure.savefig(PLOT, dpi=110)
     pyplot.close(figure)

@@ -68,6 +68,14 @@ def figure_corpus(run: Run) -> TagSentences:
     return synthetic(5, longest=4 if run.quick else 5, seed=1)
 
 
+def search_of(corpus: TagSentences, method: str) -> CountSearch | ThetaSearch:
+    """The search over parameters with that relaxation, or over counts."""
+    task = Task(corpus)
+    if method == "count":
+        return CountSearch(task, seed=1)
+    return ThetaSearch(task, seed=1, options=ThetaOptions(rlt=method))
+
+
 # ---- figure 4: the bound at the root against the share of RLT rows
 
 
@@ -108,12 +116,7 @@ def root_part(page: Page, run: Run) -> None:
 
 def trace_of(corpus: TagSentences, method: str, seconds: float) -> list[tuple[float, float, float, int]]:
     """(seconds, lower, upper, nodes) of a search with that relaxation, or over counts."""
-    task = Task(corpus)
-    search = (
-        CountSearch(task, seed=1)
-        if method == "count"
-        else ThetaSearch(task, seed=1, options=ThetaOptions(rlt=method))
-    )
+    search = search_of(corpus, method)
     search.run(epsilon=0.01, time_limit=seconds)
     return [(p.seconds, p.lower, p.upper, p.nodes) for p in [*search.trace, search.point()]]
 
@@ -154,12 +157,7 @@ def bounds_part(page: Page, run: Run) -> None:
 
 def estimate(corpus: TagSentences, method: str, seconds: float) -> dict[str, float]:
     """Knuth's estimate for a search with that relaxation, or over counts."""
-    task = Task(corpus)
-    search = (
-        CountSearch(task, seed=1)
-        if method == "count"
-        else ThetaSearch(task, seed=1, options=ThetaOptions(rlt=method))
-    )
+    search = search_of(corpus, method)
     search.epsilon = 0.01
     found = estimate_tree(search, walks=10_000, seed=1, time_limit=seconds)
     return {

@@ -172,7 +172,8 @@ def decoder_rows(trainings: Mapping[tuple[str, str, bool], Training]) -> list[li
 def main(arguments: Sequence[str] | None = None) -> None:
     options = settings("koo2007", __doc__, arguments)
     choices = candidates(options)
-    options.run(training for trainings in choices.values() for training in trainings)
+    tried = [training for trainings in choices.values() for training in trainings]
+    options.run(tried)
     trainings = cells(options, meta_parameters(choices))
     options.run(trainings.values())
     page = Page(
@@ -217,11 +218,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 single root. Log-linear models are trained by stochastic gradient, not by conjugate gradient, and have a step in place of C; meta-parameters are chosen
 with smaller training sets and non-projective training alone. Features are richer than McDonald's.""",
         FINDINGS,
-        (
-            t.trained.commit
-            for t in (*trainings.values(), *(c for found in choices.values() for c in found))
-            if t.trained
-        ),
+        (t.trained.commit for t in (*trainings.values(), *tried) if t.trained),
     )
 
 

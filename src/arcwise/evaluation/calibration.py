@@ -39,7 +39,7 @@ class Calibration:
     bins: tuple[ReliabilityBin, ...]
     error: float
     reviews: tuple[Review, ...]
-    """None where there are no errors to be found."""
+    """Empty where there are no errors to be found."""
 
     def __str__(self) -> str:
         lines = ["probability      words   said  right"]

@@ -123,7 +123,7 @@ class ThetaSearch:
                 if not self.open or -self.open[0].order[0] <= self.threshold:
                     self.open.clear()
                 continue
-            left = None if time_limit is None else max(time_limit - (self.seconds - before), 0.0)
+            left = None if time_limit is None else time_limit - (self.seconds - before)
             children = self._expand(node, time_limit=left)
             for child in children[1:]:
                 heapq.heappush(self.open, child)
