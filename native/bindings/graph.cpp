@@ -350,13 +350,14 @@ void bind_likelihood(nb::module_& m) {
           nb::keep_alive<1, 3>())
       .def(
           "run",
-          [](DualTrainer& self, const ArcData& data, Array<int64_t> sentences, double eta) {
+          [](DualTrainer& self, const ArcData& data, Array<int64_t> sentences) {
             check_sentences(data, sentences);
             nb::gil_scoped_release release;
-            return self.run(sentences.data(), sentences.shape(0), eta);
+            return self.run(sentences.data(), sentences.shape(0));
           },
-          "data"_a, "sentences"_a, "eta"_a, "C times the expected cost of the sentences after their steps")
+          "data"_a, "sentences"_a, "C times the expected cost of the sentences after their steps")
       .def("dual", &DualTrainer::dual, "expected_costs"_a)
+      .def_prop_ro("mean_step", &DualTrainer::mean_step)
       .def("primal", &DualTrainer::primal, nb::call_guard<nb::gil_scoped_release>())
       .def_prop_ro(
           "weights", [](const DualTrainer& t) { return moved(t.weights()); }, nb::rv_policy::automatic);

@@ -5,8 +5,18 @@
 
 namespace arcwise {
 
+namespace {
+constexpr int ATTEMPTS = 4;                                  // to find a step that does not lower the dual
+constexpr double SHORTEN = 0.1, LENGTHEN = 2, LONGEST = 16;  // factors from one η to the next; most of η C
+}  // namespace
+
 DualTrainer::DualTrainer(const ArcSpace& space, const ArcData& data, const DualOptions& options)
-    : space_(space), data_(data), options_(options), weights_(space.cells(), 0), starts_(1, 0) {
+    : space_(space),
+      data_(data),
+      options_(options),
+      weights_(space.cells(), 0),
+      starts_(1, 0),
+      steps_(data.sentences(), 1) {
   // θ = β on gold arcs, 0 elsewhere; w = C Σ_i (gold - μ_i) f.
   std::vector<double> zero(space.cells(), 0);
   for (size_t s = 0; s < data.sentences(); ++s) {
@@ -51,11 +61,16 @@ void DualTrainer::marginals(const double* theta, std::vector<double>& by_state) 
   });
 }
 
-// w += C Σ by_state f, over the arcs of the present sentence.
-void DualTrainer::add_features(const std::vector<double>& by_state) {
-  auto add_cell = [&](uint32_t place, double value) { weights_[place] += options_.C * value; };
+// w += C Σ by_state f, over the arcs of the present sentence; by how much |w|² rises.
+double DualTrainer::add_features(const std::vector<double>& by_state) {
+  double rise = 0;
+  auto add = [&](double& weight, double value) {
+    rise += value * (2 * weight + value);
+    weight += value;
+  };
+  auto add_cell = [&](uint32_t place, double value) { add(weights_[place], options_.C * value); };
   auto add_row = [&](uint32_t place, const double* values, int width) {
-    for (int i = 0; i < width; ++i) weights_[place + i] += options_.C * values[i];
+    for (int i = 0; i < width; ++i) add(weights_[place + i], options_.C * values[i]);
   };
   spread_.start(space_, sentence_);
   for_each_arc(scores_, space_, sentence_, [&](int h, int m, int, double* states, int count) {
@@ -64,38 +79,61 @@ void DualTrainer::add_features(const std::vector<double>& by_state) {
       spread_.add_arc(space_, sentence_, h, m, own, add_cell, add_row);
   });
   spread_.finish(space_, sentence_, add_cell, add_row);
+  return rise;
 }
 
-double DualTrainer::run(const int64_t* sentences, size_t count, double eta) {
+double DualTrainer::run(const int64_t* sentences, size_t count) {
   double expected_costs = 0;
-  for (size_t i = 0; i < count; ++i) {
-    size_t s = static_cast<size_t>(sentences[i]);
-    prepare(s);
-    scorer_.score(space_, weights_.data(), sentence_, {}, scores_);
-    double* theta = &theta_[starts_[s]];
-    marginals(theta, before_);
-    // θ' = θ + η C (cost + w·f)
-    for_each_arc(
-        scores_, space_, sentence_, [&](int h, int m, int arc_class, double* states, int states_count) {
-          size_t first = states - scores_.states.data();
-          for (int state = 0; state < states_count; ++state)
-            theta[first + state] +=
-                eta * options_.C * (gold_.cost(h, space_.label_of(arc_class, state), m) + states[state]);
-        });
-    marginals(theta, after_);
-    // w += C Σ (μ - μ') f
-    for_each_arc(
-        scores_, space_, sentence_, [&](int h, int m, int arc_class, double* states, int states_count) {
-          size_t first = states - scores_.states.data();
-          for (int state = 0; state < states_count; ++state) {
-            expected_costs +=
-                options_.C * gold_.cost(h, space_.label_of(arc_class, state), m) * after_[first + state];
-            before_[first + state] -= after_[first + state];
-          }
-        });
-    add_features(before_);
-  }
+  for (size_t i = 0; i < count; ++i) expected_costs += step(static_cast<size_t>(sentences[i]));
   return expected_costs;
+}
+
+// θ' = θ + η C (cost + w·f), w' = w + C Σ (μ - μ') f; C times the expected cost under θ'.
+//
+// On the straight line from w to w' the dual is a parabola. Its slope at w and its curvature tell where its
+// top is: the next η is as much longer or shorter. A step that would lower the dual is taken back and tried
+// again.
+double DualTrainer::step(size_t s) {
+  prepare(s);
+  scorer_.score(space_, weights_.data(), sentence_, {}, scores_);
+  const size_t states = scores_.states.size();
+  costs_.resize(states);
+  for_each_arc(scores_, space_, sentence_, [&](int h, int m, int arc_class, double* own, int count) {
+    for (int state = 0; state < count; ++state)
+      costs_[(own - scores_.states.data()) + state] = gold_.cost(h, space_.label_of(arc_class, state), m);
+  });
+  double* theta = &theta_[starts_[s]];
+  old_theta_.assign(theta, theta + states);
+  marginals(theta, before_);
+  change_.resize(states);
+  for (int attempt = 0; attempt < ATTEMPTS; ++attempt) {
+    for (size_t i = 0; i < states; ++i)
+      theta[i] = old_theta_[i] + steps_[s] * (costs_[i] + scores_.states[i]);
+    marginals(theta, after_);
+    double slope = 0, along = 0, expected_cost = 0;
+    for (size_t i = 0; i < states; ++i) {
+      change_[i] = before_[i] - after_[i];
+      slope -= options_.C * change_[i] * (costs_[i] + scores_.states[i]);
+      along += options_.C * change_[i] * scores_.states[i];
+      expected_cost += options_.C * after_[i] * costs_[i];
+    }
+    double curvature = add_features(change_) - 2 * along;
+    if (curvature > 0)
+      steps_[s] = std::min(steps_[s] * std::clamp(slope / curvature, SHORTEN, LENGTHEN), LONGEST);
+    if (slope >= curvature / 2) return expected_cost;
+    for (double& value : change_) value = -value;
+    add_features(change_);
+  }
+  std::copy(old_theta_.begin(), old_theta_.end(), theta);
+  double expected_cost = 0;
+  for (size_t i = 0; i < states; ++i) expected_cost += options_.C * before_[i] * costs_[i];
+  return expected_cost;
+}
+
+double DualTrainer::mean_step() const {
+  double sum = 0;
+  for (double step : steps_) sum += step;
+  return sum / (options_.C * steps_.size());
 }
 
 double DualTrainer::squared_norm() const {

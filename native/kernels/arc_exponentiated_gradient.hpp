@@ -24,18 +24,21 @@ class DualTrainer {
  public:
   DualTrainer(const ArcSpace& space, const ArcData& data, const DualOptions& options);
 
-  // One pass over the sentences with step eta; C times the expected costs of the sentences, for dual().
-  double run(const int64_t* sentences, size_t count, double eta);
+  // One step for each of the sentences; C times the expected costs of the sentences, for dual().
+  double run(const int64_t* sentences, size_t count);
   // The dual objective, given the sum over all sentences of what run() returned: Σ C E[cost] - ½|w|².
   double dual(double expected_costs) const { return expected_costs - squared_norm() / 2; }
   // The primal objective: by finding the worst tree of every sentence.
   double primal();
+  // The mean of the sentences' η.
+  double mean_step() const;
   const Table<double>& weights() const { return weights_; }
 
  private:
   void prepare(size_t sentence);
   void marginals(const double* theta, std::vector<double>& by_state);
-  void add_features(const std::vector<double>& by_state);
+  double step(size_t sentence);
+  double add_features(const std::vector<double>& by_state);
   double squared_norm() const;
 
   const ArcSpace& space_;
@@ -44,13 +47,14 @@ class DualTrainer {
   Table<double> weights_;
   std::vector<double> theta_;   // of all states of all sentences
   std::vector<size_t> starts_;  // S+1
+  std::vector<double> steps_;   // η C of every sentence
   TreeInference inference_;
   ArcScorer<double> scorer_;
   ArcGradient<double> spread_;
   ArcScores<double> scores_;
   ArcSentence sentence_;
   ArcGold gold_;
-  std::vector<double> arcs_, arc_marginals_, before_, after_;
+  std::vector<double> arcs_, arc_marginals_, before_, after_, change_, costs_, old_theta_;
 };
 
 }  // namespace arcwise

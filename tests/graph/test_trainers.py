@@ -116,6 +116,21 @@ def test_exponentiated_gradient_closes_the_gap(projective: bool, single_root: bo
     assert duals[-1] > duals[0]
 
 
+@pytest.mark.parametrize("projective, single_root", TREE_CLASSES)
+def test_no_pass_of_exponentiated_gradient_lowers_the_dual(projective: bool, single_root: bool) -> None:
+    """A large C makes weights large, and with them steps too long: each sentence has to find its own."""
+    case = small(
+        treebank_of(projective, single_root),
+        projective=projective,
+        single_root=single_root,
+        trainer="eg",
+        C=1.0,
+    )
+    trainer = ExponentiatedGradientTrainer(case.config, case.space, case.data)
+    duals = [trainer.epoch(number, case.order(number), no_advance)["dual"] for number in range(30)]
+    assert np.all(np.diff(duals) >= -1e-9)
+
+
 def test_exponentiated_gradient_agrees_with_a_primal_solver() -> None:
     case = small("projective", projective=True, trainer="eg", C=0.01, labelled=False)
     trainer = ExponentiatedGradientTrainer(case.config, case.space, case.data)

@@ -176,7 +176,7 @@ class BatchTrainer:
 
 
 class ExponentiatedGradientTrainer:
-    """Koo et al. 2007, figure 2. The step η starts at 1/C and is halved when the dual does not rise."""
+    """Koo et al. 2007, figure 2. Each sentence has a step η of its own, 1/C at the start, that makes the dual rise."""
 
     def __init__(self, config: GraphConfig, space: native.ArcSpace, data: native.ArcData) -> None:
         self._data = data
@@ -188,8 +188,6 @@ class ExponentiatedGradientTrainer:
             C=config.effective_C,
             beta=config.beta,
         )
-        self._eta = 1.0 / config.effective_C
-        self._dual = -np.inf
         self.gap = np.inf
 
     @property
@@ -199,13 +197,10 @@ class ExponentiatedGradientTrainer:
 
     def epoch(self, number: int, order: npt.NDArray[np.int64], advance: Advance) -> dict[str, float]:
         """One pass of updates; primal, dual and the gap between them (a share of the primal)."""
-        costs = sum(self._native.run(self._data, chunk, self._eta) for chunk in _chunks(order, advance))
+        costs = sum(self._native.run(self._data, chunk) for chunk in _chunks(order, advance))
         dual, primal = self._native.dual(costs), self._native.primal()
-        if dual <= self._dual:
-            self._eta /= 2
-        self._dual = dual
         self.gap = (primal - dual) / max(abs(primal), 1e-12)
-        return {"primal": primal, "dual": dual, "gap": self.gap, "eta": self._eta}
+        return {"primal": primal, "dual": dual, "gap": self.gap, "eta": self._native.mean_step}
 
     @property
     def weights(self) -> npt.NDArray[np.float32]:
