@@ -80,7 +80,8 @@ class ThetaSearch:
         self.seconds = 0.0
         self.epsilon = 0.0
         self.made = 1
-        self.open: list[ThetaNode] = [ThetaNode((0.0, 0), self.program.root())]
+        self.root = ThetaNode((0.0, 0), self.program.root())
+        self.open: list[ThetaNode] = [self.root]
         self._random = np.random.default_rng(seed)
         self._plunging: ThetaNode | None = None
 
@@ -136,7 +137,7 @@ class ThetaSearch:
         if node is None:
             if self.best.heads is None:
                 self.best.restart(first=0, restarts=self.options.first_restarts, seed=self.seed)
-            node = ThetaNode((0.0, 0), self.program.root())
+            node = self.root
         assert isinstance(node, ThetaNode)
         return list(self._expand(node))
 
