@@ -107,13 +107,29 @@ def _figures(folder: Path, treebank: str) -> dict[str, float]:
     return dict(json.loads((folder / f"{treebank}.json").read_text()))
 
 
-def _root_label(treebank: str) -> str:
-    """The label that roots have in the training data."""
-    train = read(treebank, "train")
+# ---- roots: treebanks and peers name them differently
+
+
+def root_label(treebank: Treebank) -> str:
+    """The label that most roots have."""
     labels = Counter(
-        label for head, label in zip(train.heads, train.column("deprel"), strict=True) if head == 0
+        label for head, label in zip(treebank.heads, treebank.column("deprel"), strict=True) if head == 0
     )
     return labels.most_common(1)[0][0]
+
+
+def roots_labelled(treebank: Treebank, label: str) -> Treebank:
+    """All roots with that label."""
+    labels = [
+        label if head == 0 else other
+        for head, other in zip(treebank.heads, treebank.column("deprel"), strict=True)
+    ]
+    return treebank.annotate(deprel=labels)
+
+
+def single_roots(treebank: Treebank) -> Treebank:
+    """Without the sentences of several roots."""
+    return Treebank.from_sentences([s for s in treebank if np.count_nonzero(s.heads == 0) == 1])
 
 
 # ---- UDPipe
@@ -123,8 +139,10 @@ def _train_udpipe(treebank: str) -> None:
     from ufal.udpipe import InputFormat, ProcessingError, Sentence, Sentences, Trainer
 
     def sentences(part: str) -> Any:
+        # A single root named root is UDPipe's default, and the only one that it trains on all treebanks without a crash.
+        whole = Treebank.read(treebank_folder() / treebank / f"{part}.conllu.xz")
         reader, found = InputFormat.newConlluInputFormat(), Sentences()
-        reader.setText(_as_udpipe_wants(Treebank.read(treebank_folder() / treebank / f"{part}.conllu.xz")))
+        reader.setText(roots_labelled(single_roots(whole), "root").data.decode())
         error, sentence = ProcessingError(), Sentence()
         while reader.nextSentence(sentence, error):
             found.append(sentence)
@@ -141,16 +159,6 @@ def _train_udpipe(treebank: str) -> None:
     if error.occurred():
         raise SystemExit(error.message)
     udpipe_path(treebank).write_bytes(model)
-
-
-def _as_udpipe_wants(treebank: Treebank) -> str:
-    """Without the sentences of several roots, the roots labelled root: its default, a single root, takes no others."""
-    single = Treebank.from_sentences([s for s in treebank if np.count_nonzero(s.heads == 0) == 1])
-    labels = [
-        "root" if head == 0 else label
-        for head, label in zip(single.heads, single.column("deprel"), strict=True)
-    ]
-    return single.annotate(deprel=labels).data.decode()
 
 
 def udpipe_path(treebank: str) -> Path:
@@ -177,11 +185,11 @@ def _load_udpipe(folder: Path, treebank: str) -> PeerParser:
     path = udpipe_path(treebank)
     process = udpipe(path, raw_text=False)
     figures = _figures(folder, treebank)
-    root = _root_label(treebank)
+    root = root_label(read(treebank, "train"))
 
     def parse(data: bytes) -> bytes:
-        parsed = process(data.decode())
-        return (parsed if root == "root" else parsed.replace("\t0\troot\t", f"\t0\t{root}\t")).encode()
+        parsed = process(data.decode()).encode()
+        return parsed if root == "root" else roots_labelled(Treebank(parsed), root).data
 
     return PeerParser(parse, figures["training_seconds"], figures["peak_mb"], path.stat().st_size / 1e6)
 
@@ -261,7 +269,7 @@ def _load_spacy(folder: Path, treebank: str) -> PeerParser:
 
     nlp = spacy.load(folder / treebank)
     parser = nlp.get_pipe("parser")
-    root = _root_label(treebank)  # spaCy has a name of its own for it, ROOT
+    root = root_label(read(treebank, "train"))  # spaCy has a name of its own for it, ROOT
 
     def parse(data: bytes) -> bytes:
         whole = Treebank(data)
@@ -276,8 +284,8 @@ def _load_spacy(folder: Path, treebank: str) -> PeerParser:
         ]
         parsed = list(parser.pipe(docs, batch_size=64))
         heads = np.array([0 if t.head.i == t.i else t.head.i + 1 for doc in parsed for t in doc], np.int32)
-        labels = [root if t.head.i == t.i else t.dep_ for doc in parsed for t in doc]
-        return whole.annotate(heads=heads, deprel=labels).data
+        labels = [t.dep_ for doc in parsed for t in doc]
+        return roots_labelled(whole.annotate(heads=heads, deprel=labels), root).data
 
     figures = _figures(folder, treebank)
     size = sum(path.stat().st_size for path in (folder / treebank).rglob("*") if path.is_file()) / 1e6
