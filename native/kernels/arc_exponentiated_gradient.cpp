@@ -1,12 +1,15 @@
 #include "kernels/arc_exponentiated_gradient.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <numeric>
 
 namespace arcwise {
 
 namespace {
-constexpr int ATTEMPTS = 4;                                  // to find a step that does not lower the dual
+constexpr double NEGLIGIBLE = 1e-7;  // w does not follow a smaller change of a marginal
+constexpr int ATTEMPTS = 4;          // to find a step that does not lower the dual
 constexpr double SHORTEN = 0.1, LENGTHEN = 2, LONGEST = 16;  // factors from one η to the next; most of η C
 }  // namespace
 
@@ -33,8 +36,9 @@ DualTrainer::DualTrainer(const ArcSpace& space, const ArcData& data, const DualO
           gold[(states - scores_.states.data()) + state] = 1;
         }
     });
-    marginals(&theta_[at], before_);
-    for (size_t i = 0; i < gold.size(); ++i) gold[i] -= before_[i];
+    marginals(&theta_[at], after_);
+    mu_.insert(mu_.end(), after_.begin(), after_.end());
+    for (size_t i = 0; i < gold.size(); ++i) gold[i] -= mu_[at + i];
     add_features(gold);
   }
 }
@@ -63,14 +67,17 @@ void DualTrainer::marginals(const double* theta, std::vector<double>& by_state) 
 
 // w += C Σ by_state f, over the arcs of the present sentence; by how much |w|² rises.
 double DualTrainer::add_features(const std::vector<double>& by_state) {
-  double rise = 0;
-  auto add = [&](double& weight, double value) {
+  std::array<double, 8> rises{};  // rows are as wide as a multiple of these, or one cell
+  auto add = [&](double& weight, double value, double& rise) {
     rise += value * (2 * weight + value);
     weight += value;
   };
-  auto add_cell = [&](uint32_t place, double value) { add(weights_[place], options_.C * value); };
+  auto add_cell = [&](uint32_t place, double value) { add(weights_[place], options_.C * value, rises[0]); };
   auto add_row = [&](uint32_t place, const double* values, int width) {
-    for (int i = 0; i < width; ++i) add(weights_[place + i], options_.C * values[i]);
+    if (width == 1) return add_cell(place, values[0]);
+    double* row = &weights_[place];
+    for (int i = 0; i < width; i += 8)
+      for (int k = 0; k < 8; ++k) add(row[i + k], options_.C * values[i + k], rises[k]);
   };
   spread_.start(space_, sentence_);
   for_each_arc(scores_, space_, sentence_, [&](int h, int m, int, double* states, int count) {
@@ -79,7 +86,7 @@ double DualTrainer::add_features(const std::vector<double>& by_state) {
       spread_.add_arc(space_, sentence_, h, m, own, add_cell, add_row);
   });
   spread_.finish(space_, sentence_, add_cell, add_row);
-  return rise;
+  return std::accumulate(rises.begin(), rises.end(), 0.0);
 }
 
 double DualTrainer::run(const int64_t* sentences, size_t count) {
@@ -103,30 +110,36 @@ double DualTrainer::step(size_t s) {
       costs_[(own - scores_.states.data()) + state] = gold_.cost(h, space_.label_of(arc_class, state), m);
   });
   double* theta = &theta_[starts_[s]];
+  float* mu = &mu_[starts_[s]];
   old_theta_.assign(theta, theta + states);
-  marginals(theta, before_);
   change_.resize(states);
   for (int attempt = 0; attempt < ATTEMPTS; ++attempt) {
     for (size_t i = 0; i < states; ++i)
       theta[i] = old_theta_[i] + steps_[s] * (costs_[i] + scores_.states[i]);
     marginals(theta, after_);
-    double slope = 0, along = 0, expected_cost = 0;
+    double slope = 0, along = 0;
     for (size_t i = 0; i < states; ++i) {
-      change_[i] = before_[i] - after_[i];
-      slope -= options_.C * change_[i] * (costs_[i] + scores_.states[i]);
-      along += options_.C * change_[i] * scores_.states[i];
-      expected_cost += options_.C * after_[i] * costs_[i];
+      float now = static_cast<float>(after_[i]);
+      double change = static_cast<double>(mu[i]) - now;
+      if (std::abs(change) < NEGLIGIBLE) change = 0;
+      change_[i] = change;
+      slope -= options_.C * change * (costs_[i] + scores_.states[i]);
+      along += options_.C * change * scores_.states[i];
     }
     double curvature = add_features(change_) - 2 * along;
     if (curvature > 0)
       steps_[s] = std::min(steps_[s] * std::clamp(slope / curvature, SHORTEN, LENGTHEN), LONGEST);
-    if (slope >= curvature / 2) return expected_cost;
+    if (slope >= curvature / 2) {
+      for (size_t i = 0; i < states; ++i)
+        if (change_[i] != 0) mu[i] = static_cast<float>(after_[i]);
+      break;
+    }
     for (double& value : change_) value = -value;
     add_features(change_);
+    std::copy(old_theta_.begin(), old_theta_.end(), theta);
   }
-  std::copy(old_theta_.begin(), old_theta_.end(), theta);
   double expected_cost = 0;
-  for (size_t i = 0; i < states; ++i) expected_cost += options_.C * before_[i] * costs_[i];
+  for (size_t i = 0; i < states; ++i) expected_cost += options_.C * mu[i] * costs_[i];
   return expected_cost;
 }
 

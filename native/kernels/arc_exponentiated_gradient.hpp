@@ -46,6 +46,7 @@ class DualTrainer {
   DualOptions options_;
   Table<double> weights_;
   std::vector<double> theta_;   // of all states of all sentences
+  std::vector<float> mu_;       // their marginals, as w has them
   std::vector<size_t> starts_;  // S+1
   std::vector<double> steps_;   // η C of every sentence
   TreeInference inference_;
@@ -54,7 +55,7 @@ class DualTrainer {
   ArcScores<double> scores_;
   ArcSentence sentence_;
   ArcGold gold_;
-  std::vector<double> arcs_, arc_marginals_, before_, after_, change_, costs_, old_theta_;
+  std::vector<double> arcs_, arc_marginals_, after_, change_, costs_, old_theta_;
 };
 
 }  // namespace arcwise
