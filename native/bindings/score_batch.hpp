@@ -57,7 +57,7 @@ struct ScoreBatch {
 };
 
 // A thread is worth starting for this much work: less is done before the thread runs.
-constexpr double WORK_PER_THREAD = 1'000'000;
+constexpr double WORK_PER_THREAD = 300'000;
 
 // Calls work(sentence, workspace) for every sentence, without the GIL, one workspace a thread; no more
 // threads than pay. trees: how many each sentence is asked for.
