@@ -5,6 +5,9 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping
 
+PAUSE = 0.02
+"""Seconds before each turn: threads of the last contender (OpenMP's) may keep a core busy for a while with nothing but waiting."""
+
 
 def interleaved(
     contenders: Mapping[str, Callable[[], object]], *, repeat: int = 7, min_seconds: float = 0.02
@@ -17,6 +20,7 @@ def interleaved(
     best = dict.fromkeys(contenders, float("inf"))
     for _ in range(repeat):
         for label, run in contenders.items():
+            time.sleep(PAUSE)
             start = time.perf_counter()
             for _ in range(calls[label]):
                 run()
