@@ -75,7 +75,7 @@ def main() -> None:
     body = "From files to all scores, start-up not included; the scores are equal.\n\n"
     body += table(["", "English-EWT", "words", "time"], rows)
     print(body)
-    write_section("evaluation", "Evaluation", body, command="python -m benchmarks.evaluation")
+    write_section("evaluation", "Evaluation", body)
 
 
 if __name__ == "__main__":

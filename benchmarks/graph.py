@@ -118,7 +118,7 @@ def main() -> None:
         run_all([*cells, FIVE_BEST])
     trainers = "Trainers side by side on six languages: [experiments/results/koo2007.md](../experiments/results/koo2007.md).\n"
     body = [accuracy_table(), trainers, speed_table(), training_row()]
-    write_section("graph", "Graph-based parser", "\n".join(body), command="python -m benchmarks.graph")
+    write_section("graph", "Graph-based parser", "\n".join(body))
 
 
 if __name__ == "__main__":

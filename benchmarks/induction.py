@@ -206,11 +206,7 @@ def main() -> None:
         + (f"{options.remark}\n\n" if options.remark else "")
         + table(header, rows)
     )
-    command = (
-        f"python -m benchmarks.induction --seeds {options.seeds} --scale {options.scale:g} "
-        f"--peer-seconds {options.peer_seconds:g} --only {options.only}"
-    )
-    write_section("induction", "Grammar induction with certificates", body, command=command)
+    write_section("induction", "Grammar induction with certificates", body)
 
 
 if __name__ == "__main__":

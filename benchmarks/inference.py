@@ -193,9 +193,7 @@ def main() -> None:
     body = report(peers, missing, LENGTHS[:2] if quick else LENGTHS, 2 if quick else options.repeat)
     print(body)
     if not quick:
-        rounds = "" if options.repeat == parser.get_default("repeat") else f" --repeat {options.repeat}"
-        command = f"python -m benchmarks.inference{rounds}"
-        write_section("inference", "Inference over trees", body, command=command)
+        write_section("inference", "Inference over trees", body)
 
 
 if __name__ == "__main__":

@@ -162,7 +162,6 @@ def report(*, measure: bool) -> None:
         "parsers",
         "Parsers on six treebanks",
         about + "\n".join(parts),
-        command="python -m benchmarks.parsers",
     )
 
 

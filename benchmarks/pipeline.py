@@ -11,7 +11,6 @@ from __future__ import annotations
 import argparse
 import io
 import os
-import sys
 from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
@@ -115,8 +114,7 @@ def main() -> None:
         "one thread, without loading the model. Treebanks whose name ends in -rs are resplit: their scores compare with nothing "
         "published.\n\n" + table(["treebank", "system", *SHOWN, "words/s"], rows)
     )
-    command = " ".join(["python -m benchmarks.pipeline", *(sys.argv[1:] and arguments.names)])
-    write_section("pipeline", "Raw text to trees", body, command=command)
+    write_section("pipeline", "Raw text to trees", body)
     print(body)
 
 

@@ -77,10 +77,9 @@ def main() -> None:
         )
     )
     write_section(
-        "pipeline-choices",
+        "pipeline_choices",
         "Variants of tokenizer and tagger",
         body,
-        command="python -m benchmarks.pipeline_choices",
     )
     print(body)
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import platform
 import re
+import shlex
+import sys
 from collections.abc import Iterable, Sequence
 from datetime import datetime, timezone
 from pathlib import Path
@@ -33,8 +35,9 @@ def machine() -> str:
     return f"{model}, {os.cpu_count()} cores, Python {platform.python_version()}"
 
 
-def write_section(name: str, title: str, body: str, *, command: str, results: Path = RESULTS) -> None:
-    """Replace (or add) the section ``name`` of RESULTS.md."""
+def write_section(name: str, title: str, body: str, *, results: Path = RESULTS) -> None:
+    """Replace (or add) the section of RESULTS.md that belongs to the module ``name`` and to the command line of this run."""
+    command = shlex.join(["python", "-m", f"benchmarks.{name}", *sys.argv[1:]])
     date = datetime.now(timezone.utc).date().isoformat()
     section = f"<!-- {name} -->\n## {title}\n\n`{command}` · {date} · {machine()}\n\n{body.strip()}\n<!-- /{name} -->\n"
     text = results.read_text() if results.exists() else HEADING

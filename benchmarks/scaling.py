@@ -267,7 +267,7 @@ def main() -> None:
     body = f"![curves]({PLOT.name})\n\n" + table(
         ["what", "", "from", "value", "to", "value", "log-log slope"], rows
     )
-    write_section("scaling", "How time and memory grow", body, command="python -m benchmarks.scaling")
+    write_section("scaling", "How time and memory grow", body)
     print(f"{time.perf_counter() - started:.0f} s")
 
 

@@ -58,9 +58,7 @@ def main() -> None:
         "MaltParser 14,000–22,500, spaCy 20,000, Yara greedy 10,600, UDPipe 8,000, Yara beam 64 720.\n\n"
         + table(HEADER, rows)
     )
-    write_section(
-        "transition", "Transition-based parser: speed", body, command="python -m benchmarks.transition"
-    )
+    write_section("transition", "Transition-based parser: speed", body)
 
 
 def _accuracy(training: Training) -> tuple[str, str]:

@@ -163,9 +163,7 @@ def main() -> None:
         body += f"\n`arcwise --help`: {command_seconds('--help'):.2f} s. "
         body += f"`arcwise evaluate` of two files of {half.word_count:,} words, start-up included: {command_seconds('evaluate', source, source):.2f} s.\n"
     print(body)
-    write_section(
-        "treebanks", "Reading and writing treebanks", body, command="python -m benchmarks.treebanks"
-    )
+    write_section("treebanks", "Reading and writing treebanks", body)
 
 
 if __name__ == "__main__":
