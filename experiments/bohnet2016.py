@@ -21,8 +21,6 @@ from experiments.trainings import Training, crossing_words, read
 ENGLISH = ("English-EWT", "English-WSJsample")
 SYSTEMS = ("arc-standard", "arc-eager", "easy-first")
 BEAMS = (1, 16)
-SENTENCES = 3000
-"""The English training sets are cut to so many sentences."""
 CAPACITIES = (2, 3, 4, 5, 6, 8, 12, 16, 32)
 CROSSING = {
     "Danish-CDT": ((90.22, 85.51), (90.28, 85.85), (90.68, 86.07), (90.58, 85.53), (90.84, 86.11), (90.78, 86.31), (90.64, 85.91), (90.74, 85.87), (91.00, 86.21)),
@@ -41,9 +39,7 @@ the best, and recall of crossing arcs rises from 32 to above 75 percent; on Dani
 def standard_cells(options: Settings) -> dict[tuple[str, str, int], Training]:
     """(treebank, system, beam): the training."""
     return {
-        (treebank, name, beam): options.training(
-            treebank, TransitionConfig(system=name, beam=beam), sentences=SENTENCES
-        )
+        (treebank, name, beam): options.training(treebank, TransitionConfig(system=name, beam=beam))
         for treebank in ENGLISH
         for name in SYSTEMS
         for beam in BEAMS
@@ -56,7 +52,6 @@ def capacity_cells(options: Settings) -> dict[tuple[str, int], Training]:
         (treebank, k): options.training(
             treebank,
             TransitionConfig(system="arc-standard" if k == 2 else f"bounded(K={k})"),
-            sentences=SENTENCES,
         )
         for treebank in ENGLISH
         for k in CAPACITIES
@@ -170,7 +165,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         page.table(["D", "K", "UAS", "LAS", "CUR", "NPS", "paper's UAS / LAS"], grid_rows(grid, treebank))
     page.close(
         f"""Treebanks of Universal Dependencies and a sample of the Wall Street Journal (which has three labels only), with gold tags, where the paper has the
-whole Penn Treebank with predicted tags, and CoNLL 2006. The English training sets are cut to the first 3,000 sentences (whole ones: benchmarks/RESULTS.md).
+whole Penn Treebank with predicted tags, and CoNLL 2006.
 Greedy parsers are trained with exploration (the dynamic oracle where a system has one), the paper's by static oracles; beams by
 max-violation. The table over D: {GRID_EPOCHS} epochs, several roots allowed, without the paper's extra root node on the right.""",
         FINDINGS,
