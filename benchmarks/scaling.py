@@ -47,6 +47,7 @@ Scores = npt.NDArray[np.float64]
 TRAINERS: dict[str, GraphConfig | TransitionConfig] = {
     "graph, MIRA": GraphConfig(epochs=1),
     "graph, log-linear": GraphConfig(epochs=1, trainer="log-linear"),
+    "graph, max-margin": GraphConfig(epochs=1, trainer="eg"),
     "transition, greedy": TransitionConfig(epochs=1),
     "transition, beam 8": TransitionConfig(epochs=1, beam=8, warm_epochs=0),
 }
@@ -210,6 +211,9 @@ def draw(panels: list[tuple[str, str, str, dict[str, Curve]]]) -> None:
         for name, curve in curves.items():
             axis.plot(list(curve), list(curve.values()), marker="o", label=name)
         axis.set(xscale="log", yscale="log", xlabel=x, ylabel=y, title=title)
+        measured = sorted({point for curve in curves.values() for point in curve})
+        axis.set_xticks(measured, labels=[f"{point:g}" for point in measured])
+        axis.set_xticks([], minor=True)
         axis.grid(alpha=0.3)
         axis.legend(fontsize=8)
     figure.tight_layout()
