@@ -158,11 +158,7 @@ def report(*, measure: bool) -> None:
         "default settings). Kinds that have no row on a treebank were not trained there yet. Training times of peers were taken when they were trained, on the same machine; ufal.udpipe's include its tokenizer and tagger but on Danish-CDT. spaCy was trained until its LAS on dev had not risen for five passes, or for 40.\n\n"
         f"![LAS against words a second]({PLOT.name})\n\n"
     )
-    write_section(
-        "parsers",
-        "Parsers on six treebanks",
-        about + "\n".join(parts),
-    )
+    write_section("parsers", "Parsers on six treebanks", about + "\n".join(parts))
 
 
 def main() -> None:

@@ -76,11 +76,7 @@ def main() -> None:
             [row for name in TAGGED for row in tagger_rows(name)],
         )
     )
-    write_section(
-        "pipeline_choices",
-        "Variants of tokenizer and tagger",
-        body,
-    )
+    write_section("pipeline_choices", "Variants of tokenizer and tagger", body)
     print(body)
 
 

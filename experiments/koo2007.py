@@ -102,10 +102,11 @@ def choice_rows(tried: Mapping[Cell, Sequence[Training]]) -> list[list[object]]:
         row: list[object] = [treebank, "p" if projective else "np"]
         for name in TRAINERS:
             trainings = tried.get((treebank, name, projective), ())
+            best = best_on_dev(trainings) if trainings else None
             for training in trainings:
                 scores = training.run().dev
                 text = f"{percent(scores.uas)} / {percent(scores.las)}"
-                row.append(f"**{text}**" if training is best_on_dev(trainings) else text)
+                row.append(f"**{text}**" if training is best else text)
         rows.append(row)
     return rows
 
