@@ -16,7 +16,7 @@ from pathlib import Path
 from experiments.trainings import Training, best_on_dev, run_all
 
 from arcwise.graph import GraphConfig, GraphParser
-from arcwise.learning import ParseOptions
+from arcwise.parsing import ParseOptions
 from arcwise.treebanks import Treebank
 from benchmarks.report import table, write_section
 from benchmarks.timing import interleaved

@@ -1,6 +1,6 @@
 """Raw text to trees: CoNLL 2018 scores and speed, beside UDPipe 1.
 
-The text of a test part is rebuilt from the treebank (``arcwise.pipeline.plain_text``) and given to each system as it is. UDPipe's
+The text of a test part is rebuilt from the treebank (``arcwise.text.plain_text``) and given to each system as it is. UDPipe's
 models are trained once, by its own trainer with its default settings (an hour or two each), and kept outside the repository:
 ``~/.cache/arcwise/udpipe/NAME.udpipe``. arcwise's English model is the one that comes with it; the others are trained here if they
 are not in ``~/.cache/arcwise/pipelines`` yet. Scores are by the official scorer of udtools.
@@ -17,13 +17,13 @@ from pathlib import Path
 
 from experiments.trainings import cache_folder
 
-from arcwise.learning.parser import ParseOptions
 from arcwise.learning.progress import Progress
-from arcwise.pipeline.models import model_path
+from arcwise.models import load, model_path
+from arcwise.models.train_pipeline import METRICS, read_config, train_pipeline
+from arcwise.parsing.parser import ParseOptions
 from arcwise.pipeline.parse_input import parse_text
-from arcwise.pipeline.pipeline import VERSION, Pipeline
-from arcwise.pipeline.plain_text import plain_text
-from arcwise.pipeline.train_pipeline import METRICS, read_config, train_pipeline
+from arcwise.pipeline.pipeline import VERSION
+from arcwise.text.plain_text import plain_text
 from arcwise.treebanks import Treebank
 from benchmarks.peer_parsers import FROM_RAW_TEXT, udpipe, udpipe_path
 from benchmarks.report import table, write_section
@@ -52,7 +52,7 @@ def arcwise_parse(folder: Path, name: str) -> Parse:
         train, dev = (Treebank.read(folder / name / f"{part}.conllu.xz") for part in ("train", "dev"))
         with Progress() as progress:
             train_pipeline(train, dev, config=config, parser=parser, progress=progress).save(path)
-    pipeline = Pipeline.load(path)
+    pipeline = load(path)
     return lambda text: b"".join(
         t.data for t in parse_text(pipeline, text, options=ParseOptions(), threads=1)
     )

@@ -12,9 +12,9 @@ from collections.abc import Mapping
 from experiments.trainings import read
 
 from arcwise.evaluation.evaluate import evaluate
-from arcwise.pipeline.plain_text import plain_text
-from arcwise.pipeline.tagger import Tagger, TaggerConfig
-from arcwise.pipeline.tokenizer import Tokenizer, TokenizerConfig
+from arcwise.text.plain_text import plain_text
+from arcwise.text.tagger import Tagger, TaggerConfig
+from arcwise.text.tokenizer import Tokenizer, TokenizerConfig
 from arcwise.treebanks import Treebank
 from benchmarks.report import table, write_section
 

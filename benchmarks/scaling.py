@@ -26,7 +26,7 @@ from arcwise.inference.eisner import eisner_decode, eisner_k_best, eisner_log_pa
 from arcwise.inference.matrix_tree import matrix_tree_log_partition, matrix_tree_marginals
 from arcwise.inference.spanning_tree import spanning_tree_decode, spanning_tree_k_best
 from arcwise.inference.wilson import wilson_sample
-from arcwise.learning.parser import ParseOptions
+from arcwise.parsing.parser import ParseOptions
 from arcwise.transition import TransitionConfig, TransitionParser
 from arcwise.treebanks import Sentence, Treebank
 from benchmarks.memory import peak_mb

@@ -12,7 +12,7 @@ from collections.abc import Callable
 import numpy as np
 from experiments.trainings import Training, read, run_all
 
-from arcwise.learning.parser import ParseOptions
+from arcwise.parsing.parser import ParseOptions
 from arcwise.transition import TransitionConfig, TransitionParser
 from arcwise.treebanks import Sentence, Treebank
 from benchmarks.report import table, write_section

@@ -14,7 +14,7 @@ import numpy as np
 
 from arcwise.evaluation.significance import WinLoss, sign_test
 from arcwise.graph import GraphConfig
-from arcwise.learning.parser import ParseOptions
+from arcwise.parsing.parser import ParseOptions
 from experiments.page import Page, Settings, p_value, percent, settings
 from experiments.trainings import Config, Training, best_on_dev, crossing_words, read
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from arcwise.evaluation.significance import permutation_test
 from arcwise.graph import GraphConfig, GraphParser
-from arcwise.learning.parser import ParseOptions
+from arcwise.parsing.parser import ParseOptions
 from experiments.page import Page, Settings, p_value, percent, settings
 from experiments.trainings import Training
 

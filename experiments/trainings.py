@@ -27,8 +27,8 @@ from arcwise.evaluation.attachment import Attachment, attachment, per_sentence
 from arcwise.evaluation.verdicts import Verdicts, verdicts
 from arcwise.graph import GraphConfig, GraphParser
 from arcwise.learning.config import from_dict, to_dict
-from arcwise.learning.parser import ParseOptions
 from arcwise.learning.progress import Progress
+from arcwise.parsing.parser import ParseOptions
 from arcwise.transition import TransitionConfig, TransitionParser
 from arcwise.treebanks import Treebank
 from arcwise.treebanks.files import open_output

@@ -2,7 +2,7 @@
 
 ``python recipes/train.py [NAME …]`` trains those named, from the folder of treebanks that ARCWISE_TREEBANKS names: NAME/train.conllu.xz,
 dev and test. The options are those of recipes/NAME.toml, or else of recipes/default.toml; the same treebank gives the same model.
-Models and cards go to build/models; the English one, which comes with arcwise, to src/arcwise/models.
+Models and cards go to build/models; the English one, which comes with arcwise, to src/arcwise/shipped_models.
 """
 
 from __future__ import annotations
@@ -15,13 +15,14 @@ from pathlib import Path
 from arcwise.graph import GraphParser
 from arcwise.graph.calibrate import reliability
 from arcwise.learning.progress import Progress
+from arcwise.models import load
+from arcwise.models.train_pipeline import raw_text_scores, read_config, train_pipeline
 from arcwise.pipeline.pipeline import Pipeline
-from arcwise.pipeline.train_pipeline import raw_text_scores, read_config, train_pipeline
 from arcwise.treebanks import Treebank
 from arcwise.treebanks.files import read_bytes
 
 ROOT = Path(__file__).parents[1]
-SHIPPED = {"English-EWT": ROOT / "src" / "arcwise" / "models"}
+SHIPPED = {"English-EWT": ROOT / "src" / "arcwise" / "shipped_models"}
 
 
 @dataclass(frozen=True)
@@ -68,7 +69,7 @@ def train(name: str, folder: Path) -> Path:
         target = SHIPPED.get(name, ROOT / "build" / "models") / f"{source.code}.arcwise"
         target.parent.mkdir(parents=True, exist_ok=True)
         pipeline.save(target)
-        saved = Pipeline.load(target)
+        saved = load(target)
         scores = {part: raw_text_scores(saved, parts[part]) for part in ("dev", "test")}
         text = _card(name, source, target, scores, parts["train"]) + _calibration(saved, parts["test"])
         target.with_suffix(".md").write_text(text)

@@ -4,8 +4,8 @@
 
 #include "bindings/arrays.hpp"
 #include "bindings/rooms.hpp"
-#include "kernels/count_master.hpp"
-#include "kernels/count_search.hpp"
+#include "kernels/induction/count_master.hpp"
+#include "kernels/induction/count_search.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;

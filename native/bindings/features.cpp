@@ -6,9 +6,9 @@
 
 #include "bindings/arrays.hpp"
 #include "bindings/rooms.hpp"
-#include "kernels/huge_pages.hpp"
-#include "kernels/token_atoms.hpp"
-#include "kernels/unicode.hpp"
+#include "kernels/base/huge_pages.hpp"
+#include "kernels/features/token_atoms.hpp"
+#include "kernels/base/unicode.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;

@@ -8,10 +8,10 @@
 
 #include "bindings/arrays.hpp"
 #include "bindings/rooms.hpp"
-#include "kernels/arc_exponentiated_gradient.hpp"
-#include "kernels/arc_likelihood.hpp"
-#include "kernels/arc_margin.hpp"
-#include "kernels/arc_parse.hpp"
+#include "kernels/graph/arc_exponentiated_gradient.hpp"
+#include "kernels/graph/arc_likelihood.hpp"
+#include "kernels/graph/arc_margin.hpp"
+#include "kernels/graph/arc_parse.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;

@@ -7,9 +7,9 @@
 #include <stdexcept>
 
 #include "bindings/rooms.hpp"
-#include "kernels/dmv.hpp"
-#include "kernels/dmv_em.hpp"
-#include "kernels/parallel.hpp"
+#include "kernels/induction/dmv.hpp"
+#include "kernels/induction/dmv_em.hpp"
+#include "kernels/base/parallel.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;

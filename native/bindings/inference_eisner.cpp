@@ -1,7 +1,7 @@
 #include "bindings/rooms.hpp"
 #include "bindings/score_batch.hpp"
 #include "bindings/score_matrix.hpp"
-#include "kernels/eisner.hpp"
+#include "kernels/inference/eisner.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;

@@ -1,7 +1,7 @@
 #include "bindings/rooms.hpp"
 #include "bindings/score_batch.hpp"
 #include "bindings/score_matrix.hpp"
-#include "kernels/matrix_tree.hpp"
+#include "kernels/inference/matrix_tree.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;

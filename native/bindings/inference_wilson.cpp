@@ -1,6 +1,6 @@
 #include "bindings/rooms.hpp"
 #include "bindings/score_batch.hpp"
-#include "kernels/wilson.hpp"
+#include "kernels/inference/wilson.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;

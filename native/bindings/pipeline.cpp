@@ -9,15 +9,15 @@
 
 #include "bindings/arrays.hpp"
 #include "bindings/rooms.hpp"
-#include "kernels/edit_scripts.hpp"
-#include "kernels/hashing.hpp"
-#include "kernels/key_table.hpp"
-#include "kernels/multiword.hpp"
-#include "kernels/parallel.hpp"
-#include "kernels/tagger.hpp"
-#include "kernels/tokenized_text.hpp"
-#include "kernels/tokenizer.hpp"
-#include "kernels/unicode.hpp"
+#include "kernels/text/edit_scripts.hpp"
+#include "kernels/base/hashing.hpp"
+#include "kernels/base/key_table.hpp"
+#include "kernels/text/multiword.hpp"
+#include "kernels/base/parallel.hpp"
+#include "kernels/text/tagger.hpp"
+#include "kernels/text/tokenized_text.hpp"
+#include "kernels/text/tokenizer.hpp"
+#include "kernels/base/unicode.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;

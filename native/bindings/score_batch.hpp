@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "kernels/parallel.hpp"
+#include "kernels/base/parallel.hpp"
 
 namespace arcwise {
 

@@ -5,8 +5,8 @@
 
 #include "bindings/arrays.hpp"
 #include "bindings/rooms.hpp"
-#include "kernels/transition_coverage.hpp"
-#include "kernels/transition_oracle.hpp"
+#include "kernels/transition/transition_coverage.hpp"
+#include "kernels/transition/transition_oracle.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;

@@ -8,9 +8,9 @@
 
 #include "bindings/arrays.hpp"
 #include "bindings/rooms.hpp"
-#include "kernels/transition_coverage.hpp"
-#include "kernels/transition_parser.hpp"
-#include "kernels/transition_trainer.hpp"
+#include "kernels/transition/transition_coverage.hpp"
+#include "kernels/transition/transition_parser.hpp"
+#include "kernels/transition/transition_trainer.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;

@@ -7,8 +7,8 @@
 
 #include "bindings/arrays.hpp"
 #include "bindings/rooms.hpp"
-#include "kernels/column_codes.hpp"
-#include "kernels/treebank_layout.hpp"
+#include "kernels/treebanks/column_codes.hpp"
+#include "kernels/treebanks/treebank_layout.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;

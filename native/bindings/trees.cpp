@@ -7,7 +7,7 @@
 
 #include "bindings/arrays.hpp"
 #include "bindings/rooms.hpp"
-#include "kernels/tree_properties.hpp"
+#include "kernels/trees/tree_properties.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;

@@ -1,12 +1,12 @@
 // Chains against an enumeration of all paths, and sparse linear models, under the sanitizers.
-#include "kernels/chain.hpp"
+#include "kernels/text/chain.hpp"
 
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
 
-#include "kernels/random.hpp"
-#include "kernels/sparse_linear.hpp"
+#include "kernels/base/random.hpp"
+#include "kernels/learning/sparse_linear.hpp"
 
 using namespace arcwise;
 

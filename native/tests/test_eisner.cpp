@@ -1,5 +1,5 @@
 // Eisner's kernels against an enumeration of all head vectors, in plain C++ and under the sanitizers.
-#include "kernels/eisner.hpp"
+#include "kernels/inference/eisner.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -1,7 +1,7 @@
 // Sums and samples over non-projective trees against an enumeration, in plain C++ and under the sanitizers.
-#include "kernels/matrix_tree.hpp"
+#include "kernels/inference/matrix_tree.hpp"
 
-#include "kernels/wilson.hpp"
+#include "kernels/inference/wilson.hpp"
 #include "tree_enumeration.hpp"
 
 using namespace arcwise;

@@ -1,5 +1,5 @@
 // Maximum spanning arborescences against an enumeration of all trees, in plain C++ and under the sanitizers.
-#include "kernels/spanning_tree.hpp"
+#include "kernels/inference/spanning_tree.hpp"
 
 #include "tree_enumeration.hpp"
 

@@ -6,11 +6,11 @@
 #include <numeric>
 #include <string>
 
-#include "kernels/random.hpp"
-#include "kernels/transition_coverage.hpp"
-#include "kernels/transition_parser.hpp"
-#include "kernels/transition_trainer.hpp"
-#include "kernels/treebank_layout.hpp"
+#include "kernels/base/random.hpp"
+#include "kernels/transition/transition_coverage.hpp"
+#include "kernels/transition/transition_parser.hpp"
+#include "kernels/transition/transition_trainer.hpp"
+#include "kernels/treebanks/treebank_layout.hpp"
 
 using namespace arcwise;
 

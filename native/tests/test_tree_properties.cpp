@@ -1,5 +1,5 @@
 // Tree properties of every head vector of up to five words, against their definitions; under the sanitizers.
-#include "kernels/tree_properties.hpp"
+#include "kernels/trees/tree_properties.hpp"
 
 #include <algorithm>
 #include <cstdio>

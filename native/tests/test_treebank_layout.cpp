@@ -1,12 +1,12 @@
 // The layout of mutated CoNLL-U texts, under sanitizers: every field lies inside the text, the sentences make
 // up the whole, and writing back what is there changes nothing.
-#include "kernels/treebank_layout.hpp"
+#include "kernels/treebanks/treebank_layout.hpp"
 
 #include <cstdio>
 #include <cstdlib>
 #include <string>
 
-#include "kernels/random.hpp"
+#include "kernels/base/random.hpp"
 
 using namespace arcwise;
 

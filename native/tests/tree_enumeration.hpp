@@ -8,7 +8,7 @@
 #include <limits>
 #include <vector>
 
-#include "kernels/random.hpp"
+#include "kernels/base/random.hpp"
 
 constexpr double NO_TREE = -std::numeric_limits<double>::infinity();
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from arcwise.errors import ArcwiseError, ConstraintError, InputError, ModelError, NoTreeError
     from arcwise.inference import Constraints, TreeDistribution
-    from arcwise.pipeline.load import load
+    from arcwise.models import load
     from arcwise.treebanks import Sentence, Treebank
     from arcwise.trees import Tree
 
@@ -30,7 +30,7 @@ _HOME = {
     "Sentence": "arcwise.treebanks",
     "Tree": "arcwise.trees",
     "Treebank": "arcwise.treebanks",
-    "load": "arcwise.pipeline.load",
+    "load": "arcwise.models",
 }
 """Public names and the room each lives in; rooms are imported when first used, so that commands start fast."""
 

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from arcwise.graph import TRAINERS, GraphConfig, GraphParser
-from arcwise.learning import ParseOptions, Parser
-from arcwise.pipeline.models import open_model
+from arcwise.models import open_model
+from arcwise.parsing import ParseOptions, Parser
 from arcwise.transition import TransitionConfig, TransitionParser, every_named
 from arcwise.transition import system as parse_system
 from arcwise.treebanks import Treebank

@@ -10,8 +10,8 @@ from arcwise.evaluation.calibration import Calibration
 from arcwise.graph import GraphConfig, GraphParser
 from arcwise.graph.calibrate import fit_temperatures, reliability
 from arcwise.graph.preparation import prepare_heads
-from arcwise.learning import ParseOptions
 from arcwise.learning.model_file import ModelWriter, read_model
+from arcwise.parsing import ParseOptions
 from arcwise.treebanks import Treebank
 from contracts.small_treebank import conllu, partial, small_treebank, two_rooted
 

@@ -15,9 +15,9 @@ from arcwise.induction.global_search.certificate import SCALE
 from arcwise.induction.global_search.checkpoint import load_checkpoint, save_checkpoint
 from arcwise.induction.global_search.count import CountSearch
 from arcwise.induction.global_search.problem import Task
-from arcwise.induction.verified_bounds import Bounds
-from arcwise.induction.verified_parses import Coordinates, tree_counts
 from arcwise.induction.verifier import verify
+from arcwise.induction.verifier.bounds import Bounds
+from arcwise.induction.verifier.parses import Coordinates, tree_counts
 from induction.instances import random_share, tiny
 from reference.dmv import brute_force
 from reference.enumerate_trees import all_trees

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from arcwise.cli.main import _run
-from arcwise.pipeline.models import open_model
+from arcwise.models import open_model
 from arcwise.treebanks import Treebank
 
 SENTENCES = [

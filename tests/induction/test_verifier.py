@@ -17,10 +17,10 @@ import arcwise.induction.verifier
 from arcwise.induction import DMV, TagSentences, induce_globally
 from arcwise.induction.global_search import CountOptions
 from arcwise.induction.global_search.certificate import SCALE
-from arcwise.induction.verified_bounds import phi_tables
-from arcwise.induction.verified_parses import is_projective_tree
-from arcwise.induction.verified_points import sums
 from arcwise.induction.verifier import CertificateError, verify
+from arcwise.induction.verifier.bounds import phi_tables
+from arcwise.induction.verifier.parses import is_projective_tree
+from arcwise.induction.verifier.points import sums
 from induction.instances import random_share, tiny
 from reference.dmv import brute_force
 from reference.enumerate_trees import all_trees
@@ -70,10 +70,11 @@ def test_a_search_cut_short_bounds_and_proves_no_less_than_its_root(seconds: flo
 
 def test_it_imports_nothing_of_the_search() -> None:
     folder = Path(arcwise.induction.verifier.__file__).parent
-    parts = ("verifier", "verified_bounds", "verified_boxes", "verified_points", "verified_parses")
-    allowed = {"arcwise.errors", *(f"arcwise.induction.{part}" for part in parts)}
-    for name in parts:
-        for node in ast.walk(ast.parse((folder / f"{name}.py").read_text())):
+    files = sorted(folder.glob("*.py"))
+    allowed = {"arcwise.errors", *(f"arcwise.induction.verifier.{path.stem}" for path in files)}
+    assert len(files) == 6
+    for path in files:
+        for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.ImportFrom) and node.module and node.module.startswith("arcwise"):
                 assert node.module in allowed
             if isinstance(node, ast.Import):

@@ -108,9 +108,15 @@ class Faulty:
     faults: list[NativeFault | None]
 
 
+def kernel(name: str) -> Path:
+    """The file of that name, in whichever room it is."""
+    (path,) = (NATIVE / "kernels").glob(f"*/{name}")
+    return path
+
+
 def variant(program: str, number: int, fault: NativeFault | None) -> str:
     """The kernels and their test, with one fault, in namespaces of their own."""
-    texts = {name: (NATIVE / "kernels" / name).read_text() for name in KERNELS_OF[program]}
+    texts = {name: kernel(name).read_text() for name in KERNELS_OF[program]}
     if fault is not None:
         found = texts[fault.file].count(fault.old)
         assert found == 1, f"{fault.file} has {found} places with {fault.old!r}, expected 1"

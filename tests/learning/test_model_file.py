@@ -7,7 +7,7 @@ import pytest
 
 from arcwise.errors import ModelError
 from arcwise.learning.model_file import ModelWriter, read_model
-from arcwise.pipeline.models import open_model
+from arcwise.models import open_model
 
 
 def write(path: Path, kind: str = "graph", version: int = 1) -> None:

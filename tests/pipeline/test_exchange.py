@@ -5,7 +5,7 @@ import pytest
 import arcwise
 from arcwise.errors import InputError, MissingExtraError
 from arcwise.treebanks import Treebank, exchange
-from pipeline.toy import toy_treebank
+from text.toy import toy_treebank
 from treebanks.samples import ALL, RICH
 
 

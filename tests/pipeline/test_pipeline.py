@@ -14,12 +14,12 @@ import arcwise
 from arcwise.cli.main import _run
 from arcwise.errors import InputError, ModelError
 from arcwise.learning.model_file import ModelWriter, read_model
-from arcwise.learning.parser import ParseOptions, Parser
-from arcwise.pipeline.models import open_model
+from arcwise.models import load, open_model
+from arcwise.models.train_pipeline import PipelineConfig, raw_text_scores, train_pipeline
+from arcwise.parsing.parser import ParseOptions, Parser
 from arcwise.pipeline.pipeline import VERSION, Pipeline
-from arcwise.pipeline.train_pipeline import PipelineConfig, raw_text_scores, train_pipeline
 from arcwise.treebanks import Treebank
-from pipeline.toy import toy_treebank
+from text.toy import toy_treebank
 
 SMALL = {"epochs": 3, "arc_bits": 14, "row_bits": 13}
 TEXT = "The dog sees cats. Birds don't hear!\n\nThe teacher likes robins."
@@ -128,10 +128,10 @@ def test_a_damaged_model_is_refused(model: Path, tmp_path: Path) -> None:
     arrays = {name: values for name, values in kept.arrays.items() if not name.startswith("tagger.states")}
     ModelWriter("pipeline", VERSION, kept.header, arrays).write(target)
     with pytest.raises(ModelError, match="damaged"):
-        Pipeline.load(target)
+        load(target)
     ModelWriter("pipeline", 99, kept.header, kept.arrays).write(target)
     with pytest.raises(ModelError, match=f"found version 99 of a pipeline model, expected {VERSION}"):
-        Pipeline.load(target)
+        load(target)
 
 
 # ---- commands
@@ -275,8 +275,8 @@ def test_memory_is_bounded(model: Path) -> None:
     """40 MB of text through standard input takes no more memory than a small text, give or take."""
     script = (
         "import resource, sys, io\n"
-        "from arcwise.pipeline.models import open_model\n"
-        "from arcwise.pipeline.text_stream import stream_text\n"
+        "from arcwise.models import open_model\n"
+        "from arcwise.text.text_stream import stream_text\n"
         f"tokenizer = open_model({str(model)!r}).tokenizer\n"
         "class Endless(io.RawIOBase):\n"
         "    left = int(sys.argv[1])\n"

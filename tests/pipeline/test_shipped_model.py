@@ -6,8 +6,8 @@ import pytest
 
 import arcwise
 from arcwise.cli.main import _run
-from arcwise.pipeline.models import shipped_models
-from arcwise.pipeline.train_pipeline import raw_text_scores
+from arcwise.models import shipped_models
+from arcwise.models.train_pipeline import raw_text_scores
 from arcwise.treebanks import Treebank
 
 ROOT = Path(__file__).parents[2]

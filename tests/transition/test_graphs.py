@@ -10,7 +10,7 @@ from arcwise import Treebank, native
 from arcwise.cli.main import _run
 from arcwise.errors import InputError
 from arcwise.evaluation.deps import deps_scores
-from arcwise.learning.parser import ParseOptions
+from arcwise.parsing.parser import ParseOptions
 from arcwise.transition import TransitionConfig, TransitionParser, system
 from arcwise.transition.graphs import gold_graphs
 

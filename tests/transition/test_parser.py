@@ -9,7 +9,7 @@ import pytest
 from arcwise import Treebank, native
 from arcwise.cli.main import _run
 from arcwise.errors import InputError, ModelError
-from arcwise.learning.parser import ParseOptions
+from arcwise.parsing.parser import ParseOptions
 from arcwise.transition import State, TransitionConfig, TransitionParser, every_named, start
 from arcwise.transition import system as parse_system
 from arcwise.transition.model import TransitionModel, make_scorer

@@ -9,7 +9,7 @@ import pytest
 
 from arcwise.cli.main import _run
 from arcwise.errors import InputError
-from arcwise.pipeline.models import open_model
+from arcwise.models import open_model
 from arcwise.pipeline.pipeline import Pipeline
 from arcwise.transition import TransitionConfig, TransitionParser, every_named
 from arcwise.transition.trace import trace, trace_text

@@ -29,7 +29,7 @@ def run(
     from arcwise.errors import ModelError
     from arcwise.graph import GraphParser
     from arcwise.graph.calibrate import fit_temperatures, reliability
-    from arcwise.pipeline.models import open_model
+    from arcwise.models import open_model
     from arcwise.pipeline.pipeline import Pipeline
     from arcwise.treebanks import Treebank
     from arcwise.treebanks.files import check_folder

@@ -14,7 +14,7 @@ def run(
     as_json: Annotated[bool, typer.Option("--json", help="Print as JSON.")] = False,
 ) -> None:
     """Describe a model: what it was trained on and how, its scores on development data, its size."""
-    from arcwise.pipeline.models import open_model
+    from arcwise.models import open_model
 
     info = {key: _plain(value) for key, value in open_model(model).info.items()}
     if as_json:

@@ -77,8 +77,8 @@ def run(
     else stays as it is.
     """
     from arcwise.errors import InputError
-    from arcwise.learning.parser import ParseOptions, check_decoder
-    from arcwise.pipeline.models import open_model
+    from arcwise.models import open_model
+    from arcwise.parsing.parser import ParseOptions, check_decoder
     from arcwise.pipeline.parse_input import FORMATS, Reading, files_in, parse_file, parse_text
     from arcwise.treebanks.files import path_kind
 

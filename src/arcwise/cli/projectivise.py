@@ -21,8 +21,8 @@ def run(
     The new tree has as few changed heads as possible; labels stay with their words, and everything else in the file stays as it is.
     How many heads and trees changed is reported on standard error.
     """
+    from arcwise.inference.projectivise import projectivise_treebank
     from arcwise.treebanks.files import open_output
-    from arcwise.treebanks.projectivise import projectivise_treebank
     from arcwise.treebanks.streaming import stream
 
     heads = words = trees = sentences = 0

@@ -62,7 +62,7 @@ def run(
 def _opened(model: str, treebank: Treebank) -> tuple[TransitionParser, Treebank]:
     """The transition-based parser of a model, and the treebank as it sees it: tagged, if the model is a pipeline."""
     from arcwise.errors import ModelError
-    from arcwise.pipeline.models import open_model
+    from arcwise.models import open_model
     from arcwise.pipeline.pipeline import Pipeline
     from arcwise.transition.parser import TransitionParser
 

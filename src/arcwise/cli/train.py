@@ -103,7 +103,7 @@ def run(
     """
     from arcwise.learning.model_file import check_precision
     from arcwise.learning.progress import Progress
-    from arcwise.pipeline.training import train_parser
+    from arcwise.models import train_parser
     from arcwise.treebanks import Treebank
     from arcwise.treebanks.files import check_folder
 
@@ -124,7 +124,7 @@ def run(
     check_folder(model)
     development = None if dev is None else Treebank.read(dev)
     if pipeline:
-        from arcwise.pipeline.train_pipeline import read_config, read_notes, train_pipeline
+        from arcwise.models.train_pipeline import read_config, read_notes, train_pipeline
 
         settings, own = read_config(config, kind=parser, jackknife=jackknife, seed=seed)
         with Progress(shown=not quiet) as progress:
@@ -151,7 +151,7 @@ def run(
         )
         trained.save(model, precision=stored)
         if stored != "float32" and development is not None:
-            from arcwise.pipeline.training import precision_cost
+            from arcwise.models import precision_cost
 
             progress.say(precision_cost(trained, model, development, threads=threads))
         progress.say(f"model written to {model}")

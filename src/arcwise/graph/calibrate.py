@@ -10,7 +10,7 @@ import numpy.typing as npt
 from arcwise.errors import InputError
 from arcwise.evaluation.calibration import Calibration, calibration
 from arcwise.graph.parser import GraphParser
-from arcwise.learning.parser import ParseOptions
+from arcwise.parsing.parser import ParseOptions
 from arcwise.treebanks import Treebank
 
 _LOW, _HIGH = 0.01, 10_000.0

@@ -16,10 +16,10 @@ from arcwise.graph.model import KIND, GraphModel
 from arcwise.graph.space import arc_data
 from arcwise.inference import TreeDistribution
 from arcwise.learning.model_file import ModelFile
-from arcwise.learning.output import annotated, with_k_best
-from arcwise.learning.parser import DECODERS, ParseOptions
 from arcwise.learning.progress import Progress
 from arcwise.learning.trained import TrainedParser
+from arcwise.parsing.output import annotated, with_k_best
+from arcwise.parsing.parser import DECODERS, ParseOptions
 from arcwise.treebanks import Sentence, Treebank
 
 if TYPE_CHECKING:

@@ -9,8 +9,8 @@ import numpy.typing as npt
 
 from arcwise.errors import InputError
 from arcwise.inference.eisner import eisner_decode_batch
+from arcwise.inference.projectivise import projectivise_heads
 from arcwise.treebanks import Treebank
-from arcwise.trees.projectivise import projectivise_heads
 
 Heads = npt.NDArray[np.int32]
 

@@ -15,9 +15,9 @@ from arcwise.graph.model import Decoding, GraphModel
 from arcwise.graph.preparation import PreparedHeads, prepare_heads
 from arcwise.graph.space import Alphabets, arc_data, learn_alphabets, make_space, word_counts
 from arcwise.graph.trainers import make_trainer
-from arcwise.learning.parser import DECODERS, ParseOptions
 from arcwise.learning.progress import Progress
 from arcwise.learning.training import Best, DevScore, Weights, fit, training_report
+from arcwise.parsing.parser import DECODERS, ParseOptions
 from arcwise.treebanks import Treebank
 
 CALIBRATION_SENTENCES = 500

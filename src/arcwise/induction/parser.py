@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 from arcwise.errors import ModelError
 from arcwise.induction.dmv import DMV, read_json
 from arcwise.learning.model_file import ModelFile, Precision
-from arcwise.learning.parser import ParseOptions
+from arcwise.parsing.parser import ParseOptions
 from arcwise.treebanks import Treebank
 from arcwise.treebanks.files import PathLike
 

@@ -1,5 +1,1 @@
-"""What all trained models share: the parser protocol, model files, configurations, training with progress."""
-
-from arcwise.learning.parser import ParseOptions, Parser
-
-__all__ = ["ParseOptions", "Parser"]
+"""How a model is trained and kept: configurations, the training loop with progress, weights, model files."""

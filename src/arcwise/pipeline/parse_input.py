@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Literal
 
 from arcwise.errors import InputError
-from arcwise.learning.parser import ParseOptions, Parser
+from arcwise.parsing.parser import ParseOptions, Parser
 from arcwise.pipeline.pipeline import Pipeline
-from arcwise.pipeline.text_stream import Errors
+from arcwise.text.text_stream import Errors
 from arcwise.treebanks import Treebank, stream
 from arcwise.treebanks.files import PathLike, open_input
 

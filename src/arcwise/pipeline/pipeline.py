@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, ClassVar
 
@@ -12,11 +12,11 @@ import numpy as np
 
 from arcwise.errors import InputError, ModelError
 from arcwise.learning.model_file import ModelFile, ModelWriter, Precision, read_model
-from arcwise.learning.parser import ParseOptions, Parser
+from arcwise.parsing.parser import ParseOptions, Parser
 from arcwise.pipeline.document import Document
-from arcwise.pipeline.tagger import Tagger
-from arcwise.pipeline.text_stream import Errors, stream_text
-from arcwise.pipeline.tokenizer import Tokenizer
+from arcwise.text.tagger import Tagger
+from arcwise.text.text_stream import Errors, stream_text
+from arcwise.text.tokenizer import Tokenizer
 from arcwise.treebanks import Sentence, Treebank
 from arcwise.treebanks.files import PathLike
 
@@ -105,15 +105,8 @@ class Pipeline:
         ModelWriter(KIND, VERSION, header, arrays).write(path)
 
     @classmethod
-    def load(cls, path: PathLike) -> Self:
-        """The pipeline of a model file; ``ModelError`` if it is none."""
-        return cls.from_model(read_model(path))
-
-    @classmethod
-    def from_model(cls, model: ModelFile) -> Self:
-        """The pipeline of an opened model file."""
-        from arcwise.pipeline.models import parser_class
-
+    def from_model(cls, model: ModelFile, *, parser_of: Callable[[ModelFile], Parser]) -> Self:
+        """The pipeline of an opened model file; ``parser_of`` opens the parser in it (``arcwise.models.open_packed``)."""
         model.expect(KIND, VERSION)
         try:
             kept = model.header["parser"]
@@ -128,7 +121,7 @@ class Pipeline:
             return cls(
                 Tokenizer.unpack(model.header["tokenizer"], _part(model, "tokenizer")),
                 Tagger.unpack(model.header["tagger"], _part(model, "tagger")),
-                parser_class(part.kind, where=model.path).from_model(part),
+                parser_of(part),
                 card=model.header.get("card"),
             )
         except (KeyError, TypeError, ValueError) as error:

@@ -10,10 +10,10 @@ import numpy as np
 from arcwise import native
 from arcwise.errors import InputError
 from arcwise.learning.model_file import ModelFile
-from arcwise.learning.output import annotated, with_k_best
-from arcwise.learning.parser import ParseOptions
 from arcwise.learning.progress import Progress
 from arcwise.learning.trained import TrainedParser
+from arcwise.parsing.output import annotated, with_k_best
+from arcwise.parsing.parser import ParseOptions
 from arcwise.transition.config import TransitionConfig
 from arcwise.transition.graphs import deps_column
 from arcwise.transition.model import KIND, TransitionModel

@@ -9,10 +9,10 @@ import numpy.typing as npt
 
 from arcwise import native
 from arcwise.errors import InputError
+from arcwise.inference.projectivise import projectivise_heads
 from arcwise.transition.config import Unreachable
 from arcwise.transition.system import TransitionSystem
 from arcwise.treebanks import Treebank
-from arcwise.trees.projectivise import projectivise_heads
 
 Heads = npt.NDArray[np.int32]
 

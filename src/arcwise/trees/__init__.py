@@ -1,7 +1,6 @@
 """Trees and their properties. This room imports no other."""
 
 from arcwise.trees.draw import draw
-from arcwise.trees.projectivise import projectivise, projectivise_heads
 from arcwise.trees.properties import (
     Arc,
     TreeProperties,
@@ -34,8 +33,6 @@ __all__ = [
     "is_projective",
     "is_well_nested",
     "non_projective_arcs",
-    "projectivise",
-    "projectivise_heads",
     "root_count",
     "tree_properties",
 ]

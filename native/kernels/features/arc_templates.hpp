@@ -1,0 +1,206 @@
+// Feature templates of arcs, compiled: what to look at on the head's side, on the modifier's side and
+// between.
+//
+// A feature of an arc is a cell of a table of weights. Its place is the exclusive or of a hash of the head's
+// side, a hash of the modifier's side (both made once per word) and a salt for direction and distance: two
+// loads and an xor per feature of an arc. Templates come in two kinds:
+//   arc templates    one cell: a weight for the arc, whatever its label;
+//   label templates  a row of cells: a weight for the arc, then one for each label that the pair of tags
+//   allows.
+// A template that looks at one side alone is summed once per word and direction.
+#pragma once
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "kernels/features/token_atoms.hpp"
+
+namespace arcwise {
+
+// Which word a part looks at: the side's word itself moved by `offset`, or the nearest frequent word, or the
+// one after that ("in" before "in the house").
+enum class Place : uint8_t {
+  offset,
+  left_frequent,
+  right_frequent,
+  second_left_frequent,
+  second_right_frequent
+};
+
+struct TemplatePart {
+  Place place = Place::offset;
+  int offset = 0;
+  int atom = 0;  // into ArcTemplates::atoms
+};
+
+// What of the words between head and modifier: nothing; each tag that occurs, one feature each; each tag with
+// how often it occurs (1, 2, 3 or more); the set of tags as a whole; each very frequent word (comma, "and",
+// "that").
+enum class Between : uint8_t { none, each, count, set, words };
+constexpr int BETWEEN_WORDS = 64;
+
+// The two ends of an arc.
+enum Role { HEAD_ROLE, MODIFIER_ROLE, ROLES };
+
+// What a feature is conjoined with.
+enum class Context : uint8_t { nothing, direction, distance };  // distance includes direction
+constexpr int CONTEXTS = 3;
+
+struct ArcTemplate {
+  std::vector<TemplatePart> head, modifier;
+  Between between = Between::none;
+  Context context = Context::direction;
+  bool label = false;  // a label template, else an arc template
+};
+
+// Directions: 0 if the modifier is left of its head, 1 if right. Distances 1..5, 6-10, more: bins 0..6.
+constexpr int DISTANCE_BINS = 7;
+inline int direction_of(int head, int modifier) { return modifier > head; }
+inline int distance_bin(int distance) { return distance <= 5 ? distance - 1 : distance <= 10 ? 5 : 6; }
+
+struct ArcTemplates {
+  std::vector<AtomSpec> atoms;
+  int word_atom = -1;  // the atom that is UNKNOWN_WORD for words that training did not see; -1 for none
+  int frequent = 150;  // how many of the most frequent words count as frequent
+
+  // Pairs of side hashes, shared by templates that differ in context alone.
+  struct Pair {
+    std::vector<TemplatePart> head, modifier;
+  };
+  std::vector<Pair> pairs;
+  std::vector<uint16_t> arc_pairs[CONTEXTS], row_pairs[CONTEXTS];  // places in `pairs`
+  struct BetweenPair {
+    uint16_t pair;
+    Between between;
+    Context context;
+  };
+  std::vector<BetweenPair> arc_between, row_between;
+  // Templates of one side: summed once per word and direction.
+  struct OneSide {
+    std::vector<TemplatePart> parts;
+    bool directed;
+    uint64_t salt;
+  };
+  std::vector<OneSide> arc_sides[ROLES], row_sides[ROLES];
+
+  ArcTemplates() = default;
+  // `rows`: every template is a label template (latent clusters).
+  ArcTemplates(std::vector<AtomSpec> atoms, int word_atom, int frequent,
+               const std::vector<ArcTemplate>& templates, bool rows);
+};
+
+// Hashes of what is not a word of the sentence.
+constexpr uint64_t UNKNOWN_WORD = 0x756E6B6E6F776EULL;
+constexpr uint64_t WALL_ATOM = 0x77616C6CULL;
+constexpr uint64_t OUTSIDE_ATOM = 0x6F757473696465ULL;
+
+// The side hashes of one sentence: head side H[word][pair], modifier side M[word][pair], words 0..n (0 is the
+// wall), and the cells of the templates of one side.
+class SentenceHashes {
+ public:
+  // atoms: of the n words, templates.atoms.size() each. keep_word(i): whether word i (from 0) keeps its word
+  // atom, or becomes UNKNOWN_WORD (word dropout in training).
+  void set(const ArcTemplates& templates, const uint64_t* atoms, int n, const Vocabulary& vocabulary,
+           const std::vector<uint8_t>& keep_word);
+
+  int n() const { return n_; }
+  // Place of a word among the BETWEEN_WORDS most frequent ones, -1 if it is none of them.
+  int frequent_rank(int word) const { return frequent_rank_[word]; }
+  const uint32_t* head(int word) const { return &head_[word * pairs_]; }
+  const uint32_t* modifier(int word) const { return &modifier_[word * pairs_]; }
+  // One-side hashes of a word in a role, in the order of ArcTemplates::arc_sides[role] (row_sides[role]).
+  const uint32_t* arc_sides(Role role, int word, int direction) const {
+    return arc_sides_[role].of(word, direction);
+  }
+  const uint32_t* row_sides(Role role, int word, int direction) const {
+    return row_sides_[role].of(word, direction);
+  }
+
+ private:
+  void place_atoms(const ArcTemplates& templates, const uint64_t* atoms, const Vocabulary& vocabulary,
+                   const std::vector<uint8_t>& keep_word);
+  void find_frequent(const ArcTemplates& templates, const Vocabulary& vocabulary);
+  int place_of(const TemplatePart& part, int word) const;
+  uint64_t side(const std::vector<TemplatePart>& parts, int word, uint64_t salt) const;
+
+  struct OneSided {
+    size_t count = 0;
+    std::vector<uint32_t> hashes;  // [word][direction][template]
+    const uint32_t* of(int word, int direction) const {
+      return hashes.data() + (word * 2 + direction) * count;
+    }
+  };
+  void set_one_sided(const std::vector<ArcTemplates::OneSide>& sides, OneSided& out) const;
+
+  int n_ = 0;
+  size_t pairs_ = 0, atom_count_ = 0;
+  std::vector<uint64_t> atoms_;  // words 0..n, 0 the wall
+  std::vector<int32_t> left_frequent_, right_frequent_;
+  std::vector<int8_t> frequent_rank_;
+  std::vector<uint32_t> head_, modifier_;
+  OneSided arc_sides_[ROLES], row_sides_[ROLES];
+};
+
+// Salts that context adds to a hash; fixed numbers.
+struct ContextSalts {
+  uint32_t direction[2], distance[2][DISTANCE_BINS], tag[64], tag_count[64][3], word[BETWEEN_WORDS];
+  ContextSalts();
+  uint32_t of(Context context, int direction_of_arc, int bin) const {
+    return context == Context::nothing     ? 0
+           : context == Context::direction ? direction[direction_of_arc]
+                                           : distance[direction_of_arc][bin];
+  }
+};
+
+// The tags and very frequent words between the head and the word next to come, kept while moving away from
+// the head.
+struct BetweenTags {
+  uint64_t set = 0, word_set = 0;
+  uint8_t counts[64];
+  uint8_t present[64], words[BETWEEN_WORDS];
+  int distinct = 0, distinct_words = 0;
+
+  void clear() {
+    set = word_set = 0;
+    distinct = distinct_words = 0;
+  }
+  // rank: of a very frequent word, below BETWEEN_WORDS; -1 for others.
+  void add(int tag, int rank) {
+    tag &= 63;
+    if (!(set >> tag & 1)) {
+      set |= uint64_t{1} << tag;
+      counts[tag] = 0;
+      present[distinct++] = static_cast<uint8_t>(tag);
+    }
+    if (counts[tag] < 3) ++counts[tag];
+    if (rank >= 0 && !(word_set >> rank & 1)) {
+      word_set |= uint64_t{1} << rank;
+      words[distinct_words++] = static_cast<uint8_t>(rank);
+    }
+  }
+};
+
+// Calls visit(hash) for each feature that a between-template has on an arc whose side hashes xor to `base`.
+template <typename Visit>
+inline void between_features(Between kind, uint32_t base, const BetweenTags& tags, const ContextSalts& salts,
+                             Visit visit) {
+  switch (kind) {
+    case Between::each:
+      for (int i = 0; i < tags.distinct; ++i) visit(base ^ salts.tag[tags.present[i]]);
+      break;
+    case Between::count:
+      for (int i = 0; i < tags.distinct; ++i)
+        visit(base ^ salts.tag_count[tags.present[i]][tags.counts[tags.present[i]] - 1]);
+      break;
+    case Between::set:
+      visit(base ^ static_cast<uint32_t>((tags.set * 0x9E3779B97F4A7C15ULL) >> 32));
+      break;
+    case Between::words:
+      for (int i = 0; i < tags.distinct_words; ++i) visit(base ^ salts.word[tags.words[i]]);
+      break;
+    case Between::none:
+      visit(base);
+  }
+}
+
+}  // namespace arcwise

@@ -1,0 +1,91 @@
+// Atoms: the properties of one word that features are made of (its form, its suffix of 3 letters, its tag,
+// …), each as a 64-bit hash, computed once per word straight from the bytes of the treebank.
+//
+//   std::vector<AtomSpec> specs = {atom_spec("form"), atom_spec("suffix3"), atom_spec("upos")};
+//   std::vector<uint64_t> atoms = token_atoms(layout, data, specs, 0, layout.words());
+//   atoms[word * specs.size() + 1]   // the suffix of a word
+//
+// Two words have the same atom exactly if they have the same property (up to collisions of 64 bits). The
+// value ABSENT says that the column has nothing (`_`). Atoms of different specs are never equal, ABSENT
+// aside.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "kernels/treebanks/treebank_layout.hpp"
+
+namespace arcwise {
+
+enum class AtomKind : uint8_t {
+  form,    // the word as written
+  lower,   // the word in lower case
+  prefix,  // its first `length` code points, in lower case
+  suffix,  // its last `length` code points, in lower case
+  shape,   // kinds of its characters, repeats merged: "Xx", "d.d", "XdX"
+  lemma,
+  upos,
+  xpos,
+  feats,    // the whole FEATS column
+  feat,     // one value of FEATS, by `key`
+  misc,     // one value of MISC, by `key`
+  earlier,  // how many words before it in the sentence have its UPOS: 0, 1, 2 or more
+  later,    // how many after it
+};
+
+struct AtomSpec {
+  AtomKind kind;
+  int length = 0;
+  std::string key;
+};
+
+constexpr uint64_t ABSENT = 0;
+
+// From its name: form, lower, prefix5, suffix3, shape, lemma, upos, xpos, feats, feats.Case, misc.Cluster,
+// earlier, later. Throws std::invalid_argument, with the known names, for anything else.
+AtomSpec atom_spec(std::string_view name);
+
+// The atoms of words first..last-1, row by row: specs.size() for each word.
+std::vector<uint64_t> token_atoms(const TreebankLayout& layout, const char* data,
+                                  const std::vector<AtomSpec>& specs, size_t first, size_t last);
+
+// Every single Key=Value of FEATS of words first..last-1: those of word first+i are
+// values[starts[i]] .. values[starts[i+1]-1].
+struct AtomLists {
+  std::vector<uint32_t> starts;
+  std::vector<uint64_t> values;
+};
+AtomLists feats_atoms(const TreebankLayout& layout, const char* data, size_t first, size_t last);
+
+// How often each value of an atom occurs in training: kept in the model, so that rare and unknown words are
+// recognised. Ordered by falling count (ties by hash), so the `k` most frequent words are the first k.
+class Vocabulary {
+ public:
+  Vocabulary() = default;
+  explicit Vocabulary(const std::vector<uint64_t>& values);                // counts them; ABSENT is left out
+  Vocabulary(std::vector<uint64_t> hashes, std::vector<uint32_t> counts);  // as kept in a model
+
+  // Place in the order of frequency, from 0; -1 if the value never occurred.
+  int64_t rank(uint64_t hash) const;
+  uint32_t count(uint64_t hash) const {
+    int64_t at = rank(hash);
+    return at < 0 ? 0 : counts_[at];
+  }
+  const std::vector<uint64_t>& hashes() const { return hashes_; }
+  const std::vector<uint32_t>& counts() const { return counts_; }
+
+ private:
+  void index();
+
+  std::vector<uint64_t> hashes_;
+  std::vector<uint32_t> counts_;
+  std::vector<int32_t> slots_;  // open addressing; -1 is free
+};
+
+// The code of each word in a column: codes[i] = place of the field among `strings`, or -1.
+std::vector<int32_t> known_codes(const TreebankLayout& layout, const char* data, int column,
+                                 const std::vector<std::string>& strings);
+
+}  // namespace arcwise

@@ -1,0 +1,181 @@
+#include "kernels/graph/arc_margin.hpp"
+
+#include <algorithm>
+
+namespace arcwise {
+
+Table<float> AveragedWeights::averaged() const {
+  Table<float> average(weights.size());
+  for (size_t i = 0; i < weights.size(); ++i)
+    average[i] = weights[i] == 0 && sums[i] == 0 ? 0 : static_cast<float>(weights[i] - sums[i] / steps);
+  return average;
+}
+
+// The tree to learn: the gold tree, its unknown heads those of the best tree around the known ones (with the
+// present weights). False if there is no such tree.
+bool MarginTrainer::complete_gold() {
+  target_ = gold_.heads;
+  if (!gold_.complete) {
+    ArcScores<float> scores;
+    scorer_.score(space_, weights_.weights.data(), sentence_, {gold_.heads.data(), false}, scores);
+    arcs_by_maximum(scores, space_, sentence_, arcs_, best_);
+    if (inference_.decode(arcs_.data(), sentence_.n(), options_.trees, target_.data()) == IMPOSSIBLE)
+      return false;
+  }
+  target_states_.assign(1, 0);
+  for (int m = 1; m <= sentence_.n(); ++m) target_states_.push_back(target_state(m));
+  return true;
+}
+
+// The best state of the target arc of word m among those with its gold label.
+int MarginTrainer::target_state(int m) const {
+  int h = target_[m], arc_class = sentence_.class_of(space_, h, m), found = -1;
+  const float* states = scores_.of(h, m);
+  for (int s = 0; s < space_.states(arc_class); ++s)
+    if (gold_.agrees(space_.label_of(arc_class, s), m) && (found < 0 || states[s] > states[found])) found = s;
+  return std::max(found, 0);
+}
+
+void MarginTrainer::add_costs() {
+  for_each_arc(scores_, space_, sentence_, [&](int h, int m, int arc_class, float* states, int count) {
+    for (int s = 0; s < count; ++s)
+      states[s] += static_cast<float>(gold_.cost(h, space_.label_of(arc_class, s), m));
+  });
+}
+
+void MarginTrainer::add_arc(SparseVector& vector, int h, int m, int state, double value) const {
+  state_places(space_, sentence_, h, m, state, [&](uint32_t place) { vector.add(place, value); });
+}
+
+MarginTrainer::Constraint& MarginTrainer::next_constraint() {
+  if (constraint_count_ == constraints_.size()) constraints_.emplace_back();
+  Constraint& constraint = constraints_[constraint_count_++];
+  constraint.difference.clear();
+  constraint.loss = constraint.multiplier = 0;
+  return constraint;
+}
+
+// The constraint score(gold) - score(tree) >= loss(tree); the loss is returned.
+double MarginTrainer::add_tree(const int32_t* heads) {
+  Constraint& constraint = next_constraint();
+  int n = sentence_.n();
+  for (int m = 1; m <= n; ++m) {
+    int h = heads[m], state = best_[h * (n + 1) + m];
+    if (h == target_[m] && state == target_states_[m]) continue;
+    constraint.loss += gold_.cost(h, space_.label_of(sentence_.class_of(space_, h, m), state), m);
+    add_arc(constraint.difference, target_[m], m, target_states_[m], 1);
+    add_arc(constraint.difference, h, m, state, -1);
+  }
+  return constraint.loss;
+}
+
+// A constraint for every wrong head of every word (in its best state), and for the best wrong label of the
+// right head, wherever it is violated: score(gold arc) - score(arc) >= cost(arc).
+void MarginTrainer::add_factored() {
+  for_each_arc(scores_, space_, sentence_, [&](int h, int m, int arc_class, float* states, int count) {
+    float gold = scores_.of(target_[m], m)[target_states_[m]];
+    int worst = -1;
+    double most = 0;
+    for (int s = 0; s < count; ++s) {
+      double cost = gold_.cost(h, space_.label_of(arc_class, s), m), violation = cost - (gold - states[s]);
+      if (cost > 0 && violation > most) {
+        worst = s;
+        most = violation;
+      }
+    }
+    if (worst < 0) return;
+    Constraint& constraint = next_constraint();
+    constraint.loss = gold_.cost(h, space_.label_of(arc_class, worst), m);
+    add_arc(constraint.difference, target_[m], m, target_states_[m], 1);
+    add_arc(constraint.difference, h, m, worst, -1);
+  });
+}
+
+// Hildreth's algorithm: the smallest change of w that satisfies the constraints, by projecting on one after
+// the other; a multiplier stays between 0 and C. Whether anything changed.
+bool MarginTrainer::hildreth() {
+  double most = 0;
+  for (size_t i = 0; i < constraint_count_; ++i)
+    constraints_[i].norm = constraints_[i].difference.squared_norm();
+  for (int pass = 0; pass < options_.hildreth_passes; ++pass) {
+    double moved = 0;
+    for (size_t i = 0; i < constraint_count_; ++i) {
+      Constraint& constraint = constraints_[i];
+      if (constraint.norm == 0) continue;
+      double violation = constraint.loss - constraint.difference.dot(weights_.weights.data());
+      double step =
+          std::clamp(violation / constraint.norm, -constraint.multiplier, options_.C - constraint.multiplier);
+      if (step == 0) continue;
+      constraint.multiplier += step;
+      moved = std::max(moved, std::abs(step));
+      for (const auto& [place, value] : constraint.difference.entries()) weights_.add(place, step * value);
+    }
+    most = std::max(most, moved);
+    if (moved < 1e-8 || constraint_count_ == 1) break;
+  }
+  return most > 1e-7;
+}
+
+// w += f(gold) - f(found), for the best tree found.
+bool MarginTrainer::perceptron() {
+  for (const auto& [place, value] : constraints_[0].difference.entries()) weights_.add(place, value);
+  return !constraints_[0].difference.entries().empty();
+}
+
+// The arcs' scores become their probabilities under the present weights, so that the best tree is the one
+// with the most expected right heads (Smith & Smith 2007, end of section 4).
+void MarginTrainer::take_marginals() {
+  arcs_by_sum(scores_, space_, sentence_, 1.0, sums_);
+  inference_.marginals(sums_.data(), sentence_.n(), options_.trees, arcs_.data());
+  for (size_t i = 0; i < sums_.size(); ++i)
+    if (sums_[i] == IMPOSSIBLE) arcs_[i] = IMPOSSIBLE;
+}
+
+// Constraints for the best tree or the k best ones; the loss of the first is returned.
+double MarginTrainer::add_found_trees() {
+  int n = sentence_.n();
+  if (options_.update == MarginUpdate::mira && options_.loss_augmented) add_costs();
+  arcs_by_maximum(scores_, space_, sentence_, arcs_, best_);
+  if (options_.minimum_risk) take_marginals();
+  int k = options_.update == MarginUpdate::perceptron ? 1 : options_.k, found = 1;
+  trees_.resize(k * (n + 1));
+  values_.resize(k);
+  if (k == 1)
+    inference_.decode(arcs_.data(), n, options_.trees, trees_.data());
+  else
+    found = inference_.k_best(arcs_.data(), n, options_.trees, k, trees_.data(), values_.data());
+  double loss = 0;
+  for (int t = 0; t < found; ++t) {
+    double own = add_tree(&trees_[t * (n + 1)]);
+    if (t == 0) loss = own;
+  }
+  return loss;
+}
+
+MarginReport MarginTrainer::run(const int64_t* sentences, size_t count, uint64_t epoch) {
+  MarginReport report;
+  for (size_t i = 0; i < count; ++i) {
+    size_t s = static_cast<size_t>(sentences[i]);
+    options_.dropout.draw(space_, data_, s, epoch, keep_);
+    sentence_.set(space_, data_, s, keep_);
+    gold_.set(data_, s);
+    scorer_.score(space_, weights_.weights.data(), sentence_, {nullptr, gold_.complete}, scores_);
+    if (!complete_gold()) {
+      ++report.skipped;
+      continue;
+    }
+    constraint_count_ = 0;
+    if (options_.update == MarginUpdate::mira_factored) {
+      add_factored();
+      report.loss += static_cast<double>(constraint_count_);
+    } else {
+      report.loss += add_found_trees();
+    }
+    if (constraint_count_ > 0)
+      report.updates += options_.update == MarginUpdate::perceptron ? perceptron() : hildreth();
+    ++weights_.steps;
+  }
+  return report;
+}
+
+}  // namespace arcwise

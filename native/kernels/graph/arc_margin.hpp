@@ -1,0 +1,100 @@
+// Online training by mistakes and margins: averaged perceptron (Collins 2002), k-best MIRA and factored MIRA
+// (McDonald, Crammer & Pereira 2005), for labelled and unlabelled, complete and partial trees.
+#pragma once
+#include <cstdint>
+#include <vector>
+
+#include "kernels/graph/arc_gold.hpp"
+#include "kernels/graph/arc_scores.hpp"
+#include "kernels/base/huge_pages.hpp"
+#include "kernels/learning/sparse_vector.hpp"
+#include "kernels/inference/tree_inference.hpp"
+
+namespace arcwise {
+
+enum class MarginUpdate { perceptron, mira, mira_factored };
+
+struct MarginOptions {
+  MarginUpdate update = MarginUpdate::mira;
+  TreeClass trees;
+  int k = 5;                   // MIRA: constraints from the k best trees
+  double C = 0.01;             // MIRA: no constraint gets a larger multiplier
+  bool loss_augmented = true;  // look for trees that are wrong and score high, instead of high alone
+  bool minimum_risk = false;  // look for the tree of minimum risk under the present weights, not for the best
+  int hildreth_passes = 10;
+  WordDropout dropout;
+};
+
+// Weights and, kept beside them, what averaging needs: the average over all steps is w - sums / steps.
+struct AveragedWeights {
+  Table<float> weights, sums;
+  double steps = 1;
+
+  explicit AveragedWeights(size_t cells) : weights(cells, 0), sums(cells, 0) {}
+  void add(uint32_t place, double delta) {
+    weights[place] += static_cast<float>(delta);
+    sums[place] += static_cast<float>(delta * steps);
+  }
+  // weights[place + i] += rate * values[i] for i < width
+  void add_row(uint32_t place, float rate, const float* values, int width) {
+    float *w = &weights[place], *s = &sums[place], rate_by_steps = static_cast<float>(rate * steps);
+    for (int i = 0; i < width; ++i) {
+      w[i] += rate * values[i];
+      s[i] += rate_by_steps * values[i];
+    }
+  }
+  Table<float> averaged() const;
+};
+
+// What a run over some sentences did.
+struct MarginReport {
+  double loss = 0;      // of the trees found, as costs go
+  int64_t updates = 0;  // sentences that changed the weights
+  int64_t skipped = 0;  // sentences whose known heads fit no tree of the class
+};
+
+class MarginTrainer {
+ public:
+  MarginTrainer(const ArcSpace& space, const ArcData& data, const MarginOptions& options)
+      : space_(space), data_(data), options_(options), weights_(space.cells()) {}
+
+  MarginReport run(const int64_t* sentences, size_t count, uint64_t epoch);
+  const AveragedWeights& weights() const { return weights_; }
+
+ private:
+  struct Constraint {
+    SparseVector difference;  // f(gold) - f(other)
+    double loss = 0;          // the margin wanted
+    double norm = 0, multiplier = 0;
+  };
+
+  bool complete_gold();
+  int target_state(int m) const;
+  void add_costs();
+  void add_arc(SparseVector& vector, int h, int m, int state, double value) const;
+  Constraint& next_constraint();
+  double add_tree(const int32_t* heads);
+  void add_factored();
+  void take_marginals();
+  double add_found_trees();
+  bool hildreth();
+  bool perceptron();
+
+  const ArcSpace& space_;
+  const ArcData& data_;
+  MarginOptions options_;
+  AveragedWeights weights_;
+  TreeInference inference_;
+  ArcScorer<float> scorer_;
+  ArcScores<float> scores_;
+  ArcSentence sentence_;
+  ArcGold gold_;
+  std::vector<uint8_t> keep_;
+  std::vector<double> arcs_, sums_, values_;
+  std::vector<int32_t> best_, trees_;
+  std::vector<int32_t> target_, target_states_;  // the gold tree, its unknown heads filled in, and its states
+  std::vector<Constraint> constraints_;
+  size_t constraint_count_ = 0;
+};
+
+}  // namespace arcwise

@@ -1,0 +1,281 @@
+// The chart of Eisner (1996) over any semiring, its outside pass, and the walk from the top down.
+//
+//   S(i,j)          words i..j: i with all its right modifiers up to some k, j with all its left ones from
+//   k+1 I(h→m)          an arc and everything between: the score of the arc ⊗ S C(h→e), C(e←h)  h with all
+//   its modifiers on one side, covering the words from h to e
+//
+// Layout: row h of `incomplete` holds I(h→m) for all m, row h of `complete` holds C of head h for all ends e,
+// row e of `by_end` the same cells for all heads. So each sum over splits is a product of two contiguous
+// rows. Cells not filled yet are the semiring's zero, and rows are longer than n+1: so sums may run over, in
+// steps of LANES, without a tail.
+#pragma once
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "kernels/inference/eisner.hpp"
+#include "kernels/base/lanes.hpp"
+
+namespace arcwise {
+
+// Scores as they are; the best split.
+struct MaxPlus {
+  static constexpr double zero = MINUS_INFINITY, one = 0;
+  static double times(double a, double b) { return a + b; }
+  static double dot(const double* a, const double* b, int length) {
+    Lanes best = spread(zero);
+    for (int k = 0; k < length; k += LANES) best = larger(load(a + k) + load(b + k), best);
+    return largest_of(best);
+  }
+};
+
+// Weights exp(score - shift); the adjoint of a cell is ∂ log Z / ∂ cell.
+struct SumProduct {
+  static constexpr double zero = 0, one = 1;
+  static double times(double a, double b) { return a * b; }
+  static double dot(const double* a, const double* b, int length) {
+    Lanes total = spread(zero);
+    for (int k = 0; k < length; k += LANES) total += load(a + k) * load(b + k);
+    return sum_of(total);
+  }
+  static double top_adjoint(double partition) { return 1 / partition; }
+  static double posterior(double cell, double adjoint) { return cell * adjoint; }
+  static double part_adjoint(double adjoint, double weight) { return adjoint * weight; }
+  // The weights of the splits, up to a common factor.
+  static void split_weights(const double* a, const double* b, int length, double* weights) {
+    for (int k = 0; k < length; ++k) weights[k] = a[k] * b[k];
+  }
+  // cell = Σ a_k·b_k, so ∂a_k += ∂·b_k and ∂b_k += ∂·a_k
+  static void dot_back(double adjoint, double, const double* a, const double* b, double* da, double* db,
+                       int length) {
+    const Lanes d = spread(adjoint);
+    for (int k = 0; k < length; k += LANES) {
+      const Lanes left = load(a + k), right = load(b + k);
+      store(da + k, load(da + k) + d * right);
+      store(db + k, load(db + k) + d * left);
+    }
+  }
+};
+
+// Logarithms of weights, for spreads that a double cannot hold; the adjoint of a cell is its probability.
+struct LogSum {
+  static constexpr double zero = MINUS_INFINITY, one = 0;
+  static double times(double a, double b) { return a + b; }
+  static double dot(const double* a, const double* b, int length) {
+    const double most = MaxPlus::dot(a, b, length);
+    if (length == 1 || most == zero) return most;
+    Lanes total = spread(0.0);
+    for (int k = 0; k < length; k += LANES) total += exp_of_nonpositive(load(a + k) + load(b + k) - most);
+    return most + std::log(sum_of(total));
+  }
+  static double top_adjoint(double) { return 1; }
+  static double posterior(double, double adjoint) { return adjoint; }
+  static double part_adjoint(double adjoint, double) { return adjoint; }
+  static void split_weights(const double* a, const double* b, int length, double* weights) {
+    double most = zero;
+    for (int k = 0; k < length; ++k) most = std::max(most, a[k] + b[k]);
+    for (int k = 0; k < length; ++k) weights[k] = std::exp(a[k] + b[k] - most);
+  }
+  // the probability of split k is that of the cell times exp(a_k + b_k - cell)
+  static void dot_back(double adjoint, double cell, const double* a, const double* b, double* da, double* db,
+                       int length) {
+    const Lanes d = spread(adjoint);
+    for (int k = 0; k < length; k += LANES) {
+      const Lanes share = d * exp_of_nonpositive(load(a + k) + load(b + k) - cell);
+      store(da + k, load(da + k) + share);
+      store(db + k, load(db + k) + share);
+    }
+  }
+};
+
+// Three square tables of rows for one sentence, in memory of the workspace: the cells, or their adjoints.
+struct EisnerTables {
+  EisnerTables(std::vector<double>& memory, int n, double filling)
+      : stride((n + 2 * LANES) & ~(LANES - 1)), size(static_cast<size_t>(n + 1) * stride) {
+    if (memory.size() < 3 * size) memory.resize(3 * size);
+    std::fill_n(memory.data(), 3 * size, filling);
+    rows = memory.data();
+  }
+  double* incomplete(int head) const { return rows + static_cast<size_t>(head) * stride; }
+  double* complete(int head) const { return incomplete(head) + size; }
+  double* by_end(int end) const { return incomplete(end) + 2 * size; }
+
+  void set_complete(int head, int end, double value) const {
+    complete(head)[end] = by_end(end)[head] = value;
+  }
+
+  int stride;  // at least n + 1 + LANES: sums start at most at n and may look one further
+  size_t size;
+  double* rows;
+};
+
+// A head outside a span may not stop in the middle of it: then more than one word of the span would have its
+// head outside. (Arcs from the span to words outside are forbidden by their scores.)
+inline bool span_stops(EisnerSpans spans, int head, int end) {
+  for (int s = 0; s < spans.count; ++s) {
+    const int first = spans.ends[2 * s], last = spans.ends[2 * s + 1];
+    if (head < first && first <= end && end < last) return true;
+    if (head > last && first < end && end <= last) return true;
+  }
+  return false;
+}
+
+template <typename Semiring>
+class EisnerChart {
+ public:
+  // weights is (n+1)×(n+1), in the semiring's own numbers.
+  EisnerChart(const double* weights, int n, bool single_root, EisnerSpans spans, std::vector<double>& memory)
+      : n_(n),
+        single_root_(single_root),
+        weights_(weights),
+        spans_(spans),
+        cells_(memory, n, Semiring::zero) {
+    for (int i = 0; i <= n; ++i) cells_.set_complete(i, i, Semiring::one);
+    for (int j = 1; j <= n; ++j) {
+      for (int i = j - 1; i > 0; --i) fill_words(i, j);
+      fill_wall(j);
+    }
+  }
+
+  double total() const { return cells_.complete(0)[n_]; }
+  const EisnerTables& cells() const { return cells_; }
+  double weight(int head, int modifier) const {
+    return weights_[static_cast<size_t>(head) * (n_ + 1) + modifier];
+  }
+  int words() const { return n_; }
+
+  // The splits of a cell are the products a[k]·b[k], k < length.
+  struct Splits {
+    const double *a, *b;
+    int length;
+  };
+  // S(i,j) = ⊕_{i≤k<j} C(i→k) ⊗ C(k+1←j)
+  Splits span_splits(int i, int j) const {
+    return {cells_.complete(i) + i, cells_.complete(j) + i + 1, j - i};
+  }
+  // C(i→j) = ⊕_{i<k≤j} I(i→k) ⊗ C(k→j)
+  Splits right_splits(int i, int j) const {
+    return {cells_.incomplete(i) + i + 1, cells_.by_end(j) + i + 1, j - i};
+  }
+  // C(i←j) = ⊕_{i≤k<j} I(k←j) ⊗ C(i←k)
+  Splits left_splits(int i, int j) const { return {cells_.incomplete(j) + i, cells_.by_end(i) + i, j - i}; }
+
+  void outside(double* marginals, std::vector<double>& memory) const;
+  template <typename Choose>
+  void walk(Choose choose, std::vector<int32_t>& pending, int32_t* heads) const;
+
+ private:
+  static double dot(Splits s) { return Semiring::dot(s.a, s.b, s.length); }
+
+  void fill_words(int i, int j) {
+    const double span = dot(span_splits(i, j));
+    cells_.incomplete(i)[j] = Semiring::times(weight(i, j), span);
+    cells_.incomplete(j)[i] = Semiring::times(weight(j, i), span);
+    const double right = dot(right_splits(i, j)), left = dot(left_splits(i, j));
+    cells_.set_complete(i, j, span_stops(spans_, i, j) ? Semiring::zero : right);
+    cells_.set_complete(j, i, span_stops(spans_, j, i) ? Semiring::zero : left);
+  }
+  void fill_wall(int j) {
+    cells_.incomplete(0)[j] = Semiring::times(weight(0, j), dot(span_splits(0, j)));
+    if (single_root_ && j < n_) return;  // C(0→j) stays zero: no second root can follow
+    cells_.set_complete(0, j, span_stops(spans_, 0, j) ? Semiring::zero : dot(right_splits(0, j)));
+  }
+
+  int n_;
+  bool single_root_;
+  const double* weights_;
+  EisnerSpans spans_;
+  EisnerTables cells_;
+};
+
+// From the last column to the first, from the wall inwards: when a cell is read, everything that uses it has
+// been. What dot_back writes beyond its range falls on cells that have been read already.
+template <typename Semiring>
+class EisnerOutside {
+ public:
+  EisnerOutside(const EisnerChart<Semiring>& chart, double* marginals, std::vector<double>& memory)
+      : chart_(chart), n_(chart.words()), marginals_(marginals), adjoints_(memory, n_, 0.0) {
+    std::fill_n(marginals, static_cast<size_t>(n_ + 1) * (n_ + 1), 0.0);
+    adjoints_.complete(0)[n_] = Semiring::top_adjoint(chart.total());
+    for (int j = n_; j > 0; --j) {
+      complete_back(0, j);
+      span_back(0, j);
+      for (int i = 1; i < j; ++i) {
+        complete_back(i, j);
+        complete_back(j, i);
+        span_back(i, j);
+      }
+    }
+  }
+
+ private:
+  using Splits = typename EisnerChart<Semiring>::Splits;
+
+  void complete_back(int head, int end) {
+    const double cell = chart_.cells().complete(head)[end];
+    const double adjoint = adjoints_.complete(head)[end] + adjoints_.by_end(end)[head];
+    if (cell == Semiring::zero || adjoint == 0) return;
+    back(adjoint, cell, head < end ? chart_.right_splits(head, end) : chart_.left_splits(end, head));
+  }
+
+  // The two arcs over a span: their probabilities, and the adjoint that they hand on to the span. Under the
+  // wall i = 0 there is one.
+  void span_back(int i, int j) {
+    double adjoint = 0, span = Semiring::zero;
+    arc_back(i, j, adjoint, span);
+    if (i > 0) arc_back(j, i, adjoint, span);
+    if (adjoint != 0) back(adjoint, span, chart_.span_splits(i, j));
+  }
+
+  void arc_back(int head, int modifier, double& span_adjoint, double& span) {
+    const double cell = chart_.cells().incomplete(head)[modifier];
+    if (cell == Semiring::zero) return;
+    const double adjoint = adjoints_.incomplete(head)[modifier];
+    const double weight = chart_.weight(head, modifier);
+    marginals_[static_cast<size_t>(head) * (n_ + 1) + modifier] = Semiring::posterior(cell, adjoint);
+    span_adjoint += Semiring::part_adjoint(adjoint, weight);
+    span = cell - weight;  // read by LogSum alone
+  }
+
+  // The adjoints stand at the same places as the cells that the splits point to.
+  void back(double adjoint, double cell, Splits splits) {
+    const double* cells = chart_.cells().rows;
+    Semiring::dot_back(adjoint, cell, splits.a, splits.b, adjoints_.rows + (splits.a - cells),
+                       adjoints_.rows + (splits.b - cells), splits.length);
+  }
+
+  const EisnerChart<Semiring>& chart_;
+  int n_;
+  double* marginals_;
+  EisnerTables adjoints_;
+};
+
+template <typename Semiring>
+void EisnerChart<Semiring>::outside(double* marginals, std::vector<double>& memory) const {
+  EisnerOutside<Semiring>(*this, marginals, memory);
+}
+
+// One tree from the top down: choose(splits) picks the split of each cell. A cell that waits is (head, end).
+template <typename Semiring>
+template <typename Choose>
+void EisnerChart<Semiring>::walk(Choose choose, std::vector<int32_t>& pending, int32_t* heads) const {
+  heads[0] = -1;
+  pending.assign({0, n_});
+  auto push = [&](int head, int end) {
+    if (head != end) pending.insert(pending.end(), {head, end});
+  };
+  while (!pending.empty()) {
+    const int end = pending.back(), head = pending[pending.size() - 2];
+    pending.resize(pending.size() - 2);
+    const int modifier =
+        head < end ? head + 1 + choose(right_splits(head, end)) : end + choose(left_splits(end, head));
+    heads[modifier] = head;
+    push(modifier, end);
+    const int i = std::min(head, modifier), j = std::max(head, modifier);
+    const int k = i + choose(span_splits(i, j));
+    push(i, k);
+    push(j, k + 1);
+  }
+}
+
+}  // namespace arcwise

@@ -1,0 +1,419 @@
+#include "kernels/inference/spanning_tree.hpp"
+
+#include <algorithm>
+#include <queue>
+#include <utility>
+
+#include "kernels/base/lanes.hpp"
+
+namespace arcwise {
+
+namespace {
+
+constexpr double impossible = MINUS_INFINITY;
+
+// The largest of count numbers, a multiple of LANES.
+double largest(const double* values, size_t count) {
+  Lanes most = load(values);
+  for (size_t i = LANES; i < count; i += LANES) most = larger(most, load(values + i));
+  return largest_of(most);
+}
+
+// to[h] = max(to[h], from[h] - shift)
+void raise_to(double* __restrict to, const double* __restrict from, double shift, size_t count) {
+  for (size_t h = 0; h < count; h += LANES) store(to + h, larger(load(from + h) - shift, load(to + h)));
+}
+
+// What child holds, cycle now holds, and no arc comes from there.
+void take_over(int64_t* __restrict outermost, double* __restrict in, int64_t child, int64_t cycle,
+               size_t count) {
+  for (size_t h = 0; h < count; ++h) {
+    const bool inside = outermost[h] == child;
+    outermost[h] = inside ? cycle : outermost[h];
+    in[h] = inside ? impossible : in[h];
+  }
+}
+
+double tree_score(const double* scores, int n, const int32_t* heads) {
+  double total = 0;
+  for (int m = 1; m <= n; ++m) total += scores[static_cast<size_t>(heads[m]) * (n + 1) + m];
+  return total;
+}
+
+// Whether every word reaches the wall. O(n): each word is walked from once.
+bool is_tree(const int32_t* heads, int n, std::vector<int32_t>& walk) {
+  walk.assign(static_cast<size_t>(n) + 1, 0);
+  for (int start = 1; start <= n; ++start) {
+    int at = start;
+    for (; at != 0 && walk[at] == 0; at = heads[at]) walk[at] = start;
+    if (at != 0 && walk[at] == start) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+void SpanningTreeWorkspace::load(const double* scores, int n, bool single_root) {
+  n_ = n;
+  single_root_ = single_root;
+  const int width = n + 1;
+  stride_ = static_cast<size_t>(n + LANES) / LANES * LANES;
+  const size_t vertices = 2 * static_cast<size_t>(n) + 1;
+  if (rows_.size() < vertices * stride_) rows_.resize(vertices * stride_);
+  constexpr int TILE = 8;  // transposed tile by tile, so that both sides stay in cache
+  for (int h0 = 0; h0 < width; h0 += TILE)
+    for (int m = 1; m < width; ++m) {
+      const int end = std::min(h0 + TILE, width);
+      const double* from = scores + static_cast<size_t>(h0) * width + m;
+      double* to = row(m);
+      for (int h = h0; h < end; ++h, from += width) to[h] = *from;
+    }
+  for (int m = 1; m < width; ++m) {
+    forbid(m, m);
+    std::fill(row(m) + width, row(m) + stride_, impossible);
+  }
+}
+
+void SpanningTreeWorkspace::forbid(int head, int modifier) { row(modifier)[head] = impossible; }
+
+void SpanningTreeWorkspace::require(int head, int modifier) {
+  const double kept = row(modifier)[head];
+  std::fill_n(row(modifier), stride_, impossible);
+  row(modifier)[head] = kept;
+}
+
+void SpanningTreeWorkspace::begin() {
+  const size_t vertices = 2 * static_cast<size_t>(n_) + 1;
+  vertices_ = n_ + 1;
+  wall_taken_ = false;
+  best_.resize(vertices);
+  head_.resize(vertices);
+  state_.assign(vertices, State::unseen);
+  outermost_.resize(stride_);
+  for (size_t h = 0; h < stride_; ++h) outermost_[h] = static_cast<int64_t>(h);
+  children_.clear();
+  first_child_.assign(1, 0);
+  path_.clear();
+}
+
+bool SpanningTreeWorkspace::contract(bool words_have_arcs) {
+  begin();
+  words_have_arcs_ = words_have_arcs;
+  for (int word = 1; word <= n_; ++word)
+    if (state_[outermost_[word]] == State::unseen && !grow_path(word)) return false;
+  return true;
+}
+
+// From start to its chosen head, to that one's head, and so on, until the path meets what is done.
+bool SpanningTreeWorkspace::grow_path(int start) {
+  for (int v = start;;) {
+    path_.push_back(v);
+    state_[v] = State::on_path;
+    if (v > n_ || !words_have_arcs_) choose_arc(v);
+    if (best_[v] == impossible) return false;
+    const int above = static_cast<int>(outermost_[head_[v]]);
+    if (above == 0 && single_root_ && std::exchange(wall_taken_, true)) return false;
+    if (above == 0 || state_[above] == State::done) break;
+    if (state_[above] == State::unseen) {
+      v = above;
+    } else {
+      v = contract_cycle(std::find(path_.begin(), path_.end(), above) - path_.begin());
+    }
+  }
+  for (int v : path_) state_[v] = State::done;
+  path_.clear();
+  return true;
+}
+
+// The best arc into v; with a single root the wall's arc only if there is no other.
+void SpanningTreeWorkspace::choose_arc(int v) {
+  double* in = row(v);
+  const double wall = in[0];
+  if (single_root_) in[0] = impossible;
+  best_[v] = largest(in, stride_);
+  head_[v] = static_cast<int32_t>(std::find(in, in + n_, best_[v]) - in);
+  in[0] = wall;
+  if (best_[v] == impossible) {
+    best_[v] = wall;
+    head_[v] = 0;
+  }
+}
+
+// The vertices path_[start..] become one, which is taken off the path.
+int SpanningTreeWorkspace::contract_cycle(size_t start) {
+  const int cycle = vertices_++;
+  for (size_t i = start; i < path_.size(); ++i) {
+    children_.push_back(path_[i]);
+    state_[path_[i]] = State::contracted;
+  }
+  path_.resize(start);
+  first_child_.push_back(static_cast<int32_t>(children_.size()));
+  merge_rows(cycle);
+  return cycle;
+}
+
+// row(cycle)[h] = max over members c of row(c)[h] - best(c): what entering the cycle at c gains over staying
+// in it.
+void SpanningTreeWorkspace::merge_rows(int cycle) {
+  double* merged = row(cycle);
+  std::fill_n(merged, stride_, impossible);
+  for (int i = first_child(cycle); i < last_child(cycle); ++i) {
+    raise_to(merged, row(children_[i]), best_[children_[i]], stride_);
+  }
+  for (int i = first_child(cycle); i < last_child(cycle); ++i)
+    take_over(outermost_.data(), merged, children_[i], cycle, stride_);
+}
+
+// Outermost cycles first: the arc chosen for a cycle replaces that of the member where it enters.
+void SpanningTreeWorkspace::expand(int32_t* heads) {
+  is_entry_.assign(vertices_, 0);
+  entry_.resize(vertices_);
+  for (int cycle = vertices_ - 1; cycle > n_; --cycle) {
+    const int head = head_[cycle];
+    int entry = children_[first_child(cycle)];
+    for (int i = first_child(cycle) + 1; i < last_child(cycle); ++i) {
+      const int child = children_[i];
+      if (row(child)[head] - best_[child] > row(entry)[head] - best_[entry]) entry = child;
+    }
+    entry_[cycle] = entry;
+    is_entry_[entry] = 1;
+    head_[entry] = head;
+  }
+  heads[0] = -1;
+  for (int m = 1; m <= n_; ++m) heads[m] = head_[m];
+}
+
+// Every arc of the best tree is the chosen arc of exactly one vertex v through which no cycle is entered. The
+// second best tree gives one such v its next best arc from outside the subtree below v.
+SpanningTreeWorkspace::Swap SpanningTreeWorkspace::cheapest_swap(const int32_t* heads) {
+  number_subtrees(heads);
+  Swap cheapest;
+  for (int v = 1; v < vertices_; ++v) {
+    const int word = entry_[v] = v <= n_ ? v : entry_[entry_[v]];
+    if (is_entry_[v]) continue;
+    const double loss = best_[v] - best_replacement(v, word);
+    if (loss < cheapest.loss) cheapest = {head_[v], word, loss};
+  }
+  return cheapest;
+}
+
+double SpanningTreeWorkspace::best_replacement(int v, int word) {
+  const double* in = row(v);
+  double best = v <= n_ ? impossible : second_in_column(v, head_[v]);
+  for (int h = single_root_; h <= n_; ++h) {
+    const bool below = enter_[word] <= enter_[h] && enter_[h] < leave_[word];
+    if (!below && h != head_[v]) best = std::max(best, in[h]);
+  }
+  return best;
+}
+
+// The best arc from head into v, not counting the very best: it enters v elsewhere.
+double SpanningTreeWorkspace::second_in_column(int v, int head) {
+  double second = impossible, shift = 0;
+  while (v > n_) {
+    int entry = -1;
+    double first = impossible, next = impossible;
+    for (int i = first_child(v); i < last_child(v); ++i) {
+      const int child = children_[i];
+      const double gain = row(child)[head] - best_[child];
+      next = std::max(next, std::min(gain, first));
+      if (gain > first) first = gain, entry = child;
+    }
+    second = std::max(second, next + shift);
+    shift -= best_[entry];
+    v = entry;
+  }
+  return second;
+}
+
+// enter = place in a walk of the tree from the wall, leave = place after its subtree.
+void SpanningTreeWorkspace::number_subtrees(const int32_t* heads) {
+  enter_.assign(stride_, 0);
+  leave_.assign(stride_, 1);  // until the walk: the size of the subtree
+  path_.clear();
+  // Words in an order in which heads come first.
+  for (int word = 1; word <= n_; ++word) {
+    size_t end = path_.size();
+    for (int at = word; at != 0 && enter_[at] == 0; at = heads[at]) {
+      enter_[at] = 1;
+      path_.push_back(at);
+    }
+    std::reverse(path_.begin() + end, path_.end());
+  }
+  for (size_t i = path_.size(); i-- > 0;) leave_[heads[path_[i]]] += leave_[path_[i]];
+  // Each word takes its place in the interval of its head, whose free part starts at first_free_.
+  enter_[0] = 0;
+  first_free_.assign(stride_, 1);
+  for (int word : path_) {
+    const int head = heads[word];
+    enter_[word] = first_free_[head];
+    first_free_[head] += leave_[word];
+    first_free_[word] = enter_[word] + 1;
+  }
+  for (int word : path_) leave_[word] += enter_[word];
+  path_.clear();
+}
+
+bool SpanningTreeWorkspace::greedy(const double* scores, int n, bool single_root, int32_t* heads) {
+  const size_t width = static_cast<size_t>(n) + 1;
+  greedy_best_.assign(width, impossible);
+  greedy_head_.assign(width, 0);
+  double* __restrict best = greedy_best_.data();
+  int64_t* __restrict head = greedy_head_.data();
+  for (int h = 1; h <= n; ++h) {
+    const double* __restrict row = scores + h * width;
+    const double own_best = best[h];
+    const int64_t own_head = head[h];
+    for (size_t m = 1; m < width; ++m) {
+      const bool better = row[m] > best[m];
+      best[m] = better ? row[m] : best[m];
+      head[m] = better ? h : head[m];
+    }
+    best[h] = own_best;  // not its own head
+    head[h] = own_head;
+  }
+  heads[0] = -1;
+  int roots = 0;
+  for (int m = 1; m <= n; ++m) {
+    heads[m] = scores[m] >= best[m] ? 0 : static_cast<int32_t>(head[m]);
+    roots += heads[m] == 0;
+    if (heads[m] == 0 && scores[m] == impossible) return false;
+  }
+  return roots > 0 && !(single_root && roots > 1) && is_tree(heads, n, enter_);
+}
+
+// The arcs that greedy() found are those which contract() would choose for the words.
+void SpanningTreeWorkspace::take_greedy_arcs(const double* scores) {
+  best_.resize(2 * static_cast<size_t>(n_) + 1);
+  head_.resize(best_.size());
+  for (int m = 1; m <= n_; ++m) {
+    const bool wall = single_root_ ? greedy_best_[m] == impossible : scores[m] >= greedy_best_[m];
+    best_[m] = wall ? scores[m] : greedy_best_[m];
+    head_[m] = wall ? 0 : static_cast<int32_t>(greedy_head_[m]);
+  }
+}
+
+double spanning_tree_decode(const double* scores, int n, bool single_root, int32_t* heads,
+                            SpanningTreeWorkspace& workspace) {
+  if (!workspace.greedy(scores, n, single_root, heads)) {
+    workspace.load(scores, n, single_root);
+    workspace.take_greedy_arcs(scores);
+    if (!workspace.contract(true)) return impossible;
+    workspace.expand(heads);
+  }
+  return tree_score(scores, n, heads);
+}
+
+namespace {
+
+// Lawler's partition: a set of trees is its parent with one arc required or forbidden. One tree of it, which
+// no tree of the set beats, has been kept already; `swap` is an arc of that tree which the next tree to keep
+// does without.
+struct TreeSet {
+  int parent;
+  int head, modifier;
+  bool required;
+  size_t kept = 0;
+  SpanningTreeWorkspace::Swap swap = {};
+};
+
+class KBestSearch {
+ public:
+  KBestSearch(const double* scores, int n, bool single_root, SpanningTreeWorkspace& workspace)
+      : scores_(scores), n_(n), single_root_(single_root), workspace_(workspace), tree_(n + 1) {}
+
+  // Keeps the k best trees and returns how many there are.
+  int run(int k) {
+    split_off({-1, 0, 0, false});
+    while (static_cast<int>(values_.size()) < k && !queue_.empty()) {
+      const int parent = queue_.top().second;
+      queue_.pop();
+      const TreeSet set = sets_[parent];
+      narrow({parent, set.swap.head, set.swap.modifier, true, set.kept});
+      split_off({parent, set.swap.head, set.swap.modifier, false});
+    }
+    return static_cast<int>(values_.size());
+  }
+
+  // Differences of reduced scores rank the sets; the scores of the trees themselves have the last word.
+  void write(int32_t* heads, double* values) const {
+    std::vector<int> order(values_.size());
+    for (size_t i = 0; i < order.size(); ++i) order[i] = static_cast<int>(i);
+    std::stable_sort(order.begin(), order.end(), [&](int a, int b) { return values_[a] > values_[b]; });
+    for (int i : order) {
+      heads = std::copy_n(&trees_[static_cast<size_t>(i) * tree_.size()], tree_.size(), heads);
+      *values++ = values_[i];
+    }
+  }
+
+ private:
+  // A set none of whose trees was kept: keeps its best tree.
+  void split_off(TreeSet set) {
+    if (!find_best(set)) return;
+    set.kept = values_.size();
+    keep();
+    rank(set, workspace_.cheapest_swap(tree_.data()));
+  }
+
+  // A set whose kept tree is a best one. Where trees tie, another may be found: that one comes next, and is
+  // parted from the kept tree by any arc in which they differ.
+  void narrow(TreeSet set) {
+    find_best(set);
+    const int32_t* kept = &trees_[set.kept * tree_.size()];
+    const int word = static_cast<int>(std::mismatch(tree_.begin(), tree_.end(), kept).first - tree_.begin());
+    rank(set, word <= n_ ? SpanningTreeWorkspace::Swap{kept[word], word, 0} : workspace_.cheapest_swap(kept));
+  }
+
+  bool find_best(const TreeSet& set) {
+    workspace_.load(scores_, n_, single_root_);
+    restrict_to(set);
+    for (int above = set.parent; above >= 0; above = sets_[above].parent) restrict_to(sets_[above]);
+    if (!workspace_.contract(false)) return false;
+    workspace_.expand(tree_.data());
+    return true;
+  }
+
+  // Queues the set under the score of the tree that comes next in it, if there is one.
+  void rank(TreeSet set, SpanningTreeWorkspace::Swap swap) {
+    if (swap.head < 0) return;
+    set.swap = swap;
+    queue_.emplace(tree_score(scores_, n_, tree_.data()) - swap.loss, static_cast<int>(sets_.size()));
+    sets_.push_back(set);
+  }
+
+  void restrict_to(const TreeSet& set) {
+    if (set.modifier == 0) return;  // the set of all trees
+    if (set.required) {
+      workspace_.require(set.head, set.modifier);
+    } else {
+      workspace_.forbid(set.head, set.modifier);
+    }
+  }
+
+  void keep() {
+    trees_.insert(trees_.end(), tree_.begin(), tree_.end());
+    values_.push_back(tree_score(scores_, n_, tree_.data()));
+  }
+
+  const double* scores_;
+  int n_;
+  bool single_root_;
+  SpanningTreeWorkspace& workspace_;
+  std::vector<int32_t> tree_;
+  std::vector<TreeSet> sets_;
+  std::priority_queue<std::pair<double, int>> queue_;
+  std::vector<int32_t> trees_;
+  std::vector<double> values_;
+};
+
+}  // namespace
+
+int spanning_tree_k_best(const double* scores, int n, bool single_root, int k, int32_t* heads, double* values,
+                         SpanningTreeWorkspace& workspace) {
+  KBestSearch search(scores, n, single_root, workspace);
+  const int found = search.run(k);
+  search.write(heads, values);
+  return found;
+}
+
+}  // namespace arcwise

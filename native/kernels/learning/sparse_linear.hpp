@@ -1,0 +1,130 @@
+// Linear scores from hashed features: score(output) = Σ over the active features f of weight(f, output).
+//
+// A (feature, output) pair has a weight only if it occurs in training ("supported" pairs), so a model is a
+// list of sparse rows, one per feature: small on disk, and a lookup touches one row per active feature.
+// Features are 32-bit keys (the upper half of a 64-bit hash); a feature that training never saw has no row.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "kernels/base/huge_pages.hpp"
+
+namespace arcwise {
+
+inline uint32_t feature_key(uint64_t hash) { return static_cast<uint32_t>(hash >> 32); }
+
+// Lists of numbers, one list per item: list i is values[starts[i]] .. values[starts[i+1]-1].
+struct Lists {
+  std::vector<size_t> starts{0};
+  std::vector<uint32_t> values;
+
+  void add(uint32_t value) { values.push_back(value); }
+  void close() { starts.push_back(values.size()); }
+  size_t size() const { return starts.size() - 1; }
+  const uint32_t* begin(size_t item) const { return values.data() + starts[item]; }
+  const uint32_t* end(size_t item) const { return values.data() + starts[item + 1]; }
+};
+
+class SparseLinear {
+ public:
+  SparseLinear() = default;
+  SparseLinear(std::vector<uint32_t> keys, std::vector<uint32_t> starts, std::vector<uint16_t> outputs,
+               std::vector<float> weights);
+
+  // A model of zero weights for the pairs (feature of an item, output of an item) that occur at least
+  // `min_count` times. The feature keys in `features` are replaced by row numbers; those without a row go.
+  static SparseLinear supported(Lists& features, const Lists& outputs, uint32_t min_count);
+
+  // Row of a feature, -1 if it has none.
+  int64_t row(uint32_t key) const {
+    const Slot* found = find(key);
+    return found->end == 0 ? int64_t{-1} : int64_t{found->row};
+  }
+  void add_row(size_t row, float* scores) const { add_entries(starts_[row], starts_[row + 1], scores); }
+  void add(uint32_t key, float* scores) const {
+    const Slot* found = find(key);
+    add_entries(found->start, found->end, scores);
+  }
+
+  // The same model without the weights below `threshold` in absolute value, and without empty rows.
+  SparseLinear pruned(float threshold) const;
+
+  size_t rows() const { return keys_.size(); }
+  size_t entries() const { return weights_.size(); }
+  const std::vector<uint32_t>& keys() const { return keys_; }
+  const std::vector<uint32_t>& starts() const { return starts_; }
+  const std::vector<uint16_t>& outputs() const { return outputs_; }
+  const std::vector<float>& weights() const { return weights_; }
+  std::vector<float>& weights() { return weights_; }
+
+ private:
+  // A place of the table of keys, with all that a lookup needs beside the key; free if end = 0.
+  struct Slot {
+    uint32_t key = 0, row = 0, start = 0, end = 0;
+  };
+
+  void index();
+  // A key belongs where its upper bits say: keys are sorted, so the table is filled from front to back.
+  size_t home(uint32_t key) const { return static_cast<size_t>(static_cast<uint64_t>(key) >> shift_); }
+  const Slot* find(uint32_t key) const {
+    size_t mask = slots_.size() - 1;
+    size_t slot = home(key);
+    while (slots_[slot].end != 0 && slots_[slot].key != key) slot = (slot + 1) & mask;
+    return &slots_[slot];
+  }
+  void add_entries(uint32_t start, uint32_t end, float* scores) const {
+    for (uint32_t at = start; at < end; ++at) scores[outputs_[at]] += weights_[at];
+  }
+
+  std::vector<uint32_t> keys_;
+  std::vector<uint32_t> starts_{0};  // entries of row r: starts[r] .. starts[r+1]-1
+  std::vector<uint16_t> outputs_;    // of each entry
+  std::vector<float> weights_;       // of each entry
+  Table<Slot> slots_{Slot{}};        // open addressing
+  int shift_ = 32;                   // 32 − log2 of the number of slots
+};
+
+struct TrainingOptions {
+  int epochs = 10;
+  float rate = 0.1f;
+  // AdaGrad divides a step by √(damping + Σ gradient²): above 0, rare features do not leap.
+  float damping = 0.0f;
+  float l2 = 0.0f;
+  uint32_t min_count = 1;  // of a pair of feature and output
+  float prune = 0.0f;      // weights below this after half the epochs stay 0; the others make up for them
+  float dropout = 0.0f;  // share of an item's features left out when it is learned from (softmax_train only)
+  uint64_t seed = 1;
+};
+
+// A random order of 0 .. order.size()-1, the same for the same seed and epoch.
+void shuffle(std::vector<uint32_t>& order, uint64_t seed, int epoch);
+
+// Weights learned by AdaGrad (Duchi, Hazan & Singer 2011) with L2 regularisation. What is used in the end is
+// their average over the ends of the epochs of the second half.
+class AdaGrad {
+ public:
+  AdaGrad(std::vector<float>& weights, const TrainingOptions& options)
+      : weights_(weights),
+        squares_(weights.size(), options.damping),
+        sums_(weights.size(), 0.0f),
+        options_(options) {}
+
+  // One step against the gradient of the loss.
+  void step(size_t at, float gradient);
+  // A step of every entry of a row by the gradient of its output. The weights must be the model's.
+  void step_row(const SparseLinear& model, size_t row, const float* gradient_of_output);
+
+  void end_epoch(int epoch);
+  void finish();
+
+ private:
+  void drop_small_weights();
+
+  std::vector<float>& weights_;
+  std::vector<float> squares_, sums_;
+  TrainingOptions options_;
+  int summed_ = 0;
+};
+
+}  // namespace arcwise

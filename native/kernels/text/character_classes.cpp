@@ -1,0 +1,146 @@
+#include "kernels/text/character_classes.hpp"
+
+#include <algorithm>
+#include <array>
+#include <iterator>
+
+#include "kernels/base/unicode.hpp"
+
+namespace arcwise {
+namespace {
+
+using enum CharacterClass;
+
+struct Range {
+  uint32_t first, last;
+  CharacterClass kind;
+};
+
+// Beyond ASCII, in order of code point. What lies in no range is a letter.
+constexpr Range RANGES[] = {
+    {0x80, 0xA0, space},           {0xA1, 0xA1, opening},         {0xA2, 0xA9, symbol},
+    {0xAB, 0xAB, opening},         {0xAC, 0xAC, symbol},          {0xAD, 0xAD, mark},
+    {0xAE, 0xB1, symbol},          {0xB2, 0xB3, digit},           {0xB4, 0xB4, quote},
+    {0xB6, 0xB8, punctuation},     {0xB9, 0xB9, digit},           {0xBB, 0xBB, closing},
+    {0xBC, 0xBE, digit},           {0xBF, 0xBF, opening},         {0xD7, 0xD7, symbol},
+    {0xF7, 0xF7, symbol},          {0x2C2, 0x2DF, symbol},        {0x300, 0x36F, mark},
+    {0x37E, 0x37E, full_stop},     {0x387, 0x387, punctuation},   {0x483, 0x489, mark},
+    {0x589, 0x589, full_stop},     {0x58A, 0x58A, hyphen},        {0x591, 0x5BD, mark},
+    {0x5BE, 0x5BE, hyphen},        {0x5BF, 0x5BF, mark},          {0x5C1, 0x5C2, mark},
+    {0x5C4, 0x5C5, mark},          {0x5F3, 0x5F4, quote},         {0x60C, 0x60D, punctuation},
+    {0x610, 0x61A, mark},          {0x61B, 0x61B, punctuation},   {0x61F, 0x61F, full_stop},
+    {0x64B, 0x65F, mark},          {0x660, 0x669, digit},         {0x66A, 0x66D, punctuation},
+    {0x670, 0x670, mark},          {0x6D4, 0x6D4, full_stop},     {0x6D6, 0x6ED, mark},
+    {0x6F0, 0x6F9, digit},         {0x7C0, 0x7C9, digit},         {0x900, 0x903, mark},
+    {0x93A, 0x93C, mark},          {0x93E, 0x94F, mark},          {0x951, 0x957, mark},
+    {0x962, 0x963, mark},          {0x964, 0x965, full_stop},     {0x966, 0x96F, digit},
+    {0x981, 0x983, mark},          {0x9BC, 0x9BC, mark},          {0x9BE, 0x9D7, mark},
+    {0x9E6, 0x9EF, digit},         {0xA66, 0xA6F, digit},         {0xAE6, 0xAEF, digit},
+    {0xB66, 0xB6F, digit},         {0xBBE, 0xBCD, mark},          {0xBE6, 0xBEF, digit},
+    {0xC3E, 0xC56, mark},          {0xC66, 0xC6F, digit},         {0xCBE, 0xCD6, mark},
+    {0xCE6, 0xCEF, digit},         {0xD3E, 0xD4D, mark},          {0xD66, 0xD6F, digit},
+    {0xE01, 0xE4F, unspaced},      {0xE50, 0xE59, digit},         {0xE5A, 0xECF, unspaced},
+    {0xED0, 0xED9, digit},         {0xEDC, 0xF0A, unspaced},      {0xF0B, 0xF14, punctuation},
+    {0xF20, 0xF29, digit},         {0xF40, 0xFBC, unspaced},      {0x1000, 0x103F, unspaced},
+    {0x1040, 0x1049, digit},       {0x104A, 0x104B, full_stop},   {0x104C, 0x109F, unspaced},
+    {0x1361, 0x1361, punctuation}, {0x1362, 0x1362, full_stop},   {0x1363, 0x1366, punctuation},
+    {0x1367, 0x1368, full_stop},   {0x1780, 0x17D3, unspaced},    {0x17D4, 0x17D5, full_stop},
+    {0x17D6, 0x17DD, punctuation}, {0x17E0, 0x17E9, digit},       {0x1AB0, 0x1AFF, mark},
+    {0x1DC0, 0x1DFF, mark},        {0x2000, 0x200A, space},       {0x200B, 0x200F, mark},
+    {0x2010, 0x2015, hyphen},      {0x2016, 0x2017, punctuation}, {0x2018, 0x2018, opening},
+    {0x2019, 0x2019, quote},       {0x201A, 0x201A, opening},     {0x201B, 0x201B, quote},
+    {0x201C, 0x201C, opening},     {0x201D, 0x201D, closing},     {0x201E, 0x201F, opening},
+    {0x2020, 0x2025, punctuation}, {0x2026, 0x2026, full_stop},   {0x2027, 0x2027, punctuation},
+    {0x2028, 0x2029, space},       {0x202A, 0x202E, mark},        {0x202F, 0x202F, space},
+    {0x2030, 0x2038, punctuation}, {0x2039, 0x2039, opening},     {0x203A, 0x203A, closing},
+    {0x203B, 0x203B, punctuation}, {0x203C, 0x203D, full_stop},   {0x203E, 0x2044, punctuation},
+    {0x2045, 0x2045, opening},     {0x2046, 0x2046, closing},     {0x2047, 0x2049, full_stop},
+    {0x204A, 0x205E, punctuation}, {0x205F, 0x205F, space},       {0x2060, 0x206F, mark},
+    {0x2070, 0x2079, digit},       {0x207A, 0x207E, symbol},      {0x2080, 0x2089, digit},
+    {0x208A, 0x208E, symbol},      {0x20A0, 0x20CF, symbol},      {0x20D0, 0x20FF, mark},
+    {0x2100, 0x214F, symbol},      {0x2150, 0x2189, digit},       {0x2190, 0x2BFF, symbol},
+    {0x2E80, 0x2FFB, han},         {0x3000, 0x3000, space},       {0x3001, 0x3001, punctuation},
+    {0x3002, 0x3002, full_stop},   {0x3003, 0x3003, punctuation}, {0x3004, 0x3004, symbol},
+    {0x3005, 0x3007, han},         {0x3008, 0x3008, opening},     {0x3009, 0x3009, closing},
+    {0x300A, 0x300A, opening},     {0x300B, 0x300B, closing},     {0x300C, 0x300C, opening},
+    {0x300D, 0x300D, closing},     {0x300E, 0x300E, opening},     {0x300F, 0x300F, closing},
+    {0x3010, 0x3010, opening},     {0x3011, 0x3011, closing},     {0x3012, 0x3013, symbol},
+    {0x3014, 0x3014, opening},     {0x3015, 0x3015, closing},     {0x3016, 0x3016, opening},
+    {0x3017, 0x3017, closing},     {0x3018, 0x3030, punctuation}, {0x3041, 0x3096, hiragana},
+    {0x3099, 0x309A, mark},        {0x309B, 0x309F, hiragana},    {0x30A0, 0x30A0, hyphen},
+    {0x30A1, 0x30FA, katakana},    {0x30FB, 0x30FB, punctuation}, {0x30FC, 0x30FF, katakana},
+    {0x31F0, 0x31FF, katakana},    {0x3400, 0x4DBF, han},         {0x4E00, 0x9FFF, han},
+    {0xF900, 0xFAFF, han},         {0xFE00, 0xFE0F, mark},        {0xFE20, 0xFE2F, mark},
+    {0xFE30, 0xFE6F, punctuation}, {0xFEFF, 0xFEFF, space},       {0xFF01, 0xFF01, full_stop},
+    {0xFF02, 0xFF02, quote},       {0xFF03, 0xFF06, symbol},      {0xFF07, 0xFF07, quote},
+    {0xFF08, 0xFF08, opening},     {0xFF09, 0xFF09, closing},     {0xFF0A, 0xFF0B, symbol},
+    {0xFF0C, 0xFF0C, punctuation}, {0xFF0D, 0xFF0D, hyphen},      {0xFF0E, 0xFF0E, full_stop},
+    {0xFF0F, 0xFF0F, punctuation}, {0xFF10, 0xFF19, digit},       {0xFF1A, 0xFF1B, punctuation},
+    {0xFF1C, 0xFF1E, symbol},      {0xFF1F, 0xFF1F, full_stop},   {0xFF20, 0xFF20, symbol},
+    {0xFF3B, 0xFF3B, opening},     {0xFF3C, 0xFF3C, symbol},      {0xFF3D, 0xFF3D, closing},
+    {0xFF3E, 0xFF40, symbol},      {0xFF5B, 0xFF5B, opening},     {0xFF5C, 0xFF5C, symbol},
+    {0xFF5D, 0xFF5D, closing},     {0xFF5E, 0xFF5E, symbol},      {0xFF5F, 0xFF5F, opening},
+    {0xFF60, 0xFF60, closing},     {0xFF61, 0xFF61, full_stop},   {0xFF62, 0xFF62, opening},
+    {0xFF63, 0xFF63, closing},     {0xFF64, 0xFF65, punctuation}, {0xFF66, 0xFF9F, katakana},
+    {0xFFE0, 0xFFFD, symbol},      {0x1D400, 0x1D7FF, symbol},    {0x1F000, 0x1FAFF, symbol},
+    {0x20000, 0x3FFFF, han},       {0xE0000, 0xE01EF, mark},
+};
+
+constexpr CharacterClass ascii_class(uint32_t c) {
+  if (c <= ' ' || c == 0x7F) return space;
+  if (c >= '0' && c <= '9') return digit;
+  if (c >= 'A' && c <= 'Z') return upper;
+  if (c >= 'a' && c <= 'z') return lower;
+  switch (c) {
+    case '.':
+    case '!':
+    case '?':
+      return full_stop;
+    case '(':
+    case '[':
+    case '{':
+    case '`':
+      return opening;
+    case ')':
+    case ']':
+    case '}':
+      return closing;
+    case '"':
+    case '\'':
+      return quote;
+    case '-':
+      return hyphen;
+    case ',':
+    case ';':
+    case ':':
+    case '/':
+    case '\\':
+    case '_':
+    case '&':
+    case '*':
+    case '#':
+    case '%':
+    case '@':
+      return punctuation;
+    default:
+      return symbol;
+  }
+}
+
+constexpr std::array<CharacterClass, 128> ASCII = [] {
+  std::array<CharacterClass, 128> table{};
+  for (uint32_t c = 0; c < 128; ++c) table[c] = ascii_class(c);
+  return table;
+}();
+
+}  // namespace
+
+CharacterClass character_class(uint32_t code_point) {
+  if (code_point < 128) return ASCII[code_point];
+  const Range* after = std::upper_bound(std::begin(RANGES), std::end(RANGES), code_point,
+                                        [](uint32_t c, const Range& range) { return c < range.first; });
+  if (after != std::begin(RANGES) && code_point <= (after - 1)->last) return (after - 1)->kind;
+  return lower_case(code_point) != code_point ? upper : lower;
+}
+
+}  // namespace arcwise

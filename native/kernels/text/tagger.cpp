@@ -1,0 +1,265 @@
+#include "kernels/text/tagger.hpp"
+
+#include <algorithm>
+
+#include "kernels/base/hashing.hpp"
+#include "kernels/base/unicode.hpp"
+
+namespace arcwise {
+namespace {
+
+constexpr uint64_t OUTSIDE = 0x5EED;  // atom of a word before or after the sentence
+
+// Hashes of the properties of the words around one word, and the keys of features made of them.
+class Neighbourhood {
+ public:
+  Neighbourhood(const TaggerSentence& sentence, size_t word, std::vector<uint32_t>& keys)
+      : sentence_(sentence), word_(static_cast<int64_t>(word)), keys_(keys) {}
+
+  uint64_t atom(int offset, TaggerAtom atom) const {
+    int64_t at = word_ + offset;
+    if (at < 0 || at >= static_cast<int64_t>(sentence_.size)) return OUTSIDE + (at < 0);
+    return sentence_.atoms[at * TAGGER_ATOMS + atom];
+  }
+  uint64_t set(int offset) const {
+    int64_t at = word_ + offset;
+    if (at < 0 || at >= static_cast<int64_t>(sentence_.size)) return OUTSIDE + (at < 0);
+    return sentence_.sets[at];
+  }
+  void feature(uint64_t a) { keys_.push_back(feature_key(hash_pair(a, ++number_))); }
+  void feature(uint64_t a, uint64_t b) { feature(hash_pair(a, b)); }
+  void feature(uint64_t a, uint64_t b, uint64_t c) { feature(hash_pair(hash_pair(a, b), c)); }
+
+ private:
+  const TaggerSentence& sentence_;
+  int64_t word_;
+  std::vector<uint32_t>& keys_;
+  uint64_t number_ = 0;
+};
+
+void look_up(const TaggerModel& model, const TreebankLayout& layout, const char* data, size_t first,
+             size_t count, TaggerWorkspace& w) {
+  w.atoms = token_atoms(layout, data, w.specs, first, first + count);
+  w.sets.resize(count);
+  w.stems.clear();
+  for (size_t i = 0; i < count; ++i) {
+    w.sets[i] = model.dictionary.find(w.atoms.data() + i * TAGGER_ATOMS);
+    w.lower.clear();
+    append_lower_case(w.lower, layout.field(data, first + i, FORM));
+    model.stems.find(w.lower, w.stems);
+  }
+}
+
+void decode_states(const TaggerModel& model, const TaggerSentence& sentence, TaggedWord* out,
+                   TaggerWorkspace& w) {
+  w.chain.clear();
+  for (size_t i = 0; i < sentence.size; ++i) {
+    w.keys.clear();
+    state_features(sentence, i, w.keys);
+    w.scores.assign(static_cast<size_t>(model.states()), 0.0f);
+    for (uint32_t key : w.keys) model.emissions.add(key, w.scores.data());
+    const Lists& sets = model.dictionary.sets;
+    for (const uint32_t* s = sets.begin(sentence.sets[i]); s != sets.end(sentence.sets[i]); ++s) {
+      w.chain.states.push_back(static_cast<uint16_t>(*s));
+      w.chain.emissions.push_back(w.scores[*s]);
+    }
+    w.chain.close();
+  }
+  chain_marginals(w.chain, model.transitions, w.chain_workspace);
+  // The UPOS with the largest probability, and in it the state with the largest.
+  for (size_t i = 0; i < sentence.size; ++i) {
+    w.scores.assign(static_cast<size_t>(model.upos_count), 0.0f);
+    for (uint32_t c = w.chain.starts[i]; c < w.chain.starts[i + 1]; ++c)
+      w.scores[model.upos_of_state[w.chain.states[c]]] += static_cast<float>(w.chain_workspace.marginals[c]);
+    auto upos = static_cast<uint16_t>(std::max_element(w.scores.begin(), w.scores.end()) - w.scores.begin());
+    double top = -1;
+    for (uint32_t c = w.chain.starts[i]; c < w.chain.starts[i + 1]; ++c) {
+      if (model.upos_of_state[w.chain.states[c]] != upos || w.chain_workspace.marginals[c] <= top) continue;
+      top = w.chain_workspace.marginals[c];
+      out[i].state = w.chain.states[c];
+    }
+    out[i].upos_probability = std::min(w.scores[upos], 1.0f);
+    w.upos[i] = upos;
+  }
+}
+
+uint16_t choose(const SoftmaxTask& task, size_t set, const SparseLinear& weights, TaggerWorkspace& w) {
+  const uint32_t* candidates = task.candidates_of_set.begin(set);
+  if (task.choices(set) == 1) return static_cast<uint16_t>(candidates[0]);
+  w.softmax.output_scores.assign(task.output_count, 0.0f);
+  for (uint32_t key : w.keys) weights.add(key, w.softmax.output_scores.data());
+  return static_cast<uint16_t>(candidates[softmax_probabilities(task, set, w.softmax)]);
+}
+
+uint16_t decode_lemma(const TaggerModel& model, const TaggerSentence& sentence, size_t word, uint16_t upos,
+                      uint16_t bundle, TaggerWorkspace& w) {
+  const uint64_t* atoms = sentence.atoms + word * TAGGER_ATOMS;
+  for (TaggerAtom atom : {ATOM_FORM, ATOM_LOWER})
+    for (int known_bundle : {static_cast<int>(bundle), -1}) {
+      const uint32_t* found = model.lemma_lexicon.find(lemma_lexicon_key(atoms[atom], upos, known_bundle));
+      if (found) return static_cast<uint16_t>(*found);
+    }
+  w.keys.clear();
+  lemma_features(sentence, word, upos, bundle, w.keys);
+  return choose(model.lemma_task, upos, model.lemma_weights, w);
+}
+
+}  // namespace
+
+std::vector<AtomSpec> tagger_atom_specs() {
+  std::vector<AtomSpec> specs;
+  for (const char* name : {"form", "lower", "shape", "prefix1", "prefix2", "prefix3", "prefix4", "suffix1",
+                           "suffix2", "suffix3", "suffix4", "suffix5", "suffix6"})
+    specs.push_back(atom_spec(name));
+  return specs;
+}
+
+std::array<uint32_t, WORD_KEYS> word_keys(const uint64_t* atoms) {
+  auto ending = [&](TaggerAtom suffix) { return feature_key(hash_pair(atoms[suffix], atoms[ATOM_SHAPE])); };
+  return {feature_key(atoms[ATOM_FORM]), feature_key(atoms[ATOM_LOWER]), ending(ATOM_SUFFIX4),
+          ending(ATOM_SUFFIX3), ending(ATOM_SUFFIX2)};
+}
+
+uint32_t TagDictionary::find(const uint64_t* atoms) const {
+  for (uint32_t key : word_keys(atoms))
+    if (const uint32_t* found = set_of_key.find(key)) return *found;
+  return 0;
+}
+
+void state_features(const TaggerSentence& sentence, size_t word, std::vector<uint32_t>& keys) {
+  Neighbourhood n(sentence, word, keys);
+  uint64_t lower = n.atom(0, ATOM_LOWER), set = n.set(0);
+  uint64_t shape = n.atom(0, ATOM_SHAPE), suffix3 = n.atom(0, ATOM_SUFFIX3);
+  n.feature(0);
+  for (int atom = ATOM_FORM; atom <= ATOM_SUFFIX6; ++atom)
+    n.feature(n.atom(0, static_cast<TaggerAtom>(atom)));
+  n.feature(set);
+  n.feature(shape, word == 0);
+  n.feature(shape, n.atom(-1, ATOM_SHAPE));
+  n.feature(shape, n.atom(1, ATOM_SHAPE));
+  n.feature(shape, suffix3);
+  n.feature(shape, set);
+  n.feature(shape, n.set(-1));
+  n.feature(shape, n.atom(-1, ATOM_LOWER));
+  n.feature(shape, n.atom(1, ATOM_LOWER));
+  for (int offset : {-2, -1, 1, 2}) {
+    n.feature(n.atom(offset, ATOM_LOWER));
+    n.feature(n.set(offset));
+  }
+  for (int offset : {-1, 1}) {
+    n.feature(n.atom(offset, ATOM_SUFFIX3));
+    n.feature(n.atom(offset, ATOM_SUFFIX2));
+    n.feature(n.atom(offset, ATOM_SHAPE));
+    n.feature(lower, n.atom(offset, ATOM_LOWER));
+    n.feature(lower, n.set(offset));
+    n.feature(set, n.set(offset));
+    n.feature(set, n.atom(offset, ATOM_LOWER));
+    n.feature(suffix3, n.set(offset));
+    n.feature(suffix3, n.atom(offset, ATOM_LOWER));
+  }
+  n.feature(n.set(-1), n.set(1));
+  n.feature(n.set(-1), set, n.set(1));
+  n.feature(n.set(-2), n.set(-1));
+  n.feature(n.set(1), n.set(2));
+  n.feature(n.set(-2), n.set(-1), set);
+  n.feature(set, n.set(1), n.set(2));
+  n.feature(n.atom(-1, ATOM_LOWER), n.atom(1, ATOM_LOWER));
+  n.feature(n.atom(-2, ATOM_LOWER), n.atom(-1, ATOM_LOWER));
+  n.feature(n.atom(1, ATOM_LOWER), n.atom(2, ATOM_LOWER));
+  n.feature(sentence.size == 1, shape);
+  Stem longest = sentence.stem(word, 0), second = sentence.stem(word, 1);
+  n.feature(longest.upos);
+  n.feature(longest.ending);
+  n.feature(longest.ending, longest.upos);
+  n.feature(second.ending, second.upos);
+  n.feature(longest.upos, second.upos, second.ending);
+  n.feature(longest.skeleton, longest.upos);
+  n.feature(second.skeleton, second.upos);
+  n.feature(longest.start, longest.upos);
+}
+
+void bundle_features(const TaggerSentence& sentence, const uint16_t* upos, size_t word, uint16_t state,
+                     std::vector<uint32_t>& keys) {
+  Neighbourhood n(sentence, word, keys);
+  auto tag = [&](int offset) -> uint64_t {
+    int64_t at = static_cast<int64_t>(word) + offset;
+    return at < 0 || at >= static_cast<int64_t>(sentence.size) ? 99 : upos[at];
+  };
+  uint64_t own = state, suffix2 = n.atom(0, ATOM_SUFFIX2), suffix3 = n.atom(0, ATOM_SUFFIX3);
+  n.feature(0);
+  n.feature(own);
+  for (int atom = ATOM_FORM; atom <= ATOM_SUFFIX6; ++atom)
+    n.feature(n.atom(0, static_cast<TaggerAtom>(atom)), own);
+  for (int offset : {-2, -1, 1, 2}) n.feature(n.atom(offset, ATOM_LOWER), own);
+  for (int offset : {-1, 1}) {
+    n.feature(tag(offset), own);
+    n.feature(tag(offset), suffix2);
+    n.feature(tag(offset), n.atom(0, ATOM_LOWER));
+    n.feature(n.atom(offset, ATOM_LOWER), n.atom(0, ATOM_LOWER));
+    n.feature(n.atom(offset, ATOM_LOWER), suffix2, own);
+    n.feature(n.atom(offset, ATOM_SUFFIX2), suffix2, own);
+    n.feature(n.atom(offset, ATOM_SUFFIX3), suffix3, own);
+    n.feature(n.atom(offset, ATOM_SUFFIX3), own);
+    n.feature(n.atom(offset, ATOM_SUFFIX2), own);
+  }
+  n.feature(tag(-2), tag(-1), own);
+  n.feature(tag(1), tag(2), own);
+  n.feature(tag(-1), tag(1), hash_pair(own, suffix2));
+  for (int rank : {0, 1}) {
+    Stem any = sentence.stem(word, rank), fitting = sentence.stem(word, rank, upos_bit(upos[word]));
+    n.feature(any.ending, any.upos, own);
+    n.feature(fitting.ending, own);
+    n.feature(fitting.skeleton, own);
+    n.feature(fitting.start, own);
+  }
+}
+
+void lemma_features(const TaggerSentence& sentence, size_t word, uint16_t upos, uint16_t bundle,
+                    std::vector<uint32_t>& keys) {
+  const uint64_t* atoms = sentence.atoms + word * TAGGER_ATOMS;
+  uint64_t number = 0;
+  auto feature = [&](uint64_t a, uint64_t b) {
+    keys.push_back(feature_key(hash_pair(hash_pair(a, b), ++number)));
+  };
+  feature(1, upos);
+  feature(2, bundle);
+  for (int atom = ATOM_SHAPE; atom <= ATOM_SUFFIX6; ++atom) {
+    feature(atoms[atom], upos);
+    feature(atoms[atom], hash_pair(bundle, 1));
+  }
+  Stem longest = sentence.stem(word, 0, upos_bit(upos)), second = sentence.stem(word, 1, upos_bit(upos));
+  feature(longest.ending, upos);
+  feature(longest.ending, hash_pair(bundle, 1));
+  feature(second.ending, hash_pair(bundle, 1));
+  feature(longest.ending, hash_pair(second.ending, bundle));
+  feature(longest.skeleton, hash_pair(bundle, 1));
+  feature(longest.length, upos);
+  feature(longest.length, hash_pair(bundle, 1));
+  feature(second.length, upos);
+  feature(second.length, hash_pair(bundle, 1));
+  feature(longest.length, hash_pair(second.length, upos));
+  feature(longest.length, hash_pair(longest.start, upos));
+}
+
+uint32_t lemma_lexicon_key(uint64_t form_atom, uint16_t upos, int bundle) {
+  return feature_key(
+      hash_pair(form_atom, static_cast<uint64_t>(upos) << 32 | static_cast<uint64_t>(bundle + 1)));
+}
+
+void tagger_decode(const TaggerModel& model, const TreebankLayout& layout, const char* data, size_t first,
+                   size_t count, TaggedWord* out, TaggerWorkspace& w) {
+  if (count == 0) return;
+  look_up(model, layout, data, first, count, w);
+  w.upos.resize(count);
+  TaggerSentence sentence{w.atoms.data(), w.sets.data(), w.stems.starts.data(), w.stems.stems.data(), count};
+  decode_states(model, sentence, out, w);
+  for (size_t i = 0; i < count; ++i) {
+    w.keys.clear();
+    if (model.bundle_task.choices(out[i].state) > 1)
+      bundle_features(sentence, w.upos.data(), i, out[i].state, w.keys);
+    out[i].bundle = choose(model.bundle_task, out[i].state, model.bundle_weights, w);
+    out[i].script = decode_lemma(model, sentence, i, w.upos[i], out[i].bundle, w);
+  }
+}
+
+}  // namespace arcwise

@@ -1,0 +1,78 @@
+// Cutting raw text into words and sentences. From left to right, a decision is made at every character that
+// may be the last of a word:
+//
+//   inside    the word goes on
+//   word      the word ends here
+//   sentence  the word and the sentence end here
+//
+// by a log-linear model (softmax.hpp) over hashed features of the characters around, of the word so far, of
+// the words before and after, and of the sentence so far. White space ends a word (but for a single space
+// where training saw words go on, as in Vietnamese, or "1 000"), a blank line or the end of the text ends a
+// sentence. Between two characters whose classes training never (or next to never) saw cut, no decision is
+// made.
+#pragma once
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "kernels/text/character_classes.hpp"
+#include "kernels/learning/softmax.hpp"
+#include "kernels/learning/sparse_linear.hpp"
+
+namespace arcwise {
+
+constexpr size_t LONGEST_WORD = 32;  // characters of a neighbouring word that are looked at
+// How far behind a cut the model looks: at the next two words and the spaces around them.
+constexpr size_t LOOK_AHEAD = 2 * LONGEST_WORD + 3;
+
+enum class Cut : uint8_t { inside, word, sentence };
+
+// A text as code points, with every run of white space squeezed into one character: ' ', or '\n' where the
+// run has a blank line in it.
+struct SqueezedText {
+  explicit SqueezedText(std::string_view text);
+
+  size_t size() const { return lower.size(); }
+  bool is_space(size_t at) const { return classes[at] == CharacterClass::space; }
+  bool is_single_space(size_t at) const { return is_space(at) && is_single[at] != 0; }
+
+  std::vector<uint32_t> lower;  // code points in lower case
+  std::vector<CharacterClass> classes;
+  std::vector<uint8_t> is_single;  // of white space: it is one U+0020
+  std::vector<uint32_t> byte;      // where each starts in the text; one more at the end
+  std::vector<uint32_t> place;     // the same, counted in code points
+};
+
+struct TextToken {
+  uint32_t first, last;  // in the squeezed text: the characters first .. last-1
+  bool ends_sentence;
+};
+
+struct TokenizerModel {
+  SparseLinear cuts;
+  std::vector<uint32_t> vocabulary;  // hashes of words seen more than once in training, sorted
+  std::array<uint8_t, CHARACTER_CLASSES * CHARACTER_CLASSES> may_cut{};  // between two classes, without space
+  std::array<uint8_t, CHARACTER_CLASSES * CHARACTER_CLASSES>
+      may_span{};                   // a word, the space between two classes
+  uint32_t longest_sentence = 300;  // in words; then it is cut
+
+  bool knows(uint64_t word_hash) const;
+};
+
+// The candidate sets of the decision: {word, sentence} before white space that ends a word, all three
+// elsewhere.
+SoftmaxTask tokenizer_task();
+
+std::vector<TextToken> tokenizer_decode(const TokenizerModel& model, const SqueezedText& text);
+
+// Learns from a text whose tokens are known, in order.
+TokenizerModel tokenizer_train(const SqueezedText& text, const std::vector<TextToken>& tokens,
+                               const TrainingOptions& options);
+
+// Hash of the characters first .. last-1, in lower case.
+uint64_t word_hash(const SqueezedText& text, size_t first, size_t last);
+uint64_t word_hash(std::string_view lower);
+
+}  // namespace arcwise

@@ -1,0 +1,87 @@
+// Oracles: which moves keep the gold tree (or graph) within reach, and what a wrong move costs.
+#pragma once
+#include <cstdint>
+#include <string>
+#include <unordered_set>
+#include <vector>
+
+#include "kernels/transition/transition_state.hpp"
+
+namespace arcwise {
+
+// The arcs to be built, as lists of heads per modifier; a tree has one head each.
+class GoldArcs {
+ public:
+  GoldArcs() = default;
+  GoldArcs(const int32_t* heads, const int16_t* labels,
+           int words);                                     // a tree: heads[1..n], labels may be null
+  GoldArcs(const std::vector<GraphArc>& arcs, int words);  // a graph
+
+  int words() const { return words_; }
+  size_t size() const { return heads_.size(); }
+  int degree(int32_t token) const { return degree_[token]; }  // arcs that touch the token
+  int32_t head(int32_t modifier) const { return heads_[first_[modifier]]; }
+  bool has(int32_t head, int32_t modifier) const { return find(head, modifier) >= 0; }
+  int16_t label(int32_t head, int32_t modifier) const {
+    const int at = find(head, modifier);
+    return at < 0 ? 0 : labels_[at];
+  }
+
+ private:
+  int find(int32_t head, int32_t modifier) const {
+    for (int at = first_[modifier]; at < first_[modifier + 1]; ++at)
+      if (heads_[at] == head) return at;
+    return -1;
+  }
+
+  int words_ = 0;
+  std::vector<int32_t> first_, heads_, degree_;
+  std::vector<int16_t> labels_;
+};
+
+// Systems in which gold arcs that are reachable one by one are reachable together (Goldberg & Nivre 2012,
+// 2013), so that the cost of a move is a count of arcs.
+enum class Decomposable : uint8_t { no, arc_eager, hybrid, easy_first };
+Decomposable decomposable_as(const TransitionSystem& system);
+
+// Whether the state has an arc that is not gold: then nothing leads to `gold` any more.
+bool has_wrong_arc(const TransitionState& state, const GoldArcs& gold);
+
+class TransitionOracle {
+ public:
+  // A derivation of `gold` from `state`, which has no wrong arc, appended to `moves` if that is given; false
+  // if there is none. Exact for every system. O(n K D) for bottom-up systems, O(n^2) for arc-eager; others
+  // search with memory of visited states.
+  bool derive(const TransitionState& state, const GoldArcs& gold, std::vector<Move>* moves);
+
+  // The legal moves after which `gold` is still reachable, given that it is reachable now; with gold labels.
+  void correct_moves(const TransitionState& state, const GoldArcs& gold, std::vector<Move>& moves);
+
+  // The gold arcs that can be built now and no longer after `move` (a legal one). Only where the system is
+  // decomposable and gold is a tree that it can derive.
+  static int cost(Decomposable system, const TransitionState& state, const GoldArcs& gold, const Move& move);
+
+  // The same for any bottom-up system, as if every token were active: no more than the true cost, since K and
+  // D are left out of account. A SHIFT costs 1 where the token that it pushes out of reach has an arc that
+  // loses nothing; to wait with other arcs costs nothing.
+  static int arcs_lost(const TransitionState& state, const GoldArcs& gold, const Move& move);
+
+  // The tree nearest to `heads` that a bottom-up system can build, as its oracle finds it: where no correct
+  // move is left, the arc that breaks fewest gold arcs is taken, and children that are left behind are lifted
+  // to their grandparent. Changes `heads` (1..n); returns false if a dead end is met.
+  bool nearest(const TransitionSystem& system, bool single_root, int32_t* heads, int words);
+
+ private:
+  bool keeps_gold(const TransitionState& state, const GoldArcs& gold, const Move& move) const;
+  bool derive_bottom_up(TransitionState& state, const GoldArcs& gold, std::vector<Move>* moves);
+  bool derive_without_cost(TransitionState& state, const GoldArcs& gold, std::vector<Move>* moves);
+  bool search(const TransitionState& state, const GoldArcs& gold, std::vector<Move>& path);
+  void count_missing(const TransitionState& state, const GoldArcs& gold);
+  static std::string key(const TransitionState& state);
+
+  std::vector<int32_t> missing_;  // gold arcs of each token that are not built yet
+  std::unordered_set<std::string> failed_;
+  TransitionState scratch_;
+};
+
+}  // namespace arcwise

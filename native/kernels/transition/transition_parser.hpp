@@ -1,0 +1,31 @@
+// A whole batch of sentences parsed with a trained model.
+#pragma once
+#include <cstdint>
+#include <vector>
+
+#include "kernels/transition/transition_search.hpp"
+
+namespace arcwise {
+
+struct TransitionParseOptions {
+  int beam = 1;
+  bool single_root = true;
+  int k = 1;                // how many trees of the final beam
+  bool confidence = false;  // shares of the beam's mass
+  double temperature = 1;   // scores are divided by it before they become mass
+};
+
+struct TransitionParses {
+  std::vector<int32_t> counts;                              // trees of each sentence, at most k
+  std::vector<int32_t> heads, labels;                       // of the trees one after the other
+  std::vector<double> scores;                               // of the trees
+  std::vector<double> head_probability, label_probability;  // of the words of each first tree
+  std::vector<double> log_probability, entropy;             // of the first trees, of the beams
+  std::vector<std::vector<GraphArc>> graphs;                // of DAG systems: the arcs of each sentence
+  int64_t dead_ends = 0;                                    // sentences completed by force
+};
+
+TransitionParses transition_parse_batch(const TransitionModel& model, const TransitionData& data,
+                                        const TransitionParseOptions& options, int threads);
+
+}  // namespace arcwise

@@ -1,0 +1,183 @@
+#include "kernels/transition/transition_search.hpp"
+
+#include <algorithm>
+#include <limits>
+
+namespace arcwise {
+
+double transition_greedy(MoveScorer& scorer, TransitionState& state, std::vector<ScoredMove>& moves) {
+  double total = 0;
+  const bool nothing_comes_back = state.system().capacity == 2;  // so that scores are not worth remembering
+  while (!state.is_settled()) {
+    if (nothing_comes_back) scorer.forget();
+    scorer.score(state, false, moves);
+    if (moves.empty()) break;
+    const auto best =
+        std::max_element(moves.begin(), moves.end(),
+                         [](const ScoredMove& x, const ScoredMove& y) { return x.score < y.score; });
+    total += best->score;
+    state.apply(best->move);
+  }
+  return total;
+}
+
+bool EasyFirst::fits(const TransitionSystem& system) {
+  if (system.capacity != TransitionSystem::UNBOUNDED || system.start != TransitionSystem::UNBOUNDED)
+    return false;
+  return std::all_of(system.transitions.begin(), system.transitions.end(), [](const Transition& t) {
+    return t.is_arc() && t.bottom_up && !t.arc_shift && t.periphery == Periphery::none;
+  });
+}
+
+// Scores all pairs whose left end is `left` again; what waits for them from before is out of date.
+void EasyFirst::visit(MoveScorer& scorer, const TransitionState& state, int32_t left) {
+  const uint32_t version = ++version_[left];
+  moves_.clear();
+  int distance = 1;
+  for (int32_t right = state.after(left); right != NO_TOKEN && distance <= state.system().max_distance;
+       right = state.after(right), ++distance)
+    scorer.score_pair(state, left, right, distance, moves_);
+  for (const ScoredMove& m : moves_) {
+    heap_.push_back({m.score, version, m.move});
+    std::push_heap(heap_.begin(), heap_.end());
+  }
+}
+
+double EasyFirst::parse(MoveScorer& scorer, TransitionState& state) {
+  // Features look two places to the left of a pair and three to the right of it. A removed token stood at
+  // most D places from its head, so the pairs that may see a change begin so many places to either side of
+  // the head:
+  const int D = std::min(state.system().max_distance, state.words());
+  const int ahead = std::max(2, D + 1), behind = 2 + 2 * D;
+  heap_.clear();
+  version_.assign(state.words() + 1, 0);
+  for (int32_t t = state.top(); t != NO_TOKEN; t = state.before(t)) visit(scorer, state, t);
+  double total = 0;
+  while (!state.is_final() && !heap_.empty()) {
+    std::pop_heap(heap_.begin(), heap_.end());
+    const Waiting best = heap_.back();
+    heap_.pop_back();
+    if (best.version != version_[best.move.left] || state.is_removed(best.move.left)) continue;
+    total += best.score;
+    const bool leftwards = state.system().transitions[best.move.transition].kind == MoveKind::left_arc;
+    const int32_t head = leftwards ? best.move.right : best.move.left;
+    state.apply(best.move);
+    // (Single root: the last two tokens may be joined though they might not before; they are among these.)
+    int32_t from = head;
+    int steps = behind;
+    for (int k = 0; k < ahead && state.after(from) != NO_TOKEN; ++k, ++steps) from = state.after(from);
+    for (; steps >= 0 && from != NO_TOKEN; --steps, from = state.before(from)) visit(scorer, state, from);
+  }
+  return total;
+}
+
+void Beam::start(const TransitionSystem& system, int words, bool single_root) {
+  items_.clear();
+  nodes_.clear();
+  items_.emplace_back();
+  items_[0].state.start(system, words, single_root);
+}
+
+std::vector<Move> Beam::derivation(const BeamItem& item) const {
+  std::vector<Move> moves;
+  for (int32_t at = item.history; at >= 0; at = nodes_[at].before) moves.push_back(nodes_[at].move);
+  return {moves.rbegin(), moves.rend()};
+}
+
+void Beam::push(Candidate candidate, size_t width) {
+  if (candidates_.size() >= width && candidate.score < threshold_) return;
+  candidate.number = static_cast<int32_t>(candidates_.size());
+  candidates_.push_back(candidate);
+  if (candidates_.size() >= 4 * width + 64) keep_best(width);
+}
+
+// Cuts the candidates to the best, in order.
+void Beam::keep_best(size_t width) {
+  std::stable_sort(candidates_.begin(), candidates_.end(),
+                   [](const Candidate& x, const Candidate& y) { return x.score > y.score; });
+  if (candidates_.size() > width) candidates_.resize(width);
+  threshold_ =
+      candidates_.size() < width ? -std::numeric_limits<double>::infinity() : candidates_.back().score;
+}
+
+void Beam::expand(MoveScorer& scorer, int32_t number, const Correct* correct, bool only_correct,
+                  bool all_labels, size_t width) {
+  const BeamItem& item = items_[number];
+  if (item.ended) {
+    push({item.score, number, 0, {}, item.correct, true}, width);
+    return;
+  }
+  correct_moves_.clear();
+  if (correct && item.correct) (*correct)(item.state, correct_moves_);
+  if (only_correct) {
+    for (const Move& move : correct_moves_)
+      push({item.score + scorer.score(item.state, move), number, 0, move, true, false}, width);
+    return;
+  }
+  scorer.score(item.state, all_labels, moves_);
+  if (moves_.empty()) push({item.score, number, 0, {}, false, true}, width);
+  for (const ScoredMove& m : moves_) {
+    const bool is_correct =
+        correct && item.correct &&
+        std::find(correct_moves_.begin(), correct_moves_.end(), m.move) != correct_moves_.end();
+    push({item.score + m.score, number, 0, m.move, is_correct, false}, width);
+  }
+}
+
+// Continuations by the best label of each arc come first; places that they leave free go to other labels, so
+// that a beam wide enough for all derivations misses none.
+void Beam::fill_with_other_labels(MoveScorer& scorer, const Correct* correct, size_t width) {
+  first_.swap(candidates_);
+  expand_all(scorer, correct, false, true, width);
+  keep_best(width);
+  std::erase_if(candidates_, [&](const Candidate& c) {
+    return std::any_of(first_.begin(), first_.end(),
+                       [&](const Candidate& f) { return f.item == c.item && f.move == c.move; });
+  });
+  candidates_.resize(std::min(candidates_.size(), width - first_.size()));
+  candidates_.insert(candidates_.begin(), first_.begin(), first_.end());
+}
+
+void Beam::expand_all(MoveScorer& scorer, const Correct* correct, bool only_correct, bool all_labels,
+                      size_t width) {
+  candidates_.clear();
+  threshold_ = -std::numeric_limits<double>::infinity();
+  for (int32_t number = 0; number < static_cast<int32_t>(items_.size()); ++number)
+    expand(scorer, number, correct, only_correct, all_labels, width);
+}
+
+bool Beam::step(MoveScorer& scorer, int width, const Correct* correct, bool only_correct) {
+  if (std::all_of(items_.begin(), items_.end(), [](const BeamItem& i) { return i.ended; })) return false;
+  expand_all(scorer, correct, only_correct, false, width);
+  if (!only_correct && candidates_.size() < static_cast<size_t>(width))
+    fill_with_other_labels(scorer, correct, width);
+  keep_best(width);
+  next_.resize(candidates_.size());
+  last_child_.assign(items_.size(), -1);
+  for (size_t k = 0; k < candidates_.size(); ++k) last_child_[candidates_[k].item] = static_cast<int32_t>(k);
+  for (size_t k = 0; k < candidates_.size(); ++k) {
+    const Candidate& c = candidates_[k];
+    BeamItem& from = items_[c.item];
+    BeamItem& to = next_[k];
+    if (last_child_[c.item] == static_cast<int32_t>(k))
+      std::swap(to.state, from.state);  // nobody needs it any more
+    else
+      to.state = from.state;
+    to.history = from.history;
+    to.ended = from.ended;
+    to.score = c.score;
+    to.correct = c.correct;
+    if (c.stays) {
+      to.ended = true;
+      continue;
+    }
+    to.state.apply(c.move);
+    nodes_.push_back({from.history, c.move});
+    to.history = static_cast<int32_t>(nodes_.size()) - 1;
+    to.ended = to.state.is_final();
+  }
+  std::swap(items_, next_);
+  return true;
+}
+
+}  // namespace arcwise

@@ -1,0 +1,89 @@
+// Parsing: greedy, easy-first with a heap, and beam search.
+#pragma once
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "kernels/transition/transition_model.hpp"
+
+namespace arcwise {
+
+// Makes the best move until the end. O(n) moves; each looks at the active pairs alone.
+double transition_greedy(MoveScorer& scorer, TransitionState& state, std::vector<ScoredMove>& moves);
+
+// The same for systems in which every token is active from the start (easy-first): scores wait in a heap, and
+// a move changes only those around it. O(n log n) for fixed D.
+class EasyFirst {
+ public:
+  // Whether the system is one of these.
+  static bool fits(const TransitionSystem& system);
+  double parse(MoveScorer& scorer, TransitionState& state);
+
+ private:
+  struct Waiting {
+    float score;
+    uint32_t version;
+    Move move;
+    bool operator<(const Waiting& other) const {
+      return score != other.score ? score < other.score : move.left > other.move.left;
+    }
+  };
+  void visit(MoveScorer& scorer, const TransitionState& state, int32_t left);
+
+  std::vector<Waiting> heap_;
+  std::vector<uint32_t> version_;  // of the pairs whose left end is this token
+  std::vector<ScoredMove> moves_;
+};
+
+struct BeamItem {
+  TransitionState state;
+  double score = 0;
+  int32_t history = -1;  // last node of its derivation
+  bool ended = false;    // final, or a dead end
+  bool correct = true;
+};
+
+// Beam search, one step at a time, so that training can look at every step.
+class Beam {
+ public:
+  struct Node {
+    int32_t before;
+    Move move;
+  };
+  // Chooses the moves of a correct item that are correct: see TransitionOracle::correct_moves.
+  using Correct = std::function<void(const TransitionState&, std::vector<Move>&)>;
+
+  void start(const TransitionSystem& system, int words, bool single_root);
+  // Keeps the best `width` continuations; false if all items have ended. With `correct`, items know whether
+  // they are; with `only_correct` nothing else is kept.
+  bool step(MoveScorer& scorer, int width, const Correct* correct = nullptr, bool only_correct = false);
+
+  const std::vector<BeamItem>& items() const { return items_; }  // best first
+  std::vector<Move> derivation(const BeamItem& item) const;
+
+ private:
+  struct Candidate {
+    double score;
+    int32_t item;
+    int32_t number;  // order of generation: ties go to the first
+    Move move;
+    bool correct, stays;
+  };
+  void expand(MoveScorer& scorer, int32_t item, const Correct* correct, bool only_correct, bool all_labels,
+              size_t width);
+  void expand_all(MoveScorer& scorer, const Correct* correct, bool only_correct, bool all_labels,
+                  size_t width);
+  void fill_with_other_labels(MoveScorer& scorer, const Correct* correct, size_t width);
+  void push(Candidate candidate, size_t width);
+  void keep_best(size_t width);
+
+  std::vector<BeamItem> items_, next_;
+  std::vector<Node> nodes_;
+  std::vector<Candidate> candidates_, first_;
+  std::vector<int32_t> last_child_;  // of each item: its last continuation
+  std::vector<ScoredMove> moves_;
+  std::vector<Move> correct_moves_;
+  double threshold_ = 0;
+};
+
+}  // namespace arcwise

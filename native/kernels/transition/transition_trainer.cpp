@@ -1,0 +1,226 @@
+#include "kernels/transition/transition_trainer.hpp"
+
+#include <algorithm>
+
+namespace arcwise {
+namespace {
+
+constexpr int GOLD_BEAM = 8;  // how many correct prefixes are kept when there are many (Ma et al. 2013)
+
+}  // namespace
+
+TransitionTrainer::TransitionTrainer(TransitionModel& model, const TransitionData& data,
+                                     const TransitionTraining& options)
+    : model_(model),
+      data_(data),
+      options_(options),
+      decomposable_(decomposable_as(model.system)),
+      may_explore_(decomposable_ != Decomposable::no ||
+                   (model.system.bottom_up() && !model.system.many_heads && model.system.capacity > 2)),
+      scorer_(model),
+      random_(options.seed),
+      move_sums_(model.moves.size()),
+      label_sums_(model.label_rows.size()) {}
+
+GoldArcs TransitionTrainer::gold_of(size_t s) const {
+  if (model_.system.many_heads) return GoldArcs(data_.graphs[s], data_.words(s));
+  // The arrays are flat over words 1..n, so entry 0 belongs to the word before and is not read.
+  return GoldArcs(data_.heads.data() + data_.starts[s] - 1, data_.labels.data() + data_.starts[s] - 1,
+                  data_.words(s));
+}
+
+size_t TransitionTrainer::learn(int epoch, const int64_t* sentences, size_t count, bool explore) {
+  updates_ = 0;
+  const bool warm = options_.rule != UpdateRule::local && epoch <= options_.warm_epochs;
+  if (was_warm_ && !warm) forget_averages();
+  was_warm_ = warm;
+  for (size_t k = 0; k < count; ++k) {
+    const size_t s = static_cast<size_t>(sentences[k]);
+    random_ = Random(options_.seed + static_cast<uint64_t>(epoch) * 1000003, s);
+    const int words = data_.words(s);
+    dropped_.assign(words, 0);
+    for (int w = 0; w < words && options_.dropout > 0; ++w) {
+      const uint64_t word = data_.atoms[(data_.starts[s] + w) * data_.atom_count + model_.word_atom];
+      const double frequency = model_.vocabulary.count(word);
+      dropped_[w] = random_.uniform() < options_.dropout / (options_.dropout + frequency);
+    }
+    scorer_.begin(data_, s, dropped_.data());
+    if (options_.rule == UpdateRule::local || warm)
+      learn_locally(s, explore);
+    else
+      learn_with_beam(s);
+  }
+  return updates_;
+}
+
+// The moves that cost least (none, on a correct path). The label of an arc matters only where the arc is
+// gold.
+void TransitionTrainer::collect_correct(const TransitionState& state, const GoldArcs& gold) {
+  any_label_.clear();
+  if (decomposable_ == Decomposable::no && !off_path_) {
+    oracle_.correct_moves(state, gold, correct_);
+    any_label_.assign(correct_.size(), 0);
+    return;
+  }
+  correct_.clear();
+  int least = 1 << 30;
+  state.for_each_move([&](Move move, int) {
+    const int cost = decomposable_ == Decomposable::no
+                         ? TransitionOracle::arcs_lost(state, gold, move)
+                         : TransitionOracle::cost(decomposable_, state, gold, move);
+    if (cost > least) return;
+    if (cost < least) {
+      correct_.clear();
+      any_label_.clear();
+    }
+    least = cost;
+    const Transition& t = model_.system.transitions[move.transition];
+    bool is_gold = false;
+    if (t.is_arc()) {
+      const int32_t head = t.kind == MoveKind::left_arc ? move.right : move.left;
+      const int32_t modifier = t.kind == MoveKind::left_arc ? move.left : move.right;
+      is_gold = gold.has(head, modifier);
+      move.label = gold.label(head, modifier);
+    }
+    correct_.push_back(move);
+    any_label_.push_back(t.is_arc() && !is_gold);
+  });
+}
+
+void TransitionTrainer::learn_locally(size_t s, bool explore) {
+  const GoldArcs gold = gold_of(s);
+  TransitionState state;
+  state.start(model_.system, data_.words(s), options_.single_root);
+  off_path_ = false;
+  while (!state.is_settled()) {
+    const size_t before = updates_;
+    move_on(state, gold, explore && may_explore_);
+    ++time_;
+    if (updates_ != before) scorer_.forget();
+    if (correct_.empty()) return;  // a dead end
+  }
+}
+
+// One move: an update if the best-scoring one is wrong, then on with a correct one, or with the parser's own.
+void TransitionTrainer::move_on(TransitionState& state, const GoldArcs& gold, bool explore) {
+  collect_correct(state, gold);
+  if (correct_.empty()) return;
+  scorer_.score(state, options_.step_bound > 0, moves_);
+  auto is_correct = [&](const Move& move) {
+    for (size_t k = 0; k < correct_.size(); ++k) {
+      const Move& c = correct_[k];
+      if (c.transition == move.transition && c.left == move.left && c.right == move.right &&
+          (any_label_[k] || c.label == move.label))
+        return true;
+    }
+    return false;
+  };
+  const ScoredMove *wrong = nullptr, *best = nullptr;
+  ScoredMove right{{}, 0};
+  bool has_right = false;
+  for (const ScoredMove& m : moves_) {
+    if (!best || m.score > best->score) best = &m;
+    if (is_correct(m.move)) {
+      if (!has_right || m.score > right.score) right = m, has_right = true;
+    } else if (!wrong || m.score > wrong->score) {
+      wrong = &m;
+    }
+  }
+  for (const Move& move : correct_) {  // the best label of an arc is all that was scored, perhaps
+    const float score = scorer_.score(state, move);
+    if (!has_right || score > right.score) right = {move, score}, has_right = true;
+  }
+  const double margin = options_.step_bound > 0 ? 1 : 0;
+  if (wrong && wrong->score + margin >= right.score)
+    update(state, {right.move}, {wrong->move}, wrong->score + margin - right.score);
+  const bool follow = explore && !is_correct(best->move) && random_.uniform() < options_.explore;
+  off_path_ |= follow;
+  state.apply(follow || (explore && is_correct(best->move)) ? best->move : right.move);
+}
+
+void TransitionTrainer::learn_with_beam(size_t s) {
+  const GoldArcs gold = gold_of(s);
+  const TransitionSystem& system = model_.system;
+  const int words = data_.words(s);
+  Beam::Correct correct = [&](const TransitionState& state, std::vector<Move>& moves) {
+    oracle_.correct_moves(state, gold, moves);
+  };
+  beam_.start(system, words, options_.single_root);
+  gold_beam_.start(system, words, options_.single_root);
+  std::vector<Move> good, bad;
+  double violation = 0;
+  for (;;) {
+    const bool more = beam_.step(scorer_, options_.beam, &correct);
+    const bool more_gold = gold_beam_.step(scorer_, std::min(GOLD_BEAM, options_.beam), &correct, true);
+    if (!more && !more_gold) break;
+    const BeamItem &top = beam_.items()[0], &right = gold_beam_.items()[0];
+    const bool lost =
+        std::none_of(beam_.items().begin(), beam_.items().end(), [](const BeamItem& i) { return i.correct; });
+    const bool at_end =
+        std::all_of(beam_.items().begin(), beam_.items().end(), [](const BeamItem& i) { return i.ended; });
+    const double found = top.score - right.score;
+    const bool wrong = !top.correct && (lost || options_.rule == UpdateRule::max_violation || at_end);
+    if (wrong && (good.empty() || found > violation)) {
+      violation = found;
+      good = gold_beam_.derivation(right);
+      bad = beam_.derivation(top);
+    }
+    if (lost && options_.rule == UpdateRule::early) break;
+  }
+  ++time_;
+  if (good.empty() && bad.empty()) return;
+  TransitionState start;
+  start.start(system, words, options_.single_root);
+  update(start, good, bad, std::max(violation, 0.0) + 1);
+}
+
+// Moves the weights from the features of `bad` towards those of `good`; their common beginning cancels out.
+void TransitionTrainer::update(const TransitionState& start, const std::vector<Move>& good,
+                               const std::vector<Move>& bad, double violation) {
+  size_t common = 0;
+  TransitionState fork = start;
+  while (common < good.size() && common < bad.size() && good[common] == bad[common])
+    fork.apply(good[common++]);
+  auto walk = [&](const std::vector<Move>& moves, auto visit) {
+    TransitionState state = fork;
+    for (size_t k = common; k < moves.size(); ++k) {
+      visit(state, moves[k]);
+      state.apply(moves[k]);
+    }
+  };
+  double step = 1;
+  if (options_.step_bound > 0) {
+    double norm = 0;
+    auto count = [&](const TransitionState& state, const Move& move) {
+      norm += scorer_.feature_count(state, move);
+    };
+    walk(good, count);
+    walk(bad, count);
+    step = std::min(options_.step_bound, violation / std::max(norm, 1.0));
+  }
+  auto change = [&](float by) {
+    return [this, by](const TransitionState& state, const Move& move) {
+      scorer_.update(state, move, by, time_, model_, move_sums_.data(), label_sums_.data());
+    };
+  };
+  walk(good, change(static_cast<float>(step)));
+  walk(bad, change(static_cast<float>(-step)));
+  ++updates_;
+}
+
+// Averages begin anew where the beam takes over.
+void TransitionTrainer::forget_averages() {
+  std::fill_n(move_sums_.data(), move_sums_.size(), 0.0f);
+  std::fill_n(label_sums_.data(), label_sums_.size(), 0.0f);
+  time_ = 1;
+}
+
+void TransitionTrainer::average(float* moves, float* labels) const {
+  const float by = static_cast<float>(1 / time_);
+  for (size_t k = 0; k < move_sums_.size(); ++k)
+    moves[k] = model_.moves.data()[k] - by * move_sums_.data()[k];
+  for (size_t k = 0; k < label_sums_.size(); ++k)
+    labels[k] = model_.label_rows.data()[k] - by * label_sums_.data()[k];
+}
+
+}  // namespace arcwise

@@ -1,0 +1,71 @@
+// Training of transition-based parsers: averaged perceptron or passive-aggressive steps, on single moves
+// (greedy) or on whole prefixes of derivations (beam).
+#pragma once
+#include <cstdint>
+#include <vector>
+
+#include "kernels/base/random.hpp"
+#include "kernels/transition/transition_oracle.hpp"
+#include "kernels/transition/transition_search.hpp"
+
+namespace arcwise {
+
+enum class UpdateRule : uint8_t {
+  local,          // after every wrong move, towards the best correct one
+  early,          // where no correct item is left in the beam (Collins & Roark 2004)
+  max_violation,  // where the beam is most wrong (Huang et al. 2012)
+};
+
+struct TransitionTraining {
+  UpdateRule rule = UpdateRule::local;
+  int beam = 1;
+  bool single_root = true;
+  double explore =
+      0;  // local, with the dynamic oracle: probability to go on from the parser's own wrong move
+  double dropout = 0;     // a: a word of frequency f is taken for unknown with probability a/(a+f)
+  double step_bound = 0;  // C of passive-aggressive steps with a margin; 0: perceptron
+  int warm_epochs = 0;    // the first epochs of a beam learn locally
+  uint64_t seed = 1;
+};
+
+class TransitionTrainer {
+ public:
+  TransitionTrainer(TransitionModel& model, const TransitionData& data, const TransitionTraining& options);
+
+  // Learns from these sentences in this order; returns how many updates were made.
+  size_t learn(int epoch, const int64_t* sentences, size_t count, bool explore);
+
+  // The averages of the weights over all steps so far.
+  void average(float* moves, float* labels) const;
+
+ private:
+  void forget_averages();
+  void learn_locally(size_t sentence, bool explore);
+  void learn_with_beam(size_t sentence);
+  void move_on(TransitionState& state, const GoldArcs& gold, bool explore);
+  void collect_correct(const TransitionState& state, const GoldArcs& gold);
+  void update(const TransitionState& start, const std::vector<Move>& good, const std::vector<Move>& bad,
+              double violation);
+  GoldArcs gold_of(size_t sentence) const;
+
+  TransitionModel& model_;
+  const TransitionData& data_;
+  TransitionTraining options_;
+  Decomposable decomposable_;
+  bool may_explore_;
+  bool off_path_ = false;  // the parser has made a move that loses gold arcs
+  MoveScorer scorer_;
+  TransitionOracle oracle_;
+  Random random_;
+  WeightTable move_sums_, label_sums_;
+  double time_ = 1;
+  size_t updates_ = 0;
+  bool was_warm_ = false;
+  std::vector<uint8_t> dropped_;
+  std::vector<ScoredMove> moves_;
+  std::vector<Move> correct_;
+  std::vector<uint8_t> any_label_;  // of correct_: whether its label does not matter
+  Beam beam_, gold_beam_;
+};
+
+}  // namespace arcwise

@@ -1,0 +1,283 @@
+"""For the verifier: bounds on the likelihood of parses, in exact integer arithmetic, without anything of the search.
+
+All values are integers in units of 1/2**30. x log x is irrational; it is rounded outwards from fifty correct digits. The bound of a box
+of counts under multipliers mu is the sum of
+
+- for every sentence, the highest mu . counts of the parses that may be used;
+- for every block (side, head tag), the highest G - mu . counts over its points, where with φ(x) = x log x
+  G = φ(N-some) + 2 φ(some) + φ(children-some) - 2 φ(children) + Σ φ(arcs to a tag) - φ(N), N the words of the tag;
+- for the roots, the highest Σ φ(roots of a tag) - φ(S) - mu . counts.
+
+It holds for any multipliers: the counts of a tree are both sides of the exchange. The points of a block are those that the parses which may
+be used can add up to (``verified_points``), or all integer points of the box where these would be too many to list.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal, localcontext
+
+import numpy as np
+
+from arcwise.induction.verifier.boxes import Block, Box, Propagation, Sentence, Share
+from arcwise.induction.verifier.parses import Coordinates, Ints, best_values, count_vectors
+
+SCALE = 2**30
+NOTHING = -(2**61)
+_LARGEST_TABLE = 256
+
+
+def phi_tables(most: int) -> tuple[Ints, Ints]:
+    """x log x for x = 0..most, in units of 1/SCALE, rounded up and rounded down."""
+    up, down = [0, 0], [0, 0]
+    with localcontext() as context:
+        context.prec = 50
+        for x in range(2, most + 1):
+            value = Decimal(x) * Decimal(x).ln() * SCALE  # good to forty digits and more
+            margin = Decimal("1e-20")
+            up.append(int((value + margin).to_integral_value(ROUND_CEILING)))
+            down.append(int((value - margin).to_integral_value(ROUND_FLOOR)))
+    return np.array(up[: most + 1], np.int64), np.array(down[: most + 1], np.int64)
+
+
+@dataclass(frozen=True, eq=False)
+class Bound:
+    """The bound of a box and its parts."""
+
+    value: int
+    sentences: list[int]
+    blocks: list[int]
+
+
+class Bounds:
+    """Everything about one corpus that bounds need."""
+
+    def __init__(
+        self,
+        tags: int,
+        sentences: Sequence[tuple[tuple[int, ...], int]],
+        marked: Ints,
+        least: int,
+        enumerate_up_to: int,
+    ) -> None:
+        self.at = at = Coordinates(tags)
+        self.marked = marked
+        words = sum(len(s) * w for s, w in sentences)
+        count = sum(w for _, w in sentences)
+        self.phi_up, self.phi_down = phi_tables(words + count)
+        of_tag = np.zeros(tags, np.int64)
+        for s, w in sentences:
+            np.add.at(of_tag, list(s), w)
+        self.blocks = [Block(tuple(range(tags)), -1, -1, count)]
+        for b in range(2 * tags):
+            parts = tuple(at.child(b, t) for t in range(tags))
+            self.blocks.append(Block(parts, at.some(b), at.children(b), int(of_tag[b % tags])))
+        self.sentences = [self._sentence(s, w, enumerate_up_to) for s, w in sentences]
+        long = [s for s in self.sentences if s.vectors is None]
+        self.can_be_listed = [not any(s.high[list(b.parts)].any() for s in long) for b in self.blocks]
+        low, high = np.zeros(at.count, np.int64), np.full(at.count, words, np.int64)
+        low[at.constrained] = least
+        alive = tuple(np.arange(0 if s.vectors is None else len(s.vectors)) for s in self.sentences)
+        nothing = (None,) * len(self.sentences)
+        self.root = self.propagated(Box(low, high, alive, (None,) * len(self.blocks), nothing))
+
+    def _sentence(self, tags: tuple[int, ...], weight: int, enumerate_up_to: int) -> Sentence:
+        at = self.at
+        if len(tags) <= enumerate_up_to:
+            vectors = count_vectors(at, tags, self.marked)
+            shares = tuple(_share(vectors[:, block.all]) for block in self.blocks)
+            return Sentence(tags, weight, vectors, vectors.min(axis=0), vectors.max(axis=0), shares)
+        # One Viterbi run with a price of 1 on each coordinate, one with -1.
+        one = np.zeros((at.count, at.count), np.int64)
+        one[: at.priced, : at.priced] = np.eye(at.priced, dtype=np.int64)
+        for b in range(2 * at.tags):
+            for t in range(at.tags):
+                one[at.child(b, t), at.children(b)] = 1
+        one[:, at.constrained] = self.marked
+        return Sentence(tags, weight, None, -best_values(at, tags, -one), best_values(at, tags, one), ())
+
+    # ---- boxes
+
+    def propagated(self, box: Box) -> Box | None:
+        """The box without parses and points that cannot fit and counts that cannot occur; None if nothing is left."""
+        return Propagation(self, box).run()
+
+    def split(self, box: Box, sentence: int, coordinate: int, at: int, *, above: bool) -> Box:
+        """The part of the box where a count is at most (or above) ``at``: of the corpus (sentence -1), or of a sentence's parse."""
+        if sentence < 0:
+            low, high = box.low.copy(), box.high.copy()
+            if above:
+                low[coordinate] = max(low[coordinate], at + 1)
+            else:
+                high[coordinate] = min(high[coordinate], at)
+            return replace(box, low=low, high=high)
+        vectors = self.sentences[sentence].vectors
+        if vectors is None:
+            raise ValueError("a split of a sentence that is not enumerated")
+        own = vectors[box.alive[sentence], coordinate]
+        alive = list(box.alive)
+        alive[sentence] = alive[sentence][own > at if above else own <= at]
+        return replace(box, alive=tuple(alive))
+
+    def gains(self, block: Block, values: Ints) -> Ints:
+        """G of points, rounded up."""
+        up, down = self.phi_up, self.phi_down
+        parts = values[:, : len(block.parts)]
+        found: Ints = up[parts].sum(axis=1) - down[block.words]
+        if block.some >= 0:
+            total, some = parts.sum(axis=1), values[:, len(block.parts)]
+            found = found + up[block.words - some] + 2 * up[some] + up[total - some] - 2 * down[total]
+        return found
+
+    # ---- bounds
+
+    def bound(self, box: Box, mu: Ints) -> Bound:
+        """The bound of the box under multipliers, one per coordinate (0 for ``children``)."""
+        prices = self._prices(mu)
+        sentences = []
+        for s, alive in zip(self.sentences, box.alive, strict=True):
+            if s.vectors is None:
+                best = int(best_values(self.at, s.tags, prices[:, None])[0])
+            else:
+                best = int(self._values(s, alive, prices).max())
+            sentences.append(s.weight * best)
+        blocks = [
+            _BlockTable(self, block, box, mu).best()
+            if points is None
+            else int((points.gains - points.values @ mu[block.all]).max())
+            for block, points in zip(self.blocks, box.points, strict=True)
+        ]
+        owed = int(mu[self.at.constrained]) * int(box.low[self.at.constrained])
+        return Bound(sum(sentences) + sum(blocks) - owed, sentences, blocks)
+
+    def _prices(self, mu: Ints) -> Ints:
+        """What a parse earns per unit of each coordinate."""
+        prices: Ints = mu + self.marked * mu[self.at.constrained]
+        prices[self.at.priced :] = 0
+        return prices
+
+    def _values(self, sentence: Sentence, alive: Ints, prices: Ints) -> Ints:
+        """prices . counts of the parses of a short sentence: the sum over its shares of the blocks."""
+        total = np.zeros(len(alive), np.int64)
+        for block, share in zip(self.blocks, sentence.shares, strict=True):
+            earned = share.vectors @ prices[block.all]
+            total += earned[share.of_parse[alive]] if len(earned) > 1 else earned[0]
+        return total
+
+    def tightened(self, box: Box, mu: Ints, bound: Bound, upper: int) -> Box | None:
+        """The box without parses, points and ends of ranges with which the bound is at most ``upper``."""
+        spare = bound.value - upper
+        prices = self._prices(mu)
+        alive, points = list(box.alive), list(box.points)
+        for i, s in enumerate(self.sentences):
+            if s.vectors is not None:
+                values = s.weight * self._values(s, alive[i], prices)
+                good = bound.sentences[i] - values < spare
+                alive[i] = alive[i] if good.all() else alive[i][good]
+        low, high = box.low.copy(), box.high.copy()
+        for b, (block, best) in enumerate(zip(self.blocks, bound.blocks, strict=True)):
+            own = points[b]
+            if own is not None:
+                good = own.gains - own.values @ mu[block.all] > best - spare
+                points[b] = own if good.all() else own.kept(good)
+                continue
+            for coordinate, values in _BlockTable(self, block, box, mu).by_coordinate():
+                kept = np.flatnonzero(values > best - spare)
+                if not len(kept):
+                    return None
+                low[coordinate] = max(low[coordinate], kept[0])
+                high[coordinate] = min(high[coordinate], kept[-1])
+        return self.propagated(Box(low, high, tuple(alive), tuple(points), box.looks))
+
+
+def _share(vectors: Ints) -> Share:
+    different, numbers = np.unique(vectors, axis=0, return_inverse=True)
+    return Share(different, numbers.ravel())
+
+
+class _BlockTable:
+    """The highest values of a block over the integer points of a box, by dynamic programming over its parts."""
+
+    def __init__(self, bounds: Bounds, block: Block, box: Box, mu: Ints) -> None:
+        self.bounds, self.block, self.mu = bounds, block, mu
+        self.low, self.high = box.low, box.high
+        self.parts = [p for p in block.parts if box.high[p] > 0]
+        self.total_low = self.total_high = block.words
+        if block.children >= 0:
+            self.total_low, self.total_high = int(box.low[block.children]), int(box.high[block.children])
+        start = np.full(self.total_high + 1, NOTHING, np.int64)
+        start[0] = 0
+        self.prefix = [start]
+        for part in self.parts:
+            self.prefix.append(self.extended(self.prefix[-1], part))
+
+    def part_values(self, part: int) -> Ints:
+        """φ(g) - mu g for g = low .. high."""
+        g = np.arange(self.low[part], min(self.high[part], self.total_high) + 1)
+        values: Ints = self.bounds.phi_up[g] - self.mu[part] * g
+        return values
+
+    def extended(self, sums: Ints, part: int) -> Ints:
+        """The best for each total, with one more part."""
+        out = np.full_like(sums, NOTHING)
+        for g, value in enumerate(self.part_values(part), int(self.low[part])):
+            np.maximum(out[g:], sums[: len(sums) - g] + value, out=out[g:])
+        floored: Ints = np.maximum(out, NOTHING)
+        return floored
+
+    def after(self) -> Ints:
+        """Shape (totals, values of some): what a total and ``some`` add; (totals, 1) for the roots."""
+        up, down, words = self.bounds.phi_up, self.bounds.phi_down, self.block.words
+        k = np.arange(self.total_low, self.total_high + 1)[:, None]
+        if self.block.children < 0:
+            return np.full(k.shape, -int(down[words]), np.int64)
+        a = np.arange(self.low[self.block.some], self.high[self.block.some] + 1)[None, :]
+        values: Ints = (
+            up[words - a]
+            + 2 * up[a]
+            + up[np.maximum(k - a, 0)]
+            - 2 * down[k]
+            - down[words]
+            - self.mu[self.block.some] * a
+        )
+        allowed: Ints = np.where((a <= k) & ((a > 0) | (k == 0)), values, NOTHING)
+        return allowed
+
+    def best(self) -> int:
+        """The highest value of any point."""
+        totals = self.prefix[-1][self.total_low :]
+        return int(np.maximum(totals + self.after().max(axis=1), NOTHING).max())
+
+    def by_coordinate(self) -> list[tuple[int, Ints]]:
+        """For each coordinate, the highest value for each of its values from 0 on."""
+        found = []
+        after = self.after()
+        totals = self.prefix[-1][self.total_low :]
+        joint = totals[:, None] + after
+        block = self.block
+        if block.children >= 0:
+            found.append((block.children, _from(self.total_low, joint.max(axis=1))))
+            found.append((block.some, _from(int(self.low[block.some]), joint.max(axis=0))))
+        if self.total_high > _LARGEST_TABLE:
+            return found
+        outer = _from(self.total_low, after.max(axis=1))
+        suffix = self.prefix[0]
+        for c in reversed(range(len(self.parts))):
+            part = self.parts[c]
+            if self.low[part] < self.high[part]:
+                others = np.full_like(suffix, NOTHING)
+                for k, value in enumerate(suffix):
+                    if value > NOTHING // 2:
+                        np.maximum(others[k:], self.prefix[c][: len(others) - k] + value, out=others[k:])
+                values = [
+                    int((others[: len(others) - g] + outer[g:]).max()) + int(v)
+                    for g, v in enumerate(self.part_values(part), int(self.low[part]))
+                ]
+                found.append((part, _from(int(self.low[part]), np.array(values, np.int64))))
+            suffix = self.extended(suffix, part)
+        return found
+
+
+def _from(first: int, values: Ints) -> Ints:
+    return np.concatenate([np.full(first, NOTHING, np.int64), values])

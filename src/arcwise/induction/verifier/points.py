@@ -1,0 +1,96 @@
+"""For the verifier: the points of a block that parses can add up to, found anew, without anything of the search.
+
+Every sentence adds one vector to a block (arcs by the child's tag, and words with a child); which ones depends on the parses that may be
+used. The sums are bits of a grid, kept in one integer: adding a sentence is or-ing shifted copies.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from arcwise.induction.verifier.parses import Ints
+
+MOST_CELLS = 2**20
+MOST_POINTS = 2**14
+LARGEST_COUNT = 255
+
+
+@dataclass(frozen=True, eq=False)
+class Points:
+    """Points of a block, one per row (for blocks with a sum, ``children`` last), with the value of each; ``summands``: of how many vectors of sentences they were made."""
+
+    values: Ints
+    gains: Ints
+    summands: int
+
+    def kept(self, mask: npt.NDArray[np.bool_]) -> Points:
+        """Those of the mask."""
+        return Points(self.values[mask], self.gains[mask], self.summands)
+
+    @cached_property
+    def ranges(self) -> tuple[Ints, Ints]:
+        """The lowest and highest value of each coordinate, ``children`` last."""
+        return self.values.min(axis=0), self.values.max(axis=0)
+
+
+@dataclass(frozen=True, eq=False)
+class Grid:
+    """Sums of vectors: bit Σ stride · (value − offset) of ``bits``."""
+
+    offset: Ints
+    sizes: Ints
+    bits: int
+
+    @property
+    def strides(self) -> Ints:
+        """The last coordinate varies fastest."""
+        return np.append(np.cumprod(self.sizes[:0:-1])[::-1], 1)
+
+    def _flags(self) -> npt.NDArray[np.uint8]:
+        cells = int(np.prod(self.sizes))
+        data = np.frombuffer(self.bits.to_bytes(cells // 8 + 1, "little"), np.uint8)
+        return np.unpackbits(data, bitorder="little")[:cells]
+
+    def points(self) -> Ints:
+        """All of them, one per row."""
+        cells = np.flatnonzero(self._flags())
+        return np.stack(np.unravel_index(cells, tuple(self.sizes)), axis=1).astype(np.int64) + self.offset
+
+    def contains(self, values: Ints) -> npt.NDArray[np.bool_]:
+        """Which of the rows are sums."""
+        steps = values - self.offset
+        inside = ((steps >= 0) & (steps < self.sizes)).all(axis=1)
+        cells = np.where(inside, steps @ self.strides, 0)
+        found: npt.NDArray[np.bool_] = inside & (self._flags()[cells] > 0)
+        return found
+
+
+def sums(choices: Sequence[Ints], weights: Sequence[int]) -> Grid | None:
+    """All sums of one row per choice, times its weight; None if the grid would be too large.
+
+    >>> grid = sums([np.array([[0, 1], [1, 0]]), np.array([[1, 1]])], [2, 1])
+    >>> grid.points().tolist()
+    [[1, 3], [3, 1]]
+    """
+    lows = np.array([c.min(axis=0) for c in choices])
+    highs = np.array([c.max(axis=0) for c in choices])
+    weight = np.array(weights)
+    offset, sizes = weight @ lows, weight @ (highs - lows) + 1
+    cells = 1
+    for size in sizes.tolist():
+        cells *= size
+    if cells > MOST_CELLS or (offset + sizes > LARGEST_COUNT + 1).any():
+        return None
+    grid = Grid(offset, sizes, 1)
+    strides, bits = grid.strides, 1
+    for choice, low, w in zip(choices, lows, weights, strict=True):
+        shifted = 0
+        for shift in (w * ((choice - low) @ strides)).tolist():
+            shifted |= bits << shift
+        bits = shifted
+    return Grid(offset, sizes, bits)

@@ -1,0 +1,161 @@
+"""The registry: every kind of model, and how one is opened."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib.resources import files
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from arcwise.errors import ModelError
+from arcwise.learning.model_file import ModelFile, read_model, starts_as_json
+from arcwise.parsing.parser import Parser
+from arcwise.treebanks.files import PathLike, path_kind
+
+if TYPE_CHECKING:
+    from arcwise.pipeline.pipeline import Pipeline
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of model. Its room is imported only when a model of the kind is asked for."""
+
+    description: str
+    open: Callable[[ModelFile], Parser]
+    """The parser of an opened model file."""
+    parser: Callable[[], type[Any]] | None = None
+    """The class whose ``train`` makes such a parser from a treebank; None: ``train_parser`` cannot."""
+    config: Callable[[], type[Any]] | None = None
+    """Its configuration, a frozen dataclass."""
+
+
+def _open_graph(model: ModelFile) -> Parser:
+    return _graph_parser().from_model(model)  # type: ignore[no-any-return]
+
+
+def _graph_parser() -> type[Any]:
+    from arcwise.graph import GraphParser
+
+    return GraphParser
+
+
+def _graph_config() -> type[Any]:
+    from arcwise.graph import GraphConfig
+
+    return GraphConfig
+
+
+def _open_transition(model: ModelFile) -> Parser:
+    return _transition_parser().from_model(model)  # type: ignore[no-any-return]
+
+
+def _transition_parser() -> type[Any]:
+    from arcwise.transition import TransitionParser
+
+    return TransitionParser
+
+
+def _transition_config() -> type[Any]:
+    from arcwise.transition import TransitionConfig
+
+    return TransitionConfig
+
+
+def _open_dmv(model: ModelFile) -> Parser:
+    from arcwise.induction.parser import DmvParser
+
+    return DmvParser.from_model(model)
+
+
+def _open_pipeline(model: ModelFile) -> Parser:
+    from arcwise.pipeline.pipeline import Pipeline
+
+    return Pipeline.from_model(model, parser_of=open_packed)
+
+
+KINDS: dict[str, Kind] = {
+    "graph": Kind("graph-based, exact inference", _open_graph, _graph_parser, _graph_config),
+    "transition": Kind(
+        "transition-based, greedy or with a beam", _open_transition, _transition_parser, _transition_config
+    ),
+    "dmv": Kind("a grammar of 'arcwise induce'", _open_dmv),
+    "pipeline": Kind("raw text to trees, of 'arcwise train --pipeline'", _open_pipeline),
+}
+"""Kind of model → how it is opened and trained."""
+
+
+def trainable() -> list[str]:
+    """The kinds of parser that ``train_parser`` makes."""
+    return [name for name, kind in KINDS.items() if kind.parser is not None]
+
+
+def trained_kind(name: str, where: str) -> tuple[type[Any], type[Any]]:
+    """The parser class and the configuration of a kind that can be trained."""
+    kind = KINDS.get(name)
+    if kind is None or kind.parser is None or kind.config is None:
+        raise ModelError(f"{where}: found kind {name!r}, expected one of {', '.join(trainable())}")
+    return kind.parser(), kind.config()
+
+
+def config_class(kind: str, *, where: str = "parser") -> type[Any]:
+    """The configuration of a kind of parser."""
+    return trained_kind(kind, where)[1]
+
+
+# ---- opening
+
+
+def open_packed(model: ModelFile) -> Parser:
+    """The parser of an opened model file, whatever its kind."""
+    if model.kind not in KINDS:
+        raise ModelError(f"{model.path}: found kind {model.kind!r}, expected one of {', '.join(KINDS)}")
+    return KINDS[model.kind].open(model)
+
+
+def open_model(path: PathLike) -> Parser:
+    """The parser in a model file, whatever its kind; or a model that comes with arcwise, by its name."""
+    path = model_path(path)
+    if starts_as_json(path):
+        from arcwise.induction.parser import DmvParser
+
+        return DmvParser.load(path)
+    return open_packed(read_model(path))
+
+
+def shipped_models() -> dict[str, Path]:
+    """Name → file of the models that come with arcwise.
+
+    >>> "en" in shipped_models()
+    True
+    """
+    folder = Path(str(files("arcwise") / "shipped_models"))
+    return {path.stem: path for path in sorted(folder.glob("*.arcwise"))}
+
+
+def model_path(name: PathLike) -> Path:
+    """The file of a model, by the name of a shipped one (``en``) or by its path."""
+    shipped = shipped_models()
+    if isinstance(name, str) and name in shipped:
+        return shipped[name]
+    path = Path(name)
+    if path_kind(path) is None:
+        raise ModelError(
+            f"{name}: no such model file, nor a model that comes with arcwise ({', '.join(shipped) or 'none'})"
+        )
+    return path
+
+
+def load(name: PathLike) -> Pipeline:
+    """A pipeline from raw text to trees: the name of a model that comes with arcwise, or a file of ``arcwise train --pipeline``.
+
+    >>> nlp = load("en")
+    >>> doc = nlp("The birds sing. They fly, too!")
+    >>> [sentence.forms for sentence in doc]
+    [['The', 'birds', 'sing', '.'], ['They', 'fly', ',', 'too', '!']]
+    >>> doc.sentences[0].tree.heads[1:].tolist()
+    [2, 3, 0, 3]
+    """
+    from arcwise.pipeline.pipeline import Pipeline
+
+    return Pipeline.from_model(read_model(model_path(name)), parser_of=open_packed)

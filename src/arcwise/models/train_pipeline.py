@@ -1,0 +1,134 @@
+"""Training a whole pipeline from one treebank: tokenizer, tagger, and a parser on jack-knifed tags."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from arcwise.errors import InputError
+from arcwise.evaluation import evaluate
+from arcwise.learning.config import from_dict, read_toml
+from arcwise.learning.progress import Progress
+from arcwise.models.training import train_parser
+from arcwise.parsing.parser import ParseOptions
+from arcwise.pipeline.pipeline import Pipeline
+from arcwise.text.jackknife import jackknifed
+from arcwise.text.plain_text import plain_text
+from arcwise.text.tagger import Tagger, TaggerConfig
+from arcwise.text.tokenizer import Tokenizer, TokenizerConfig
+from arcwise.treebanks import Treebank
+from arcwise.treebanks.files import PathLike
+
+METRICS = (
+    "Tokens",
+    "Sentences",
+    "Words",
+    "UPOS",
+    "XPOS",
+    "UFeats",
+    "Lemmas",
+    "UAS",
+    "LAS",
+    "CLAS",
+    "MLAS",
+    "BLEX",
+)
+"""The metrics of CoNLL 2018 that a model card lists."""
+
+
+@dataclass(frozen=True)
+class PipelineConfig:
+    """Options of ``arcwise train --pipeline``; a TOML file may set any of them, the parser's own under [parser]."""
+
+    tokenizer: TokenizerConfig = field(default_factory=TokenizerConfig)
+    tagger: TaggerConfig = field(default_factory=TaggerConfig)
+    kind: str = "graph"
+    """Of the parser."""
+    jackknife: int = 5
+    """Parts into which the training data are cut for the tags that the parser learns from; 0: it learns from correct tags."""
+    seed: int = 1
+
+
+def read_config(
+    path: PathLike | None, *, kind: str, jackknife: int | None, seed: int | None
+) -> tuple[PipelineConfig, dict[str, Any]]:
+    """The configuration of a pipeline, and the options of its parser: the section [parser] of the TOML file, if there is one."""
+    values = {} if path is None else read_toml(path)
+    parser = values.pop("parser", {})
+    if not isinstance(parser, dict):
+        raise InputError(f"{path}: parser: found {parser!r}, expected a section [parser]")
+    given = {"kind": kind, "jackknife": jackknife, "seed": seed}
+    values |= {name: value for name, value in given.items() if value is not None}
+    return from_dict(PipelineConfig, values, where=str(path or "a pipeline")), parser
+
+
+def read_notes(notes: Sequence[str]) -> dict[str, str]:
+    """``KEY=VALUE`` each, as a dictionary.
+
+    >>> read_notes(["language=English", "licence=CC BY-SA 4.0"])
+    {'language': 'English', 'licence': 'CC BY-SA 4.0'}
+    """
+    found: dict[str, str] = {}
+    for note in notes:
+        key, equals, value = note.partition("=")
+        if not equals or not key.strip():
+            raise InputError(f"--note: found {note!r}, expected KEY=VALUE")
+        found[key.strip()] = value.strip()
+    return found
+
+
+def train_pipeline(
+    train: Treebank,
+    dev: Treebank | None = None,
+    *,
+    config: PipelineConfig = PipelineConfig(),
+    parser: Mapping[str, Any] | None = None,
+    card: Mapping[str, Any] | None = None,
+    threads: int = 1,
+    progress: Progress | None = None,
+) -> Pipeline:
+    """Tokenizer, tagger and parser from one treebank. ``parser``: options of the parser; ``card``: what to note in the model.
+
+    With ``dev`` the parser's epoch is chosen on it, and the scores of the whole, from its raw text, go into the card.
+    """
+    if not train.word_count:
+        raise InputError("train: found no word, expected a treebank to learn from")
+    progress = progress or Progress(shown=False)
+    tokenizer = Tokenizer.train(train, config=config.tokenizer, seed=config.seed)
+    progress.say("tokenizer trained")
+    tagger = Tagger.train(train, config=config.tagger, seed=config.seed)
+    progress.say("tagger trained")
+    trained = train_parser(
+        config.kind,
+        _as_it_will_be(train, config, progress),
+        None if dev is None else tagger.tag(dev, threads=threads),
+        config=None,
+        options={"seed": config.seed, **(parser or {})},
+        threads=threads,
+        progress=progress,
+    )
+    pipeline = Pipeline(tokenizer, tagger, trained, card=card)
+    if dev is not None:
+        pipeline.card["dev"] = raw_text_scores(pipeline, dev, threads=threads)
+        told = "  ".join(f"{name} {score:.2f}" for name, score in pipeline.card["dev"].items())
+        progress.say(f"development data from raw text:  {told}")
+    return pipeline
+
+
+def _as_it_will_be(train: Treebank, config: PipelineConfig, progress: Progress) -> Treebank:
+    """The training data with tags as good as the parser will get."""
+    folds = min(config.jackknife, len(train))
+    if folds < 2:
+        return train
+    return jackknifed(train, folds=folds, config=config.tagger, seed=config.seed, say=progress.say)
+
+
+def raw_text_scores(pipeline: Pipeline, gold: Treebank, *, threads: int = 1) -> dict[str, float]:
+    """The metrics of CoNLL 2018 (F1, in per cent) of a pipeline that gets the raw text of ``gold``."""
+    stream = io.BytesIO(plain_text(gold).text.encode())
+    pieces = pipeline.stream(stream, options=ParseOptions(), threads=threads)
+    system = Treebank(b"".join(piece.data for piece in pieces), source="<system>")
+    scores = evaluate(gold, system).conll18
+    return {name: round(100 * scores[name].f1, 2) for name in METRICS}

@@ -1,0 +1,1 @@
+"""Text: tokenizer and multiword tokens, tagger and lemmas, each learned from a treebank."""

@@ -1,0 +1,264 @@
+"""``Tagger``: UPOS, XPOS, FEATS and lemma of every word, learned from a treebank."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from arcwise import native
+from arcwise.errors import InputError, ModelError
+from arcwise.text.edit_scripts import LemmaScript, lemma_script
+from arcwise.text.linear import (
+    NEGLIGIBLE,
+    Arrays,
+    get,
+    lists_of,
+    narrow,
+    pack_keys,
+    pack_linear,
+    unpack_keys,
+    unpack_linear,
+)
+from arcwise.treebanks import Coded, Treebank
+
+if TYPE_CHECKING:
+    from typing import Self
+
+_LINEAR = ("states", "bundles", "lemmas")
+
+
+@dataclass(frozen=True)
+class TaggerConfig:
+    """How the tagger learns; the defaults were chosen on the development parts of English-EWT and Turkish-IMST."""
+
+    epochs: int = 8
+    rate: float = 0.2
+    damping: float = 1.0
+    """AdaGrad's sums of squared gradients start here: the larger, the less a rare feature moves."""
+    l2: float = 1e-5
+    min_count: int = 1
+    """A pair of a feature and a tag seen less often has no weight."""
+    bundle_min_count: int = 1
+    """The same for features of XPOS and FEATS, of which there are many."""
+    perceptron: bool = False
+    """Averaged structured perceptron instead of the conditional likelihood (no probabilities then)."""
+    joint_tags: int = 120
+    """UPOS and XPOS are one state of the chain if there are at most so many pairs."""
+    trusted_count: int = 20
+    """A form seen so often takes no other tag than those seen with it."""
+    prune: float = 0.05
+    """Weights smaller than this after half of the epochs are dropped; the others make up for them in the rest."""
+
+
+@dataclass(frozen=True)
+class Tags:
+    """What the chain, the bundles and the lemma scripts said, one number per word."""
+
+    state: npt.NDArray[np.uint16]
+    bundle: npt.NDArray[np.uint16]
+    script: npt.NDArray[np.uint16]
+    upos_probability: npt.NDArray[np.float32]
+
+
+@dataclass(frozen=True)
+class TagAlphabet:
+    """The strings behind the numbers: states (UPOS, XPOS or None), bundles (XPOS, FEATS) and lemma scripts."""
+
+    upos: list[str]
+    states: list[tuple[int, str | None]]
+    bundles: list[tuple[str, str]]
+    bundles_of_state: list[list[int]]
+    scripts: list[LemmaScript]
+    scripts_of_upos: list[list[int]]
+
+    def bundle_outputs(self) -> tuple[list[list[int]], int]:
+        """What bundles are scored by: each Key=Value of FEATS, the FEATS as a whole, and the XPOS."""
+        numbers: dict[str, int] = {}  # in order of appearance: a set would have another order in each process
+        outputs = [
+            sorted(
+                numbers.setdefault(part, len(numbers))
+                for part in dict.fromkeys([*feats.split("|"), f"feats {feats}", f"xpos {xpos}"])
+            )
+            for xpos, feats in self.bundles
+        ]
+        return outputs, len(numbers)
+
+
+class Tagger:
+    """Tags words; see native/kernels/tagger.hpp for the method.
+
+    >>> rows = "1\\tBirds\\tbird\\tNOUN\\tN\\tNumber=Plur\\t2\\tnsubj\\t_\\t_\\n2\\tsing\\tsing\\tVERB\\tV\\t_\\t0\\troot\\t_\\t_\\n\\n"
+    >>> tagger = Tagger.train(Treebank.from_string(9 * rows))
+    >>> tagged = tagger.tag(Treebank.from_string("1\\tBirds\\t_\\t_\\t_\\t_\\t_\\t_\\t_\\t_\\n\\n"))
+    >>> tagged[0].upos, tagged[0].lemmas, tagged[0].feats
+    (['NOUN'], ['bird'], ['Number=Plur'])
+    """
+
+    def __init__(self, model: native.Tagger, alphabet: TagAlphabet) -> None:
+        self._model = model
+        self.alphabet = alphabet
+
+    @classmethod
+    def train(cls, treebank: Treebank, *, config: TaggerConfig = TaggerConfig(), seed: int = 1) -> Self:
+        """Learn from the columns UPOS, XPOS, FEATS and LEMMA of a treebank."""
+        if not treebank.word_count:
+            raise InputError("treebank: found no word, expected at least one to learn from")
+        alphabet, state, bundle, script = _alphabet(treebank, config)
+        model = _blank(alphabet)
+        rates = (config.epochs, config.rate, config.damping, config.l2)
+        options = (*rates, config.min_count, config.prune, 0.0, seed)
+        model.train(
+            treebank.layout,
+            treebank.data,
+            state,
+            bundle,
+            script,
+            options,
+            (*rates, config.bundle_min_count, config.prune, 0.0, seed),
+            options,
+            config.perceptron,
+            config.trusted_count,
+        )
+        model.prune(NEGLIGIBLE)
+        return cls(model, alphabet)
+
+    def tags(self, treebank: Treebank, *, threads: int = 1) -> Tags:
+        """The tags of every word as numbers (see ``alphabet``), and the probability of its UPOS."""
+        return Tags(*self._model.tag(treebank.layout, treebank.data, threads))
+
+    def tag(self, treebank: Treebank, *, confidence: bool = False, threads: int = 1) -> Treebank:
+        """The treebank with LEMMA, UPOS, XPOS and FEATS replaced; ``confidence`` adds UposProb to MISC."""
+        tags = self.tags(treebank, threads=threads)
+        codes, lemmas = native.lemmas(treebank.layout, treebank.data, tags.script, self.alphabet.scripts)
+        upos_of_state = np.array([upos for upos, _ in self.alphabet.states], np.int32)
+        xpos, feats = (Coded.of(column) for column in zip(*self.alphabet.bundles, strict=True))
+        return treebank.annotate(
+            lemma=Coded(codes, lemmas),
+            upos=Coded(upos_of_state[tags.state], self.alphabet.upos),
+            xpos=Coded(xpos.codes[tags.bundle], xpos.strings),
+            feats=Coded(feats.codes[tags.bundle], feats.strings),
+            misc_update=[f"UposProb={p:.3f}" for p in tags.upos_probability] if confidence else None,
+        )
+
+    # ---- model files
+
+    def pack(self) -> tuple[dict[str, Any], Arrays]:
+        """Header and arrays of a model file."""
+        (form_keys, form_sets), (set_starts, set_states) = self._model.dictionary()
+        lexicon_keys, lexicon_scripts = self._model.lexicon()
+        stem_keys, stem_upos = self._model.stems()
+        arrays: Arrays = {
+            "transitions": self._model.transitions().astype(np.float16),
+            **pack_keys("dictionary.keys", form_keys),
+            "dictionary.sets": narrow(form_sets),
+            "sets.starts": set_starts,
+            "sets.states": narrow(set_states),
+            **pack_keys("stems.keys", stem_keys),
+            "stems.upos": narrow(stem_upos),
+            **pack_keys("lexicon.keys", lexicon_keys),
+            "lexicon.scripts": narrow(lexicon_scripts),
+        }
+        for name in _LINEAR:
+            arrays |= pack_linear(name, self._model.linear(name))
+        return {
+            "upos": self.alphabet.upos,
+            "states": self.alphabet.states,
+            "bundles": self.alphabet.bundles,
+            "bundles_of_state": self.alphabet.bundles_of_state,
+            "scripts": self.alphabet.scripts,
+            "scripts_of_upos": self.alphabet.scripts_of_upos,
+            "alternations": self._model.alternations(),
+        }, arrays
+
+    @classmethod
+    def unpack(cls, header: Mapping[str, Any], arrays: Mapping[str, npt.NDArray[Any]]) -> Self:
+        """The tagger of a model file."""
+        try:
+            alphabet = TagAlphabet(
+                header["upos"],
+                [(int(upos), xpos) for upos, xpos in header["states"]],
+                [(xpos, feats) for xpos, feats in header["bundles"]],
+                header["bundles_of_state"],
+                [(c, a, b, before, after, whole) for c, a, b, before, after, whole in header["scripts"]],
+                header["scripts_of_upos"],
+            )
+            model = _blank(alphabet)
+            for name in _LINEAR:
+                model.set_linear(name, *unpack_linear(name, arrays))
+            model.set_transitions(get(arrays, "transitions").astype(np.float32))
+            model.set_dictionary(
+                (unpack_keys("dictionary.keys", arrays), _uint32(arrays, "dictionary.sets")),
+                (_uint32(arrays, "sets.starts"), _uint32(arrays, "sets.states")),
+            )
+            model.set_stems(
+                (unpack_keys("stems.keys", arrays), _uint32(arrays, "stems.upos")),
+                [(int(first), int(last)) for first, last in header["alternations"]],
+            )
+            model.set_lexicon((unpack_keys("lexicon.keys", arrays), _uint32(arrays, "lexicon.scripts")))
+        except (KeyError, TypeError, ValueError) as error:
+            raise ModelError(f"model: its tagger is damaged ({error})") from error
+        return cls(model, alphabet)
+
+
+def _uint32(arrays: Mapping[str, npt.NDArray[Any]], name: str) -> npt.NDArray[np.uint32]:
+    return np.ascontiguousarray(get(arrays, name), np.uint32)
+
+
+def _blank(alphabet: TagAlphabet) -> native.Tagger:
+    outputs, output_count = alphabet.bundle_outputs()
+    return native.Tagger(
+        np.array([upos for upos, _ in alphabet.states], np.uint16),
+        len(alphabet.upos),
+        lists_of(outputs),
+        output_count,
+        lists_of(alphabet.bundles_of_state),
+        len(alphabet.scripts),
+        lists_of(alphabet.scripts_of_upos),
+    )
+
+
+def _alphabet(
+    treebank: Treebank, config: TaggerConfig
+) -> tuple[TagAlphabet, npt.NDArray[np.int32], npt.NDArray[np.int32], npt.NDArray[np.int32]]:
+    """The alphabet of a treebank, and state, bundle and script of each word."""
+    columns = {name: treebank.column(name) for name in ("form", "lemma", "upos", "xpos", "feats")}
+    upos = Coded.of(columns["upos"])
+    pairs = Coded.of([f"{u}\t{x}" for u, x in zip(columns["upos"], columns["xpos"], strict=True)])
+    joint = len(pairs.strings) <= config.joint_tags
+    states = pairs if joint else upos
+    numbers = {name: i for i, name in enumerate(upos.strings)}
+    bundles = Coded.of([f"{x}\t{f}" for x, f in zip(columns["xpos"], columns["feats"], strict=True)])
+    made: dict[tuple[str, str], str] = {}
+    known: dict[str, LemmaScript] = {}
+    for pair in zip(columns["form"], columns["lemma"], strict=True):
+        if pair not in made:
+            script = lemma_script(*pair) if pair[1] != "_" or pair[0] == "_" else ("k", 0, 0, "", "_", True)
+            made[pair] = repr(script)
+            known[repr(script)] = script
+    scripts = Coded.of([made[pair] for pair in zip(columns["form"], columns["lemma"], strict=True)])
+    alphabet = TagAlphabet(
+        list(upos.strings),
+        [(numbers[name.split("\t")[0]], name.split("\t")[1] if joint else None) for name in states.strings],
+        [(b.split("\t")[0], b.split("\t")[1]) for b in bundles.strings],
+        _seen_with(states.codes, bundles.codes, len(states.strings)),
+        [known[s] for s in scripts.strings],
+        _seen_with(upos.codes, scripts.codes, len(upos.strings)),
+    )
+    return alphabet, states.codes, bundles.codes, scripts.codes
+
+
+def _seen_with(groups: npt.NDArray[np.int32], values: npt.NDArray[np.int32], count: int) -> list[list[int]]:
+    """For each group the values that occur with it, in order."""
+    lists: list[list[int]] = [[] for _ in range(count)]
+    for group, value in sorted(set(zip(groups.tolist(), values.tolist(), strict=True))):
+        lists[group].append(value)
+    return lists
+
+
+def accuracy(gold: Sequence[str], found: Sequence[str]) -> float:
+    """Share of equal values, in per cent."""
+    return 100.0 * sum(a == b for a, b in zip(gold, found, strict=True)) / max(len(gold), 1)

@@ -1,0 +1,56 @@
+"""Raw text of any length, cut into sentences piece by piece, in bounded memory."""
+
+from __future__ import annotations
+
+import codecs
+from collections.abc import Iterator
+from typing import BinaryIO, Literal
+
+from arcwise.errors import InputError
+from arcwise.text.tokenizer import Tokenizer
+from arcwise.treebanks import Treebank
+
+Errors = Literal["strict", "replace"]
+
+_PIECE = 1 << 18
+_LONGEST = 1 << 22
+"""A sentence this long (in bytes) is cut wherever it is."""
+
+
+def stream_text(
+    tokenizer: Tokenizer,
+    stream: BinaryIO,
+    *,
+    source: str = "<text>",
+    errors: Errors = "strict",
+    piece: int = _PIECE,
+) -> Iterator[Treebank]:
+    """The sentences of a stream of UTF-8, about ``piece`` bytes at a time.
+
+    Sentences at the end of a piece, which what follows may change, are read again with the next one. ``errors="strict"``: text that is no
+    UTF-8 is an ``InputError`` that says where; ``"replace"`` puts U+FFFD in its place.
+    """
+    decoder = codecs.getincrementaldecoder("utf-8")(errors)
+    rest = ""
+    place, number, offset, last = 0, 1, 0, False
+    while not last:
+        data = stream.read(piece)
+        last = not data
+        try:
+            rest += decoder.decode(data, final=last)
+        except UnicodeDecodeError as error:
+            at = offset - (len(error.object) - len(data)) + error.start
+            raise InputError(
+                f"{source}: found byte 0x{error.object[error.start]:02x} at offset {at}, expected UTF-8 "
+                "(--errors replace goes on)"
+            ) from error
+        offset += len(data)
+        rest = rest.replace("\x00", "\ufffd")
+        found = tokenizer.tokenize(
+            rest, first_place=place, first_sentence=number, complete=last or len(rest) > _LONGEST
+        )
+        if len(found.treebank):
+            yield found.treebank
+        rest = rest[found.places :]
+        place += found.places
+        number += len(found.treebank)

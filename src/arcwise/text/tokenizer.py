@@ -1,0 +1,158 @@
+"""``Tokenizer``: raw text into words and sentences, learned from a treebank."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from arcwise import native
+from arcwise.errors import InputError, ModelError
+from arcwise.text.linear import (
+    NEGLIGIBLE,
+    Arrays,
+    get,
+    pack_keys,
+    pack_linear,
+    unpack_keys,
+    unpack_linear,
+)
+from arcwise.text.multiword import MultiwordTable, learn_multiword, set_table
+from arcwise.text.plain_text import plain_text
+from arcwise.treebanks import Treebank
+
+if TYPE_CHECKING:
+    from typing import Self
+
+
+@dataclass(frozen=True)
+class TokenizerConfig:
+    """How the tokenizer learns; the defaults were chosen on the development parts of English-EWT and Turkish-IMST."""
+
+    epochs: int = 10
+    rate: float = 0.1
+    damping: float = 0.1
+    """AdaGrad's sums of squared gradients start here: the larger, the less a rare feature moves."""
+    l2: float = 1e-6
+    min_count: int = 1
+    prune: float = 0.02
+    """Weights smaller than this after half of the epochs are dropped; the others make up for them in the rest."""
+    dropout: float = 0.3
+    """Share of the features that each decision is learned without, drawn anew each time."""
+
+
+@dataclass(frozen=True)
+class Tokenized:
+    """Sentences found in a text, and how much of it they take up."""
+
+    treebank: Treebank
+    bytes: int
+    places: int
+
+
+class Tokenizer:
+    """Cuts raw text into words, multiword tokens and sentences; see native/kernels/tokenizer.hpp for the method.
+
+    >>> rows = "1\\tNo\\t_\\t_\\t_\\t_\\t_\\t_\\t_\\tSpaceAfter=No\\n2\\t.\\t_\\t_\\t_\\t_\\t_\\t_\\t_\\t_\\n\\n"
+    >>> tokenizer = Tokenizer.train(Treebank.from_string(20 * rows))
+    >>> [sentence.forms for sentence in tokenizer.tokenize("No. No.").treebank]
+    [['No', '.'], ['No', '.']]
+    """
+
+    def __init__(self, model: native.Tokenizer, table: MultiwordTable | None) -> None:
+        self._model = model
+        self._table = table
+
+    @classmethod
+    def train(cls, treebank: Treebank, *, config: TokenizerConfig = TokenizerConfig(), seed: int = 1) -> Self:
+        """Learn from the raw text of a treebank (see ``plain_text``)."""
+        if not len(treebank):
+            raise InputError("treebank: found no sentence, expected at least one to learn from")
+        plain = plain_text(treebank)
+        tokens = plain.tokens
+        options = (
+            config.epochs,
+            config.rate,
+            config.damping,
+            config.l2,
+            config.min_count,
+            config.prune,
+            config.dropout,
+            seed,
+        )
+        model = native.Tokenizer.train(
+            plain.text.encode("utf-8", "replace"),
+            np.array([t.first for t in tokens], np.uint32),
+            np.array([t.last for t in tokens], np.uint32),
+            np.array([t.ends_sentence for t in tokens], np.uint8),
+            options,
+        )
+        learned = learn_multiword(tokens)
+        if learned is not None:
+            table, items = learned
+            set_table(model, table)
+            model.train_multiword(items.contexts, items.sets, items.gold, options)
+        model.prune(NEGLIGIBLE)
+        return cls(model, None if learned is None else learned[0])
+
+    def tokenize(
+        self,
+        text: str | bytes,
+        *,
+        first_place: int = 0,
+        first_sentence: int = 1,
+        complete: bool = True,
+        ranges: bool = True,
+    ) -> Tokenized:
+        """The sentences of a text, with blank columns; MISC has what is needed to get the text back.
+
+        ``first_place`` and ``first_sentence``: where the text starts in a longer one. ``complete=False``: more text follows, so
+        sentences at the end, which it may change, are left for the next call. ``ranges``: write ``TokenRange=first:last``, in code points.
+        """
+        data = text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
+        conllu, size, places, _ = self._model.tokenize(data, first_place, first_sentence, complete, ranges)
+        return Tokenized(Treebank(conllu, source="<text>"), size, places)
+
+    # ---- model files
+
+    def pack(self) -> tuple[dict[str, Any], Arrays]:
+        """Header and arrays of a model file."""
+        arrays: dict[str, npt.NDArray[Any]] = {
+            **pack_linear("cuts", self._model.cuts()),
+            **pack_keys("vocabulary", self._model.vocabulary()),
+            "may_cut": self._model.may_cut(),
+            "may_span": self._model.may_span(),
+        }
+        header: dict[str, Any] = {}
+        if self._table is not None:
+            arrays |= pack_linear("multiword", self._model.multiword())
+            header["multiword"] = {
+                "scripts": [[list(recipe) for recipe in script] for script in self._table.scripts],
+                "sets": self._table.sets,
+                "set_of_token": self._table.set_of_token,
+            }
+        return header, arrays
+
+    @classmethod
+    def unpack(cls, header: Mapping[str, Any], arrays: Mapping[str, npt.NDArray[Any]]) -> Self:
+        """The tokenizer of a model file."""
+        try:
+            model = native.Tokenizer(
+                *unpack_linear("cuts", arrays),
+                unpack_keys("vocabulary", arrays),
+                np.ascontiguousarray(get(arrays, "may_cut"), np.uint8),
+                np.ascontiguousarray(get(arrays, "may_span"), np.uint8),
+            )
+            if "multiword" not in header:
+                return cls(model, None)
+            kept = header["multiword"]
+            scripts = [tuple((int(a), int(b), bool(c), str(d)) for a, b, c, d in s) for s in kept["scripts"]]
+            table = MultiwordTable(scripts, kept["sets"], kept["set_of_token"])
+            set_table(model, table)
+            model.set_multiword_weights(*unpack_linear("multiword", arrays))
+        except (KeyError, TypeError, ValueError) as error:
+            raise ModelError(f"model: its tokenizer is damaged ({error})") from error
+        return cls(model, table)

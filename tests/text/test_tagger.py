@@ -1,0 +1,185 @@
+"""UPOS, XPOS, FEATS and lemmas; jack-knifing; lemma and split scripts."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from arcwise import native
+from arcwise.errors import InputError, ModelError
+from arcwise.text.edit_scripts import lemma_script
+from arcwise.text.jackknife import jackknifed
+from arcwise.text.multiword import scripts_for
+from arcwise.text.tagger import Tagger, TaggerConfig
+from arcwise.treebanks import Sentence, Treebank
+from text.toy import toy_treebank
+
+
+@pytest.fixture(scope="module")
+def tagger() -> Tagger:
+    return Tagger.train(toy_treebank())
+
+
+def blank(forms: list[str]) -> Treebank:
+    return Treebank.from_sentences([Sentence.from_words(forms)])
+
+
+def test_training_data_are_tagged_as_they_were(tagger: Tagger) -> None:
+    gold = toy_treebank()
+    tagged = tagger.tag(gold.annotate(upos=["_"] * gold.word_count, lemma=["_"] * gold.word_count))
+    assert tagged.data == gold.data
+
+
+def test_new_words_are_tagged_by_their_endings_and_neighbours(tagger: Tagger) -> None:
+    (sentence,) = tagger.tag(blank(["The", "weasel", "greets", "ferrets", "."]))
+    assert sentence.upos == ["DET", "NOUN", "VERB", "NOUN", "PUNCT"]
+    assert sentence.lemmas[3] == "ferret"
+    assert sentence.feats[3] == "Number=Plur"
+
+
+def test_new_words_are_taken_apart_into_a_stem_and_an_ending() -> None:
+    stems = ["tala", "wobi", "sirek", "munod", "kipla", "rofe", "danul", "jemit"]
+    endings = {"": "Case=Nom", "len": "Case=Gen", "mas": "Case=Dat", "doku": "Case=Loc"}
+    kept = [
+        (stem, ending)
+        for i, stem in enumerate(stems)
+        for j, ending in enumerate(endings)
+        if not ending or (i + j) % 3 or i == 0
+    ]
+    left_out = [(s, e) for s in stems for e in endings if (s, e) not in kept]
+    rows = [f"1\t{s}{e}\t{s}\tNOUN\t_\t{endings[e]}\t0\troot\t_\t_\n\n" for s, e in kept]
+    rows += [f"1\t{s}v{i}\t{s}v\tVERB\t_\t_\t0\troot\t_\t_\n\n" for i, s in enumerate(stems)]
+    tagger = Tagger.train(Treebank.from_string("".join(rows)))
+    tagged = tagger.tag(Treebank.from_sentences([Sentence.from_words([s + e]) for s, e in left_out]))
+    assert len(left_out) > 4
+    assert tagged.column("lemma") == [stem for stem, _ in left_out]
+    assert tagged.column("feats") == [endings[ending] for _, ending in left_out]
+
+
+def test_a_stem_may_change_its_last_letter() -> None:
+    stems = ["tam", "wob", "sir", "mun", "kip", "rof", "dan", "jem"]
+    rows = [f"1\t{s}ek\t{s}ek\tNOUN\t_\tCase=Nom\t0\troot\t_\t_\n\n" for s in stems]
+    rows += [f"1\t{s}eği\t{s}ek\tNOUN\t_\tCase=Acc\t0\troot\t_\t_\n\n" for s in stems[:-2]]
+    tagger = Tagger.train(Treebank.from_string("".join(rows)))
+    tagged = tagger.tag(Treebank.from_sentences([Sentence.from_words([s + "eği"]) for s in stems[-2:]]))
+    assert tagged.column("lemma") == ["danek", "jemek"]
+    assert tagger.pack()[0]["alternations"] == [(ord("ğ"), ord("k"))]
+
+
+def test_confidences_are_probabilities(tagger: Tagger) -> None:
+    tags = tagger.tags(toy_treebank()[:20])
+    assert np.all((tags.upos_probability > 0.5) & (tags.upos_probability <= 1))
+    tagged = tagger.tag(blank(["The", "dog"]), confidence=True)
+    assert [m.partition("=")[0] for m in tagged[0].misc] == ["UposProb", "UposProb"]
+
+
+def test_threads_change_nothing(tagger: Tagger) -> None:
+    assert tagger.tag(toy_treebank(), threads=3).data == tagger.tag(toy_treebank()).data
+
+
+def test_the_same_seed_gives_the_same_tagger() -> None:
+    first, second = (Tagger.train(toy_treebank()[:60]).pack()[1] for _ in range(2))
+    assert all((first[name] == second[name]).all() for name in first)
+
+
+@pytest.mark.parametrize("config", [TaggerConfig(perceptron=True), TaggerConfig(joint_tags=0)])
+def test_other_ways_to_learn(config: TaggerConfig) -> None:
+    gold = toy_treebank()
+    assert Tagger.train(gold, config=config).tag(gold).data == gold.data
+
+
+def test_a_packed_tagger_is_the_same(tagger: Tagger) -> None:
+    header, arrays = tagger.pack()
+    again = Tagger.unpack(header, arrays)
+    assert again.tag(toy_treebank()).data == tagger.tag(toy_treebank()).data
+    with pytest.raises(ModelError, match="damaged"):
+        Tagger.unpack(header, {k: v for k, v in arrays.items() if k != "transitions"})
+    with pytest.raises(ModelError, match="damaged"):
+        Tagger.unpack({k: v for k, v in header.items() if k != "scripts"}, arrays)
+    for name in (
+        "states.outputs",
+        "bundles.outputs",
+        "lemmas.outputs",
+        "dictionary.sets",
+        "lexicon.scripts",
+        "sets.states",
+    ):
+        with pytest.raises(ModelError, match="damaged"):
+            Tagger.unpack(header, {**arrays, name: np.full_like(arrays[name], 200)})
+
+
+def test_jackknifed_tags_come_from_others() -> None:
+    treebank = toy_treebank()
+    tagged = jackknifed(treebank[:40], folds=4)
+    assert [s.forms for s in tagged] == [s.forms for s in treebank[:40]]
+    assert [s.tree for s in tagged] == [s.tree for s in treebank[:40]]
+    forms, upos = treebank.column("form"), treebank.column("upos")
+    marked = treebank.annotate(upos=["X" if w == "cats" else u for w, u in zip(forms, upos, strict=True)])
+    assert jackknifed(marked, folds=2).column("upos") == marked.column("upos")
+    own = treebank.annotate(upos=["X"] * len(treebank[0]) + upos[len(treebank[0]) :])
+    assert "X" not in jackknifed(own, folds=2)[0].upos  # no other sentence has this tag
+    with pytest.raises(InputError, match="found 999 folds"):
+        jackknifed(treebank, folds=999)
+
+
+def test_an_empty_treebank_teaches_nothing() -> None:
+    with pytest.raises(InputError, match="found no word"):
+        Tagger.train(Treebank.from_string(""))
+
+
+@given(st.text(min_size=1, max_size=12), st.text(min_size=1, max_size=12))
+def test_a_lemma_script_makes_its_lemma(form: str, lemma: str) -> None:
+    form, lemma = (t.encode("utf-8", "replace").decode() for t in (form, lemma))
+    assert native.edit_apply(lemma_script(form, lemma), form) == lemma
+
+
+@pytest.mark.parametrize(
+    "form, lemma",
+    [
+        ("Running", "run"),
+        ("geese", "goose"),
+        ("USA", "USA"),
+        ("LONDON", "London"),
+        ("İstanbul'da", "İstanbul"),
+    ],
+)
+def test_lemma_scripts_of_real_words(form: str, lemma: str) -> None:
+    script = lemma_script(form, lemma)
+    assert native.edit_apply(script, form) == lemma
+    assert not script[-1]
+
+
+@pytest.mark.parametrize(
+    "token, words, other, others",
+    [
+        ("don't", ["do", "n't"], "WON'T", ["WO", "N'T"]),
+        ("verlo", ["ver", "lo"], "tenerlo", ["tener", "lo"]),
+        ("yirmilerindeki", ["yirmilerinde", "ki"], "evdeki", ["evde", "ki"]),
+    ],
+)
+def test_split_scripts_carry_over(token: str, words: list[str], other: str, others: list[str]) -> None:
+    script = next(scripts_for(token, words))
+    assert native.split_apply(list(script), token) == words
+    assert native.split_apply(list(script), other) == others
+
+
+@pytest.mark.parametrize(
+    "token, words",
+    [("da", ["de", "a"]), ("Zum", ["Zu", "dem"]), ("DEL", ["DE", "EL"]), ("chamá-lo", ["chamar", "lo"])],
+)
+def test_some_split_script_makes_the_words(token: str, words: list[str]) -> None:
+    assert words in [native.split_apply(list(s), token) for s in scripts_for(token, words)]
+
+
+def test_a_script_too_long_for_its_token_splits_nothing() -> None:
+    assert native.split_apply([(0, -3, False, ""), (-3, 0, True, "")], "it") == []
+
+
+@pytest.mark.parametrize("changed", [{"damping": 0.01}, {"rate": 0.01}, {"epochs": 2}, {"prune": 0.5}])
+def test_options_reach_the_trainer(changed: dict[str, float]) -> None:
+    weights = [
+        Tagger.train(toy_treebank(), config=TaggerConfig(**options)).pack()[1]  # type: ignore[arg-type]
+        for options in ({}, changed)
+    ]
+    names = ("states.largest", "states.codes")
+    assert any(weights[0][name].tobytes() != weights[1][name].tobytes() for name in names)
