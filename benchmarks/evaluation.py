@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from arcwise import Treebank
-from arcwise.cli.main import _run
+from arcwise.cli.main import run
 from arcwise.evaluation import evaluate
 from benchmarks.report import table, write_section
 from benchmarks.timing import interleaved
@@ -46,7 +46,7 @@ def with_udtools(gold: str, system: str) -> float:
 
 def compare_command(gold: str, a: str, b: str) -> None:
     with contextlib.redirect_stdout(io.StringIO()):
-        assert _run(["compare", gold, a, b]) == 0
+        assert run(["compare", gold, a, b]) == 0
 
 
 def main() -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from arcwise import Treebank
 from arcwise.cli import demo
-from arcwise.cli.main import _run
+from arcwise.cli.main import run
 
 ROOT = Path(__file__).parents[2]
 
@@ -19,7 +19,7 @@ def test_every_step_is_a_command_that_works(capsys: pytest.CaptureFixture[str]) 
     commands = [line[2:] for line in captured.out.splitlines() if line.startswith("$ ")]
     assert len(commands) >= 4
     for command in commands[:-2]:  # the last two write a page and print the help
-        assert _run(shlex.split(command)[1:]) == 0
+        assert run(shlex.split(command)[1:]) == 0
         assert capsys.readouterr().out in captured.out
 
 
@@ -32,5 +32,5 @@ def test_the_sample_is_sound_and_the_system_file_slightly_wrong() -> None:
 
 def test_the_picture_of_the_documents_is_what_its_command_makes(tmp_path: Path) -> None:
     sample, picture = ROOT / "src/arcwise/data/sample-gold.conllu", tmp_path / "tree.svg"
-    assert _run(["show", str(sample), "--sentence", "letter-1", "--svg", str(picture)]) == 0
+    assert run(["show", str(sample), "--sentence", "letter-1", "--svg", str(picture)]) == 0
     assert picture.read_text() == (ROOT / "docs/images/tree.svg").read_text()

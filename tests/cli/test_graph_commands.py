@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import arcwise
-from arcwise.cli.main import _run
+from arcwise.cli.main import run
 from arcwise.treebanks import Treebank
 from contracts.small_treebank import small_treebank
 
@@ -26,7 +26,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def train(folder: Path, *more: str, model: str = "model") -> int:
     data = str(folder / "train.conllu.gz")
-    return _run(
+    return run(
         [
             "train",
             "--train",
@@ -52,7 +52,7 @@ def test_from_treebank_to_confident_parse(folder: Path, tmp_path: Path) -> None:
         "-o",
         str(output),
     ]
-    assert _run([*arguments, "--confidence", "--threads", "2"]) == 0
+    assert run([*arguments, "--confidence", "--threads", "2"]) == 0
     gold, parsed = Treebank.read(folder / "train.conllu.gz"), Treebank.read(output)
     assert np.mean(parsed.heads == gold.heads) > 0.9
     assert "HeadProb=" in parsed[0].misc[0]
@@ -77,9 +77,9 @@ def test_the_same_seed_gives_the_same_model(folder: Path) -> None:
 
 
 def test_info(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert _run(["info", str(folder / "model")]) == 0
+    assert run(["info", str(folder / "model")]) == 0
     assert "trainer: mira" in capsys.readouterr().out
-    assert _run(["info", str(folder / "model"), "--json"]) == 0
+    assert run(["info", str(folder / "model"), "--json"]) == 0
     info = json.loads(capsys.readouterr().out)
     assert info["train_sentences"] == 10
     assert info["config"]["epochs"] == 3
@@ -88,26 +88,26 @@ def test_info(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
 def test_printed_templates_can_be_given_back(
     folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert _run(["features", "--feature-column", "MISC:Cluster"]) == 0
+    assert run(["features", "--feature-column", "MISC:Cluster"]) == 0
     printed = capsys.readouterr().out
     assert '"h.misc.Cluster m.upos @ direction"' in printed
-    assert _run(["features", "--model", str(folder / "model")]) == 0
+    assert run(["features", "--model", str(folder / "model")]) == 0
     in_use = capsys.readouterr().out
     assert "lemma" not in in_use  # the column is empty in the training data
     (tmp_path / "own.toml").write_text(in_use)
-    assert _run(["features", "--config", str(tmp_path / "own.toml")]) == 0
+    assert run(["features", "--config", str(tmp_path / "own.toml")]) == 0
     assert capsys.readouterr().out == in_use
 
 
 def test_k_best_and_kept_heads(folder: Path, tmp_path: Path) -> None:
     source = str(folder / "train.conllu.gz")
     assert (
-        _run(["parse", source, "--model", str(folder / "model"), "-o", str(tmp_path / "k"), "--k-best", "3"])
+        run(["parse", source, "--model", str(folder / "model"), "-o", str(tmp_path / "k"), "--k-best", "3"])
         == 0
     )
     assert len(Treebank.read(tmp_path / "k")) > 10
     assert (
-        _run(["parse", source, "--model", str(folder / "model"), "-o", str(tmp_path / "h"), "--keep-heads"])
+        run(["parse", source, "--model", str(folder / "model"), "-o", str(tmp_path / "h"), "--keep-heads"])
         == 0
     )
     assert Treebank.read(tmp_path / "h").heads.tolist() == Treebank.read(source).heads.tolist()
@@ -148,7 +148,7 @@ def test_bad_input_is_one_line_and_exit_2(
     folder: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], message: str
 ) -> None:
     places = {"train": folder / "train.conllu.gz", "model": folder / "model", "folder": folder}
-    assert _run([argument.format(**places) for argument in arguments]) == 2
+    assert run([argument.format(**places) for argument in arguments]) == 2
     shown = capsys.readouterr()
     assert message in shown.err
     assert len(shown.err.strip().splitlines()) == 1
@@ -160,23 +160,23 @@ def test_calibrate_stores_a_temperature(
     folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     arguments = ["calibrate", str(folder / "train.conllu.gz"), "--model", str(folder / "model")]
-    assert _run([*arguments, "-o", str(tmp_path / "fitted"), "--plot", str(tmp_path / "plot.svg")]) == 0
+    assert run([*arguments, "-o", str(tmp_path / "fitted"), "--plot", str(tmp_path / "plot.svg")]) == 0
     shown = capsys.readouterr().out
     assert "expected calibration error" in shown
     assert (tmp_path / "plot.svg").read_text().startswith("<?xml")
-    assert _run(["info", str(tmp_path / "fitted"), "--json"]) == 0
+    assert run(["info", str(tmp_path / "fitted"), "--json"]) == 0
     fitted = json.loads(capsys.readouterr().out)["temperature"]
     assert f"fitted: temperature {fitted:.4g}" in shown
-    assert _run([*arguments, "--plot", str(tmp_path / "plot.doc")]) == 2
+    assert run([*arguments, "--plot", str(tmp_path / "plot.doc")]) == 2
 
 
 def test_calibrate_takes_a_pipeline(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     gold = Path(arcwise.__file__).parent / "data" / "sample-gold.conllu"
     fitted = tmp_path / "fitted.arcwise"
-    assert _run(["calibrate", str(gold), "--model", "en", "-o", str(fitted)]) == 0
+    assert run(["calibrate", str(gold), "--model", "en", "-o", str(fitted)]) == 0
     shown = capsys.readouterr().out
     assert "fitted, head and label: temperature" in shown
-    assert _run(["info", str(fitted), "--json"]) == 0
+    assert run(["info", str(fitted), "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert found["treebank"].startswith("UD English-EWT")
     assert f"fitted: temperature {found['parser']['temperature']:.4g}" in shown
@@ -187,9 +187,9 @@ def test_calibrate_wants_a_graph_based_parser(
 ) -> None:
     train = str(folder / "train.conllu.gz")
     model = str(tmp_path / "model")
-    assert _run(["train", "--parser", "transition", "--train", train, "--model", model, "--epochs", "1"]) == 0
+    assert run(["train", "--parser", "transition", "--train", train, "--model", model, "--epochs", "1"]) == 0
     capsys.readouterr()
-    assert _run(["calibrate", train, "--model", model]) == 2
+    assert run(["calibrate", train, "--model", model]) == 2
     assert "found a transition parser, expected a graph-based one" in capsys.readouterr().err
 
 
@@ -199,8 +199,8 @@ def test_real_treebanks_of_three_scripts(treebanks: Path, tmp_path: Path, name: 
     for part, count in (("train", 200), ("dev", 50)):
         Treebank.read(treebanks / name / f"{part}.conllu.xz")[:count].write(tmp_path / f"{part}.conllu")
     train, dev, model = (str(tmp_path / n) for n in ("train.conllu", "dev.conllu", "model"))
-    assert _run(["train", "--train", train, "--dev", dev, "--model", model, "--epochs", "2", "--quiet"]) == 0
-    assert _run(["parse", dev, "--model", model, "-o", str(tmp_path / "out"), "--confidence"]) == 0
+    assert run(["train", "--train", train, "--dev", dev, "--model", model, "--epochs", "2", "--quiet"]) == 0
+    assert run(["parse", dev, "--model", model, "-o", str(tmp_path / "out"), "--confidence"]) == 0
     gold, parsed = Treebank.read(dev), Treebank.read(tmp_path / "out")
     assert np.mean(parsed.heads == gold.heads) > 0.6
     assert parsed.column("form") == gold.column("form")

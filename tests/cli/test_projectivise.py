@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from arcwise import Treebank
-from arcwise.cli.main import _run
+from arcwise.cli.main import run
 from arcwise.trees import tree_properties
 
 CROSSING = """# sent_id = a
@@ -24,7 +24,7 @@ def test_changed_heads_are_counted_and_nothing_else_changes(
 ) -> None:
     source, target = tmp_path / "in.conllu", tmp_path / "out.conllu"
     source.write_text(PLAIN + CROSSING + PLAIN)
-    assert _run(["projectivise", str(source), "--output", str(target)]) == 0
+    assert run(["projectivise", str(source), "--output", str(target)]) == 0
     assert target.read_text() == PLAIN + CROSSING.replace("\t3\tdep", "\t2\tdep") + PLAIN
     captured = capsys.readouterr()
     assert captured.out == ""
@@ -36,7 +36,7 @@ def test_a_projective_file_comes_out_as_it_is(
 ) -> None:
     source = tmp_path / "in.conllu"
     source.write_bytes(PLAIN.replace("\n", "\r\n").encode())
-    assert _run(["projectivise", str(source)]) == 0
+    assert run(["projectivise", str(source)]) == 0
     assert capsysbinary.readouterr().out == source.read_bytes()
 
 
@@ -45,7 +45,7 @@ def test_an_unknown_head_is_named_and_nothing_is_written(
 ) -> None:
     source, target = tmp_path / "in.conllu", tmp_path / "out.conllu"
     source.write_text(PLAIN + CROSSING.replace("\t0\troot", "\t_\troot"))
-    assert _run(["projectivise", str(source), "-o", str(target)]) == 2
+    assert run(["projectivise", str(source), "-o", str(target)]) == 2
     assert "in.conllu (a): the head of word 2 is unknown" in capsys.readouterr().err
     assert not target.exists()
 
@@ -54,7 +54,7 @@ def test_an_unknown_head_is_named_and_nothing_is_written(
 def test_a_real_treebank(treebanks: Path, tmp_path: Path) -> None:
     source = treebanks / "Hungarian-Szeged" / "dev.conllu.xz"
     target = tmp_path / "out.conllu.gz"
-    assert _run(["projectivise", str(source), "-o", str(target), "--threads", "2"]) == 0
+    assert run(["projectivise", str(source), "-o", str(target), "--threads", "2"]) == 0
     before, after = Treebank.read(source), Treebank.read(target)
     assert not tree_properties(after.heads, after.sentence_words).gap_degree.any()
     assert before.annotate(heads=after.heads).data == after.data

@@ -8,7 +8,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from arcwise.cli.main import _run
+from arcwise.cli.main import run
 from arcwise.cli.stats import short_names
 
 SAMPLE = str(files("arcwise") / "data" / "sample-gold.conllu")
@@ -17,7 +17,7 @@ Output = pytest.CaptureFixture[str]
 
 
 def test_stats_as_a_table(capsys: Output) -> None:
-    assert _run(["stats", SAMPLE]) == 0
+    assert run(["stats", SAMPLE]) == 0
     rows = {line[:28].strip(): line.split()[-1] for line in capsys.readouterr().out.splitlines()[1:]}
     assert rows["sentences"] == "6"
     assert rows["words"] == "53"
@@ -32,7 +32,7 @@ def test_stats_of_several_files_side_by_side(
         paths.append(tmp_path / f"{name * 20}.conllu")
         paths[-1].write_bytes(Path(SAMPLE).read_bytes())
     monkeypatch.setenv("COLUMNS", "80")
-    assert _run(["stats", *map(str, paths)]) == 0
+    assert run(["stats", *map(str, paths)]) == 0
     out = capsys.readouterr().out
     assert max(map(len, out.splitlines())) <= 80
     assert [line.split() for line in out.splitlines() if "aaa" in line or "ccc" in line] == [
@@ -42,7 +42,7 @@ def test_stats_of_several_files_side_by_side(
 
 
 def test_stats_as_json(capsys: Output) -> None:
-    assert _run(["stats", "--json", SAMPLE, SAMPLE]) == 0
+    assert run(["stats", "--json", SAMPLE, SAMPLE]) == 0
     found = json.loads(capsys.readouterr().out)
     assert [f["sentences"] for f in found] == [6, 6]
     assert found[0]["gap_degree"]["counts"] == {"0": 5, "1": 1}
@@ -51,15 +51,15 @@ def test_stats_as_json(capsys: Output) -> None:
 @pytest.mark.parametrize("ending, start", [("png", b"\x89PNG"), ("svg", b"<?xml"), ("pdf", b"%PDF")])
 def test_stats_plot(tmp_path: Path, ending: str, start: bytes) -> None:
     target = tmp_path / f"plot.{ending}"
-    assert _run(["stats", SAMPLE, "--plot", str(target)]) == 0
+    assert run(["stats", SAMPLE, "--plot", str(target)]) == 0
     assert target.read_bytes().startswith(start)
 
 
 def test_stats_plot_that_cannot_be(tmp_path: Path, capsys: Output, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert _run(["stats", SAMPLE, "--plot", str(tmp_path / "plot.doc")]) == 2
+    assert run(["stats", SAMPLE, "--plot", str(tmp_path / "plot.doc")]) == 2
     assert "found the ending 'doc', expected one of png, svg, pdf" in capsys.readouterr().err
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
-    assert _run(["stats", SAMPLE, "--plot", str(tmp_path / "plot.png")]) == 2
+    assert run(["stats", SAMPLE, "--plot", str(tmp_path / "plot.png")]) == 2
     captured = capsys.readouterr()
     assert "pip install 'arcwise[plot]'" in captured.err
     assert captured.out == ""
@@ -73,7 +73,7 @@ def test_names_are_as_short_as_clear() -> None:
 
 
 def test_show_draws_the_first_sentence(capsys: Output) -> None:
-    assert _run(["show", SAMPLE]) == 0
+    assert run(["show", SAMPLE]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[0] == "1 (garden-1): The gardener planted three young trees behind the old house."
     assert lines[3] == " 3 ●─┼───► planted   VERB   root"
@@ -95,7 +95,7 @@ def test_show_draws_the_first_sentence(capsys: Output) -> None:
     ],
 )
 def test_show_chosen_sentences(capsys: Output, selection: list[str], numbers: list[int]) -> None:
-    assert _run(["show", SAMPLE, *(f"--sentence={s}" for s in selection)]) == 0
+    assert run(["show", SAMPLE, *(f"--sentence={s}" for s in selection)]) == 0
     headings = [line for line in capsys.readouterr().out.splitlines() if "-1): " in line]
     assert [int(heading.split()[0]) for heading in headings] == numbers
 
@@ -110,45 +110,45 @@ def test_show_chosen_sentences(capsys: Output, selection: list[str], numbers: li
     ],
 )
 def test_show_sentences_that_are_not_there(capsys: Output, selection: str, message: str) -> None:
-    assert _run(["show", SAMPLE, "--sentence", selection]) == 2
+    assert run(["show", SAMPLE, "--sentence", selection]) == 2
     error = capsys.readouterr().err
     assert message in error
     assert error.count("\n") == 1
 
 
 def test_show_in_colour(capsys: Output, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert _run(["show", SAMPLE, "--color"]) == 0
+    assert run(["show", SAMPLE, "--color"]) == 0
     assert "\x1b[1m" in capsys.readouterr().out
     monkeypatch.setattr("sys.stdout.isatty", lambda: True)
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.delenv("NO_COLOR", raising=False)
-    assert _run(["show", SAMPLE]) == 0
+    assert run(["show", SAMPLE]) == 0
     assert "\x1b[1m" in capsys.readouterr().out
     monkeypatch.setenv("NO_COLOR", "1")
-    assert _run(["show", SAMPLE]) == 0
+    assert run(["show", SAMPLE]) == 0
     assert "\x1b" not in capsys.readouterr().out
 
 
 def test_show_as_svg(tmp_path: Path, capsys: Output) -> None:
     target = tmp_path / "tree.svg"
-    assert _run(["show", SAMPLE, "-s", "letter-1", "--svg", str(target)]) == 0
+    assert run(["show", SAMPLE, "-s", "letter-1", "--svg", str(target)]) == 0
     assert ElementTree.parse(target).getroot().tag.endswith("svg")
     assert capsys.readouterr().out == ""
-    assert _run(["show", SAMPLE, "-s", "1-2", "--svg", str(target)]) == 2
+    assert run(["show", SAMPLE, "-s", "1-2", "--svg", str(target)]) == 2
     assert "--svg: found 2 sentences, expected one" in capsys.readouterr().err
 
 
 def test_show_as_a_page(tmp_path: Path) -> None:
     target = tmp_path / "trees.html"
-    assert _run(["show", SAMPLE, "--html", str(target)]) == 0
+    assert run(["show", SAMPLE, "--html", str(target)]) == 0
     assert target.read_text().count("<svg") == 6
 
 
 def test_nothing_is_left_half_written(tmp_path: Path, capsys: Output) -> None:
     broken = tmp_path / "broken.conllu"
     broken.write_text(Path(SAMPLE).read_text() + "1\tx\n\n")
-    assert _run(["show", str(broken), "--html", str(tmp_path / "out.html")]) == 2
+    assert run(["show", str(broken), "--html", str(tmp_path / "out.html")]) == 2
     assert "broken.conllu:" in capsys.readouterr().err
     assert [p.name for p in tmp_path.iterdir()] == ["broken.conllu"]
-    assert _run(["stats", str(broken)]) == 2
-    assert _run(["stats", str(tmp_path / "missing")]) == 2
+    assert run(["stats", str(broken)]) == 2
+    assert run(["stats", str(tmp_path / "missing")]) == 2

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from arcwise import Treebank
-from arcwise.cli.main import _run
+from arcwise.cli.main import run
 from treebanks.samples import ALL, PLAIN, RICH
 
 
@@ -17,29 +17,29 @@ def sample(tmp_path: Path) -> Path:
 
 
 def test_validate(sample: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert _run(["validate", str(sample)]) == 0
+    assert run(["validate", str(sample)]) == 0
     bad = tmp_path / "bad.conllu"
     bad.write_text(ALL.replace("\t2\tnsubj\t", "\tx\tnsubj\t") + ALL.replace("1\tBirds", "1 Birds"))
     capsys.readouterr()
-    assert _run(["validate", str(bad)]) == 1
+    assert run(["validate", str(bad)]) == 1
     found = capsys.readouterr().out.splitlines()
     assert found[0] == f"{bad}:3 (one): found HEAD 'x', expected a number or _"
     assert len(found) > 1
-    assert _run(["validate", "--max-errors", "1", str(bad)]) == 1
+    assert run(["validate", "--max-errors", "1", str(bad)]) == 1
     assert len(capsys.readouterr().out.splitlines()) == 1
-    assert _run(["validate", str(tmp_path / "missing")]) == 2
+    assert run(["validate", str(tmp_path / "missing")]) == 2
     assert capsys.readouterr().err.count("\n") == 1
 
 
 def test_convert_to_conllx_and_back(sample: Path, tmp_path: Path) -> None:
     conllx, back = tmp_path / "a.conllx", tmp_path / "back.conllu.gz"
-    assert _run(["convert", str(sample), "--to", "conllx", "-o", str(conllx)]) == 0
+    assert run(["convert", str(sample), "--to", "conllx", "-o", str(conllx)]) == 0
     text = conllx.read_text()
     assert "#" not in text
     assert "1-2" not in text
     assert "8.1" not in text
     assert all(line.endswith("\t_\t_") for line in text.splitlines() if line)
-    assert _run(["convert", str(conllx), "--from", "conllx", "--to", "conllu", "-o", str(back)]) == 0
+    assert run(["convert", str(conllx), "--from", "conllx", "--to", "conllu", "-o", str(back)]) == 0
     original, returned = Treebank.read(sample), Treebank.read(back)
     for column in ("form", "lemma", "upos", "xpos", "feats", "head", "deprel"):
         assert original.column(column) == returned.column(column)
@@ -50,16 +50,16 @@ def test_predicted_heads_of_conllx_are_kept(
 ) -> None:
     path = tmp_path / "a.conllx"
     path.write_text("1\tw\t_\tN\tN\t_\t0\troot\t2\tobj\n\n")
-    assert _run(["convert", str(path), "--from", "conllx", "--to", "conllu"]) == 0
+    assert run(["convert", str(path), "--from", "conllx", "--to", "conllu"]) == 0
     assert capfdbinary.readouterr().out == b"1\tw\t_\tN\tN\t_\t0\troot\t_\tPHead=2|PDeprel=obj\n\n"
 
 
 def test_convert_words(sample: Path, tmp_path: Path) -> None:
     words, back = tmp_path / "words.tsv", tmp_path / "back.conllu"
-    assert _run(["convert", str(sample), "--to", "words", "--columns", "form,upos", "-o", str(words)]) == 0
+    assert run(["convert", str(sample), "--to", "words", "--columns", "form,upos", "-o", str(words)]) == 0
     assert words.read_text().startswith("Birds\tNOUN\nsing\tVERB\n.\tPUNCT\n\nVamos\tVERB\n")
     assert (
-        _run(
+        run(
             [
                 "convert",
                 str(words),
@@ -79,7 +79,7 @@ def test_convert_words(sample: Path, tmp_path: Path) -> None:
 
 
 def test_convert_conllu_to_conllu_is_the_same(sample: Path, tmp_path: Path) -> None:
-    assert _run(["convert", str(sample), "--to", "conllu", "-o", str(tmp_path / "same.conllu")]) == 0
+    assert run(["convert", str(sample), "--to", "conllu", "-o", str(tmp_path / "same.conllu")]) == 0
     assert (tmp_path / "same.conllu").read_text() == ALL
 
 
@@ -98,7 +98,7 @@ def test_convert_bad_input(
     arguments: list[str], message: str, sample: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     target = tmp_path / "out"
-    assert _run(["convert", str(sample), *arguments, "-o", str(target)]) == 2
+    assert run(["convert", str(sample), *arguments, "-o", str(target)]) == 2
     error = capsys.readouterr().err
     assert message in error
     assert error.count("\n") == 1
@@ -117,7 +117,7 @@ def test_split_puts_every_sentence_in_one_part(seed: list[str], by: str, tmp_pat
         for d in range(20)
     ]
     path.write_text("".join(documents))
-    assert _run(["split", str(path), str(folder), "--by", by, *seed]) == 0
+    assert run(["split", str(path), str(folder), "--by", by, *seed]) == 0
     parts = {p.stem: Treebank.read(p) for p in folder.iterdir()}
     assert set(parts) == {"train", "dev", "test"}
     ids = {name: [s.sent_id for s in part] for name, part in parts.items()}
@@ -130,7 +130,7 @@ def test_split_puts_every_sentence_in_one_part(seed: list[str], by: str, tmp_pat
         assert not homes[0] & homes[2]
         assert not homes[1] & homes[2]
     again = tmp_path / "again"
-    assert _run(["split", str(path), str(again), "--by", by, *seed]) == 0
+    assert run(["split", str(path), str(again), "--by", by, *seed]) == 0
     assert all((again / f"{name}.conllu").read_bytes() == part.data for name, part in parts.items())
 
 
@@ -148,7 +148,7 @@ def test_split_puts_every_sentence_in_one_part(seed: list[str], by: str, tmp_pat
 def test_split_bad_input(
     arguments: list[str], message: str, sample: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert _run(["split", str(sample), str(tmp_path / "parts"), *arguments]) == 2
+    assert run(["split", str(sample), str(tmp_path / "parts"), *arguments]) == 2
     error = capsys.readouterr().err
     assert message in error
     assert error.count("\n") == 1
@@ -158,11 +158,11 @@ def test_split_bad_input(
 def test_help_lists_every_command_and_each_explains_itself(capsys: pytest.CaptureFixture[str]) -> None:
     from arcwise.cli.main import COMMANDS
 
-    assert _run(["--help"]) == 0
+    assert run(["--help"]) == 0
     listed = capsys.readouterr().out
     for name in (name for section in COMMANDS.values() for name in section):
         assert name in listed
-        assert _run([name, "--help"]) == 0
+        assert run([name, "--help"]) == 0
         assert "Usage: arcwise" in capsys.readouterr().out
 
 
@@ -170,7 +170,7 @@ def test_help_lists_every_command_and_each_explains_itself(capsys: pytest.Captur
     "arguments", [["nonsense"], ["validate"], ["validate", "--nonsense", "x"], ["split", "x"]]
 )
 def test_wrong_usage_is_one_line(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
-    assert _run(arguments) == 2
+    assert run(arguments) == 2
     error = capsys.readouterr().err
     assert error.startswith("arcwise")
     assert error.count("\n") == 1
@@ -180,5 +180,5 @@ def test_wrong_usage_is_one_line(arguments: list[str], capsys: pytest.CaptureFix
     "command", ["parse {} --model en", "parse --model {}", "parse --text x -o {}", "info {}"]
 )
 def test_a_name_that_is_too_long_is_one_line(command: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert _run(command.format(300 * "x").split()) == 2
+    assert run(command.format(300 * "x").split()) == 2
     assert len(capsys.readouterr().err.strip().splitlines()) == 1

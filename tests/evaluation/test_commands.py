@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from arcwise.cli.main import _run
+from arcwise.cli.main import run
 from evaluation.damage import damaged
 from evaluation.samples import BIRDS, CONTRACTION, treebank
 
@@ -31,9 +31,7 @@ def files(tmp_path: Path) -> dict[str, str]:
 
 
 def test_evaluate(files: dict[str, str], capsys: pytest.CaptureFixture[str]) -> None:
-    assert (
-        _run(["evaluate", files["gold"], files["gold"], "--punctuation", "skip", "--subtypes", "keep"]) == 0
-    )
+    assert run(["evaluate", files["gold"], files["gold"], "--punctuation", "skip", "--subtypes", "keep"]) == 0
     out, err = capsys.readouterr()
     assert "Attachment (punctuation skipped, label subtypes kept)" in out
     assert "CoNLL 2018 (punctuation counted, label subtypes cut)" in out
@@ -45,11 +43,11 @@ def test_evaluate(files: dict[str, str], capsys: pytest.CaptureFixture[str]) -> 
 
 def test_evaluate_with_everything(files: dict[str, str], capsys: pytest.CaptureFixture[str]) -> None:
     arguments = [files["gold"], files["a"], "--by", "label,length, crossing,sentence", "--confusion"]
-    assert _run(["evaluate", *arguments]) == 0
+    assert run(["evaluate", *arguments]) == 0
     out = capsys.readouterr().out
     for title in ("By label", "By arc length", "By crossing", "By sentence length", "Confused labels"):
         assert f"\n{title}" in out
-    assert _run(["evaluate", *arguments, "--json"]) == 0
+    assert run(["evaluate", *arguments, "--json"]) == 0
     result = json.loads(capsys.readouterr().out)
     assert list(result["by"]) == ["label", "length", "crossing", "sentence"]
     assert result["attachment"]["las"] == result["conll18"]["LAS"]["recall"] < 1
@@ -60,7 +58,7 @@ def test_evaluate_with_everything(files: dict[str, str], capsys: pytest.CaptureF
 def test_broken_trees_are_reported_and_scored(
     files: dict[str, str], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert _run(["evaluate", files["gold"], files["broken"], "--json"]) == 0
+    assert run(["evaluate", files["gold"], files["broken"], "--json"]) == 0
     out, err = capsys.readouterr()
     result = json.loads(out)
     assert result["attachment"]["heads_right"] == 65
@@ -71,7 +69,7 @@ def test_broken_trees_are_reported_and_scored(
 
 def test_packed_files(files: dict[str, str], capsys: pytest.CaptureFixture[str]) -> None:
     packed = files["gold"].replace("gold.conllu", "packed.conllu.xz")
-    assert _run(["evaluate", files["broken"], packed]) == 0
+    assert run(["evaluate", files["broken"], packed]) == 0
     assert "UAS" in capsys.readouterr().out
 
 
@@ -88,7 +86,7 @@ def test_bad_input_is_one_line(
     files: dict[str, str], capsys: pytest.CaptureFixture[str], command: str, bad: str, message: str
 ) -> None:
     others = [files["gold"]] if command == "compare" else []
-    assert _run([command, files["gold"], *others, files[bad]]) == 2
+    assert run([command, files["gold"], *others, files[bad]]) == 2
     out, err = capsys.readouterr()
     assert out == ""
     assert message in err
@@ -101,15 +99,15 @@ def test_bad_options(files: dict[str, str], capsys: pytest.CaptureFixture[str]) 
         (["--by", "colour"], "by: found 'colour', expected one of label, length, crossing, sentence"),
         (["--punctuation", "drop"], "'count', 'skip', 'skip-label'"),
     ):
-        assert _run(["evaluate", *two, *options]) == 2
+        assert run(["evaluate", *two, *options]) == 2
         assert message in capsys.readouterr().err
-    assert _run(["compare", *two, files["b"], "--samples", "0"]) == 2
+    assert run(["compare", *two, files["b"], "--samples", "0"]) == 2
     assert "--samples" in capsys.readouterr().err
 
 
 def test_compare(files: dict[str, str], capsys: pytest.CaptureFixture[str]) -> None:
     arguments = [files["gold"], files["a"], files["b"], "--samples", "300", "--seed", "5"]
-    assert _run(["compare", *arguments, "--worst", "2"]) == 0
+    assert run(["compare", *arguments, "--worst", "2"]) == 0
     out = capsys.readouterr().out
     assert "Differences (punctuation counted, label subtypes cut)" in out
     assert "B is better in LAS by more than chance" in out
@@ -123,7 +121,7 @@ def test_compare_json_is_the_same_for_the_same_seed(
 ) -> None:
     results = []
     for _ in range(2):
-        assert _run(["compare", files["gold"], files["a"], files["b"], "--seed", "5", "--json"]) == 0
+        assert run(["compare", files["gold"], files["a"], files["b"], "--seed", "5", "--json"]) == 0
         results.append(json.loads(capsys.readouterr().out))
     assert results[0] == results[1]
     las = results[0]["differences"]["LAS"]

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from arcwise.cli.main import _run
+from arcwise.cli.main import run
 from evaluation.damage import damaged
 from evaluation.samples import BIRDS, CONTRACTION, treebank
 
@@ -25,8 +25,8 @@ def test_the_page_shows_what_the_commands_print(
     blocks = re.findall(r"```console\n\$ arcwise (.*)\n((?:.*\n)*?)```", PAGE.read_text())
     assert len(blocks) == 2
     for command, expected in blocks:
-        assert _run(command.split()) == 0
+        assert run(command.split()) == 0
         shown = capsys.readouterr().out
         assert [line.rstrip() for line in shown.splitlines()] == expected.splitlines()
     for command in re.findall(r"```sh\narcwise (.*)\n```", PAGE.read_text()):
-        assert _run(command.split()) == 0
+        assert run(command.split()) == 0

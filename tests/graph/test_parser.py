@@ -10,7 +10,7 @@ from arcwise.evaluation.calibration import Calibration
 from arcwise.graph import GraphConfig, GraphParser
 from arcwise.graph.calibrate import fit_temperatures, reliability
 from arcwise.graph.preparation import prepare_heads
-from arcwise.learning.model_file import ModelWriter, read_model
+from arcwise.learning.model_file import Packed, read_model, write_model
 from arcwise.parsing import ParseOptions
 from arcwise.treebanks import Treebank
 from contracts.small_treebank import conllu, partial, small_treebank, two_rooted
@@ -225,10 +225,10 @@ def test_a_damaged_model_is_an_error_of_one_sentence(parser: GraphParser, tmp_pa
     parser.save(tmp_path / "m")
     model = read_model(tmp_path / "m")
     without = {name: values for name, values in model.arrays.items() if name != "weights.values"}
-    ModelWriter("graph", 1, model.header, without).write(tmp_path / "cut")
+    write_model(tmp_path / "cut", Packed("graph", 1, model.header, without))
     with pytest.raises(ModelError, match="cut: "):
         GraphParser.load(tmp_path / "cut")
-    ModelWriter("graph", 1, {}, {}).write(tmp_path / "empty")
+    write_model(tmp_path / "empty", Packed("graph", 1, {}, {}))
     with pytest.raises(ModelError, match="empty: is a damaged graph model"):
         GraphParser.load(tmp_path / "empty")
     with pytest.raises(InputError, match="precision: found 'int4'"):

@@ -6,17 +6,13 @@ import numpy as np
 import pytest
 
 from arcwise.errors import ModelError
-from arcwise.learning.model_file import ModelWriter, read_model
+from arcwise.learning.model_file import Packed, read_model, write_model
 from arcwise.models import open_model
 
 
 def write(path: Path, kind: str = "graph", version: int = 1) -> None:
-    ModelWriter(
-        kind,
-        version,
-        {"labels": ["ñ"]},
-        {"w": np.arange(6, dtype=np.float16).reshape(2, 3), "e": np.empty(0)},
-    ).write(path)
+    arrays = {"w": np.arange(6, dtype=np.float16).reshape(2, 3), "e": np.empty(0)}
+    write_model(path, Packed(kind, version, {"labels": ["ñ"]}, arrays))
 
 
 def test_what_is_written_is_read(tmp_path: Path) -> None:

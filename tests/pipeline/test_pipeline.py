@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 import arcwise
-from arcwise.cli.main import _run
+from arcwise.cli.main import run
 from arcwise.errors import InputError, ModelError
-from arcwise.learning.model_file import ModelWriter, read_model
+from arcwise.learning.model_file import Packed, read_model, write_model
 from arcwise.models import load, open_model
 from arcwise.models.train_pipeline import PipelineConfig, raw_text_scores, train_pipeline
 from arcwise.parsing.parser import ParseOptions, Parser
@@ -126,10 +126,10 @@ def test_a_damaged_model_is_refused(model: Path, tmp_path: Path) -> None:
     kept = read_model(model)
     target = tmp_path / "broken.arcwise"
     arrays = {name: values for name, values in kept.arrays.items() if not name.startswith("tagger.states")}
-    ModelWriter("pipeline", VERSION, kept.header, arrays).write(target)
+    write_model(target, Packed("pipeline", VERSION, kept.header, arrays))
     with pytest.raises(ModelError, match="damaged"):
         load(target)
-    ModelWriter("pipeline", 99, kept.header, kept.arrays).write(target)
+    write_model(target, Packed("pipeline", 99, kept.header, kept.arrays))
     with pytest.raises(ModelError, match=f"found version 99 of a pipeline model, expected {VERSION}"):
         load(target)
 
@@ -138,7 +138,7 @@ def test_a_damaged_model_is_refused(model: Path, tmp_path: Path) -> None:
 
 
 def test_parse_text(model: Path, capsysbinary: pytest.CaptureFixture[bytes]) -> None:
-    assert _run(["parse", "--model", str(model), "--text", TEXT]) == 0
+    assert run(["parse", "--model", str(model), "--text", TEXT]) == 0
     found = Treebank(capsysbinary.readouterr().out)
     assert [len(s) for s in found] == [5, 5, 5]
     assert "TokenRange=0:3" in found[0].misc[0]
@@ -151,18 +151,18 @@ def test_parse_files_and_folders(
     (texts / "more").mkdir(parents=True)
     (texts / "a.txt").write_text("The dog sees cats.")
     (texts / "more" / "b.txt").write_text("Birds don't hear!")
-    assert _run(["parse", "--model", str(model), str(texts)]) == 0
+    assert run(["parse", "--model", str(model), str(texts)]) == 0
     both = capsysbinary.readouterr().out
     assert [len(s) for s in Treebank(both)] == [5, 5]
-    assert _run(["parse", "--model", str(model), str(texts), "--output", str(tmp_path / "out")]) == 0
+    assert run(["parse", "--model", str(model), str(texts), "--output", str(tmp_path / "out")]) == 0
     assert Treebank.read(tmp_path / "out" / "more" / "b.txt.conllu")[0].forms[1:3] == ["do", "n't"]
     conllu = tmp_path / "out" / "a.txt.conllu"
-    assert _run(["parse", "--model", str(model), str(conllu)]) == 0
+    assert run(["parse", "--model", str(model), str(conllu)]) == 0
     assert Treebank(capsysbinary.readouterr().out)[0].tree == Treebank.read(conllu)[0].tree
 
 
 def test_parse_shows_trees(model: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert _run(["parse", "--model", str(model), "--show", "--text", "The dog sees cats."]) == 0
+    assert run(["parse", "--model", str(model), "--show", "--text", "The dog sees cats."]) == 0
     out = capsys.readouterr().out
     assert "─► dog" in out
     assert "%" in out
@@ -182,8 +182,8 @@ def test_bad_input_is_one_line(model: Path, tmp_path: Path, capsys: pytest.Captu
     (tmp_path / "empty").mkdir()
     graph, old, other = (tmp_path / f"{name}.arcwise" for name in ("graph", "old", "other"))
     open_model(model).parser.save(graph)  # type: ignore[attr-defined]
-    ModelWriter("pipeline", 0, read_model(model).header, read_model(model).arrays).write(old)
-    ModelWriter("oracle", 1).write(other)
+    write_model(old, Packed("pipeline", 0, read_model(model).header, read_model(model).arrays))
+    write_model(other, Packed("oracle", 1))
     for arguments, message in [
         (["--model", str(model), str(broken)], "found byte 0xff at offset 8, expected UTF-8"),
         (["--model", str(graph), "--text", "Hi"], "the model is a graph parser, which needs CoNLL-U"),
@@ -197,12 +197,12 @@ def test_bad_input_is_one_line(model: Path, tmp_path: Path, capsys: pytest.Captu
         (["--model", str(model), str(tmp_path / "empty")], "found no file in the folder"),
         (["--model", str(model), str(tmp_path / "none.txt")], "no such file"),
     ]:
-        assert _run(["parse", *arguments]) == 2
+        assert run(["parse", *arguments]) == 2
         error = capsys.readouterr().err
         assert message in error
         assert error.count("\n") == 1
     target = tmp_path / "fine.conllu"
-    assert _run(["parse", "--model", str(model), str(broken), "--errors", "replace", "-o", str(target)]) == 0
+    assert run(["parse", "--model", str(model), str(broken), "--errors", "replace", "-o", str(target)]) == 0
     assert "\ufffd" in target.read_text()
 
 
@@ -252,21 +252,21 @@ def test_train_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> No
     model = tmp_path / "toy.arcwise"
     command = ["train", "--pipeline", "--train", str(treebank), "--dev", str(treebank), "--model", str(model)]
     options = ["--config", str(config), "--jackknife", "2", "--note", "language=Toy"]
-    assert _run([*command, *options]) == 0
+    assert run([*command, *options]) == 0
     assert "development data from raw text:  Tokens 100.00" in capsys.readouterr().err
-    assert _run(["info", str(model)]) == 0
+    assert run(["info", str(model)]) == 0
     assert "language: Toy" in capsys.readouterr().out
     first = model.read_bytes()
-    assert _run([*command, *options, "--threads", "2"]) == 0
+    assert run([*command, *options, "--threads", "2"]) == 0
     assert model.read_bytes() == first
     for wrong, message in [
         (["--note", "language"], "--note: found 'language', expected KEY=VALUE"),
         (["--parser", "neural"], "found kind 'neural'"),
     ]:
-        assert _run([*command, "--config", str(config), *wrong]) == 2
+        assert run([*command, "--config", str(config), *wrong]) == 2
         assert message in capsys.readouterr().err
     config.write_text("[tager]\nepochs = 3\n")
-    assert _run([*command, "--config", str(config)]) == 2
+    assert run([*command, "--config", str(config)]) == 2
     assert "found key 'tager', expected one of tokenizer, tagger, kind" in capsys.readouterr().err
 
 

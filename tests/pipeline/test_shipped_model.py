@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 import arcwise
-from arcwise.cli.main import _run
+from arcwise.cli.main import run
 from arcwise.models import shipped_models
 from arcwise.models.train_pipeline import raw_text_scores
 from arcwise.treebanks import Treebank
@@ -37,13 +37,13 @@ def test_english() -> None:
 def test_the_picture_of_the_readme_is_a_parse(tmp_path: Path) -> None:
     parsed, picture = tmp_path / "parsed.conllu", tmp_path / "parsed.svg"
     text = "The letter that she sent from Prague arrived yesterday."
-    assert _run(["parse", "--confidence", "--text", text, "--output", str(parsed)]) == 0
-    assert _run(["show", str(parsed), "--svg", str(picture)]) == 0
+    assert run(["parse", "--confidence", "--text", text, "--output", str(parsed)]) == 0
+    assert run(["show", str(parsed), "--svg", str(picture)]) == 0
     assert picture.read_text() == (ROOT / "docs/images/parsed.svg").read_text()
 
 
 def test_info_tells_where_it_comes_from(capsys: pytest.CaptureFixture[str]) -> None:
-    assert _run(["info", "en"]) == 0
+    assert run(["info", "en"]) == 0
     out = capsys.readouterr().out
     assert "treebank: UD English-EWT r2.16" in out
     assert "licence: CC BY-SA 4.0" in out
@@ -55,7 +55,7 @@ def test_a_bad_conllu_file_is_not_taken_for_text(
 ) -> None:
     source, target = tmp_path / "bad.conllu", tmp_path / "out.conllu"
     source.write_text(content)
-    assert _run(["parse", str(source), "--output", str(target)]) == 2
+    assert run(["parse", str(source), "--output", str(target)]) == 2
     assert capsys.readouterr().err.count("\n") == 1
     assert not target.exists()
 

@@ -1,5 +1,7 @@
 """UPOS, XPOS, FEATS and lemmas; jack-knifing; lemma and split scripts."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -63,7 +65,7 @@ def test_a_stem_may_change_its_last_letter() -> None:
     tagger = Tagger.train(Treebank.from_string("".join(rows)))
     tagged = tagger.tag(Treebank.from_sentences([Sentence.from_words([s + "eği"]) for s in stems[-2:]]))
     assert tagged.column("lemma") == ["danek", "jemek"]
-    assert tagger.pack()[0]["alternations"] == [(ord("ğ"), ord("k"))]
+    assert tagger.pack().header["alternations"] == [(ord("ğ"), ord("k"))]
 
 
 def test_confidences_are_probabilities(tagger: Tagger) -> None:
@@ -78,7 +80,7 @@ def test_threads_change_nothing(tagger: Tagger) -> None:
 
 
 def test_the_same_seed_gives_the_same_tagger() -> None:
-    first, second = (Tagger.train(toy_treebank()[:60]).pack()[1] for _ in range(2))
+    first, second = (Tagger.train(toy_treebank()[:60]).pack().arrays for _ in range(2))
     assert all((first[name] == second[name]).all() for name in first)
 
 
@@ -89,13 +91,14 @@ def test_other_ways_to_learn(config: TaggerConfig) -> None:
 
 
 def test_a_packed_tagger_is_the_same(tagger: Tagger) -> None:
-    header, arrays = tagger.pack()
-    again = Tagger.unpack(header, arrays)
+    packed = tagger.pack()
+    header, arrays = packed.header, packed.arrays
+    again = Tagger.unpack(packed)
     assert again.tag(toy_treebank()).data == tagger.tag(toy_treebank()).data
     with pytest.raises(ModelError, match="damaged"):
-        Tagger.unpack(header, {k: v for k, v in arrays.items() if k != "transitions"})
+        Tagger.unpack(replace(packed, arrays={k: v for k, v in arrays.items() if k != "transitions"}))
     with pytest.raises(ModelError, match="damaged"):
-        Tagger.unpack({k: v for k, v in header.items() if k != "scripts"}, arrays)
+        Tagger.unpack(replace(packed, header={k: v for k, v in header.items() if k != "scripts"}))
     for name in (
         "states.outputs",
         "bundles.outputs",
@@ -105,7 +108,7 @@ def test_a_packed_tagger_is_the_same(tagger: Tagger) -> None:
         "sets.states",
     ):
         with pytest.raises(ModelError, match="damaged"):
-            Tagger.unpack(header, {**arrays, name: np.full_like(arrays[name], 200)})
+            Tagger.unpack(replace(packed, arrays={**arrays, name: np.full_like(arrays[name], 200)}))
 
 
 def test_jackknifed_tags_come_from_others() -> None:
@@ -178,7 +181,7 @@ def test_a_script_too_long_for_its_token_splits_nothing() -> None:
 @pytest.mark.parametrize("changed", [{"damping": 0.01}, {"rate": 0.01}, {"epochs": 2}, {"prune": 0.5}])
 def test_options_reach_the_trainer(changed: dict[str, float]) -> None:
     weights = [
-        Tagger.train(toy_treebank(), config=TaggerConfig(**options)).pack()[1]  # type: ignore[arg-type]
+        Tagger.train(toy_treebank(), config=TaggerConfig(**options)).pack().arrays  # type: ignore[arg-type]
         for options in ({}, changed)
     ]
     names = ("states.largest", "states.codes")

@@ -2,6 +2,7 @@
 
 import io
 import random
+from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
@@ -163,22 +164,24 @@ def test_broken_utf8_is_named_or_replaced(tokenizer: Tokenizer) -> None:
 
 def test_a_packed_tokenizer_is_the_same(tokenizer: Tokenizer) -> None:
     text = plain_text(toy_treebank()).text
-    again = Tokenizer.unpack(*tokenizer.pack())
+    again = Tokenizer.unpack(tokenizer.pack())
     assert again.tokenize(text).treebank.data == tokenizer.tokenize(text).treebank.data
 
 
 def test_a_damaged_tokenizer_is_refused(tokenizer: Tokenizer) -> None:
-    header, arrays = tokenizer.pack()
-    with pytest.raises(ModelError, match="damaged"):
-        Tokenizer.unpack(header, {k: v for k, v in arrays.items() if not k.startswith("cuts.keys")})
-    with pytest.raises(ModelError, match="damaged"):
-        Tokenizer.unpack(header, {**arrays, "may_cut": arrays["may_cut"][:3]})
-    with pytest.raises(ModelError, match="damaged"):
-        Tokenizer.unpack(header, {**arrays, "cuts.outputs": arrays["cuts.outputs"] + 3})
+    packed = tokenizer.pack()
+    arrays = packed.arrays
+    for damaged in (
+        {k: v for k, v in arrays.items() if not k.startswith("cuts.keys")},
+        {**arrays, "may_cut": arrays["may_cut"][:3]},
+        {**arrays, "cuts.outputs": arrays["cuts.outputs"] + 3},
+    ):
+        with pytest.raises(ModelError, match="damaged"):
+            Tokenizer.unpack(replace(packed, arrays=damaged))
 
 
 def test_the_same_seed_gives_the_same_tokenizer() -> None:
-    first, second = (Tokenizer.train(toy_treebank()[:60]).pack()[1] for _ in range(2))
+    first, second = (Tokenizer.train(toy_treebank()[:60]).pack().arrays for _ in range(2))
     assert all((first[name] == second[name]).all() for name in first)
 
 
@@ -230,7 +233,7 @@ def test_words_with_spaces() -> None:
         ["They", "paid", "4", "000", "crowns", "."],
     ]
     assert text_again(found) == text
-    again = Tokenizer.unpack(*tokenizer.pack())
+    again = Tokenizer.unpack(tokenizer.pack())
     assert again.tokenize(text).treebank.data == found.data
 
 
@@ -244,7 +247,7 @@ def test_an_empty_treebank_teaches_nothing() -> None:
 )
 def test_options_reach_the_trainer(changed: dict[str, float]) -> None:
     weights = [
-        Tokenizer.train(toy_treebank(), config=TokenizerConfig(**options)).pack()[1]  # type: ignore[arg-type]
+        Tokenizer.train(toy_treebank(), config=TokenizerConfig(**options)).pack().arrays  # type: ignore[arg-type]
         for options in ({}, changed)
     ]
     names = ("cuts.largest", "cuts.codes")

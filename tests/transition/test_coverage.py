@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from arcwise import Treebank
-from arcwise.cli.main import _run
+from arcwise.cli.main import run
 from arcwise.errors import InputError
 from arcwise.transition import coverage, system
 from arcwise.transition.coverage import broken_arcs, grid
@@ -75,22 +75,22 @@ def test_coverage_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
     path = tmp_path / "t.conllu"
     treebank_of(PLAIN, CROSSING).write(path)
     assert (
-        _run(["coverage", str(path), "--system", "arc-eager", "-K", "3,inf", "-D", "1-2", "--show-arcs", "2"])
+        run(["coverage", str(path), "--system", "arc-eager", "-K", "3,inf", "-D", "1-2", "--show-arcs", "2"])
         == 0
     )
     lines = capsys.readouterr().out.splitlines()
     assert lines[1].split() == ["arc-eager", "50.00%", "85.71%", "1"]
     assert len(lines) == 1 + 5 + 3
-    assert _run(["coverage", str(path), "-K", "3,inf", "-D", "1-2", "--plot", str(tmp_path / "p.svg")]) == 0
+    assert run(["coverage", str(path), "-K", "3,inf", "-D", "1-2", "--plot", str(tmp_path / "p.svg")]) == 0
     assert (tmp_path / "p.svg").read_text().startswith("<?xml")
 
 
 def test_systems_command(capsys: pytest.CaptureFixture[str]) -> None:
-    assert _run(["systems"]) == 0
+    assert run(["systems"]) == 0
     out = capsys.readouterr().out
     assert len(out.splitlines()) == 10
     assert "right-arc(B=f,S=t)" in out
-    assert _run(["systems", "--system", "bounded(K=3,D=2)"]) == 0
+    assert run(["systems", "--system", "bounded(K=3,D=2)"]) == 0
     assert "bounded(K=3,D=2)" in capsys.readouterr().out
 
 
@@ -111,5 +111,5 @@ def test_bad_input_is_one_line_and_exit_2(
 ) -> None:
     path = tmp_path / "t.conllu"
     treebank_of(PLAIN).write(path)
-    assert _run([str(path) if a == "FILE" else a for a in arguments]) == 2
+    assert run([str(path) if a == "FILE" else a for a in arguments]) == 2
     assert len(capsys.readouterr().err.strip().splitlines()) == 1

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from arcwise import Treebank, native
-from arcwise.cli.main import _run
+from arcwise.cli.main import run
 from arcwise.errors import InputError
 from arcwise.evaluation.deps import deps_scores
 from arcwise.parsing.parser import ParseOptions
@@ -113,7 +113,7 @@ def test_graphs_on_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixtur
     config.write_text("move_bits = 12\nlabel_bits = 10\nepochs = 12\nword_dropout = 0.0\n")
     graphs_treebank().write(gold)
     assert (
-        _run(
+        run(
             [
                 "train",
                 "--parser",
@@ -130,10 +130,10 @@ def test_graphs_on_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixtur
         )
         == 0
     )
-    assert _run(["parse", gold, "--model", model, "-o", out]) == 0
+    assert run(["parse", gold, "--model", model, "-o", out]) == 0
     capsys.readouterr()
-    assert _run(["evaluate", "--deps", gold, out]) == 0
+    assert run(["evaluate", "--deps", gold, out]) == 0
     assert (
         capsys.readouterr().out.splitlines()[1] == "labelled    precision 100.00%  recall 100.00%  F1 100.00%"
     )
-    assert _run(["evaluate", "--deps", "--json", gold, out]) == 0
+    assert run(["evaluate", "--deps", "--json", gold, out]) == 0

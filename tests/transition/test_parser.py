@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from arcwise import Treebank, native
-from arcwise.cli.main import _run
+from arcwise.cli.main import run
 from arcwise.errors import InputError, ModelError
 from arcwise.parsing.parser import ParseOptions
 from arcwise.transition import State, TransitionConfig, TransitionParser, every_named, start
@@ -229,9 +229,9 @@ def test_a_template_that_is_not_understood_is_named() -> None:
 
 
 def test_a_damaged_model_is_a_model_error(tmp_path: Path) -> None:
-    from arcwise.learning.model_file import ModelWriter
+    from arcwise.learning.model_file import Packed, write_model
 
-    ModelWriter("transition", 1, {"labels": ["x"]}, {"w": np.ones(2, np.float32)}).write(tmp_path / "m")
+    write_model(tmp_path / "m", Packed("transition", 1, {"labels": ["x"]}, {"w": np.ones(2, np.float32)}))
     with pytest.raises(ModelError, match="damaged transition model"):
         TransitionParser.load(tmp_path / "m")
 
@@ -268,11 +268,11 @@ def test_train_parse_evaluate_on_the_command_line(tmp_path: Path, capsys: pytest
         "--config",
         str(config),
     ]
-    assert _run([*train, "--system", "bounded(K=3)", "--beam", "2"]) == 0
-    assert _run(["parse", gold, "--model", model, "-o", out]) == 0
-    assert _run(["evaluate", gold, out]) == 0
+    assert run([*train, "--system", "bounded(K=3)", "--beam", "2"]) == 0
+    assert run(["parse", gold, "--model", model, "-o", out]) == 0
+    assert run(["evaluate", gold, out]) == 0
     assert Treebank.read(out).heads.tolist() == small_treebank().heads.tolist()
-    assert _run(["info", model]) == 0
+    assert run(["info", model]) == 0
     capsys.readouterr()
-    assert _run([*train, "--system", "arc-lazy"]) == 2
+    assert run([*train, "--system", "arc-lazy"]) == 2
     assert len(capsys.readouterr().err.strip().splitlines()) == 1

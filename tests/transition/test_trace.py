@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from arcwise.cli.main import _run
+from arcwise.cli.main import run
 from arcwise.errors import InputError
 from arcwise.models import open_model
 from arcwise.pipeline.pipeline import Pipeline
@@ -64,12 +64,12 @@ def test_trace_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> No
     model, page, file = (str(tmp_path / name) for name in ("model", "trace.html", "t.conllu"))
     trained("arc-standard").save(model)
     small_treebank().write(file)
-    assert _run(["trace", "--model", model, "The/DET cat/NOUN sleeps/VERB"]) == 0
+    assert run(["trace", "--model", model, "The/DET cat/NOUN sleeps/VERB"]) == 0
     assert (
-        _run(["trace", "--model", model, 60 * "cat/NOUN " + "sleeps/VERB"]) == 0
+        run(["trace", "--model", model, 60 * "cat/NOUN " + "sleeps/VERB"]) == 0
     )  # longer than a file's name
     assert "left-arc(det) The ← cat" in capsys.readouterr().out
-    assert _run(["trace", "--model", model, file, "--number", "2", "--html", page]) == 0
+    assert run(["trace", "--model", model, file, "--number", "2", "--html", page]) == 0
     assert "barked" in Path(page).read_text()
     for bad in (
         ["trace", "--model", model, " "],
@@ -77,7 +77,7 @@ def test_trace_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> No
         ["trace", "--model", file, "a"],
     ):
         capsys.readouterr()
-        assert _run(bad) == 2
+        assert run(bad) == 2
         assert len(capsys.readouterr().err.strip().splitlines()) == 1
 
 
@@ -88,9 +88,9 @@ def test_a_pipeline_is_traced_if_its_parser_is_transition_based(
     assert isinstance(shipped, Pipeline)
     mine = str(tmp_path / "mine.arcwise")
     Pipeline(shipped.tokenizer, shipped.tagger, trained("arc-standard")).save(mine)
-    assert _run(["trace", "--model", mine, "The cat sleeps"]) == 0  # the pipeline finds the tags
+    assert run(["trace", "--model", mine, "The cat sleeps"]) == 0  # the pipeline finds the tags
     assert "left-arc(det) The ← cat" in capsys.readouterr().out
-    assert _run(["trace", "--model", "en", "The cat sleeps"]) == 2
+    assert run(["trace", "--model", "en", "The cat sleeps"]) == 2
     told = capsys.readouterr().err
     assert "whose parser is of kind 'graph', expected a transition-based one" in told
     assert len(told.strip().splitlines()) == 1

@@ -10,7 +10,7 @@ import sys
 from importlib.resources import files
 from pathlib import Path
 
-from arcwise.cli.main import _run
+from arcwise.cli.main import run
 
 STEPS: tuple[tuple[str, str], ...] = (
     (
@@ -31,7 +31,7 @@ def main() -> int:
     for what, template in STEPS:
         arguments = template.format(**{name: shlex.quote(path) for name, path in names.items()})
         print(f"\n{what}\n$ {_command()} {arguments}\n", flush=True)
-        if status := _run(shlex.split(arguments)):
+        if status := run(shlex.split(arguments)):
             return status
     print(
         f"\nTrees as a page for the browser:\n$ {_command()} show {shlex.quote(names['gold'])} --html trees.html"

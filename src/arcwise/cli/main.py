@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Sequence
 from importlib import import_module
 from typing import Any
 
@@ -95,14 +96,23 @@ def _arcwise(version: bool = typer.Option(False, "--version", help="Print the ve
         raise typer.Exit
 
 
-def main(arguments: list[str] | None = None) -> None:
-    """Run one command and exit: 0 done, 1 done and found something to complain of, 2 bad input, 130 Ctrl-C."""
-    sys.exit(_run(arguments))
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run one command and exit with the status of ``run``."""
+    sys.exit(run(arguments))
 
 
-def _run(arguments: list[str] | None) -> int:
+def run(arguments: Sequence[str] | None = None) -> int:
+    """Run one command as the shell would (None: with the arguments of this process), and return its exit status: 0 done, 1 done and
+    found something to complain of, 2 bad input, 130 Ctrl-C. What it has to say goes to standard output and standard error.
+
+    >>> run(["--version"])
+    arcwise ...
+    0
+    """
     try:
-        result = app(args=arguments, prog_name="arcwise", standalone_mode=False)
+        result = app(
+            args=None if arguments is None else list(arguments), prog_name="arcwise", standalone_mode=False
+        )
         if result == _STOPPED:  # as some versions of typer tell of Ctrl-C
             raise KeyboardInterrupt
         sys.stdout.flush()

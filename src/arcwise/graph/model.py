@@ -14,7 +14,7 @@ from arcwise.errors import ModelError
 from arcwise.graph.config import GraphConfig
 from arcwise.graph.space import Alphabets, make_space
 from arcwise.learning.config import from_dict, to_dict
-from arcwise.learning.model_file import ModelFile, ModelWriter, Precision
+from arcwise.learning.model_file import Packable, Packed, Precision
 from arcwise.learning.trained import read_report, read_vocabulary, vocabulary_arrays
 from arcwise.learning.weights import pack_weights, read_weights
 
@@ -32,7 +32,7 @@ class Decoding:
 
 
 @dataclass(frozen=True)
-class GraphModel:
+class GraphModel(Packable):
     """Configuration, alphabets, space and weights; what was learned from what; how to turn scores into probabilities."""
 
     config: GraphConfig
@@ -52,8 +52,8 @@ class GraphModel:
         """The same model with other confidences."""
         return replace(self, temperature=heads, label_temperature=labels)
 
-    def save(self, path: Any, *, precision: Precision = "float32") -> None:
-        """Write the model file."""
+    def pack(self, precision: Precision = "float32") -> Packed:
+        """The model as plain values."""
         header = {
             "config": to_dict(self.config),
             "alphabets": asdict(self.alphabets),
@@ -70,20 +70,20 @@ class GraphModel:
             "classes.reach": self.space.reach,
             **pack_weights("weights", self.weights, precision),
         }
-        ModelWriter(KIND, VERSION, header, arrays).write(path)
+        return Packed(KIND, VERSION, header, arrays)
 
     @classmethod
-    def from_file(cls, model: ModelFile) -> GraphModel:
-        """The model of an opened file."""
-        model.expect(KIND, VERSION)
+    def unpack(cls, packed: Packed) -> GraphModel:
+        """The model again."""
+        packed.expect(KIND, VERSION)
         try:
-            header = model.header
-            config = from_dict(GraphConfig, header["config"], where=model.path)
-            alphabets = from_dict(Alphabets, header["alphabets"], where=model.path)
-            vocabulary = read_vocabulary(model)
+            header = packed.header
+            config = from_dict(GraphConfig, header["config"], where=packed.path)
+            alphabets = from_dict(Alphabets, header["alphabets"], where=packed.path)
+            vocabulary = read_vocabulary(packed)
             space = make_space(config, alphabets, vocabulary.hashes, vocabulary.counts)
             classes = [
-                np.array(model.array(f"classes.{name}")) for name in ("label_starts", "label_ids", "reach")
+                np.array(packed.array(f"classes.{name}")) for name in ("label_starts", "label_ids", "reach")
             ]
             space.set_classes(*classes)
             return cls(
@@ -91,11 +91,11 @@ class GraphModel:
                 alphabets,
                 space,
                 vocabulary,
-                read_weights(model, "weights", space.cells),
+                read_weights(packed, "weights", space.cells),
                 Decoding(**header["decoding"]),
                 float(header["temperature"]),
                 float(header.get("label_temperature", header["temperature"])),
-                read_report(model),
+                read_report(packed),
             )
         except (KeyError, TypeError, ValueError) as error:
-            raise ModelError(f"{model.path}: is a damaged graph model ({error})") from error
+            raise ModelError(f"{packed.path}: is a damaged graph model ({error})") from error

@@ -15,7 +15,7 @@ from arcwise.graph.config import GraphConfig
 from arcwise.graph.model import KIND, GraphModel
 from arcwise.graph.space import arc_data
 from arcwise.inference import TreeDistribution
-from arcwise.learning.model_file import ModelFile
+from arcwise.learning.model_file import Packed
 from arcwise.learning.progress import Progress
 from arcwise.learning.trained import TrainedParser
 from arcwise.parsing.output import annotated, with_k_best
@@ -65,8 +65,8 @@ class GraphParser(TrainedParser[GraphModel]):
         return cls(train_model(train, dev, config, threads=threads, progress=progress))
 
     @classmethod
-    def _model_of(cls, model: ModelFile) -> GraphModel:
-        return GraphModel.from_file(model)
+    def _model_of(cls, packed: Packed) -> GraphModel:
+        return GraphModel.unpack(packed)
 
     @property
     def info(self) -> Mapping[str, Any]:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -27,6 +28,9 @@ class TagSentences:
 
     tags: tuple[str, ...]
     sentences: tuple[tuple[int, ...], ...]
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.tags, self.sentences)
 
     @classmethod
     def from_tags(

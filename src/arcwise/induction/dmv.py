@@ -121,6 +121,9 @@ class DMV:
         object.__setattr__(self, "log_probabilities", theta)
         object.__setattr__(self, "tags", tuple(self.tags))
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.tags, self.log_probabilities)
+
     # ---- making one
 
     @classmethod

@@ -6,16 +6,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from arcwise.errors import ModelError
+from arcwise.errors import InputError, ModelError
 from arcwise.induction.dmv import DMV, read_json
-from arcwise.learning.model_file import ModelFile, Precision
+from arcwise.learning.model_file import Packable, Packed, Precision
 from arcwise.parsing.parser import ParseOptions
 from arcwise.treebanks import Treebank
 from arcwise.treebanks.files import PathLike
 
+VERSION = 1
+
 
 @dataclass(frozen=True)
-class DmvParser:
+class DmvParser(Packable):
     """A DMV grammar and the column whose tags it reads. Its trees are projective and have one root."""
 
     kind: ClassVar[str] = "dmv"
@@ -28,10 +30,20 @@ class DmvParser:
         data = read_json(path)
         return cls(DMV.from_json(data, source=str(path)), str(data.get("column", "upos")))
 
+    def pack(self, precision: Precision = "float32") -> Packed:
+        """Tags, column and parameters, in full whatever the precision. (On disk a grammar is JSON: ``save``.)"""
+        header = {"tags": list(self.grammar.tags), "column": self.column}
+        return Packed(self.kind, VERSION, header, {"log_probabilities": self.grammar.log_probabilities})
+
     @classmethod
-    def from_model(cls, model: ModelFile) -> DmvParser:
-        """A grammar is kept as JSON, never in a model file of arrays."""
-        raise ModelError(f"{model.path}: found arrays, expected a JSON file as a grammar is kept")
+    def unpack(cls, packed: Packed) -> DmvParser:
+        """The grammar again."""
+        packed.expect(cls.kind, VERSION)
+        try:
+            header = packed.header
+            return cls(DMV(tuple(header["tags"]), packed.array("log_probabilities")), str(header["column"]))
+        except (KeyError, TypeError, ValueError, InputError) as error:
+            raise ModelError(f"{packed.path}: is a damaged dmv model ({error})") from error
 
     def save(self, path: PathLike, *, precision: Precision = "float32") -> None:
         """Write the grammar as JSON; probabilities are written in full, whatever the precision."""

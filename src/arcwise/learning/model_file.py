@@ -1,4 +1,4 @@
-"""Model files: safetensors (named arrays, memory-mapped) with a JSON header that says what the model is.
+"""``Packed``: a model as plain values; and model files, which hold one: safetensors (named arrays, memory-mapped) with a JSON header that says what the model is.
 
 The header has ``kind`` (which parser), ``version`` (of the layout of that kind), and whatever the kind keeps there: its
 configuration, alphabets, scores. Reading needs numpy alone; nothing in a file is ever executed.
@@ -8,16 +8,20 @@ from __future__ import annotations
 
 import json
 import os
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from arcwise.errors import InputError, MissingExtraError, ModelError
 from arcwise.treebanks.files import PathLike, open_output
+
+if TYPE_CHECKING:
+    from typing import Self
 
 Precision = Literal["float32", "float16", "int8"]
 PRECISIONS: tuple[Precision, ...] = ("float32", "float16", "int8")
@@ -48,15 +52,20 @@ def check_precision(name: str) -> Precision:
 
 
 @dataclass(frozen=True)
-class ModelFile:
-    """An opened model: its kind, the version of its layout, its header and its arrays (read-only)."""
+class Packed:
+    """A model as plain values: its kind, the version of its layout, a header (JSON) and named arrays.
+
+    Every part packs itself into one (``pack``) and is made again from one (``unpack``): for a model file, for a pickle, for another process.
+    """
 
     kind: str
     version: int
-    header: Mapping[str, Any]
-    arrays: Mapping[str, npt.NDArray[Any]]
+    header: Mapping[str, Any] = field(default_factory=dict)
+    arrays: Mapping[str, npt.NDArray[Any]] = field(default_factory=dict)
     path: str = "<memory>"
-    size: int = 0
+    """The file that it was read from, for messages."""
+    size: int | None = None
+    """The size of that file in bytes; None: it never was in one."""
 
     def expect(self, kind: str, version: int) -> None:
         """``ModelError`` unless the model is of this kind and its version is one we can read."""
@@ -69,41 +78,60 @@ class ModelFile:
             )
 
     def array(self, name: str) -> npt.NDArray[Any]:
-        """The array of that name; ``ModelError`` if the file lacks it."""
+        """The array of that name; ``ModelError`` if there is none."""
         if name not in self.arrays:
             raise ModelError(f"{self.path}: has no array {name!r}; the file is damaged")
         return self.arrays[name]
 
 
-@dataclass
-class ModelWriter:
-    """Collects what goes into a model file, then writes it whole or not at all.
+class Packable(ABC):
+    """A part that packs and unpacks itself can be pickled, copied and sent to other processes: parsers, models, tokenizer, tagger.
+
+    Pickles keep the weights in full precision, so that what comes out works exactly as what went in; native objects are built again.
+    """
+
+    @abstractmethod
+    def pack(self, precision: Precision = "float32") -> Packed:
+        """Everything that the part consists of, weights in that precision."""
+
+    @classmethod
+    @abstractmethod
+    def unpack(cls, packed: Packed) -> Self:
+        """The part again; ``ModelError`` if it is of another kind or version, or damaged."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _unpacked, (type(self), self.pack("float32"))
+
+    def __copy__(self) -> Self:
+        other = object.__new__(type(self))
+        other.__dict__.update(self.__dict__)
+        return other
+
+
+def _unpacked(part: type[Packable], packed: Packed) -> Packable:
+    return part.unpack(packed)
+
+
+def write_model(path: PathLike, packed: Packed) -> None:
+    """Write a model file (safetensors); it appears whole or not at all.
 
     >>> import tempfile, numpy as np
     >>> path = Path(tempfile.mkdtemp()) / "m.arcwise"
-    >>> ModelWriter("graph", 1, {"labels": ["root"]}, {"w": np.ones(3, np.float32)}).write(path)
+    >>> write_model(path, Packed("graph", 1, {"labels": ["root"]}, {"w": np.ones(3, np.float32)}))
     >>> read_model(path).header["labels"], read_model(path).array("w").tolist()
     (['root'], [1.0, 1.0, 1.0])
     """
-
-    kind: str
-    version: int
-    header: Mapping[str, Any] = field(default_factory=dict)
-    arrays: Mapping[str, npt.NDArray[Any]] = field(default_factory=dict)
-
-    def write(self, path: PathLike) -> None:
-        """Write the file (safetensors)."""
-        try:
-            from safetensors.numpy import save
-        except ImportError as error:
-            raise MissingExtraError("safetensors", "train") from error
-        header = json.dumps({"kind": self.kind, "version": self.version, **self.header}, ensure_ascii=False)
-        arrays = {name: np.ascontiguousarray(values) for name, values in self.arrays.items()}
-        with open_output(path) as stream:
-            stream.write(save(arrays, metadata={_METADATA_KEY: header}))
+    try:
+        from safetensors.numpy import save
+    except ImportError as error:
+        raise MissingExtraError("safetensors", "train") from error
+    header = json.dumps({"kind": packed.kind, "version": packed.version, **packed.header}, ensure_ascii=False)
+    arrays = {name: np.ascontiguousarray(values) for name, values in packed.arrays.items()}
+    with open_output(path) as stream:
+        stream.write(save(arrays, metadata={_METADATA_KEY: header}))
 
 
-def read_model(path: PathLike) -> ModelFile:
+def read_model(path: PathLike) -> Packed:
     """Open a model file of any kind; its arrays are mapped into memory, not copied."""
     name = os.fspath(path)
     try:
@@ -120,7 +148,7 @@ def read_model(path: PathLike) -> ModelFile:
         kind, version = str(header.pop("kind")), int(header.pop("version"))
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise ModelError(f"{path}: is no arcwise model, or a damaged one") from error
-    return ModelFile(kind, version, header, arrays, name, size)
+    return Packed(kind, version, header, arrays, name, size)
 
 
 def starts_as_json(path: PathLike) -> bool:

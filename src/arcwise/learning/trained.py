@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeVar
 
@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from arcwise import native
-from arcwise.learning.model_file import ModelFile, Precision, read_model
+from arcwise.learning.model_file import Packable, Packed, Precision, read_model, write_model
 from arcwise.treebanks.files import PathLike
 
 if TYPE_CHECKING:
@@ -20,15 +20,15 @@ if TYPE_CHECKING:
 class Model(Protocol):
     """What a parser asks of its model."""
 
-    def save(self, path: PathLike, *, precision: Precision = "float32") -> None:
-        """Write the model file."""
+    def pack(self, precision: Precision = "float32") -> Packed:
+        """Everything that the model consists of."""
         ...
 
 
 M = TypeVar("M", bound=Model)
 
 
-class TrainedParser(ABC, Generic[M]):
+class TrainedParser(Packable, Generic[M]):
     """A parser that is its ``model`` and nothing else: from a file and back."""
 
     kind: ClassVar[str]
@@ -38,22 +38,26 @@ class TrainedParser(ABC, Generic[M]):
 
     @classmethod
     @abstractmethod
-    def _model_of(cls, model: ModelFile) -> M:
-        """The model in an opened file; ``ModelError`` if it is none of this kind."""
+    def _model_of(cls, packed: Packed) -> M:
+        """The model that was packed; ``ModelError`` if it is none of this kind."""
 
     @classmethod
     def load(cls, path: PathLike) -> Self:
         """The parser of a model file."""
-        return cls.from_model(read_model(path))
+        return cls.unpack(read_model(path))
+
+    def pack(self, precision: Precision = "float32") -> Packed:
+        """The model, weights in that precision."""
+        return self.model.pack(precision)
 
     @classmethod
-    def from_model(cls, model: ModelFile) -> Self:
-        """The parser of an opened model file."""
-        return cls(cls._model_of(model))
+    def unpack(cls, packed: Packed) -> Self:
+        """The parser of a packed model."""
+        return cls(cls._model_of(packed))
 
     def save(self, path: PathLike, *, precision: Precision = "float32") -> None:
         """Write the model file; it appears whole or not at all."""
-        self.model.save(path, precision=precision)
+        write_model(path, self.pack(precision))
 
 
 def vocabulary_arrays(vocabulary: native.Vocabulary) -> dict[str, npt.NDArray[Any]]:
@@ -61,13 +65,15 @@ def vocabulary_arrays(vocabulary: native.Vocabulary) -> dict[str, npt.NDArray[An
     return {"words.hashes": vocabulary.hashes, "words.counts": vocabulary.counts}
 
 
-def read_vocabulary(model: ModelFile) -> native.Vocabulary:
-    """The vocabulary of a model file; ``ModelError`` if the file lacks it."""
-    hashes, counts = (np.array(model.array(f"words.{name}")) for name in ("hashes", "counts"))
+def read_vocabulary(packed: Packed) -> native.Vocabulary:
+    """The vocabulary of a packed model; ``ModelError`` if it is not there."""
+    hashes, counts = (np.array(packed.array(f"words.{name}")) for name in ("hashes", "counts"))
     return native.Vocabulary(hashes, counts)
 
 
-def read_report(model: ModelFile) -> Mapping[str, Any]:
-    """What the file tells of the training, with its precision and size."""
-    report: dict[str, Any] = model.header["report"]
-    return report | {"precision": model.header["precision"], "bytes": model.size}
+def read_report(packed: Packed) -> Mapping[str, Any]:
+    """What the model tells of its training; if it comes from a file, with its precision and size."""
+    report: dict[str, Any] = packed.header["report"]
+    if packed.size is None:
+        return report
+    return report | {"precision": packed.header["precision"], "bytes": packed.size}

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from arcwise import native
-from arcwise.learning.model_file import ModelFile, Precision, check_precision
+from arcwise.learning.model_file import Packed, Precision, check_precision
 
 _BLOCK = native.WEIGHT_BLOCK
 Arrays = dict[str, npt.NDArray[Any]]
@@ -49,10 +49,10 @@ def unpack_weights(name: str, arrays: Mapping[str, npt.NDArray[Any]], size: int)
     return weights
 
 
-def read_weights(model: ModelFile, name: str, size: int) -> npt.NDArray[np.float32]:
-    """The table of a model file; ``ModelError`` if the file lacks it."""
-    model.array(f"{name}.bits"), model.array(f"{name}.values")
-    return unpack_weights(name, model.arrays, size)
+def read_weights(packed: Packed, name: str, size: int) -> npt.NDArray[np.float32]:
+    """The table of a packed model; ``ModelError`` if it is not there."""
+    packed.array(f"{name}.bits"), packed.array(f"{name}.values")
+    return unpack_weights(name, packed.arrays, size)
 
 
 def rounded(weights: npt.NDArray[np.float32], precision: Precision) -> npt.NDArray[np.float32]:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from arcwise.errors import ModelError
-from arcwise.learning.model_file import ModelFile, read_model, starts_as_json
+from arcwise.learning.model_file import Packed, read_model, starts_as_json
 from arcwise.parsing.parser import Parser
 from arcwise.treebanks.files import PathLike, path_kind
 
@@ -22,16 +22,16 @@ class Kind:
     """A kind of model. Its room is imported only when a model of the kind is asked for."""
 
     description: str
-    open: Callable[[ModelFile], Parser]
-    """The parser of an opened model file."""
+    open: Callable[[Packed], Parser]
+    """The parser of a packed model."""
     parser: Callable[[], type[Any]] | None = None
     """The class whose ``train`` makes such a parser from a treebank; None: ``train_parser`` cannot."""
     config: Callable[[], type[Any]] | None = None
     """Its configuration, a frozen dataclass."""
 
 
-def _open_graph(model: ModelFile) -> Parser:
-    return _graph_parser().from_model(model)  # type: ignore[no-any-return]
+def _open_graph(packed: Packed) -> Parser:
+    return _graph_parser().unpack(packed)  # type: ignore[no-any-return]
 
 
 def _graph_parser() -> type[Any]:
@@ -46,8 +46,8 @@ def _graph_config() -> type[Any]:
     return GraphConfig
 
 
-def _open_transition(model: ModelFile) -> Parser:
-    return _transition_parser().from_model(model)  # type: ignore[no-any-return]
+def _open_transition(packed: Packed) -> Parser:
+    return _transition_parser().unpack(packed)  # type: ignore[no-any-return]
 
 
 def _transition_parser() -> type[Any]:
@@ -62,16 +62,16 @@ def _transition_config() -> type[Any]:
     return TransitionConfig
 
 
-def _open_dmv(model: ModelFile) -> Parser:
+def _open_dmv(packed: Packed) -> Parser:
     from arcwise.induction.parser import DmvParser
 
-    return DmvParser.from_model(model)
+    return DmvParser.unpack(packed)
 
 
-def _open_pipeline(model: ModelFile) -> Parser:
+def _open_pipeline(packed: Packed) -> Parser:
     from arcwise.pipeline.pipeline import Pipeline
 
-    return Pipeline.from_model(model, parser_of=open_packed)
+    return Pipeline.unpack(packed, parser_of=open_packed)
 
 
 KINDS: dict[str, Kind] = {
@@ -106,11 +106,11 @@ def config_class(kind: str, *, where: str = "parser") -> type[Any]:
 # ---- opening
 
 
-def open_packed(model: ModelFile) -> Parser:
-    """The parser of an opened model file, whatever its kind."""
-    if model.kind not in KINDS:
-        raise ModelError(f"{model.path}: found kind {model.kind!r}, expected one of {', '.join(KINDS)}")
-    return KINDS[model.kind].open(model)
+def open_packed(packed: Packed) -> Parser:
+    """The parser of a packed model, whatever its kind."""
+    if packed.kind not in KINDS:
+        raise ModelError(f"{packed.path}: found kind {packed.kind!r}, expected one of {', '.join(KINDS)}")
+    return KINDS[packed.kind].open(packed)
 
 
 def open_model(path: PathLike) -> Parser:
@@ -158,4 +158,4 @@ def load(name: PathLike) -> Pipeline:
     """
     from arcwise.pipeline.pipeline import Pipeline
 
-    return Pipeline.from_model(read_model(model_path(name)), parser_of=open_packed)
+    return Pipeline.unpack(read_model(model_path(name)), parser_of=open_packed)

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, runtime_checkable
+from typing import Any, ClassVar, Literal, Protocol, runtime_checkable
 
 from arcwise.errors import InputError
-from arcwise.learning.model_file import Precision
+from arcwise.learning.model_file import Packed, Precision
 from arcwise.treebanks import Treebank
 from arcwise.treebanks.files import PathLike
-
-if TYPE_CHECKING:
-    pass
 
 Decoder = Literal["map", "mbr", "max-z", "greedy"]
 DECODERS: tuple[Decoder, ...] = ("map", "mbr", "max-z", "greedy")
@@ -64,6 +61,10 @@ class Parser(Protocol):
     """A trained parser. ``kind`` is the kind of its model file; ``arcwise.models`` opens a file of any kind."""
 
     kind: ClassVar[str]
+
+    def pack(self, precision: Precision = "float32") -> Packed:
+        """The parser as plain values: what its model file holds."""
+        ...
 
     def save(self, path: PathLike, *, precision: Precision = "float32") -> None:
         """Write the model file; it appears whole or not at all."""

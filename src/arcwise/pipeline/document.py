@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from arcwise.treebanks import Sentence, Treebank
 from arcwise.trees import draw
@@ -25,6 +25,9 @@ class ParsedSentence(Sentence):
     def __init__(self, treebank: Treebank, number: int, pipeline: Pipeline) -> None:
         super().__init__(treebank, number)
         self.pipeline = pipeline
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.treebank, self.number, self.pipeline)
 
     @property
     def confidence(self) -> float | None:
@@ -53,6 +56,9 @@ class Document:
     def __init__(self, treebank: Treebank, pipeline: Pipeline) -> None:
         self.treebank = treebank
         self._pipeline = pipeline
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.treebank, self._pipeline)
 
     @cached_property
     def sentences(self) -> list[ParsedSentence]:

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import io
-import tempfile
 from collections.abc import Callable, Iterator, Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, ClassVar
 
 import numpy as np
 
 from arcwise.errors import InputError, ModelError
-from arcwise.learning.model_file import ModelFile, ModelWriter, Precision, read_model
+from arcwise.learning.model_file import Packed, Precision, write_model
 from arcwise.parsing.parser import ParseOptions, Parser
 from arcwise.pipeline.document import Document
 from arcwise.text.tagger import Tagger
@@ -91,41 +89,43 @@ class Pipeline:
 
     # ---- model files
 
-    def save(self, path: PathLike, *, precision: Precision = "int8") -> None:
-        """Write all parts to one file. ``precision`` is that of the parser's weights; the others have 8 bits."""
-        header: dict[str, Any] = {"card": self.card}
-        arrays: dict[str, Any] = {}
-        for name, (part_header, part_arrays) in {
-            "tokenizer": self.tokenizer.pack(),
-            "tagger": self.tagger.pack(),
-            "parser": _packed_parser(self.parser, precision),
-        }.items():
-            header[name] = part_header
-            arrays |= {f"{name}.{key}": values for key, values in part_arrays.items()}
-        ModelWriter(KIND, VERSION, header, arrays).write(path)
+    def pack(self, precision: Precision = "int8") -> Packed:
+        """All parts in one. ``precision`` is that of the parser's weights; the others have 8 bits."""
+        tokenizer, tagger = self.tokenizer.pack("int8"), self.tagger.pack("int8")
+        parser = self.parser.pack(precision)
+        header = {
+            "card": self.card,
+            "tokenizer": tokenizer.header,
+            "tagger": tagger.header,
+            "parser": {"kind": parser.kind, "version": parser.version, "header": parser.header},
+        }
+        parts = {"tokenizer": tokenizer, "tagger": tagger, "parser": parser}
+        arrays = {
+            f"{name}.{key}": values for name, part in parts.items() for key, values in part.arrays.items()
+        }
+        return Packed(KIND, VERSION, header, arrays)
 
     @classmethod
-    def from_model(cls, model: ModelFile, *, parser_of: Callable[[ModelFile], Parser]) -> Self:
-        """The pipeline of an opened model file; ``parser_of`` opens the parser in it (``arcwise.models.open_packed``)."""
-        model.expect(KIND, VERSION)
+    def unpack(cls, packed: Packed, *, parser_of: Callable[[Packed], Parser]) -> Self:
+        """The pipeline again; ``parser_of`` makes the parser in it (``arcwise.models.open_packed``)."""
+        packed.expect(KIND, VERSION)
         try:
-            kept = model.header["parser"]
-            part = ModelFile(
-                kept["kind"],
-                int(kept["version"]),
-                kept["header"],
-                _part(model, "parser"),
-                model.path,
-                model.size,
-            )
+            header = packed.header
+            kept = header["parser"]
             return cls(
-                Tokenizer.unpack(model.header["tokenizer"], _part(model, "tokenizer")),
-                Tagger.unpack(model.header["tagger"], _part(model, "tagger")),
-                parser_of(part),
-                card=model.header.get("card"),
+                Tokenizer.unpack(
+                    _part(packed, "tokenizer", header["tokenizer"], Tokenizer.kind, Tokenizer.version)
+                ),
+                Tagger.unpack(_part(packed, "tagger", header["tagger"], Tagger.kind, Tagger.version)),
+                parser_of(_part(packed, "parser", kept["header"], kept["kind"], int(kept["version"]))),
+                card=header.get("card"),
             )
         except (KeyError, TypeError, ValueError) as error:
-            raise ModelError(f"{model.path}: is a damaged pipeline model ({error})") from error
+            raise ModelError(f"{packed.path}: is a damaged pipeline model ({error})") from error
+
+    def save(self, path: PathLike, *, precision: Precision = "int8") -> None:
+        """Write all parts to one file, as ``pack`` has them."""
+        write_model(path, self.pack(precision))
 
     @property
     def info(self) -> Mapping[str, Any]:
@@ -133,20 +133,11 @@ class Pipeline:
         return {"kind": KIND, **self.card, "parser": dict(self.parser.info)}
 
 
-def _part(model: ModelFile, name: str) -> dict[str, Any]:
-    """The arrays of one part, under the names that it gave them."""
-    return {
+def _part(packed: Packed, name: str, header: Mapping[str, Any], kind: str, version: int) -> Packed:
+    """One part, its arrays under the names that it gave them."""
+    arrays = {
         key.removeprefix(f"{name}."): values
-        for key, values in model.arrays.items()
+        for key, values in packed.arrays.items()
         if key.startswith(f"{name}.")
     }
-
-
-def _packed_parser(parser: Parser, precision: Precision) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Header and arrays of the model file that the parser would write."""
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "parser.arcwise"
-        parser.save(path, precision=precision)
-        model = read_model(path)
-        arrays = {name: np.array(values) for name, values in model.arrays.items()}
-    return {"kind": model.kind, "version": model.version, "header": dict(model.header)}, arrays
+    return Packed(kind, version, header, arrays, packed.path, packed.size)

@@ -1,4 +1,4 @@
-"""Sparse linear models as arrays of a model file: 8-bit weights, a key and a length per row."""
+"""Sparse linear models as arrays of a model: weights (in files of 8 bits), a key and a length per row."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from arcwise import native
 from arcwise.errors import ModelError
+from arcwise.learning.model_file import Precision, check_precision
 
 Arrays = dict[str, npt.NDArray[Any]]
 Linear = tuple[npt.NDArray[Any], npt.NDArray[Any], npt.NDArray[Any], npt.NDArray[Any]]
@@ -21,20 +22,24 @@ NEGLIGIBLE = 0.01
 """Weights below this would be rounded to 0, or next to it."""
 
 
-def pack_linear(name: str, model: Linear) -> Arrays:
-    """The arrays of a model, weights rounded to 8 bits: w = ± largest · (code / 127)², which is fine where most weights are.
+def pack_linear(name: str, model: Linear, precision: Precision = "int8") -> Arrays:
+    """The arrays of a model. Weights of 8 bits are w = ± largest · (code / 127)², which is fine where most weights are.
 
     >>> model = np.array([5], np.uint32), np.array([0, 2], np.uint32), np.array([0, 1], np.uint16), np.array([-2, 0.01], np.float32)
     >>> [round(float(w), 3) for w in unpack_linear("m", pack_linear("m", model))[3]]
     [-2.0, 0.01]
     """
     keys, starts, outputs, weights = model
-    largest = max(float(np.abs(weights).max(initial=0.0)), 1e-30)
-    codes = np.sign(weights) * np.rint(LEVELS * np.sqrt(np.abs(weights) / largest))
-    return {
+    arrays = {
         **pack_keys(f"{name}.keys", keys),
         f"{name}.lengths": narrow(np.diff(starts)),
         f"{name}.outputs": narrow(outputs),
+    }
+    if check_precision(precision) != "int8":
+        return arrays | {f"{name}.weights": weights.astype(precision)}
+    largest = max(float(np.abs(weights).max(initial=0.0)), 1e-30)
+    codes = np.sign(weights) * np.rint(LEVELS * np.sqrt(np.abs(weights) / largest))
+    return arrays | {
         f"{name}.codes": codes.astype(np.int8),
         f"{name}.largest": np.array([largest], np.float32),
     }
@@ -45,15 +50,21 @@ def unpack_linear(name: str, arrays: Mapping[str, npt.NDArray[Any]]) -> Linear:
     lengths = get(arrays, f"{name}.lengths")
     starts = np.zeros(len(lengths) + 1, np.uint32)
     np.cumsum(lengths.astype(np.uint32), out=starts[1:])
-    levels = np.arange(256).astype(np.uint8).view(np.int8).astype(np.float32) / LEVELS
-    values = (np.sign(levels) * levels**2 * get(arrays, f"{name}.largest")[0]).astype(np.float32)
-    weights = values[get(arrays, f"{name}.codes").view(np.uint8)]
     return (
         unpack_keys(f"{name}.keys", arrays),
         starts,
         get(arrays, f"{name}.outputs").astype(np.uint16),
-        weights,
+        _weights(name, arrays),
     )
+
+
+def _weights(name: str, arrays: Mapping[str, npt.NDArray[Any]]) -> npt.NDArray[np.float32]:
+    if f"{name}.weights" in arrays:
+        return np.array(arrays[f"{name}.weights"], np.float32)
+    levels = np.arange(256).astype(np.uint8).view(np.int8).astype(np.float32) / LEVELS
+    values = (np.sign(levels) * levels**2 * get(arrays, f"{name}.largest")[0]).astype(np.float32)
+    weights: npt.NDArray[np.float32] = values[get(arrays, f"{name}.codes").view(np.uint8)]
+    return weights
 
 
 def pack_keys(name: str, keys: npt.NDArray[Any]) -> Arrays:

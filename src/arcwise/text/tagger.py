@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
 from arcwise import native
 from arcwise.errors import InputError, ModelError
+from arcwise.learning.model_file import Packable, Packed, Precision, check_precision
 from arcwise.text.edit_scripts import LemmaScript, lemma_script
 from arcwise.text.linear import (
     NEGLIGIBLE,
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from typing import Self
 
 _LINEAR = ("states", "bundles", "lemmas")
+_TRANSITIONS = {"int8": np.float16, "float16": np.float16, "float32": np.float32}
 
 
 @dataclass(frozen=True)
@@ -88,7 +90,7 @@ class TagAlphabet:
         return outputs, len(numbers)
 
 
-class Tagger:
+class Tagger(Packable):
     """Tags words; see native/kernels/tagger.hpp for the method.
 
     >>> rows = "1\\tBirds\\tbird\\tNOUN\\tN\\tNumber=Plur\\t2\\tnsubj\\t_\\t_\\n2\\tsing\\tsing\\tVERB\\tV\\t_\\t0\\troot\\t_\\t_\\n\\n"
@@ -97,6 +99,9 @@ class Tagger:
     >>> tagged[0].upos, tagged[0].lemmas, tagged[0].feats
     (['NOUN'], ['bird'], ['Number=Plur'])
     """
+
+    kind: ClassVar[str] = "tagger"
+    version: ClassVar[int] = 1
 
     def __init__(self, model: native.Tagger, alphabet: TagAlphabet) -> None:
         self._model = model
@@ -144,15 +149,15 @@ class Tagger:
             misc_update=[f"UposProb={p:.3f}" for p in tags.upos_probability] if confidence else None,
         )
 
-    # ---- model files
+    # ---- packing
 
-    def pack(self) -> tuple[dict[str, Any], Arrays]:
-        """Header and arrays of a model file."""
+    def pack(self, precision: Precision = "int8") -> Packed:
+        """Alphabet, dictionary and weights; "int8" (transitions: 16 bits) is what model files have, "float32" is exact."""
         (form_keys, form_sets), (set_starts, set_states) = self._model.dictionary()
         lexicon_keys, lexicon_scripts = self._model.lexicon()
         stem_keys, stem_upos = self._model.stems()
         arrays: Arrays = {
-            "transitions": self._model.transitions().astype(np.float16),
+            "transitions": self._model.transitions().astype(_TRANSITIONS[check_precision(precision)]),
             **pack_keys("dictionary.keys", form_keys),
             "dictionary.sets": narrow(form_sets),
             "sets.starts": set_starts,
@@ -163,8 +168,8 @@ class Tagger:
             "lexicon.scripts": narrow(lexicon_scripts),
         }
         for name in _LINEAR:
-            arrays |= pack_linear(name, self._model.linear(name))
-        return {
+            arrays |= pack_linear(name, self._model.linear(name), precision)
+        header = {
             "upos": self.alphabet.upos,
             "states": self.alphabet.states,
             "bundles": self.alphabet.bundles,
@@ -172,11 +177,14 @@ class Tagger:
             "scripts": self.alphabet.scripts,
             "scripts_of_upos": self.alphabet.scripts_of_upos,
             "alternations": self._model.alternations(),
-        }, arrays
+        }
+        return Packed(self.kind, self.version, header, arrays)
 
     @classmethod
-    def unpack(cls, header: Mapping[str, Any], arrays: Mapping[str, npt.NDArray[Any]]) -> Self:
-        """The tagger of a model file."""
+    def unpack(cls, packed: Packed) -> Self:
+        """The tagger again."""
+        packed.expect(cls.kind, cls.version)
+        header, arrays = packed.header, packed.arrays
         try:
             alphabet = TagAlphabet(
                 header["upos"],

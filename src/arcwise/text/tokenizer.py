@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
 from arcwise import native
 from arcwise.errors import InputError, ModelError
+from arcwise.learning.model_file import Packable, Packed, Precision
 from arcwise.text.linear import (
     NEGLIGIBLE,
-    Arrays,
     get,
     pack_keys,
     pack_linear,
@@ -53,7 +52,7 @@ class Tokenized:
     places: int
 
 
-class Tokenizer:
+class Tokenizer(Packable):
     """Cuts raw text into words, multiword tokens and sentences; see native/kernels/tokenizer.hpp for the method.
 
     >>> rows = "1\\tNo\\t_\\t_\\t_\\t_\\t_\\t_\\t_\\tSpaceAfter=No\\n2\\t.\\t_\\t_\\t_\\t_\\t_\\t_\\t_\\t_\\n\\n"
@@ -61,6 +60,9 @@ class Tokenizer:
     >>> [sentence.forms for sentence in tokenizer.tokenize("No. No.").treebank]
     [['No', '.'], ['No', '.']]
     """
+
+    kind: ClassVar[str] = "tokenizer"
+    version: ClassVar[int] = 1
 
     def __init__(self, model: native.Tokenizer, table: MultiwordTable | None) -> None:
         self._model = model
@@ -116,29 +118,31 @@ class Tokenizer:
         conllu, size, places, _ = self._model.tokenize(data, first_place, first_sentence, complete, ranges)
         return Tokenized(Treebank(conllu, source="<text>"), size, places)
 
-    # ---- model files
+    # ---- packing
 
-    def pack(self) -> tuple[dict[str, Any], Arrays]:
-        """Header and arrays of a model file."""
+    def pack(self, precision: Precision = "int8") -> Packed:
+        """Vocabulary, table of multiword tokens and weights; "int8" is what model files have, "float32" is exact."""
         arrays: dict[str, npt.NDArray[Any]] = {
-            **pack_linear("cuts", self._model.cuts()),
+            **pack_linear("cuts", self._model.cuts(), precision),
             **pack_keys("vocabulary", self._model.vocabulary()),
             "may_cut": self._model.may_cut(),
             "may_span": self._model.may_span(),
         }
         header: dict[str, Any] = {}
         if self._table is not None:
-            arrays |= pack_linear("multiword", self._model.multiword())
+            arrays |= pack_linear("multiword", self._model.multiword(), precision)
             header["multiword"] = {
                 "scripts": [[list(recipe) for recipe in script] for script in self._table.scripts],
                 "sets": self._table.sets,
                 "set_of_token": self._table.set_of_token,
             }
-        return header, arrays
+        return Packed(self.kind, self.version, header, arrays)
 
     @classmethod
-    def unpack(cls, header: Mapping[str, Any], arrays: Mapping[str, npt.NDArray[Any]]) -> Self:
-        """The tokenizer of a model file."""
+    def unpack(cls, packed: Packed) -> Self:
+        """The tokenizer again."""
+        packed.expect(cls.kind, cls.version)
+        header, arrays = packed.header, packed.arrays
         try:
             model = native.Tokenizer(
                 *unpack_linear("cuts", arrays),

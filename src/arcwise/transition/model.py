@@ -12,7 +12,7 @@ import numpy.typing as npt
 from arcwise import native
 from arcwise.errors import InputError, ModelError
 from arcwise.learning.config import from_dict, to_dict
-from arcwise.learning.model_file import ModelFile, ModelWriter, Precision
+from arcwise.learning.model_file import Packable, Packed, Precision
 from arcwise.learning.trained import read_report, read_vocabulary, vocabulary_arrays
 from arcwise.learning.weights import pack_weights, read_weights
 from arcwise.transition.config import TransitionConfig
@@ -49,7 +49,7 @@ def make_scorer(
 
 
 @dataclass(frozen=True)
-class TransitionModel:
+class TransitionModel(Packable):
     """Configuration, system, labels and weights; what was learned from what."""
 
     config: TransitionConfig
@@ -79,8 +79,8 @@ class TransitionModel:
         scorer.set_weights(np.ascontiguousarray(weights, np.float32))
         return cls(config, system, labels, vocabulary, weights, scorer, **others)
 
-    def save(self, path: Any, *, precision: Precision = "float32") -> None:
-        """Write the model file."""
+    def pack(self, precision: Precision = "float32") -> Packed:
+        """The model as plain values."""
         header = {
             "config": to_dict(self.config),
             "system": self.system.as_dict(),
@@ -93,27 +93,27 @@ class TransitionModel:
             **vocabulary_arrays(self.vocabulary),
             **pack_weights("weights", self.weights, precision),
         }
-        ModelWriter(KIND, VERSION, header, arrays).write(path)
+        return Packed(KIND, VERSION, header, arrays)
 
     @classmethod
-    def from_file(cls, model: ModelFile) -> TransitionModel:
-        """The model of an opened file."""
-        model.expect(KIND, VERSION)
+    def unpack(cls, packed: Packed) -> TransitionModel:
+        """The model again."""
+        packed.expect(KIND, VERSION)
         try:
-            header = model.header
-            config = from_dict(TransitionConfig, header["config"], where=model.path)
-            system = system_from_dict(header["system"], where=model.path)
+            header = packed.header
+            config = from_dict(TransitionConfig, header["config"], where=packed.path)
+            system = system_from_dict(header["system"], where=packed.path)
             labels = tuple(str(label) for label in header["labels"])
-            vocabulary = read_vocabulary(model)
+            vocabulary = read_vocabulary(packed)
             size = make_scorer(config, system, len(labels), vocabulary).weight_count
             return cls.build(
                 config,
                 system,
                 labels,
                 vocabulary,
-                read_weights(model, "weights", size),
+                read_weights(packed, "weights", size),
                 temperature=float(header["temperature"]),
-                report=read_report(model),
+                report=read_report(packed),
             )
         except (KeyError, TypeError, ValueError, InputError) as error:
-            raise ModelError(f"{model.path}: is a damaged transition model ({error})") from error
+            raise ModelError(f"{packed.path}: is a damaged transition model ({error})") from error

@@ -9,7 +9,7 @@ import numpy as np
 
 from arcwise import native
 from arcwise.errors import InputError
-from arcwise.learning.model_file import ModelFile
+from arcwise.learning.model_file import Packed
 from arcwise.learning.progress import Progress
 from arcwise.learning.trained import TrainedParser
 from arcwise.parsing.output import annotated, with_k_best
@@ -56,8 +56,8 @@ class TransitionParser(TrainedParser[TransitionModel]):
         return cls(train_model(train, dev, config, threads=threads, progress=progress))
 
     @classmethod
-    def _model_of(cls, model: ModelFile) -> TransitionModel:
-        return TransitionModel.from_file(model)
+    def _model_of(cls, packed: Packed) -> TransitionModel:
+        return TransitionModel.unpack(packed)
 
     @property
     def info(self) -> Mapping[str, Any]:

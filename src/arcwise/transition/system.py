@@ -7,7 +7,7 @@ parameters. The engine knows no names: what arc-eager is, is written in ``named.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import cached_property
 from typing import Any, Literal, get_args
 
@@ -96,6 +96,9 @@ class TransitionSystem:
             raise InputError(f"start: found {self.start}, expected at most the capacity, {self.capacity}")
         self._check_terminates()
         self._check_builds_trees()
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {option.name: getattr(self, option.name) for option in fields(self)}
 
     def _check_terminates(self) -> None:
         all_at_once = self.capacity is None and self.start is None

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import overload
+from typing import Any, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -50,6 +50,13 @@ class Treebank(Sequence["Sentence"]):
         self.layout = native.treebank_layout(data)
         if strict and self.layout.problems:
             raise InputError(str(self._problem(*self.layout.problems[0])))
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name != "layout"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self.layout = native.treebank_layout(self.data)
 
     # ---- reading and writing
 
@@ -218,6 +225,9 @@ class Sentence:
     def __init__(self, treebank: Treebank, number: int) -> None:
         self.treebank = treebank
         self.number = number
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.treebank, self.number)
 
     @classmethod
     def from_words(

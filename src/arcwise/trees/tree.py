@@ -54,6 +54,9 @@ class Tree:
             None if labels is None else ("", *labels),
         )
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.heads, self.labels)
+
     def __len__(self) -> int:
         """The number of words."""
         return len(self.heads) - 1
