@@ -4,8 +4,9 @@ VENV := .venv
 BIN := $(VENV)/bin
 NATIVE := $(shell find native -name '*.[ch]pp' -o -name '*.c' 2>/dev/null)
 PYTEST_WORKERS ?= 2
+JOBS ?= 2
 .DEFAULT_GOAL := help
-.PHONY: help setup try test test-long test-native lint format bench models experiments docs clean
+.PHONY: help setup try test test-long test-native lint format bench models experiments docs clean FORCE
 
 help: ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -15,8 +16,12 @@ $(VENV)/.tools: pyproject.toml
 	$(BIN)/pip install -q --disable-pip-version-check "scikit-build-core>=0.11" "nanobind>=3.0,<4" typing_extensions
 	@touch $@
 
-# What runs is the working tree (an editable install); C++ is compiled again when a file under native/ changes.
-$(VENV)/.installed: $(VENV)/.tools CMakeLists.txt $(NATIVE)
+# What runs is the working tree (an editable install); C++ is compiled again when a file under native/ changes. The install lists
+# the Python files by name, so it is made again when one is added or taken away: .files changes then, and only then.
+$(VENV)/.files: $(VENV)/.tools FORCE
+	@find src -name '*.py' | sort | cmp -s - $@ || find src -name '*.py' | sort > $@
+
+$(VENV)/.installed: $(VENV)/.tools $(VENV)/.files CMakeLists.txt $(NATIVE)
 	$(BIN)/pip install -q --disable-pip-version-check --no-build-isolation -e .
 	@touch $@
 
@@ -38,7 +43,7 @@ test-long: $(VENV)/.installed-test ## the tests, whole where make test takes a p
 test-native: $(VENV)/.tools ## the C++ tests, under the address and undefined-behaviour sanitizers
 	command -v cmake >/dev/null || $(BIN)/pip install -q --disable-pip-version-check cmake
 	PATH="$$PATH:$(BIN)"; cmake -S . -B build/sanitize -DARCWISE_NATIVE_TESTS=ON -DARCWISE_SANITIZE=ON -DCMAKE_BUILD_TYPE=RelWithDebInfo && \
-	cmake --build build/sanitize -j2 && \
+	cmake --build build/sanitize -j$(JOBS) && \
 	ctest --test-dir build/sanitize --output-on-failure
 
 lint: $(VENV)/.installed-lint $(VENV)/.installed-test ## format check, lint, types

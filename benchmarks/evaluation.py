@@ -12,12 +12,13 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
+from measuring.tables import table
+from measuring.timing import interleaved
 
 from arcwise import Treebank
 from arcwise.cli.main import run
 from arcwise.evaluation import evaluate
-from benchmarks.report import table, write_section
-from benchmarks.timing import interleaved
+from benchmarks.report import write_section
 
 
 def damaged(treebank: Treebank, seed: int) -> Treebank:

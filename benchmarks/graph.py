@@ -1,7 +1,7 @@
 """The graph-based parser: accuracy, speed, and training with five best trees: ``python -m benchmarks.graph [--report]``.
 
 Accuracy on six treebanks is measured by benchmarks.parsers, trainers are compared by experiments.koo2007; trained parsers are kept
-(``experiments.trainings``), and ``--report`` trains none. Needs ARCWISE_TREEBANKS.
+(``measuring.trainings``), and ``--report`` trains none. Needs ARCWISE_TREEBANKS.
 """
 
 from __future__ import annotations
@@ -13,13 +13,14 @@ import tempfile
 import time
 from pathlib import Path
 
-from experiments.trainings import Training, best_on_dev, run_all
+from measuring.tables import table
+from measuring.timing import interleaved
+from measuring.trainings import Training, best_on_dev, run_all
 
 from arcwise.graph import GraphConfig, GraphParser
 from arcwise.parsing import ParseOptions
 from arcwise.treebanks import Treebank
-from benchmarks.report import table, write_section
-from benchmarks.timing import interleaved
+from benchmarks.report import write_section
 
 ENGLISH = "English-EWT"
 REFERENCES = {"Turkish-IMST": "71.5 / 64.3", ENGLISH: "88.3 / 86.2", "Dutch-Alpino-cdbl": "90.7 / 86.9"}

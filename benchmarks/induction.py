@@ -17,14 +17,15 @@ from functools import partial
 from pathlib import Path
 
 import numpy as np
-from experiments.cells import Cells
+from measuring.cells import Cells
+from measuring.tables import table
 
 from arcwise.induction import DMV, TagSentences, induce_globally
 from arcwise.induction.global_search import Task
 from arcwise.induction.global_search.problem import Incumbent
 from arcwise.treebanks import Treebank
 from benchmarks.peers.dmv_in_scip import solve_with_scip
-from benchmarks.report import table, write_section
+from benchmarks.report import write_section
 
 LIMITED = ("wsj-10", "wsj10-200")
 """Where bounds are shown, not times."""

@@ -18,6 +18,8 @@ os.environ.setdefault("CUDA_VISIBLE_DEVICES", "")
 
 import numpy as np
 import numpy.typing as npt
+from measuring.tables import table
+from measuring.timing import interleaved
 from tests.reference.matrix_tree_digits import precise_matrix_tree
 
 from arcwise.inference.eisner import (
@@ -33,8 +35,7 @@ from arcwise.inference.spanning_tree import (
     spanning_tree_k_best,
 )
 from benchmarks.peers.tree_inference import Peer, installed_peers
-from benchmarks.report import table, write_section
-from benchmarks.timing import interleaved
+from benchmarks.report import write_section
 
 Floats = npt.NDArray[np.float64]
 

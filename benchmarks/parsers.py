@@ -2,7 +2,7 @@
 
     python -m benchmarks.parsers [--jobs N] [--report]
 
-Each training is done once and kept outside the repository (``experiments.trainings``; the peers' in benchmarks/peer_parsers.py).
+Each training is done once and kept outside the repository (``measuring.trainings``; the peers' in benchmarks/peer_parsers.py).
 Needs ARCWISE_TREEBANKS. Peers that are not installed, or not trained yet, are said to be so.
 """
 
@@ -13,16 +13,18 @@ import json
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from experiments.trainings import Config, Training, cache_folder, read, run_all
+from measuring.tables import table
+from measuring.timing import interleaved
+from measuring.trainings import Config, Training, cache_folder, read, run_all
 
+from arcwise.engine import local_engine
 from arcwise.evaluation.attachment import Attachment, attachment
 from arcwise.evaluation.verdicts import verdicts
 from arcwise.graph import GraphConfig
 from arcwise.transition import TransitionConfig
 from arcwise.treebanks import Treebank
 from benchmarks.peer_parsers import PEERS, PeerParser, peer_parser
-from benchmarks.report import table, write_section
-from benchmarks.timing import interleaved
+from benchmarks.report import write_section
 
 TREEBANKS = (
     "English-EWT",
@@ -171,7 +173,10 @@ def main() -> None:
     )
     given = arguments.parse_args()
     if not given.report:
-        run_all([training for name in TREEBANKS for training in cells(name).values()], jobs=given.jobs)
+        run_all(
+            [training for name in TREEBANKS for training in cells(name).values()],
+            engine=local_engine(given.jobs),
+        )
     report(measure=not given.report)
 
 

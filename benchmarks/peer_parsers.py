@@ -17,10 +17,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from experiments.trainings import cache_folder, read, treebank_folder
+from measuring.memory import peak_mb
+from measuring.trainings import cache_folder, read, treebank_folder
 
 from arcwise.treebanks import Treebank
-from benchmarks.memory import peak_mb
 
 PEERS = ("udpipe", "spacy", "spacy with UPOS")
 FROM_RAW_TEXT = ("English-EWT", "Turkish-IMST")

@@ -15,7 +15,9 @@ from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
 
-from experiments.trainings import cache_folder
+from measuring.tables import table
+from measuring.timing import interleaved
+from measuring.trainings import cache_folder
 
 from arcwise.learning.progress import Progress
 from arcwise.models import load, model_path
@@ -26,8 +28,7 @@ from arcwise.pipeline.pipeline import VERSION
 from arcwise.text.plain_text import plain_text
 from arcwise.treebanks import Treebank
 from benchmarks.peer_parsers import FROM_RAW_TEXT, udpipe, udpipe_path
-from benchmarks.report import table, write_section
-from benchmarks.timing import interleaved
+from benchmarks.report import write_section
 
 CACHE = cache_folder()
 ALONE = ("Portuguese-Bosque", "Japanese-GSD", "Arabic-PADT-rs")

@@ -9,14 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from experiments.trainings import read
+from measuring.tables import table
+from measuring.trainings import read
 
 from arcwise.evaluation.evaluate import evaluate
 from arcwise.text.plain_text import plain_text
 from arcwise.text.tagger import Tagger, TaggerConfig
 from arcwise.text.tokenizer import Tokenizer, TokenizerConfig
 from arcwise.treebanks import Treebank
-from benchmarks.report import table, write_section
+from benchmarks.report import write_section
 
 TAGGED = ("Turkish-IMST", "Danish-CDT")
 CUT = (*TAGGED, "English-EWT", "Portuguese-Bosque")

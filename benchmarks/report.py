@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
-import platform
 import re
 import shlex
 import sys
-from collections.abc import Iterable, Sequence
 from datetime import datetime, timezone
 from pathlib import Path
+
+from measuring.tables import machine
 
 RESULTS = Path(__file__).parent / "RESULTS.md"
 HEADING = """# Results
@@ -17,22 +16,6 @@ HEADING = """# Results
 Every figure below was printed by the command that stands above it. Contenders ran in the same run, taking turns; times are the
 minimum of several rounds.
 """
-
-
-def table(header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
-    """A Markdown table."""
-    lines = ["| " + " | ".join(map(str, row)) + " |" for row in (header, ["---"] * len(header), *rows)]
-    return "\n".join(lines) + "\n"
-
-
-def machine() -> str:
-    """This machine in a few words: processor, cores, Python."""
-    model = platform.processor() or platform.machine()
-    cpuinfo = Path("/proc/cpuinfo")
-    if cpuinfo.exists():
-        found = re.search(r"model name\s*:\s*(.+)", cpuinfo.read_text())
-        model = found.group(1).strip() if found else model
-    return f"{model}, {os.cpu_count()} cores, Python {platform.python_version()}"
 
 
 def write_section(name: str, title: str, body: str, *, results: Path = RESULTS) -> None:

@@ -19,7 +19,10 @@ from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
-from experiments.trainings import read
+from measuring.memory import peak_mb
+from measuring.tables import table
+from measuring.timing import interleaved
+from measuring.trainings import read
 
 from arcwise.graph import GraphConfig, GraphParser
 from arcwise.inference.eisner import eisner_decode, eisner_k_best, eisner_log_partition, eisner_marginals
@@ -29,9 +32,7 @@ from arcwise.inference.wilson import wilson_sample
 from arcwise.parsing.parser import ParseOptions
 from arcwise.transition import TransitionConfig, TransitionParser
 from arcwise.treebanks import Sentence, Treebank
-from benchmarks.memory import peak_mb
-from benchmarks.report import table, write_section
-from benchmarks.timing import interleaved
+from benchmarks.report import write_section
 
 TREEBANK = "English-EWT"
 KERNEL_LENGTHS = (25, 50, 100, 200, 400)
@@ -47,7 +48,7 @@ Scores = npt.NDArray[np.float64]
 TRAINERS: dict[str, GraphConfig | TransitionConfig] = {
     "graph, MIRA": GraphConfig(epochs=1),
     "graph, log-linear": GraphConfig(epochs=1, trainer="log-linear"),
-    "graph, max-margin": GraphConfig(epochs=1, trainer="eg"),
+    "graph, exponentiated gradient": GraphConfig(epochs=1, trainer="eg"),
     "transition, greedy": TransitionConfig(epochs=1),
     "transition, beam 8": TransitionConfig(epochs=1, beam=8, warm_epochs=0),
 }

@@ -10,13 +10,14 @@ import time
 from collections.abc import Callable
 
 import numpy as np
-from experiments.trainings import Training, read, run_all
+from measuring.tables import table
+from measuring.timing import interleaved
+from measuring.trainings import Training, read, run_all
 
 from arcwise.parsing.parser import ParseOptions
 from arcwise.transition import TransitionConfig, TransitionParser
 from arcwise.treebanks import Sentence, Treebank
-from benchmarks.report import table, write_section
-from benchmarks.timing import interleaved
+from benchmarks.report import write_section
 
 EWT = "English-EWT"
 CONTENDERS = (("arc-eager", 1), ("arc-eager", 8), ("arc-standard", 1), ("bounded(K=4)", 1), ("easy-first", 1))

@@ -13,9 +13,11 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from benchmarks.memory import peak_mb
-from benchmarks.report import table, write_section
-from benchmarks.timing import interleaved
+from measuring.memory import peak_mb
+from measuring.tables import table
+from measuring.timing import interleaved
+
+from benchmarks.report import write_section
 
 
 def with_arcwise(source: str, target: str) -> None:

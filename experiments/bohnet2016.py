@@ -11,12 +11,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from benchmarks.timing import interleaved
+from measuring.timing import interleaved
+from measuring.trainings import Training, crossing_words, read
 
 from arcwise.transition import TransitionConfig, coverage, system
 from arcwise.treebanks import Treebank
 from experiments.page import Page, Settings, percent, settings
-from experiments.trainings import Training, crossing_words, read
 
 ENGLISH = ("English-EWT", "English-WSJsample")
 SYSTEMS = ("arc-standard", "arc-eager", "easy-first")

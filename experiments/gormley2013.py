@@ -11,6 +11,8 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from measuring.cells import Cells
+from measuring.trainings import treebank_folder
 
 from arcwise.induction import DMV, ArcShare, TagSentences, induce_globally
 from arcwise.induction.accuracy import attachment_accuracy
@@ -22,9 +24,7 @@ from arcwise.induction.global_search.rlt import Products, rlt_rows
 from arcwise.induction.global_search.theta import ThetaOptions, ThetaSearch
 from arcwise.induction.global_search.theta_program import ThetaProgram
 from arcwise.treebanks import Treebank
-from experiments.cells import Cells
 from experiments.page import Page, Settings, settings
-from experiments.trainings import treebank_folder
 
 SHARES = (0.0, 0.1, 0.2, 0.3, 0.5, 0.7, 0.85, 1.0)
 RELAXATIONS = ("Max.0k", "Max.1k", "Max.10k", "Max.100k", "Obj.Filter")

@@ -11,12 +11,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
+from measuring.trainings import Config, Training, best_on_dev, crossing_words, read
 
 from arcwise.evaluation.significance import WinLoss, sign_test
 from arcwise.graph import GraphConfig
 from arcwise.parsing.parser import ParseOptions
 from experiments.page import Page, Settings, p_value, percent, settings
-from experiments.trainings import Config, Training, best_on_dev, crossing_words, read
 
 LANGUAGES = {
     "Arabic-PADT-rs": (71.74, 72.99, 73.67),

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from measuring.trainings import Training
+from measuring.votes import VOTE_TEMPLATES
+
 from arcwise.evaluation.significance import mcnemar
 from arcwise.graph import GraphConfig
 from arcwise.graph.templates import ARC_TEMPLATES
 from arcwise.transition import TransitionConfig
 from experiments.page import Page, Settings, p_value, percent, settings
-from experiments.trainings import Training
-from experiments.votes import VOTE_TEMPLATES
 
 ENGLISH, CZECH = "English-WSJsample", "Czech-Mix-rs"
 PAPER = {

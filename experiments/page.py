@@ -9,11 +9,12 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from benchmarks.report import machine, table
+from measuring.tables import machine, table
+from measuring.trainings import Config, Training, run_all
 
+from arcwise.engine import local_engine
 from arcwise.graph import GraphConfig
 from arcwise.transition import TransitionConfig
-from experiments.trainings import Config, Training, run_all
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -51,7 +52,7 @@ class Settings:
         """Do the trainings, those that are done left out."""
         wanted = list(trainings)
         if not self.report_only:
-            run_all(wanted, jobs=self.jobs)
+            run_all(wanted, engine=local_engine(self.jobs))
         missing = [t.treebank for t in wanted if t.trained is None]
         if missing:
             raise SystemExit(

@@ -7,12 +7,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 import numpy as np
+from measuring.trainings import Training
 
+from arcwise.evaluation import uas_las
 from arcwise.evaluation.significance import permutation_test
 from arcwise.graph import GraphConfig, GraphParser
 from arcwise.parsing.parser import ParseOptions
 from experiments.page import Page, Settings, p_value, percent, settings
-from experiments.trainings import Training
 
 LANGUAGES = ("Arabic-PADT-rs", "Czech-Mix-rs", "Danish-CDT", "Dutch-Alpino-cdbl")
 SENTENCES = 3000
@@ -106,7 +107,7 @@ def greedy_rows(trainings: Mapping[tuple[str, str], Training]) -> list[list[obje
         distributions = parser.distributions(gold, projective=False)
         by_score = np.concatenate([heads[1:] for heads in distributions.greedy_heads()])
         by_posterior = np.concatenate([matrix.argmax(axis=0)[1:] for matrix in distributions.marginals])
-        shares = [float((heads == gold.heads).mean()) for heads in (by_score, by_posterior)]
+        shares = [uas_las(gold.heads, heads).uas for heads in (by_score, by_posterior)]
         rows.append([treebank, *map(percent, shares), percent(training.scores(MAP).uas)])
     return rows
 

@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from arcwise.graph import GraphParser
-from arcwise.graph.calibrate import reliability
 from arcwise.learning.progress import Progress
 from arcwise.models import load
 from arcwise.models.train_pipeline import raw_text_scores, read_config, train_pipeline
+from arcwise.parsing.calibration import reliability
 from arcwise.pipeline.pipeline import Pipeline
 from arcwise.treebanks import Treebank
 from arcwise.treebanks.files import read_bytes

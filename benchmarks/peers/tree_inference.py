@@ -1,5 +1,5 @@
 """Libraries for inference over trees. Each is a ``Peer``: it prepares a batch of equally long sentences once, outside the
-timing, and has a function for every operation it knows. Scores come as arcwise has them, [head, modifier], wall first; so
+timing, and has a function for every operation it knows. Scores come as arcwise has them, [head, modifier], the root first; so
 do marginals that go back. All trees have a single root, except where a library cannot (ufal.chu_liu_edmonds)."""
 
 from __future__ import annotations

@@ -7,11 +7,12 @@
 #include "bindings/arrays.hpp"
 #include "bindings/rooms.hpp"
 #include "kernels/base/huge_pages.hpp"
-#include "kernels/features/token_atoms.hpp"
 #include "kernels/base/unicode.hpp"
+#include "kernels/features/token_atoms.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
+using namespace arcwise::bindings;
 using arcwise::TreebankLayout;
 using arcwise::Vocabulary;
 
@@ -26,11 +27,8 @@ auto atoms_of(const TreebankLayout& layout, nb::bytes data, const std::vector<st
     nb::gil_scoped_release release;
     atoms = arcwise::token_atoms(layout, bytes, specs, 0, layout.words());
   }
-  return owned_array(std::move(atoms), {layout.words(), names.size()});
+  return moved(std::move(atoms), {layout.words(), names.size()});
 }
-
-template <typename T>
-using Array = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
 constexpr size_t WEIGHT_BLOCK = 256;  // 8-bit weights that share a scale in a model file
 
@@ -52,7 +50,7 @@ auto spread_weights(Array<uint8_t> bits, Array<int8_t> values, Array<float> scal
       ++next;
     }
   if (next != count) throw nb::value_error("the bits of the weights do not fit their values");
-  return owned_array(std::move(weights), {size});
+  return moved(std::move(weights));
 }
 
 }  // namespace
@@ -68,7 +66,7 @@ void bind_features(nb::module_& m) {
       [](const TreebankLayout& layout, nb::bytes data, int column, const std::vector<std::string>& strings) {
         std::vector<int32_t> codes = arcwise::known_codes(layout, data.c_str(), column, strings);
         size_t words = codes.size();
-        return owned_array(std::move(codes), {words});
+        return moved(std::move(codes));
       },
       "layout"_a, "data"_a, "column"_a, "strings"_a,
       "Place of each word's field among the strings, -1 if it is none of them.");
@@ -81,25 +79,21 @@ void bind_features(nb::module_& m) {
       },
       "text"_a, "UTF-8 text in lower case, code point by code point.");
   nb::class_<Vocabulary>(m, "Vocabulary", "How often each value of an atom occurs, most frequent first.")
-      .def(
-          "__init__",
-          [](Vocabulary* self, nb::ndarray<const uint64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu> hashes,
-             nb::ndarray<const uint32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu> counts) {
-            new (self) Vocabulary({hashes.data(), hashes.data() + hashes.shape(0)},
-                                  {counts.data(), counts.data() + counts.shape(0)});
-          })
+      .def("__init__",
+           [](Vocabulary* self, Array<uint64_t> hashes, Array<uint32_t> counts) {
+             new (self) Vocabulary({hashes.data(), hashes.data() + hashes.shape(0)},
+                                   {counts.data(), counts.data() + counts.shape(0)});
+           })
       .def_static(
           "of",
-          [](nb::ndarray<const uint64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu> values) {
+          [](Array<uint64_t> values) {
             return Vocabulary(std::vector<uint64_t>(values.data(), values.data() + values.shape(0)));
           },
           "values"_a, "Count the values.")
       .def_prop_ro(
-          "hashes", [](const Vocabulary& v) { return owned_array(v.hashes(), {v.hashes().size()}); },
-          nb::rv_policy::automatic)
+          "hashes", [](const Vocabulary& v) { return copied(v.hashes()); }, nb::rv_policy::automatic)
       .def_prop_ro(
-          "counts", [](const Vocabulary& v) { return owned_array(v.counts(), {v.counts().size()}); },
-          nb::rv_policy::automatic)
+          "counts", [](const Vocabulary& v) { return copied(v.counts()); }, nb::rv_policy::automatic)
       .def("rank", &Vocabulary::rank, "hash"_a)
       .def("count", &Vocabulary::count, "hash"_a);
 }

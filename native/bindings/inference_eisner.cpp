@@ -6,16 +6,17 @@
 namespace nb = nanobind;
 using namespace nb::literals;
 using namespace arcwise;
+using namespace arcwise::bindings;
 
 namespace {
 
-using Doubles = Input<double>;
-using Offsets = Input<int64_t>;
-using Lengths = Input<int32_t>;
+using Doubles = Array<double>;
+using Offsets = Array<int64_t>;
+using Lengths = Array<int32_t>;
 
 // Spans that must be subtrees: those of sentence s are the pairs of ends from 2·starts[s] to 2·starts[s+1].
 struct SpanBatch {
-  SpanBatch(const Input<int32_t>& ends, const Offsets& starts, const ScoreBatch& batch)
+  SpanBatch(const Array<int32_t>& ends, const Offsets& starts, const ArcMatrices& batch)
       : ends(ends.data()), starts(starts.shape(0) ? starts.data() : nullptr) {
     if (!this->starts) return;
     if (starts.shape(0) != batch.sentences + 1)
@@ -59,8 +60,8 @@ double marginals(ScoreMatrix scores, bool single_root, MatrixOut out) {
 }
 
 auto decode_batch(Doubles scores, Offsets offsets, Lengths lengths, bool single_root, int threads,
-                  Input<int32_t> span_ends, Offsets span_starts) {
-  const ScoreBatch batch(scores, offsets, lengths);
+                  Array<int32_t> span_ends, Offsets span_starts) {
+  const ArcMatrices batch(scores, offsets, lengths);
   const SpanBatch spans(span_ends, span_starts, batch);
   auto heads = new_array<int32_t, 1>({static_cast<size_t>(batch.head_starts.back())});
   auto values = new_array<double, 1>({batch.sentences});
@@ -73,9 +74,9 @@ auto decode_batch(Doubles scores, Offsets offsets, Lengths lengths, bool single_
 
 // Heads of sentence s start at k·(its start); counts says how many of its k places are filled.
 auto k_best_batch(Doubles scores, Offsets offsets, Lengths lengths, bool single_root, int k, int threads,
-                  Input<int32_t> span_ends, Offsets span_starts) {
+                  Array<int32_t> span_ends, Offsets span_starts) {
   if (k < 1) throw nb::value_error("k must be at least 1");
-  const ScoreBatch batch(scores, offsets, lengths);
+  const ArcMatrices batch(scores, offsets, lengths);
   const SpanBatch spans(span_ends, span_starts, batch);
   auto heads = new_array<int32_t, 1>({static_cast<size_t>(k * batch.head_starts.back())});
   auto values = new_array<double, 2>({batch.sentences, static_cast<size_t>(k)});
@@ -93,8 +94,8 @@ auto k_best_batch(Doubles scores, Offsets offsets, Lengths lengths, bool single_
 
 template <double kernel(const double*, int, bool, EisnerWorkspace&, EisnerSpans)>
 auto number_of_each(Doubles scores, Offsets offsets, Lengths lengths, bool single_root, int threads,
-                    Input<int32_t> span_ends, Offsets span_starts) {
-  const ScoreBatch batch(scores, offsets, lengths);
+                    Array<int32_t> span_ends, Offsets span_starts) {
+  const ArcMatrices batch(scores, offsets, lengths);
   const SpanBatch spans(span_ends, span_starts, batch);
   auto values = new_array<double, 1>({batch.sentences});
   for_each_sentence<EisnerWorkspace>(batch, threads, [&](size_t s, EisnerWorkspace& workspace) {
@@ -104,8 +105,8 @@ auto number_of_each(Doubles scores, Offsets offsets, Lengths lengths, bool singl
 }
 
 auto marginals_batch(Doubles scores, Offsets offsets, Lengths lengths, bool single_root, int threads,
-                     Input<int32_t> span_ends, Offsets span_starts) {
-  const ScoreBatch batch(scores, offsets, lengths);
+                     Array<int32_t> span_ends, Offsets span_starts) {
+  const ArcMatrices batch(scores, offsets, lengths);
   const SpanBatch spans(span_ends, span_starts, batch);
   auto probabilities = new_array<double, 1>({scores.shape(0)});
   auto log_partitions = new_array<double, 1>({batch.sentences});
@@ -119,10 +120,10 @@ auto marginals_batch(Doubles scores, Offsets offsets, Lengths lengths, bool sing
 
 // Sentence s draws from stream first_stream + s of the seed.
 auto sample_batch(Doubles scores, Offsets offsets, Lengths lengths, bool single_root, int count,
-                  uint64_t seed, uint64_t first_stream, int threads, Input<int32_t> span_ends,
+                  uint64_t seed, uint64_t first_stream, int threads, Array<int32_t> span_ends,
                   Offsets span_starts) {
   if (count < 0) throw nb::value_error("count must not be negative");
-  const ScoreBatch batch(scores, offsets, lengths);
+  const ArcMatrices batch(scores, offsets, lengths);
   const SpanBatch spans(span_ends, span_starts, batch);
   auto heads = new_array<int32_t, 1>({static_cast<size_t>(count * batch.head_starts.back())});
   auto log_partitions = new_array<double, 1>({batch.sentences});

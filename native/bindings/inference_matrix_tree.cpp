@@ -6,12 +6,13 @@
 namespace nb = nanobind;
 using namespace nb::literals;
 using namespace arcwise;
+using namespace arcwise::bindings;
 
 namespace {
 
-using Doubles = Input<double>;
-using Offsets = Input<int64_t>;
-using Lengths = Input<int32_t>;
+using Doubles = Array<double>;
+using Offsets = Array<int64_t>;
+using Lengths = Array<int32_t>;
 
 double log_partition(ScoreMatrix scores, bool single_root) {
   if (!is_readable(scores)) return UNREADABLE;
@@ -29,7 +30,7 @@ double marginals(ScoreMatrix scores, bool single_root, MatrixOut out) {
 }
 
 auto log_partition_batch(Doubles scores, Offsets offsets, Lengths lengths, bool single_root, int threads) {
-  const ScoreBatch batch(scores, offsets, lengths);
+  const ArcMatrices batch(scores, offsets, lengths);
   auto values = new_array<double, 1>({batch.sentences});
   for_each_sentence<MatrixTreeWorkspace>(batch, threads, [&](size_t s, MatrixTreeWorkspace& workspace) {
     values.data()[s] = matrix_tree_log_partition(batch.matrix(s), batch.words(s), single_root, workspace);
@@ -38,7 +39,7 @@ auto log_partition_batch(Doubles scores, Offsets offsets, Lengths lengths, bool 
 }
 
 auto marginals_batch(Doubles scores, Offsets offsets, Lengths lengths, bool single_root, int threads) {
-  const ScoreBatch batch(scores, offsets, lengths);
+  const ArcMatrices batch(scores, offsets, lengths);
   auto probabilities = new_array<double, 1>({scores.shape(0)});
   auto log_partitions = new_array<double, 1>({batch.sentences});
   for_each_sentence<MatrixTreeWorkspace>(batch, threads, [&](size_t s, MatrixTreeWorkspace& workspace) {

@@ -6,12 +6,13 @@
 namespace nb = nanobind;
 using namespace nb::literals;
 using namespace arcwise;
+using namespace arcwise::bindings;
 
 namespace {
 
-using Doubles = Input<double>;
-using Offsets = Input<int64_t>;
-using Lengths = Input<int32_t>;
+using Doubles = Array<double>;
+using Offsets = Array<int64_t>;
+using Lengths = Array<int32_t>;
 
 double decode(ScoreMatrix scores, bool single_root, HeadsOut heads) {
   if (!is_readable(scores) || heads.shape(0) != scores.shape(0)) return UNREADABLE;
@@ -20,7 +21,7 @@ double decode(ScoreMatrix scores, bool single_root, HeadsOut heads) {
 }
 
 auto decode_batch(Doubles scores, Offsets offsets, Lengths lengths, bool single_root, int threads) {
-  const ScoreBatch batch(scores, offsets, lengths);
+  const ArcMatrices batch(scores, offsets, lengths);
   auto heads = new_array<int32_t, 1>({static_cast<size_t>(batch.head_starts.back())});
   auto values = new_array<double, 1>({batch.sentences});
   for_each_sentence<SpanningTreeWorkspace>(batch, threads, [&](size_t s, SpanningTreeWorkspace& workspace) {
@@ -33,7 +34,7 @@ auto decode_batch(Doubles scores, Offsets offsets, Lengths lengths, bool single_
 // Heads of sentence s start at k·(its start); counts says how many of its k places are filled.
 auto k_best_batch(Doubles scores, Offsets offsets, Lengths lengths, bool single_root, int k, int threads) {
   if (k < 1) throw nb::value_error("k must be at least 1");
-  const ScoreBatch batch(scores, offsets, lengths);
+  const ArcMatrices batch(scores, offsets, lengths);
   auto heads = new_array<int32_t, 1>({static_cast<size_t>(k * batch.head_starts.back())});
   auto values = new_array<double, 2>({batch.sentences, static_cast<size_t>(k)});
   auto counts = new_array<int32_t, 1>({batch.sentences});

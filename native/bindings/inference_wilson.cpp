@@ -5,14 +5,15 @@
 namespace nb = nanobind;
 using namespace nb::literals;
 using namespace arcwise;
+using namespace arcwise::bindings;
 
 namespace {
 
 // Sentence s draws from stream first_stream + s of the seed.
-auto sample_batch(Input<double> scores, Input<int64_t> offsets, Input<int32_t> lengths, bool single_root,
+auto sample_batch(Array<double> scores, Array<int64_t> offsets, Array<int32_t> lengths, bool single_root,
                   int count, uint64_t seed, uint64_t first_stream, int threads) {
   if (count < 0) throw nb::value_error("count must not be negative");
-  const ScoreBatch batch(scores, offsets, lengths);
+  const ArcMatrices batch(scores, offsets, lengths);
   auto heads = new_array<int32_t, 1>({static_cast<size_t>(count * batch.head_starts.back())});
   auto log_partitions = new_array<double, 1>({batch.sentences});
   for_each_sentence<WilsonWorkspace>(

@@ -8,6 +8,7 @@ NB_MODULE(ARCWISE_MODULE, m) {
   bind_trees(m);
   bind_treebanks(m);
   bind_features(m);
+  bind_inference_scores(m);
   bind_graph(m);
   bind_inference_eisner(m);
   bind_inference_spanning_tree(m);
@@ -15,7 +16,8 @@ NB_MODULE(ARCWISE_MODULE, m) {
   bind_inference_wilson(m);
   bind_induction(m);
   bind_transition(m);
-  bind_transition_model(m);
-  bind_pipeline(m);
-  bind_count_search(m);
+  bind_transition_scorer(m);
+  bind_text(m);
+  bind_text_learners(m);
+  bind_induction_counts(m);
 }

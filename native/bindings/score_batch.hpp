@@ -1,4 +1,4 @@
-// Arc scores of a batch of sentences as they come from Python, and arrays that go back.
+// Arc scores of a batch of sentences as they come from Python.
 #pragma once
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
@@ -8,29 +8,15 @@
 #include <cstdint>
 #include <vector>
 
+#include "bindings/arrays.hpp"
 #include "kernels/base/parallel.hpp"
 
 namespace arcwise {
 
-template <typename T>
-using Input = nanobind::ndarray<const T, nanobind::ndim<1>, nanobind::c_contig, nanobind::device::cpu>;
-
-template <typename T, int Dimensions = 1>
-using Output = nanobind::ndarray<nanobind::numpy, T, nanobind::ndim<Dimensions>>;
-
-// A new numpy array of the given shape; its memory is not initialised.
-template <typename T, int Dimensions>
-Output<T, Dimensions> new_array(const size_t (&shape)[Dimensions]) {
-  size_t size = 1;
-  for (size_t side : shape) size *= side;
-  T* data = new T[size];
-  nanobind::capsule owner(data, [](void* memory) noexcept { delete[] static_cast<T*>(memory); });
-  return Output<T, Dimensions>(data, Dimensions, shape, owner);
-}
-
 // Matrices one after the other: matrix s is the (n+1)² numbers from offsets[s], n = lengths[s].
-struct ScoreBatch {
-  ScoreBatch(const Input<double>& scores, const Input<int64_t>& offsets, const Input<int32_t>& lengths)
+struct ArcMatrices {
+  ArcMatrices(const bindings::Array<double>& scores, const bindings::Array<int64_t>& offsets,
+              const bindings::Array<int32_t>& lengths)
       : scores(scores.data()), offsets(offsets.data()), lengths(lengths.data()), sentences(lengths.shape(0)) {
     if (offsets.shape(0) != sentences) throw nanobind::value_error("as many offsets as lengths are needed");
     head_starts.resize(sentences + 1);
@@ -62,7 +48,7 @@ constexpr double WORK_PER_THREAD = 300'000;
 // Calls work(sentence, workspace) for every sentence, without the GIL, one workspace a thread; no more
 // threads than pay. trees: how many each sentence is asked for.
 template <typename Workspace, typename Work>
-void for_each_sentence(const ScoreBatch& batch, int threads, Work work, int trees = 1) {
+void for_each_sentence(const ArcMatrices& batch, int threads, Work work, int trees = 1) {
   nanobind::gil_scoped_release release;
   const int workers =
       static_cast<int>(std::clamp(batch.work * trees / WORK_PER_THREAD, 1.0, std::max(threads, 1) * 1.0));

@@ -11,26 +11,80 @@
 namespace nb = nanobind;
 using namespace nb::literals;
 using namespace arcwise;
+using namespace arcwise::bindings;
 
 namespace {
 
-using Ints = nb::ndarray<const int32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-using Offsets = nb::ndarray<const uint32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using MoveTuple = std::tuple<int, int, int, int>;  // transition, left, right, label
 
-TransitionSystem make_system(int capacity, int max_distance, int start, bool wall_right, bool many_heads,
-                             const std::vector<std::tuple<int, bool, bool, int>>& transitions) {
-  TransitionSystem system;
+TransitionSystem make_system(int capacity, int max_distance, int start, bool root_right, bool many_heads,
+                             const std::vector<Transition>& transitions) {
   auto bound = [](int value) { return value <= 0 ? TransitionSystem::UNBOUNDED : value; };
-  system.capacity = bound(capacity);
-  system.max_distance = bound(max_distance);
-  system.start = bound(start);
-  system.wall_right = wall_right;
-  system.many_heads = many_heads;
-  for (const auto& [kind, bottom_up, arc_shift, periphery] : transitions)
-    system.transitions.push_back(
-        {static_cast<MoveKind>(kind), bottom_up, arc_shift, static_cast<Periphery>(periphery)});
-  return system;
+  return {bound(capacity), bound(max_distance), bound(start), root_right, many_heads, transitions};
+}
+
+void bind_system(nb::module_& m) {
+  nb::enum_<MoveKind>(m, "MoveKind", "What a transition does.")
+      .value("left_arc", MoveKind::left_arc)
+      .value("right_arc", MoveKind::right_arc)
+      .value("reduce", MoveKind::reduce)
+      .value("shift", MoveKind::shift);
+  nb::enum_<Periphery>(m, "Periphery", "Which outermost active token a transition must involve.")
+      .value("none", Periphery::none)
+      .value("left", Periphery::left)
+      .value("right", Periphery::right);
+  nb::class_<Transition>(m, "Transition", "One transition with its control parameters.")
+      .def(
+          "__init__",
+          [](Transition* self, MoveKind kind, bool bottom_up, bool arc_shift, Periphery periphery) {
+            new (self) Transition{kind, bottom_up, arc_shift, periphery};
+          },
+          nb::kw_only(), "kind"_a, "bottom_up"_a, "arc_shift"_a, "periphery"_a);
+  nb::class_<TransitionSystem>(m, "TransitionSystem",
+                               "The control parameters of a system, checked by arcwise.transition.")
+      .def(
+          "__init__",
+          [](TransitionSystem* self, int capacity, int max_distance, int start, bool root_right,
+             bool many_heads, const std::vector<Transition>& transitions) {
+            new (self) TransitionSystem(
+                make_system(capacity, max_distance, start, root_right, many_heads, transitions));
+          },
+          nb::kw_only(), "capacity"_a, "max_distance"_a, "start"_a, "root_right"_a, "many_heads"_a,
+          "transitions"_a, "A capacity, distance or start of 0 means unbounded.")
+      .def_prop_ro("is_arc_decomposable",
+                   [](const TransitionSystem& s) { return decomposable_as(s) != Decomposable::no; });
+}
+
+struct TransitionCoverage {
+  std::vector<uint8_t> derivable, found;
+  std::vector<int32_t> nearest;
+};
+
+TransitionCoverage coverage(const TransitionSystem& system, bool single_root, Array<int32_t> heads,
+                            Array<uint32_t> sentence_words, int threads) {
+  const size_t sentences = sentence_words.shape(0) - 1;
+  if (sentence_words.data()[sentences] != heads.shape(0))
+    throw nb::value_error("heads: one per word is needed");
+  TransitionCoverage out{std::vector<uint8_t>(sentences), std::vector<uint8_t>(sentences),
+                         std::vector<int32_t>(heads.shape(0))};
+  nb::gil_scoped_release release;
+  transition_coverage_batch(system, single_root, heads.data(), sentence_words.data(), sentences, threads,
+                            out.derivable.data(), out.found.data(), out.nearest.data());
+  return out;
+}
+
+void bind_coverage(nb::module_& m) {
+  constexpr auto MOVE = nb::rv_policy::move;
+  nb::class_<TransitionCoverage>(m, "TransitionCoverage",
+                                 "Which trees a system can build (of each sentence), whether a near one was "
+                                 "found where not, and its heads.")
+      .def_prop_ro(
+          "derivable", [](const TransitionCoverage& c) { return copied(c.derivable); }, MOVE)
+      .def_prop_ro(
+          "found", [](const TransitionCoverage& c) { return copied(c.found); }, MOVE)
+      .def_prop_ro("nearest", [](const TransitionCoverage& c) { return copied(c.nearest); }, MOVE);
+  m.def("transition_coverage_batch", &coverage, "system"_a, nb::kw_only(), "single_root"_a, "heads"_a,
+        "sentence_words"_a, "threads"_a, "Which trees of a treebank the system can build.");
 }
 
 MoveTuple tuple_of(const Move& move) { return {move.transition, move.left, move.right, move.label}; }
@@ -42,10 +96,10 @@ Move move_of(const TransitionState& state, const MoveTuple& given) {
   return move;
 }
 
-GoldArcs gold_of(const TransitionState& state, Ints heads) {
+GoldArcs gold_of(const TransitionState& state, Array<int32_t> heads) {
   const int n = state.words();
   if (static_cast<int>(heads.shape(0)) != n + 1)
-    throw nb::value_error("heads: one per word and one for the wall");
+    throw nb::value_error("heads: one per word and one for the root");
   for (int m = 1; m <= n; ++m)
     if (heads.data()[m] < 0 || heads.data()[m] > n) throw nb::value_error("heads: unknown or out of range");
   return GoldArcs(heads.data(), nullptr, n);
@@ -110,7 +164,7 @@ void bind_state(nb::module_& m) {
           nb::keep_alive<0, 1>(), "move"_a, "A new state: this one with the move made.")
       .def(
           "derivation",
-          [](const TransitionState& state, Ints heads) -> nb::object {
+          [](const TransitionState& state, Array<int32_t> heads) -> nb::object {
             std::vector<Move> moves;
             const GoldArcs gold = gold_of(state, heads);
             if (has_wrong_arc(state, gold) || !TransitionOracle().derive(state, gold, &moves))
@@ -122,7 +176,7 @@ void bind_state(nb::module_& m) {
                   "int, int]] | None"))
       .def(
           "correct_moves",
-          [](const TransitionState& state, Ints heads) {
+          [](const TransitionState& state, Array<int32_t> heads) {
             std::vector<Move> moves;
             TransitionOracle().correct_moves(state, gold_of(state, heads), moves);
             return tuples_of(moves);
@@ -130,7 +184,7 @@ void bind_state(nb::module_& m) {
           "heads"_a)
       .def(
           "cost",
-          [](const TransitionState& state, Ints heads, const MoveTuple& move) {
+          [](const TransitionState& state, Array<int32_t> heads, const MoveTuple& move) {
             return TransitionOracle::cost(decomposable_as(state.system()), state, gold_of(state, heads),
                                           move_of(state, move));
           },
@@ -140,49 +194,15 @@ void bind_state(nb::module_& m) {
 }  // namespace
 
 void bind_transition(nb::module_& m) {
-  nb::class_<TransitionSystem>(m, "TransitionSystem",
-                               "The control parameters of a system, checked by arcwise.transition.")
-      .def(
-          "__init__",
-          [](TransitionSystem* self, int capacity, int max_distance, int start, bool wall_right,
-             bool many_heads, const std::vector<std::tuple<int, bool, bool, int>>& transitions) {
-            new (self) TransitionSystem(
-                make_system(capacity, max_distance, start, wall_right, many_heads, transitions));
-          },
-          "capacity"_a, "max_distance"_a, "start"_a, "wall_right"_a, "many_heads"_a, "transitions"_a)
-      .def_prop_ro("is_arc_decomposable",
-                   [](const TransitionSystem& s) { return decomposable_as(s) != Decomposable::no; });
+  bind_system(m);
   bind_state(m);
   m.def(
       "transition_trees",
       [](const TransitionSystem& system, int words, bool single_root) {
         std::vector<int32_t> heads = transition_trees(system, words, single_root);
-        const size_t size = heads.size();
-        return owned_array(std::move(heads), {size});
+        return moved(std::move(heads));
       },
       "system"_a, "words"_a, "single_root"_a,
       "All trees that the system can build, heads of words 1..n each.");
-  m.def(
-      "transition_coverage_batch",
-      [](const TransitionSystem& system, bool single_root, Ints heads, Offsets sentence_words, int threads) {
-        const size_t sentences = sentence_words.shape(0) - 1;
-        if (sentence_words.data()[sentences] != heads.shape(0))
-          throw nb::value_error("heads: one per word is needed");
-        std::vector<uint8_t> derivable(sentences), found(sentences);
-        std::vector<int32_t> nearest(heads.shape(0));
-        {
-          nb::gil_scoped_release release;
-          transition_coverage_batch(system, single_root, heads.data(), sentence_words.data(), sentences,
-                                    threads, derivable.data(), found.data(), nearest.data());
-        }
-        return nb::make_tuple(owned_array(std::move(derivable), {sentences}),
-                              owned_array(std::move(found), {sentences}),
-                              owned_array(std::move(nearest), {heads.shape(0)}));
-      },
-      "system"_a, "single_root"_a, "heads"_a, "sentence_words"_a, "threads"_a,
-      nb::sig("def transition_coverage_batch(system: TransitionSystem, single_root: bool, heads: "
-              "numpy.typing.NDArray[numpy.int32], sentence_words: numpy.typing.NDArray[numpy.uint32], "
-              "threads: int) -> tuple[numpy.typing.NDArray[numpy.uint8], numpy.typing.NDArray[numpy.uint8], "
-              "numpy.typing.NDArray[numpy.int32]]"),
-      "Which trees the system can build, whether a near one was found where not, and the near ones.");
+  bind_coverage(m);
 }

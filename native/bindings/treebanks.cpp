@@ -12,11 +12,10 @@
 
 namespace nb = nanobind;
 using namespace nb::literals;
+using namespace arcwise::bindings;
 using arcwise::TreebankLayout;
 
 namespace {
-
-std::string_view view(nb::bytes text) { return {text.c_str(), text.size()}; }
 
 // A read-only numpy array over memory that the layout owns.
 template <typename T, typename Stored>
@@ -42,11 +41,9 @@ nb::typed<nb::list, nb::str> column_strings(const TreebankLayout& layout, nb::by
   return out;
 }
 
-using Rows = nb::ndarray<const uint32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-
 // One column of the given rows as codes, and the distinct strings that they stand for.
 nb::typed<nb::tuple, nb::ndarray<nb::numpy, int32_t>, nb::typed<nb::list, nb::str>> column_codes(
-    const TreebankLayout& layout, nb::bytes text, Rows rows, int column) {
+    const TreebankLayout& layout, nb::bytes text, Array<uint32_t> rows, int column) {
   const uint32_t* first = rows.data();
   const size_t count = rows.shape(0);
   if (column < 0 || column >= arcwise::COLUMNS ||
@@ -59,7 +56,7 @@ nb::typed<nb::tuple, nb::ndarray<nb::numpy, int32_t>, nb::typed<nb::list, nb::st
   }
   nb::list strings;
   for (std::string_view s : found.strings) strings.append(decoded(s));
-  return nb::make_tuple(owned_array(std::move(found.codes), {count}), strings);
+  return nb::make_tuple(moved(std::move(found.codes)), strings);
 }
 
 // All fields of the rows first..last-1 (words, multiword tokens and empty nodes).
@@ -76,10 +73,8 @@ nb::typed<nb::list, nb::typed<nb::tuple, nb::str, nb::ellipsis>> row_strings(con
   return out;
 }
 
-using Ids = nb::ndarray<const int32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-
 nb::bytes rewrite(const TreebankLayout& layout, nb::bytes text,
-                  const std::vector<std::tuple<int, int, Ids, std::vector<nb::bytes>>>& updates,
+                  const std::vector<std::tuple<int, int, Array<int32_t>, std::vector<nb::bytes>>>& updates,
                   const std::vector<nb::bytes>& comments) {
   std::vector<arcwise::ColumnUpdate> native;
   for (const auto& [column, kind, ids, strings] : updates) {

@@ -11,20 +11,19 @@
 
 namespace nb = nanobind;
 using namespace nb::literals;
+using namespace arcwise::bindings;
 
 namespace {
 
-using Heads = nb::ndarray<const int32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-using Starts = nb::ndarray<const uint32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 constexpr size_t MEASURES = 7;
 
 void store(const arcwise::TreeProperties& p, int32_t* row) {
   int32_t values[MEASURES] = {p.roots,     p.depth,          p.gap_degree, p.edge_degree,
-                              p.crossings, p.wall_crossings, p.well_nested};
+                              p.crossings, p.root_crossings, p.well_nested};
   std::copy(values, values + MEASURES, row);
 }
 
-auto properties(const Heads& heads, const Starts& sentence_words) {
+auto properties(const Array<int32_t>& heads, const Array<uint32_t>& sentence_words) {
   size_t sentences = sentence_words.shape(0) ? sentence_words.shape(0) - 1 : 0;
   const uint32_t* starts = sentence_words.data();
   for (size_t s = 0; s < sentences; ++s)
@@ -48,9 +47,8 @@ auto properties(const Heads& heads, const Starts& sentence_words) {
   if (s < sentences)
     throw nb::value_error(("the heads of sentence " + std::to_string(s) + " are no tree").c_str());
   size_t words = heads.shape(0);
-  return std::tuple(owned_array(std::move(measures), {sentences, MEASURES}),
-                    owned_array(std::move(non_projective), {words}),
-                    owned_array(std::move(crossing), {words}));
+  return std::tuple(moved(std::move(measures), {sentences, MEASURES}), moved(std::move(non_projective)),
+                    moved(std::move(crossing)));
 }
 
 }  // namespace
@@ -59,5 +57,5 @@ void bind_trees(nb::module_& m) {
   m.def("tree_properties", &properties, "heads"_a, "sentence_words"_a,
         "Of many trees, heads flat over all words: (measures, non_projective, crossing), where measures has "
         "a row per "
-        "sentence: roots, depth, gap degree, edge degree, crossings, crossings with the wall, well-nested.");
+        "sentence: roots, depth, gap degree, edge degree, crossings, crossings with the root, well-nested.");
 }

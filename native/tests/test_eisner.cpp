@@ -5,13 +5,12 @@
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
-#include <limits>
+
+#include "kernels/base/minus_infinity.hpp"
 
 using namespace arcwise;
 
 namespace {
-
-constexpr double NONE = -std::numeric_limits<double>::infinity();
 
 void check(bool holds, const char* what, int n, int round) {
   if (holds) return;
@@ -50,7 +49,7 @@ bool is_tree(const int32_t* heads, int n, bool single_root, EisnerSpans spans) {
 struct Enumerated {
   std::vector<double> values;     // best first
   std::vector<double> marginals;  // sums of exp(score - log Z)
-  double log_partition = NONE;
+  double log_partition = MINUS_INFINITY;
 };
 
 Enumerated enumerate(const std::vector<double>& scores, int n, bool single_root, EisnerSpans spans) {
@@ -61,8 +60,8 @@ Enumerated enumerate(const std::vector<double>& scores, int n, bool single_root,
   heads[0] = -1;
   for (;;) {
     double value = 0;
-    for (int m = 1; m <= n; ++m) value += m == heads[m] ? NONE : scores[heads[m] * side + m];
-    if (value > NONE && is_tree(heads.data(), n, single_root, spans)) {
+    for (int m = 1; m <= n; ++m) value += m == heads[m] ? MINUS_INFINITY : scores[heads[m] * side + m];
+    if (value > MINUS_INFINITY && is_tree(heads.data(), n, single_root, spans)) {
       trees.push_back(heads);
       out.values.push_back(value);
     }
@@ -92,7 +91,7 @@ void compare(const std::vector<double>& scores, int n, bool single_root, EisnerS
   std::vector<double> values(trees + 1), marginals(side * side);
 
   const double best = eisner_decode(scores.data(), n, single_root, heads.data(), workspace, spans);
-  check(close(best, trees ? expected.values[0] : NONE), "decode: value", n, round);
+  check(close(best, trees ? expected.values[0] : MINUS_INFINITY), "decode: value", n, round);
   if (trees) check(is_tree(heads.data(), n, single_root, spans), "decode: class", n, round);
   check(close(eisner_log_partition(scores.data(), n, single_root, workspace, spans), expected.log_partition),
         "log_partition", n, round);
@@ -123,8 +122,8 @@ int main() {
     for (int round = 0; round < 60; ++round) {
       std::vector<double> scores((n + 1) * (n + 1));
       for (double& score : scores)
-        score =
-            round % 3 == 1 && random.uniform() < 0.3 ? NONE : spreads[round % 5] * (random.uniform() - 0.5);
+        score = round % 3 == 1 && random.uniform() < 0.3 ? MINUS_INFINITY
+                                                         : spreads[round % 5] * (random.uniform() - 0.5);
       for (bool single_root : {false, true}) {
         compare(scores, n, single_root, {}, round, workspace);
         const int32_t first = 1 + static_cast<int32_t>(random.below(n));
@@ -132,7 +131,7 @@ int main() {
         std::vector<double> closed = scores;
         for (int h = span[0]; h <= span[1]; ++h)
           for (int m = 1; m <= n; ++m)
-            if (m < span[0] || m > span[1]) closed[h * (n + 1) + m] = NONE;
+            if (m < span[0] || m > span[1]) closed[h * (n + 1) + m] = MINUS_INFINITY;
         compare(closed, n, single_root, {span, 1}, round, workspace);
       }
     }

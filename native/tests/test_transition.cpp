@@ -169,27 +169,27 @@ const char* const TEXT =
     "3\tshe\t_\tPRON\t_\t_\t4\tnsubj\t_\t_\n4\tsaw\t_\tVERB\t_\t_\t0\troot\t_\t_\n"
     "5\tthere\t_\tADV\t_\t_\t4\tadvmod\t_\t_\n\n";
 
-TransitionModel small_model(const TransitionSystem& system) {
+TransitionScorer small_scorer(const TransitionSystem& system) {
   const std::vector<std::string> atoms = {"lower", "upos", "suffix3"};
-  TransitionModel model;
-  model.system = system;
-  model.atom_names = atoms;
-  for (const std::string& name : atoms) model.atoms.push_back(atom_spec(name));
-  model.move_templates = TransitionTemplates(
+  TransitionScorer scorer;
+  scorer.system = system;
+  scorer.atom_names = atoms;
+  for (const std::string& name : atoms) scorer.atoms.push_back(atom_spec(name));
+  scorer.move_templates = TransitionTemplates(
       {"a:upos b:upos", "a:lower b:suffix3", "a<:upos b>:upos", "a-1:upos b+1:upos distance",
        "a.l1:label b.r1:label", "a:lefts b:rights between", "mid:upos", "a.h:upos a.hh:upos", "b>>>:upos"},
       atoms);
-  model.label_templates = TransitionTemplates({"a:upos b:upos", "a:lower", "b:lower distance"}, atoms);
-  model.labels = 6;
-  model.move_bits = model.label_bits = 8;
-  model.moves = WeightTable((size_t{1} << 8) * model.move_stride());
-  model.label_rows = WeightTable((size_t{1} << 8) * model.label_stride());
-  return model;
+  scorer.label_templates = TransitionTemplates({"a:upos b:upos", "a:lower", "b:lower distance"}, atoms);
+  scorer.labels = 6;
+  scorer.move_bits = scorer.label_bits = 8;
+  scorer.moves = Table<float>((size_t{1} << 8) * scorer.move_stride());
+  scorer.label_rows = Table<float>((size_t{1} << 8) * scorer.label_stride());
+  return scorer;
 }
 
-void parse(const TransitionModel& model, const TransitionData& data, const std::string& name) {
+void parse(const TransitionScorer& scorer, const TransitionData& data, const std::string& name) {
   for (int beam : {1, 4, 64}) {
-    const TransitionParses parses = transition_parse_batch(model, data, {beam, true, 3, true, 2.0}, 2);
+    const TransitionParses parses = transition_parse_batch(scorer, data, {beam, true, 3, true, 2.0}, 2);
     size_t at = 0;
     for (size_t s = 0; s < data.sentences(); ++s)
       for (int32_t k = 0; k < parses.counts[s]; ++k, at += data.words(s)) {
@@ -204,12 +204,12 @@ void parse(const TransitionModel& model, const TransitionData& data, const std::
 void learn(const Named& named) {
   const std::string text = TEXT;
   const TreebankLayout layout = treebank_layout(text);
-  TransitionModel model = small_model(named.system);
-  TransitionData data = transition_data(model, layout, text.data());
+  TransitionScorer scorer = small_scorer(named.system);
+  TransitionData data = transition_data(scorer, layout, text.data());
   for (size_t s = 0; s < data.sentences(); ++s) {
     data.heads.insert(data.heads.end(), layout.heads.begin() + data.starts[s],
                       layout.heads.begin() + data.starts[s + 1]);
-    for (int w = 0; w < data.words(s); ++w) data.labels.push_back(static_cast<int16_t>(w % model.labels));
+    for (int w = 0; w < data.words(s); ++w) data.labels.push_back(static_cast<int16_t>(w % scorer.labels));
   }
   std::vector<int64_t> order;
   for (size_t s = 0; s < data.sentences(); ++s) {
@@ -224,12 +224,12 @@ void learn(const Named& named) {
   for (UpdateRule rule : {UpdateRule::local, UpdateRule::early, UpdateRule::max_violation})
     for (double bound : {0.0, 0.5}) {
       const int beam = rule == UpdateRule::local ? 1 : 4;
-      TransitionTrainer trainer(model, data, {rule, beam, true, 0.9, 0.5, bound, 1, 7});
+      TransitionTrainer trainer(scorer, data, {rule, beam, true, 0.9, 0.5, bound, 1, 7});
       for (int epoch = 1; epoch <= 4; ++epoch) trainer.learn(epoch, order.data(), order.size(), epoch > 1);
-      std::vector<float> moves(model.moves.size()), labels(model.label_rows.size());
+      std::vector<float> moves(scorer.moves.size()), labels(scorer.label_rows.size());
       trainer.average(moves.data(), labels.data());
     }
-  parse(model, data, named.name);
+  parse(scorer, data, named.name);
 }
 
 // DAG systems: random derivations end in acyclic graphs, which the oracle builds again.

@@ -5,12 +5,12 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
-#include <limits>
 #include <vector>
 
+#include "kernels/base/minus_infinity.hpp"
 #include "kernels/base/random.hpp"
 
-constexpr double NO_TREE = -std::numeric_limits<double>::infinity();
+using arcwise::MINUS_INFINITY;
 
 inline void check(bool holds, const char* what, int n, int round) {
   if (holds) return;
@@ -35,7 +35,7 @@ struct TreeEnumeration {
   std::vector<std::vector<int32_t>> trees;
   std::vector<double> values;  // best first; not in the order of trees
   std::vector<double> marginals;
-  double log_partition = NO_TREE;
+  double log_partition = MINUS_INFINITY;
 
   TreeEnumeration(const std::vector<double>& scores, int n, bool single_root) : marginals(scores.size()) {
     const int side = n + 1;
@@ -43,8 +43,8 @@ struct TreeEnumeration {
     heads[0] = -1;
     for (int m = 1; m <= n;) {  // counts through all head vectors
       double value = 0;
-      for (int w = 1; w <= n; ++w) value += heads[w] == w ? NO_TREE : scores[heads[w] * side + w];
-      if (value > NO_TREE && is_tree(heads, single_root)) {
+      for (int w = 1; w <= n; ++w) value += heads[w] == w ? MINUS_INFINITY : scores[heads[w] * side + w];
+      if (value > MINUS_INFINITY && is_tree(heads, single_root)) {
         trees.push_back(heads);
         values.push_back(value);
       }
@@ -68,7 +68,7 @@ inline std::vector<double> some_scores(arcwise::Random& random, int n, int round
   for (double& score : scores) {
     const double spread = kind == 2 ? 1000 : kind == 3 ? 4000 : 5;
     score = kind == 0 ? random.below(3) : spread * (random.uniform() - 0.5);
-    if (random.uniform() < (kind == 1 ? 0.0 : 0.2)) score = NO_TREE;
+    if (random.uniform() < (kind == 1 ? 0.0 : 0.2)) score = MINUS_INFINITY;
   }
   if (kind == 4 && n >= 2) scores[side + 2] = scores[2 * side + 1] = 300;
   return scores;

@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from arcwise.treebanks import Sentence, Treebank
     from arcwise.trees import Tree
 
-__version__ = "0.1.0"
+    __version__: str
+    """The version of pyproject.toml, looked up in the metadata of the installed package."""
 
 _HOME = {
     "ArcwiseError": "arcwise.errors",
@@ -52,8 +53,12 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     if name in _HOME:
         return getattr(import_module(_HOME[name]), name)
+    if name == "__version__":
+        from importlib.metadata import version
+
+        return version("arcwise")
     raise AttributeError(f"module 'arcwise' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    return sorted([*globals(), *_HOME])
+    return sorted([*globals(), *_HOME, "__version__"])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 
 class ArcwiseError(Exception):
     """Something the user asked for cannot be done; the message is one sentence that says what and why."""
@@ -9,6 +11,24 @@ class ArcwiseError(Exception):
 
 class InputError(ArcwiseError):
     """A file or a value does not have the form that was expected."""
+
+
+class OptionError(InputError):
+    """An argument has a value that it cannot have: ``name: found value, expected …``.
+
+    ``name`` is spelled as in Python; the command line puts its own spelling there. ``where``: the file that the value is from.
+    """
+
+    def __init__(self, name: str, reason: str, where: str = "") -> None:
+        super().__init__(name, reason, where)
+        self.name, self.reason, self.where = name, reason, where
+
+    def __str__(self) -> str:
+        return ": ".join(filter(None, (self.where, self.name, self.reason)))
+
+    def inside(self, where: str) -> OptionError:
+        """The same error, told of a value of ``where``."""
+        return OptionError(self.name, self.reason, where)
 
 
 class NoTreeError(ArcwiseError):
@@ -28,3 +48,7 @@ class MissingExtraError(ArcwiseError):
 
     def __init__(self, library: str, extra: str) -> None:
         super().__init__(f"this needs {library}, which is not installed: pip install 'arcwise[{extra}]'")
+        self._missing = (library, extra)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), self._missing, {"args": self.args}

@@ -33,11 +33,11 @@ class ArcwiseComponent:
             return doc
         if not doc.has_annotation("SENT_START"):
             self._set_sentences(doc)
-        parsed = self.pipeline.parse(from_spacy(doc), options=ParseOptions(confidence=True))
+        analysis = self.pipeline.analyse(from_spacy(doc), options=ParseOptions(confidence=True))
+        parsed = analysis.treebank
         from spacy.tokens import Doc
 
-        lengths = np.diff(parsed.sentence_words)
-        offsets = np.repeat(np.asarray(parsed.sentence_words[:-1], int), lengths)
+        offsets = np.repeat(np.asarray(parsed.sentence_words[:-1], int), parsed.sentence_lengths)
         heads = [
             int(h) - 1 + int(o) if h > 0 else i
             for i, (h, o) in enumerate(zip(parsed.heads, offsets, strict=True))
@@ -57,8 +57,9 @@ class ArcwiseComponent:
             **values,
         )
         doc.from_array(_SET, made.to_array(_SET))  # what else the document has (entities, user data) stays
-        for token, p in zip(doc, (p for s in parsed for p in s.head_probabilities or []), strict=False):
-            token._.head_probability = p
+        if analysis.parses is not None and analysis.parses.probabilities is not None:
+            for token, p in zip(doc, analysis.parses.probabilities.head, strict=True):
+                token._.head_probability = float(p)
         return doc
 
     def _set_sentences(self, doc: Any) -> None:

@@ -126,7 +126,7 @@ def test_k_best_and_kept_heads(folder: Path, tmp_path: Path) -> None:
         (["parse", "{train}", "--model", "{model}", "--beam", "4"], "--beam: found 4"),
         (
             ["train", "--train", "{train}", "--model", "{folder}/x", "--parser", "magic"],
-            "--parser: found kind 'magic'",
+            "--parser: found 'magic', expected one of graph, transition\n",
         ),
         (
             ["train", "--train", "{train}", "--model", "{folder}/x", "--trainer", "svm"],
@@ -139,7 +139,7 @@ def test_k_best_and_kept_heads(folder: Path, tmp_path: Path) -> None:
         ),
         (
             ["train", "--train", "{train}", "--model", "{folder}/x", "--feature-column", "WORD:1"],
-            "feature column",
+            "--feature-column: found 'WORD:1', expected MISC:KEY",
         ),
         (["info", "{train}"], "is no arcwise model"),
     ],

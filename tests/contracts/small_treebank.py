@@ -42,12 +42,12 @@ def two_rooted() -> Treebank:
     return Treebank.from_string(text, source="two_rooted.conllu")
 
 
-def partial() -> Treebank:
-    """The small treebank with every third head and label taken away."""
-    whole = small_treebank()
+def partial(whole: Treebank | None = None) -> Treebank:
+    """The small treebank (or another one) with every third head, label and DEPS taken away."""
+    whole = whole or small_treebank()
     heads = whole.heads.copy()
-    labels = whole.column("deprel")
+    labels, graphs = whole.column("deprel"), whole.column("deps")
     for word in range(0, len(heads), 3):
         heads[word] = -1
-        labels[word] = "_"
-    return whole.annotate(heads=heads, deprel=labels)
+        labels[word] = graphs[word] = "_"
+    return whole.annotate(heads=heads, deprel=labels, deps=graphs)

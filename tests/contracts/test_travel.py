@@ -10,20 +10,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from arcwise.graph import TRAINERS, GraphConfig, GraphParser
-from arcwise.induction.dmv import DMV
-from arcwise.induction.parser import DmvParser
-from arcwise.inference import Constraints, TreeDistribution
+from arcwise.graph import GraphParser
+from arcwise.inference import Constraints, TreeClass, TreeDistribution
 from arcwise.learning.model_file import PRECISIONS, Precision
 from arcwise.models import open_packed
-from arcwise.models.train_pipeline import PipelineConfig, train_pipeline
 from arcwise.parsing import ParseOptions, Parser
-from arcwise.pipeline.pipeline import Pipeline
-from arcwise.transition import TransitionConfig, TransitionParser, every_named
+from arcwise.transition import every_named
 from arcwise.treebanks import Sentence, Treebank
 from arcwise.trees import Tree
+from contracts.every_parser import PARSERS, graph_parser, toy_pipeline, transition_parser
 from contracts.small_treebank import small_treebank
-from text.toy import toy_treebank
 
 WAYS: dict[str, Callable[[Any], Any]] = {
     "pickle": lambda value: pickle.loads(pickle.dumps(value)),
@@ -37,36 +33,6 @@ TEXT = "The dog sees cats. Birds don't hear!"
 def way(request: pytest.FixtureRequest) -> Callable[[Any], Any]:
     """A way to make the same value again."""
     return request.param  # type: ignore[no-any-return]
-
-
-def graph_parser(trainer: str) -> Parser:
-    config = GraphConfig(trainer=trainer, epochs=2, clusters=2, arc_bits=12, row_bits=12)  # type: ignore[arg-type]
-    return GraphParser.train(small_treebank(), small_treebank(), config=config)
-
-
-def transition_parser(system: str) -> Parser:
-    config = TransitionConfig(system=system, epochs=2, move_bits=12, label_bits=10)
-    return TransitionParser.train(with_graphs(), config=config)
-
-
-def with_graphs() -> Treebank:
-    """The small treebank with its trees in DEPS too, for DAG systems."""
-    treebank = small_treebank()
-    arcs = zip(treebank.heads, treebank.column("deprel"), strict=True)
-    return treebank.annotate(deps=[f"{head}:{label}" for head, label in arcs])
-
-
-def toy_pipeline() -> Pipeline:
-    options = {"epochs": 2, "arc_bits": 12, "row_bits": 12}
-    return train_pipeline(toy_treebank()[:100], config=PipelineConfig(jackknife=2), parser=options)
-
-
-PARSERS: dict[str, Callable[[], Parser]] = {
-    **{f"graph-{trainer}": lambda trainer=trainer: graph_parser(trainer) for trainer in TRAINERS},
-    **{f"transition-{s.name}": lambda name=s.name: transition_parser(name) for s in every_named()},
-    "dmv": lambda: DmvParser(DMV.random(("DET", "NOUN", "VERB"), seed=3)),
-    "pipeline": toy_pipeline,
-}
 
 
 @pytest.fixture(params=PARSERS.values(), ids=PARSERS, scope="module")
@@ -169,6 +135,21 @@ def test_tree_distribution(way: Callable[[Any], Any], labels: list[str] | None) 
     assert again.best() == best
     assert again.log_partition.tolist() == trees.log_partition.tolist()
     assert again[0].minimum_risk() == trees[0].minimum_risk()
+
+
+@pytest.mark.parametrize("trainer", ["mira", "latent"])
+def test_scores(way: Callable[[Any], Any], trainer: str) -> None:
+    parser = graph_parser(trainer)
+    assert isinstance(parser, GraphParser)
+    trees = TreeClass(projective=True, single_root=True)
+    scores = parser.scorer.scores(small_treebank(), trees=trees)
+    again = way(scores)
+    assert (again.labels, again.batch.clusters) == (scores.labels, 2 if trainer == "latent" else 1)
+    for one, other in zip(scores.dense_arrays(), again.dense_arrays(), strict=True):
+        assert np.array_equal(one, other)
+    options = {"projective": True, "single_root": True, "temperature": 1.3, "label_temperature": 0.8}
+    one, other = (TreeDistribution(s, **options) for s in (scores, again))
+    assert one.minimum_labelled_risk() == other.minimum_labelled_risk()
 
 
 def test_transition_systems(way: Callable[[Any], Any]) -> None:

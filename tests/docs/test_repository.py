@@ -23,22 +23,30 @@ def test_commands_named_in_documents_exist() -> None:
 
     known = {name for section in COMMANDS.values() for name in section} | {"--help", "--version"}
     makefile = (ROOT / "Makefile").read_text()
+    commands, targets = set(), set()
     for document in DOCUMENTS:
         for block in re.findall(r"```.*?```|`[^`\n]+`", document.read_text(), re.DOTALL):
             for command in re.findall(r"(?:^|[\n`$] ?)arcwise ([a-z][a-z-]+)", block):
                 assert command in known, f"{document.name} names arcwise {command}"
+                commands.add(command)
             for target in re.findall(r"(?:^|[\n`$] ?)make ([a-z-]+)", block):
                 assert re.search(rf"^{target}:", makefile, re.MULTILINE), (
                     f"{document.name} names make {target}"
                 )
+                targets.add(target)
+    assert {"train", "parse", "evaluate"} <= commands  # they are found at all
+    assert {"setup", "test"} <= targets
 
 
 def test_what_papers_md_names_is_there() -> None:
     text = (ROOT / "docs" / "papers.md").read_text()
-    for file, name in re.findall(r"`(tests/[\w/]+\.py)(?:::(\w+))?`", text):
+    tests = re.findall(r"`(tests/[\w/]+\.py)(?:::(\w+))?`", text)
+    kernels = re.findall(r"`(\w+\.[ch]pp)", text)
+    assert min(len(tests), len(kernels)) > 30
+    for file, name in tests:
         assert (ROOT / file).exists(), file
         assert not name or f"def {name}(" in (ROOT / file).read_text(), f"{file} has no {name}"
-    for kernel in re.findall(r"`(\w+\.[ch]pp)", text):
+    for kernel in kernels:
         assert any((ROOT / "native").rglob(kernel)), kernel
 
 

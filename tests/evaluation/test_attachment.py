@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from arcwise.errors import InputError
@@ -14,6 +15,7 @@ from arcwise.evaluation import (
     by_sentence_length,
     confusions,
     evaluate,
+    uas_las,
     verdicts,
 )
 from evaluation.samples import BIRDS, CONTRACTION, sentence, treebank
@@ -143,3 +145,19 @@ def test_by_sentence_length() -> None:
 def test_confusions() -> None:
     rows = confusions(verdicts(treebank(BIRDS), treebank(SYSTEM), Options(subtypes="keep")))
     assert [(r.gold, r.system, r.count) for r in rows] == [("det", "amod", 1), ("obl:loc", "obl", 1)]
+
+
+def test_the_short_way_counts_as_the_long_one() -> None:
+    random = np.random.default_rng(4)
+    for _ in range(20):
+        gold_heads, heads = random.integers(-1, 3, 50), random.integers(0, 3, 50)
+        gold_labels, labels = random.integers(0, 2, 50), random.integers(0, 2, 50)
+        pairs = [
+            (g, h, a == b)
+            for g, h, a, b in zip(gold_heads, heads, gold_labels, labels, strict=True)
+            if g >= 0
+        ]
+        found = uas_las(gold_heads, heads, gold_labels, labels)
+        assert found.uas == sum(g == h for g, h, _ in pairs) / len(pairs)
+        assert found.las == sum(g == h and same for g, h, same in pairs) / len(pairs)
+    assert uas_las([-1, -1], [0, 1]) == (0.0, 0.0)

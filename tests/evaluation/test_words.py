@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from arcwise.evaluation import evaluate
-from arcwise.evaluation.words import MISSING, WALL, Codebook, Words
+from arcwise.evaluation.words import MISSING, ROOT, Codebook, Words
 from evaluation.samples import BIRDS, CONTRACTION, sentence, treebank
 
 
@@ -23,7 +23,7 @@ def test_tokens_words_and_characters() -> None:
 
 def test_heads_are_numbers_of_words_in_the_whole_treebank() -> None:
     words = Words(treebank(CONTRACTION, BIRDS.replace("3\tpunct", "_\tpunct")), Codebook())
-    assert words.heads.tolist() == [1, WALL, 4, 4, 1, 1, 1, 8, 9, WALL, 12, 12, 9, MISSING]
+    assert words.heads.tolist() == [1, ROOT, 4, 4, 1, 1, 1, 8, 9, ROOT, 12, 12, 9, MISSING]
     assert words.sentence.tolist() == [0] * 7 + [1] * 7
 
 

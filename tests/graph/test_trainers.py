@@ -5,29 +5,35 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from arcwise import native
 from arcwise.graph.trainers import (
     BatchTrainer,
     ExponentiatedGradientTrainer,
-    LikelihoodTrainer,
+    LossTrainer,
     MarginTrainer,
 )
-from arcwise.inference import TreeDistribution
+from arcwise.inference import LOSSES, TreeDistribution
 from arcwise.inference.eisner import eisner_decode
-from graph.small_space import Small, small
+from graph.small_space import (
+    Small,
+    averaged_of,
+    cells,
+    feature_counts,
+    feature_places,
+    labelled_scores,
+    learn,
+    margin_trainer,
+    objective,
+    small,
+    states,
+    trainer_of,
+    weights_of,
+)
 
 TREE_CLASSES = [(p, s) for p in (True, False) for s in (True, False)]
 
 
 def no_advance(done: int) -> None:
     pass
-
-
-def objective(case: Small, weights: np.ndarray, threads: int = 1) -> tuple[float, np.ndarray]:
-    value, gradient = native.likelihood_objective(
-        case.space, case.data, case.config.projective, case.config.single_root, weights, threads
-    )
-    return value, gradient
 
 
 def treebank_of(projective: bool, single_root: bool) -> str:
@@ -51,19 +57,38 @@ def test_the_gradient_is_that_of_finite_differences(
         clusters=3,
     )
     random = np.random.default_rng(5)
-    weights = random.normal(0, 0.3, case.space.cells)
+    weights = random.normal(0, 0.3, cells(case))
     _, gradient = objective(case, weights)
     moved = np.flatnonzero(gradient)
     for place in random.choice(moved, 12, replace=False):
-        step = np.zeros(case.space.cells)
+        step = np.zeros(cells(case))
         step[place] = 1e-5
         numeric = (objective(case, weights + step)[0] - objective(case, weights - step)[0]) / 2e-5
         assert gradient[place] == pytest.approx(numeric, rel=1e-5, abs=1e-6)
 
 
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("projective", [True, False])
+@pytest.mark.parametrize("kind", ["whole", "partial", "latent"])
+def test_the_gradient_of_every_loss_is_that_of_finite_differences(
+    loss: str, projective: bool, kind: str
+) -> None:
+    treebank = "partial" if kind == "partial" else treebank_of(projective, True)
+    trainer = "latent" if kind == "latent" else "log-linear-batch"
+    case = small(treebank, projective=projective, trainer=trainer, clusters=3)
+    random = np.random.default_rng(5)
+    weights = random.normal(0, 0.3, cells(case))
+    _, gradient = objective(case, weights, loss=loss)
+    for place in random.choice(np.flatnonzero(gradient), 8, replace=False):
+        step = np.zeros(cells(case))
+        step[place] = 1e-5
+        values = [objective(case, weights + sign * step, loss=loss)[0] for sign in (1, -1)]
+        assert gradient[place] == pytest.approx((values[0] - values[1]) / 2e-5, rel=1e-4, abs=1e-5)
+
+
 def test_the_batch_objective_does_not_depend_on_threads() -> None:
     case = small()
-    weights = np.random.default_rng(0).normal(0, 1, case.space.cells)
+    weights = np.random.default_rng(0).normal(0, 1, cells(case))
     one, two = objective(case, weights, 1), objective(case, weights, 3)
     assert one[0] == two[0]
     assert np.array_equal(one[1], two[1])
@@ -81,7 +106,7 @@ def test_l_bfgs_and_conjugate_gradient_reach_the_same_optimum(projective: bool) 
             C=1.0,
             labelled=True,
         )
-        trainer = BatchTrainer(case.config, case.space, case.data)
+        trainer = trainer_of(BatchTrainer, case)
         for number in range(40):
             trainer.epoch(number, case.order(), no_advance)
             if trainer.finished:
@@ -104,7 +129,7 @@ def test_exponentiated_gradient_closes_the_gap(projective: bool, single_root: bo
         trainer="eg",
         C=0.01,
     )
-    trainer = ExponentiatedGradientTrainer(case.config, case.space, case.data)
+    trainer = trainer_of(ExponentiatedGradientTrainer, case)
     duals = []
     for number in range(150):
         told = trainer.epoch(number, case.order(number), no_advance)
@@ -126,14 +151,14 @@ def test_no_pass_of_exponentiated_gradient_lowers_the_dual(projective: bool, sin
         trainer="eg",
         C=1.0,
     )
-    trainer = ExponentiatedGradientTrainer(case.config, case.space, case.data)
+    trainer = trainer_of(ExponentiatedGradientTrainer, case)
     duals = [trainer.epoch(number, case.order(number), no_advance)["dual"] for number in range(30)]
     assert np.all(np.diff(duals) >= -1e-9)
 
 
 def test_exponentiated_gradient_agrees_with_a_primal_solver() -> None:
     case = small("projective", projective=True, trainer="eg", C=0.01, labelled=False)
-    trainer = ExponentiatedGradientTrainer(case.config, case.space, case.data)
+    trainer = trainer_of(ExponentiatedGradientTrainer, case)
     for number in range(400):
         told = trainer.epoch(number, case.order(number), no_advance)
         if trainer.gap < 1e-3:
@@ -147,28 +172,28 @@ def features(case: Small, s: int) -> dict[tuple[int, int], np.ndarray]:
     """The places of the features of every arc of a sentence."""
     n = len(case.treebank[s])
     arcs = [(h, m) for m in range(1, n + 1) for h in range(n + 1) if h != m]
-    return {(h, m): np.array(case.space.feature_places(case.data, s, h, m, 0)) for h, m in arcs}
+    return {(h, m): np.array(feature_places(case, s, h, m, 0)) for h, m in arcs}
 
 
 def hinge(
     case: Small, arcs: list[dict[tuple[int, int], np.ndarray]], weights: np.ndarray
 ) -> tuple[float, np.ndarray]:
     """Σ max_y [cost - w·(f(y_i) - f(y))] and a subgradient, by the slow way: features one arc at a time."""
-    total, gradient = 0.0, np.zeros(case.space.cells)
+    total, gradient = 0.0, np.zeros(cells(case))
     starts = case.treebank.sentence_words
     for s in range(len(case.treebank)):
         gold = case.treebank.heads[starts[s] : starts[s + 1]]
         n = len(gold)
         places = arcs[s]
         scores = np.full((n + 1, n + 1), -np.inf)
-        for (h, m), cells in places.items():
-            scores[h, m] = weights[cells].sum() + (h != gold[m - 1])
+        for (h, m), own in places.items():
+            scores[h, m] = weights[own].sum() + (h != gold[m - 1])
         heads, value = eisner_decode(scores, single_root=True)
         for m in range(1, n + 1):
-            gold_cells, cells = places[int(gold[m - 1]), m], places[int(heads[m]), m]
-            value -= weights[gold_cells].sum()
-            np.add.at(gradient, gold_cells, -1)
-            np.add.at(gradient, cells, 1)
+            right, found = places[int(gold[m - 1]), m], places[int(heads[m]), m]
+            value -= weights[right].sum()
+            np.add.at(gradient, right, -1)
+            np.add.at(gradient, found, 1)
         total += value
     return total, gradient
 
@@ -180,7 +205,7 @@ def primal(case: Small, weights: np.ndarray, C: float) -> float:
 
 def subgradient_descent(case: Small, C: float, steps: int) -> np.ndarray:
     """Minimises the primal; the average of the later iterates (Lacoste-Julien et al. 2012: weights growing with t)."""
-    w = np.zeros(case.space.cells)
+    w = np.zeros(cells(case))
     average = w.copy()
     arcs = [features(case, s) for s in range(len(case.treebank))]
     for t in range(steps):
@@ -190,35 +215,32 @@ def subgradient_descent(case: Small, C: float, steps: int) -> np.ndarray:
     return average
 
 
-@pytest.mark.parametrize("update", [1, 2])
+@pytest.mark.parametrize("update", ["mira", "mira-factored"])
 @pytest.mark.parametrize("projective", [True, False])
 @pytest.mark.parametrize("labelled", [True, False])
-def test_after_a_mira_update_the_margins_hold(update: int, projective: bool, labelled: bool) -> None:
+def test_after_some_mira_updates_the_margins_hold(update: str, projective: bool, labelled: bool) -> None:
     case = small(treebank_of(projective, True), projective=projective, labelled=labelled)
-    trainer = native.MarginTrainer(
-        case.space, case.data, update, projective, True, 5, 1e6, True, False, 0.0, 1
-    )
-    one = np.array([1], np.int64)
-    for epoch in range(30):
-        _, updates, _ = trainer.run(case.data, one, epoch)
+    trainer = margin_trainer(case, update=update, k=5, C=1e6)
+    changed = [learn(case, trainer, [1], epoch=epoch)[1] for epoch in range(30)]
+    assert changed[0] == 1
     # Every wrong tree is now as far from the gold one as its loss: the trees that come nearest ask for no more change.
-    assert updates == 0
+    assert changed[-1] == 0
 
 
 @pytest.mark.parametrize("projective", [True, False])
 def test_with_minimum_risk_mira_learns_from_the_tree_of_minimum_risk(projective: bool) -> None:
     """Two updates by hand: the second one's loss is that of the minimum-risk tree under the weights of the first."""
     case = small(treebank_of(projective, True), projective=projective, labelled=False)
-    trainer = native.MarginTrainer(case.space, case.data, 1, projective, True, 1, 0.01, False, True, 0.0, 1)
+    trainer = margin_trainer(case, C=0.01, loss_augmented=False, minimum_risk=True)
     losses = []
     for s in range(len(case.treebank)):
         arcs, (first, last) = features(case, s), case.treebank.sentence_words[s : s + 2]
         gold = case.treebank.heads[first:last]
         scores = np.full((len(gold) + 1,) * 2, -np.inf)
-        for (h, m), cells in arcs.items():
-            scores[h, m] = trainer.weights[cells].sum()
+        for (h, m), places in arcs.items():
+            scores[h, m] = weights_of(trainer)[places].sum()
         risky = TreeDistribution(scores, projective=projective, single_root=True).minimum_risk()
-        loss, _, _ = trainer.run(case.data, np.array([s], np.int64), 0)
+        loss, _ = learn(case, trainer, [s])
         losses.append((loss, sum(risky.heads[1:] != gold)))
     assert [a for a, _ in losses] == [b for _, b in losses]
 
@@ -229,7 +251,7 @@ def test_the_configuration_asks_for_minimum_risk() -> None:
     order = np.arange(len(case.treebank))
     weights = []
     for config in (plain, replace(plain, minimum_risk=True)):
-        trainer = MarginTrainer(config, case.space, case.data)
+        trainer = trainer_of(MarginTrainer, case, config=config)
         for epoch in range(5):
             trainer.epoch(epoch, order, no_advance)
         weights.append(trainer.weights)
@@ -239,7 +261,7 @@ def test_the_configuration_asks_for_minimum_risk() -> None:
 def test_latent_with_one_cluster_is_log_linear() -> None:
     plain = small("projective", labelled=False, trainer="log-linear")
     latent = small("projective", labelled=False, trainer="latent", clusters=1)
-    runs = [LikelihoodTrainer(case.config, case.space, case.data) for case in (plain, latent)]
+    runs = [trainer_of(LossTrainer, case) for case in (plain, latent)]
     for number in range(3):
         told = [run.epoch(number, plain.order(number), no_advance) for run in runs]
         assert told[0] == told[1]
@@ -250,43 +272,39 @@ def test_latent_with_one_cluster_is_log_linear() -> None:
 @pytest.mark.parametrize("labelled", [True, False])
 def test_a_score_is_the_sum_of_the_weights_of_its_features(clusters: int, labelled: bool) -> None:
     case = small("whole", labelled=labelled, trainer="latent" if clusters > 1 else "mira", clusters=clusters)
-    weights = np.random.default_rng(2).normal(0, 1, case.space.cells).astype(np.float32)
-    flat, starts = native.arc_matrices(case.space, weights, case.data, False, True, 1.0, True, 1)
-    n = len(case.treebank[0])
-    labels = max(len(case.alphabets.labels), 1)
-    scores = flat[starts[0] : starts[1]].reshape(labels, n + 1, n + 1)
+    weights = np.random.default_rng(2).normal(0, 1, cells(case)).astype(np.float32)
+    scores = labelled_scores(case, weights, 0)
     for h, m in ((0, 3), (3, 2), (2, 1)):
-        present = np.flatnonzero(np.isfinite(scores[:, h, m]))
-        for rank, label in enumerate(present):
-            states = [
-                weights[case.space.feature_places(case.data, 0, h, m, rank * clusters + z)].sum(
-                    dtype=np.float64
-                )
-                for z in range(clusters)
-            ]
-            assert scores[label, h, m] == pytest.approx(np.logaddexp.reduce(states), abs=1e-4)
+        by_label: dict[int, list[float]] = {}
+        for number, (label, _) in enumerate(states(case, 0, h, m)):
+            places = feature_places(case, 0, h, m, number)
+            by_label.setdefault(max(label, 0), []).append(weights[places].sum(dtype=np.float64))
+        assert sorted(by_label) == np.flatnonzero(np.isfinite(scores[:, h, m])).tolist()
+        for label, own in by_label.items():
+            assert len(own) == clusters
+            assert scores[label, h, m] == pytest.approx(np.logaddexp.reduce(own), abs=1e-4)
 
 
 def test_averaged_weights_are_the_average_of_all_steps() -> None:
     case = small("projective")
-    trainer = native.MarginTrainer(case.space, case.data, 0, False, True, 1, 1.0, False, False, 0.0, 1)
-    seen = [np.zeros(case.space.cells)]
+    trainer = margin_trainer(case, update="perceptron")
+    seen = [np.zeros(cells(case))]
     for sentence in (0, 1, 2, 3, 0, 1):
-        trainer.run(case.data, np.array([sentence], np.int64), 0)
-        seen.append(trainer.weights.astype(np.float64))
-    assert np.allclose(trainer.averaged, np.mean(seen[:], axis=0), atol=1e-5)
+        learn(case, trainer, [sentence])
+        seen.append(weights_of(trainer))
+    assert np.allclose(averaged_of(trainer), np.mean(seen, axis=0), atol=1e-5)
 
 
 def test_adagrad_and_a_prior_learn_too() -> None:
     case = small("projective", trainer="log-linear", optimizer="adagrad", prior=1e-4, learning_rate=0.1)
-    trainer = LikelihoodTrainer(case.config, case.space, case.data)
+    trainer = trainer_of(LossTrainer, case)
     losses = [trainer.epoch(n, case.order(n), no_advance)["loss"] for n in range(8)]
     assert losses[-1] < 0.3 * losses[0]
 
 
 def test_collisions_are_counted() -> None:
     roomy, crowded = small(arc_bits=20, row_bits=22), small(arc_bits=9, row_bits=10)
-    (features, places), (same, fewer) = (c.space.count_features(c.data) for c in (roomy, crowded))
+    (features, places), (same, fewer) = (feature_counts(c) for c in (roomy, crowded))
     assert features == same
     assert 0.97 * features < places <= features
     assert fewer < 0.7 * features

@@ -255,8 +255,6 @@ def test_linear_programs() -> None:
 @pytest.mark.parametrize(
     "options, message",
     [
-        ({"method": "theta", "theta_options": ThetaOptions(rlt="Max.2k")}, "rlt: found 'Max.2k'"),
-        ({"method": "theta", "theta_options": ThetaOptions(projection="x")}, "projection: found 'x'"),
         ({"block_size": 2}, "block_size: found no time limit"),
         ({"block_size": 0, "time_limit": 1.0}, "blocks: found 0"),
     ],

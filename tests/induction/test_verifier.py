@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import arcwise.induction.verifier
+from arcwise.errors import ConstraintError
 from arcwise.induction import DMV, TagSentences, induce_globally
 from arcwise.induction.global_search import CountOptions
 from arcwise.induction.global_search.certificate import SCALE
@@ -47,6 +48,8 @@ def test_proofs_of_small_corpora_are_accepted_and_true(seed: int) -> None:
     share = random_share(seed) if seed % 2 else None
     best = brute_force(corpus, share)
     if best == -np.inf:
+        with pytest.raises(ConstraintError):
+            induce_globally(corpus, constraint=share)
         return
     options = CountOptions(enumerate_up_to=8 if seed % 3 or share else 2, first_restarts=3)
     found = induce_globally(corpus, epsilon=1e-3, constraint=share, options=options, time_limit=5)

@@ -1,4 +1,4 @@
-"""``TreeDistribution`` against enumeration and identities, for all four classes (ALGORITHMS 1.2)."""
+"""``TreeDistribution`` against enumeration and identities, for all four classes."""
 
 from __future__ import annotations
 
@@ -40,14 +40,29 @@ def check_against(trees: TreeDistribution, all_of_them: list[tuple[Tree, float]]
         assert trees.score(tree) == pytest.approx(value, **tolerance)
         assert trees.log_prob(tree) == pytest.approx(value - log_partition, **tolerance)
 
-    k_best = trees.k_best(len(all_of_them) + 3)
+    k_best = trees.k_best_labelled(len(all_of_them) + 3)
     assert {*k_best} == {tree for tree, _ in all_of_them}
     assert len(k_best) == len(all_of_them)
+    check_k_best(trees, all_of_them)
     np.testing.assert_allclose([trees.score(tree) for tree in k_best], values, rtol=1e-11, atol=1e-9)
 
     for draw in trees.sample(3, seed=1):
         assert trees.score(draw) > -np.inf
     check_marginals(trees, all_of_them, probabilities)
+
+
+def check_k_best(trees: TreeDistribution, all_of_them: list[tuple[Tree, float]]) -> None:
+    """Every structure once, with the best labels, best first."""
+    best: dict[bytes, float] = {}
+    for tree, value in all_of_them:
+        best[tree.heads.tobytes()] = max(value, best.get(tree.heads.tobytes(), -np.inf))
+    found = trees.k_best(len(all_of_them) + 3)
+    assert {tree.heads.tobytes() for tree in found} == {*best}
+    assert len(found) == len(best)
+    np.testing.assert_allclose(
+        [trees.score(tree) for tree in found], sorted(best.values(), reverse=True), rtol=1e-11, atol=1e-9
+    )
+    assert trees.score(trees.k_best(1)[0]) == pytest.approx(all_of_them[0][1], abs=1e-9, rel=1e-11)
 
 
 def check_marginals(trees: TreeDistribution, all_of_them, probabilities) -> None:
@@ -68,12 +83,50 @@ def check_marginals(trees: TreeDistribution, all_of_them, probabilities) -> None
     assert trees.expected(lesson) == pytest.approx((gains * lesson).sum(), abs=1e-8)
     first = all_of_them[0][0]
     assert trees.expected_attachment(first) == pytest.approx(arcs[first.heads[1:], words].mean(), abs=1e-9)
-    best_gain = max(
-        trees.expected_attachment(tree, labelled=trees.labels is not None) for tree, _ in all_of_them[:300]
+    for labelled, risky in ((False, trees.minimum_risk()), (True, trees.minimum_labelled_risk())):
+        gains = [trees.expected_attachment(tree, labelled=labelled) for tree, _ in all_of_them[:300]]
+        assert trees.expected_attachment(risky, labelled=labelled) >= max(gains) - 1e-9
+
+
+@Classes
+def test_labels_left_open_against_enumeration(projective: bool, single_root: bool) -> None:
+    scores = np.random.default_rng(3).normal(0, 2, (len(LABELS), 4, 4))
+    trees = distribution(scores, projective, single_root, labels=LABELS)
+    structures = Enumeration(scores.max(axis=0), projective=projective, single_root=single_root)
+    labelled = labelled_trees(scores, LABELS, structures)
+    for bare in {Tree(tree.heads) for tree, _ in labelled}:
+        values = [value for tree, value in labelled if Tree(tree.heads) == bare]
+        assert trees.score(bare) == pytest.approx(log_sum(np.array(values)), abs=1e-9)
+    probabilities = np.array([trees.prob(Tree(tree.heads)) for tree, _ in plain_trees(structures)])
+    assert probabilities.sum() == pytest.approx(1, abs=1e-9)
+    entropy = -(probabilities * np.log(probabilities)).sum()
+    assert trees.head_entropy() == pytest.approx(entropy, abs=1e-9)
+    assert trees.head_entropy() < trees.entropy()
+
+
+@Classes
+def test_temperatures_change_probabilities_as_they_are_defined(projective: bool, single_root: bool) -> None:
+    """P(tree, labels) = P(tree) Π P(label | arc), each with a temperature of its own, by enumeration."""
+    scores = np.random.default_rng(4).normal(0, 2, (len(LABELS), 4, 4))
+    T, U = 1.7, 0.6
+    trees = distribution(scores, projective, single_root, labels=LABELS, temperature=T, label_temperature=U)
+    plain = distribution(scores, projective, single_root, labels=LABELS)
+    arcs = np.logaddexp.reduce(scores / T)
+    given = scores / U - np.logaddexp.reduce(scores / U)
+    expected = labelled_trees(
+        arcs + given, LABELS, Enumeration(arcs, projective=projective, single_root=single_root)
     )
-    assert (
-        trees.expected_attachment(trees.minimum_risk(), labelled=trees.labels is not None) >= best_gain - 1e-9
-    )
+    log_z = log_sum(np.array([value for _, value in expected]))
+    for tree, value in expected:
+        assert trees.log_prob(tree) == pytest.approx(value - log_z, abs=1e-9)
+    probabilities = np.exp([value - log_z for _, value in expected])
+    check_marginals(trees, expected, probabilities)
+    assert trees.entropy() == pytest.approx(-(probabilities * np.log(probabilities)).sum(), abs=1e-9)
+    # What goes by score alone does not look at temperatures.
+    assert trees.best() == plain.best()
+    assert trees.k_best(5) == plain.k_best(5)
+    assert trees.k_best_labelled(9) == plain.k_best_labelled(9)
+    assert trees.greedy_heads().tolist() == plain.greedy_heads().tolist()
 
 
 @Classes

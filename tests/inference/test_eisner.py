@@ -1,4 +1,4 @@
-"""Eisner's functions against the enumeration of all trees (ALGORITHMS 1.2)."""
+"""Eisner's functions against the enumeration of all trees."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""The Matrix-Tree theorem without subtraction against enumeration and determinants of 60 digits (ALGORITHMS 1.2)."""
+"""The Matrix-Tree theorem without subtraction against enumeration and determinants of 60 digits."""
 
 from math import log
 
@@ -119,7 +119,7 @@ def test_identities(single_root: bool, spread: float) -> None:
     assert log_partition <= matrix_tree_log_partition(scores, single_root=False) + 1e-9
 
 
-def test_a_bonus_on_wall_arcs_is_added_under_a_single_root() -> None:
+def test_a_bonus_on_root_arcs_is_added_under_a_single_root() -> None:
     scores = random_scores(np.random.default_rng(4), 12)
     marginals, log_partition = matrix_tree_marginals(scores, single_root=True)
     for bonus in (3.0, -2000.0, 2000.0):

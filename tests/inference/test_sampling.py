@@ -80,7 +80,12 @@ def test_all_trees_can_be_drawn_however_unlikely(projective: bool, single_root: 
     expected = Enumeration(scores, projective=projective, single_root=single_root)
     drawn = trees.sample(len(expected.trees), seed=7, replace=False)
     assert {*drawn} == {Tree(heads) for heads in expected.trees}
-    assert drawn == trees.k_best(len(drawn)) or trees.prob(drawn[0]) > 0.5
+    # A tree does not come before another that is e^40 times as likely; and scores are so far apart that most are.
+    scores = np.array([trees.score(tree) for tree in drawn])
+    assert (np.maximum.accumulate(scores[::-1])[::-1] < scores + 40).all()
+    assert np.mean(-np.diff(expected.values) > 40) > 0.1
+    assert drawn[0] == trees.best()
+    assert 1 - 1e-9 < trees.prob(drawn[0]) <= 1
     assert drawn == trees.sample(len(drawn), seed=7, replace=False)
 
 

@@ -1,4 +1,4 @@
-"""Maximum spanning arborescences against the enumeration of all trees and against networkx (ALGORITHMS 1.2)."""
+"""Maximum spanning arborescences against the enumeration of all trees and against networkx."""
 
 import networkx as nx
 import numpy as np
@@ -120,7 +120,7 @@ def test_a_single_root_agrees_with_networkx_at_every_root() -> None:
 
 
 def only_root(graph: nx.DiGraph, root: int) -> nx.DiGraph:
-    """The graph in which the wall governs ``root`` alone."""
+    """The graph in which word 0 governs ``root`` alone."""
     graph.remove_edges_from([(0, m) for m in list(graph[0]) if m != root])
     return graph
 
@@ -140,7 +140,7 @@ def test_identities(single_root: bool) -> None:
     assert value <= spanning_tree_decode(scores, single_root=False)[1]  # the wider class is never worse
 
 
-def test_a_bonus_on_wall_arcs_changes_no_single_root_tree() -> None:
+def test_a_bonus_on_root_arcs_changes_no_single_root_tree() -> None:
     scores = random_scores(np.random.default_rng(3), 20, spread=2.0)
     heads, value = spanning_tree_decode(scores, single_root=True)
     for bonus in (1e4, -1e4):
@@ -162,7 +162,7 @@ def test_exactly_one_tree_is_left(single_root: bool) -> None:
 
 
 def test_nested_cycles() -> None:
-    """Cycles of cycles of cycles: pairs that prefer each other, at growing distance from the wall."""
+    """Cycles of cycles of cycles: pairs that prefer each other, at growing distance from the root."""
     n = 32
     scores = np.full((n + 1, n + 1), -1000.0)
     for level in range(5):
@@ -173,7 +173,7 @@ def test_nested_cycles() -> None:
     for single_root in (True, False):
         heads, value = spanning_tree_decode(scores, single_root=single_root)
         assert value == own_score(scores, heads)
-        # one wall arc, 16 arcs inside pairs, and one arc for every cycle of cycles
+        # one root arc, 16 arcs inside pairs, and one arc for every cycle of cycles
         assert value == -1000 + 16 * 0 - 8 * 10 - 4 * 20 - 2 * 30 - 1 * 40
 
 

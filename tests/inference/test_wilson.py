@@ -1,4 +1,4 @@
-"""Samples of non-projective trees against the enumerated distribution (ALGORITHMS 1.2)."""
+"""Samples of non-projective trees against the enumerated distribution."""
 
 import numpy as np
 import pytest

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from experiments import trainings
+from measuring import trainings
 
 from contracts.small_treebank import small_treebank
 
@@ -35,8 +35,8 @@ def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     (tmp_path / "treebanks" / "English-WSJsample" / "wsj10-200.conllu.xz").write_bytes(text)
     monkeypatch.setenv("ARCWISE_TREEBANKS", str(tmp_path / "treebanks"))
     monkeypatch.setenv("ARCWISE_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setattr(trainings, "run_all", lambda wanted, jobs: [t.run() for t in wanted])
-    monkeypatch.setattr("experiments.page.run_all", lambda wanted, jobs: [t.run() for t in wanted])
+    monkeypatch.setattr(trainings, "run_all", lambda wanted, engine: [t.run() for t in wanted])
+    monkeypatch.setattr("experiments.page.run_all", lambda wanted, engine: [t.run() for t in wanted])
     trainings.read.cache_clear()
     yield tmp_path
     trainings.read.cache_clear()

@@ -26,7 +26,7 @@ def all_trees(n: int, *, projective: bool, single_root: bool) -> Heads:
     found = [
         (-1, *heads)
         for heads in product(range(n + 1), repeat=n)
-        if _reaches_wall(heads)
+        if _reaches_root(heads)
         and (not single_root or heads.count(0) == 1)
         and (not projective or _is_projective(heads))
     ]
@@ -46,7 +46,7 @@ def _ancestors(heads: tuple[int, ...], word: int) -> set[int]:
     return above
 
 
-def _reaches_wall(heads: tuple[int, ...]) -> bool:
+def _reaches_root(heads: tuple[int, ...]) -> bool:
     return all(0 in _ancestors(heads, m) for m in range(1, len(heads) + 1))
 
 

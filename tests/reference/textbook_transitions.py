@@ -20,7 +20,7 @@ class Textbook(NamedTuple):
 
 
 def initial(name: str, n: int) -> Textbook:
-    """The wall stands at the bottom of the stack in arc-standard, at the end of the buffer in the others."""
+    """The root stands at the bottom of the stack in arc-standard, at the end of the buffer in the others."""
     words = tuple(range(1, n + 1))
     return Textbook((0,), words, ()) if name == "arc-standard" else Textbook((), (*words, 0), ())
 

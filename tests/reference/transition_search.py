@@ -30,7 +30,7 @@ class Twin:
 
     def __init__(self, system: TransitionSystem, n: int) -> None:
         self.system, self.n = system, n
-        self.tokens = [0, *range(1, n + 1)] if system.wall == "left" else [*range(1, n + 1), 0]
+        self.tokens = [0, *range(1, n + 1)] if system.root == "left" else [*range(1, n + 1), 0]
 
     def start(self) -> TwinState:
         first = self.system.start or self.system.capacity or self.n + 1

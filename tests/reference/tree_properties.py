@@ -1,6 +1,6 @@
 """Properties of trees straight from their definitions (Kuhlmann and Nivre 2006), as slowly as need be.
 
-``heads[m - 1]`` is the head of word m, 0 the wall, -1 unknown.
+``heads[m - 1]`` is the head of word m, 0 the root, -1 unknown.
 """
 
 from collections.abc import Sequence
@@ -10,7 +10,7 @@ Heads = Sequence[int]
 
 
 def dominates(heads: Heads, above: int, below: int) -> bool:
-    """Whether a path leads from ``above`` down to ``below``; the wall dominates all."""
+    """Whether a path leads from ``above`` down to ``below``; the root dominates all."""
     while below > 0 and below != above:
         below = heads[below - 1]
     return below == above or above == 0
@@ -20,8 +20,8 @@ def tree_yield(heads: Heads, word: int) -> list[int]:
     return [k for k in range(1, len(heads) + 1) if dominates(heads, word, k)]
 
 
-def arcs(heads: Heads, *, wall: bool = True) -> list[tuple[int, int]]:
-    return [(h, m) for m, h in enumerate(heads, 1) if h > 0 or (h == 0 and wall)]
+def arcs(heads: Heads, *, root_arcs: bool = True) -> list[tuple[int, int]]:
+    return [(h, m) for m, h in enumerate(heads, 1) if h > 0 or (h == 0 and root_arcs)]
 
 
 def non_projective_arcs(heads: Heads) -> list[tuple[int, int]]:
@@ -32,10 +32,10 @@ def non_projective_arcs(heads: Heads) -> list[tuple[int, int]]:
     ]
 
 
-def crossing_arcs(heads: Heads, *, wall: bool = True) -> set[frozenset[tuple[int, int]]]:
+def crossing_arcs(heads: Heads, *, root_arcs: bool = True) -> set[frozenset[tuple[int, int]]]:
     return {
         frozenset({a, b})
-        for a, b in combinations(arcs(heads, wall=wall), 2)
+        for a, b in combinations(arcs(heads, root_arcs=root_arcs), 2)
         if min(a) < min(b) < max(a) < max(b) or min(b) < min(a) < max(b) < max(a)
     }
 

@@ -17,12 +17,12 @@ GRID = [
         (Transition("left-arc"), Transition("right-arc"), Transition("shift")),
         k,
         d,
-        wall=wall,
-        name=f"K{k}D{d}{wall}",
+        root=root,
+        name=f"K{k}D{d}{root}",
     )
     for k in range(2, 6)
     for d in range(1, 5)
-    for wall in ("left", "right")
+    for root in ("left", "right")
 ]
 
 
@@ -58,7 +58,7 @@ def systems(draw: st.DrawFn) -> TransitionSystem:
             (*arcs, *others),
             capacity,
             draw(st.sampled_from([1, 2, 3, None])),
-            wall=draw(st.sampled_from(["left", "right"])),
+            root=draw(st.sampled_from(["left", "right"])),
             start=draw(st.sampled_from([None, 2])),
         )
     except InputError:

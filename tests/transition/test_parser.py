@@ -57,11 +57,11 @@ def test_a_wide_beam_finds_the_best_derivation(name: str) -> None:
     parser = trained(name, labelled=False)
     three = sentence_of(("Tom", "PROPN"), ("saw", "VERB"), ("birds", "NOUN"))
     data = native.TransitionData(parser.model.scorer, three.layout, three.data)
-    result = native.transition_parse(parser.model.scorer, data, 64, True, 1, False, 1.0, 1)
+    result = native.transition_parse(parser.model.scorer, data, beam=64, single_root=True)
     state = start(parser.model.system, 3, single_root=True)
     best, number = best_of_all_paths(parser, data, state, all_labels=False)
     assert number <= 64
-    assert result["scores"][0] == pytest.approx(best, rel=1e-5)
+    assert result.scores[0] == pytest.approx(best, rel=1e-5)
 
 
 @pytest.mark.parametrize(
@@ -86,8 +86,8 @@ def test_a_wide_beam_finds_the_best_labelled_derivation(name: str, words: int, l
         state = start(model.system, words, single_root=True)
         best, number = best_of_all_paths(TransitionParser(model), data, state, all_labels=True)
         assert number <= 64
-        result = native.transition_parse(model.scorer, data, 64, True, 1, False, 1.0, 1)
-        assert result["scores"][0] == pytest.approx(best, rel=1e-5)
+        result = native.transition_parse(model.scorer, data, beam=64, single_root=True)
+        assert result.scores[0] == pytest.approx(best, rel=1e-5)
 
 
 @pytest.mark.parametrize("name", [s.name for s in every_named() if not s.many_heads])
@@ -96,14 +96,14 @@ def test_greedy_is_a_beam_of_one(name: str) -> None:
     parser = trained(name)
     treebank = small_treebank(crossing=True)
     data = native.TransitionData(parser.model.scorer, treebank.layout, treebank.data)
-    result = native.transition_parse(parser.model.scorer, data, 1, True, 1, False, 1.0, 1)
+    result = native.transition_parse(parser.model.scorer, data, beam=1, single_root=True)
     for number, sentence in enumerate(treebank):
         state = start(parser.model.system, len(sentence), single_root=True)
         while not state.is_final:
             moves = native.transition_scored_moves(parser.model.scorer, data, number, state, False)
             state = state.after(max(moves, key=lambda m: m[4])[:4])
         first = int(treebank.sentence_words[number])
-        assert state.heads[1:] == result["heads"][first : first + len(sentence)].tolist()
+        assert state.heads[1:] == result.heads[first : first + len(sentence)].tolist()
 
 
 @pytest.mark.parametrize("name", ["easy-first", "non-projective(D=2)", "non-projective(D=4)"])
@@ -113,12 +113,12 @@ def test_the_heap_of_easy_first_sees_every_change(name: str) -> None:
     words = sentence_of(*[(f"w{i % 11}", "ABCDE"[i * i % 5]) for i in range(40)])
     model = model_by_chance(config, words, labels=3, seed=1)
     data = native.TransitionData(model.scorer, words.layout, words.data)
-    result = native.transition_parse(model.scorer, data, 1, True, 1, False, 1.0, 1)
+    result = native.transition_parse(model.scorer, data, beam=1, single_root=True)
     state = start(model.system, 40, single_root=True)
     while not state.is_final:
         moves = native.transition_scored_moves(model.scorer, data, 0, state, False)
         state = state.after(max(moves, key=lambda m: m[4])[:4])
-    assert state.heads[1:] == result["heads"].tolist()
+    assert state.heads[1:] == result.heads.tolist()
 
 
 @pytest.mark.parametrize("update", ["early", "max-violation"])
@@ -180,9 +180,10 @@ def test_confidence_is_the_share_of_the_beam() -> None:
     parser = trained("arc-eager")
     treebank = small_treebank()
     parsed = parser.parse(treebank, options=ParseOptions(confidence=True))
-    raw = parser.raw_parse(treebank, options=ParseOptions(confidence=True))
-    assert ((raw["head_probability"] > 0) & (raw["head_probability"] <= 1 + 1e-9)).all()
-    assert (raw["label_probability"] <= raw["head_probability"] + 1e-9).all()
+    found = parser.parses(treebank, options=ParseOptions(confidence=True)).probabilities
+    assert found is not None
+    assert ((found.head > 0) & (found.head <= 1 + 1e-9)).all()
+    assert (found.label <= found.head + 1e-9).all()
     assert parsed[0].misc[0].startswith("HeadProb=")
     assert "tree_prob" in parsed[0].comments
 
@@ -212,7 +213,7 @@ def test_what_the_parser_cannot_do_is_refused() -> None:
     ("changes", "reason"),
     [
         ({"beam": 65}, "beam: found 65"),
-        ({"update": "local", "beam": 4}, "found local with a beam"),
+        ({"update": "local", "beam": 4}, "found 'local' with a beam"),
         ({"system": "arc-lazy"}, "expected one of arc-standard"),
         ({"C": 0.0}, "C: found 0.0"),
         ({"explore": 2.0}, "explore"),

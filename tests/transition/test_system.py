@@ -12,7 +12,7 @@ STUCK = Transition("right-arc", bottom_up=False, periphery="left")
 
 
 def test_the_nine_named_systems_have_the_papers_parameters() -> None:
-    table = {s.name: (s.capacity, s.max_distance, s.wall) for s in every_named()}
+    table = {s.name: (s.capacity, s.max_distance, s.root) for s in every_named()}
     assert table == {
         "arc-standard": (2, 1, "left"),
         "arc-eager": (2, 1, "right"),
@@ -30,7 +30,8 @@ def test_names_take_parameters() -> None:
     assert system("attardi(N=3)").capacity == 4
     assert system(" bounded( K=3 , D=2 ) ") == system("bounded(D=2,K=3)")
     assert system("non-projective(D=inf)").max_distance is None
-    assert system("easy-first(wall=left)").wall == "left"
+    assert system("easy-first(root=left)").root == "left"
+    assert system("easy-first(wall=left)") == system("easy-first(root=left)")  # of older model files
     assert system("bounded(K=3,D=2)").name == "bounded(K=3,D=2)"
 
 
@@ -38,6 +39,9 @@ def test_names_take_parameters() -> None:
 def test_a_system_survives_being_written_down(s: TransitionSystem) -> None:
     assert system_from_dict(s.as_dict()) == s
     assert system_from_dict(s.as_dict()).name == s.name
+    older = s.as_dict()
+    older["wall"] = older.pop("root")
+    assert system_from_dict(older) == s
 
 
 def test_a_system_from_toml(tmp_path: Path) -> None:
@@ -58,7 +62,7 @@ def test_a_system_from_toml(tmp_path: Path) -> None:
         ("bounded(K=1)", "capacity: found 1, expected a whole number of at least 2"),
         ("bounded(K=x)", "found 'K=x' in bounded"),
         ("arc-eager(D=2)", "arc-eager has no parameter 'D'"),
-        ("easy-first(wall=up)", "wall: found 'up', expected one of left, right"),
+        ("easy-first(root=up)", "root: found 'up', expected one of left, right"),
         ("nowhere.toml", "no such file"),
     ],
 )
@@ -71,9 +75,9 @@ def test_a_wrong_name_is_explained(text: str, reason: str) -> None:
     ("make", "reason"),
     [
         (lambda: TransitionSystem((LEFT, RIGHT)), "cannot terminate"),
-        (lambda: TransitionSystem((RIGHT, SHIFT)), "wall on the right needs a left-arc"),
-        (lambda: TransitionSystem((SHIFT,), wall="left"), "wall on the left needs a right-arc"),
-        (lambda: TransitionSystem((STUCK, SHIFT), capacity=3, wall="left"), "no tree over 2 words"),
+        (lambda: TransitionSystem((RIGHT, SHIFT)), "root on the right needs a left-arc"),
+        (lambda: TransitionSystem((SHIFT,), root="left"), "root on the left needs a right-arc"),
+        (lambda: TransitionSystem((STUCK, SHIFT), capacity=3, root="left"), "no tree over 2 words"),
         (lambda: TransitionSystem((LEFT, RIGHT, SHIFT), capacity=2, start=3), "at most the capacity"),
         (lambda: Transition("shift", arc_shift=True), "parameters of arcs alone"),
         (lambda: Transition("shift", periphery="left"), "found a periphery"),

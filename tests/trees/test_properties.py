@@ -43,12 +43,12 @@ def test_against_the_definitions(heads: list[int]) -> None:
     tree = Tree.from_heads(heads)
     assert non_projective_arcs(tree) == twin.non_projective_arcs(heads)
     assert is_projective(tree) is tree.is_projective is (not twin.non_projective_arcs(heads))
-    for wall in (True, False):
-        pairs = crossing_arcs(tree, wall=wall)
-        assert {frozenset(pair) for pair in pairs} == twin.crossing_arcs(heads, wall=wall)
+    for root_arcs in (True, False):
+        pairs = crossing_arcs(tree, root_arcs=root_arcs)
+        assert {frozenset(pair) for pair in pairs} == twin.crossing_arcs(heads, root_arcs=root_arcs)
         assert len(set(pairs)) == len(pairs)
         assert all(min(first) < min(second) for first, second in pairs)
-    assert is_planar(tree) is (not twin.crossing_arcs(heads, wall=False))
+    assert is_planar(tree) is (not twin.crossing_arcs(heads, root_arcs=False))
     assert gap_degree(tree) == twin.gap_degree(heads)
     assert edge_degree(tree) == twin.edge_degree(heads)
     assert is_well_nested(tree) is twin.is_well_nested(heads)

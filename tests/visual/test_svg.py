@@ -109,7 +109,7 @@ def test_only_crossing_arcs_cross(heads: list[int]) -> None:
         (a.head, a.modifier): a
         for a in layout(tree, ["w"] * len(tree), [""] * len(tree), [""] * (len(tree) + 1)).arcs
     }
-    crossing = {frozenset(pair) for pair in crossing_arcs(tree, wall=False)}
+    crossing = {frozenset(pair) for pair in crossing_arcs(tree, root_arcs=False)}
     for one, a in arcs.items():
         for other, b in arcs.items():
             if a.level > b.level:

@@ -3,15 +3,12 @@
 #pragma once
 #include <cstdint>
 #include <cstring>
-#include <limits>
 
 namespace arcwise {
 
 constexpr int LANES = 4;
 typedef double Lanes __attribute__((vector_size(LANES * sizeof(double))));
 typedef uint64_t LaneBits __attribute__((vector_size(LANES * sizeof(uint64_t))));
-
-constexpr double MINUS_INFINITY = -std::numeric_limits<double>::infinity();
 
 inline Lanes load(const double* from) {
   Lanes out;
@@ -32,9 +29,9 @@ inline double largest_of(Lanes a) {
   return even > odd ? even : odd;
 }
 
-// exp(x) for x <= 0, -inf included, to about one unit in the last place; 0 below -708. Cody & Waite: x = k·ln
-// 2
-// + r with |r| <= ln 2 / 2, then 2^k times the Taylor polynomial of degree 13.
+// exp(x) for x <= 0, -inf included, to about one unit in the last place; 0 below -708. Cody & Waite (1980):
+//   x = k · ln 2 + r  with |r| <= ln 2 / 2,   exp(x) = 2^k · exp(r),
+// exp(r) by its Taylor polynomial of degree 13.
 inline Lanes exp_of_nonpositive(Lanes x) {
   const Lanes lowest = spread(-708.0);
   const Lanes inside = larger(x, lowest);

@@ -8,6 +8,8 @@
 #include <cstdint>
 #include <utility>
 
+#include "kernels/base/minus_infinity.hpp"
+
 namespace arcwise {
 
 class WideNumber {
@@ -17,7 +19,7 @@ class WideNumber {
 
   // exp(x), also where that is no double; exp(-inf) = 0.
   static WideNumber exp(double x) {
-    if (x == -INFINITY) return {};
+    if (x == MINUS_INFINITY) return {};
     const double whole = std::nearbyint(x * LOG2_E);
     // ln 2 in two parts, the first with zeros at the end: whole * LN2_HIGH is exact.
     const double rest = (x - whole * LN2_HIGH) - whole * LN2_LOW;
@@ -25,7 +27,7 @@ class WideNumber {
   }
 
   double log() const {
-    if (mantissa_ == 0) return -INFINITY;
+    if (mantissa_ == 0) return MINUS_INFINITY;
     return std::log(mantissa_) + static_cast<double>(exponent_) * LN2_LOW +
            static_cast<double>(exponent_) * LN2_HIGH;
   }

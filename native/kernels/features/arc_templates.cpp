@@ -46,7 +46,7 @@ ArcTemplates::ArcTemplates(std::vector<AtomSpec> atom_specs, int word, int frequ
 void SentenceHashes::place_atoms(const ArcTemplates& templates, const uint64_t* atoms,
                                  const Vocabulary& vocabulary, const std::vector<uint8_t>& keep_word) {
   atom_count_ = templates.atoms.size();
-  atoms_.assign(atom_count_, WALL_ATOM);
+  atoms_.assign(atom_count_, ROOT_ATOM);
   atoms_.insert(atoms_.end(), atoms, atoms + n_ * atom_count_);
   if (templates.word_atom < 0) return;
   for (int word = 1; word <= n_; ++word) {

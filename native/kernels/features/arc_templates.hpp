@@ -5,8 +5,8 @@
 // side, a hash of the modifier's side (both made once per word) and a salt for direction and distance: two
 // loads and an xor per feature of an arc. Templates come in two kinds:
 //   arc templates    one cell: a weight for the arc, whatever its label;
-//   label templates  a row of cells: a weight for the arc, then one for each label that the pair of tags
-//   allows.
+//   label templates  a row of cells: a weight for the arc, then one for each label that the pair of
+//                    tags allows.
 // A template that looks at one side alone is summed once per word and direction.
 #pragma once
 #include <cstdint>
@@ -91,11 +91,11 @@ struct ArcTemplates {
 
 // Hashes of what is not a word of the sentence.
 constexpr uint64_t UNKNOWN_WORD = 0x756E6B6E6F776EULL;
-constexpr uint64_t WALL_ATOM = 0x77616C6CULL;
+constexpr uint64_t ROOT_ATOM = 0x77616C6CULL;
 constexpr uint64_t OUTSIDE_ATOM = 0x6F757473696465ULL;
 
 // The side hashes of one sentence: head side H[word][pair], modifier side M[word][pair], words 0..n (0 is the
-// wall), and the cells of the templates of one side.
+// root), and the cells of the templates of one side.
 class SentenceHashes {
  public:
   // atoms: of the n words, templates.atoms.size() each. keep_word(i): whether word i (from 0) keeps its word
@@ -134,7 +134,7 @@ class SentenceHashes {
 
   int n_ = 0;
   size_t pairs_ = 0, atom_count_ = 0;
-  std::vector<uint64_t> atoms_;  // words 0..n, 0 the wall
+  std::vector<uint64_t> atoms_;  // words 0..n, 0 the root
   std::vector<int32_t> left_frequent_, right_frequent_;
   std::vector<int8_t> frequent_rank_;
   std::vector<uint32_t> head_, modifier_;

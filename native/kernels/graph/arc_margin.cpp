@@ -2,14 +2,9 @@
 
 #include <algorithm>
 
-namespace arcwise {
+#include "kernels/inference/tree_loss.hpp"
 
-Table<float> AveragedWeights::averaged() const {
-  Table<float> average(weights.size());
-  for (size_t i = 0; i < weights.size(); ++i)
-    average[i] = weights[i] == 0 && sums[i] == 0 ? 0 : static_cast<float>(weights[i] - sums[i] / steps);
-  return average;
-}
+namespace arcwise {
 
 // The tree to learn: the gold tree, its unknown heads those of the best tree around the known ones (with the
 // present weights). False if there is no such tree.
@@ -17,9 +12,9 @@ bool MarginTrainer::complete_gold() {
   target_ = gold_.heads;
   if (!gold_.complete) {
     ArcScores<float> scores;
-    scorer_.score(space_, weights_.weights.data(), sentence_, {gold_.heads.data(), false}, scores);
-    arcs_by_maximum(scores, space_, sentence_, arcs_, best_);
-    if (inference_.decode(arcs_.data(), sentence_.n(), options_.trees, target_.data()) == IMPOSSIBLE)
+    scorer_.score(table_, weights_.weights.data(), sentence_, {gold_.heads.data(), false}, scores);
+    arcs_by_maximum(scores, arcs_, best_);
+    if (inference_.decode(arcs_.data(), sentence_.n(), options_.trees, target_.data()) == MINUS_INFINITY)
       return false;
   }
   target_states_.assign(1, 0);
@@ -29,22 +24,15 @@ bool MarginTrainer::complete_gold() {
 
 // The best state of the target arc of word m among those with its gold label.
 int MarginTrainer::target_state(int m) const {
-  int h = target_[m], arc_class = sentence_.class_of(space_, h, m), found = -1;
-  const float* states = scores_.of(h, m);
-  for (int s = 0; s < space_.states(arc_class); ++s)
-    if (gold_.agrees(space_.label_of(arc_class, s), m) && (found < 0 || states[s] > states[found])) found = s;
+  int h = target_[m], found = -1;
+  const float* values = scores_.of(h, m);
+  for (int s = 0; s < scores_.count(h, m); ++s)
+    if (gold_.agrees(scores_.label_of(h, m, s), m) && (found < 0 || values[s] > values[found])) found = s;
   return std::max(found, 0);
 }
 
-void MarginTrainer::add_costs() {
-  for_each_arc(scores_, space_, sentence_, [&](int h, int m, int arc_class, float* states, int count) {
-    for (int s = 0; s < count; ++s)
-      states[s] += static_cast<float>(gold_.cost(h, space_.label_of(arc_class, s), m));
-  });
-}
-
 void MarginTrainer::add_arc(SparseVector& vector, int h, int m, int state, double value) const {
-  state_places(space_, sentence_, h, m, state, [&](uint32_t place) { vector.add(place, value); });
+  state_places(table_, sentence_, h, m, state, [&](uint32_t place) { vector.add(place, value); });
 }
 
 MarginTrainer::Constraint& MarginTrainer::next_constraint() {
@@ -62,7 +50,7 @@ double MarginTrainer::add_tree(const int32_t* heads) {
   for (int m = 1; m <= n; ++m) {
     int h = heads[m], state = best_[h * (n + 1) + m];
     if (h == target_[m] && state == target_states_[m]) continue;
-    constraint.loss += gold_.cost(h, space_.label_of(sentence_.class_of(space_, h, m), state), m);
+    constraint.loss += gold_.cost(h, scores_.label_of(h, m, state), m);
     add_arc(constraint.difference, target_[m], m, target_states_[m], 1);
     add_arc(constraint.difference, h, m, state, -1);
   }
@@ -72,12 +60,12 @@ double MarginTrainer::add_tree(const int32_t* heads) {
 // A constraint for every wrong head of every word (in its best state), and for the best wrong label of the
 // right head, wherever it is violated: score(gold arc) - score(arc) >= cost(arc).
 void MarginTrainer::add_factored() {
-  for_each_arc(scores_, space_, sentence_, [&](int h, int m, int arc_class, float* states, int count) {
+  for_each_arc(scores_, [&](int h, int m, int set, const float* values, int count) {
     float gold = scores_.of(target_[m], m)[target_states_[m]];
     int worst = -1;
     double most = 0;
     for (int s = 0; s < count; ++s) {
-      double cost = gold_.cost(h, space_.label_of(arc_class, s), m), violation = cost - (gold - states[s]);
+      double cost = gold_.cost(h, scores_.states->label_of(set, s), m), violation = cost - (gold - values[s]);
       if (cost > 0 && violation > most) {
         worst = s;
         most = violation;
@@ -85,7 +73,7 @@ void MarginTrainer::add_factored() {
     }
     if (worst < 0) return;
     Constraint& constraint = next_constraint();
-    constraint.loss = gold_.cost(h, space_.label_of(arc_class, worst), m);
+    constraint.loss = gold_.cost(h, scores_.states->label_of(set, worst), m);
     add_arc(constraint.difference, target_[m], m, target_states_[m], 1);
     add_arc(constraint.difference, h, m, worst, -1);
   });
@@ -125,17 +113,17 @@ bool MarginTrainer::perceptron() {
 // The arcs' scores become their probabilities under the present weights, so that the best tree is the one
 // with the most expected right heads (Smith & Smith 2007, end of section 4).
 void MarginTrainer::take_marginals() {
-  arcs_by_sum(scores_, space_, sentence_, 1.0, sums_);
+  arcs_by_sum(scores_, 1.0, sums_);
   inference_.marginals(sums_.data(), sentence_.n(), options_.trees, arcs_.data());
   for (size_t i = 0; i < sums_.size(); ++i)
-    if (sums_[i] == IMPOSSIBLE) arcs_[i] = IMPOSSIBLE;
+    if (sums_[i] == MINUS_INFINITY) arcs_[i] = MINUS_INFINITY;
 }
 
 // Constraints for the best tree or the k best ones; the loss of the first is returned.
 double MarginTrainer::add_found_trees() {
   int n = sentence_.n();
-  if (options_.update == MarginUpdate::mira && options_.loss_augmented) add_costs();
-  arcs_by_maximum(scores_, space_, sentence_, arcs_, best_);
+  if (options_.update == MarginUpdate::mira && options_.loss_augmented) add_costs(scores_, gold_);
+  arcs_by_maximum(scores_, arcs_, best_);
   if (options_.minimum_risk) take_marginals();
   int k = options_.update == MarginUpdate::perceptron ? 1 : options_.k, found = 1;
   trees_.resize(k * (n + 1));
@@ -156,10 +144,10 @@ MarginReport MarginTrainer::run(const int64_t* sentences, size_t count, uint64_t
   MarginReport report;
   for (size_t i = 0; i < count; ++i) {
     size_t s = static_cast<size_t>(sentences[i]);
-    options_.dropout.draw(space_, data_, s, epoch, keep_);
-    sentence_.set(space_, data_, s, keep_);
-    gold_.set(data_, s);
-    scorer_.score(space_, weights_.weights.data(), sentence_, {nullptr, gold_.complete}, scores_);
+    options_.dropout.draw(table_, data_, s, epoch, keep_);
+    sentence_.set(table_, data_, s, keep_);
+    data_.known_tree(s, gold_);
+    scorer_.score(table_, weights_.weights.data(), sentence_, {nullptr, gold_.complete}, scores_);
     if (!complete_gold()) {
       ++report.skipped;
       continue;

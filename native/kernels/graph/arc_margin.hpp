@@ -4,11 +4,12 @@
 #include <cstdint>
 #include <vector>
 
-#include "kernels/graph/arc_gold.hpp"
-#include "kernels/graph/arc_scores.hpp"
-#include "kernels/base/huge_pages.hpp"
-#include "kernels/learning/sparse_vector.hpp"
+#include "kernels/graph/arc_dropout.hpp"
+#include "kernels/graph/arc_scorer.hpp"
+#include "kernels/inference/known_tree.hpp"
 #include "kernels/inference/tree_inference.hpp"
+#include "kernels/learning/averaged_weights.hpp"
+#include "kernels/learning/sparse_vector.hpp"
 
 namespace arcwise {
 
@@ -25,27 +26,6 @@ struct MarginOptions {
   WordDropout dropout;
 };
 
-// Weights and, kept beside them, what averaging needs: the average over all steps is w - sums / steps.
-struct AveragedWeights {
-  Table<float> weights, sums;
-  double steps = 1;
-
-  explicit AveragedWeights(size_t cells) : weights(cells, 0), sums(cells, 0) {}
-  void add(uint32_t place, double delta) {
-    weights[place] += static_cast<float>(delta);
-    sums[place] += static_cast<float>(delta * steps);
-  }
-  // weights[place + i] += rate * values[i] for i < width
-  void add_row(uint32_t place, float rate, const float* values, int width) {
-    float *w = &weights[place], *s = &sums[place], rate_by_steps = static_cast<float>(rate * steps);
-    for (int i = 0; i < width; ++i) {
-      w[i] += rate * values[i];
-      s[i] += rate_by_steps * values[i];
-    }
-  }
-  Table<float> averaged() const;
-};
-
 // What a run over some sentences did.
 struct MarginReport {
   double loss = 0;      // of the trees found, as costs go
@@ -55,10 +35,11 @@ struct MarginReport {
 
 class MarginTrainer {
  public:
-  MarginTrainer(const ArcSpace& space, const ArcData& data, const MarginOptions& options)
-      : space_(space), data_(data), options_(options), weights_(space.cells()) {}
+  MarginTrainer(const ArcTable& table, const ArcData& data, const MarginOptions& options)
+      : table_(table), data_(data), options_(options), weights_(table.cells()) {}
 
   MarginReport run(const int64_t* sentences, size_t count, uint64_t epoch);
+  const ArcData& data() const { return data_; }
   const AveragedWeights& weights() const { return weights_; }
 
  private:
@@ -70,7 +51,6 @@ class MarginTrainer {
 
   bool complete_gold();
   int target_state(int m) const;
-  void add_costs();
   void add_arc(SparseVector& vector, int h, int m, int state, double value) const;
   Constraint& next_constraint();
   double add_tree(const int32_t* heads);
@@ -80,7 +60,7 @@ class MarginTrainer {
   bool hildreth();
   bool perceptron();
 
-  const ArcSpace& space_;
+  const ArcTable& table_;
   const ArcData& data_;
   MarginOptions options_;
   AveragedWeights weights_;
@@ -88,7 +68,7 @@ class MarginTrainer {
   ArcScorer<float> scorer_;
   ArcScores<float> scores_;
   ArcSentence sentence_;
-  ArcGold gold_;
+  KnownTree gold_;
   std::vector<uint8_t> keep_;
   std::vector<double> arcs_, sums_, values_;
   std::vector<int32_t> best_, trees_;

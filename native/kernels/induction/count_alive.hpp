@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "kernels/induction/count_search.hpp"
+#include "kernels/induction/count_problem.hpp"
 
 namespace arcwise {
 

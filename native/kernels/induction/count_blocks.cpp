@@ -1,7 +1,7 @@
 // Bounds of the blocks of the likelihood, over the integer points of a box.
 #include <algorithm>
 
-#include "kernels/induction/count_search.hpp"
+#include "kernels/induction/count_problem.hpp"
 
 namespace arcwise {
 

@@ -1,7 +1,7 @@
 // Blocks of the likelihood whose points are listed: the lists of a node, and bounds over them.
 #include <algorithm>
 
-#include "kernels/induction/count_search.hpp"
+#include "kernels/induction/count_problem.hpp"
 
 namespace arcwise {
 

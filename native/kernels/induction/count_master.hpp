@@ -1,9 +1,12 @@
 // The columns of the linear program of the global search over counts: whole parses of sentences, and points
 // of blocks.
-//   maximise  sum of G(v) over chosen points v
-//   rows:  for each coordinate, (sum of parses) - (sum of points) = 0;  one parse per sentence;  one point
-//   per block;
-//          marked arcs >= least, if there is a constraint.
+//
+//   maximise    sum of G(v) over chosen points v
+//   subject to  for each coordinate, (sum of parses) - (sum of points) = 0
+//               one parse per sentence
+//               one point per block
+//               marked arcs >= least, if there is a constraint
+//
 // Its dual values are the multipliers of CountProblem::bound, and what maximises that bound are the columns
 // to add.
 #pragma once
@@ -13,7 +16,7 @@
 #include <vector>
 
 #include "kernels/induction/column_simplex.hpp"
-#include "kernels/induction/count_search.hpp"
+#include "kernels/induction/count_problem.hpp"
 
 namespace arcwise {
 

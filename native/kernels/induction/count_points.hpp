@@ -1,4 +1,4 @@
-// The points of a block (count_search.hpp) that parses can add up to.
+// The points of a block (count_problem.hpp) that parses can add up to.
 //
 // A box of counts holds points that no parses have: the ranges of a block's coordinates say nothing of which
 // values go together. Where they are few enough, the points that are sums of one vector per sentence are

@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "kernels/induction/count_alive.hpp"
-#include "kernels/induction/count_search.hpp"
+#include "kernels/induction/count_problem.hpp"
 
 namespace arcwise {
 

@@ -1,5 +1,6 @@
 #include "kernels/induction/dmv.hpp"
 
+#include "kernels/base/minus_infinity.hpp"
 #include "kernels/induction/dmv_chart.hpp"
 
 namespace arcwise {
@@ -68,7 +69,7 @@ struct ChooseBest {
   template <typename Ways>
   int operator()(Ways ways) const {
     int best = -1;
-    double best_value = kMinusInfinity;
+    double best_value = MINUS_INFINITY;
     ways([&](int k, MaxPlus way) {
       if (way.value > best_value) best = k, best_value = way.value;
     });
@@ -100,7 +101,7 @@ struct ChooseAtRandomByLog {
   template <typename Ways>
   int operator()(Ways ways) const {
     int best = -1;
-    double best_value = kMinusInfinity;
+    double best_value = MINUS_INFINITY;
     ways([&](int k, LogNumber way) {
       const double value = way.value - std::log(-std::log(random.positive()));
       if (value > best_value) best = k, best_value = value;
@@ -132,7 +133,7 @@ double dmv_decode(const double* theta, DmvLayout layout, const int32_t* tags, in
   steps_of(theta, layout, tags, n, 0.0, charts.best_steps);
   dmv_inside(charts.best_steps, charts.best);
   const double value = charts.best.total.value;
-  if (value == kMinusInfinity) return value;
+  if (value == MINUS_INFINITY) return value;
   ChooseBest choose;
   DmvTreeBuilder<MaxPlus, ChooseBest>(charts.best_steps, charts.best, choose, heads).build();
   return value;
@@ -155,7 +156,7 @@ double dmv_expected_counts(const double* theta, DmvLayout layout, const int32_t*
     return in_doubles;
   }
   const double in_logs = inside_in_logs(theta, layout, tags, n, charts);
-  if (in_logs == kMinusInfinity) return in_logs;
+  if (in_logs == MINUS_INFINITY) return in_logs;
   dmv_outside(charts.log_steps, charts.log_inside, charts.log_outside, charts.log_expected);
   add_step_counts(layout, tags, charts.log_expected, charts.log_inside.total, weight, counts);
   return in_logs;
@@ -171,7 +172,7 @@ double dmv_sample(const double* theta, DmvLayout layout, const int32_t* tags, in
     return in_doubles;
   }
   const double in_logs = inside_in_logs(theta, layout, tags, n, charts);
-  if (in_logs == kMinusInfinity) return in_logs;
+  if (in_logs == MINUS_INFINITY) return in_logs;
   ChooseAtRandomByLog choose{random};
   DmvTreeBuilder<LogNumber, ChooseAtRandomByLog>(charts.log_steps, charts.log_inside, choose, heads).build();
   return in_logs;

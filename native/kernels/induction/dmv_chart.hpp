@@ -3,27 +3,25 @@
 #pragma once
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <vector>
 
+#include "kernels/base/minus_infinity.hpp"
 #include "kernels/induction/dmv.hpp"
 
 namespace arcwise {
 
-constexpr double kMinusInfinity = -std::numeric_limits<double>::infinity();
-
 struct MaxPlus {  // + is max, * is +
-  double value = kMinusInfinity;
+  double value = MINUS_INFINITY;
   friend MaxPlus operator+(MaxPlus a, MaxPlus b) { return {std::max(a.value, b.value)}; }
   friend MaxPlus operator*(MaxPlus a, MaxPlus b) { return {a.value + b.value}; }
 };
 
 struct LogNumber {  // a non-negative number, stored as its logarithm
-  double value = kMinusInfinity;
+  double value = MINUS_INFINITY;
   friend LogNumber operator*(LogNumber a, LogNumber b) { return {a.value + b.value}; }
   friend LogNumber operator+(LogNumber a, LogNumber b) {
     const double high = std::max(a.value, b.value), low = std::min(a.value, b.value);
-    return {low == kMinusInfinity ? high : high + std::log1p(std::exp(low - high))};
+    return {low == MINUS_INFINITY ? high : high + std::log1p(std::exp(low - high))};
   }
 };
 

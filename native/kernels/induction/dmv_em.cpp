@@ -2,17 +2,13 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <memory>
 #include <numeric>
 
+#include "kernels/base/minus_infinity.hpp"
 #include "kernels/base/parallel.hpp"
 
 namespace arcwise {
-
-namespace {
-constexpr double kImpossible = -std::numeric_limits<double>::infinity();
-}
 
 void dmv_normalise(DmvLayout layout, const double* counts, double smoothing, double* theta) {
   layout.distributions([&](int first, int size) {
@@ -52,7 +48,7 @@ double DmvTrainer::parse_all(const double* theta, std::vector<int32_t>& parses) 
   for (size_t s = 0; s < corpus_.sentences(); ++s) {
     const int n = corpus_.length(s);
     const double score = dmv_decode(theta, layout_, corpus_.sentence(s), n, heads_.data(), workspace_);
-    if (score == kImpossible) return kImpossible;
+    if (score == MINUS_INFINITY) return MINUS_INFINITY;
     value += corpus_.weights[s] * score;
     std::copy_n(heads_.begin() + 1, n, parses.begin() + corpus_.starts[s]);
   }
@@ -65,9 +61,9 @@ void DmvTrainer::count_parse(size_t s, const std::vector<int32_t>& parses, doubl
 }
 
 double DmvTrainer::best_parses(const double* theta, double* counts) {
-  const bool found = options_.constraint.marked.empty() ? parse_all(theta, latest_) > kImpossible
+  const bool found = options_.constraint.marked.empty() ? parse_all(theta, latest_) > MINUS_INFINITY
                                                         : constrained_parses(theta);
-  if (!found) return kImpossible;
+  if (!found) return MINUS_INFINITY;
   std::fill(counts, counts + layout_.features(), 0.0);
   for (size_t s = 0; s < corpus_.sentences(); ++s) count_parse(s, latest_, counts);
   return dmv_dot(theta, counts, layout_.features());
@@ -89,7 +85,7 @@ bool DmvTrainer::constrained_parses(const double* theta) {
   };
   const auto arcs_with_bonus = [&](double mu, std::vector<int32_t>& parses) {
     for (int m = 0; m < features; ++m) tilted[m] = theta[m] + (marked[m] ? mu : 0.0);
-    if (parse_all(tilted.data(), parses) == kImpossible) return -1.0;
+    if (parse_all(tilted.data(), parses) == MINUS_INFINITY) return -1.0;
     double arcs = 0;
     for (size_t s = 0; s < corpus_.sentences(); ++s) arcs += of_sentence(s, parses).second;
     return arcs;
@@ -172,7 +168,7 @@ DmvEmResult DmvTrainer::improve(std::vector<double> theta) {
   DmvEmResult from;
   from.theta = std::move(theta);
   DmvEmResult result = run(options_.smoothing, std::move(from));
-  if (options_.polish && options_.smoothing > 0 && result.value > kImpossible) {
+  if (options_.polish && options_.smoothing > 0 && result.value > MINUS_INFINITY) {
     dmv_normalise(layout_, counts_.data(), 0.0, result.theta.data());
     result = run(0.0, std::move(result));
   }
@@ -183,11 +179,11 @@ DmvEmResult DmvTrainer::improve(std::vector<double> theta) {
 // M-step.
 DmvEmResult DmvTrainer::run(double smoothing, DmvEmResult result) {
   const int features = layout_.features();
-  double before = kImpossible;
+  double before = MINUS_INFINITY;
   for (int iteration = 0; iteration < options_.iterations; ++iteration) {
     const double value = expectation(result.theta.data(), other_.data());
-    if (iteration == 0 && value == kImpossible) {
-      result.value = kImpossible;
+    if (iteration == 0 && value == MINUS_INFINITY) {
+      result.value = MINUS_INFINITY;
       return result;
     }
     ++result.iterations;
@@ -209,7 +205,7 @@ DmvEmResult DmvTrainer::run(double smoothing, DmvEmResult result) {
     dmv_normalise(layout_, counts_.data(), smoothing, result.theta.data());
     if (options_.viterbi) result.trace.push_back(dmv_dot(result.theta.data(), counts_.data(), features));
   }
-  result.value = result.trace.empty() ? kImpossible : result.trace.back();
+  result.value = result.trace.empty() ? MINUS_INFINITY : result.trace.back();
   return result;
 }
 

@@ -2,6 +2,7 @@
 
 #include <cfenv>
 
+#include "kernels/base/minus_infinity.hpp"
 #include "kernels/inference/eisner_chart.hpp"
 
 namespace arcwise {

@@ -2,7 +2,7 @@
 //
 // scores is row-major (n+1)×(n+1): scores[h*(n+1)+m] is the score of the arc h→m; -inf forbids it; column 0
 // and the diagonal are not read. heads is int32[n+1], heads[0] = -1. single_root: exactly one arc leaves the
-// wall. Where no tree exists the value is -inf. Every operation is O(n³) unless it says otherwise.
+// root. Where no tree exists the value is -inf. Every operation is O(n³) unless it says otherwise.
 #pragma once
 #include <cstdint>
 #include <deque>

@@ -1,8 +1,8 @@
 // The chart of Eisner (1996) over any semiring, its outside pass, and the walk from the top down.
 //
-//   S(i,j)          words i..j: i with all its right modifiers up to some k, j with all its left ones from
-//   k+1 I(h→m)          an arc and everything between: the score of the arc ⊗ S C(h→e), C(e←h)  h with all
-//   its modifiers on one side, covering the words from h to e
+//   S(i,j)          words i..j: i with all its right modifiers up to some k, j with all its left ones from k+1
+//   I(h→m)          an arc and everything between: the score of the arc ⊗ S
+//   C(h→e), C(e←h)  h with all its modifiers on one side, covering the words from h to e
 //
 // Layout: row h of `incomplete` holds I(h→m) for all m, row h of `complete` holds C of head h for all ends e,
 // row e of `by_end` the same cells for all heads. So each sum over splits is a product of two contiguous
@@ -13,8 +13,9 @@
 #include <cmath>
 #include <vector>
 
-#include "kernels/inference/eisner.hpp"
 #include "kernels/base/lanes.hpp"
+#include "kernels/base/minus_infinity.hpp"
+#include "kernels/inference/eisner.hpp"
 
 namespace arcwise {
 
@@ -133,7 +134,7 @@ class EisnerChart {
     for (int i = 0; i <= n; ++i) cells_.set_complete(i, i, Semiring::one);
     for (int j = 1; j <= n; ++j) {
       for (int i = j - 1; i > 0; --i) fill_words(i, j);
-      fill_wall(j);
+      fill_root(j);
     }
   }
 
@@ -175,7 +176,7 @@ class EisnerChart {
     cells_.set_complete(i, j, span_stops(spans_, i, j) ? Semiring::zero : right);
     cells_.set_complete(j, i, span_stops(spans_, j, i) ? Semiring::zero : left);
   }
-  void fill_wall(int j) {
+  void fill_root(int j) {
     cells_.incomplete(0)[j] = Semiring::times(weight(0, j), dot(span_splits(0, j)));
     if (single_root_ && j < n_) return;  // C(0→j) stays zero: no second root can follow
     cells_.set_complete(0, j, span_stops(spans_, 0, j) ? Semiring::zero : dot(right_splits(0, j)));
@@ -188,7 +189,7 @@ class EisnerChart {
   EisnerTables cells_;
 };
 
-// From the last column to the first, from the wall inwards: when a cell is read, everything that uses it has
+// From the last column to the first, from the root inwards: when a cell is read, everything that uses it has
 // been. What dot_back writes beyond its range falls on cells that have been read already.
 template <typename Semiring>
 class EisnerOutside {
@@ -219,7 +220,7 @@ class EisnerOutside {
   }
 
   // The two arcs over a span: their probabilities, and the adjoint that they hand on to the span. Under the
-  // wall i = 0 there is one.
+  // root, i = 0, there is one.
   void span_back(int i, int j) {
     double adjoint = 0, span = Semiring::zero;
     arc_back(i, j, adjoint, span);

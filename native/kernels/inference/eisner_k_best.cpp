@@ -1,5 +1,6 @@
 // The k best projective trees, lazily (Huang & Chiang 2005, algorithm 3). A tree has one derivation in the
 // chart, so distinct derivations are distinct trees.
+#include "kernels/base/minus_infinity.hpp"
 #include "kernels/inference/eisner_chart.hpp"
 
 namespace arcwise {

@@ -1,18 +1,18 @@
 #include "kernels/inference/matrix_tree.hpp"
 
-#include "kernels/inference/tree_walk.hpp"
+#include "kernels/inference/tree_elimination.hpp"
 
 namespace arcwise {
 
 namespace {
 
-// Doubles where they are safe, else WideNumber. run(walk) asks the walk for what is wanted.
+// Doubles where they are safe, else WideNumber. run(elimination) asks the elimination for what is wanted.
 template <bool SINGLE, typename Run>
 double with_numbers(const double* scores, int n, MatrixTreeWorkspace& workspace, Run run) {
-  TreeWalk<double, SINGLE> plain(scores, n, workspace, workspace.plain);
+  TreeElimination<double, SINGLE> plain(scores, n, workspace, workspace.plain);
   const double log_partition = run(plain);
   if (plain.is_safe()) return log_partition;
-  TreeWalk<WideNumber, SINGLE> wide(scores, n, workspace, workspace.wide);
+  TreeElimination<WideNumber, SINGLE> wide(scores, n, workspace, workspace.wide);
   return run(wide);
 }
 
@@ -26,12 +26,14 @@ double with_roots(const double* scores, int n, bool single_root, MatrixTreeWorks
 
 double matrix_tree_log_partition(const double* scores, int n, bool single_root,
                                  MatrixTreeWorkspace& workspace) {
-  return with_roots(scores, n, single_root, workspace, [](auto& walk) { return walk.log_partition(); });
+  return with_roots(scores, n, single_root, workspace,
+                    [](auto& elimination) { return elimination.log_partition(); });
 }
 
 double matrix_tree_marginals(const double* scores, int n, bool single_root, double* marginals,
                              MatrixTreeWorkspace& workspace) {
-  return with_roots(scores, n, single_root, workspace, [&](auto& walk) { return walk.marginals(marginals); });
+  return with_roots(scores, n, single_root, workspace,
+                    [&](auto& elimination) { return elimination.marginals(marginals); });
 }
 
 }  // namespace arcwise

@@ -2,14 +2,16 @@
 //
 // Koo et al. (2007), Smith & Smith (2007) and McDonald & Satta (2007) invert a Laplacian, which cancels: with
 // scores spread by 60 no digit of the marginals is right. Here the marginals are read off a random walk from
-// words to candidate heads, absorbed by the wall. With w(h->m) = exp(score) and esc_m(h) the probability that
-// the walk from h reaches the wall before m,
+// words to candidate heads, absorbed by the root. With w(h->m) = exp(score) and esc_m(h) the probability that
+// the walk from h reaches the root before m,
 //     mu(h->m) ∝ w(h->m) esc_m(h) for words h,    mu(0->m) ∝ w(0->m),    each column normalised,
 // and esc is found by eliminating states as Grassmann, Taksar & Heyman (1985) do: nothing but additions,
 // multiplications and divisions of non-negative numbers, so that every result keeps full relative accuracy.
 //
 // Doubles serve as long as the elimination shows that nothing of weight can have underflowed; else the same
 // template runs again on WideNumber. O(n³), as much work as one inverse.
+//
+// docs/explanation/single-root-elimination.md derives all of it, the single root too.
 #pragma once
 #include <vector>
 

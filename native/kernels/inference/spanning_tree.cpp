@@ -5,12 +5,11 @@
 #include <utility>
 
 #include "kernels/base/lanes.hpp"
+#include "kernels/base/minus_infinity.hpp"
 
 namespace arcwise {
 
 namespace {
-
-constexpr double impossible = MINUS_INFINITY;
 
 // The largest of count numbers, a multiple of LANES.
 double largest(const double* values, size_t count) {
@@ -30,7 +29,7 @@ void take_over(int64_t* __restrict outermost, double* __restrict in, int64_t chi
   for (size_t h = 0; h < count; ++h) {
     const bool inside = outermost[h] == child;
     outermost[h] = inside ? cycle : outermost[h];
-    in[h] = inside ? impossible : in[h];
+    in[h] = inside ? MINUS_INFINITY : in[h];
   }
 }
 
@@ -40,7 +39,7 @@ double tree_score(const double* scores, int n, const int32_t* heads) {
   return total;
 }
 
-// Whether every word reaches the wall. O(n): each word is walked from once.
+// Whether every word reaches the root. O(n): each word is walked from once.
 bool is_tree(const int32_t* heads, int n, std::vector<int32_t>& walk) {
   walk.assign(static_cast<size_t>(n) + 1, 0);
   for (int start = 1; start <= n; ++start) {
@@ -70,22 +69,22 @@ void SpanningTreeWorkspace::load(const double* scores, int n, bool single_root) 
     }
   for (int m = 1; m < width; ++m) {
     forbid(m, m);
-    std::fill(row(m) + width, row(m) + stride_, impossible);
+    std::fill(row(m) + width, row(m) + stride_, MINUS_INFINITY);
   }
 }
 
-void SpanningTreeWorkspace::forbid(int head, int modifier) { row(modifier)[head] = impossible; }
+void SpanningTreeWorkspace::forbid(int head, int modifier) { row(modifier)[head] = MINUS_INFINITY; }
 
 void SpanningTreeWorkspace::require(int head, int modifier) {
   const double kept = row(modifier)[head];
-  std::fill_n(row(modifier), stride_, impossible);
+  std::fill_n(row(modifier), stride_, MINUS_INFINITY);
   row(modifier)[head] = kept;
 }
 
 void SpanningTreeWorkspace::begin() {
   const size_t vertices = 2 * static_cast<size_t>(n_) + 1;
   vertices_ = n_ + 1;
-  wall_taken_ = false;
+  root_arc_taken_ = false;
   best_.resize(vertices);
   head_.resize(vertices);
   state_.assign(vertices, State::unseen);
@@ -110,9 +109,9 @@ bool SpanningTreeWorkspace::grow_path(int start) {
     path_.push_back(v);
     state_[v] = State::on_path;
     if (v > n_ || !words_have_arcs_) choose_arc(v);
-    if (best_[v] == impossible) return false;
+    if (best_[v] == MINUS_INFINITY) return false;
     const int above = static_cast<int>(outermost_[head_[v]]);
-    if (above == 0 && single_root_ && std::exchange(wall_taken_, true)) return false;
+    if (above == 0 && single_root_ && std::exchange(root_arc_taken_, true)) return false;
     if (above == 0 || state_[above] == State::done) break;
     if (state_[above] == State::unseen) {
       v = above;
@@ -125,16 +124,16 @@ bool SpanningTreeWorkspace::grow_path(int start) {
   return true;
 }
 
-// The best arc into v; with a single root the wall's arc only if there is no other.
+// The best arc into v; with a single root the arc from 0 only if there is no other.
 void SpanningTreeWorkspace::choose_arc(int v) {
   double* in = row(v);
-  const double wall = in[0];
-  if (single_root_) in[0] = impossible;
+  const double from_root = in[0];
+  if (single_root_) in[0] = MINUS_INFINITY;
   best_[v] = largest(in, stride_);
   head_[v] = static_cast<int32_t>(std::find(in, in + n_, best_[v]) - in);
-  in[0] = wall;
-  if (best_[v] == impossible) {
-    best_[v] = wall;
+  in[0] = from_root;
+  if (best_[v] == MINUS_INFINITY) {
+    best_[v] = from_root;
     head_[v] = 0;
   }
 }
@@ -156,7 +155,7 @@ int SpanningTreeWorkspace::contract_cycle(size_t start) {
 // in it.
 void SpanningTreeWorkspace::merge_rows(int cycle) {
   double* merged = row(cycle);
-  std::fill_n(merged, stride_, impossible);
+  std::fill_n(merged, stride_, MINUS_INFINITY);
   for (int i = first_child(cycle); i < last_child(cycle); ++i) {
     raise_to(merged, row(children_[i]), best_[children_[i]], stride_);
   }
@@ -199,7 +198,7 @@ SpanningTreeWorkspace::Swap SpanningTreeWorkspace::cheapest_swap(const int32_t* 
 
 double SpanningTreeWorkspace::best_replacement(int v, int word) {
   const double* in = row(v);
-  double best = v <= n_ ? impossible : second_in_column(v, head_[v]);
+  double best = v <= n_ ? MINUS_INFINITY : second_in_column(v, head_[v]);
   for (int h = single_root_; h <= n_; ++h) {
     const bool below = enter_[word] <= enter_[h] && enter_[h] < leave_[word];
     if (!below && h != head_[v]) best = std::max(best, in[h]);
@@ -209,10 +208,10 @@ double SpanningTreeWorkspace::best_replacement(int v, int word) {
 
 // The best arc from head into v, not counting the very best: it enters v elsewhere.
 double SpanningTreeWorkspace::second_in_column(int v, int head) {
-  double second = impossible, shift = 0;
+  double second = MINUS_INFINITY, shift = 0;
   while (v > n_) {
     int entry = -1;
-    double first = impossible, next = impossible;
+    double first = MINUS_INFINITY, next = MINUS_INFINITY;
     for (int i = first_child(v); i < last_child(v); ++i) {
       const int child = children_[i];
       const double gain = row(child)[head] - best_[child];
@@ -226,7 +225,7 @@ double SpanningTreeWorkspace::second_in_column(int v, int head) {
   return second;
 }
 
-// enter = place in a walk of the tree from the wall, leave = place after its subtree.
+// enter = place in a walk of the tree from the root, leave = place after its subtree.
 void SpanningTreeWorkspace::number_subtrees(const int32_t* heads) {
   enter_.assign(stride_, 0);
   leave_.assign(stride_, 1);  // until the walk: the size of the subtree
@@ -256,7 +255,7 @@ void SpanningTreeWorkspace::number_subtrees(const int32_t* heads) {
 
 bool SpanningTreeWorkspace::greedy(const double* scores, int n, bool single_root, int32_t* heads) {
   const size_t width = static_cast<size_t>(n) + 1;
-  greedy_best_.assign(width, impossible);
+  greedy_best_.assign(width, MINUS_INFINITY);
   greedy_head_.assign(width, 0);
   double* __restrict best = greedy_best_.data();
   int64_t* __restrict head = greedy_head_.data();
@@ -277,7 +276,7 @@ bool SpanningTreeWorkspace::greedy(const double* scores, int n, bool single_root
   for (int m = 1; m <= n; ++m) {
     heads[m] = scores[m] >= best[m] ? 0 : static_cast<int32_t>(head[m]);
     roots += heads[m] == 0;
-    if (heads[m] == 0 && scores[m] == impossible) return false;
+    if (heads[m] == 0 && scores[m] == MINUS_INFINITY) return false;
   }
   return roots > 0 && !(single_root && roots > 1) && is_tree(heads, n, enter_);
 }
@@ -287,9 +286,9 @@ void SpanningTreeWorkspace::take_greedy_arcs(const double* scores) {
   best_.resize(2 * static_cast<size_t>(n_) + 1);
   head_.resize(best_.size());
   for (int m = 1; m <= n_; ++m) {
-    const bool wall = single_root_ ? greedy_best_[m] == impossible : scores[m] >= greedy_best_[m];
-    best_[m] = wall ? scores[m] : greedy_best_[m];
-    head_[m] = wall ? 0 : static_cast<int32_t>(greedy_head_[m]);
+    const bool from_root = single_root_ ? greedy_best_[m] == MINUS_INFINITY : scores[m] >= greedy_best_[m];
+    best_[m] = from_root ? scores[m] : greedy_best_[m];
+    head_[m] = from_root ? 0 : static_cast<int32_t>(greedy_head_[m]);
   }
 }
 
@@ -298,7 +297,7 @@ double spanning_tree_decode(const double* scores, int n, bool single_root, int32
   if (!workspace.greedy(scores, n, single_root, heads)) {
     workspace.load(scores, n, single_root);
     workspace.take_greedy_arcs(scores);
-    if (!workspace.contract(true)) return impossible;
+    if (!workspace.contract(true)) return MINUS_INFINITY;
     workspace.expand(heads);
   }
   return tree_score(scores, n, heads);

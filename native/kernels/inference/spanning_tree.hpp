@@ -4,9 +4,9 @@
 // Gabow et al. 1986), on dense rows: a contracted cycle gets a row of its own, so nothing but rows is merged
 // and the whole costs O(n²).
 //
-// Single root is exact and costs nothing extra. Order trees by (fewer wall arcs, higher score),
-// lexicographically: the algorithm is right for any ordered group of weights, and cycles never hold a wall
-// arc, so in this order a vertex takes its wall arc only when no other arc enters it. The optimum is that of
+// Single root is exact and costs nothing extra. Order trees by (fewer root arcs, higher score),
+// lexicographically: the algorithm is right for any ordered group of weights, and cycles never hold a root
+// arc, so in this order a vertex takes its root arc only when no other arc enters it. The optimum is that of
 // Gabow & Tarjan (1984) and Zmigrod, Vieira & Cotterell (2020), without a search over root arcs.
 #pragma once
 #include <cstddef>
@@ -60,11 +60,11 @@ class SpanningTreeWorkspace {
 
   int n_ = 0;
   size_t stride_ = 0;
-  bool single_root_ = false, wall_taken_ = false, words_have_arcs_ = false;
-  int vertices_ = 0;                  // 1 + words + cycles so far
-  std::vector<double> rows_;          // row(v)[h]: reduced score of the best arc from word h (0: wall) into v
-  std::vector<double> best_;          // the reduced score of the arc chosen for v
-  std::vector<int32_t> head_;         // where the arc chosen for v comes from
+  bool single_root_ = false, root_arc_taken_ = false, words_have_arcs_ = false;
+  int vertices_ = 0;           // 1 + words + cycles so far
+  std::vector<double> rows_;   // row(v)[h]: reduced score of the best arc from word h (0: the root) into v
+  std::vector<double> best_;   // the reduced score of the arc chosen for v
+  std::vector<int32_t> head_;  // where the arc chosen for v comes from
   std::vector<int64_t> outermost_;    // the vertex that now holds each word
   std::vector<int32_t> children_;     // the members of the cycles, cycle after cycle
   std::vector<int32_t> first_child_;  // where each cycle's members start in it

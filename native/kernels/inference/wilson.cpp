@@ -2,26 +2,27 @@
 
 #include <algorithm>
 
-#include "kernels/inference/tree_walk.hpp"
+#include "kernels/base/minus_infinity.hpp"
+#include "kernels/inference/tree_elimination.hpp"
 
 namespace arcwise {
 
 namespace {
 
-// Draws a tree (several roots allowed) word by word. The recursion is that of TreeWalk::solve: at a leaf all
-// words but m are eliminated, the decided ones with the head they have, so that escapes to the wall give the
+// Draws a tree (several roots allowed) word by word. The recursion is that of TreeElimination::solve: at a leaf
+// all words but m are eliminated, the decided ones with the head they have, so that escapes to the root give the
 // distribution of m's head given all decisions so far.
 template <typename Number>
-class TreeDraw : TreeWalk<Number, false> {
-  using Walk = TreeWalk<Number, false>;
-  using Walk::levels_, Walk::n_, Walk::stride_, Walk::system;
+class TreeDraw : TreeElimination<Number, false> {
+  using Elimination = TreeElimination<Number, false>;
+  using Elimination::levels_, Elimination::n_, Elimination::stride_, Elimination::system;
 
  public:
   TreeDraw(const double* scores, int n, MatrixTreeWorkspace& workspace, EliminationLevels<Number>& levels)
-      : Walk(scores, n, workspace, levels) {}
+      : Elimination(scores, n, workspace, levels) {}
 
   void draw(Random& random, int32_t* heads) {
-    Walk::fill();
+    Elimination::fill();
     random_ = &random;
     heads_ = heads;
     heads_[0] = -1;
@@ -50,15 +51,15 @@ class TreeDraw : TreeWalk<Number, false> {
       part.words.assign(second_half ? middle : words.begin(), second_half ? words.end() : middle);
       part.eliminated.assign(second_half ? words.begin() : middle, second_half ? middle : words.end());
       const int kept = static_cast<int>(part.words.size());
-      Walk::copy_halves(level, second_half ? first : 0, kept, second_half ? 0 : first, states - kept);
-      Walk::eliminate(system(level + 1), states, kept, false);
+      Elimination::copy_halves(level, second_half ? first : 0, kept, second_half ? 0 : first, states - kept);
+      Elimination::eliminate(system(level + 1), states, kept, false);
       decide(level + 1);
       if (!second_half)
         for (int i = 0; i < first; ++i) write_decided(level, i);
     }
   }
 
-  // All words but one are eliminated: u_m = 0, u_e = wall_e + sum over kept words a of row_e[a] u_a, level by
+  // All words but one are eliminated: u_m = 0, u_e = root_e + sum over kept words a of row_e[a] u_a, level by
   // level.
   void draw_head(int level) {
     const int word = parts_[level].words[0];
@@ -75,7 +76,7 @@ class TreeDraw : TreeWalk<Number, false> {
     heads_[word] = draw_weighted(word);
   }
 
-  // p(head of m = h) ∝ w(h->m) esc_m(h), and w(0->m) for the wall.
+  // p(head of m = h) ∝ w(h->m) esc_m(h), and w(0->m) for the root.
   int draw_weighted(int word) {
     const Block<Number> weights{levels_.weights.data(), stride_};
     escape_[0] = Number(1.0);
@@ -98,7 +99,7 @@ class TreeDraw : TreeWalk<Number, false> {
   // eliminated.
   void write_decided(int level, int state) {
     const int head = heads_[parts_[level].words[state]];
-    std::vector<Number>& row = decided_row_;  // where the word goes: 0 is the wall
+    std::vector<Number>& row = decided_row_;  // where the word goes: 0 is the root
     row.assign(1 + n_, Number());
     row[head] = Number(1.0);
     for (int l = 1; l <= level; ++l) {
@@ -214,7 +215,7 @@ bool WilsonSampler::walk(int root, int32_t* heads) {
   return true;
 }
 
-// The tree by elimination; below a single root its word takes the place of the wall.
+// The tree by elimination; where there is a single root, that word takes the place of word 0.
 void WilsonSampler::eliminate(int root, int32_t* heads) {
   MatrixTreeWorkspace& memory = workspace_.matrix_tree;
   if (!single_root_) return TreeDraw<WideNumber>(scores_, n_, memory, memory.wide).draw(random_, heads);

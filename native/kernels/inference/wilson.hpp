@@ -1,7 +1,7 @@
 // Exact samples from the distribution over non-projective trees, p(tree) ∝ exp(score).
 //
 // Wilson (1996): from every word not yet in the tree walk to random heads, erasing loops, until the tree is
-// reached. Single root: the wall's child is drawn first, from its marginal, and the walk is rooted there.
+// reached. Single root: the word under the root is drawn first, from its marginal, and the walk is rooted there.
 //
 // Where some words prefer each other by far, the walk goes round in circles almost forever. The number of its
 // steps is independent of the tree it ends in (Propp & Wilson 1998: the cycles popped and the tree are
@@ -12,8 +12,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "kernels/inference/matrix_tree.hpp"
 #include "kernels/base/random.hpp"
+#include "kernels/inference/matrix_tree.hpp"
 
 namespace arcwise {
 
@@ -21,7 +21,7 @@ struct WilsonWorkspace {
   MatrixTreeWorkspace matrix_tree;
   std::vector<double> cumulative;  // row m: running sums of the weights of the heads 0..n of word m
   std::vector<double> marginals;
-  std::vector<double> inner_scores;  // of the words below a single root, which takes the place of the wall
+  std::vector<double> inner_scores;  // of the words below a single root, which takes the place of word 0
   std::vector<int32_t> inner_heads;
   std::vector<uint8_t> in_tree;
 };

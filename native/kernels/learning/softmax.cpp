@@ -41,7 +41,7 @@ size_t softmax_probabilities(const SoftmaxTask& task, size_t set, SoftmaxWorkspa
 
 SparseLinear softmax_train(const SoftmaxTask& task, SoftmaxItems& items, const TrainingOptions& options) {
   SparseLinear model = SparseLinear::supported(items.features, gold_outputs(task, items), options.min_count);
-  AdaGrad learner(model.weights(), options);
+  RegularisedAdaGrad learner(model.weights(), options);
   SoftmaxWorkspace workspace;
   std::vector<float> gradient(task.output_count, 0.0f);
   std::vector<uint32_t> order(items.size()), kept;

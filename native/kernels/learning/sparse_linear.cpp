@@ -140,35 +140,34 @@ void shuffle(std::vector<uint32_t>& order, uint64_t seed, int epoch) {
     std::swap(order[i - 1], order[random.below(static_cast<uint32_t>(i))]);
 }
 
-void AdaGrad::step(size_t at, float gradient) {
+void RegularisedAdaGrad::step(size_t at, float gradient) {
   gradient += options_.l2 * weights_[at];
-  squares_[at] += gradient * gradient;
-  weights_[at] -= options_.rate * gradient / (std::sqrt(squares_[at]) + 1e-6f);
+  weights_[at] -= adagrad_.step(at, options_.rate, gradient);
 }
 
-void AdaGrad::step_row(const SparseLinear& model, size_t row, const float* gradient_of_output) {
+void RegularisedAdaGrad::step_row(const SparseLinear& model, size_t row, const float* gradient_of_output) {
   for (uint32_t at = model.starts()[row]; at < model.starts()[row + 1]; ++at) {
     float gradient = gradient_of_output[model.outputs()[at]];
     if (gradient != 0.0f) step(at, gradient);
   }
 }
 
-void AdaGrad::end_epoch(int epoch) {
+void RegularisedAdaGrad::end_epoch(int epoch) {
   if (epoch + 1 == options_.epochs / 2) drop_small_weights();
   if (epoch < options_.epochs / 2) return;
   for (size_t i = 0; i < sums_.size(); ++i) sums_[i] += weights_[i];
   ++summed_;
 }
 
-void AdaGrad::drop_small_weights() {
+void RegularisedAdaGrad::drop_small_weights() {
   for (size_t i = 0; i < weights_.size(); ++i)
     if (std::fabs(weights_[i]) < options_.prune) {
       weights_[i] = 0.0f;
-      squares_[i] = std::numeric_limits<float>::infinity();  // steps of size 0 from now on
+      adagrad_.squares[i] = std::numeric_limits<float>::infinity();  // steps of size 0 from now on
     }
 }
 
-void AdaGrad::finish() {
+void RegularisedAdaGrad::finish() {
   if (summed_ == 0) return;
   for (size_t i = 0; i < sums_.size(); ++i) weights_[i] = sums_[i] / static_cast<float>(summed_);
 }

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "kernels/base/huge_pages.hpp"
+#include "kernels/learning/adagrad.hpp"
 
 namespace arcwise {
 
@@ -88,8 +89,7 @@ class SparseLinear {
 struct TrainingOptions {
   int epochs = 10;
   float rate = 0.1f;
-  // AdaGrad divides a step by √(damping + Σ gradient²): above 0, rare features do not leap.
-  float damping = 0.0f;
+  float damping = 0.0f;  // see AdaGrad
   float l2 = 0.0f;
   uint32_t min_count = 1;  // of a pair of feature and output
   float prune = 0.0f;      // weights below this after half the epochs stay 0; the others make up for them
@@ -100,13 +100,13 @@ struct TrainingOptions {
 // A random order of 0 .. order.size()-1, the same for the same seed and epoch.
 void shuffle(std::vector<uint32_t>& order, uint64_t seed, int epoch);
 
-// Weights learned by AdaGrad (Duchi, Hazan & Singer 2011) with L2 regularisation. What is used in the end is
-// their average over the ends of the epochs of the second half.
-class AdaGrad {
+// Weights learned by AdaGrad with L2 regularisation. What is used in the end is their average over the ends of
+// the epochs of the second half.
+class RegularisedAdaGrad {
  public:
-  AdaGrad(std::vector<float>& weights, const TrainingOptions& options)
+  RegularisedAdaGrad(std::vector<float>& weights, const TrainingOptions& options)
       : weights_(weights),
-        squares_(weights.size(), options.damping),
+        adagrad_(weights.size(), options.damping),
         sums_(weights.size(), 0.0f),
         options_(options) {}
 
@@ -122,7 +122,8 @@ class AdaGrad {
   void drop_small_weights();
 
   std::vector<float>& weights_;
-  std::vector<float> squares_, sums_;
+  AdaGrad adagrad_;
+  std::vector<float> sums_;
   TrainingOptions options_;
   int summed_ = 0;
 };

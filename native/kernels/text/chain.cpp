@@ -2,7 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
+
+#include "kernels/base/minus_infinity.hpp"
 
 namespace arcwise {
 namespace {
@@ -79,7 +80,7 @@ float chain_decode(const Chain& chain, const Transitions& t, ChainWorkspace& w) 
   w.path.resize(n);
   for (size_t i = 0; i < n; ++i)
     for (uint32_t b = chain.starts[i]; b < chain.starts[i + 1]; ++b) {
-      float top = i == 0 ? t.score(t.boundary(), chain.states[b]) : -std::numeric_limits<float>::infinity();
+      float top = i == 0 ? t.score(t.boundary(), chain.states[b]) : static_cast<float>(MINUS_INFINITY);
       if (i > 0)
         for (uint32_t a = chain.starts[i - 1]; a < chain.starts[i]; ++a) {
           float score = w.best[a] + t.score(chain.states[a], chain.states[b]);
@@ -90,7 +91,7 @@ float chain_decode(const Chain& chain, const Transitions& t, ChainWorkspace& w) 
         }
       w.best[b] = top + chain.emissions[b];
     }
-  float top = -std::numeric_limits<float>::infinity();
+  float top = static_cast<float>(MINUS_INFINITY);
   for (uint32_t a = chain.starts[n - 1]; a < chain.starts[n]; ++a)
     if (float score = w.best[a] + t.score(chain.states[a], t.boundary()); score > top) {
       top = score;

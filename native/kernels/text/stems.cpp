@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "kernels/base/hashing.hpp"
-#include "kernels/learning/sparse_linear.hpp"
 #include "kernels/base/unicode.hpp"
+#include "kernels/learning/sparse_linear.hpp"
 
 namespace arcwise {
 namespace {

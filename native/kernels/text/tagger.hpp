@@ -11,12 +11,12 @@
 #include <string>
 #include <vector>
 
-#include "kernels/text/chain.hpp"
 #include "kernels/base/key_table.hpp"
+#include "kernels/features/token_atoms.hpp"
 #include "kernels/learning/softmax.hpp"
 #include "kernels/learning/sparse_linear.hpp"
+#include "kernels/text/chain.hpp"
 #include "kernels/text/stems.hpp"
-#include "kernels/features/token_atoms.hpp"
 
 namespace arcwise {
 
@@ -126,6 +126,12 @@ struct TaggerTraining {
   bool perceptron = false;     // averaged structured perceptron instead of the conditional log-likelihood
   uint32_t trusted_count = 5;  // a form seen so often takes no other state than those seen
 };
+
+// Learns which states each word may take, from its atoms (TAGGER_ATOMS per word) and state. Returns the set
+// of each word looked up as if it had not been seen here ("leave one out"), so that words seen once teach
+// what unknown words are like.
+std::vector<uint32_t> tagger_learn_dictionary(const std::vector<uint64_t>& atoms, const int32_t* state,
+                                              uint32_t trusted_count, TagDictionary& dictionary);
 
 // `model` comes with its alphabets (upos_of_state, tasks); the rest is learned.
 void tagger_train(TaggerModel& model, const TreebankLayout& layout, const char* data, const TaggerGold& gold,

@@ -350,16 +350,20 @@ std::vector<TextToken> tokenizer_decode(const TokenizerModel& model, const Squee
   });
 }
 
-TokenizerModel tokenizer_train(const SqueezedText& text, const std::vector<TextToken>& tokens,
-                               const TrainingOptions& options) {
+TokenizerModel tokenizer_tables(const SqueezedText& text, const std::vector<TextToken>& tokens) {
   TokenizerModel model;
   std::vector<Cut> cuts = cuts_of(text, tokens);
   learn_vocabulary(model, text, tokens);
   learn_class_pairs(model, text, cuts);
   learn_spans(model, text, cuts);
+  return model;
+}
+
+SoftmaxItems tokenizer_items(TokenizerModel model, const SqueezedText& text,
+                             const std::vector<TextToken>& tokens) {
   SoftmaxItems items;
+  std::vector<Cut> cuts = cuts_of(text, tokens);
   CutFeatures features(model, text);
-  uint32_t longest = model.longest_sentence;
   model.longest_sentence = UINT32_MAX;
   walk(model, text, [&](const History& history, size_t at, Choice choice) {
     features.extract(history, at, [&](uint32_t key) { items.features.add(key); });
@@ -369,7 +373,13 @@ TokenizerModel tokenizer_train(const SqueezedText& text, const std::vector<TextT
     items.gold.push_back(static_cast<uint32_t>(gold));
     return gold;
   });
-  model.longest_sentence = longest;
+  return items;
+}
+
+TokenizerModel tokenizer_train(const SqueezedText& text, const std::vector<TextToken>& tokens,
+                               const TrainingOptions& options) {
+  TokenizerModel model = tokenizer_tables(text, tokens);
+  SoftmaxItems items = tokenizer_items(model, text, tokens);
   model.cuts = softmax_train(tokenizer_task(), items, options);
   return model;
 }

@@ -17,9 +17,9 @@
 #include <string_view>
 #include <vector>
 
-#include "kernels/text/character_classes.hpp"
 #include "kernels/learning/softmax.hpp"
 #include "kernels/learning/sparse_linear.hpp"
+#include "kernels/text/character_classes.hpp"
 
 namespace arcwise {
 
@@ -53,9 +53,8 @@ struct TextToken {
 struct TokenizerModel {
   SparseLinear cuts;
   std::vector<uint32_t> vocabulary;  // hashes of words seen more than once in training, sorted
-  std::array<uint8_t, CHARACTER_CLASSES * CHARACTER_CLASSES> may_cut{};  // between two classes, without space
-  std::array<uint8_t, CHARACTER_CLASSES * CHARACTER_CLASSES>
-      may_span{};                   // a word, the space between two classes
+  // Whether a word may end between two classes without space; whether it may go on over the space between them.
+  std::array<uint8_t, CHARACTER_CLASSES * CHARACTER_CLASSES> may_cut{}, may_span{};
   uint32_t longest_sentence = 300;  // in words; then it is cut
 
   bool knows(uint64_t word_hash) const;
@@ -67,7 +66,11 @@ SoftmaxTask tokenizer_task();
 
 std::vector<TextToken> tokenizer_decode(const TokenizerModel& model, const SqueezedText& text);
 
-// Learns from a text whose tokens are known, in order.
+// Learning from a text whose tokens are known, in order: all of a model but its weights; the decisions that
+// the weights are learned from, in the order of the text; and both with the weights.
+TokenizerModel tokenizer_tables(const SqueezedText& text, const std::vector<TextToken>& tokens);
+SoftmaxItems tokenizer_items(TokenizerModel model, const SqueezedText& text,
+                             const std::vector<TextToken>& tokens);
 TokenizerModel tokenizer_train(const SqueezedText& text, const std::vector<TextToken>& tokens,
                                const TrainingOptions& options);
 

@@ -2,14 +2,20 @@
 // & Nivre 2011, generalised from stack and buffer to any pair of operative tokens).
 //
 // A template is a list of elements, such as "a:lower b:upos distance". An element is a slot and an attribute:
-//   slots       a, b: the left and the right token of the move;  a-1 a+1 b-1 b+1: their neighbours in the
-//   sentence;
-//               a< a<<: the next operative tokens to the left;  b> b>> b>>>: to the right, then the input;
-//               mid: operative, between a and b; a.l1 a.l2 a.r1 a.r2, b.l1 …: leftmost and rightmost
-//               children;  a.h a.hh: head and head's head
-//   attributes  any atom of token_atoms.hpp;  label: of the arc into the token;  left right: how many
-//   children;  lefts rights: their labels by itself   distance (in words, binned), between (set of tags in
-//   between)
+//
+//   slots       a  b                 the left and the right token of the move
+//               a-1  a+1  b-1  b+1   their neighbours in the sentence
+//               a<  a<<              the next operative tokens to the left of a
+//               b>  b>>  b>>>        the next operative tokens to the right of b, then the input
+//               mid                  the operative token after a, where b is not the next one
+//               a.l1 a.l2 a.r1 a.r2  leftmost and rightmost children of a, the outermost first; so b.l1 …
+//               a.h  a.hh            head of a, and its head
+//   attributes  any atom of token_atoms.hpp
+//               label                of the arc into the token
+//               left  right          how many children (of a or b)
+//               lefts  rights        the set of their labels
+//   by itself   distance             in words, binned
+//               between              the set of tags between a and b
 #pragma once
 #include <cstdint>
 #include <string>
@@ -64,7 +70,7 @@ static_assert(sizeof(PairContext) % 8 == 0);
 
 PairContext pair_context(const TransitionState& state, int32_t a, int32_t b, int place_distance);
 
-// One sentence as the templates see it: the atoms of its words and of the wall (token 0), row by row.
+// One sentence as the templates see it: the atoms of its words and of the root (token 0), row by row.
 struct SentenceAtoms {
   const uint64_t* atoms;
   const uint8_t* tags;  // small numbers of the tags, for `between`

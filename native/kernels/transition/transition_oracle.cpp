@@ -76,7 +76,7 @@ GoldArcs::GoldArcs(const std::vector<GraphArc>& arcs, int words)
 
 Decomposable decomposable_as(const TransitionSystem& s) {
   constexpr auto L = MoveKind::left_arc, R = MoveKind::right_arc;
-  const bool two = s.capacity == 2 && s.start == 2, linear = s.max_distance == 1 && s.wall_right;
+  const bool two = s.capacity == 2 && s.start == 2, linear = s.max_distance == 1 && s.root_right;
   if (s.many_heads) return Decomposable::no;
   if (two && linear &&
       one_each(s,

@@ -1,4 +1,30 @@
 // Oracles: which moves keep the gold tree (or graph) within reach, and what a wrong move costs.
+//
+// Which one a system gets follows from its parameters; n words, K active tokens, arcs over up to D places.
+//
+//   system                               oracle                                   exact? cost
+//   ---------------------------------------------------------------------------------------------------------
+//   derive: a derivation of gold from a state (and so coverage)
+//   arc-eager                            any gold move that loses no gold arc     yes    O(n²)
+//   arc-standard, hybrid, attardi,       attach a complete token whenever one     yes    O(n K D)
+//     bounded, bounded-non-projective      is in reach of its head, else shift
+//   easy-first, non-projective           the same                                 yes    O(n² D), since K = n
+//   dag, all others                      depth first, remembers hopeless states   yes    exponential at worst
+//
+//   correct_moves: the moves after which gold can still be reached
+//   arc-eager, hybrid, easy-first        gold moves that lose no gold arc         yes    O(n) a move
+//   the other bottom-up ones above       gold arcs; a SHIFT if derive goes on     yes    O(n K D)
+//   dag, all others                      gold moves after which derive goes on    yes    exponential at worst
+//
+//   cost, arcs_lost: how many gold arcs a move loses, also after wrong moves (training with exploration)
+//   arc-eager, hybrid, easy-first        counted one by one: arc-decomposable     yes    O(n) a move
+//   other bottom-up ones with K > 2      arcs_lost: as if all tokens were active  no     O(n); SHIFT: O((n+K) D)
+//   arc-standard, dag, all others        none: training stays on correct paths
+//
+//   nearest: a tree near gold that the system can build
+//   bottom-up systems                    greedy, lifts what is left behind        no     O(n K D + n²)
+//
+// "easy-first" is that with D = 1 or unbounded: non-projective(D=inf) counts as one.
 #pragma once
 #include <cstdint>
 #include <string>

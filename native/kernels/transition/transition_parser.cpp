@@ -33,11 +33,11 @@ FoundTree tree_of(const TransitionState& state, double score) {
 
 class SentenceParser {
  public:
-  SentenceParser(const TransitionModel& model, const TransitionParseOptions& options)
-      : model_(model), options_(options), scorer_(model), heap_(EasyFirst::fits(model.system)) {}
+  SentenceParser(const TransitionScorer& scorer, const TransitionParseOptions& options)
+      : scorer_(scorer), options_(options), move_scorer_(scorer), heap_(EasyFirst::fits(scorer.system)) {}
 
   SentenceParse parse(const TransitionData& data, size_t sentence) {
-    scorer_.begin(data, sentence, nullptr);
+    move_scorer_.begin(data, sentence, nullptr);
     SentenceParse out;
     if (options_.beam == 1)
       greedy(data.words(sentence), out);
@@ -63,15 +63,15 @@ class SentenceParser {
   }
 
   void greedy(int words, SentenceParse& out) {
-    state_.start(model_.system, words, options_.single_root);
+    state_.start(scorer_.system, words, options_.single_root);
     const double score =
-        heap_ ? easy_first_.parse(scorer_, state_) : transition_greedy(scorer_, state_, moves_);
+        heap_ ? easy_first_.parse(move_scorer_, state_) : transition_greedy(move_scorer_, state_, moves_);
     add(state_, score, out);
   }
 
   void beam(int words, SentenceParse& out) {
-    beam_.start(model_.system, words, options_.single_root);
-    while (beam_.step(scorer_, options_.beam)) {
+    beam_.start(scorer_.system, words, options_.single_root);
+    while (beam_.step(move_scorer_, options_.beam)) {
     }
     for (const BeamItem& item : beam_.items()) {
       state_ = item.state;
@@ -100,9 +100,9 @@ class SentenceParser {
     out.log_probability = std::log(out.trees[0].mass);
   }
 
-  const TransitionModel& model_;
+  const TransitionScorer& scorer_;
   const TransitionParseOptions& options_;
-  MoveScorer scorer_;
+  MoveScorer move_scorer_;
   bool heap_;
   EasyFirst easy_first_;
   Beam beam_;
@@ -112,11 +112,11 @@ class SentenceParser {
 
 }  // namespace
 
-TransitionParses transition_parse_batch(const TransitionModel& model, const TransitionData& data,
+TransitionParses transition_parse_batch(const TransitionScorer& scorer, const TransitionData& data,
                                         const TransitionParseOptions& options, int threads) {
   std::vector<SentenceParse> parses(data.sentences());
   std::vector<SentenceParser> workers;
-  for (int w = 0; w < std::max(threads, 1); ++w) workers.emplace_back(model, options);
+  for (int w = 0; w < std::max(threads, 1); ++w) workers.emplace_back(scorer, options);
   parallel_for(data.sentences(), threads,
                [&](size_t s, size_t worker) { parses[s] = workers[worker].parse(data, s); });
   TransitionParses out;

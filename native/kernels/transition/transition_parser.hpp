@@ -1,4 +1,4 @@
-// A whole batch of sentences parsed with a trained model.
+// A whole batch of sentences parsed with a trained scorer.
 #pragma once
 #include <cstdint>
 #include <vector>
@@ -25,7 +25,7 @@ struct TransitionParses {
   int64_t dead_ends = 0;                                    // sentences completed by force
 };
 
-TransitionParses transition_parse_batch(const TransitionModel& model, const TransitionData& data,
+TransitionParses transition_parse_batch(const TransitionScorer& scorer, const TransitionData& data,
                                         const TransitionParseOptions& options, int threads);
 
 }  // namespace arcwise

@@ -1,16 +1,17 @@
 #include "kernels/transition/transition_search.hpp"
 
 #include <algorithm>
-#include <limits>
+
+#include "kernels/base/minus_infinity.hpp"
 
 namespace arcwise {
 
-double transition_greedy(MoveScorer& scorer, TransitionState& state, std::vector<ScoredMove>& moves) {
+double transition_greedy(MoveScorer& move_scorer, TransitionState& state, std::vector<ScoredMove>& moves) {
   double total = 0;
   const bool nothing_comes_back = state.system().capacity == 2;  // so that scores are not worth remembering
   while (!state.is_settled()) {
-    if (nothing_comes_back) scorer.forget();
-    scorer.score(state, false, moves);
+    if (nothing_comes_back) move_scorer.forget();
+    move_scorer.score(state, false, moves);
     if (moves.empty()) break;
     const auto best =
         std::max_element(moves.begin(), moves.end(),
@@ -30,20 +31,20 @@ bool EasyFirst::fits(const TransitionSystem& system) {
 }
 
 // Scores all pairs whose left end is `left` again; what waits for them from before is out of date.
-void EasyFirst::visit(MoveScorer& scorer, const TransitionState& state, int32_t left) {
+void EasyFirst::visit(MoveScorer& move_scorer, const TransitionState& state, int32_t left) {
   const uint32_t version = ++version_[left];
   moves_.clear();
   int distance = 1;
   for (int32_t right = state.after(left); right != NO_TOKEN && distance <= state.system().max_distance;
        right = state.after(right), ++distance)
-    scorer.score_pair(state, left, right, distance, moves_);
+    move_scorer.score_pair(state, left, right, distance, moves_);
   for (const ScoredMove& m : moves_) {
     heap_.push_back({m.score, version, m.move});
     std::push_heap(heap_.begin(), heap_.end());
   }
 }
 
-double EasyFirst::parse(MoveScorer& scorer, TransitionState& state) {
+double EasyFirst::parse(MoveScorer& move_scorer, TransitionState& state) {
   // Features look two places to the left of a pair and three to the right of it. A removed token stood at
   // most D places from its head, so the pairs that may see a change begin so many places to either side of
   // the head:
@@ -51,7 +52,7 @@ double EasyFirst::parse(MoveScorer& scorer, TransitionState& state) {
   const int ahead = std::max(2, D + 1), behind = 2 + 2 * D;
   heap_.clear();
   version_.assign(state.words() + 1, 0);
-  for (int32_t t = state.top(); t != NO_TOKEN; t = state.before(t)) visit(scorer, state, t);
+  for (int32_t t = state.top(); t != NO_TOKEN; t = state.before(t)) visit(move_scorer, state, t);
   double total = 0;
   while (!state.is_final() && !heap_.empty()) {
     std::pop_heap(heap_.begin(), heap_.end());
@@ -66,7 +67,8 @@ double EasyFirst::parse(MoveScorer& scorer, TransitionState& state) {
     int32_t from = head;
     int steps = behind;
     for (int k = 0; k < ahead && state.after(from) != NO_TOKEN; ++k, ++steps) from = state.after(from);
-    for (; steps >= 0 && from != NO_TOKEN; --steps, from = state.before(from)) visit(scorer, state, from);
+    for (; steps >= 0 && from != NO_TOKEN; --steps, from = state.before(from))
+      visit(move_scorer, state, from);
   }
   return total;
 }
@@ -96,11 +98,10 @@ void Beam::keep_best(size_t width) {
   std::stable_sort(candidates_.begin(), candidates_.end(),
                    [](const Candidate& x, const Candidate& y) { return x.score > y.score; });
   if (candidates_.size() > width) candidates_.resize(width);
-  threshold_ =
-      candidates_.size() < width ? -std::numeric_limits<double>::infinity() : candidates_.back().score;
+  threshold_ = candidates_.size() < width ? MINUS_INFINITY : candidates_.back().score;
 }
 
-void Beam::expand(MoveScorer& scorer, int32_t number, const Correct* correct, bool only_correct,
+void Beam::expand(MoveScorer& move_scorer, int32_t number, const Correct* correct, bool only_correct,
                   bool all_labels, size_t width) {
   const BeamItem& item = items_[number];
   if (item.ended) {
@@ -111,10 +112,10 @@ void Beam::expand(MoveScorer& scorer, int32_t number, const Correct* correct, bo
   if (correct && item.correct) (*correct)(item.state, correct_moves_);
   if (only_correct) {
     for (const Move& move : correct_moves_)
-      push({item.score + scorer.score(item.state, move), number, 0, move, true, false}, width);
+      push({item.score + move_scorer.score(item.state, move), number, 0, move, true, false}, width);
     return;
   }
-  scorer.score(item.state, all_labels, moves_);
+  move_scorer.score(item.state, all_labels, moves_);
   if (moves_.empty()) push({item.score, number, 0, {}, false, true}, width);
   for (const ScoredMove& m : moves_) {
     const bool is_correct =
@@ -126,9 +127,9 @@ void Beam::expand(MoveScorer& scorer, int32_t number, const Correct* correct, bo
 
 // Continuations by the best label of each arc come first; places that they leave free go to other labels, so
 // that a beam wide enough for all derivations misses none.
-void Beam::fill_with_other_labels(MoveScorer& scorer, const Correct* correct, size_t width) {
+void Beam::fill_with_other_labels(MoveScorer& move_scorer, const Correct* correct, size_t width) {
   first_.swap(candidates_);
-  expand_all(scorer, correct, false, true, width);
+  expand_all(move_scorer, correct, false, true, width);
   keep_best(width);
   std::erase_if(candidates_, [&](const Candidate& c) {
     return std::any_of(first_.begin(), first_.end(),
@@ -138,19 +139,19 @@ void Beam::fill_with_other_labels(MoveScorer& scorer, const Correct* correct, si
   candidates_.insert(candidates_.begin(), first_.begin(), first_.end());
 }
 
-void Beam::expand_all(MoveScorer& scorer, const Correct* correct, bool only_correct, bool all_labels,
+void Beam::expand_all(MoveScorer& move_scorer, const Correct* correct, bool only_correct, bool all_labels,
                       size_t width) {
   candidates_.clear();
-  threshold_ = -std::numeric_limits<double>::infinity();
+  threshold_ = MINUS_INFINITY;
   for (int32_t number = 0; number < static_cast<int32_t>(items_.size()); ++number)
-    expand(scorer, number, correct, only_correct, all_labels, width);
+    expand(move_scorer, number, correct, only_correct, all_labels, width);
 }
 
-bool Beam::step(MoveScorer& scorer, int width, const Correct* correct, bool only_correct) {
+bool Beam::step(MoveScorer& move_scorer, int width, const Correct* correct, bool only_correct) {
   if (std::all_of(items_.begin(), items_.end(), [](const BeamItem& i) { return i.ended; })) return false;
-  expand_all(scorer, correct, only_correct, false, width);
+  expand_all(move_scorer, correct, only_correct, false, width);
   if (!only_correct && candidates_.size() < static_cast<size_t>(width))
-    fill_with_other_labels(scorer, correct, width);
+    fill_with_other_labels(move_scorer, correct, width);
   keep_best(width);
   next_.resize(candidates_.size());
   last_child_.assign(items_.size(), -1);

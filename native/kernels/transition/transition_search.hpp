@@ -4,12 +4,12 @@
 #include <functional>
 #include <vector>
 
-#include "kernels/transition/transition_model.hpp"
+#include "kernels/transition/transition_scorer.hpp"
 
 namespace arcwise {
 
 // Makes the best move until the end. O(n) moves; each looks at the active pairs alone.
-double transition_greedy(MoveScorer& scorer, TransitionState& state, std::vector<ScoredMove>& moves);
+double transition_greedy(MoveScorer& move_scorer, TransitionState& state, std::vector<ScoredMove>& moves);
 
 // The same for systems in which every token is active from the start (easy-first): scores wait in a heap, and
 // a move changes only those around it. O(n log n) for fixed D.
@@ -17,7 +17,7 @@ class EasyFirst {
  public:
   // Whether the system is one of these.
   static bool fits(const TransitionSystem& system);
-  double parse(MoveScorer& scorer, TransitionState& state);
+  double parse(MoveScorer& move_scorer, TransitionState& state);
 
  private:
   struct Waiting {
@@ -28,7 +28,7 @@ class EasyFirst {
       return score != other.score ? score < other.score : move.left > other.move.left;
     }
   };
-  void visit(MoveScorer& scorer, const TransitionState& state, int32_t left);
+  void visit(MoveScorer& move_scorer, const TransitionState& state, int32_t left);
 
   std::vector<Waiting> heap_;
   std::vector<uint32_t> version_;  // of the pairs whose left end is this token
@@ -56,7 +56,7 @@ class Beam {
   void start(const TransitionSystem& system, int words, bool single_root);
   // Keeps the best `width` continuations; false if all items have ended. With `correct`, items know whether
   // they are; with `only_correct` nothing else is kept.
-  bool step(MoveScorer& scorer, int width, const Correct* correct = nullptr, bool only_correct = false);
+  bool step(MoveScorer& move_scorer, int width, const Correct* correct = nullptr, bool only_correct = false);
 
   const std::vector<BeamItem>& items() const { return items_; }  // best first
   std::vector<Move> derivation(const BeamItem& item) const;
@@ -69,11 +69,11 @@ class Beam {
     Move move;
     bool correct, stays;
   };
-  void expand(MoveScorer& scorer, int32_t item, const Correct* correct, bool only_correct, bool all_labels,
-              size_t width);
-  void expand_all(MoveScorer& scorer, const Correct* correct, bool only_correct, bool all_labels,
+  void expand(MoveScorer& move_scorer, int32_t item, const Correct* correct, bool only_correct,
+              bool all_labels, size_t width);
+  void expand_all(MoveScorer& move_scorer, const Correct* correct, bool only_correct, bool all_labels,
                   size_t width);
-  void fill_with_other_labels(MoveScorer& scorer, const Correct* correct, size_t width);
+  void fill_with_other_labels(MoveScorer& move_scorer, const Correct* correct, size_t width);
   void push(Candidate candidate, size_t width);
   void keep_best(size_t width);
 

@@ -1,5 +1,5 @@
 // The state of a generalised transition-based parser: O (operative tokens), U (input left), A (arcs).
-// Bohnet et al. 2016, section 3. Tokens are 0..n, 0 is the wall.
+// Bohnet et al. 2016, section 3. Tokens are 0..n, 0 is the root.
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -67,13 +67,13 @@ class TransitionState {
   }
   // The token `ahead` places into the input, NO_TOKEN beyond its end.
   int32_t input(int ahead) const { return ahead < input_left() ? token_at(used_ + ahead) : NO_TOKEN; }
-  // Surface position: 0..n, and n+1 for a wall on the right.
-  int32_t position(int32_t token) const { return token == 0 && system_->wall_right ? words_ + 1 : token; }
+  // Surface position: 0..n, and n+1 for a root on the right.
+  int32_t position(int32_t token) const { return token == 0 && system_->root_right ? words_ + 1 : token; }
 
   // All input is used, every word has a head, and nothing is left to be reduced: all derivations of an
   // arc-eager tree are of one length, so that their scores can be compared.
   bool is_final() const { return is_settled() && !may_reduce(); }
-  // No move can change the tree any more. (A graph may still get arcs while more than the wall is operative.)
+  // No move can change the tree any more. (A graph may still get arcs while more than the root is operative.)
   bool is_settled() const {
     return input_left() == 0 && headless_ == 0 && (!system_->many_heads || operative_ <= 1);
   }
@@ -129,8 +129,8 @@ class TransitionState {
     if (t.arc_shift && input_left()) shift();
   }
 
-  // Gives every headless word a head, after a dead end of a system that has such: the one root (or the first
-  // headless word, which becomes it) under single_root, else the wall. Returns how many words were so
+  // Gives every headless word a head, after a dead end of a system that has such: under single_root the word
+  // whose head is 0 (or the first headless word, whose head becomes 0), else 0. Returns how many words were so
   // attached.
   int complete(int16_t label) {
     int attached = 0;
@@ -148,7 +148,7 @@ class TransitionState {
 
  private:
   int32_t token_at(int32_t at) const {
-    if (!system_->wall_right) return at;
+    if (!system_->root_right) return at;
     return at < words_ ? at + 1 : 0;
   }
 
@@ -209,10 +209,10 @@ class TransitionState {
     }
   }
 
-  // Single root with two active tokens: once the wall on the right has come in, words cannot find each other
+  // Single root with two active tokens: once the root on the right has come in, words cannot find each other
   // any more, so exactly one of them may then be without a head.
   bool may_shift(int headless_then) const {
-    if (!single_root_ || !system_->wall_right || system_->capacity > 2) return true;
+    if (!single_root_ || !system_->root_right || system_->capacity > 2) return true;
     return input_left() != 1 || headless_then == 1;
   }
 
@@ -221,7 +221,7 @@ class TransitionState {
     if (system_->many_heads) return !has_arc(head, modifier) && !has_path(modifier, head);
     if (nodes_[modifier].head != NO_TOKEN) return false;
     if (single_root_ && head == 0) {
-      // Bottom-up: the last word is the root. Otherwise: the first that is attached to the wall is.
+      // Bottom-up: the last word left gets head 0. Otherwise: the first word that takes it.
       if (bottom_up_ ? input_left() != 0 || operative_ != 2 : roots_ != 0) return false;
     }
     if (t.arc_shift && input_left() && !may_shift(headless_ - 1)) return false;

@@ -26,7 +26,7 @@ struct TransitionSystem {
   int capacity = 2;      // K: only the K rightmost operative tokens are active
   int max_distance = 1;  // D: how far apart in O the ends of an arc may be
   int start = 2;         // tokens in O before the first move
-  bool wall_right = true;
+  bool root_right = true;
   bool many_heads = false;  // DAG systems
   std::vector<Transition> transitions;
 

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "kernels/learning/word_dropout.hpp"
+
 namespace arcwise {
 namespace {
 
@@ -9,21 +11,21 @@ constexpr int GOLD_BEAM = 8;  // how many correct prefixes are kept when there a
 
 }  // namespace
 
-TransitionTrainer::TransitionTrainer(TransitionModel& model, const TransitionData& data,
+TransitionTrainer::TransitionTrainer(TransitionScorer& scorer, const TransitionData& data,
                                      const TransitionTraining& options)
-    : model_(model),
+    : scorer_(scorer),
       data_(data),
       options_(options),
-      decomposable_(decomposable_as(model.system)),
+      decomposable_(decomposable_as(scorer.system)),
       may_explore_(decomposable_ != Decomposable::no ||
-                   (model.system.bottom_up() && !model.system.many_heads && model.system.capacity > 2)),
-      scorer_(model),
+                   (scorer.system.bottom_up() && !scorer.system.many_heads && scorer.system.capacity > 2)),
+      move_scorer_(scorer),
       random_(options.seed),
-      move_sums_(model.moves.size()),
-      label_sums_(model.label_rows.size()) {}
+      move_weights_(scorer.moves),
+      label_weights_(scorer.label_rows) {}
 
 GoldArcs TransitionTrainer::gold_of(size_t s) const {
-  if (model_.system.many_heads) return GoldArcs(data_.graphs[s], data_.words(s));
+  if (scorer_.system.many_heads) return GoldArcs(data_.graphs[s], data_.words(s));
   // The arrays are flat over words 1..n, so entry 0 belongs to the word before and is not read.
   return GoldArcs(data_.heads.data() + data_.starts[s] - 1, data_.labels.data() + data_.starts[s] - 1,
                   data_.words(s));
@@ -32,25 +34,36 @@ GoldArcs TransitionTrainer::gold_of(size_t s) const {
 size_t TransitionTrainer::learn(int epoch, const int64_t* sentences, size_t count, bool explore) {
   updates_ = 0;
   const bool warm = options_.rule != UpdateRule::local && epoch <= options_.warm_epochs;
-  if (was_warm_ && !warm) forget_averages();
+  if (was_warm_ && !warm) {  // averages begin anew where the beam takes over
+    move_weights_.restart();
+    label_weights_.restart();
+  }
   was_warm_ = warm;
   for (size_t k = 0; k < count; ++k) {
     const size_t s = static_cast<size_t>(sentences[k]);
     random_ = Random(options_.seed + static_cast<uint64_t>(epoch) * 1000003, s);
-    const int words = data_.words(s);
-    dropped_.assign(words, 0);
-    for (int w = 0; w < words && options_.dropout > 0; ++w) {
-      const uint64_t word = data_.atoms[(data_.starts[s] + w) * data_.atom_count + model_.word_atom];
-      const double frequency = model_.vocabulary.count(word);
-      dropped_[w] = random_.uniform() < options_.dropout / (options_.dropout + frequency);
-    }
-    scorer_.begin(data_, s, dropped_.data());
+    drop_words(s);
+    move_scorer_.begin(data_, s, dropped_.data());
     if (options_.rule == UpdateRule::local || warm)
       learn_locally(s, explore);
     else
       learn_with_beam(s);
   }
   return updates_;
+}
+
+void TransitionTrainer::drop_words(size_t s) {
+  dropped_.assign(data_.words(s), 0);
+  if (options_.dropout <= 0) return;
+  for (size_t w = 0; w < dropped_.size(); ++w) {
+    const uint64_t word = data_.atoms[(data_.starts[s] + w) * data_.atom_count + scorer_.word_atom];
+    dropped_[w] = drops_word(random_.uniform(), options_.dropout, scorer_.vocabulary.count(word));
+  }
+}
+
+void TransitionTrainer::next_step() {
+  ++move_weights_.steps;
+  ++label_weights_.steps;
 }
 
 // The moves that cost least (none, on a correct path). The label of an arc matters only where the arc is
@@ -74,7 +87,7 @@ void TransitionTrainer::collect_correct(const TransitionState& state, const Gold
       any_label_.clear();
     }
     least = cost;
-    const Transition& t = model_.system.transitions[move.transition];
+    const Transition& t = scorer_.system.transitions[move.transition];
     bool is_gold = false;
     if (t.is_arc()) {
       const int32_t head = t.kind == MoveKind::left_arc ? move.right : move.left;
@@ -90,13 +103,13 @@ void TransitionTrainer::collect_correct(const TransitionState& state, const Gold
 void TransitionTrainer::learn_locally(size_t s, bool explore) {
   const GoldArcs gold = gold_of(s);
   TransitionState state;
-  state.start(model_.system, data_.words(s), options_.single_root);
+  state.start(scorer_.system, data_.words(s), options_.single_root);
   off_path_ = false;
   while (!state.is_settled()) {
     const size_t before = updates_;
     move_on(state, gold, explore && may_explore_);
-    ++time_;
-    if (updates_ != before) scorer_.forget();
+    next_step();
+    if (updates_ != before) move_scorer_.forget();
     if (correct_.empty()) return;  // a dead end
   }
 }
@@ -105,7 +118,7 @@ void TransitionTrainer::learn_locally(size_t s, bool explore) {
 void TransitionTrainer::move_on(TransitionState& state, const GoldArcs& gold, bool explore) {
   collect_correct(state, gold);
   if (correct_.empty()) return;
-  scorer_.score(state, options_.step_bound > 0, moves_);
+  move_scorer_.score(state, options_.step_bound > 0, moves_);
   auto is_correct = [&](const Move& move) {
     for (size_t k = 0; k < correct_.size(); ++k) {
       const Move& c = correct_[k];
@@ -127,7 +140,7 @@ void TransitionTrainer::move_on(TransitionState& state, const GoldArcs& gold, bo
     }
   }
   for (const Move& move : correct_) {  // the best label of an arc is all that was scored, perhaps
-    const float score = scorer_.score(state, move);
+    const float score = move_scorer_.score(state, move);
     if (!has_right || score > right.score) right = {move, score}, has_right = true;
   }
   const double margin = options_.step_bound > 0 ? 1 : 0;
@@ -140,7 +153,7 @@ void TransitionTrainer::move_on(TransitionState& state, const GoldArcs& gold, bo
 
 void TransitionTrainer::learn_with_beam(size_t s) {
   const GoldArcs gold = gold_of(s);
-  const TransitionSystem& system = model_.system;
+  const TransitionSystem& system = scorer_.system;
   const int words = data_.words(s);
   Beam::Correct correct = [&](const TransitionState& state, std::vector<Move>& moves) {
     oracle_.correct_moves(state, gold, moves);
@@ -150,8 +163,8 @@ void TransitionTrainer::learn_with_beam(size_t s) {
   std::vector<Move> good, bad;
   double violation = 0;
   for (;;) {
-    const bool more = beam_.step(scorer_, options_.beam, &correct);
-    const bool more_gold = gold_beam_.step(scorer_, std::min(GOLD_BEAM, options_.beam), &correct, true);
+    const bool more = beam_.step(move_scorer_, options_.beam, &correct);
+    const bool more_gold = gold_beam_.step(move_scorer_, std::min(GOLD_BEAM, options_.beam), &correct, true);
     if (!more && !more_gold) break;
     const BeamItem &top = beam_.items()[0], &right = gold_beam_.items()[0];
     const bool lost =
@@ -167,7 +180,7 @@ void TransitionTrainer::learn_with_beam(size_t s) {
     }
     if (lost && options_.rule == UpdateRule::early) break;
   }
-  ++time_;
+  next_step();
   if (good.empty() && bad.empty()) return;
   TransitionState start;
   start.start(system, words, options_.single_root);
@@ -192,7 +205,7 @@ void TransitionTrainer::update(const TransitionState& start, const std::vector<M
   if (options_.step_bound > 0) {
     double norm = 0;
     auto count = [&](const TransitionState& state, const Move& move) {
-      norm += scorer_.feature_count(state, move);
+      norm += move_scorer_.feature_count(state, move);
     };
     walk(good, count);
     walk(bad, count);
@@ -200,7 +213,7 @@ void TransitionTrainer::update(const TransitionState& start, const std::vector<M
   }
   auto change = [&](float by) {
     return [this, by](const TransitionState& state, const Move& move) {
-      scorer_.update(state, move, by, time_, model_, move_sums_.data(), label_sums_.data());
+      move_scorer_.update(state, move, by, move_weights_, label_weights_);
     };
   };
   walk(good, change(static_cast<float>(step)));
@@ -208,19 +221,11 @@ void TransitionTrainer::update(const TransitionState& start, const std::vector<M
   ++updates_;
 }
 
-// Averages begin anew where the beam takes over.
-void TransitionTrainer::forget_averages() {
-  std::fill_n(move_sums_.data(), move_sums_.size(), 0.0f);
-  std::fill_n(label_sums_.data(), label_sums_.size(), 0.0f);
-  time_ = 1;
-}
-
 void TransitionTrainer::average(float* moves, float* labels) const {
-  const float by = static_cast<float>(1 / time_);
-  for (size_t k = 0; k < move_sums_.size(); ++k)
-    moves[k] = model_.moves.data()[k] - by * move_sums_.data()[k];
-  for (size_t k = 0; k < label_sums_.size(); ++k)
-    labels[k] = model_.label_rows.data()[k] - by * label_sums_.data()[k];
+  const float by = static_cast<float>(1 / move_weights_.steps);
+  auto mean = [by](float sum) { return by * sum; };
+  move_weights_.average(moves, mean);
+  label_weights_.average(labels, mean);
 }
 
 }  // namespace arcwise

@@ -20,8 +20,7 @@ struct TransitionTraining {
   UpdateRule rule = UpdateRule::local;
   int beam = 1;
   bool single_root = true;
-  double explore =
-      0;  // local, with the dynamic oracle: probability to go on from the parser's own wrong move
+  double explore = 0;     // local, with the dynamic oracle: probability to follow the parser's own wrong move
   double dropout = 0;     // a: a word of frequency f is taken for unknown with probability a/(a+f)
   double step_bound = 0;  // C of passive-aggressive steps with a margin; 0: perceptron
   int warm_epochs = 0;    // the first epochs of a beam learn locally
@@ -30,7 +29,7 @@ struct TransitionTraining {
 
 class TransitionTrainer {
  public:
-  TransitionTrainer(TransitionModel& model, const TransitionData& data, const TransitionTraining& options);
+  TransitionTrainer(TransitionScorer& scorer, const TransitionData& data, const TransitionTraining& options);
 
   // Learns from these sentences in this order; returns how many updates were made.
   size_t learn(int epoch, const int64_t* sentences, size_t count, bool explore);
@@ -39,7 +38,8 @@ class TransitionTrainer {
   void average(float* moves, float* labels) const;
 
  private:
-  void forget_averages();
+  void next_step();
+  void drop_words(size_t sentence);
   void learn_locally(size_t sentence, bool explore);
   void learn_with_beam(size_t sentence);
   void move_on(TransitionState& state, const GoldArcs& gold, bool explore);
@@ -48,17 +48,16 @@ class TransitionTrainer {
               double violation);
   GoldArcs gold_of(size_t sentence) const;
 
-  TransitionModel& model_;
+  TransitionScorer& scorer_;
   const TransitionData& data_;
   TransitionTraining options_;
   Decomposable decomposable_;
   bool may_explore_;
   bool off_path_ = false;  // the parser has made a move that loses gold arcs
-  MoveScorer scorer_;
+  MoveScorer move_scorer_;
   TransitionOracle oracle_;
   Random random_;
-  WeightTable move_sums_, label_sums_;
-  double time_ = 1;
+  AveragedTable move_weights_, label_weights_;
   size_t updates_ = 0;
   bool was_warm_ = false;
   std::vector<uint8_t> dropped_;

@@ -44,8 +44,8 @@ struct TreebankLayout {
   std::vector<RowKind> row_kinds;
   std::vector<uint32_t> word_rows;  // row of each word
   std::vector<int32_t> heads;       // of each word; -1 where unknown (_) or not usable
-  std::vector<uint32_t>
-      sentence_bytes;  // S+1: sentence s is the bytes [s, s+1), comments and blank line included
+  // S+1: sentence s is the bytes [s, s+1), comments and blank line included
+  std::vector<uint32_t> sentence_bytes;
   std::vector<uint32_t> sentence_rows;   // S+1
   std::vector<uint32_t> sentence_words;  // S+1
   std::vector<Problem> problems;
@@ -61,10 +61,6 @@ struct TreebankLayout {
   }
   std::string_view field(const char* data, size_t word, int column) const {
     return row_field(data, word_rows[word], column);
-  }
-  std::string_view row_text(const char* data, size_t row) const {
-    const uint32_t* mark = &marks[row * FIELD_MARKS];
-    return {data + mark[0], mark[COLUMNS] - mark[0] - 1};
   }
 };
 

@@ -76,7 +76,7 @@ class Measure {
           continue;
         crossing[m - 1] = crossing[other - 1] = 1;
         ++properties.crossings;
-        properties.wall_crossings += head(m) == 0 || head(other) == 0;
+        properties.root_crossings += head(m) == 0 || head(other) == 0;
       }
     }
   }

@@ -1,8 +1,8 @@
 // How far trees are from being projective: non-projective and crossing arcs, gap degree, edge degree,
 // well-nestedness (Kuhlmann and Nivre 2006, "Mildly non-projective dependency structures").
 //
-// A sentence is the heads of its words 1..n; 0 is the wall, -1 an unknown head: that word is the root of a
-// fragment of its own. The wall dominates every word, so its arcs are never non-projective; it stands at
+// A sentence is the heads of its words 1..n; 0 is the root, -1 an unknown head: that word is the top of a
+// fragment of its own. The root dominates every word, so its arcs are never non-projective; it stands at
 // position 0, so its arcs can cross others.
 #pragma once
 #include <cstdint>
@@ -11,12 +11,12 @@
 namespace arcwise {
 
 struct TreeProperties {
-  int32_t roots = 0;           // words whose head is the wall
-  int32_t depth = 0;           // words on the longest path down from the wall or from an unknown head
+  int32_t roots = 0;           // words whose head is the root
+  int32_t depth = 0;           // words on the longest path down from the root or from an unknown head
   int32_t gap_degree = 0;      // most gaps in the words dominated by one word
   int32_t edge_degree = 0;     // most components under one arc that its head does not dominate
-  int32_t crossings = 0;       // pairs of arcs that cross, arcs from the wall included
-  int32_t wall_crossings = 0;  // those of them in which an arc from the wall takes part
+  int32_t crossings = 0;       // pairs of arcs that cross, arcs from the root included
+  int32_t root_crossings = 0;  // those of them in which an arc from the root takes part
   bool well_nested = true;     // no two disjoint subtrees interleave
 };
 

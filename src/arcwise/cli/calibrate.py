@@ -27,9 +27,9 @@ def run(
     then uses them. A pipeline tags the treebank's words itself, as it does with text.
     """
     from arcwise.errors import ModelError
-    from arcwise.graph import GraphParser
-    from arcwise.graph.calibrate import fit_temperatures, reliability
     from arcwise.models import open_model
+    from arcwise.parsing import ScoredParser
+    from arcwise.parsing.calibration import fit_temperatures, reliability
     from arcwise.pipeline.pipeline import Pipeline
     from arcwise.treebanks import Treebank
     from arcwise.treebanks.files import check_folder
@@ -42,14 +42,14 @@ def run(
         plot_format(plot)
     opened, gold = open_model(model), Treebank.read(treebank)
     parser = opened.parser if isinstance(opened, Pipeline) else opened
-    if not isinstance(parser, GraphParser):
+    if not isinstance(parser, ScoredParser):
         raise ModelError(f"{model}: found a {parser.kind} parser, expected a graph-based one")
     if isinstance(opened, Pipeline):
         gold = opened.tagger.tag(gold, threads=threads)
     fitted = fit_temperatures(parser, gold, threads=threads)
     for title, chosen in (("as the model is", parser), ("fitted", fitted)):
         found = reliability(chosen, gold, bins=bins, threads=threads)
-        heads, labels = chosen.model.temperature, chosen.model.label_temperature
+        heads, labels = chosen.temperatures.heads, chosen.temperatures.labels
         typer.echo(f"{title}: temperature {heads:.4g}, mean -log P(gold head) {found.head_loss:.4f}")
         typer.echo(f"{found.heads}\n")
         if found.labels is not None:
@@ -63,5 +63,5 @@ def run(
         if isinstance(opened, Pipeline):
             Pipeline(opened.tokenizer, opened.tagger, fitted, card=opened.card).save(output)
         else:
-            fitted.save(output, precision=parser.model.report.get("precision", "float32"))
+            fitted.save(output, precision=parser.info.get("precision", "float32"))
         typer.echo(f"model written to {output}")

@@ -6,6 +6,9 @@ from typing import Annotated
 
 import typer
 
+ALIASES = {"path": "plot"}
+"""Argument of the library → option, where they differ."""
+
 
 def run(
     treebank: Annotated[

@@ -6,6 +6,9 @@ from typing import Annotated
 
 import typer
 
+ALIASES = {"feature_columns": "feature_column"}
+"""Argument of the library → option, where they differ."""
+
 
 def run(
     model: Annotated[
@@ -23,7 +26,7 @@ def run(
     set of tags between them. After @ stands what the feature is combined with: nothing, direction, distance (with direction).
     """
     from arcwise.graph.config import GraphConfig
-    from arcwise.graph.space import template_lines
+    from arcwise.graph.table import template_lines
     from arcwise.learning.config import from_dict, from_toml
 
     given = {"feature_columns": feature_column or None}

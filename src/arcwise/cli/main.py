@@ -61,9 +61,12 @@ class LazyGroup(TyperGroup):
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         if cmd_name not in self.list_commands(ctx):
             return None
+        from arcwise.cli.options import spelled_for_the_command_line
+
         module = import_module(f"arcwise.cli.{cmd_name.replace('-', '_')}")
         command = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
-        command.command(name=cmd_name)(module.run)
+        run = spelled_for_the_command_line(module.run, getattr(module, "ALIASES", {}))
+        command.command(name=cmd_name)(run)
         return typer.main.get_command(command)
 
     def format_help(self, ctx: Any, formatter: Any) -> None:

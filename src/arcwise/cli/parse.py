@@ -8,6 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from arcwise.cli.options import from_declaration
+from arcwise.parsing.parser import ParseOptions
+
 if TYPE_CHECKING:
     from arcwise.treebanks import Treebank
 
@@ -43,31 +46,24 @@ def run(
     ] = "strict",
     decode: Annotated[
         str | None,
-        typer.Option(
-            help="map: the best tree; mbr: the tree with the most expected right heads; max-z: with best latent clusters; greedy: the best head of each word, tree or not."
-        ),
+        from_declaration(ParseOptions, "decode"),
     ] = None,
     projective: Annotated[
-        bool | None, typer.Option("--projective/--non-projective", help="Whether arcs may not cross.")
+        bool | None, from_declaration(ParseOptions, "projective", "--projective/--non-projective")
     ] = None,
     single_root: Annotated[
-        bool | None, typer.Option("--single-root/--multi-root", help="Whether exactly one word is the root.")
+        bool | None, from_declaration(ParseOptions, "single_root", "--single-root/--multi-root")
     ] = None,
-    k_best: Annotated[
-        int, typer.Option("--k-best", min=1, help="Write the K best trees of every sentence, best first.")
-    ] = 1,
+    k_best: Annotated[int, from_declaration(ParseOptions, "k_best", "--k-best", default=True)] = 1,
     confidence: Annotated[
         bool,
-        typer.Option(
-            "--confidence",
-            help="Write how sure the parser is: HeadProb and DeprelProb in MISC, tree_prob and tree_entropy in comments.",
-        ),
+        from_declaration(ParseOptions, "confidence", "--confidence"),
     ] = False,
     keep_heads: Annotated[
         bool,
-        typer.Option("--keep-heads", help="Keep the heads that the input has; parse the rest around them."),
+        from_declaration(ParseOptions, "keep_heads", "--keep-heads"),
     ] = False,
-    beam: Annotated[int | None, typer.Option(min=1, help="Beam of a transition-based parser.")] = None,
+    beam: Annotated[int | None, from_declaration(ParseOptions, "beam")] = None,
     threads: Annotated[int, typer.Option(min=1, help="Threads; the result does not depend on them.")] = 1,
 ) -> None:
     """Parse raw text, or the sentences of CoNLL-U files.
@@ -78,7 +74,6 @@ def run(
     """
     from arcwise.errors import InputError
     from arcwise.models import open_model
-    from arcwise.parsing.parser import ParseOptions, check_decoder
     from arcwise.pipeline.parse_input import FORMATS, Reading, files_in, parse_file, parse_text
     from arcwise.treebanks.files import path_kind
 
@@ -91,7 +86,13 @@ def run(
     if text is not None and inputs:
         raise InputError(f"--text: found files too ({inputs[0]}), expected one or the other")
     options = ParseOptions(
-        check_decoder(decode), projective, single_root, k_best, confidence or show, keep_heads, beam
+        decode,  # type: ignore[arg-type]
+        projective,
+        single_root,
+        k_best,
+        confidence or show,
+        keep_heads,
+        beam,
     )
     parser = open_model(model)
     reading = Reading(input_format, errors)  # type: ignore[arg-type]

@@ -30,8 +30,8 @@ def run(
     """Count and measure treebanks: one column per file.
 
     A token is a written word; a multiword token (ID 2-3) is several words. An arc is non-projective if its head does not dominate every
-    word between head and dependent; an arc from the wall (HEAD 0) counts as an arc, but is never non-projective. Two arcs
-    cross if each has one end strictly inside the other; the wall stands before the first word. The gap degree of a tree is the largest
+    word between head and dependent; an arc from the root (HEAD 0) counts as an arc, but is never non-projective. Two arcs
+    cross if each has one end strictly inside the other; the root stands before the first word. The gap degree of a tree is the largest
     number of interruptions in the words that one word dominates (Kuhlmann and Nivre 2006).
     """
     from arcwise.treebanks.statistics import statistics

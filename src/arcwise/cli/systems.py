@@ -32,7 +32,7 @@ def run(
 
     shown = [parse_system(text) for text in system] if system else every_named()
     table = Table(box=None, pad_edge=False)
-    for heading in ("system", "transitions", "K", "D", "wall", "projective", "linear", "DAG", "dynamic"):
+    for heading in ("system", "transitions", "K", "D", "root", "projective", "linear", "DAG", "dynamic"):
         table.add_column(heading, justify="right" if heading in ("K", "D") else "left")
     for s in shown:
         table.add_row(
@@ -40,7 +40,7 @@ def run(
             " ".join(map(repr, s.transitions)),
             str(s.capacity or "∞"),
             str(s.max_distance or "∞"),
-            s.wall,
+            s.root,
             *(
                 "yes" if value else "no"
                 for value in (s.is_projective, s.is_linear, s.many_heads, s.is_arc_decomposable)

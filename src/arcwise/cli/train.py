@@ -6,6 +6,19 @@ from typing import Annotated, Any
 
 import typer
 
+from arcwise.cli.options import from_declaration
+from arcwise.graph.config import TRAINERS, GraphConfig
+from arcwise.learning.options import declared
+from arcwise.models.registry import trainable
+from arcwise.models.train_pipeline import PipelineConfig
+from arcwise.parsing.parser import ParseOptions
+from arcwise.transition.config import TransitionConfig
+
+ALIASES = {"kind": "parser", "feature_columns": "feature_column", "notes": "note"}
+"""Argument of the library → option, where they differ."""
+
+_TRANSITION_TRAINERS = ", ".join(declared(TransitionConfig)["trainer"].choices)
+
 
 def run(
     train: Annotated[str, typer.Option("--train", help="Treebank to learn from (CoNLL-U, .gz, .xz).")],
@@ -16,7 +29,7 @@ def run(
             help="Treebank on which epoch, C and decoder are chosen; without it the last epoch is kept."
         ),
     ] = None,
-    parser: Annotated[str, typer.Option(help="Kind of parser: graph or transition.")] = "graph",
+    parser: Annotated[str, typer.Option(help=f"Kind of parser: {' or '.join(trainable())}.")] = "graph",
     pipeline: Annotated[
         bool,
         typer.Option(
@@ -26,11 +39,12 @@ def run(
     ] = False,
     jackknife: Annotated[
         int | None,
-        typer.Option(
-            min=0,
-            help="With --pipeline: the parser learns from tags as good as it will get, by taggers trained on the other N-1 "
-            "of N parts; 0: from the correct tags. [default: 5]",
-            show_default=False,
+        from_declaration(
+            PipelineConfig,
+            "jackknife",
+            text="With --pipeline: the parser learns from tags as good as it will get, by taggers trained on the other N-1 "
+            "of N parts; 0: from the correct tags.",
+            default=True,
         ),
     ] = None,
     note: Annotated[
@@ -46,19 +60,24 @@ def run(
     trainer: Annotated[
         str | None,
         typer.Option(
-            help="Graph-based: perceptron, mira, mira-factored, log-linear, log-linear-batch, eg or latent. Transition-based: perceptron or mira."
+            help=f"Graph-based: one of {', '.join(TRAINERS)}. Transition-based: one of {_TRANSITION_TRAINERS}."
         ),
     ] = None,
-    epochs: Annotated[int | None, typer.Option(help="Passes over the training data.")] = None,
+    epochs: Annotated[int | None, from_declaration(TransitionConfig, "epochs")] = None,
     projective: Annotated[
         bool | None,
-        typer.Option("--projective/--non-projective", help="Whether trees may have no crossing arcs."),
+        from_declaration(
+            GraphConfig,
+            "projective",
+            "--projective/--non-projective",
+            text="Graph-based: whether trees may have no crossing arcs.",
+        ),
     ] = None,
     single_root: Annotated[
-        bool | None, typer.Option("--single-root/--multi-root", help="Whether exactly one word is the root.")
+        bool | None, from_declaration(ParseOptions, "single_root", "--single-root/--multi-root")
     ] = None,
     labelled: Annotated[
-        bool | None, typer.Option("--labelled/--unlabelled", help="Whether arcs get labels (DEPREL).")
+        bool | None, from_declaration(GraphConfig, "labelled", "--labelled/--unlabelled")
     ] = None,
     system: Annotated[
         str | None,
@@ -68,24 +87,32 @@ def run(
         ),
     ] = None,
     beam: Annotated[
-        int | None, typer.Option(help="Transition-based: how many derivations are followed at once, 1 to 64.")
+        int | None,
+        from_declaration(
+            TransitionConfig, "beam", text="Transition-based: how many derivations are followed at once."
+        ),
     ] = None,
     update: Annotated[
-        str | None, typer.Option(help="Transition-based: local, early or max-violation.")
+        str | None,
+        from_declaration(TransitionConfig, "update", text="Transition-based: where weights are changed."),
     ] = None,
     unreachable: Annotated[
         str | None,
-        typer.Option(
-            help="Transition-based: what to do with trees that the system cannot build: skip, projectivise or closest."
+        from_declaration(
+            TransitionConfig,
+            "unreachable",
+            text="Transition-based: what to do with trees that the system cannot build.",
         ),
     ] = None,
     feature_column: Annotated[
         list[str] | None,
-        typer.Option(
-            help="A column of your own that takes part in features, e.g. MISC:Cluster; may be repeated."
+        from_declaration(
+            GraphConfig,
+            "feature_columns",
+            text="Graph-based: a column of your own that takes part in features, e.g. MISC:Cluster; may be repeated.",
         ),
     ] = None,
-    seed: Annotated[int | None, typer.Option(help="The same seed gives the same model.")] = None,
+    seed: Annotated[int | None, from_declaration(GraphConfig, "seed")] = None,
     precision: Annotated[
         str | None,
         typer.Option(

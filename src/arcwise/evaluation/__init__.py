@@ -1,6 +1,6 @@
 """How good is a parser, where does it err, and is it better than another?"""
 
-from arcwise.evaluation.attachment import Attachment, attachment
+from arcwise.evaluation.attachment import Attachment, UasLas, attachment, uas_las
 from arcwise.evaluation.breakdowns import (
     ArcGroup,
     Confusion,
@@ -40,6 +40,7 @@ __all__ = [
     "Score",
     "SentenceGroup",
     "Soundness",
+    "UasLas",
     "Verdicts",
     "WinLoss",
     "attachment",
@@ -56,5 +57,6 @@ __all__ = [
     "permutation_test",
     "sign_test",
     "soundness",
+    "uas_las",
     "verdicts",
 ]

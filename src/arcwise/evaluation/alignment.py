@@ -36,15 +36,8 @@ class Alignment:
         out[self.system] = self.gold
         return out
 
-    @cached_property
-    def system_of_gold(self) -> Ints:
-        """The system word of every gold word, or ``UNALIGNED``."""
-        out = np.full(self.gold_count, UNALIGNED)
-        out[self.gold] = self.system
-        return out
-
     def to_gold(self, heads: Ints) -> Ints:
-        """Heads among the system words as heads among the gold words; the wall and missing heads stay."""
+        """Heads among the system words as heads among the gold words; the root and missing heads stay."""
         if not self.system_count:
             return heads
         return np.where(heads >= 0, self.gold_of_system[heads], heads)

@@ -3,12 +3,43 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from arcwise.evaluation.verdicts import Verdicts
-from arcwise.evaluation.words import WALL, Flags, Ints
+from arcwise.evaluation.words import ROOT, Flags, Ints
+
+
+class UasLas(NamedTuple):
+    """Shares of words with the right head (uas), and with the right head and label (las)."""
+
+    uas: float
+    las: float
+
+    def __str__(self) -> str:
+        return f"UAS {100 * self.uas:.2f} LAS {100 * self.las:.2f}"
+
+
+def uas_las(
+    gold_heads: npt.ArrayLike,
+    heads: npt.ArrayLike,
+    gold_labels: npt.ArrayLike | None = None,
+    labels: npt.ArrayLike | None = None,
+) -> UasLas:
+    """The scores of heads and labels that are flat over the same words; words without a gold head (-1) do not count.
+
+    Labels are strings or numbers. Without labels las is uas. ``attachment`` tells more, and aligns other words.
+
+    >>> print(uas_las([2, 0, -1], [2, 1, 1], ["nsubj", "root", "_"], ["obj", "root", "obj"]))
+    UAS 50.00 LAS 0.00
+    """
+    known = np.asarray(gold_heads) >= 0
+    right: Flags = known & (np.asarray(heads) == np.asarray(gold_heads))
+    both = right if gold_labels is None else right & (np.asarray(labels) == np.asarray(gold_labels))
+    words = int(known.sum())
+    return UasLas(_share(int(right.sum()), words), _share(int(both.sum()), words))
 
 
 @dataclass(frozen=True)
@@ -101,8 +132,8 @@ def _wrong_roots(verdicts: Verdicts) -> Flags:
     """Gold words that are a root in gold or in the system alone."""
     in_system = np.zeros(len(verdicts.gold), bool)
     pairs = verdicts.alignment
-    in_system[pairs.gold] = verdicts.system.heads[pairs.system] == WALL
-    wrong: Flags = (verdicts.gold.heads == WALL) != in_system
+    in_system[pairs.gold] = verdicts.system.heads[pairs.system] == ROOT
+    wrong: Flags = (verdicts.gold.heads == ROOT) != in_system
     return wrong
 
 

@@ -107,7 +107,7 @@ def by_label(verdicts: Verdicts) -> list[ArcGroup]:
 
 
 def by_arc_length(verdicts: Verdicts) -> list[ArcGroup]:
-    """Arcs by the number of words from modifier to head (McDonald and Nivre 2007); arcs from the wall apart."""
+    """Arcs by the number of words from modifier to head (McDonald and Nivre 2007); arcs from the root apart."""
     starts = [start for start, _ in _ARC_LENGTHS]
 
     def bins(words: Words) -> Ints:
@@ -121,7 +121,7 @@ def by_arc_length(verdicts: Verdicts) -> list[ArcGroup]:
 
 
 def by_crossing(verdicts: Verdicts) -> list[ArcGroup]:
-    """Projective arcs, non-projective arcs, and arcs that cross another (those from the wall included).
+    """Projective arcs, non-projective arcs, and arcs that cross another (those from the root included).
 
     Recall is over the arcs that are so in gold, precision over those that are so in the system's trees. The arcs of a
     sentence with a cycle belong to none of the three.
@@ -133,9 +133,9 @@ def by_crossing(verdicts: Verdicts) -> list[ArcGroup]:
 
 def by_sentence_length(verdicts: Verdicts) -> list[SentenceGroup]:
     """Scores over the gold sentences of 1-10, 11-20, … words."""
-    cuts = verdicts.gold.treebank.sentence_words.astype(np.int64)
+    lengths = verdicts.gold.treebank.sentence_lengths
     starts = [start for start, _ in _SENTENCE_LENGTHS]
-    bins = np.searchsorted(starts, cuts[1:] - cuts[:-1], side="right") - 1
+    bins = np.searchsorted(starts, lengths, side="right") - 1
     return [
         SentenceGroup(name, attachment(verdicts, sentences=bins == number))
         for number, (_, name) in enumerate(_SENTENCE_LENGTHS)

@@ -52,8 +52,7 @@ class Soundness:
 def soundness(treebank: Treebank) -> Soundness:
     """Look a treebank over. O(W)."""
     kinds = Counter(kind for kind, *_ in treebank.layout.problems)
-    cuts = treebank.sentence_words.astype(np.int64)
-    sentence = np.repeat(np.arange(len(treebank)), cuts[1:] - cuts[:-1])
+    sentence = np.repeat(np.arange(len(treebank)), treebank.sentence_lengths)
     roots = np.bincount(sentence[treebank.heads == 0], minlength=len(treebank))
     return Soundness(
         treebank.source,

@@ -128,7 +128,7 @@ def _confusion_table(rows: Sequence[Confusion]) -> RenderableType:
     for row in rows[:_CONFUSIONS_SHOWN]:
         table.add_row(escape(row.gold), escape(row.system), str(row.count))
     more = len(rows) - _CONFUSIONS_SHOWN
-    return table if more <= 0 else Group(table, Text(f"… and {more} more pairs (--json has all)"))
+    return table if more <= 0 else Group(table, Text(f"… and {more} more pairs (to_json() has all)"))
 
 
 def _difference_table(rows: Sequence[Difference]) -> Table:

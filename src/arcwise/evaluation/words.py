@@ -20,7 +20,7 @@ from arcwise.treebanks import COLUMNS, Treebank
 Ints = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]
 
-WALL = -1
+ROOT = -1
 """The head of a root, among numbers of words."""
 MISSING = -2
 """The head of a word that has none: ``_``, out of range, itself, or no number at all."""
@@ -137,16 +137,14 @@ class Words:
     @cached_property
     def sentence(self) -> Ints:
         """The number of the sentence of every word."""
-        cuts = self.treebank.sentence_words.astype(np.int64)
-        lengths = cuts[1:] - cuts[:-1]
-        return np.repeat(np.arange(len(lengths)), lengths)
+        return np.repeat(np.arange(len(self.treebank)), self.treebank.sentence_lengths)
 
     @cached_property
     def heads(self) -> Ints:
-        """The number of the head of every word in the whole treebank; ``WALL`` or ``MISSING``."""
+        """The number of the head of every word in the whole treebank; ``ROOT`` or ``MISSING``."""
         heads = self.treebank.heads.astype(np.int64)
         first = self.treebank.sentence_words[:-1].astype(np.int64)[self.sentence]
-        return np.where(heads > 0, first + heads - 1, np.where(heads == 0, WALL, MISSING))
+        return np.where(heads > 0, first + heads - 1, np.where(heads == 0, ROOT, MISSING))
 
     # ---- tokens and the characters they cover
 

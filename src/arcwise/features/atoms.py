@@ -36,3 +36,18 @@ def atom_names(names: Sequence[str], treebank: Treebank) -> list[str]:
     """Those of ``names`` whose column has something in the treebank: the others would cost time for nothing."""
     atoms = token_atoms(treebank, names)
     return [name for name, values in zip(names, atoms.T, strict=True) if values.any()]
+
+
+def feature_atom(column: str) -> str:
+    """The atom of ``MISC:Key``, ``FEATS:Key`` or a plain column such as ``XPOS``.
+
+    >>> feature_atom("MISC:Cluster"), feature_atom("xpos")
+    ('misc.Cluster', 'xpos')
+    """
+    name, _, key = column.partition(":")
+    atom = f"{name.lower()}.{key}" if key else name.lower()
+    if name.lower() not in (("misc", "feats") if key else ("form", "lemma", "upos", "xpos", "feats")):
+        raise InputError(
+            f"feature_columns: found {column!r}, expected MISC:KEY, FEATS:KEY, FORM, LEMMA, UPOS, XPOS or FEATS"
+        )
+    return atom

@@ -2,116 +2,148 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal
+from dataclasses import dataclass, replace
+from typing import Any, Literal
 
-from arcwise.errors import InputError
+from arcwise.features.atoms import feature_atom
+from arcwise.features.templates import Template
 from arcwise.graph.templates import ARC_TEMPLATES, LABEL_TEMPLATES
+from arcwise.graph.trainer_table import TRAINERS, TrainerKind, own_options, readers
+from arcwise.learning.options import SEEDS, check_options, declared, option, refuse_unread
 
-Trainer = Literal["perceptron", "mira", "mira-factored", "log-linear", "log-linear-batch", "eg", "latent"]
-TRAINERS: tuple[Trainer, ...] = (
-    "perceptron",
-    "mira",
-    "mira-factored",
-    "log-linear",
-    "log-linear-batch",
-    "eg",
-    "latent",
-)
-ONLINE_WITH_DROPOUT = ("perceptron", "mira", "mira-factored", "log-linear", "latent")
-_DEFAULT_C = {"mira": 0.01, "mira-factored": 0.01, "log-linear-batch": 1.0, "eg": 0.01}
+__all__ = ["TRAINERS", "GraphConfig"]
+
+_TEMPLATE = "a template such as 'h.upos m-1.word @ distance'"
+_COLUMN = "MISC:KEY, FEATS:KEY, FORM, LEMMA, UPOS, XPOS or FEATS"
 
 
 @dataclass(frozen=True)
 class GraphConfig:
     """Options of ``arcwise train --parser graph``; a TOML file may set any of them."""
 
-    trainer: Trainer = "mira"
-    epochs: int = 10
-    """Passes over the training data (iterations of the solver for log-linear-batch)."""
-    patience: int = 0
-    """Stop after so many epochs without a better score on the development data; 0 never stops early."""
-    labelled: bool = True
-    """Whether arcs have labels (DEPREL)."""
-    projective: bool = False
-    """Whether the trees of training may have no crossing arcs; parsing uses the same unless told otherwise."""
-    single_root: bool = True
-    """Whether exactly one word hangs on the wall."""
-    seed: int = 1
+    trainer: str = option("mira", "How the weights are learned.", choices=tuple(TRAINERS))
+    epochs: int = option(
+        10,
+        "Passes over the training data (for log-linear-batch: ten iterations of the solver each).",
+        low=1,
+        high=10_000,
+    )
+    patience: int = option(
+        0,
+        "Stop after so many epochs without a better score on the development data; 0 never stops early.",
+        low=0,
+        high=10_000,
+    )
+    labelled: bool = option(True, "Whether arcs have labels (DEPREL).")
+    projective: bool = option(
+        False,
+        "Whether the trees of training may have no crossing arcs; parsing uses the same unless told otherwise.",
+    )
+    single_root: bool = option(True, "Whether exactly one word has the root as its head.")
+    seed: int = option(1, "The same seed gives the same model.", low=0, high=SEEDS)
 
-    k: int = 1
-    """mira: how many best trees make constraints."""
-    C: float | None = None
-    """mira: the largest step; eg and log-linear-batch: the weight of the losses against |w|²/2. None: the trainer's own."""
-    try_C: tuple[float, ...] = ()
-    """Train with each of these values of C and keep the one that is best on the development data."""
-    loss_augmented: bool = True
-    """mira: look for trees that are wrong and score high, instead of those that score high."""
-    minimum_risk: bool = False
-    """perceptron and mira: learn from the tree of minimum risk under the present weights instead of from the best one."""
-    optimizer: Literal["sgd", "adagrad"] = "sgd"
-    """log-linear and latent."""
-    learning_rate: float | None = None
-    """log-linear and latent; None: 0.02."""
-    prior: float = 0.0
-    """log-linear and latent: the precision of a Gaussian prior, per sentence."""
-    average: bool = True
-    """Whether the weights are averaged over all steps (perceptron, mira, log-linear)."""
-    solver: Literal["l-bfgs", "cg"] = "l-bfgs"
-    """log-linear-batch."""
-    beta: float = 9.0
-    """eg: the start of the dual variables of gold arcs."""
-    clusters: int = 4
-    """latent: how many clusters an arc may be in."""
+    k: int = option(1, "How many best trees make constraints.", low=1, high=1000)
+    C: float | None = option(
+        None,
+        "mira: the largest step; eg and log-linear-batch: the weight of the losses against |w|²/2. None: the trainer's own.",
+        above=0,
+    )
+    try_C: tuple[float, ...] = option(
+        (),
+        "Train with each of these values of C and keep the one that is best on the development data.",
+        above=0,
+    )
+    loss_augmented: bool = option(
+        True, "Look for trees that are wrong and score high, instead of those that score high."
+    )
+    minimum_risk: bool = option(
+        False,
+        "Learn from the tree of minimum risk under the present weights instead of from the best one.",
+    )
+    optimizer: Literal["sgd", "adagrad"] = option("sgd", "How a step follows from the gradient.")
+    learning_rate: float | None = option(
+        None, "The size of the optimiser's steps. None: the trainer's own.", above=0
+    )
+    prior: float = option(0.0, "The precision of a Gaussian prior, per sentence.", low=0)
+    average: bool = option(True, "Whether the weights are averaged over all steps.")
+    solver: Literal["l-bfgs", "cg"] = option("l-bfgs", "L-BFGS or conjugate gradient.")
+    beta: float = option(9.0, "The start of the dual variables of gold arcs.", low=0)
+    clusters: int = option(4, "How many clusters an arc may be in.", low=1, high=64)
 
-    word: Literal["form", "lower"] = "lower"
-    """What ``word`` means in templates."""
-    word_dropout: float = 0.5
-    """a: a word of frequency f is taken for an unknown one with probability a/(a+f) (online trainers)."""
-    frequent: int = 150
-    """How many words count as frequent (``m<.word``)."""
-    tag: Literal["upos", "xpos"] = "upos"
-    """The column whose pairs decide which labels and lengths an arc may have, and what stands between."""
-    restrict_labels: bool = True
-    """Whether an arc may have only labels seen with its pair of tags and direction."""
-    arc_bits: int = 22
-    row_bits: int = 24
-    """The table of weights has 2^arc_bits cells for arc templates and 2^row_bits for label templates."""
-    arc_templates: tuple[str, ...] = ARC_TEMPLATES
-    label_templates: tuple[str, ...] = LABEL_TEMPLATES
-    feature_columns: tuple[str, ...] = ()
-    """Columns of your own, e.g. ``MISC:Cluster``, that take part like any other."""
+    word: Literal["form", "lower"] = option("lower", "What `word` means in templates.")
+    word_dropout: float = option(
+        0.5,
+        "a: a word of frequency f is taken for an unknown one with probability a/(a+f). Without it, words seen once are unknown.",
+        low=0,
+    )
+    frequent: int = option(150, "How many words count as frequent (`m<.word`).", low=0, high=1_000_000)
+    tag: Literal["upos", "xpos"] = option(
+        "upos",
+        "The column whose pairs decide which labels and lengths an arc may have, and what stands between.",
+    )
+    restrict_labels: bool = option(
+        True, "Whether an arc may have only labels seen with its pair of tags and direction."
+    )
+    arc_bits: int = option(22, "The table of weights has 2^arc_bits cells for arc templates.", low=8, high=28)
+    row_bits: int = option(24, "And 2^row_bits cells for label templates.", low=10, high=28)
+    arc_templates: tuple[str, ...] = option(
+        ARC_TEMPLATES, "Templates with one weight, for the arc.", check=Template.parse, form=_TEMPLATE
+    )
+    label_templates: tuple[str, ...] = option(
+        LABEL_TEMPLATES,
+        "Templates with a weight for the arc and one for each label.",
+        check=Template.parse,
+        form=_TEMPLATE,
+    )
+    feature_columns: tuple[str, ...] = option(
+        (),
+        "Columns of your own, e.g. `MISC:Cluster`, that take part like any other.",
+        check=feature_atom,
+        form=_COLUMN,
+    )
 
     def __post_init__(self) -> None:
-        for name, low, high in (
-            ("epochs", 1, 10_000),
-            ("k", 1, 1000),
-            ("arc_bits", 8, 28),
-            ("row_bits", 10, 28),
-        ):
-            value = getattr(self, name)
-            if not low <= value <= high:
-                raise InputError(f"{name}: found {value}, expected {low}..{high}")
-        if not 1 <= self.clusters <= 64:
-            raise InputError(f"clusters: found {self.clusters}, expected 1..64")
-        for name in ("C", "learning_rate"):
-            value = getattr(self, name)
-            if value is not None and not value > 0:
-                raise InputError(f"{name}: found {value}, expected a number above 0")
+        check_options(self)
+
+    @property
+    def trainer_kind(self) -> TrainerKind:
+        """The entry of the table of trainers."""
+        return TRAINERS[self.trainer]
 
     @property
     def effective_C(self) -> float:
         """C, or what the trainer takes if none was given."""
-        return self.C if self.C is not None else _DEFAULT_C.get(self.trainer, 1.0)
+        return self.C if self.C is not None else self.trainer_kind.defaults.get("C", 1.0)
 
     @property
     def effective_rate(self) -> float:
-        """The learning rate, or what the optimiser takes if none was given."""
-        if self.learning_rate is not None:
-            return self.learning_rate
-        return 0.02
+        """The learning rate, or what the trainer takes if none was given."""
+        own = self.trainer_kind.defaults.get("learning_rate", 0.02)
+        return self.learning_rate if self.learning_rate is not None else own
 
     @property
     def effective_dropout(self) -> float:
         """Word dropout, which trainers of a fixed objective do not use."""
-        return self.word_dropout if self.trainer in ONLINE_WITH_DROPOUT else 0.0
+        return self.word_dropout if "word_dropout" in self.trainer_kind.reads else 0.0
+
+    @property
+    def effective_clusters(self) -> int:
+        """Clusters of an arc, of which most trainers know one alone."""
+        return self.clusters if "clusters" in self.trainer_kind.reads else 1
+
+    def refuse_unread(self) -> None:
+        """``OptionError`` if an option is set that the trainer does not read: asked when a parser is trained."""
+        refuse_unread(
+            self,
+            {
+                name: f"the trainer {self.trainer} does not read it ({', '.join(readers(name))} {'do' if len(readers(name)) > 1 else 'does'})"
+                for name in own_options()
+                if name not in self.trainer_kind.reads
+            },
+        )
+
+    def for_trainer(self, trainer: str, **changes: Any) -> GraphConfig:
+        """The same for another trainer, without the options that it does not read."""
+        unread = [name for name in own_options() if name not in TRAINERS[trainer].reads]
+        defaults = {name: declared(GraphConfig)[name].default for name in unread}
+        return replace(self, trainer=trainer, **(defaults | changes))

@@ -12,32 +12,24 @@ import numpy.typing as npt
 from arcwise import native
 from arcwise.errors import ModelError
 from arcwise.graph.config import GraphConfig
-from arcwise.graph.space import Alphabets, make_space
+from arcwise.graph.table import Alphabets, make_table
 from arcwise.learning.config import from_dict, to_dict
 from arcwise.learning.model_file import Packable, Packed, Precision
 from arcwise.learning.trained import read_report, read_vocabulary, vocabulary_arrays
 from arcwise.learning.weights import pack_weights, read_weights
+from arcwise.parsing.scored import Decoding
 
 KIND = "graph"
 VERSION = 1
 
 
 @dataclass(frozen=True)
-class Decoding:
-    """How to parse unless told otherwise: chosen on the development data, else as in training."""
-
-    decode: str = "map"
-    projective: bool = False
-    single_root: bool = True
-
-
-@dataclass(frozen=True)
 class GraphModel(Packable):
-    """Configuration, alphabets, space and weights; what was learned from what; how to turn scores into probabilities."""
+    """Configuration, alphabets, table and its weights; what was learned from what; how to turn scores into probabilities."""
 
     config: GraphConfig
     alphabets: Alphabets
-    space: native.ArcSpace
+    table: native.ArcTable
     vocabulary: native.Vocabulary
     weights: npt.NDArray[np.float32]
     decoding: Decoding
@@ -65,9 +57,9 @@ class GraphModel(Packable):
         }
         arrays: dict[str, npt.NDArray[Any]] = {
             **vocabulary_arrays(self.vocabulary),
-            "classes.label_starts": self.space.label_starts,
-            "classes.label_ids": self.space.label_ids,
-            "classes.reach": self.space.reach,
+            "classes.label_starts": self.table.label_starts,
+            "classes.label_ids": self.table.label_ids,
+            "classes.reach": self.table.reach,
             **pack_weights("weights", self.weights, precision),
         }
         return Packed(KIND, VERSION, header, arrays)
@@ -81,17 +73,17 @@ class GraphModel(Packable):
             config = from_dict(GraphConfig, header["config"], where=packed.path)
             alphabets = from_dict(Alphabets, header["alphabets"], where=packed.path)
             vocabulary = read_vocabulary(packed)
-            space = make_space(config, alphabets, vocabulary.hashes, vocabulary.counts)
+            table = make_table(config, alphabets, vocabulary.hashes, vocabulary.counts)
             classes = [
                 np.array(packed.array(f"classes.{name}")) for name in ("label_starts", "label_ids", "reach")
             ]
-            space.set_classes(*classes)
+            table.set_classes(*classes)
             return cls(
                 config,
                 alphabets,
-                space,
+                table,
                 vocabulary,
-                read_weights(packed, "weights", space.cells),
+                read_weights(packed, "weights", table.cells),
                 Decoding(**header["decoding"]),
                 float(header["temperature"]),
                 float(header.get("label_temperature", header["temperature"])),

@@ -25,7 +25,7 @@ class PreparedHeads:
     changed_heads: int = 0
     """Words whose head became another one, so that no arcs cross."""
     extra_roots: int = 0
-    """Words that hung on the wall beside another one, and whose head now counts as unknown."""
+    """Words that were roots beside another one, and whose head now counts as unknown."""
     partial: int = 0
     """Sentences in which some heads are unknown."""
 
@@ -39,7 +39,7 @@ class PreparedHeads:
             )
         if self.extra_roots:
             lines.append(
-                f"{self.extra_roots} further roots of sentences count as unknown heads (--single-root)"
+                f"{self.extra_roots} further roots of sentences count as unknown heads (single_root)"
             )
         if self.partial:
             lines.append(f"{self.partial} sentences have unknown heads")

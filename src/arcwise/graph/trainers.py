@@ -1,47 +1,24 @@
-"""The trainers of the graph-based parser, each over any of the four tree classes.
-
-| name | what it does | paper |
-|---|---|---|
-| perceptron | averaged perceptron | Collins 2002 |
-| mira | margins against the k best trees, Hildreth's algorithm, averaged | McDonald et al. 2005, 2.3 |
-| mira-factored | one margin per wrong head of each word | McDonald et al. 2005, 2.3 |
-| log-linear | conditional likelihood, SGD or AdaGrad | Koo et al. 2007, 4 |
-| log-linear-batch | conditional likelihood with constant C, L-BFGS or conjugate gradient | Koo et al. 2007, 4.1 |
-| eg | max-margin by exponentiated gradient | Koo et al. 2007, figure 2 |
-| latent | conditional likelihood with clusters of arcs summed out | Smith & Smith 2007, 5 |
-"""
+"""How the trainers of the graph-based parser run, each over any of the four tree classes; ``trainer_table`` lists them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from arcwise import native
 from arcwise.errors import MissingExtraError
-from arcwise.graph.config import GraphConfig
-from arcwise.learning.training import Advance, EpochTrainer
+from arcwise.learning.training import Advance
+
+if TYPE_CHECKING:
+    from arcwise.graph.config import GraphConfig
 
 CHUNK = 500
 """Sentences between two signs of life; the prior of log-linear models is applied as often."""
 
-_UPDATES = {"perceptron": 0, "mira": 1, "mira-factored": 2}
 _NOISE = 0.01
-
-
-def make_trainer(
-    config: GraphConfig, space: native.ArcSpace, data: native.ArcData, *, threads: int
-) -> EpochTrainer:
-    """The trainer that the configuration names."""
-    if config.trainer in _UPDATES:
-        return MarginTrainer(config, space, data)
-    if config.trainer == "log-linear-batch":
-        return BatchTrainer(config, space, data, threads=threads)
-    if config.trainer == "eg":
-        return ExponentiatedGradientTrainer(config, space, data)
-    return LikelihoodTrainer(config, space, data)
 
 
 def _chunks(order: npt.NDArray[np.int64], advance: Advance) -> Iterator[npt.NDArray[np.int64]]:
@@ -51,18 +28,29 @@ def _chunks(order: npt.NDArray[np.int64], advance: Advance) -> Iterator[npt.NDAr
         advance(len(chunk))
 
 
+def _left_out(reports: Sequence[native.MarginReport] | Sequence[native.LossReport]) -> dict[str, float]:
+    skipped = sum(report.skipped for report in reports)
+    return {"left out": float(skipped)} if skipped else {}
+
+
 class MarginTrainer:
     """Averaged perceptron, k-best MIRA and factored MIRA."""
 
     finished = False
 
-    def __init__(self, config: GraphConfig, space: native.ArcSpace, data: native.ArcData) -> None:
-        self._data = data
+    def __init__(
+        self,
+        config: GraphConfig,
+        table: native.ArcTable,
+        data: native.ArcData,
+        *,
+        update: native.MarginUpdate,
+    ) -> None:
         self._average = config.average
         self._native = native.MarginTrainer(
-            space,
+            table,
             data,
-            update=_UPDATES[config.trainer],
+            update=update,
             projective=config.projective,
             single_root=config.single_root,
             k=config.k,
@@ -75,9 +63,9 @@ class MarginTrainer:
 
     def epoch(self, number: int, order: npt.NDArray[np.int64], advance: Advance) -> dict[str, float]:
         """One update per sentence."""
-        reports = [self._native.run(self._data, chunk, number) for chunk in _chunks(order, advance)]
-        loss, updates, skipped = np.sum(reports, axis=0)
-        return {"loss": loss, "updates": updates} | ({"left out": skipped} if skipped else {})
+        reports = [self._native.run(chunk, number) for chunk in _chunks(order, advance)]
+        told = {"loss": sum(r.loss for r in reports), "updates": float(sum(r.updates for r in reports))}
+        return told | _left_out(reports)
 
     @property
     def weights(self) -> npt.NDArray[np.float32]:
@@ -85,23 +73,25 @@ class MarginTrainer:
         return self._native.averaged if self._average else self._native.weights
 
 
-class LikelihoodTrainer:
-    """Log-linear models by SGD or AdaGrad, with or without latent clusters."""
+class LossTrainer:
+    """A loss on scores, by SGD or AdaGrad, with or without latent clusters."""
 
     finished = False
 
-    def __init__(self, config: GraphConfig, space: native.ArcSpace, data: native.ArcData) -> None:
-        self._data = data
+    def __init__(
+        self, config: GraphConfig, table: native.ArcTable, data: native.ArcData, *, loss: native.TreeLoss
+    ) -> None:
         self._config = config
-        self._native = native.LikelihoodTrainer(
-            space,
+        self._native = native.LossTrainer(
+            table,
             data,
+            loss=loss,
             projective=config.projective,
             single_root=config.single_root,
             adagrad=config.optimizer == "adagrad",
             prior=config.prior,
             floor=1e-4,
-            noise=_NOISE if config.trainer == "latent" and config.clusters > 1 else 0.0,
+            noise=_NOISE if config.effective_clusters > 1 else 0.0,
             dropout=config.effective_dropout,
             seed=config.seed,
         )
@@ -109,9 +99,8 @@ class LikelihoodTrainer:
     def epoch(self, number: int, order: npt.NDArray[np.int64], advance: Advance) -> dict[str, float]:
         """One step per sentence."""
         rate = self._config.effective_rate
-        reports = [self._native.run(self._data, chunk, number, rate) for chunk in _chunks(order, advance)]
-        likelihood, skipped = np.sum(reports, axis=0)
-        return {"loss": -likelihood} | ({"left out": skipped} if skipped else {})
+        reports = [self._native.run(chunk, number, rate) for chunk in _chunks(order, advance)]
+        return {"loss": sum(r.loss for r in reports)} | _left_out(reports)
 
     @property
     def weights(self) -> npt.NDArray[np.float32]:
@@ -128,10 +117,10 @@ class BatchTrainer:
     ITERATIONS = 10
 
     def __init__(
-        self, config: GraphConfig, space: native.ArcSpace, data: native.ArcData, *, threads: int = 1
+        self, config: GraphConfig, table: native.ArcTable, data: native.ArcData, *, threads: int = 1
     ) -> None:
-        self._config, self._space, self._data, self._threads = config, space, data, threads
-        self._x = np.zeros(space.cells)
+        self._config, self._table, self._data, self._threads = config, table, data, threads
+        self._x = np.zeros(table.cells)
         self._finished = False
         self.objective_value = np.inf
 
@@ -143,9 +132,10 @@ class BatchTrainer:
     def objective(self, x: npt.NDArray[np.float64]) -> tuple[float, npt.NDArray[np.float64]]:
         """L(w) and its gradient."""
         C = self._config.effective_C
-        loss, gradient = native.likelihood_objective(
-            self._space,
+        loss, gradient = native.loss_objective(
+            self._table,
             self._data,
+            loss=native.TreeLoss.likelihood,
             projective=self._config.projective,
             single_root=self._config.single_root,
             weights=x,
@@ -178,10 +168,10 @@ class BatchTrainer:
 class ExponentiatedGradientTrainer:
     """Koo et al. 2007, figure 2. Each sentence has a step η of its own, 1/C at the start, that makes the dual rise."""
 
-    def __init__(self, config: GraphConfig, space: native.ArcSpace, data: native.ArcData) -> None:
+    def __init__(self, config: GraphConfig, table: native.ArcTable, data: native.ArcData) -> None:
         self._data = data
-        self._native = native.DualTrainer(
-            space,
+        self._native = native.ExponentiatedGradientTrainer(
+            table,
             data,
             projective=config.projective,
             single_root=config.single_root,
@@ -197,7 +187,7 @@ class ExponentiatedGradientTrainer:
 
     def epoch(self, number: int, order: npt.NDArray[np.int64], advance: Advance) -> dict[str, float]:
         """One pass of updates; primal, dual and the gap between them (a share of the primal)."""
-        costs = sum(self._native.run(self._data, chunk) for chunk in _chunks(order, advance))
+        costs = sum(self._native.run(chunk) for chunk in _chunks(order, advance))
         dual, primal = self._native.dual(costs), self._native.primal()
         self.gap = (primal - dual) / max(abs(primal), 1e-12)
         return {"primal": primal, "dual": dual, "gap": self.gap, "eta": self._native.mean_step}

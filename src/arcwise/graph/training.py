@@ -4,20 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
 
 from arcwise import native
-from arcwise.errors import InputError
+from arcwise.engine import Engine, ThisProcess
+from arcwise.errors import InputError, OptionError
 from arcwise.graph.config import GraphConfig
-from arcwise.graph.model import Decoding, GraphModel
+from arcwise.graph.model import GraphModel
 from arcwise.graph.preparation import PreparedHeads, prepare_heads
-from arcwise.graph.space import Alphabets, arc_data, learn_alphabets, make_space, word_counts
-from arcwise.graph.trainers import make_trainer
+from arcwise.graph.table import Alphabets, arc_data, learn_alphabets, make_table, word_counts
 from arcwise.learning.progress import Progress
 from arcwise.learning.training import Best, DevScore, Weights, fit, training_report
-from arcwise.parsing.parser import DECODERS, ParseOptions
+from arcwise.parsing.parser import ParseOptions
+from arcwise.parsing.scored import Decoding, decode_settings
 from arcwise.treebanks import Treebank
 
 CALIBRATION_SENTENCES = 500
@@ -28,7 +30,7 @@ PRUNING_COST = 0.0005
 
 @dataclass(frozen=True)
 class Development:
-    """Development data as the space sees them, with their gold heads and labels."""
+    """Development data as the table sees them, with their gold heads and labels."""
 
     data: native.ArcData
     heads: npt.NDArray[np.int32]
@@ -36,26 +38,14 @@ class Development:
     labelled: bool
 
     def attachment(
-        self, space: native.ArcSpace, weights: Weights, decoding: Decoding, threads: int
+        self, table: native.ArcTable, weights: Weights, decoding: Decoding, threads: int
     ) -> DevScore:
         """UAS and LAS of a parse of the development data; words without a gold head do not count."""
-        result = native.arc_parse(
-            space,
-            weights,
-            self.data,
-            None,
-            DECODERS.index(decoding.decode),
-            decoding.projective,
-            decoding.single_root,
-            1.0,
-            1.0,
-            False,
-            True,
-            threads,
-        )
+        scorer = native.GraphScorer(table, np.ascontiguousarray(weights))
+        result = scorer.parse(self.data, settings=decode_settings(decoding), threads=threads)
         known = self.heads >= 0
-        head_right = (result["heads"] == self.heads)[known]
-        both_right = head_right & (result["labels"] == self.labels)[known] if self.labelled else head_right
+        head_right = (result.heads == self.heads)[known]
+        both_right = head_right & (result.labels == self.labels)[known] if self.labelled else head_right
         return DevScore(float(head_right.mean()), float(both_right.mean()))
 
 
@@ -66,17 +56,17 @@ def train_model(
     *,
     threads: int,
     progress: Progress | None,
+    engine: Engine = ThisProcess(),
 ) -> GraphModel:
-    """Train as the configuration says; with several values of C to try, the one best on ``dev``."""
+    """Train as the configuration says; with several values of C to try (where the ``engine`` says), the one best on ``dev``."""
     progress = progress or Progress(shown=False)
+    config.refuse_unread()
     if not config.try_C:
         return _train_once(train, dev, config, threads, progress)
     if dev is None:
-        raise InputError("try_C: needs development data (--dev) to choose by")
+        raise OptionError("try_C", f"found {config.try_C}, expected development data (dev) to choose by")
     best: GraphModel | None = None
-    for C in config.try_C:
-        progress.say(f"C = {C}")
-        model = _train_once(train, dev, replace(config, C=C, try_C=()), threads, progress)
+    for model in engine.map(partial(_train_with_C, train, dev, config, threads, progress), config.try_C):
         if best is None or model.report["dev_las"] > best.report["dev_las"]:
             best = model
         if model.report["interrupted"]:
@@ -84,6 +74,13 @@ def train_model(
     assert best is not None
     progress.say(f"chosen C = {best.config.C}")
     return best
+
+
+def _train_with_C(
+    train: Treebank, dev: Treebank, config: GraphConfig, threads: int, progress: Progress, C: float
+) -> GraphModel:
+    progress.say(f"C = {C}")
+    return _train_once(train, dev, replace(config, C=C, try_C=()), threads, progress)
 
 
 def _train_once(
@@ -94,21 +91,21 @@ def _train_once(
         progress.say(note)
     alphabets = learn_alphabets(config, train)
     vocabulary = word_counts(config, train)
-    space = make_space(config, alphabets, vocabulary.hashes, vocabulary.counts)
-    if config.trainer == "eg" and prepared.partial:
+    table = make_table(config, alphabets, vocabulary.hashes, vocabulary.counts)
+    if config.trainer_kind.whole_trees and prepared.partial:
         prepared = _completed(train, prepared, config, threads, progress)
-    data = arc_data(space, train, alphabets, config.tag, prepared.heads)
-    space.learn_classes(data, restricted=config.restrict_labels)
-    features, places = space.count_features(data)
+    data = arc_data(table, train, alphabets, config.tag, prepared.heads)
+    table.learn_classes(data, restricted=config.restrict_labels)
+    features, places = table.count_features(data)
     collisions = 1 - places / max(features, 1)
     progress.say(
         f"{features:,} features of gold arcs, {100 * collisions:.1f} % lost to collisions in the table"
     )
     decoding = Decoding("map", config.projective, config.single_root)
-    development = None if dev is None else _development(space, dev, alphabets, config)
-    evaluate = _evaluator(space, development, decoding, threads)
+    development = None if dev is None else _development(table, dev, alphabets, config)
+    evaluate = _evaluator(table, development, decoding, threads)
     best = fit(
-        make_trainer(config, space, data, threads=threads),
+        config.trainer_kind.make(config, table, data, threads),
         len(train),
         epochs=config.epochs,
         patience=config.patience,
@@ -118,18 +115,18 @@ def _train_once(
     )
     assert best.weights is not None
     if development is not None and not best.interrupted:
-        decoding = _choose_decoding(space, development, best, config, threads, progress)
+        decoding = _choose_decoding(table, development, best, config, threads, progress)
     weights = np.ascontiguousarray(best.weights)
     if development is not None and not best.interrupted:
-        weights = _pruned(space, development, weights, decoding, threads, progress)
+        weights = _pruned(table, development, weights, decoding, threads, progress)
     report = training_report(train, dev, prepared.notes, best)
     report |= {"features": features, "collision_rate": round(collisions, 4)}
-    model = GraphModel(config, alphabets, space, vocabulary, weights, decoding, report=report)
+    model = GraphModel(config, alphabets, table, vocabulary, weights, decoding, report=report)
     return model if dev is None or best.interrupted else _calibrated(model, dev, threads, progress)
 
 
 def _pruned(
-    space: native.ArcSpace,
+    table: native.ArcTable,
     development: Development,
     weights: Weights,
     decoding: Decoding,
@@ -137,11 +134,11 @@ def _pruned(
     progress: Progress,
 ) -> Weights:
     """The weights without the smallest ones: as many as can go without changing LAS on the development data noticeably."""
-    wanted = development.attachment(space, weights, decoding, threads).las - PRUNING_COST
+    wanted = development.attachment(table, weights, decoding, threads).las - PRUNING_COST
     present = np.abs(weights[weights != 0])
     for share in PRUNED_SHARES if len(present) else ():
         fewer = np.where(np.abs(weights) <= np.quantile(present, share), 0, weights).astype(np.float32)
-        if development.attachment(space, fewer, decoding, threads).las >= wanted:
+        if development.attachment(table, fewer, decoding, threads).las >= wanted:
             progress.say(f"left out the {100 * share:.0f} % of weights that are smallest")
             return fewer
     return weights
@@ -149,8 +146,8 @@ def _pruned(
 
 def _calibrated(model: GraphModel, dev: Treebank, threads: int, progress: Progress) -> GraphModel:
     """The model with temperatures fitted on (the first sentences of) the development data."""
-    from arcwise.graph.calibrate import fit_temperatures
     from arcwise.graph.parser import GraphParser
+    from arcwise.parsing.calibration import fit_temperatures
 
     fitted = fit_temperatures(
         GraphParser(model), dev[:CALIBRATION_SENTENCES], threads=threads, steps=12
@@ -165,37 +162,35 @@ def _calibrated(model: GraphModel, dev: Treebank, threads: int, progress: Progre
 def _completed(
     train: Treebank, prepared: PreparedHeads, config: GraphConfig, threads: int, progress: Progress
 ) -> PreparedHeads:
-    """Exponentiated gradient wants whole trees: unknown heads and labels are filled in by a perceptron trained on the rest."""
+    """For a trainer that wants whole trees: unknown heads and labels are filled in by a perceptron trained on the rest."""
     from arcwise.graph.parser import GraphParser
 
-    progress.say("eg: unknown heads are filled in by a perceptron trained on the known ones")
+    progress.say(f"{config.trainer}: unknown heads are filled in by a perceptron trained on the known ones")
     known = train.annotate(heads=prepared.heads)
-    helper = GraphParser.train(
-        known, config=replace(config, trainer="perceptron", epochs=5, try_C=()), threads=threads
-    )
-    filled = helper.raw_parse(known, options=ParseOptions(keep_heads=True), threads=threads)
-    return replace(prepared, heads=filled["heads"])
+    helper = GraphParser.train(known, config=config.for_trainer("perceptron", epochs=5), threads=threads)
+    filled = helper.parses(known, options=ParseOptions(keep_heads=True), threads=threads)
+    return replace(prepared, heads=filled.heads)
 
 
 def _development(
-    space: native.ArcSpace, dev: Treebank, alphabets: Alphabets, config: GraphConfig
+    table: native.ArcTable, dev: Treebank, alphabets: Alphabets, config: GraphConfig
 ) -> Development:
     if not (dev.heads >= 0).any():
         raise InputError(f"{dev.source}: has no heads, expected trees to compare with")
-    data = arc_data(space, dev, alphabets, config.tag)
+    data = arc_data(table, dev, alphabets, config.tag)
     return Development(data, np.asarray(dev.heads), data.labels, config.labelled)
 
 
 def _evaluator(
-    space: native.ArcSpace, development: Development | None, decoding: Decoding, threads: int
+    table: native.ArcTable, development: Development | None, decoding: Decoding, threads: int
 ) -> Callable[[Weights], DevScore] | None:
     if development is None:
         return None
-    return lambda weights: development.attachment(space, weights, decoding, threads)
+    return lambda weights: development.attachment(table, weights, decoding, threads)
 
 
 def _choose_decoding(
-    space: native.ArcSpace,
+    table: native.ArcTable,
     development: Development,
     best: Best,
     config: GraphConfig,
@@ -203,15 +198,13 @@ def _choose_decoding(
     progress: Progress,
 ) -> Decoding:
     """The decoder and projectivity that do best on the development data (Koo et al. 2007 choose so); ties go to training's own."""
-    probabilistic = config.trainer in ("log-linear", "log-linear-batch", "latent")
-    names = ["map", *(["mbr"] if probabilistic else []), *(["max-z"] if config.trainer == "latent" else [])]
     chosen = Decoding("map", config.projective, config.single_root)
     assert best.score is not None
     assert best.weights is not None
     for projective in (config.projective, not config.projective):
-        for name in names:
+        for name in config.trainer_kind.decoders:
             candidate = Decoding(name, projective, config.single_root)
-            score = development.attachment(space, best.weights, candidate, threads)
+            score = development.attachment(table, best.weights, candidate, threads)
             if score.las > best.score.las:
                 chosen, best.score = candidate, score
     progress.say(

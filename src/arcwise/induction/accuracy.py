@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import pairwise
 
 import numpy as np
 
 from arcwise.errors import InputError
+from arcwise.evaluation.attachment import uas_las
 from arcwise.induction.dmv import Heads
 
 
@@ -30,13 +30,10 @@ def attachment_accuracy(heads: Heads, gold: Heads, starts: np.ndarray) -> Accura
     """
     if len(heads) != len(gold):
         raise InputError(f"heads: found {len(heads)} words, expected {len(gold)} as in the gold treebank")
-    directed = undirected = words = 0
-    for a, b in pairwise(starts.tolist()):
-        for m in range(1, b - a + 1):
-            h, g = int(heads[a + m - 1]), int(gold[a + m - 1])
-            if g < 0:
-                continue
-            words += 1
-            directed += h == g
-            undirected += h == g or (h > 0 and int(gold[a + h - 1]) == m)
-    return Accuracy(directed / max(words, 1), undirected / max(words, 1), words)
+    known, found = gold >= 0, heads.astype(np.int64)
+    first = np.repeat(starts[:-1].astype(np.int64), np.diff(starts))
+    number = np.arange(len(gold)) - first + 1
+    turned = (found > 0) & (gold[first + np.maximum(found, 1) - 1] == number)
+    undirected = int((known & ((heads == gold) | turned)).sum())
+    words = int(known.sum())
+    return Accuracy(uas_las(gold, heads).uas, undirected / max(words, 1), words)

@@ -79,7 +79,7 @@ class ArcShare:
 
 
 def parse_rules(lines: Iterable[str]) -> frozenset[tuple[str, str]]:
-    """Rules written ``HEAD CHILD [CHILD …]``, one line each, ``ROOT`` for the wall; ``#`` starts a comment.
+    """Rules written ``HEAD CHILD [CHILD …]``, one line each, ``ROOT`` for the root; ``#`` starts a comment.
 
     >>> sorted(parse_rules(["ROOT VERB", "VERB NOUN ADV  # and so on"]))
     [('ROOT', 'VERB'), ('VERB', 'ADV'), ('VERB', 'NOUN')]

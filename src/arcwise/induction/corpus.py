@@ -114,4 +114,4 @@ class TagSentences:
     def _batch(self, sentences: Sequence[Sequence[int]], weights: Sequence[float]) -> native.TagCorpus:
         flat = np.array([t for s in sentences for t in s], np.int32)
         starts = np.concatenate([[0], np.cumsum([len(s) for s in sentences])]).astype(np.int64)
-        return native.TagCorpus(len(self.tags), flat, starts, np.array(weights))
+        return native.TagCorpus(tag_count=len(self.tags), tags=flat, starts=starts, weights=np.array(weights))

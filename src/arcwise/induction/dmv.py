@@ -24,7 +24,7 @@ Vector = npt.NDArray[np.float64]
 Heads = npt.NDArray[np.int32]
 
 SIDES = ("left", "right")
-_IMPOSSIBLE = -1e6
+_LOWEST = -1e6
 """Log-probability of an impossible step when a tree is wanted anyway: the best tree then has the fewest of them."""
 
 
@@ -62,11 +62,6 @@ class Features:
         starts = [(0, t)] + [(t + k * t, t) for k in range(2 * t)]
         starts += [(t + 2 * t * t + 2 * k, 2) for k in range(4 * t)]
         return tuple(slice(first, first + size) for first, size in starts)
-
-    @cached_property
-    def distribution_of(self) -> npt.NDArray[np.int64]:
-        """The number of the distribution of each feature."""
-        return np.repeat(np.arange(len(self.distributions)), [d.stop - d.start for d in self.distributions])
 
     def name(self, m: int) -> str:
         """A feature in words."""
@@ -164,7 +159,7 @@ class DMV:
 
     def parse_heads(self, corpus: TagSentences, *, threads: int = 1) -> Heads:
         """As ``parse``, flat over all words."""
-        theta = np.maximum(_over(self, corpus.tags), _IMPOSSIBLE)
+        theta = np.maximum(_over(self, corpus.tags), _LOWEST)
         return native.dmv_decode_batch(theta, corpus.batch, threads)[0]
 
     def parse_treebank(self, treebank: Treebank, *, column: str = "upos", threads: int = 1) -> Treebank:
@@ -199,7 +194,13 @@ class DMV:
         (3, [True, True, True])
         """
         tags, starts, heads = native.dmv_generate_batch(
-            self.log_probabilities, len(self.tags), sentences, min_length, max_length, seed, attempts
+            self.log_probabilities,
+            tags=len(self.tags),
+            sentences=sentences,
+            min_length=min_length,
+            max_length=max_length,
+            seed=seed,
+            attempts=attempts,
         )
         spans = list(pairwise(starts.tolist()))
         if len(spans) < sentences:

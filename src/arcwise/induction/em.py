@@ -18,7 +18,6 @@ from arcwise.induction.dmv import DMV, Features
 
 Start = Literal["uniform", "random", "harmonic"]
 STARTS: tuple[Start, ...] = ("uniform", "random", "harmonic")
-_NUMBERS = {"uniform": 0, "random": 1, "harmonic": 3}
 _NO_MARKS = np.zeros(0, np.uint8)
 _BATCH_SECONDS = 0.25
 
@@ -147,26 +146,35 @@ def _restarts(
         marked, least_arcs = constraint.marked(Features(corpus.tags)), float(constraint.least(corpus.words))
     # Equal sentences share their parse, unless a constraint on the corpus may need different ones.
     sentences = corpus.batch_of_kinds if constraint is None else corpus.batch
+    options = native.DmvEmOptions(
+        viterbi=viterbi,
+        start=getattr(native.DmvStart, start),
+        smoothing=smoothing,
+        polish=polish,
+        iterations=iterations,
+        tolerance=tolerance,
+        marked=marked,
+        least=least_arcs,
+    )
     began, done, batch = time.monotonic(), 0, 1
     values: list[npt.NDArray[np.float64]] = []
-    best: tuple[float, npt.NDArray[np.float64], npt.NDArray[np.float64]] | None = None
+    best: native.DmvRestarts | None = None
     while done < restarts and not (done and time_limit and time.monotonic() - began > time_limit):
         size = min(batch, restarts - done)
-        value, _, theta, trace, all_values = native.dmv_em_restarts(
-            sentences, done, size, seed, threads, viterbi, _NUMBERS[start], smoothing, polish,
-            iterations, tolerance, marked, least_arcs, np.zeros(0),
-        )  # fmt: skip
+        found = native.dmv_em_restarts(
+            sentences, options, first=done, restarts=size, seed=seed, threads=threads
+        )
         done += size
-        values.append(all_values)
-        if best is None or value > best[0]:
-            best = (value, theta, trace)
+        values.append(found.values)
+        if best is None or found.value > best.value:
+            best = found
         if progress:
-            progress(done, best[0])
+            progress(done, best.value)
         per_restart = (time.monotonic() - began) / done
         batch = max(1, min(100_000, int(_BATCH_SECONDS / max(per_restart, 1e-7))))
     assert best is not None
-    if best[0] == -np.inf:
+    if best.value == -np.inf:
         raise ConstraintError(
             "share: no restart found parses that satisfy the constraint, try more restarts or smoothing"
         )
-    return LocalSearch(DMV(corpus.tags, best[1]), best[0], best[2], np.concatenate(values))
+    return LocalSearch(DMV(corpus.tags, best.theta), best.value, best.trace, np.concatenate(values))

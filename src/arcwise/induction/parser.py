@@ -9,7 +9,8 @@ from typing import Any, ClassVar
 from arcwise.errors import InputError, ModelError
 from arcwise.induction.dmv import DMV, read_json
 from arcwise.learning.model_file import Packable, Packed, Precision
-from arcwise.parsing.parser import ParseOptions
+from arcwise.parsing.parser import Capabilities, ParseOptions
+from arcwise.parsing.parses import Analysis
 from arcwise.treebanks import Treebank
 from arcwise.treebanks.files import PathLike
 
@@ -53,10 +54,19 @@ class DmvParser(Packable):
         self, treebank: Treebank, *, options: ParseOptions = ParseOptions(), threads: int = 1
     ) -> Treebank:
         """The treebank with HEAD and DEPREL (``root`` and ``dep``) replaced by the best trees."""
-        options.reject("dmv", "decode", "k_best", "confidence", "keep_heads", "beam")
-        if options.projective is False or options.single_root is False:
-            raise ModelError("a dmv grammar makes projective trees with one root, and no others")
+        options.check("dmv", self.capabilities)
         return self.grammar.parse_treebank(treebank, column=self.column, threads=threads)
+
+    def analyse(
+        self, treebank: Treebank, *, options: ParseOptions = ParseOptions(), threads: int = 1
+    ) -> Analysis:
+        """``parse``; a grammar gives no arrays."""
+        return Analysis(self.parse(treebank, options=options, threads=threads))
+
+    @property
+    def capabilities(self) -> Capabilities:
+        """Projective trees with one root, learned from tags."""
+        return Capabilities(projective=(True,), single_root=(True,), supervised=False)
 
     @property
     def info(self) -> Mapping[str, Any]:

@@ -20,6 +20,7 @@ from arcwise.inference.matrix_tree import (
     matrix_tree_marginals,
     matrix_tree_marginals_batch,
 )
+from arcwise.inference.scores import LOSSES, Scores
 from arcwise.inference.spanning_tree import (
     spanning_tree_decode,
     spanning_tree_decode_batch,
@@ -33,7 +34,9 @@ from arcwise.inference.wilson import (
 )
 
 __all__ = [
+    "LOSSES",
     "Constraints",
+    "Scores",
     "TreeClass",
     "TreeDistribution",
     "eisner_decode",

@@ -1,7 +1,7 @@
 """What is known about a tree before it is inferred: arcs, labels, subtrees, roots.
 
-Constraints become forbidden arcs (-inf), and for subtrees closed cells of the projective chart. So they hold in every
-operation, exactly, and cost nothing.
+Constraints become a mask: the arcs (and labels) that are allowed; and for subtrees closed cells of the projective chart. So they
+hold in every operation, exactly, whatever library the scores are arrays of, and cost nothing.
 """
 
 from __future__ import annotations
@@ -11,9 +11,10 @@ from dataclasses import dataclass, field
 from itertools import combinations
 
 import numpy as np
+import numpy.typing as npt
 
 from arcwise.errors import ConstraintError
-from arcwise.inference.score_batch import Floats, Heads, Span
+from arcwise.inference.arc_matrices import Floats, Heads, Span
 from arcwise.inference.tree_class import TreeClass
 from arcwise.trees import Arc, Tree, find_cycle
 
@@ -26,7 +27,7 @@ class Constraints:
     - ``forbidden``: arcs that must not.
     - ``labels``: word → the label that its arc must have.
     - ``subtrees``: spans (first, last) that must be one word and all its descendants. Projective trees alone.
-    - ``max_length``: the longest arc between two words, in words; arcs from the wall have no length.
+    - ``max_length``: the longest arc between two words, in words; arcs from the root have no length.
     - ``roots``: the words that may be roots; None allows all.
 
     >>> Constraints(required=[(0, 2)], labels={2: "root"}, max_length=5)
@@ -64,34 +65,42 @@ class Constraints:
             labels = {m: tree.labels[m] for _, m in tree.arcs}
         return cls(required=tree.arcs, labels=labels)
 
-    def masked(self, scores: Floats, tree_class: TreeClass, labels: Sequence[str] | None) -> Floats:
-        """The scores (… , n+1, n+1) with -inf wherever the constraints rule an arc (or its label) out.
+    def mask(self, n: int, tree_class: TreeClass, labels: Sequence[str] | None) -> npt.NDArray[np.bool_]:
+        """Which arcs of a sentence of n words are allowed, shape (n+1, n+1), or which labelled arcs, (L, n+1, n+1).
 
-        Raises ``ConstraintError`` if two of them clash, or one clashes with the class or with the scores.
+        Raises ``ConstraintError`` if two of them clash, or one clashes with the class.
         """
-        n = scores.shape[-1] - 1
         self._check_numbers(n, tree_class)
         self._check_clashes(n, tree_class)
-        masked = scores.copy()
+        shape = (n + 1, n + 1) if labels is None else (len(labels), n + 1, n + 1)
+        mask = np.ones(shape, np.bool_)
         for h, m in self.forbidden:
-            masked[..., h, m] = -np.inf
+            mask[..., h, m] = False
         if self.max_length is not None:
             words = np.arange(n + 1)
             too_long = np.abs(words[:, None] - words) > self.max_length
             too_long[0] = False
-            masked[..., too_long] = -np.inf
+            mask[..., too_long] = False
         if self.roots is not None:
-            masked[..., 0, [m for m in range(n + 1) if m not in self.roots]] = -np.inf
+            mask[..., 0, [m for m in range(n + 1) if m not in self.roots]] = False
         for first, last in self.subtrees:
             outside = np.r_[0:first, last + 1 : n + 1]
-            masked[..., first : last + 1, outside] = -np.inf
+            mask[..., first : last + 1, outside] = False
         for h, m in self.required:
-            masked[..., np.arange(n + 1) != h, m] = -np.inf
-        self._mask_labels(masked, labels, n)
+            mask[..., np.arange(n + 1) != h, m] = False
+        self._mask_labels(mask, labels, n)
+        return mask
+
+    def masked(self, scores: Floats, tree_class: TreeClass, labels: Sequence[str] | None) -> Floats:
+        """The scores (… , n+1, n+1) with -inf wherever the mask rules an arc (or its label) out.
+
+        Raises ``ConstraintError`` if a required arc has no score.
+        """
+        masked = np.where(self.mask(scores.shape[-1] - 1, tree_class, labels), scores, -np.inf)
         self._check_possible(masked)
         return masked
 
-    def _mask_labels(self, masked: Floats, labels: Sequence[str] | None, n: int) -> None:
+    def _mask_labels(self, mask: npt.NDArray[np.bool_], labels: Sequence[str] | None, n: int) -> None:
         for m, label in self.labels.items():
             if not 1 <= m <= n:
                 raise ConstraintError(f"labels: found word {m}, expected 1..{n}")
@@ -101,7 +110,7 @@ class Constraints:
                 raise ConstraintError(
                     f"labels: found {label!r} for word {m}, expected one of {', '.join(labels)}"
                 )
-            masked[np.arange(len(labels)) != labels.index(label), :, m] = -np.inf
+            mask[np.arange(len(labels)) != labels.index(label), :, m] = False
 
     def _check_possible(self, masked: Floats) -> None:
         best = masked.max(axis=0) if masked.ndim == 3 else masked

@@ -9,14 +9,19 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from arcwise import native
 from arcwise.errors import InputError
-from arcwise.inference.arc_scores import ArcScores, check_arc_scores
+from arcwise.inference.arc_matrices import ArcMatrices, Floats, Heads, require_trees, span_arrays
 from arcwise.inference.constraints import Constraints
-from arcwise.inference.labels import label_probabilities
+from arcwise.inference.kernels import NATIVE
+from arcwise.inference.labels import k_best_labelled, label_names
 from arcwise.inference.sampling import sample_without_replacement
-from arcwise.inference.score_batch import Heads, ScoreBatch
+from arcwise.inference.scores import Scores
+from arcwise.inference.sentence_scores import SentenceScores, check_arc_scores
 from arcwise.inference.tree_class import TreeClass
 from arcwise.trees import Tree
+
+_ROOT = np.array([-1], np.int32)
 
 OneOrEach: TypeAlias = Any
 """The answer for the sentence; for a batch, a list of the answers (an array (B,), where they are numbers)."""
@@ -25,12 +30,16 @@ OneOrEach: TypeAlias = Any
 class TreeDistribution:
     """The distribution over the dependency trees of a sentence, or of each sentence of a batch.
 
-    ``scores`` is (n+1, n+1): ``scores[h, m]`` is the score of the arc h → m, word 0 is the wall, -inf forbids; column 0 and
+    ``scores`` is (n+1, n+1): ``scores[h, m]`` is the score of the arc h → m, word 0 is the root, -inf forbids; column 0 and
     the diagonal are not read. With ``labels`` (a list of L names) it is (L, n+1, n+1), and trees are labelled trees. A list of such
-    arrays, of any lengths, is a batch: every answer is then a list, or an array (B,) of numbers.
+    arrays, of any lengths, is a batch: every answer is then a list, or an array (B,) of numbers. A batch may also be ``Scores``.
 
-    ``projective`` and ``single_root`` (exactly one arc leaves the wall) say which trees there are. ``constraints`` (one for
+    ``projective`` and ``single_root`` (exactly one arc leaves the root) say which trees there are. ``constraints`` (one for
     all sentences, or a list with one or None for each) hold in every operation. Nothing depends on ``threads``.
+
+    ``temperature`` and ``label_temperature``: scores are divided by the first before they become probabilities of trees, and by the second
+    before they become probabilities of labels given their arcs. They change nothing that goes by score alone: ``best``,
+    ``k_best``, ``k_best_labelled``, ``greedy_heads``.
 
     >>> scores = np.log([[1, 2, 6, 1], [1, 1, 2, 1], [1, 8, 1, 4], [1, 1, 2, 1]])
     >>> trees = TreeDistribution(scores, projective=True, single_root=True)
@@ -42,33 +51,42 @@ class TreeDistribution:
 
     def __init__(
         self,
-        scores: npt.ArrayLike | Sequence[npt.ArrayLike],
+        scores: npt.ArrayLike | Sequence[npt.ArrayLike] | Scores,
         *,
         projective: bool,
         single_root: bool,
         labels: Sequence[str] | None = None,
         constraints: Constraints | Sequence[Constraints | None] | None = None,
+        temperature: float = 1.0,
+        label_temperature: float = 1.0,
         threads: int = 1,
     ) -> None:
         self.tree_class = TreeClass(projective=projective, single_root=single_root)
-        self.labels = None if labels is None else _check_labels(labels)
         self.threads = threads
-        self.is_batch = isinstance(scores, list | tuple) and _depth(scores) > (3 if labels else 2)
-        self._scores = self._checked_scores(scores)
+        self.temperature = _check_temperature("temperature", temperature)
+        self.label_temperature = _check_temperature("label_temperature", label_temperature)
+        if isinstance(scores, Scores):
+            self.labels = scores.labels or None
+            self.is_batch = True
+            self._given: Scores | list[Floats] = scores
+        else:
+            self.labels = None if labels is None else _check_labels(labels)
+            self.is_batch = isinstance(scores, list | tuple) and _depth(scores) > (3 if labels else 2)
+            self._given = self._checked_scores(scores)
         self.constraints = self._one_for_each(constraints)
-        self._sentences = [
-            self._constrained(own, known) for own, known in zip(self._scores, self.constraints, strict=True)
-        ]
+        self._spans = [() if known is None else tuple(known.subtrees) for known in self.constraints]
+        if any(known is not None for known in self.constraints):
+            self._constrained  # noqa: B018  (clashes are told now)
 
     # ---- the batch
 
     def __len__(self) -> int:
         """The number of sentences."""
-        return len(self._sentences)
+        return len(self._given)
 
     def __getitem__(self, sentence: int) -> TreeDistribution:
         """The distribution of one sentence of the batch."""
-        return self._like(self._scores[sentence], self.constraints[sentence])
+        return self._like(self._dense[sentence], self.constraints[sentence])
 
     def __iter__(self) -> Iterator[TreeDistribution]:
         return (self[sentence] for sentence in range(len(self)))
@@ -81,70 +99,77 @@ class TreeDistribution:
         >>> round(float(np.exp(trees.given(Constraints(required=[(0, 1)])).log_partition - trees.log_partition)), 3)
         0.667
         """
-        return self._like(self._scores if self.is_batch else self._scores[0], constraints)
+        return self._like(self._dense if self.is_batch else self._dense[0], constraints)
 
     # ---- the best trees
 
     def best(self) -> OneOrEach:
-        """The tree with the highest score. O(n³) projective, O(n²) non-projective."""
-        flat, _ = self.tree_class.decode(self._max_batch, self.threads)
-        heads = self._max_batch.heads(flat)
-        return self._answer(
-            [own.best_tree(best[0]) for own, best in zip(self._sentences, heads, strict=True)]
-        )
+        """The tree with the highest score, each arc with its best label. O(n³) projective, O(n²) non-projective."""
+        return self._answer(self._decoded(native.Decoder.map))
 
     def k_best(self, k: int) -> OneOrEach:
-        """The k best trees (labelled trees, if there are labels), all different, best first; fewer if there are fewer."""
-        heads, values = self.tree_class.k_best(self._max_batch, k, self.threads)
+        """The k best trees that differ in their heads, each with its best labels, best first; fewer if there are fewer."""
+        return self._answer([self._trees(heads, labels) for heads, labels, _ in self._k_best_structures(k)])
+
+    def k_best_labelled(self, k: int) -> OneOrEach:
+        """The k best labelled trees, all different in heads or labels, best first; fewer if there are fewer."""
+        structures = self._k_best_structures(k)
+        if self.labels is None:
+            return self._answer([self._trees(heads, labels) for heads, labels, _ in structures])
+        found = [
+            k_best_labelled(scores, heads, values, k)
+            for scores, (heads, _, values) in zip(self._constrained, structures, strict=True)
+        ]
+        names = self.labels
         return self._answer(
-            [own.k_best_trees(heads[s], values[s], k) for s, own in enumerate(self._sentences)]
+            [[Tree(heads, label_names(codes, names)) for heads, codes in own] for own in found]
         )
 
     def minimum_risk(self) -> OneOrEach:
-        """The tree with the most expected right arcs (with labels: arcs with the right label): the best tree when the marginals
-        are the scores (Smith & Smith 2007, section 4)."""
-        gains = [
-            np.where(own.scores > -np.inf, marginals, -np.inf)
-            for own, marginals in zip(self._sentences, self._finest_marginals, strict=True)
-        ]
-        spans = [Constraints(subtrees=own.spans) for own in self._sentences]
-        decoder = self._like(gains if self.is_batch else gains[0], spans if self.is_batch else spans[0])
-        return decoder.best()
+        """The tree with the most expected right heads, each arc with its best label (Smith & Smith 2007, section 4)."""
+        return self._answer(self._decoded(native.Decoder.minimum_risk))
+
+    def minimum_labelled_risk(self) -> OneOrEach:
+        """The tree with the most expected right arcs, an arc being right if its head and its label are."""
+        return self._answer(self._decoded(native.Decoder.minimum_labelled_risk))
 
     def greedy_heads(self) -> OneOrEach:
         """The best head of each word for itself, shape (n+1,); they need not form a tree (Smith & Smith 2007, section 6)."""
-        return self._answer([_greedy(own) for own in self._sentences])
+        heads, _ = self._decode(native.Decoder.greedy)
+        return self._answer(heads)
 
     # ---- sums over all trees
 
     @cached_property
     def log_partition(self) -> OneOrEach:
         """log Z = log Σ exp(score) over all trees. O(n³)."""
-        values = self.tree_class.log_partition(self._sum_batch, self.threads)
+        values = NATIVE.log_partition(self._sum_batch, self.tree_class, self.threads)
         self._sum_batch.require_trees(values)
         return self._numbers(values)
 
     @cached_property
     def marginals(self) -> OneOrEach:
-        """The probability of each arc, shape (n+1, n+1); each column but that of the wall sums to 1. O(n³)."""
-        flat, log_partitions = self.tree_class.marginals(self._sum_batch, self.threads)
+        """The probability of each arc, shape (n+1, n+1); each column but that of the root sums to 1. O(n³)."""
+        return self._answer(list(self._sum_batch.matrices(self._flat_marginals)))
+
+    @cached_property
+    def _flat_marginals(self) -> Floats:
+        flat, log_partitions = NATIVE.marginals(self._sum_batch, self.tree_class, self.threads)
         self.__dict__.setdefault("log_partition", self._numbers(log_partitions))
-        return self._answer(list(self._sum_batch.matrices(flat)))
+        return flat
 
     @cached_property
     def label_marginals(self) -> OneOrEach:
-        """The probability of each arc with each label, shape (L, n+1, n+1)."""
+        """The probability of each arc together with each label, shape (L, n+1, n+1)."""
         if self.labels is None:
             raise InputError("label_marginals: the distribution has no labels, expected labels=")
-        return self._answer(
-            [
-                arcs * label_probabilities(own.scores)
-                for arcs, own in zip(self._each(self.marginals), self._sentences, strict=True)
-            ]
+        flat = self._scores.batch.label_marginals(
+            self._flat_marginals, self.temperature, self.label_temperature
         )
+        return self._answer(self._scores.split(flat))
 
     def score(self, tree: Tree | Sequence[Tree]) -> OneOrEach:
-        """The score of a tree: the sum over its arcs; -inf if it is not one of the distribution's trees.
+        """The score of a tree, temperatures in it: the sum over its arcs; -inf if it is not one of the distribution's trees.
 
         A tree without labels in a distribution with labels stands for all its labellings.
         """
@@ -152,8 +177,9 @@ class TreeDistribution:
         return self._numbers([own.score(one, self.tree_class) for own, one in pairs])
 
     def log_prob(self, tree: Tree | Sequence[Tree]) -> OneOrEach:
-        """log p(tree) = score - log Z; -inf if it is not one of the distribution's trees."""
-        return self.score(tree) - self.log_partition
+        """log p(tree) = score - log Z; -inf if it is not one of the distribution's trees. Never above 0, whatever rounding does."""
+        scores, log_z = (np.asarray(self._each(own)) for own in (self.score(tree), self.log_partition))
+        return self._numbers(np.minimum(scores - log_z, 0.0))
 
     def prob(self, tree: Tree | Sequence[Tree]) -> OneOrEach:
         """p(tree)."""
@@ -173,8 +199,14 @@ class TreeDistribution:
         return self._numbers(shares)
 
     def entropy(self) -> OneOrEach:
-        """H = log Z - Σ μ·score, in nats: how unsure the distribution is."""
+        """H = log Z - Σ μ·score, in nats: how unsure the distribution is, of labels too if it has them."""
         expected = self._expected([own.scores for own in self._sentences])
+        return self._numbers(np.maximum(np.asarray(self._each(self.log_partition)) - expected, 0.0))
+
+    def head_entropy(self) -> OneOrEach:
+        """The entropy of the trees, their labels left open, in nats."""
+        triples = zip(self._sentences, self._each(self.marginals), strict=True)
+        expected = np.array([own.expected(own.summed, marginals) for own, marginals in triples])
         return self._numbers(np.maximum(np.asarray(self._each(self.log_partition)) - expected, 0.0))
 
     def kl(self, other: TreeDistribution) -> OneOrEach:
@@ -206,7 +238,7 @@ class TreeDistribution:
                     for own, rng in zip(self._sentences, streams, strict=True)
                 ]
             )
-        draws = self.tree_class.sample(self._sum_batch, count, seed, 0, self.threads)
+        draws = NATIVE.sample(self._sum_batch, self.tree_class, count, seed, 0, self.threads)
         return self._answer([own.drawn_trees(draws[s], streams[s]) for s, own in enumerate(self._sentences)])
 
     # ---- one sentence and batches
@@ -218,10 +250,12 @@ class TreeDistribution:
             single_root=self.tree_class.single_root,
             labels=self.labels,
             constraints=constraints,
+            temperature=self.temperature,
+            label_temperature=self.label_temperature,
             threads=self.threads,
         )
 
-    def _checked_scores(self, scores: Any) -> list[npt.NDArray[np.float64]]:
+    def _checked_scores(self, scores: Any) -> list[Floats]:
         if not self.is_batch:
             return [check_arc_scores(scores, self.labels, "scores")]
         return [check_arc_scores(own, self.labels, f"scores[{s}]") for s, own in enumerate(scores)]
@@ -230,31 +264,107 @@ class TreeDistribution:
         self, constraints: Constraints | Sequence[Constraints | None] | None
     ) -> list[Constraints | None]:
         if constraints is None or isinstance(constraints, Constraints):
-            return [constraints] * len(self._scores)
-        if len(constraints) != len(self._scores):
+            return [constraints] * len(self)
+        if len(constraints) != len(self):
             raise InputError(
-                f"constraints: found {len(constraints)}, expected one for each of {len(self._scores)} sentences"
+                f"constraints: found {len(constraints)}, expected one for each of {len(self)} sentences"
             )
         return list(constraints)
 
-    def _constrained(self, scores: npt.NDArray[np.float64], known: Constraints | None) -> ArcScores:
-        if known is None:
-            return ArcScores(scores, self.labels)
-        return ArcScores(
-            known.masked(scores, self.tree_class, self.labels), self.labels, tuple(known.subtrees)
-        )
+    # ---- scores: as given; under the constraints; as probabilities see them
 
     @cached_property
-    def _max_batch(self) -> ScoreBatch:
-        return ScoreBatch.of_checked(
-            [own.maximised for own in self._sentences], [own.spans for own in self._sentences]
-        )
+    def _dense(self) -> list[Floats]:
+        """The scores as they were given, one array a sentence."""
+        if isinstance(self._given, Scores):
+            return self._given.dense_arrays(temperature=self.temperature)
+        return self._given
 
     @cached_property
-    def _sum_batch(self) -> ScoreBatch:
-        return ScoreBatch.of_checked(
-            [own.summed for own in self._sentences], [own.spans for own in self._sentences]
+    def _constrained(self) -> list[Floats]:
+        """The scores with -inf where the constraints rule something out."""
+        return [
+            own if known is None else known.masked(own, self.tree_class, self.labels)
+            for own, known in zip(self._dense, self.constraints, strict=True)
+        ]
+
+    @cached_property
+    def _scores(self) -> Scores:
+        """The same for the native decoder."""
+        if isinstance(self._given, Scores) and not any(known is not None for known in self.constraints):
+            return self._given
+        return Scores.of_checked(self._constrained, self.labels or ())
+
+    @cached_property
+    def _sentences(self) -> list[SentenceScores]:
+        """The logarithms of the weights whose products are the probabilities of trees, up to Z."""
+        weights = self._constrained
+        if self.temperature != 1 or self.label_temperature != 1:
+            weights = self._scores.split(
+                self._scores.batch.log_weights(self.temperature, self.label_temperature)
+            )
+        return [
+            SentenceScores(own, self.labels, spans) for own, spans in zip(weights, self._spans, strict=True)
+        ]
+
+    @cached_property
+    def _sum_batch(self) -> ArcMatrices:
+        """The weights of arcs, labels summed out."""
+        plain = self.labels is None and self.temperature == 1 and not isinstance(self._given, Scores)
+        if plain:
+            return ArcMatrices.of_checked(self._constrained, self._spans)
+        flat = self._scores.batch.arc_sums(self.temperature, self.threads)
+        return ArcMatrices.of_flat(flat, self._scores.lengths, self._spans)
+
+    # ---- the decoder
+
+    def _settings(self, decoder: native.Decoder) -> native.DecodeSettings:
+        return native.DecodeSettings(
+            decoder=decoder,
+            projective=self.tree_class.projective,
+            single_root=self.tree_class.single_root,
+            temperature=self.temperature,
+            label_temperature=self.label_temperature,
         )
+
+    def _decode(self, decoder: native.Decoder) -> tuple[list[Heads], list[Heads]]:
+        """Of each sentence the heads, shape (n+1,), and the numbers of labels."""
+        ends, starts = span_arrays(self._spans)
+        found = self._scores.batch.decode(
+            self._settings(decoder), span_ends=ends, span_starts=starts, threads=self.threads
+        )
+        lengths = self._scores.lengths
+        require_trees(np.where(np.asarray(found.parsed) > 0, 0.0, -np.inf), lengths)
+        return _by_sentence(found.heads, lengths), _by_sentence(found.labels, lengths)
+
+    def _decoded(self, decoder: native.Decoder) -> list[Tree]:
+        heads, labels = self._decode(decoder)
+        return [self._tree(*one) for one in zip(heads, labels, strict=True)]
+
+    def _k_best_structures(self, k: int) -> list[tuple[Heads, Heads, Floats]]:
+        """Of each sentence the heads, shape (K, n+1), the numbers of their best labels, and their scores, shape (K,)."""
+        if k < 1:
+            raise InputError(f"k: found {k}, expected at least 1")
+        ends, starts = span_arrays(self._spans)
+        found = self._scores.batch.k_best(
+            self._settings(native.Decoder.map), k, span_ends=ends, span_starts=starts, threads=self.threads
+        )
+        counts, lengths = np.asarray(found.counts, np.int64), self._scores.lengths
+        require_trees(np.where(counts > 0, 0.0, -np.inf), lengths)
+        heads, labels = (
+            _by_sentence(flat, np.repeat(lengths, counts)) for flat in (found.heads, found.labels)
+        )
+        scores, answers, start = np.asarray(found.scores), [], 0
+        for end in np.cumsum(counts).tolist():
+            answers.append((np.stack(heads[start:end]), np.stack(labels[start:end]), scores[start:end]))
+            start = end
+        return answers
+
+    def _trees(self, heads: Heads, labels: Heads) -> list[Tree]:
+        return [self._tree(*one) for one in zip(heads, labels, strict=True)]
+
+    def _tree(self, heads: Heads, codes: Heads) -> Tree:
+        return Tree(heads, None if self.labels is None else label_names(codes, self.labels))
 
     @property
     def _finest_marginals(self) -> Sequence[npt.NDArray[np.float64]]:
@@ -312,7 +422,17 @@ def _depth(scores: Any) -> int:
     return levels + np.ndim(scores)
 
 
-def _greedy(sentence: ArcScores) -> Heads:
-    heads: Heads = sentence.maximised.argmax(axis=0).astype(np.int32)
-    heads[0] = -1
-    return heads
+def _check_temperature(name: str, value: float) -> float:
+    if not 0 < value < np.inf:
+        raise InputError(f"{name}: found {value}, expected a number above 0")
+    return float(value)
+
+
+def _by_sentence(flat: Any, lengths: npt.NDArray[np.int32]) -> list[Heads]:
+    """Numbers flat over words as one array (n+1,) a sentence, -1 for the root."""
+    values = np.asarray(flat, np.int32)
+    ends = np.cumsum(lengths)
+    return [
+        np.concatenate([_ROOT, values[end - n : end]])
+        for end, n in zip(ends.tolist(), lengths.tolist(), strict=True)
+    ]

@@ -1,7 +1,7 @@
 """Projective trees (Eisner 1996): the best, the k best, sums over all, samples.
 
-Words are 1..n, 0 is the wall; ``scores[h, m]`` is the score of the arc h → m, -inf forbids it; column 0 and the diagonal
-are not read. ``single_root``: exactly one arc leaves the wall. Each ``_batch`` function takes many sentences of any lengths
+Words are 1..n, 0 is the root; ``scores[h, m]`` is the score of the arc h → m, -inf forbids it; column 0 and the diagonal
+are not read. ``single_root``: exactly one arc leaves the root. Each ``_batch`` function takes many sentences of any lengths
 and crosses into native code once. Everything is exact; arithmetic is double, and changes to logarithms by itself where the
 scores are spread too far for a double.
 """
@@ -14,10 +14,9 @@ import numpy as np
 import numpy.typing as npt
 
 from arcwise import native
-from arcwise.inference.score_batch import Floats, Heads, ScoreBatch, as_matrix, why_no_value
+from arcwise.inference.arc_matrices import MINUS_INFINITY, ArcMatrices, Floats, Heads, as_matrix, why_no_value
+from arcwise.inference.kernels import NATIVE
 from arcwise.inference.tree_class import TreeClass
-
-IMPOSSIBLE = float("-inf")
 
 
 def eisner_decode(scores: npt.ArrayLike, *, single_root: bool) -> tuple[Heads, float]:
@@ -31,7 +30,7 @@ def eisner_decode(scores: npt.ArrayLike, *, single_root: bool) -> tuple[Heads, f
     matrix = as_matrix(scores)
     heads = np.empty(len(matrix), np.int32)
     value = native.eisner_decode(matrix, single_root, heads)
-    if not value > IMPOSSIBLE:
+    if not value > MINUS_INFINITY:
         raise why_no_value(scores)
     return heads, value
 
@@ -40,8 +39,8 @@ def eisner_decode_batch(
     scores: Sequence[npt.ArrayLike], *, single_root: bool, threads: int = 1
 ) -> tuple[list[Heads], Floats]:
     """``eisner_decode`` of every sentence: a list of heads, and the scores, shape (B,)."""
-    batch = ScoreBatch.of(scores)
-    heads, values = _trees(single_root).decode(batch, threads)
+    batch = ArcMatrices.of(scores)
+    heads, values = NATIVE.decode(batch, _trees(single_root), threads)
     return [own[0] for own in batch.heads(heads)], values
 
 
@@ -62,7 +61,7 @@ def eisner_k_best_batch(
     scores: Sequence[npt.ArrayLike], *, k: int, single_root: bool, threads: int = 1
 ) -> tuple[list[Heads], list[Floats]]:
     """``eisner_k_best`` of every sentence."""
-    return _trees(single_root).k_best(ScoreBatch.of(scores), k, threads)
+    return NATIVE.k_best(ArcMatrices.of(scores), _trees(single_root), k, threads)
 
 
 def eisner_log_partition(scores: npt.ArrayLike, *, single_root: bool) -> float:
@@ -73,7 +72,7 @@ def eisner_log_partition(scores: npt.ArrayLike, *, single_root: bool) -> float:
     7.0
     """
     value = native.eisner_log_partition(as_matrix(scores), single_root)
-    if not value > IMPOSSIBLE:
+    if not value > MINUS_INFINITY:
         raise why_no_value(scores)
     return value
 
@@ -82,8 +81,8 @@ def eisner_log_partition_batch(
     scores: Sequence[npt.ArrayLike], *, single_root: bool, threads: int = 1
 ) -> Floats:
     """``eisner_log_partition`` of every sentence, shape (B,)."""
-    batch = ScoreBatch.of(scores)
-    values = _trees(single_root).log_partition(batch, threads)
+    batch = ArcMatrices.of(scores)
+    values = NATIVE.log_partition(batch, _trees(single_root), threads)
     batch.require_trees(values)
     return values
 
@@ -98,7 +97,7 @@ def eisner_marginals(scores: npt.ArrayLike, *, single_root: bool) -> tuple[Float
     matrix = as_matrix(scores)
     probabilities = np.empty(matrix.shape)
     log_partition = native.eisner_marginals(matrix, single_root, probabilities)
-    if not log_partition > IMPOSSIBLE:
+    if not log_partition > MINUS_INFINITY:
         raise why_no_value(scores)
     return probabilities, log_partition
 
@@ -107,8 +106,8 @@ def eisner_marginals_batch(
     scores: Sequence[npt.ArrayLike], *, single_root: bool, threads: int = 1
 ) -> tuple[list[Floats], Floats]:
     """``eisner_marginals`` of every sentence: a list of matrices, and log Z, shape (B,)."""
-    batch = ScoreBatch.of(scores)
-    flat, log_partitions = _trees(single_root).marginals(batch, threads)
+    batch = ArcMatrices.of(scores)
+    flat, log_partitions = NATIVE.marginals(batch, _trees(single_root), threads)
     return list(batch.matrices(flat)), log_partitions
 
 
@@ -127,7 +126,7 @@ def eisner_sample_batch(
     scores: Sequence[npt.ArrayLike], *, count: int, seed: int, single_root: bool, threads: int = 1
 ) -> list[Heads]:
     """``eisner_sample`` of every sentence; each draws from a stream of its own, so threads change nothing."""
-    return _trees(single_root).sample(ScoreBatch.of(scores), count, seed, 0, threads)
+    return NATIVE.sample(ArcMatrices.of(scores), _trees(single_root), count, seed, 0, threads)
 
 
 def _trees(single_root: bool) -> TreeClass:

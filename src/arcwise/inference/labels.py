@@ -5,19 +5,15 @@ from __future__ import annotations
 import heapq
 from collections.abc import Iterator, Sequence
 from itertools import islice
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from arcwise.inference.score_batch import Floats, Heads
+from arcwise.inference.arc_matrices import Floats, Heads
 
 LabelCodes = npt.NDArray[np.int64]
-"""Shape (n+1,): the number of each word's label; that of the wall means nothing."""
-
-
-def best_label_scores(labelled: Floats) -> Floats:
-    """Arc scores for maximising: the best label of each arc, shape (n+1, n+1)."""
-    return np.asarray(labelled.max(axis=0))
+"""Shape (n+1,): the number of each word's label; that of the root means nothing."""
 
 
 def log_sum_scores(labelled: Floats) -> Floats:
@@ -32,11 +28,6 @@ def label_probabilities(labelled: Floats) -> Floats:
     """p(label | arc), shape (L, n+1, n+1); 0 for arcs that are forbidden."""
     total = log_sum_scores(labelled)
     return np.exp(labelled - np.where(np.isfinite(total), total, 0.0))
-
-
-def best_labels(labelled: Floats, heads: Heads) -> LabelCodes:
-    """The best label of each arc of a tree."""
-    return np.asarray(_of_arcs(labelled, heads).argmax(axis=0))
 
 
 def sample_labels(labelled: Floats, heads: Heads, rng: np.random.Generator) -> LabelCodes:
@@ -70,7 +61,7 @@ def _valued(
 
 
 def _of_arcs(labelled: Floats, heads: Heads) -> Floats:
-    """Shape (L, n+1): the entries of a tree's arcs; the wall has none, and gets 0."""
+    """Shape (L, n+1): the entries of a tree's arcs; the root has none, and gets 0."""
     entries = labelled[:, heads, np.arange(len(heads))]
     entries[:, 0] = 0
     return entries
@@ -95,6 +86,6 @@ def _labellings(of_arcs: Floats) -> Iterator[tuple[float, tuple[int, ...]]]:
                 heapq.heappush(heap, (raised, (*ranks[:m], rank, *ranks[m + 1 :]), m))
 
 
-def label_names(codes: Sequence[int] | LabelCodes, names: Sequence[str]) -> tuple[str, ...]:
-    """The labels of a tree, ``""`` for the wall."""
+def label_names(codes: Sequence[int] | npt.NDArray[np.integer[Any]], names: Sequence[str]) -> tuple[str, ...]:
+    """The labels of a tree, ``""`` for the root."""
     return ("", *(names[code] for code in codes[1:]))

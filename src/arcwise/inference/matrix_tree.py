@@ -5,8 +5,8 @@ spread. Here marginals are probabilities of a random walk, found by eliminating 
 additions, multiplications and divisions of non-negative numbers (Grassmann, Taksar & Heyman 1985): full relative accuracy
 at any spread. Numbers are doubles where nothing of weight can underflow, else doubles with a wide exponent.
 
-Words are 1..n, 0 is the wall; ``scores[h, m]`` is the score of the arc h → m, -inf forbids it; column 0 and the diagonal
-are not read. ``single_root``: exactly one arc leaves the wall. Each ``_batch`` function takes many sentences of any lengths
+Words are 1..n, 0 is the root; ``scores[h, m]`` is the score of the arc h → m, -inf forbids it; column 0 and the diagonal
+are not read. ``single_root``: exactly one arc leaves the root. Each ``_batch`` function takes many sentences of any lengths
 and crosses into native code once.
 """
 
@@ -18,9 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from arcwise import native
-from arcwise.inference.score_batch import Floats, ScoreBatch, as_matrix, why_no_value
-
-IMPOSSIBLE = float("-inf")
+from arcwise.inference.arc_matrices import MINUS_INFINITY, ArcMatrices, Floats, as_matrix, why_no_value
 
 
 def matrix_tree_log_partition(scores: npt.ArrayLike, *, single_root: bool) -> float:
@@ -31,7 +29,7 @@ def matrix_tree_log_partition(scores: npt.ArrayLike, *, single_root: bool) -> fl
     9.0
     """
     value = native.matrix_tree_log_partition(as_matrix(scores), single_root)
-    if not value > IMPOSSIBLE:
+    if not value > MINUS_INFINITY:
         raise why_no_value(scores)
     return value
 
@@ -40,7 +38,7 @@ def matrix_tree_log_partition_batch(
     scores: Sequence[npt.ArrayLike], *, single_root: bool, threads: int = 1
 ) -> Floats:
     """``matrix_tree_log_partition`` of every sentence, shape (B,)."""
-    batch = ScoreBatch.of(scores)
+    batch = ArcMatrices.of(scores)
     values = native.matrix_tree_log_partition_batch(
         batch.flat, batch.offsets, batch.lengths, single_root, threads
     )
@@ -58,7 +56,7 @@ def matrix_tree_marginals(scores: npt.ArrayLike, *, single_root: bool) -> tuple[
     matrix = as_matrix(scores)
     marginals = np.empty(matrix.shape)
     value = native.matrix_tree_marginals(matrix, single_root, marginals)
-    if not value > IMPOSSIBLE:
+    if not value > MINUS_INFINITY:
         raise why_no_value(scores)
     return marginals, value
 
@@ -67,7 +65,7 @@ def matrix_tree_marginals_batch(
     scores: Sequence[npt.ArrayLike], *, single_root: bool, threads: int = 1
 ) -> tuple[list[Floats], Floats]:
     """``matrix_tree_marginals`` of every sentence: a list of matrices, and log Z, shape (B,)."""
-    batch = ScoreBatch.of(scores)
+    batch = ArcMatrices.of(scores)
     flat, log_partitions = native.matrix_tree_marginals_batch(
         batch.flat, batch.offsets, batch.lengths, single_root, threads
     )

@@ -14,8 +14,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from arcwise.errors import InputError
-from arcwise.inference.arc_scores import ArcScores
-from arcwise.inference.score_batch import Floats, ScoreBatch
+from arcwise.inference.arc_matrices import ArcMatrices, Floats
+from arcwise.inference.kernels import NATIVE
+from arcwise.inference.sentence_scores import SentenceScores
 from arcwise.inference.tree_class import TreeClass
 from arcwise.trees import Tree
 
@@ -53,7 +54,7 @@ class Space:
 
 
 def sample_without_replacement(
-    sentence: ArcScores, tree_class: TreeClass, count: int, rng: np.random.Generator
+    sentence: SentenceScores, tree_class: TreeClass, count: int, rng: np.random.Generator
 ) -> list[Tree]:
     """``count`` different trees, in the order in which they were drawn."""
     spaces = [Space((), ())]
@@ -75,27 +76,27 @@ def sample_without_replacement(
     return drawn
 
 
-def _log_sums(sentence: ArcScores, tree_class: TreeClass, spaces: list[Space]) -> Floats:
+def _log_sums(sentence: SentenceScores, tree_class: TreeClass, spaces: list[Space]) -> Floats:
     sums: list[Floats] = []
     for start in range(0, len(spaces), _CHUNK):
         parts = [_in_space(sentence, space).summed for space in spaces[start : start + _CHUNK]]
-        batch = ScoreBatch.of_checked(parts, [sentence.spans] * len(parts))
-        sums.append(tree_class.log_partition(batch, 1))
+        batch = ArcMatrices.of_checked(parts, [sentence.spans] * len(parts))
+        sums.append(NATIVE.log_partition(batch, tree_class, 1))
     return np.concatenate(sums)
 
 
-def _draw(sentence: ArcScores, tree_class: TreeClass, space: Space, rng: np.random.Generator) -> Tree:
+def _draw(sentence: SentenceScores, tree_class: TreeClass, space: Space, rng: np.random.Generator) -> Tree:
     part = _in_space(sentence, space)
-    batch = ScoreBatch.of_checked([part.summed], [sentence.spans])
+    batch = ArcMatrices.of_checked([part.summed], [sentence.spans])
     seed = int(rng.integers(2**63))
-    return part.drawn_trees(tree_class.sample(batch, 1, seed, 0, 1)[0], rng)[0]
+    return part.drawn_trees(NATIVE.sample(batch, tree_class, 1, seed, 0, 1)[0], rng)[0]
 
 
-def _in_space(sentence: ArcScores, space: Space) -> ArcScores:
-    return ArcScores(space.restricted(sentence.scores), sentence.labels, sentence.spans)
+def _in_space(sentence: SentenceScores, space: Space) -> SentenceScores:
+    return SentenceScores(space.restricted(sentence.scores), sentence.labels, sentence.spans)
 
 
-def _choices(sentence: ArcScores, tree: Tree) -> list[Choice]:
+def _choices(sentence: SentenceScores, tree: Tree) -> list[Choice]:
     heads = tree.heads[1:].tolist()
     if sentence.labels is None or tree.labels is None:
         return [(head,) for head in heads]

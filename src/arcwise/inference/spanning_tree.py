@@ -1,7 +1,7 @@
 """The best non-projective trees: maximum spanning arborescences (Edmonds 1967) in O(n²), exact for a single root too.
 
-Words are 1..n, 0 is the wall; ``scores[h, m]`` is the score of the arc h → m, -inf forbids it; column 0 and the diagonal
-are not read. ``single_root``: exactly one arc leaves the wall. Each ``_batch`` function takes many sentences of any lengths
+Words are 1..n, 0 is the root; ``scores[h, m]`` is the score of the arc h → m, -inf forbids it; column 0 and the diagonal
+are not read. ``single_root``: exactly one arc leaves the root. Each ``_batch`` function takes many sentences of any lengths
 and crosses into native code once.
 """
 
@@ -15,9 +15,8 @@ import numpy.typing as npt
 
 from arcwise import native
 from arcwise.errors import InputError
-from arcwise.inference.score_batch import Floats, Heads, ScoreBatch, as_matrix, why_no_value
+from arcwise.inference.arc_matrices import MINUS_INFINITY, ArcMatrices, Floats, Heads, as_matrix, why_no_value
 
-IMPOSSIBLE = float("-inf")
 HEAD_TYPE = np.dtype(np.int32)
 
 
@@ -32,7 +31,7 @@ def spanning_tree_decode(scores: npt.ArrayLike, *, single_root: bool) -> tuple[H
     matrix = as_matrix(scores)
     heads = np.empty(len(matrix), HEAD_TYPE)
     value = native.spanning_tree_decode(matrix, single_root, heads)
-    if not value > IMPOSSIBLE:
+    if not value > MINUS_INFINITY:
         raise why_no_value(scores)
     return heads, value
 
@@ -41,7 +40,7 @@ def spanning_tree_decode_batch(
     scores: Sequence[npt.ArrayLike], *, single_root: bool, threads: int = 1
 ) -> tuple[list[Heads], Floats]:
     """``spanning_tree_decode`` of every sentence: a list of heads, and the scores, shape (B,)."""
-    batch = ScoreBatch.of(scores)
+    batch = ArcMatrices.of(scores)
     heads, values = native.spanning_tree_decode_batch(
         batch.flat, batch.offsets, batch.lengths, single_root, threads
     )
@@ -69,7 +68,7 @@ def spanning_tree_k_best_batch(
     """``spanning_tree_k_best`` of every sentence."""
     if k < 1:
         raise InputError(f"k: found {k}, expected at least 1")
-    batch = ScoreBatch.of(scores)
+    batch = ArcMatrices.of(scores)
     flat, values, counts = native.spanning_tree_k_best_batch(
         batch.flat, batch.offsets, batch.lengths, single_root, k, threads
     )

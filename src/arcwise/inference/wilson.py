@@ -1,6 +1,6 @@
 """Exact samples of non-projective trees: Wilson's loop-erased random walk (1996).
 
-With a single root the wall's child is drawn first, from its marginal probability, and the walk is rooted there. Where the
+With a single root the word under the root is drawn first, from its marginal probability, and the walk is rooted there. Where the
 walk would go round in circles almost forever (words that prefer each other by far), heads are drawn one word after the
 other by state elimination instead: O(n³) a tree, however the scores are spread, and the same distribution, because the
 number of steps of the walk is independent of the tree that it ends in (Propp & Wilson 1998).
@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from arcwise import native
 from arcwise.errors import InputError
-from arcwise.inference.score_batch import Heads, ScoreBatch
+from arcwise.inference.arc_matrices import ArcMatrices, Heads
 
 
 def wilson_sample(scores: npt.ArrayLike, *, count: int, seed: int, single_root: bool) -> Heads:
@@ -36,7 +36,7 @@ def wilson_sample_batch(
     """``wilson_sample`` of every sentence; each draws from a stream of its own, so threads change nothing."""
     if count < 0:
         raise InputError(f"count: found {count}, expected 0 or more")
-    batch = ScoreBatch.of(scores)
+    batch = ArcMatrices.of(scores)
     flat, log_partitions = native.wilson_sample_batch(
         batch.flat, batch.offsets, batch.lengths, single_root, count, seed, 0, threads
     )

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import sys
-import types
 from collections.abc import Mapping
-from dataclasses import MISSING, Field, fields, is_dataclass
-from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
+from dataclasses import MISSING, fields, is_dataclass
+from typing import Any, TypeVar
 
-from arcwise.errors import InputError
+from arcwise.errors import InputError, OptionError
+from arcwise.learning.options import Declared, declared
 from arcwise.treebanks.files import PathLike, read_bytes
 
 if sys.version_info >= (3, 11):
@@ -46,14 +46,15 @@ def from_dict(kind: type[T], values: Mapping[str, Any], *, where: str = "configu
     Traceback (most recent call last):
     arcwise.errors.InputError: configuration: found key 'epoch', expected one of epochs
     """
-    assert is_dataclass(kind)
-    hints = get_type_hints(kind)
-    known = {f.name: f for f in fields(kind)}
+    known = declared(kind)
     for key in values:
         if key not in known:
             raise InputError(f"{where}: found key {key!r}, expected one of {', '.join(known)}")
-    _require(known, values, where)
-    return kind(**{key: _checked(hints[key], value, f"{where}: {key}") for key, value in values.items()})
+    _require(kind, values, where)
+    try:
+        return kind(**{key: _checked(known[key], value, where) for key, value in values.items()})
+    except OptionError as error:
+        raise error.inside(where) if not error.where else error from error
 
 
 def to_dict(config: Any) -> dict[str, Any]:
@@ -65,34 +66,18 @@ def to_dict(config: Any) -> dict[str, Any]:
     return plain
 
 
-def _require(known: Mapping[str, Field[Any]], values: Mapping[str, Any], where: str) -> None:
-    for name, f in known.items():
-        if name not in values and f.default is MISSING and f.default_factory is MISSING:
-            raise InputError(f"{where}: has no key {name!r}")
+def _require(kind: type[Any], values: Mapping[str, Any], where: str) -> None:
+    for f in fields(kind):
+        if f.name not in values and f.default is MISSING and f.default_factory is MISSING:
+            raise InputError(f"{where}: has no key {f.name!r}")
 
 
-def _checked(hint: Any, value: Any, where: str) -> Any:
-    """The value in the type of the field, or an error that names both."""
-    origin = get_origin(hint)
-    if is_dataclass(hint) and isinstance(hint, type) and isinstance(value, Mapping):
-        return from_dict(hint, value, where=where)
-    if origin in (Union, types.UnionType):
-        choices = [c for c in get_args(hint) if c is not type(None)]
-        return None if value is None else _checked(choices[0], value, where)
-    if origin is Literal:
-        if value not in get_args(hint):
-            raise InputError(
-                f"{where}: found {value!r}, expected one of {', '.join(map(str, get_args(hint)))}"
-            )
-        return value
-    if origin is tuple and isinstance(value, list | tuple):
-        return tuple(_checked(get_args(hint)[0], item, where) for item in value)
-    if hint is float and isinstance(value, int) and not isinstance(value, bool):
-        return float(value)
-    if not isinstance(value, hint) or (hint is int and isinstance(value, bool)):
-        raise InputError(f"{where}: found {value!r}, expected {_words(hint)}")
-    return value
-
-
-def _words(hint: Any) -> str:
-    return {int: "a whole number", float: "a number", str: "text", bool: "true or false"}.get(hint, str(hint))
+def _checked(known: Declared, value: Any, where: str) -> Any:
+    """The value in the type of the field; a section is a configuration of its own."""
+    if not is_dataclass(known.base) or not isinstance(value, Mapping):
+        return known.checked(value)
+    kind: Any = known.base
+    try:
+        return from_dict(kind, value, where=f"{where}: {known.name}")
+    except OptionError as error:
+        raise OptionError(f"{known.name}.{error.name}", error.reason, where) from error

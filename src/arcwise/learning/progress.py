@@ -6,6 +6,7 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +24,9 @@ class Progress:
     def __init__(self, *, shown: bool = True) -> None:
         self._shown = shown
         self._bar: Any = None
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return partial(Progress, shown=False), ()  # in another process nothing is shown: lines would mix
 
     def __enter__(self) -> Self:
         if self._shown and sys.stderr.isatty():

@@ -11,6 +11,7 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from arcwise.evaluation.attachment import UasLas
 from arcwise.learning.progress import Progress
 from arcwise.treebanks import Treebank
 
@@ -18,15 +19,8 @@ Weights = npt.NDArray[Any]
 Advance = Callable[[int], None]
 
 
-@dataclass(frozen=True)
-class DevScore:
-    """Shares of words with the right head (uas), and with the right head and label (las)."""
-
-    uas: float
-    las: float
-
-    def __str__(self) -> str:
-        return f"UAS {100 * self.uas:.2f} LAS {100 * self.las:.2f}"
+DevScore = UasLas
+"""What an epoch is judged by."""
 
 
 class EpochTrainer(Protocol):

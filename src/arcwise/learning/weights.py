@@ -53,8 +53,3 @@ def read_weights(packed: Packed, name: str, size: int) -> npt.NDArray[np.float32
     """The table of a packed model; ``ModelError`` if it is not there."""
     packed.array(f"{name}.bits"), packed.array(f"{name}.values")
     return unpack_weights(name, packed.arrays, size)
-
-
-def rounded(weights: npt.NDArray[np.float32], precision: Precision) -> npt.NDArray[np.float32]:
-    """The weights as they come back from a file of that precision."""
-    return unpack_weights("w", pack_weights("w", weights, precision), len(weights))

@@ -8,7 +8,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from arcwise.errors import ModelError
+from arcwise.errors import ModelError, OptionError
 from arcwise.learning.model_file import Packed, read_model, starts_as_json
 from arcwise.parsing.parser import Parser
 from arcwise.treebanks.files import PathLike, path_kind
@@ -90,17 +90,12 @@ def trainable() -> list[str]:
     return [name for name, kind in KINDS.items() if kind.parser is not None]
 
 
-def trained_kind(name: str, where: str) -> tuple[type[Any], type[Any]]:
+def trained_kind(name: str) -> tuple[type[Any], type[Any]]:
     """The parser class and the configuration of a kind that can be trained."""
     kind = KINDS.get(name)
     if kind is None or kind.parser is None or kind.config is None:
-        raise ModelError(f"{where}: found kind {name!r}, expected one of {', '.join(trainable())}")
+        raise OptionError("kind", f"found {name!r}, expected one of {', '.join(trainable())}")
     return kind.parser(), kind.config()
-
-
-def config_class(kind: str, *, where: str = "parser") -> type[Any]:
-    """The configuration of a kind of parser."""
-    return trained_kind(kind, where)[1]
 
 
 # ---- opening

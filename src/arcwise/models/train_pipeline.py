@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import io
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
-from arcwise.errors import InputError
+from arcwise.engine import Engine, ThisProcess
+from arcwise.errors import InputError, OptionError
 from arcwise.evaluation import evaluate
 from arcwise.learning.config import from_dict, read_toml
+from arcwise.learning.options import SEEDS, check_options, option, section
 from arcwise.learning.progress import Progress
-from arcwise.models.training import train_parser
+from arcwise.models.registry import trainable
+from arcwise.models.training import parser_config, train_parser
 from arcwise.parsing.parser import ParseOptions
 from arcwise.pipeline.pipeline import Pipeline
 from arcwise.text.jackknife import jackknifed
@@ -42,13 +45,19 @@ METRICS = (
 class PipelineConfig:
     """Options of ``arcwise train --pipeline``; a TOML file may set any of them, the parser's own under [parser]."""
 
-    tokenizer: TokenizerConfig = field(default_factory=TokenizerConfig)
-    tagger: TaggerConfig = field(default_factory=TaggerConfig)
-    kind: str = "graph"
-    """Of the parser."""
-    jackknife: int = 5
-    """Parts into which the training data are cut for the tags that the parser learns from; 0: it learns from correct tags."""
-    seed: int = 1
+    tokenizer: TokenizerConfig = section(TokenizerConfig, "How the tokenizer learns.")
+    tagger: TaggerConfig = section(TaggerConfig, "How the tagger learns.")
+    kind: str = option("graph", "The kind of parser.", choices=tuple(trainable()))
+    jackknife: int = option(
+        5,
+        "Parts in which the training data are tagged for the parser, each by a tagger trained on the others; 0: it learns from correct tags.",
+        low=0,
+        high=1_000_000,
+    )
+    seed: int = option(1, "For the order of the data, and for dropout.", low=0, high=SEEDS)
+
+    def __post_init__(self) -> None:
+        check_options(self)
 
 
 def read_config(
@@ -74,7 +83,7 @@ def read_notes(notes: Sequence[str]) -> dict[str, str]:
     for note in notes:
         key, equals, value = note.partition("=")
         if not equals or not key.strip():
-            raise InputError(f"--note: found {note!r}, expected KEY=VALUE")
+            raise OptionError("notes", f"found {note!r}, expected KEY=VALUE")
         found[key.strip()] = value.strip()
     return found
 
@@ -88,24 +97,28 @@ def train_pipeline(
     card: Mapping[str, Any] | None = None,
     threads: int = 1,
     progress: Progress | None = None,
+    engine: Engine = ThisProcess(),
 ) -> Pipeline:
-    """Tokenizer, tagger and parser from one treebank. ``parser``: options of the parser; ``card``: what to note in the model.
+    """Tokenizer, tagger and parser from one treebank. ``parser``: options of the parser; ``card``: what to note in the model;
+    ``engine``: where the taggers of the jack-knife are trained.
 
     With ``dev`` the parser's epoch is chosen on it, and the scores of the whole, from its raw text, go into the card.
     """
     if not train.word_count:
         raise InputError("train: found no word, expected a treebank to learn from")
     progress = progress or Progress(shown=False)
+    options = {"seed": config.seed, **(parser or {})}
+    parser_config(config.kind, None, options).refuse_unread()  # said before long work, not after
     tokenizer = Tokenizer.train(train, config=config.tokenizer, seed=config.seed)
     progress.say("tokenizer trained")
     tagger = Tagger.train(train, config=config.tagger, seed=config.seed)
     progress.say("tagger trained")
     trained = train_parser(
         config.kind,
-        _as_it_will_be(train, config, progress),
+        _as_it_will_be(train, config, progress, engine),
         None if dev is None else tagger.tag(dev, threads=threads),
         config=None,
-        options={"seed": config.seed, **(parser or {})},
+        options=options,
         threads=threads,
         progress=progress,
     )
@@ -117,12 +130,14 @@ def train_pipeline(
     return pipeline
 
 
-def _as_it_will_be(train: Treebank, config: PipelineConfig, progress: Progress) -> Treebank:
+def _as_it_will_be(train: Treebank, config: PipelineConfig, progress: Progress, engine: Engine) -> Treebank:
     """The training data with tags as good as the parser will get."""
     folds = min(config.jackknife, len(train))
     if folds < 2:
         return train
-    return jackknifed(train, folds=folds, config=config.tagger, seed=config.seed, say=progress.say)
+    return jackknifed(
+        train, folds=folds, config=config.tagger, seed=config.seed, say=progress.say, engine=engine
+    )
 
 
 def raw_text_scores(pipeline: Pipeline, gold: Treebank, *, threads: int = 1) -> dict[str, float]:

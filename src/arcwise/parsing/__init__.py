@@ -1,5 +1,21 @@
-"""What a parser is: the protocol, the options of a parse, its probabilities, how it is written to CoNLL-U."""
+"""What a parser is: the protocol, scorers, the options of a parse, its probabilities, how it is written to CoNLL-U."""
 
-from arcwise.parsing.parser import ParseOptions, Parser
+from arcwise.parsing.parser import Capabilities, ParseOptions, Parser
+from arcwise.parsing.parses import Analysis, KBestParses, Parses, Probabilities
+from arcwise.parsing.scored import Decoding, ScoredParser, Temperatures
+from arcwise.parsing.scorer import FunctionScorer, Scorer
 
-__all__ = ["ParseOptions", "Parser"]
+__all__ = [
+    "Analysis",
+    "Capabilities",
+    "Decoding",
+    "FunctionScorer",
+    "KBestParses",
+    "ParseOptions",
+    "Parser",
+    "Parses",
+    "Probabilities",
+    "ScoredParser",
+    "Scorer",
+    "Temperatures",
+]

@@ -3,57 +3,95 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, Protocol, runtime_checkable
 
-from arcwise.errors import InputError
+from arcwise.errors import OptionError
 from arcwise.learning.model_file import Packed, Precision
+from arcwise.learning.options import changed, check_options, option
+from arcwise.parsing.parses import Analysis
 from arcwise.treebanks import Treebank
 from arcwise.treebanks.files import PathLike
 
-Decoder = Literal["map", "mbr", "max-z", "greedy"]
-DECODERS: tuple[Decoder, ...] = ("map", "mbr", "max-z", "greedy")
+Decoder = Literal["map", "mbr", "mbr-labelled", "max-z", "greedy"]
+DECODERS: tuple[Decoder, ...] = ("map", "mbr", "mbr-labelled", "max-z", "greedy")
+MAX_BEAM = 64
+MAX_K_BEST = 1_000_000
 
 
-def check_decoder(name: str | None) -> Decoder | None:
-    """The decoder of that name; an error lists the known ones."""
-    if name is not None and name not in DECODERS:
-        raise InputError(f"--decode: found {name!r}, expected one of {', '.join(DECODERS)}")
-    return name
+@dataclass(frozen=True)
+class Capabilities:
+    """What a parser can do: the options of a parse that it takes, what it gives, what it learns from. What it lacks it refuses."""
+
+    decoders: tuple[Decoder, ...] = ()
+    """The values of ``decode``; empty: it has one way to decode, and no choice."""
+    projective: tuple[bool, ...] = ()
+    """The values of ``projective`` that can be asked for."""
+    single_root: tuple[bool, ...] = ()
+    """The values of ``single_root`` that can be asked for."""
+    k_best: bool = False
+    confidence: bool = False
+    keep_heads: bool = False
+    beam: bool = False
+    distributions: bool = False
+    """Whether ``distributions(treebank)`` gives the distribution over all trees of every sentence."""
+    supervised: bool = True
+    """Whether it learns from trees or graphs; otherwise from tags alone."""
+    partial_trees: bool = False
+    """Whether it learns from sentences in which some heads are unknown."""
+    writes: Literal["trees", "graphs"] = "trees"
+    """Trees go to HEAD and DEPREL, graphs to DEPS."""
 
 
 @dataclass(frozen=True)
 class ParseOptions:
     """What a user may ask of a parse. None means: as the model was trained.
 
-    A parser that cannot do something asked for says so (``reject``); it never ignores an option silently.
+    A parser that cannot do something asked for says so (``check``); it never ignores an option silently.
     """
 
-    decode: Decoder | None = None
-    """map: the best tree; mbr: the tree with the most expected correct heads; max-z: the best tree with its best
-    latent clusters; greedy: the best head of each word, tree or not."""
-    projective: bool | None = None
-    """Whether arcs may cross (False: they may)."""
-    single_root: bool | None = None
-    """Whether exactly one word hangs on the wall."""
-    k_best: int = 1
-    """How many trees per sentence (fewer where the model allows fewer); the others go after the sentence as further
-    sentences."""
-    confidence: bool = False
-    """Write HeadProb and DeprelProb into MISC, and the tree's probability and entropy into comments."""
-    keep_heads: bool = False
-    """Keep the heads that the input has, and parse the rest around them."""
-    beam: int | None = None
-    """Width of the beam of a transition-based parser."""
+    decode: Decoder | None = option(
+        None,
+        "map: the best tree; mbr: the tree with the most expected right heads; mbr-labelled: with the most expected right heads and labels; "
+        "max-z: the best tree with its best latent clusters; greedy: the best head of each word, tree or not.",
+    )
+    projective: bool | None = option(None, "Whether arcs may not cross.")
+    single_root: bool | None = option(None, "Whether exactly one word is the root.")
+    k_best: int = option(
+        1,
+        "How many trees per sentence (fewer where the model allows fewer), best first, as further sentences.",
+        low=1,
+        high=MAX_K_BEST,
+    )
+    confidence: bool = option(
+        False,
+        "Write how sure the parser is: HeadProb and DeprelProb in MISC, tree_prob and tree_entropy in comments.",
+    )
+    keep_heads: bool = option(False, "Keep the heads that the input has; parse the rest around them.")
+    beam: int | None = option(None, "Beam of a transition-based parser.", low=1, high=MAX_BEAM)
+
+    def __post_init__(self) -> None:
+        check_options(self)
+
+    def check(self, kind: str, capabilities: Capabilities) -> None:
+        """Raise ``InputError`` if something is asked for that a parser of ``kind``, with these capabilities, does not have."""
+        able = {
+            "decode": self.decode in capabilities.decoders,
+            "projective": self.projective in capabilities.projective,
+            "single_root": self.single_root in capabilities.single_root,
+            "k_best": capabilities.k_best,
+            "confidence": capabilities.confidence,
+            "keep_heads": capabilities.keep_heads,
+            "beam": capabilities.beam,
+        }
+        self.reject(kind, *(name for name, has in able.items() if not has))
 
     def reject(self, kind: str, *names: str) -> None:
-        """Raise ``InputError`` if any of the named options is set: a parser of ``kind`` does not have it."""
-        defaults = {field.name: field.default for field in fields(self)}
+        """Raise ``OptionError`` if any of the named options is set: a parser of ``kind`` does not have it."""
+        found = changed(self)
         for name in names:
-            if getattr(self, name) != defaults[name]:
-                raise InputError(
-                    f"--{name.replace('_', '-')}: found {getattr(self, name)}, which a {kind} parser does not have"
-                )
+            if name in found:
+                raise OptionError(name, f"found {found[name]}, which a {kind} parser does not have")
 
 
 @runtime_checkable
@@ -74,6 +112,17 @@ class Parser(Protocol):
         self, treebank: Treebank, *, options: ParseOptions = ParseOptions(), threads: int = 1
     ) -> Treebank:
         """The treebank with HEAD and DEPREL replaced (and what the options ask for); nothing else changes."""
+        ...
+
+    def analyse(
+        self, treebank: Treebank, *, options: ParseOptions = ParseOptions(), threads: int = 1
+    ) -> Analysis:
+        """``parse``, and the trees with their probabilities as arrays where the parser gives one tree a sentence."""
+        ...
+
+    @property
+    def capabilities(self) -> Capabilities:
+        """What this parser can do."""
         ...
 
     @property

@@ -6,6 +6,9 @@ from collections.abc import Iterator
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from arcwise.parsing.parses import Parses, Probabilities
 from arcwise.treebanks import Sentence, Treebank
 from arcwise.trees import draw
 from arcwise.visual import html_parts, svg
@@ -20,20 +23,43 @@ _SHOWN = 5
 class ParsedSentence(Sentence):
     """A sentence with a tree and how sure the parser is of it."""
 
-    __slots__ = ("pipeline",)
+    __slots__ = ("parses", "pipeline")
 
-    def __init__(self, treebank: Treebank, number: int, pipeline: Pipeline) -> None:
+    def __init__(self, treebank: Treebank, number: int, pipeline: Pipeline, parses: Parses | None) -> None:
         super().__init__(treebank, number)
         self.pipeline = pipeline
+        self.parses = parses
+        """Of the whole document."""
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (self.treebank, self.number, self.pipeline)
+        return type(self), (self.treebank, self.number, self.pipeline, self.parses)
+
+    @property
+    def _probabilities(self) -> Probabilities | None:
+        return None if self.parses is None else self.parses.probabilities
 
     @property
     def confidence(self) -> float | None:
         """The probability of the whole tree (labels left open); None if the parser gave none."""
-        found = self.comments.get("tree_prob")
-        return None if found is None else float(found)
+        found = self._probabilities
+        return None if found is None else float(np.exp(found.log_tree[self.number]))
+
+    @property
+    def head_probabilities(self) -> list[float] | None:
+        """How sure the parser is of each word's head; None if it did not say."""
+        found = self._probabilities
+        return None if found is None else [float(p) for p in found.head[self._own_words]]
+
+    @property
+    def label_probabilities(self) -> list[float] | None:
+        """How sure the parser is of each word's head and label together; None if it did not say."""
+        found = self._probabilities
+        return None if found is None else [float(p) for p in found.label[self._own_words]]
+
+    @property
+    def _own_words(self) -> slice:
+        starts = self.treebank.sentence_words
+        return slice(int(starts[self.number]), int(starts[self.number + 1]))
 
     def alternatives(self, *, k: int = 3) -> list[list[tuple[int, float]]]:
         """For each word its ``k`` most probable heads (0 is the root) with their probabilities; empty lists if the parser
@@ -53,17 +79,20 @@ class ParsedSentence(Sentence):
 class Document:
     """The sentences of a text, in order."""
 
-    def __init__(self, treebank: Treebank, pipeline: Pipeline) -> None:
+    def __init__(self, treebank: Treebank, pipeline: Pipeline, parses: Parses | None = None) -> None:
         self.treebank = treebank
+        self.parses = parses
+        """Its trees and their probabilities as arrays; None if the parser gives none."""
         self._pipeline = pipeline
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (self.treebank, self._pipeline)
+        return type(self), (self.treebank, self._pipeline, self.parses)
 
     @cached_property
     def sentences(self) -> list[ParsedSentence]:
         """The sentences with their trees."""
-        return [ParsedSentence(self.treebank, i, self._pipeline) for i in range(len(self.treebank))]
+        numbers = range(len(self.treebank))
+        return [ParsedSentence(self.treebank, i, self._pipeline, self.parses) for i in numbers]
 
     def __len__(self) -> int:
         """The number of sentences."""

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from arcwise.errors import InputError
+from arcwise.errors import InputError, OptionError
 from arcwise.parsing.parser import ParseOptions, Parser
 from arcwise.pipeline.pipeline import Pipeline
 from arcwise.text.text_stream import Errors
@@ -36,7 +36,7 @@ class Reading:
 def parse_text(parser: Parser, text: str, *, options: ParseOptions, threads: int) -> Iterator[Treebank]:
     """The trees of a text given as a string."""
     data = io.BytesIO(text.encode("utf-8", "replace"))
-    return _pipeline(parser, "--text").stream(data, options=options, threads=threads)
+    return _pipeline(parser, "text").stream(data, options=options, threads=threads)
 
 
 def parse_file(
@@ -64,9 +64,10 @@ def files_in(folder: PathLike) -> list[Path]:
 
 def _pipeline(parser: Parser, where: str) -> Pipeline:
     if not isinstance(parser, Pipeline):
-        raise InputError(
-            f"{where}: found raw text, but the model is a {parser.kind} parser, which needs CoNLL-U; "
-            "expected a model of 'arcwise train --pipeline'"
+        raise OptionError(
+            where,
+            f"found raw text, but the model is a {parser.kind} parser, which needs CoNLL-U; "
+            "expected a model of 'arcwise train --pipeline'",
         )
     return parser
 

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import io
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, BinaryIO, ClassVar
 
 import numpy as np
 
 from arcwise.errors import InputError, ModelError
 from arcwise.learning.model_file import Packed, Precision, write_model
-from arcwise.parsing.parser import ParseOptions, Parser
+from arcwise.parsing.parser import Capabilities, ParseOptions, Parser
+from arcwise.parsing.parses import Analysis, Parses
 from arcwise.pipeline.document import Document
 from arcwise.text.tagger import Tagger
 from arcwise.text.text_stream import Errors, stream_text
@@ -49,9 +51,19 @@ class Pipeline:
         if not isinstance(text, str):
             raise InputError(f"text: found {type(text).__name__}, expected a string")
         data = io.BytesIO(text.encode("utf-8", "replace"))
-        pieces = list(self.stream(data, options=ParseOptions(confidence=True), threads=threads))
-        whole = pieces[0] if len(pieces) == 1 else Treebank(b"".join(p.data for p in pieces), source="<text>")
-        return Document(whole, self)
+        options = ParseOptions(confidence=True)
+        pieces = [
+            self.analyse(treebank, options=options, threads=threads)
+            for treebank in stream_text(self.tokenizer, data)
+        ]
+        whole = Treebank(b"".join(piece.treebank.data for piece in pieces), source="<text>")
+        parses = [piece.parses for piece in pieces if piece.parses is not None]
+        complete = bool(pieces) and len(parses) == len(pieces)
+        return Document(
+            pieces[0].treebank if len(pieces) == 1 else whole,
+            self,
+            Parses.joined(parses) if complete else None,
+        )
 
     def stream(
         self,
@@ -70,17 +82,21 @@ class Pipeline:
         self, treebank: Treebank, *, options: ParseOptions = ParseOptions(), threads: int = 1
     ) -> Treebank:
         """The treebank with LEMMA, UPOS, XPOS, FEATS, HEAD and DEPREL replaced (and what the options ask for)."""
+        return self.analyse(treebank, options=options, threads=threads).treebank
+
+    def analyse(
+        self, treebank: Treebank, *, options: ParseOptions = ParseOptions(), threads: int = 1
+    ) -> Analysis:
+        """``parse``, and the trees with their probabilities as arrays where the parser gives one tree a sentence."""
         tagged = self.tagger.tag(treebank, confidence=options.confidence, threads=threads)
-        return self.parser.parse(tagged, options=options, threads=threads)
+        return self.parser.analyse(tagged, options=options, threads=threads)
 
     def head_alternatives(self, sentence: Sentence, *, k: int) -> list[list[tuple[int, float]]]:
         """For each word its ``k`` most probable heads with their probabilities; empty lists if the parser knows none."""
         parser: Any = self.parser
-        if not hasattr(parser, "distributions"):
+        if not self.parser.capabilities.distributions:
             return [[] for _ in range(len(sentence))]
         marginals = parser.distributions([sentence]).marginals[0]
-        if marginals.ndim == 3:  # labels, heads, modifiers
-            marginals = marginals.sum(axis=0)
         found: list[list[tuple[int, float]]] = []
         for word in range(1, len(sentence) + 1):
             heads = np.argsort(-marginals[:, word], kind="stable")[:k]
@@ -126,6 +142,11 @@ class Pipeline:
     def save(self, path: PathLike, *, precision: Precision = "int8") -> None:
         """Write all parts to one file, as ``pack`` has them."""
         write_model(path, self.pack(precision))
+
+    @property
+    def capabilities(self) -> Capabilities:
+        """Those of its parser, but for distributions, which are asked of the parser itself."""
+        return replace(self.parser.capabilities, distributions=False)
 
     @property
     def info(self) -> Mapping[str, Any]:

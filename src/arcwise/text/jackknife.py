@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
+from arcwise.engine import Engine, ThisProcess
 from arcwise.errors import InputError
 from arcwise.text.tagger import Tagger, TaggerConfig
 from arcwise.treebanks import Treebank
@@ -16,20 +18,27 @@ def jackknifed(
     config: TaggerConfig = TaggerConfig(),
     seed: int = 1,
     say: Callable[[str], None] = lambda line: None,
+    engine: Engine = ThisProcess(),
 ) -> Treebank:
     """The treebank with the tags that it would get as new text, by taggers trained on the other parts.
 
     A parser trained on correct tags trusts them too much (Bohnet et al. 2013, "Joint morphological and syntactic analysis
-    for richly inflected languages", section 4). Sentence i is in fold i mod ``folds``. Costs ``folds`` trainings.
+    for richly inflected languages", section 4). Sentence i is in fold i mod ``folds``. Costs ``folds`` trainings; the ``engine`` says where they are done.
     """
     if not 2 <= folds <= len(treebank):
         raise InputError(f"jackknife: found {folds} folds, expected 2..{len(treebank)} (one per sentence)")
+    tagged: list[Treebank] = []
+    for part in engine.map(partial(_tagged_fold, treebank, folds, config, seed), range(folds)):
+        tagged.append(part)
+        say(f"tagged part {len(tagged)} of {folds} of the training data with a tagger trained on the others")
+    return Treebank.from_sentences(
+        (tagged[i % folds][i // folds] for i in range(len(treebank))), source=treebank.source
+    )
+
+
+def _tagged_fold(treebank: Treebank, folds: int, config: TaggerConfig, seed: int, fold: int) -> Treebank:
+    """One part, tagged by a tagger that has seen the others."""
     numbers = range(len(treebank))
-    tagged: dict[int, Treebank] = {}
-    for fold in range(folds):
-        inside = [i for i in numbers if i % folds == fold]
-        others = Treebank.from_sentences(treebank[i] for i in numbers if i % folds != fold)
-        part = Treebank.from_sentences(treebank[i] for i in inside)
-        tagged[fold] = Tagger.train(others, config=config, seed=seed).tag(part)
-        say(f"tagged part {fold + 1} of {folds} of the training data with a tagger trained on the others")
-    return Treebank.from_sentences((tagged[i % folds][i // folds] for i in numbers), source=treebank.source)
+    others = Treebank.from_sentences(treebank[i] for i in numbers if i % folds != fold)
+    part = Treebank.from_sentences(treebank[i] for i in numbers if i % folds == fold)
+    return Tagger.train(others, config=config, seed=seed).tag(part)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -16,10 +16,34 @@ Arrays = dict[str, npt.NDArray[Any]]
 Linear = tuple[npt.NDArray[Any], npt.NDArray[Any], npt.NDArray[Any], npt.NDArray[Any]]
 """Keys, starts, outputs and weights, as the native models give and take them."""
 
+MAX_COUNT = 2**32 - 1
+EPOCHS = "Passes over the training data."
+RATE = "The size of AdaGrad's steps."
+DAMPING = "AdaGrad's sums of squared gradients start here: the larger, the less a rare feature moves."
+L2 = "Weight of the squared weights in what is minimised."
+MIN_COUNT = "How often a feature must have been seen with an output to get a weight."
+PRUNE = (
+    "Weights smaller than this after half of the epochs are dropped; the others make up for them in the rest."
+)
+"""Options that tokenizer and tagger both have, in words."""
+
 LEVELS = 127
 _FULL = 65535
 NEGLIGIBLE = 0.01
 """Weights below this would be rounded to 0, or next to it."""
+
+
+class LinearTraining(NamedTuple):
+    """How a log-linear model is learned, in the order that native code takes it (TrainingOptions of sparse_linear.hpp)."""
+
+    epochs: int
+    rate: float
+    damping: float
+    l2: float
+    min_count: int
+    prune: float
+    dropout: float
+    seed: int
 
 
 def pack_linear(name: str, model: Linear, precision: Precision = "int8") -> Arrays:

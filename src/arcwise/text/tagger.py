@@ -12,10 +12,19 @@ import numpy.typing as npt
 from arcwise import native
 from arcwise.errors import InputError, ModelError
 from arcwise.learning.model_file import Packable, Packed, Precision, check_precision
+from arcwise.learning.options import check_options, option
 from arcwise.text.edit_scripts import LemmaScript, lemma_script
 from arcwise.text.linear import (
+    DAMPING,
+    EPOCHS,
+    L2,
+    MAX_COUNT,
+    MIN_COUNT,
     NEGLIGIBLE,
+    PRUNE,
+    RATE,
     Arrays,
+    LinearTraining,
     get,
     lists_of,
     narrow,
@@ -37,23 +46,31 @@ _TRANSITIONS = {"int8": np.float16, "float16": np.float16, "float32": np.float32
 class TaggerConfig:
     """How the tagger learns; the defaults were chosen on the development parts of English-EWT and Turkish-IMST."""
 
-    epochs: int = 8
-    rate: float = 0.2
-    damping: float = 1.0
-    """AdaGrad's sums of squared gradients start here: the larger, the less a rare feature moves."""
-    l2: float = 1e-5
-    min_count: int = 1
-    """A pair of a feature and a tag seen less often has no weight."""
-    bundle_min_count: int = 1
-    """The same for features of XPOS and FEATS, of which there are many."""
-    perceptron: bool = False
-    """Averaged structured perceptron instead of the conditional likelihood (no probabilities then)."""
-    joint_tags: int = 120
-    """UPOS and XPOS are one state of the chain if there are at most so many pairs."""
-    trusted_count: int = 20
-    """A form seen so often takes no other tag than those seen with it."""
-    prune: float = 0.05
-    """Weights smaller than this after half of the epochs are dropped; the others make up for them in the rest."""
+    epochs: int = option(8, EPOCHS, low=1, high=10_000)
+    rate: float = option(0.2, RATE, above=0)
+    damping: float = option(1.0, DAMPING, low=0)
+    l2: float = option(1e-5, L2, low=0)
+    min_count: int = option(1, MIN_COUNT, low=0, high=MAX_COUNT)
+    bundle_min_count: int = option(
+        1, "The same for features of XPOS and FEATS, of which there are many.", low=0, high=MAX_COUNT
+    )
+    perceptron: bool = option(
+        False,
+        "Averaged structured perceptron instead of the conditional likelihood: no probabilities (`UposProb`) then.",
+    )
+    joint_tags: int = option(
+        120,
+        "UPOS and XPOS are one state of the chain if there are at most so many pairs.",
+        low=0,
+        high=MAX_COUNT,
+    )
+    trusted_count: int = option(
+        20, "A form seen so often takes no other tag than those seen with it.", low=0, high=MAX_COUNT
+    )
+    prune: float = option(0.05, PRUNE, low=0)
+
+    def __post_init__(self) -> None:
+        check_options(self)
 
 
 @dataclass(frozen=True)
@@ -91,7 +108,7 @@ class TagAlphabet:
 
 
 class Tagger(Packable):
-    """Tags words; see native/kernels/tagger.hpp for the method.
+    """Tags words; see native/kernels/text/tagger.hpp for the method.
 
     >>> rows = "1\\tBirds\\tbird\\tNOUN\\tN\\tNumber=Plur\\t2\\tnsubj\\t_\\t_\\n2\\tsing\\tsing\\tVERB\\tV\\t_\\t0\\troot\\t_\\t_\\n\\n"
     >>> tagger = Tagger.train(Treebank.from_string(9 * rows))
@@ -114,19 +131,27 @@ class Tagger(Packable):
             raise InputError("treebank: found no word, expected at least one to learn from")
         alphabet, state, bundle, script = _alphabet(treebank, config)
         model = _blank(alphabet)
-        rates = (config.epochs, config.rate, config.damping, config.l2)
-        options = (*rates, config.min_count, config.prune, 0.0, seed)
+        options = LinearTraining(
+            epochs=config.epochs,
+            rate=config.rate,
+            damping=config.damping,
+            l2=config.l2,
+            min_count=config.min_count,
+            prune=config.prune,
+            dropout=0.0,
+            seed=seed,
+        )
         model.train(
             treebank.layout,
             treebank.data,
-            state,
-            bundle,
-            script,
-            options,
-            (*rates, config.bundle_min_count, config.prune, 0.0, seed),
-            options,
-            config.perceptron,
-            config.trusted_count,
+            state=state,
+            bundle=bundle,
+            script=script,
+            chain=options,
+            bundles=options._replace(min_count=config.bundle_min_count),
+            lemma=options,
+            perceptron=config.perceptron,
+            trusted_count=config.trusted_count,
         )
         model.prune(NEGLIGIBLE)
         return cls(model, alphabet)
@@ -138,7 +163,9 @@ class Tagger(Packable):
     def tag(self, treebank: Treebank, *, confidence: bool = False, threads: int = 1) -> Treebank:
         """The treebank with LEMMA, UPOS, XPOS and FEATS replaced; ``confidence`` adds UposProb to MISC."""
         tags = self.tags(treebank, threads=threads)
-        codes, lemmas = native.lemmas(treebank.layout, treebank.data, tags.script, self.alphabet.scripts)
+        codes, lemmas = native.lemmas(
+            treebank.layout, treebank.data, script=tags.script, recipes=self.alphabet.scripts
+        )
         upos_of_state = np.array([upos for upos, _ in self.alphabet.states], np.int32)
         xpos, feats = (Coded.of(column) for column in zip(*self.alphabet.bundles, strict=True))
         return treebank.annotate(
@@ -219,13 +246,13 @@ def _uint32(arrays: Mapping[str, npt.NDArray[Any]], name: str) -> npt.NDArray[np
 def _blank(alphabet: TagAlphabet) -> native.Tagger:
     outputs, output_count = alphabet.bundle_outputs()
     return native.Tagger(
-        np.array([upos for upos, _ in alphabet.states], np.uint16),
-        len(alphabet.upos),
-        lists_of(outputs),
-        output_count,
-        lists_of(alphabet.bundles_of_state),
-        len(alphabet.scripts),
-        lists_of(alphabet.scripts_of_upos),
+        upos_of_state=np.array([upos for upos, _ in alphabet.states], np.uint16),
+        upos_count=len(alphabet.upos),
+        outputs_of_bundle=lists_of(outputs),
+        bundle_outputs=output_count,
+        bundles_of_state=lists_of(alphabet.bundles_of_state),
+        scripts=len(alphabet.scripts),
+        scripts_of_upos=lists_of(alphabet.scripts_of_upos),
     )
 
 

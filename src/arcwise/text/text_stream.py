@@ -42,7 +42,7 @@ def stream_text(
             at = offset - (len(error.object) - len(data)) + error.start
             raise InputError(
                 f"{source}: found byte 0x{error.object[error.start]:02x} at offset {at}, expected UTF-8 "
-                "(--errors replace goes on)"
+                '(errors="replace" goes on)'
             ) from error
         offset += len(data)
         rest = rest.replace("\x00", "\ufffd")

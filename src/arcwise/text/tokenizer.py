@@ -11,8 +11,17 @@ import numpy.typing as npt
 from arcwise import native
 from arcwise.errors import InputError, ModelError
 from arcwise.learning.model_file import Packable, Packed, Precision
+from arcwise.learning.options import check_options, option
 from arcwise.text.linear import (
+    DAMPING,
+    EPOCHS,
+    L2,
+    MAX_COUNT,
+    MIN_COUNT,
     NEGLIGIBLE,
+    PRUNE,
+    RATE,
+    LinearTraining,
     get,
     pack_keys,
     pack_linear,
@@ -31,16 +40,21 @@ if TYPE_CHECKING:
 class TokenizerConfig:
     """How the tokenizer learns; the defaults were chosen on the development parts of English-EWT and Turkish-IMST."""
 
-    epochs: int = 10
-    rate: float = 0.1
-    damping: float = 0.1
-    """AdaGrad's sums of squared gradients start here: the larger, the less a rare feature moves."""
-    l2: float = 1e-6
-    min_count: int = 1
-    prune: float = 0.02
-    """Weights smaller than this after half of the epochs are dropped; the others make up for them in the rest."""
-    dropout: float = 0.3
-    """Share of the features that each decision is learned without, drawn anew each time."""
+    epochs: int = option(10, EPOCHS, low=1, high=10_000)
+    rate: float = option(0.1, RATE, above=0)
+    damping: float = option(0.1, DAMPING, low=0)
+    l2: float = option(1e-6, L2, low=0)
+    min_count: int = option(1, MIN_COUNT, low=0, high=MAX_COUNT)
+    prune: float = option(0.02, PRUNE, low=0)
+    dropout: float = option(
+        0.3,
+        "Share of the features that each decision is learned without, drawn anew each time.",
+        low=0,
+        below=1,
+    )
+
+    def __post_init__(self) -> None:
+        check_options(self)
 
 
 @dataclass(frozen=True)
@@ -53,7 +67,7 @@ class Tokenized:
 
 
 class Tokenizer(Packable):
-    """Cuts raw text into words, multiword tokens and sentences; see native/kernels/tokenizer.hpp for the method.
+    """Cuts raw text into words, multiword tokens and sentences; see native/kernels/text/tokenizer.hpp for the method.
 
     >>> rows = "1\\tNo\\t_\\t_\\t_\\t_\\t_\\t_\\t_\\tSpaceAfter=No\\n2\\t.\\t_\\t_\\t_\\t_\\t_\\t_\\t_\\t_\\n\\n"
     >>> tokenizer = Tokenizer.train(Treebank.from_string(20 * rows))
@@ -75,28 +89,28 @@ class Tokenizer(Packable):
             raise InputError("treebank: found no sentence, expected at least one to learn from")
         plain = plain_text(treebank)
         tokens = plain.tokens
-        options = (
-            config.epochs,
-            config.rate,
-            config.damping,
-            config.l2,
-            config.min_count,
-            config.prune,
-            config.dropout,
-            seed,
+        options = LinearTraining(
+            epochs=config.epochs,
+            rate=config.rate,
+            damping=config.damping,
+            l2=config.l2,
+            min_count=config.min_count,
+            prune=config.prune,
+            dropout=config.dropout,
+            seed=seed,
         )
         model = native.Tokenizer.train(
             plain.text.encode("utf-8", "replace"),
-            np.array([t.first for t in tokens], np.uint32),
-            np.array([t.last for t in tokens], np.uint32),
-            np.array([t.ends_sentence for t in tokens], np.uint8),
-            options,
+            first=np.array([t.first for t in tokens], np.uint32),
+            last=np.array([t.last for t in tokens], np.uint32),
+            ends_sentence=np.array([t.ends_sentence for t in tokens], np.uint8),
+            options=options,
         )
         learned = learn_multiword(tokens)
         if learned is not None:
             table, items = learned
             set_table(model, table)
-            model.train_multiword(items.contexts, items.sets, items.gold, options)
+            model.train_multiword(items.contexts, set=items.sets, gold=items.gold, options=options)
         model.prune(NEGLIGIBLE)
         return cls(model, None if learned is None else learned[0])
 
@@ -115,8 +129,14 @@ class Tokenizer(Packable):
         sentences at the end, which it may change, are left for the next call. ``ranges``: write ``TokenRange=first:last``, in code points.
         """
         data = text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
-        conllu, size, places, _ = self._model.tokenize(data, first_place, first_sentence, complete, ranges)
-        return Tokenized(Treebank(conllu, source="<text>"), size, places)
+        found = self._model.tokenize(
+            data,
+            first_place=first_place,
+            first_sentence=first_sentence,
+            complete=complete,
+            ranges=ranges,
+        )
+        return Tokenized(Treebank(found.conllu, source="<text>"), found.bytes, found.places)
 
     # ---- packing
 

@@ -5,74 +5,117 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from arcwise.errors import InputError
+from arcwise.errors import OptionError
+from arcwise.learning.options import SEEDS, check_options, option, refuse_unread
+from arcwise.parsing.parser import MAX_BEAM
 from arcwise.transition.named import system
-from arcwise.transition.templates import LABEL_TEMPLATES, MOVE_TEMPLATES
+from arcwise.transition.templates import LABEL_TEMPLATES, MOVE_TEMPLATES, check_template
 
 UpdateRule = Literal["local", "early", "max-violation"]
 UPDATE_RULES: tuple[UpdateRule, ...] = ("local", "early", "max-violation")
 Unreachable = Literal["skip", "projectivise", "closest"]
+
+_SYSTEM = "a system of 'arcwise systems', with parameters if it has any, or a .toml file"
+_TEMPLATE = "a template such as 'a:p b:w distance'"
+
+
+def _check_system(text: str) -> None:
+    """A file is read when a parser is trained: a model that was trained with one needs it no more."""
+    if not text.endswith(".toml"):
+        system(text)
 
 
 @dataclass(frozen=True)
 class TransitionConfig:
     """Options of ``arcwise train --parser transition``; a TOML file may set any of them."""
 
-    system: str = "arc-eager"
-    """A named system, with parameters if it has any (``bounded(K=4,D=3)``), or the path of a TOML file."""
-    beam: int = 1
-    """How many derivations are followed at once, in training and in parsing; 1 is greedy."""
-    update: UpdateRule | None = None
-    """local: after every wrong move (greedy); early: where no correct derivation is left in the beam; max-violation: where the beam is
-    most wrong. None: local for beam 1, else max-violation."""
-    trainer: Literal["perceptron", "mira"] = "perceptron"
-    """perceptron: steps of 1; mira: passive-aggressive steps of at most C, with a margin."""
-    C: float = 0.02
-    """mira: the largest step."""
-    warm_epochs: int = 3
-    """With a beam: so many first epochs learn from single moves, which is faster."""
-    explore: float = 0.9
-    """Greedy training: probability to go on from the parser's own wrong move, after the first epoch. With the dynamic oracle where the system has
-    one (see ``arcwise systems``); other bottom-up systems with K > 2 take what a move costs as if all tokens were active; the rest
-    never explore."""
-    epochs: int = 10
-    patience: int = 0
-    """Stop after so many epochs without a better score on the development data; 0 never stops early."""
-    labelled: bool = True
-    """Whether arcs have labels (DEPREL)."""
-    single_root: bool = True
-    """Whether exactly one word hangs on the wall."""
-    unreachable: Unreachable = "closest"
-    """What becomes of sentences whose tree the system cannot build: skip them, make them projective, or train on a near tree that it can
-    build. They are counted and told."""
-    seed: int = 1
-    word: Literal["form", "lower"] = "lower"
-    """What ``w`` means in templates."""
-    tag: Literal["upos", "xpos"] = "upos"
-    """What ``p`` means in templates."""
-    word_dropout: float = 0.5
-    """a: a word of frequency f is taken for an unknown one with probability a/(a+f)."""
-    move_bits: int = 22
-    label_bits: int = 18
-    """The tables have 2^move_bits rows for moves, and 2^label_bits rows for labels."""
-    move_templates: tuple[str, ...] = MOVE_TEMPLATES
-    label_templates: tuple[str, ...] = LABEL_TEMPLATES
+    system: str = option(
+        "arc-eager",
+        "A named system, with parameters if it has any (`bounded(K=4,D=3)`), or the path of a TOML file.",
+        check=_check_system,
+        form=_SYSTEM,
+    )
+    beam: int = option(
+        1,
+        "How many derivations are followed at once, in training and in parsing; 1 is greedy.",
+        low=1,
+        high=MAX_BEAM,
+    )
+    update: UpdateRule | None = option(
+        None,
+        "local: after every wrong move (greedy); early: where no correct derivation is left in the beam; max-violation: where the beam is "
+        "most wrong. None: local for beam 1, else max-violation.",
+    )
+    trainer: Literal["perceptron", "mira"] = option(
+        "perceptron",
+        "perceptron: steps of 1; mira: passive-aggressive steps of at most C, with a margin.",
+    )
+    C: float = option(0.02, "mira: the largest step.", above=0)
+    warm_epochs: int = option(
+        3,
+        "With a beam: so many first epochs learn from single moves, which is faster.",
+        low=0,
+        high=10_000,
+    )
+    explore: float = option(
+        0.9,
+        "Greedy training: probability to go on from the parser's own wrong move, after the first epoch. With the dynamic oracle where the "
+        "system has one (see `arcwise systems`); other bottom-up systems with K > 2 take what a move costs as if all tokens were active; "
+        "the rest never explore.",
+        low=0,
+        high=1,
+    )
+    epochs: int = option(10, "Passes over the training data.", low=1, high=10_000)
+    patience: int = option(
+        0,
+        "Stop after so many epochs without a better score on the development data; 0 never stops early.",
+        low=0,
+        high=10_000,
+    )
+    labelled: bool = option(True, "Whether arcs have labels (DEPREL).")
+    single_root: bool = option(True, "Whether exactly one word has the root as its head.")
+    unreachable: Unreachable = option(
+        "closest",
+        "What becomes of sentences whose tree the system cannot build: skip them, make them projective, or train on a near tree that it can "
+        "build. They are counted and told.",
+    )
+    seed: int = option(1, "The same seed gives the same model.", low=0, high=SEEDS)
+    word: Literal["form", "lower"] = option("lower", "What `w` means in templates.")
+    tag: Literal["upos", "xpos"] = option("upos", "What `p` means in templates.")
+    word_dropout: float = option(
+        0.5, "a: a word of frequency f is taken for an unknown one with probability a/(a+f).", low=0
+    )
+    move_bits: int = option(22, "The table of moves has 2^move_bits rows.", low=6, high=28)
+    label_bits: int = option(18, "The table of labels has 2^label_bits rows.", low=6, high=26)
+    move_templates: tuple[str, ...] = option(
+        MOVE_TEMPLATES, "Templates that score the move itself.", check=check_template, form=_TEMPLATE
+    )
+    label_templates: tuple[str, ...] = option(
+        LABEL_TEMPLATES, "Templates that score the label of an arc.", check=check_template, form=_TEMPLATE
+    )
 
     def __post_init__(self) -> None:
-        limits = (("beam", 1, 64), ("epochs", 1, 10_000), ("move_bits", 6, 28), ("label_bits", 6, 26))
-        for name, low, high in limits:
-            value = getattr(self, name)
-            if not low <= value <= high:
-                raise InputError(f"{name}: found {value}, expected {low}..{high}")
-        if not 0 <= self.explore <= 1:
-            raise InputError(f"explore: found {self.explore}, expected a probability")
-        if not self.C > 0:
-            raise InputError(f"C: found {self.C}, expected a number above 0")
+        check_options(self)
         if self.update == "local" and self.beam > 1:
-            raise InputError("update: found local with a beam, expected early or max-violation")
-        system(self.system) if not self.system.endswith(".toml") else None
+            raise OptionError("update", "found 'local' with a beam, expected early or max-violation")
 
     @property
     def effective_update(self) -> UpdateRule:
         """The update rule, or what suits the beam if none was given."""
         return self.update or ("local" if self.beam == 1 else "max-violation")
+
+    def refuse_unread(self) -> None:
+        """``OptionError`` if an option is set that training will not read: asked when a parser is trained."""
+        unread = {}
+        if self.trainer != "mira":
+            unread["C"] = f"the trainer {self.trainer} does not read it (mira does)"
+        if self.effective_update == "local":
+            unread["warm_epochs"] = "the update local does not read it (early and max-violation do)"
+        elif min(self.warm_epochs, self.epochs) < 2:
+            unread["explore"] = (
+                f"the update {self.effective_update} explores in warm_epochs alone, after the first"
+            )
+        if system(self.system).many_heads:
+            for name in ("labelled", "single_root", "unreachable", "explore"):
+                unread[name] = f"{self.system} builds graphs and does not read it"
+        refuse_unread(self, unread)

@@ -53,12 +53,17 @@ def coverage(
     if system.many_heads:
         raise InputError(f"system: {system} builds graphs from DEPS, expected a system that builds trees")
     _require_heads(treebank)
-    derivable, found, nearest = native.transition_coverage_batch(
-        system.native, single_root, treebank.heads, treebank.sentence_words, threads
+    covered = native.transition_coverage_batch(
+        system.native,
+        single_root=single_root,
+        heads=treebank.heads,
+        sentence_words=treebank.sentence_words,
+        threads=threads,
     )
-    changed = nearest != treebank.heads
-    lost = np.repeat(found == 0, treebank.sentence_words[1:] - treebank.sentence_words[:-1])
-    return Coverage(system, derivable > 0, found > 0, nearest, np.flatnonzero(changed | lost))
+    nearest, found = covered.nearest, covered.found > 0
+    lost = np.repeat(~found, treebank.sentence_lengths)
+    changed = np.flatnonzero((nearest != treebank.heads) | lost)
+    return Coverage(system, covered.derivable > 0, found, nearest, changed)
 
 
 def _require_heads(treebank: Treebank) -> None:

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from arcwise import native
-from arcwise.errors import InputError
+from arcwise.errors import InputError, OptionError
 from arcwise.learning.progress import Progress
 from arcwise.learning.training import DevScore, Weights, fit, training_report
 from arcwise.transition.config import TransitionConfig
@@ -29,12 +29,10 @@ def train_graph_model(
 ) -> TransitionModel:
     """Train on the graphs that the system can build; the others are counted and told."""
     if config.beam > 1:
-        raise InputError(
-            f"beam: found {config.beam}, expected 1 for {system}: graphs differ in the number of moves, so scores cannot be compared"
-        )
+        reason = "graphs differ in the number of moves, so scores cannot be compared"
+        raise OptionError("beam", f"found {config.beam}, expected 1 for {system}: {reason}")
     gold = gold_graphs(train)
-    lengths = sentence_lengths(train)
-    derivable = native.transition_graph_coverage(system.native, gold.graphs, lengths)
+    derivable = native.transition_graph_coverage(system.native, gold.graphs, train.sentence_lengths.tolist())
     sentences = np.flatnonzero(derivable).astype(np.int64)
     if not len(sentences):
         raise InputError(
@@ -59,11 +57,6 @@ def train_graph_model(
     assert best.weights is not None
     report = training_report(train, dev, notes, best)
     return TransitionModel.build(config, system, gold.labels, vocabulary, best.weights, report=report)
-
-
-def sentence_lengths(treebank: Treebank) -> list[int]:
-    """How many words each sentence has."""
-    return [int(n) for n in treebank.sentence_words[1:] - treebank.sentence_words[:-1]]
 
 
 def _notes(gold: GoldGraphs, derivable: npt.NDArray[np.uint8], system: TransitionSystem) -> list[str]:
@@ -93,8 +86,8 @@ def _evaluator(
 
     def evaluate(weights: Weights) -> DevScore:
         scorer.set_weights(weights)
-        result = native.transition_parse(scorer, data, 1, False, 1, False, 1.0, 1)
-        found = [set(graph) for graph in result["graphs"]]
+        result = native.transition_parse(scorer, data, beam=1, single_root=False)
+        found = [set(graph) for graph in result.graphs]
         total = max(sum(map(len, gold)) + sum(map(len, found)), 1)
         labelled = sum(len(g & f) for g, f in zip(gold, found, strict=True))
         bare = sum(len({a[:2] for a in g} & {a[:2] for a in f}) for g, f in zip(gold, found, strict=True))

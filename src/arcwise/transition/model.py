@@ -26,23 +26,23 @@ Weights = npt.NDArray[np.float32]
 
 def make_scorer(
     config: TransitionConfig, system: TransitionSystem, labels: int, vocabulary: native.Vocabulary
-) -> native.TransitionModel:
-    """A native model without weights: its templates, tables and vocabulary."""
+) -> native.TransitionScorer:
+    """A native scorer without weights: its templates, tables and vocabulary."""
     moves = written_out(config.move_templates, word=config.word, tag=config.tag)
     label = written_out(config.label_templates, word=config.word, tag=config.tag)
     atoms = atoms_in([*moves, *label], word=config.word, tag=config.tag)
     try:
-        return native.TransitionModel(
+        return native.TransitionScorer(
             system.native,
-            atoms,
-            config.word,
-            config.tag,
-            vocabulary,
-            moves,
-            label,
-            labels,
-            config.move_bits,
-            config.label_bits,
+            atoms=atoms,
+            word=config.word,
+            tag=config.tag,
+            vocabulary=vocabulary,
+            move_templates=moves,
+            label_templates=label,
+            labels=labels,
+            move_bits=config.move_bits,
+            label_bits=config.label_bits,
         )
     except ValueError as error:
         raise InputError(f"templates: {error}") from error
@@ -57,7 +57,7 @@ class TransitionModel(Packable):
     labels: tuple[str, ...]
     vocabulary: native.Vocabulary
     weights: Weights
-    scorer: native.TransitionModel
+    scorer: native.TransitionScorer
     temperature: float = 1.0
     """Scores are divided by this before they become shares of the beam's mass."""
     report: Mapping[str, Any] = field(default_factory=dict)

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from arcwise.errors import InputError
 from arcwise.learning.config import read_toml
-from arcwise.transition.system import Transition, TransitionSystem, Wall, system_from_dict
+from arcwise.transition.system import RootSide, Transition, TransitionSystem, system_from_dict
 
 LEFT_ARC, RIGHT_ARC, SHIFT = Transition("left-arc"), Transition("right-arc"), Transition("shift")
 REDUCE_LEFT = Transition("reduce", periphery="left")
@@ -21,7 +21,7 @@ REDUCE_LEFT = Transition("reduce", periphery="left")
 
 def arc_standard() -> TransitionSystem:
     """Nivre 2008: a shift-reduce parser that attaches complete words (section 4.1)."""
-    return TransitionSystem((LEFT_ARC, RIGHT_ARC, SHIFT), capacity=2, wall="left")
+    return TransitionSystem((LEFT_ARC, RIGHT_ARC, SHIFT), capacity=2, root="left")
 
 
 def arc_eager() -> TransitionSystem:
@@ -30,9 +30,9 @@ def arc_eager() -> TransitionSystem:
     return TransitionSystem((LEFT_ARC, right_arc, REDUCE_LEFT, SHIFT), capacity=2)
 
 
-def easy_first(wall: Wall = "right") -> TransitionSystem:
+def easy_first(root: RootSide = "right") -> TransitionSystem:
     """Goldberg & Elhadad 2010: the surest arc anywhere in the sentence comes first (section 4.3)."""
-    return TransitionSystem((LEFT_ARC, RIGHT_ARC), capacity=None, wall=wall)
+    return TransitionSystem((LEFT_ARC, RIGHT_ARC), capacity=None, root=root)
 
 
 def hybrid() -> TransitionSystem:
@@ -51,12 +51,12 @@ def dag() -> TransitionSystem:
 def attardi(N: int = 2) -> TransitionSystem:
     """Attardi 2006: arcs from the top of the stack to the N words below it; some non-projective trees (section 4.6)."""
     left_arc, right_arc = (Transition(kind, periphery="right") for kind in ("left-arc", "right-arc"))
-    return TransitionSystem((left_arc, right_arc, SHIFT), N + 1, N, wall="left", start=2)
+    return TransitionSystem((left_arc, right_arc, SHIFT), N + 1, N, root="left", start=2)
 
 
-def bounded(K: int = 4, D: int = 1, wall: Wall = "right") -> TransitionSystem:
+def bounded(K: int = 4, D: int = 1, root: RootSide = "right") -> TransitionSystem:
     """Bounded easy-first: between arc-standard (K=2) and easy-first, in linear time (section 5.1)."""
-    return TransitionSystem((LEFT_ARC, RIGHT_ARC, SHIFT), K, D, wall=wall)
+    return TransitionSystem((LEFT_ARC, RIGHT_ARC, SHIFT), K, D, root=root)
 
 
 def non_projective(D: int = 4) -> TransitionSystem:
@@ -111,10 +111,11 @@ def _parameters(name: str, text: str, maker: Callable[..., TransitionSystem]) ->
     known = signature(maker).parameters
     for part in filter(None, (p.strip() for p in text.split(","))):
         key, _, value = (p.strip() for p in part.partition("="))
+        key = "root" if key == "wall" else key  # as it was called in older model files
         if key not in known:
             few = f", expected {' or '.join(known)}" if known else ""
             raise InputError(f"system: {name} has no parameter {key!r}{few}")
-        if key == "wall":
+        if key == "root":
             values[key] = value
         elif value in ("inf", "∞", "unbounded"):
             values[key] = None

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from arcwise import native
-from arcwise.errors import InputError
 from arcwise.learning.model_file import Packed
 from arcwise.learning.progress import Progress
 from arcwise.learning.trained import TrainedParser
 from arcwise.parsing.output import annotated, with_k_best
-from arcwise.parsing.parser import ParseOptions
+from arcwise.parsing.parser import MAX_BEAM, Capabilities, ParseOptions
+from arcwise.parsing.parses import Analysis, GraphParses, KBestParses, Parses, Probabilities
 from arcwise.transition.config import TransitionConfig
 from arcwise.transition.graphs import deps_column
 from arcwise.transition.model import KIND, TransitionModel
@@ -22,7 +22,6 @@ from arcwise.treebanks import Treebank
 if TYPE_CHECKING:
     from typing import Self
 
-MAX_BEAM = 64
 _BEAM_FOR_MASS = 16
 
 
@@ -60,6 +59,13 @@ class TransitionParser(TrainedParser[TransitionModel]):
         return TransitionModel.unpack(packed)
 
     @property
+    def capabilities(self) -> Capabilities:
+        """A beam, and what its derivations give; its tree class is that of its system. A DAG system has no choices."""
+        if self.model.system.many_heads:
+            return Capabilities(writes="graphs")
+        return Capabilities(single_root=(True, False), k_best=True, confidence=True, beam=True)
+
+    @property
     def info(self) -> Mapping[str, Any]:
         """Configuration, training data, scores, sizes."""
         model = self.model
@@ -83,43 +89,68 @@ class TransitionParser(TrainedParser[TransitionModel]):
         Confidences are shares of the mass of the final beam (at least 16 wide): how much the derivations that survived agree. They are no
         probabilities over all trees, as those of the graph-based parser are.
         """
-        options.reject("transition-based", "decode", "projective", "keep_heads")
-        if self.model.system.many_heads:
-            return self._parse_graphs(treebank, options, threads)
-        result = self.raw_parse(treebank, options=options, threads=threads)
-        if options.k_best > 1:
-            return with_k_best(treebank, result, self.model.labels)
-        return annotated(treebank, result, self.model.labels, confidence=options.confidence)
+        return self.analyse(treebank, options=options, threads=threads).treebank
 
-    def _parse_graphs(self, treebank: Treebank, options: ParseOptions, threads: int) -> Treebank:
-        """The treebank with DEPS replaced."""
-        options.reject(f"{self.model.system}", "k_best", "confidence", "beam", "single_root")
-        result = self.raw_parse(treebank, threads=threads)
-        lengths = [int(n) for n in treebank.sentence_words[1:] - treebank.sentence_words[:-1]]
-        return treebank.annotate(deps=deps_column(result["graphs"], lengths, self.model.labels))
-
-    def raw_parse(
+    def analyse(
         self, treebank: Treebank, *, options: ParseOptions = ParseOptions(), threads: int = 1
-    ) -> dict[str, Any]:
-        """Flat arrays: ``heads`` and ``labels`` (numbers into the labels) of all trees, ``counts`` trees of each sentence, their
-        ``scores``; with ``options.confidence`` also ``head_probability`` and ``label_probability`` of the first trees."""
+    ) -> Analysis:
+        """``parse``, and the same as arrays."""
+        if self.model.system.many_heads:
+            found = self.graph_parses(treebank, options=options, threads=threads)
+            deps = deps_column(found.graphs, treebank.sentence_lengths.tolist(), self.model.labels)
+            return Analysis(treebank.annotate(deps=deps))
+        if options.k_best > 1:
+            best = self.k_best_parses(treebank, options=options, threads=threads)
+            return Analysis(with_k_best(treebank, best))
+        parses = self.parses(treebank, options=options, threads=threads)
+        return Analysis(annotated(treebank, parses), parses)
+
+    def parses(
+        self, treebank: Treebank, *, options: ParseOptions = ParseOptions(), threads: int = 1
+    ) -> Parses:
+        """The best trees as arrays; with ``options.confidence`` their shares of the mass of the final beam."""
+        result = self._result(treebank, options, threads, k=1)
+        probabilities = None
+        if options.confidence:
+            probabilities = Probabilities(
+                result.head_probability,
+                result.label_probability,
+                result.log_probability,
+                result.entropy,
+            )
+        return Parses(result.heads, result.labels, self.model.labels, probabilities)
+
+    def k_best_parses(self, treebank: Treebank, *, options: ParseOptions, threads: int = 1) -> KBestParses:
+        """The ``options.k_best`` best trees that the beam holds at the end, best first."""
+        result = self._result(treebank, options, threads, k=options.k_best)
+        counts = np.asarray(result.counts, np.int64)
+        return KBestParses(counts, result.heads, result.labels, result.scores, self.model.labels)
+
+    def graph_parses(
+        self, treebank: Treebank, *, options: ParseOptions = ParseOptions(), threads: int = 1
+    ) -> GraphParses:
+        """The graphs of a DAG system."""
+        return GraphParses(self._result(treebank, options, threads, k=1).graphs, self.model.labels)
+
+    def _result(
+        self, treebank: Treebank, options: ParseOptions, threads: int, *, k: int
+    ) -> native.TransitionParses:
+        graphs = self.model.system.many_heads
+        options.check(str(self.model.system) if graphs else "transition-based", self.capabilities)
         single_root = self.model.config.single_root if options.single_root is None else options.single_root
-        result = native.transition_parse(
+        return native.transition_parse(
             self.model.scorer,
             native.TransitionData(self.model.scorer, treebank.layout, treebank.data),
-            self._beam(options),
-            single_root,
-            options.k_best,
-            options.confidence,
-            self.model.temperature,
-            threads,
+            beam=self._beam(options),
+            single_root=single_root,
+            k=k,
+            confidence=options.confidence,
+            temperature=self.model.temperature,
+            threads=threads,
         )
-        return dict(result)
 
     def _beam(self, options: ParseOptions) -> int:
         beam = options.beam or self.model.config.beam
-        if not 1 <= beam <= MAX_BEAM:
-            raise InputError(f"--beam: found {beam}, expected 1..{MAX_BEAM}")
         if options.beam is None and (options.confidence or options.k_best > 1):
             return max(beam, _BEAM_FOR_MASS, min(options.k_best, MAX_BEAM))
         return beam

@@ -31,7 +31,7 @@ def prepare_trees(
 ) -> PreparedTrees:
     """Trees that the system can derive, as ``unreachable`` says; sentences with unknown heads are left out."""
     starts = treebank.sentence_words.astype(np.int64)
-    lengths = starts[1:] - starts[:-1]
+    lengths = treebank.sentence_lengths
     complete = np.add.reduceat(treebank.heads < 0, starts[:-1]) == 0
     notes = _note(int((~complete).sum()), "sentences have words without heads and were left out")
     if not complete.any():
@@ -41,20 +41,21 @@ def prepare_trees(
     words = np.repeat(complete, lengths)
     own_starts = np.concatenate([[0], np.cumsum(lengths[complete])]).astype(np.uint32)
     heads = np.ascontiguousarray(treebank.heads[words], np.int32)
-    derivable, found, nearest = native.transition_coverage_batch(
-        system.native, single_root, heads, own_starts, threads
+    covered = native.transition_coverage_batch(
+        system.native, single_root=single_root, heads=heads, sentence_words=own_starts, threads=threads
     )
+    derivable = covered.derivable
     missed = f"sentences ({1 - derivable.mean():.2%}) have trees that {system} cannot build"
     usable = derivable > 0
     changed = heads
     if unreachable == "closest":
-        usable, changed = found > 0, nearest
+        usable, changed = covered.found > 0, covered.nearest
     elif unreachable == "projectivise":
         changed, usable = _projectivised(heads, own_starts, system, derivable > 0, single_root, threads)
     kept = np.repeat(usable, lengths[complete])
     moved = int((changed != heads)[kept].sum())
     notes += _note(
-        int((derivable == 0).sum()), f"{missed} (--unreachable {unreachable}: {moved} heads changed)"
+        int((derivable == 0).sum()), f"{missed} (unreachable: {unreachable}, {moved} heads changed)"
     )
     notes += _note(int((~usable).sum()), "sentences were left out")
     if not usable.any():
@@ -75,12 +76,13 @@ def _projectivised(
     threads: int,
 ) -> tuple[Heads, npt.NDArray[np.bool_]]:
     """Underivable trees made projective with the fewest changed heads, and which sentences can now be derived."""
-    lengths = starts[1:] - starts[:-1]
-    projective = np.where(np.repeat(derivable, lengths), heads, projectivise_heads(heads, starts)).astype(
-        np.int32
+    projective = np.where(
+        np.repeat(derivable, np.diff(starts)), heads, projectivise_heads(heads, starts)
+    ).astype(np.int32)
+    now = native.transition_coverage_batch(
+        system.native, single_root=single_root, heads=projective, sentence_words=starts, threads=threads
     )
-    now, _, _ = native.transition_coverage_batch(system.native, single_root, projective, starts, threads)
-    return projective, now > 0
+    return projective, now.derivable > 0
 
 
 def _note(count: int, text: str) -> list[str]:

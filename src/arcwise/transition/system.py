@@ -1,6 +1,6 @@
 """Transition systems as values: the control parameters of Bohnet et al. (2016), section 3.4.
 
-A system is a capacity K, a maximal arc distance D, a place for the wall, and a multiset of transitions with their own
+A system is a capacity K, a maximal arc distance D, a place for the root, and a multiset of transitions with their own
 parameters. The engine knows no names: what arc-eager is, is written in ``named.py``.
 """
 
@@ -17,10 +17,7 @@ from arcwise.learning.config import from_dict
 
 Kind = Literal["left-arc", "right-arc", "reduce", "shift"]
 Periphery = Literal["none", "left", "right"]
-Wall = Literal["left", "right"]
-
-UNBOUNDED = None
-"""The capacity or arc distance of systems that have no bound."""
+RootSide = Literal["left", "right"]
 
 
 @dataclass(frozen=True)
@@ -52,6 +49,16 @@ class Transition:
         """Whether the transition makes an arc."""
         return self.kind in ("left-arc", "right-arc")
 
+    @property
+    def native(self) -> native.Transition:
+        """The same transition for the engine."""
+        return native.Transition(
+            kind=getattr(native.MoveKind, self.kind.replace("-", "_")),
+            bottom_up=self.bottom_up,
+            arc_shift=self.arc_shift,
+            periphery=getattr(native.Periphery, self.periphery),
+        )
+
     def __repr__(self) -> str:
         parts = [
             *(["B=f"] if not self.bottom_up else []),
@@ -69,26 +76,26 @@ class TransitionSystem:
     move; None means K (the paper's rule). Systems whose arcs must involve the rightmost token (hybrid, Attardi) start with 2, since
     with more of them the words at the beginning could never be joined. ``many_heads``: a word may have several heads (DAG systems).
 
-    >>> system = TransitionSystem(transitions=(Transition("left-arc"), Transition("right-arc"), Transition("shift")), wall="left")
+    >>> system = TransitionSystem(transitions=(Transition("left-arc"), Transition("right-arc"), Transition("shift")), root="left")
     >>> system.is_projective, system.is_linear, system.derives([2, 0, 2])
     (True, True, True)
-    >>> TransitionSystem((Transition("left-arc"), Transition("shift")), wall="left")
+    >>> TransitionSystem((Transition("left-arc"), Transition("shift")), root="left")
     Traceback (most recent call last):
         ...
-    arcwise.errors.InputError: transitions: no tree can be built, since the wall on the left needs a right-arc to take a word
+    arcwise.errors.InputError: transitions: no tree can be built, since the root on the left needs a right-arc to take a word
     """
 
     transitions: tuple[Transition, ...]
     capacity: int | None = 2
     max_distance: int | None = 1
-    wall: Wall = "right"
+    root: RootSide = "right"
     start: int | None = None
     many_heads: bool = False
     name: str = field(default="custom", compare=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "transitions", tuple(self.transitions))
-        _one_of("wall", self.wall, get_args(Wall))
+        _one_of("root", self.root, get_args(RootSide))
         _at_least("capacity", self.capacity, 2)
         _at_least("max_distance", self.max_distance, 1)
         _at_least("start", self.start, 2)
@@ -108,10 +115,10 @@ class TransitionSystem:
             )
 
     def _check_builds_trees(self) -> None:
-        needed = "left-arc" if self.wall == "right" else "right-arc"
+        needed = "left-arc" if self.root == "right" else "right-arc"
         if not any(t.kind == needed for t in self.transitions):
             raise InputError(
-                f"transitions: no tree can be built, since the wall on the {self.wall} needs a {needed} to take a word"
+                f"transitions: no tree can be built, since the root on the {self.root} needs a {needed} to take a word"
             )
         for words in range(1, 5):
             if not len(native.transition_trees(self.native, words, False)):
@@ -144,17 +151,13 @@ class TransitionSystem:
     @cached_property
     def native(self) -> native.TransitionSystem:
         """The same system for the engine."""
-        kinds, sides = get_args(Kind), get_args(Periphery)
         return native.TransitionSystem(
-            self.capacity or 0,
-            self.max_distance or 0,
-            (self.start or self.capacity or 0),
-            self.wall == "right",
-            self.many_heads,
-            [
-                (kinds.index(t.kind), t.bottom_up, t.arc_shift, sides.index(t.periphery))
-                for t in self.transitions
-            ],
+            capacity=self.capacity or 0,
+            max_distance=self.max_distance or 0,
+            start=self.start or self.capacity or 0,
+            root_right=self.root == "right",
+            many_heads=self.many_heads,
+            transitions=[t.native for t in self.transitions],
         )
 
     def derives(self, heads: Any) -> bool:
@@ -171,7 +174,7 @@ class TransitionSystem:
             "name": self.name,
             "capacity": self.capacity or "unbounded",
             "max_distance": self.max_distance or "unbounded",
-            "wall": self.wall,
+            "root": self.root,
             **({} if self.start is None else {"start": self.start}),
             **({"many_heads": True} if self.many_heads else {}),
             "transition": [_transition_as_dict(t) for t in self.transitions],
@@ -191,6 +194,8 @@ def system_from_dict(values: Mapping[str, Any], *, where: str = "system") -> Tra
     if not isinstance(tables, list) or not all(isinstance(t, Mapping) for t in tables):
         raise InputError(f"{where}: found no [[transition]], expected at least one")
     options = {key: None if value == "unbounded" else value for key, value in values.items()}
+    if "wall" in options:  # as ``root`` was called in older files
+        options.setdefault("root", options.pop("wall"))
     options["transitions"] = [from_dict(Transition, t, where=f"{where}: transition") for t in tables]
     del options["transition"]
     return from_dict(TransitionSystem, options, where=where)

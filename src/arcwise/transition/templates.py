@@ -13,6 +13,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import lru_cache
+
+import numpy as np
+
+from arcwise import native
+from arcwise.errors import InputError
+from arcwise.transition.system import Transition, TransitionSystem
 
 SINGLE = (
     "a:w a:p",
@@ -213,3 +220,25 @@ def atoms_in(templates: Sequence[str], *, word: str, tag: str) -> list[str]:
     own = {"label", "left", "right", "lefts", "rights"}
     found = [e.partition(":")[2] for text in templates for e in text.split() if ":" in e]
     return list(dict.fromkeys([word, tag, *(name for name in found if name not in own)]))
+
+
+@lru_cache(maxsize=1024)
+def check_template(text: str) -> None:
+    """``InputError`` if a template is not understood.
+
+    >>> check_template("a:w q:p")
+    Traceback (most recent call last):
+    arcwise.errors.InputError: template 'a:w q:p': found element 'q:upos', expected a slot and an attribute such as a:upos, or distance, or between
+    """
+    if not text.strip():
+        raise InputError(f"template {text!r}: found nothing, expected elements such as a:p or distance")
+    lines = written_out([text], word="lower", tag="upos")
+    atoms = atoms_in(lines, word="lower", tag="upos")
+    words = native.Vocabulary(np.zeros(0, np.uint64), np.zeros(0, np.uint32))
+    arcs = TransitionSystem(
+        (Transition("left-arc"), Transition("right-arc"), Transition("shift")), capacity=2
+    )
+    try:
+        native.TransitionScorer(arcs.native, atoms, "lower", "upos", words, lines, [], 0, 6, 6)
+    except ValueError as error:
+        raise InputError(f"template {text!r}: {error}") from error

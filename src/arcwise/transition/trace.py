@@ -41,7 +41,7 @@ class Trace:
 
     system: str
     tokens: tuple[str, ...]
-    """The forms, with the wall as token 0."""
+    """The forms, with the root as token 0."""
     steps: tuple[Step, ...]
 
 

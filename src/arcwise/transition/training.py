@@ -9,10 +9,11 @@ import numpy.typing as npt
 
 from arcwise import native
 from arcwise.errors import InputError
+from arcwise.evaluation.attachment import uas_las
 from arcwise.features.atoms import token_atoms
 from arcwise.learning.progress import Progress
 from arcwise.learning.training import Advance, DevScore, Weights, fit, training_report
-from arcwise.transition.config import UPDATE_RULES, TransitionConfig
+from arcwise.transition.config import TransitionConfig
 from arcwise.transition.model import TransitionModel, make_scorer
 from arcwise.transition.named import system as parse_system
 from arcwise.transition.preparation import prepare_trees
@@ -28,7 +29,7 @@ class TransitionTrainer:
     def __init__(
         self,
         config: TransitionConfig,
-        scorer: native.TransitionModel,
+        scorer: native.TransitionScorer,
         data: native.TransitionData,
         sentences: npt.NDArray[np.int64],
     ) -> None:
@@ -36,14 +37,14 @@ class TransitionTrainer:
         self._trainer = native.TransitionTrainer(
             scorer,
             data,
-            UPDATE_RULES.index(config.effective_update),
-            config.beam,
-            config.single_root,
-            config.explore,
-            config.word_dropout,
-            config.C if config.trainer == "mira" else 0.0,
-            config.warm_epochs,
-            config.seed,
+            rule=getattr(native.UpdateRule, config.effective_update.replace("-", "_")),
+            beam=config.beam,
+            single_root=config.single_root,
+            explore=config.explore,
+            dropout=config.word_dropout,
+            step_bound=config.C if config.trainer == "mira" else 0.0,
+            warm_epochs=config.warm_epochs,
+            seed=config.seed,
         )
 
     finished = False
@@ -55,7 +56,7 @@ class TransitionTrainer:
         chosen = self._sentences[order]
         for first in range(0, len(chosen), _PIECE):
             piece = np.ascontiguousarray(chosen[first : first + _PIECE])
-            updates += self._trainer.learn(number, piece, number > 1)
+            updates += self._trainer.learn(number, piece, explore=number > 1)
             advance(len(piece))
         return {"updates": updates}
 
@@ -75,6 +76,7 @@ def train_model(
 ) -> TransitionModel:
     """Train as the configuration says."""
     progress = progress or Progress(shown=False)
+    config.refuse_unread()
     system = parse_system(config.system)
     if system.many_heads:
         from arcwise.transition.graph_training import train_graph_model
@@ -126,8 +128,7 @@ def _evaluator(
     threads: int,
 ) -> Callable[[Weights], DevScore]:
     """A function that scores weights on the development data."""
-    known = dev.heads >= 0
-    if not known.any():
+    if not (dev.heads >= 0).any():
         raise InputError(f"{dev.source}: has no heads, expected trees to compare with")
     scorer = make_scorer(config, system, len(labels), vocabulary)
     data = native.TransitionData(scorer, dev.layout, dev.data)
@@ -136,9 +137,8 @@ def _evaluator(
     def evaluate(weights: Weights) -> DevScore:
         scorer.set_weights(weights)
         result = native.transition_parse(
-            scorer, data, config.beam, config.single_root, 1, False, 1.0, threads
+            scorer, data, beam=config.beam, single_root=config.single_root, threads=threads
         )
-        right = (result["heads"] == dev.heads)[known]
-        return DevScore(float(right.mean()), float((right & (result["labels"] == gold)[known]).mean()))
+        return uas_las(dev.heads, result.heads, gold, result.labels)
 
     return evaluate

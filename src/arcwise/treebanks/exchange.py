@@ -26,8 +26,7 @@ def to_pandas(treebank: Treebank) -> Any:
     Multiword tokens and empty nodes have no row. HEAD is -1 where it is unknown.
     """
     pandas = _module("pandas")
-    starts = treebank.sentence_words
-    lengths = [int(n) for n in starts[1:] - starts[:-1]]
+    lengths = treebank.sentence_lengths.tolist()
     table: dict[str, Any] = {
         "sentence": [number for number, length in enumerate(lengths) for _ in range(length)],
         "sent_id": [s.sent_id for s in treebank for _ in range(len(s))],

@@ -9,7 +9,7 @@ from arcwise.treebanks.columns import COLUMNS
 
 
 class ProblemKind(IntEnum):
-    """The kinds of problem, in the order of ``ProblemKind`` in native/kernels/treebank_layout.hpp."""
+    """The kinds of problem, in the order of ``ProblemKind`` in native/kernels/treebanks/treebank_layout.hpp."""
 
     COLUMN_COUNT = 0
     BAD_ID = 1

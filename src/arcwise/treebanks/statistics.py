@@ -14,7 +14,7 @@ from arcwise.treebanks.streaming import stream
 from arcwise.treebanks.treebank import Treebank
 from arcwise.trees import tree_properties
 
-_MULTIWORD, _EMPTY = 1, 2  # RowKind in native/kernels/treebank_layout.hpp
+_MULTIWORD, _EMPTY = 1, 2  # RowKind in native/kernels/treebanks/treebank_layout.hpp
 LENGTH_BANDS = ((1, 10), (11, 20), (21, 30), (31, 40), (41, 60), (61, None))
 """Sentence lengths that are counted together, first and last."""
 
@@ -33,9 +33,9 @@ class Statistics:
     words: int = 0
     empty_nodes: int = 0
     arcs: int = 0
-    """Words whose head is known; arcs from the wall included."""
+    """Words whose head is known; arcs from the root included."""
     crossing_arcs: int = 0
-    """Arcs that cross another, arcs from the wall included."""
+    """Arcs that cross another, arcs from the root included."""
     non_projective_arcs: int = 0
     non_projective_sentences: int = 0
     non_planar_sentences: int = 0
@@ -72,12 +72,12 @@ class Statistics:
         self.multiword_tokens += len(multiword)
         self.tokens += batch.word_count - joined + len(multiword)
         self.empty_nodes += int(np.count_nonzero(layout.row_kinds == _EMPTY))
-        self.lengths.update(np.diff(batch.sentence_words).tolist())
+        self.lengths.update(batch.sentence_lengths.tolist())
 
     def _add_trees(self, batch: Treebank) -> None:
         trees = tree_properties(batch.heads, batch.sentence_words)
         known = batch.heads >= 0
-        sentence = np.repeat(np.arange(len(batch)), np.diff(batch.sentence_words))
+        sentence = np.repeat(np.arange(len(batch)), batch.sentence_lengths)
         self.arcs += int(known.sum())
         self.crossing_arcs += int(trees.crossing_arcs.sum())
         self.non_projective_arcs += int(trees.non_projective_arcs.sum())

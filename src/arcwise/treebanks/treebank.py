@@ -125,6 +125,12 @@ class Treebank(Sequence["Sentence"]):
         return self.layout.sentence_words
 
     @property
+    def sentence_lengths(self) -> npt.NDArray[np.int64]:
+        """Shape (S,): how many words each sentence has."""
+        starts = self.sentence_words.astype(np.int64)
+        return starts[1:] - starts[:-1]
+
+    @property
     def heads(self) -> npt.NDArray[np.int32]:
         """The head of every word, -1 where it is unknown; flat, see ``sentence_words``."""
         return self.layout.heads

@@ -4,9 +4,9 @@ The notions are those of Kuhlmann and Nivre 2006, "Mildly non-projective depende
 for all of them:
 
 - A word *dominates* itself, its modifiers, their modifiers, and so on; its *yield* is the words it dominates.
-- The wall dominates every word. So an arc from the wall is never non-projective, and the wall has no gaps. It stands
+- The root dominates every word. So an arc from the root is never non-projective, and the root has no gaps. It stands
   at position 0, before the first word, so an arc from it can cross another; each function says whether it counts.
-- In a partial tree a word with an unknown head is the root of its own fragment, and there is no arc to it.
+- In a partial tree a word with an unknown head is the top of its own fragment, and there is no arc to it.
 """
 
 from __future__ import annotations
@@ -32,20 +32,20 @@ class TreeProperties:
     """The properties of S trees with W words together: an array of shape (S,) each, two of shape (W,)."""
 
     roots: Counts
-    """Words whose head is the wall."""
+    """Words whose head is the root."""
     depth: Counts
-    """Words on the longest path downwards from the wall (or from a word with an unknown head)."""
+    """Words on the longest path downwards from the root (or from a word with an unknown head)."""
     gap_degree: Counts
     edge_degree: Counts
     crossings: Counts
-    """Pairs of arcs that cross, arcs from the wall included."""
+    """Pairs of arcs that cross, arcs from the root included."""
     planar: Flags
     """Whether no two arcs between words cross."""
     well_nested: Flags
     non_projective_arcs: Flags
     """Shape (W,): whether the arc to a word is non-projective."""
     crossing_arcs: Flags
-    """Shape (W,): whether the arc to a word crosses another, arcs from the wall included."""
+    """Shape (W,): whether the arc to a word crosses another, arcs from the root included."""
 
 
 def tree_properties(
@@ -53,7 +53,7 @@ def tree_properties(
 ) -> TreeProperties:
     """All properties of many trees in one native call. O(n²) per tree, in practice about n.
 
-    ``heads``: the heads of all words, flat and without the wall. The words of tree s are
+    ``heads``: the heads of all words, flat and without the root. The words of tree s are
     ``sentence_words[s] .. sentence_words[s+1]-1`` (as in ``Treebank``); without it there is one tree.
 
     >>> many = tree_properties(np.array([2, 0, 3, 0, 2, 2], np.int32), np.array([0, 2, 6], np.uint32))
@@ -68,14 +68,14 @@ def tree_properties(
         )
     except ValueError as error:
         raise InputError(f"heads: {error}") from None
-    roots, depth, gap_degree, edge_degree, crossings, with_wall, well_nested = measures.T
+    roots, depth, gap_degree, edge_degree, crossings, with_root_arcs, well_nested = measures.T
     return TreeProperties(
         roots=roots,
         depth=depth,
         gap_degree=gap_degree,
         edge_degree=edge_degree,
         crossings=crossings,
-        planar=crossings == with_wall,
+        planar=crossings == with_root_arcs,
         well_nested=well_nested.astype(bool),
         non_projective_arcs=non_projective.view(bool),
         crossing_arcs=crossing.view(bool),
@@ -89,7 +89,7 @@ def _of(tree: Tree) -> TreeProperties:
 def is_projective(tree: Tree) -> bool:
     """Whether every arc is projective: its head dominates all words between head and modifier.
 
-    For a complete tree this is the same as: no two arcs cross, arcs from the wall included.
+    For a complete tree this is the same as: no two arcs cross, arcs from the root included.
 
     >>> is_projective(Tree.from_heads([2, 0, 2])), is_projective(Tree.from_heads([3, 0, 2]))
     (True, False)
@@ -98,7 +98,7 @@ def is_projective(tree: Tree) -> bool:
 
 
 def non_projective_arcs(tree: Tree) -> list[Arc]:
-    """The arcs (head, modifier) over some word that the head does not dominate; never one from the wall.
+    """The arcs (head, modifier) over some word that the head does not dominate; never one from the root.
 
     >>> non_projective_arcs(Tree.from_heads([3, 0, 2]))
     [(3, 1)]
@@ -107,18 +107,18 @@ def non_projective_arcs(tree: Tree) -> list[Arc]:
     return [(int(tree.heads[m]), int(m)) for m in found]
 
 
-def crossing_arcs(tree: Tree, *, wall: bool = True) -> list[tuple[Arc, Arc]]:
+def crossing_arcs(tree: Tree, *, root_arcs: bool = True) -> list[tuple[Arc, Arc]]:
     """Every pair of arcs that cross, each arc as (head, modifier), the one that begins further left first.
 
-    Two arcs cross if each has exactly one end strictly between the ends of the other. ``wall=True`` counts arcs from
-    the wall, as arcs from position 0; ``wall=False`` leaves them out. O(n²).
+    Two arcs cross if each has exactly one end strictly between the ends of the other. ``root_arcs=True`` counts arcs from
+    the root, as arcs from position 0; ``root_arcs=False`` leaves them out. O(n²).
 
     >>> crossing_arcs(Tree.from_heads([3, 0, 2]))
     [((0, 2), (3, 1))]
-    >>> crossing_arcs(Tree.from_heads([3, 0, 2]), wall=False)
+    >>> crossing_arcs(Tree.from_heads([3, 0, 2]), root_arcs=False)
     []
     """
-    arcs = [(h, m) for h, m in tree.arcs if wall or h > 0]
+    arcs = [(h, m) for h, m in tree.arcs if root_arcs or h > 0]
     if not arcs:
         return []
     left, right = np.sort(np.array(arcs), axis=1).T
@@ -128,7 +128,7 @@ def crossing_arcs(tree: Tree, *, wall: bool = True) -> list[tuple[Arc, Arc]]:
 
 
 def root_count(tree: Tree) -> int:
-    """The number of words whose head is the wall; unknown heads are not counted.
+    """The number of words whose head is the root; unknown heads are not counted.
 
     >>> root_count(Tree.from_heads([0, -1, 0]))
     2
@@ -137,7 +137,7 @@ def root_count(tree: Tree) -> int:
 
 
 def gap_degree(tree: Tree) -> int:
-    """The largest number of gaps (interruptions) in the yield of a word; 0 means projective. The wall has none.
+    """The largest number of gaps (interruptions) in the yield of a word; 0 means projective. The root has none.
 
     >>> gap_degree(Tree.from_heads([3, 0, 2])), gap_degree(Tree.from_heads([0, 1, 1]))
     (1, 0)
@@ -149,7 +149,7 @@ def edge_degree(tree: Tree) -> int:
     """The largest number of components strictly under one arc that its head does not dominate; 0 means projective.
 
     The components are those of the forest of the words strictly between head and modifier (Nivre 2006, "Constraints on
-    non-projective dependency parsing"). Arcs from the wall have degree 0.
+    non-projective dependency parsing"). Arcs from the root have degree 0.
 
     >>> edge_degree(Tree.from_heads([5, 0, 2, 2, 2])), edge_degree(Tree.from_heads([5, 0, 0, 0, 0]))
     (1, 3)
@@ -158,7 +158,7 @@ def edge_degree(tree: Tree) -> int:
 
 
 def is_planar(tree: Tree) -> bool:
-    """Whether no two arcs cross when arcs from the wall are left out; every projective tree is planar.
+    """Whether no two arcs cross when arcs from the root are left out; every projective tree is planar.
 
     >>> tree = Tree.from_heads([3, 0, 2])
     >>> is_planar(tree), is_projective(tree)
@@ -170,7 +170,7 @@ def is_planar(tree: Tree) -> bool:
 def is_well_nested(tree: Tree) -> bool:
     """Whether no two disjoint subtrees interleave: no l₁ < l₂ < r₁ < r₂ with l₁, r₁ in one and l₂, r₂ in the other.
 
-    Subtrees of words are meant; that of the wall contains all. Every planar tree with one root is well-nested.
+    Subtrees of words are meant; that of the root contains all. Every planar tree with one root is well-nested.
 
     >>> is_well_nested(Tree.from_heads([3, 4, 0, 3])), is_well_nested(Tree.from_heads([5, 5, 1, 2, 0]))
     (True, False)
@@ -179,7 +179,7 @@ def is_well_nested(tree: Tree) -> bool:
 
 
 def depth(tree: Tree) -> int:
-    """The number of words on the longest path downwards from the wall (or from a word with an unknown head).
+    """The number of words on the longest path downwards from the root (or from a word with an unknown head).
 
     >>> depth(Tree.from_heads([2, 0, 2]))
     2

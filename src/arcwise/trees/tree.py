@@ -14,12 +14,12 @@ from arcwise.errors import InputError
 Heads = npt.NDArray[np.int32]
 
 UNKNOWN = -1
-"""The head of a word whose head is not known (``_`` in CoNLL-U), and of the wall."""
+"""The head of a word whose head is not known (``_`` in CoNLL-U), and of the root."""
 
 
 @dataclass(frozen=True, eq=False)
 class Tree:
-    """A dependency tree over words 1..n; 0 is the wall, the artificial root.
+    """A dependency tree over words 1..n; 0 is the root, an artificial word that every tree hangs from.
 
     ``heads`` has shape (n+1,): ``heads[0] = -1``, ``heads[m]`` is the head of word m, -1 where it is not known (a partial
     tree). ``labels`` is None or n+1 strings, ``labels[0] = ""``.
@@ -42,7 +42,7 @@ class Tree:
         if self.labels is not None:
             if len(self.labels) != len(heads):
                 raise InputError(
-                    f"labels: found {len(self.labels)}, expected {len(heads)} (one for the wall)"
+                    f"labels: found {len(self.labels)}, expected {len(heads)} (one for the root)"
                 )
             object.__setattr__(self, "labels", tuple(self.labels))
 
@@ -80,7 +80,7 @@ class Tree:
 
     @property
     def roots(self) -> tuple[int, ...]:
-        """The words whose head is the wall."""
+        """The words whose head is the root."""
         return tuple(int(m) for m in np.flatnonzero(self.heads == 0))
 
     @property
@@ -97,11 +97,11 @@ class Tree:
 
     @property
     def is_single_root(self) -> bool:
-        """Whether exactly one word hangs from the wall."""
+        """Whether exactly one word has the root as its head."""
         return len(self.roots) == 1
 
     def children(self, head: int) -> tuple[int, ...]:
-        """The modifiers of ``head`` (0 for the wall), from left to right."""
+        """The modifiers of ``head`` (0 for the root), from left to right."""
         return tuple(int(m) for m in np.flatnonzero(self.heads == head))
 
 

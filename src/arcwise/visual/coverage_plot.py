@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import groupby
 
-from arcwise.errors import InputError, MissingExtraError
+from arcwise.errors import MissingExtraError, OptionError
 from arcwise.transition.coverage import Coverage
 from arcwise.treebanks.files import open_output
 
@@ -18,7 +18,7 @@ def coverage_plot(results: Sequence[Coverage], path: str) -> None:
         raise MissingExtraError("matplotlib", "plot") from error
     kind = path.rpartition(".")[2]
     if kind not in ("svg", "png", "pdf"):
-        raise InputError(f"--plot: found {path!r}, expected a name that ends in .svg, .png or .pdf")
+        raise OptionError("path", f"found {path!r}, expected a name that ends in .svg, .png or .pdf")
     figure = Figure(figsize=(6, 4), layout="constrained")
     axes = figure.subplots()
     ordered = sorted(results, key=lambda r: (r.system.capacity or 10**6, r.system.max_distance or 10**6))

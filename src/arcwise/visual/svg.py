@@ -111,7 +111,7 @@ def _text(text: str) -> str:
 
 @dataclass(frozen=True)
 class _Picture:
-    """The parts of the picture; the wall is at the top, the words stand on ``baseline``."""
+    """The parts of the picture; the root is at the top, the words stand on ``baseline``."""
 
     sentence: Sentence
     tree: Tree

@@ -9,14 +9,14 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable
-from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import replace
+from functools import partial
 from itertools import pairwise
-from multiprocessing import get_context
 from typing import Any
 
 import numpy as np
 
+from arcwise.engine import Engine, Processes
 from arcwise.errors import ConstraintError, InputError
 from arcwise.induction.corpus import TagSentences
 from arcwise.induction.global_search.certificate import BLOCKS_KIND, SCALE, VERSION
@@ -40,11 +40,15 @@ def bound_by_blocks(
     epsilon: float = 0.01,
     seed: int = 0,
     processes: int = 1,
+    engine: Engine | None = None,
     options: CountOptions = CountOptions(),
     progress: ProgressCallback | None = None,
     should_stop: Callable[[], bool] | None = None,
 ) -> tuple[Incumbent, list[TracePoint], dict[str, Any]]:
-    """The best parses found, the bounds over time, the certificate. About ``time_limit`` seconds in all."""
+    """The best parses found, the bounds over time, the certificate. About ``time_limit`` seconds in all.
+
+    ``processes``: how many blocks are searched at a time; ``engine``: where, if not in processes of this machine.
+    """
     if block_size < 1:
         raise InputError(f"blocks: found {block_size}, expected at least one sentence per block")
     if task.constraint is not None:
@@ -72,18 +76,14 @@ def bound_by_blocks(
             progress(trace[-1])
 
     tell()
-    with ProcessPoolExecutor(processes, mp_context=get_context("spawn")) as pool:
-        jobs = {
-            pool.submit(_bound_block, part, epsilon, each, seed, options): b for b, part in enumerate(parts)
-        }
-        for job in as_completed(jobs):
-            b = jobs[job]
-            proofs[b] = job.result()
-            uppers[b] = proofs[b]["upper"] / SCALE
-            tell()
-            if should_stop is not None and should_stop():
-                pool.shutdown(cancel_futures=True)
-                break
+    work = partial(_bound_block, epsilon, each, seed, options)
+    where = Processes(processes) if engine is None else engine
+    for b, proof in where.map(work, enumerate(parts), ordered=False):
+        proofs[b] = proof
+        uppers[b] = proof["upper"] / SCALE
+        tell()
+        if should_stop is not None and should_stop():
+            break
     heads = task.spread(best.heads)
     certificate = {
         "kind": BLOCKS_KIND,
@@ -98,12 +98,13 @@ def bound_by_blocks(
 
 
 def _bound_block(
-    sentences: list[list[str]], epsilon: float, seconds: float, seed: int, options: CountOptions
-) -> dict[str, Any]:
+    epsilon: float, seconds: float, seed: int, options: CountOptions, numbered: tuple[int, list[list[str]]]
+) -> tuple[int, dict[str, Any]]:
+    number, sentences = numbered
     few = replace(options, first_restarts=min(options.first_restarts, _BLOCK_RESTARTS))
     search = CountSearch(Task(TagSentences.from_tags(sentences)), seed=seed, options=few)
     search.run(epsilon=epsilon, time_limit=seconds)
-    return search.certificate()
+    return number, search.certificate()
 
 
 def climb(best: Incumbent, *, seconds: float, seed: int) -> None:

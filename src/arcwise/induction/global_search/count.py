@@ -2,7 +2,7 @@
 
 For fixed counts the best parameters are ratios of counts, so that the likelihood is a convex function of the counts alone. A node is a
 box of counts; its bound is a Lagrangian one: blocks of the function over the box against parses of the sentences, priced by
-multipliers that a linear program over parses and points finds (native/kernels/count_search.hpp, count_master.hpp). Bounds are
+multipliers that a linear program over parses and points finds (native/kernels/induction/count_problem.hpp, count_master.hpp). Bounds are
 computed in exact integer arithmetic; every step goes into a certificate.
 """
 
@@ -23,7 +23,10 @@ from arcwise.induction.dmv import log_ratio
 from arcwise.induction.global_search.certificate import SCALE, Proof
 from arcwise.induction.global_search.problem import Incumbent, Task
 from arcwise.induction.global_search.result import ProgressCallback, TracePoint
+from arcwise.learning.options import check_options, option
 
+MOST = 1_000_000
+"""Bound of options that count rounds and restarts."""
 _REPORT_SECONDS = 0.5
 _LIST_BYTES = 2**31
 """Lists of points of open nodes take at most about so much memory; beyond it they are made anew when a node's turn comes."""
@@ -35,20 +38,35 @@ _LOOK_ALWAYS, _LOOK_EVERY = 200, 10
 class CountOptions:
     """How the search over counts works; the defaults did best."""
 
-    middle: float = 0.1
-    """A range is split at (1 - middle) × the value in the linear program + middle × its centre."""
-    enumerate_up_to: int = 8
-    """The parses of sentences of at most so many words are enumerated; those of longer ones come from the Viterbi program."""
-    precision: float = 0.02
-    """The linear program of a node is solved until it is this share of the distance to the incumbent from its limit."""
-    rounds: int = 60
-    """At most so many rounds of new columns in a node."""
-    passes: int = 3
-    """A node is bounded again, at most so often, while its bound deletes many of its parses."""
-    first_restarts: int = 2000
-    """Viterbi EM restarts before the search begins."""
-    restarts: int = 100
-    """Viterbi EM restarts after every 50th node."""
+    middle: float = option(
+        0.1,
+        "A range is split at (1 - middle) × the value in the linear program + middle × its centre.",
+        low=0,
+        high=1,
+    )
+    enumerate_up_to: int = option(
+        8,
+        "The parses of sentences of at most so many words are enumerated; those of longer ones come from the Viterbi program.",
+        low=0,
+        high=20,
+    )
+    precision: float = option(
+        0.02,
+        "The linear program of a node is solved until it is this share of the distance to the incumbent from its limit.",
+        above=0,
+    )
+    rounds: int = option(60, "At most so many rounds of new columns in a node.", low=1, high=MOST)
+    passes: int = option(
+        3,
+        "A node is bounded again, at most so often, while its bound deletes many of its parses.",
+        low=0,
+        high=MOST,
+    )
+    first_restarts: int = option(2000, "Viterbi EM restarts before the search begins.", low=0, high=MOST)
+    restarts: int = option(100, "Viterbi EM restarts after every 50th node.", low=0, high=MOST)
+
+    def __post_init__(self) -> None:
+        check_options(self)
 
 
 @dataclass(order=True)
@@ -80,7 +98,9 @@ class CountSearch:
         if task.constraint is not None:
             task.constraint.check(task.corpus)
         self.task, self.options, self.seed = task, options, seed
-        self.problem = native.CountProblem(task.batch, task.marked, task.least, options.enumerate_up_to)
+        self.problem = native.CountProblem(
+            task.batch, marked=task.marked, least=task.least, enumerate_up_to=options.enumerate_up_to
+        )
         if not self.problem.root_feasible:
             raise ConstraintError("share: no parses of the corpus satisfy the constraint")
         self.master = native.CountMaster(self.problem, task.constraint is not None)
@@ -203,7 +223,12 @@ class CountSearch:
         for _ in range(self.options.passes):
             left = max(self.deadline - time.monotonic(), 0.0)
             found = self.master.evaluate(
-                box, self.threshold, self.options.precision, self.options.rounds, left, node.basis
+                box,
+                threshold=self.threshold,
+                precision=self.options.precision,
+                most_rounds=self.options.rounds,
+                seconds=left,
+                start=node.basis,
             )
             node.basis = None
             used = self.proof.add_multipliers(found.mu)
@@ -240,7 +265,9 @@ class CountSearch:
                 return
             halves = [box.child(0, 2**30, False), box.child(0, 2**30, False)]  # copies
             for half, above in zip(halves, (False, True), strict=True):
-                self.problem.keep_parses(half, split[0], split[1], split[2], above)
+                self.problem.keep_parses(
+                    half, sentence=split[0], coordinate=split[1], at=split[2], above=above
+                )
         basis = self.master.basis
         children: list[int | None] = []
         for half in halves:

@@ -11,7 +11,6 @@ import numpy.typing as npt
 from arcwise.errors import MissingExtraError
 
 Vector = npt.NDArray[np.float64]
-Indices = npt.NDArray[np.int32]
 
 Status = Literal["optimal", "infeasible", "unbounded", "limit"]
 
@@ -116,12 +115,6 @@ class LinearProgram:
     def price_columns(self, which: Any, costs: Any) -> None:
         """New costs for some columns."""
         self._solver.changeColsCost(len(which), np.asarray(which, np.int32), np.asarray(costs, float))
-
-    def bound_rows(self, which: Any, lower: Any, upper: Any) -> None:
-        """New bounds for some rows."""
-        self._solver.changeRowsBounds(
-            len(which), np.asarray(which, np.int32), np.asarray(lower, float), np.asarray(upper, float)
-        )
 
     def delete_columns(self, which: Any) -> None:
         """Remove columns; the others move up."""

@@ -34,7 +34,9 @@ class ExactProgram:
         if task.constraint is not None:
             task.constraint.check(task.corpus)
         self.task = task
-        self.problem = native.CountProblem(task.batch, task.marked, task.least, LONGEST)
+        self.problem = native.CountProblem(
+            task.batch, marked=task.marked, least=task.least, enumerate_up_to=LONGEST
+        )
         self.lp = LinearProgram()
         self.integers: list[int] = []
         self.constant = 0.0

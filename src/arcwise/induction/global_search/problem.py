@@ -116,21 +116,28 @@ class Incumbent:
 
     def improve_from(self, theta: Vector, *, smoothing: float = 0.0) -> bool:
         """Viterbi EM from the given parameters; whether it led to better parses than all before."""
-        value, found, counts, heads = native.dmv_em_improve(
-            theta,
-            self.task.batch,
-            True,
-            smoothing,
-            smoothing > 0,
-            60,
-            0.0,
-            self.task.marked,
-            float(self.task.least),
+        found = native.dmv_em_improve(
+            theta, self.task.batch, self._viterbi_em(smoothing, native.DmvStart.uniform)
         )
-        if not value > self.value + 1e-9 * max(1.0, abs(value)):
+        if not found.value > self.value + 1e-9 * max(1.0, abs(found.value)):
             return False
-        self.value, self.theta, self.heads = self.task.likelihood(counts), found, heads
+        self.value, self.theta, self.heads = self.task.likelihood(found.counts), found.theta, found.heads
         return True
+
+    def _viterbi_em(
+        self, smoothing: float, start: native.DmvStart, base: Vector | None = None
+    ) -> native.DmvEmOptions:
+        return native.DmvEmOptions(
+            viterbi=True,
+            start=start,
+            smoothing=smoothing,
+            polish=smoothing > 0,
+            iterations=60,
+            tolerance=0.0,
+            marked=self.task.marked,
+            least=float(self.task.least),
+            base=base,
+        )
 
     def offer(self, heads: Heads) -> bool:
         """Given parses of ``task.sentences``; whether they are better than all before."""
@@ -143,11 +150,11 @@ class Incumbent:
 
     def restart(self, *, first: int, restarts: int, seed: int, near: bool = False) -> bool:
         """Viterbi EM ``restarts`` times, as number ``first`` and following: from random parameters, or ``near`` the best so far."""
-        base = np.zeros(0)
+        options = self._viterbi_em(0.25, native.DmvStart.random)
         if near and self.heads is not None:
             base = native.dmv_counts(self.task.batch, self.heads)
-        value, _, theta, _, _ = native.dmv_em_restarts(
-            self.task.batch, first, restarts, seed, 1, True, 2 if len(base) else 1, 0.25, True, 60, 0.0,
-            self.task.marked, float(self.task.least), base,
-        )  # fmt: skip
-        return value > self.value and self.improve_from(theta)
+            options = self._viterbi_em(0.25, native.DmvStart.near, base)
+        found = native.dmv_em_restarts(
+            self.task.batch, options, first=first, restarts=restarts, seed=seed, threads=1
+        )
+        return found.value > self.value and self.improve_from(found.theta)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import Literal
 
+from arcwise.engine import Engine
 from arcwise.errors import InputError
 from arcwise.induction.constraints import ArcShare
 from arcwise.induction.corpus import TagSentences
@@ -37,6 +38,7 @@ def induce_globally(
     theta_options: ThetaOptions = ThetaOptions(),
     block_size: int | None = None,
     processes: int = 1,
+    engine: Engine | None = None,
     checkpoint: PathLike | None = None,
     resume: PathLike | None = None,
     progress: ProgressCallback | None = None,
@@ -46,7 +48,7 @@ def induce_globally(
 
     Anytime: at the time limit (seconds), or when ``should_stop`` says so, the best so far is returned with the bound so far. ``checkpoint``: a
     file that keeps the state of the search; ``resume``: such a file, from which the search goes on. ``block_size``: bound a large corpus by
-    blocks of so many sentences, in ``processes`` side by side (needs a time limit).
+    blocks of so many sentences, in ``processes`` side by side, or so many at a time where the ``engine`` says (needs a time limit).
 
     >>> found = induce_globally([["DET", "NOUN", "VERB"], ["NOUN", "VERB"]])
     >>> round(found.lower, 3), found.gap <= 0.01
@@ -78,6 +80,7 @@ def induce_globally(
             epsilon=epsilon,
             seed=seed,
             processes=processes,
+            engine=engine,
             options=options,
             progress=progress,
             should_stop=should_stop,

@@ -1,0 +1,25 @@
+"""Tables in Markdown, and the machine that their figures come from."""
+
+from __future__ import annotations
+
+import os
+import platform
+import re
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+
+def table(header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+    """A Markdown table."""
+    lines = ["| " + " | ".join(map(str, row)) + " |" for row in (header, ["---"] * len(header), *rows)]
+    return "\n".join(lines) + "\n"
+
+
+def machine() -> str:
+    """This machine in a few words: processor, cores, Python."""
+    model = platform.processor() or platform.machine()
+    cpuinfo = Path("/proc/cpuinfo")
+    if cpuinfo.exists():
+        found = re.search(r"model name\s*:\s*(.+)", cpuinfo.read_text())
+        model = found.group(1).strip() if found else model
+    return f"{model}, {os.cpu_count()} cores, Python {platform.python_version()}"

@@ -1,0 +1,260 @@
+// Scores of a batch, the decoder and the losses that start from them.
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
+
+#include <optional>
+
+#include "bindings/arrays.hpp"
+#include "bindings/rooms.hpp"
+#include "kernels/inference/score_batch.hpp"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+using namespace arcwise;
+using namespace arcwise::bindings;
+
+namespace {
+
+template <typename T>
+using Optional = std::optional<Array<T>>;
+
+// The numbers of an array that may be missing, which must have so many.
+template <typename T>
+const T* checked(const Optional<T>& given, size_t size, const char* what) {
+  if (!given) return nullptr;
+  if (given->shape(0) != size) throw nb::value_error(what);
+  return given->data();
+}
+
+ScoreBatch dense(Array<double> scores, Array<int32_t> lengths, int labels) {
+  size_t size = 0;
+  for (size_t s = 0; s < lengths.shape(0); ++s) {
+    if (lengths.data()[s] < 1) throw nb::value_error("every sentence needs a word");
+    size_t side = static_cast<size_t>(lengths.data()[s]) + 1;
+    size += side * side * std::max(labels, 1);
+  }
+  if (scores.shape(0) != size) throw nb::value_error("as many scores as the lengths say are needed");
+  nb::gil_scoped_release release;
+  return ScoreBatch::dense(scores.data(), {lengths.data(), lengths.data() + lengths.shape(0)}, labels);
+}
+
+ScoreBatch constrained(const ScoreBatch& scores, Optional<int32_t> heads, Optional<int32_t> labels,
+                       Optional<uint8_t> forbidden) {
+  const size_t words = scores.words(), arcs = static_cast<size_t>(scores.arc_starts().back());
+  const int32_t* kept_heads = checked(heads, words, "one head per word is needed");
+  const int32_t* kept_labels = checked(labels, words, "one label per word is needed");
+  const uint8_t* mask = checked(forbidden, arcs, "one mark per arc is needed");
+  nb::gil_scoped_release release;
+  return scores.constrained(kept_heads, kept_labels, mask);
+}
+
+// A batch as plain arrays, and made again from them: labels, clusters, sets of labels; lengths; place and set of every arc; scores.
+using Parts = std::tuple<int, int, NewArray<uint32_t>, NewArray<uint16_t>, NewArray<int32_t>,
+                         NewArray<int32_t>, NewArray<int32_t>, NewArray<double>>;
+
+Parts parts(const ScoreBatch& batch) {
+  std::vector<int32_t> lengths, starts, sets;
+  std::vector<double> values;
+  for (size_t s = 0; s < batch.size(); ++s) {
+    lengths.push_back(batch[s].n);
+    for (const auto& arc : batch[s].arcs) {
+      starts.push_back(arc.start);
+      sets.push_back(arc.set);
+    }
+    values.insert(values.end(), batch[s].values.begin(), batch[s].values.end());
+  }
+  const ArcStates& states = batch.states();
+  return {states.labels,
+          states.clusters,
+          copied(states.set_starts),
+          copied(states.set_labels),
+          moved(std::move(lengths)),
+          moved(std::move(starts)),
+          moved(std::move(sets)),
+          moved(std::move(values))};
+}
+
+ScoreBatch of_parts(int labels, int clusters, Array<uint32_t> set_starts, Array<uint16_t> set_labels,
+                    Array<int32_t> lengths, Array<int32_t> starts, Array<int32_t> sets,
+                    Array<double> values) {
+  ScoreBatch batch(ArcStates{labels, clusters, vector_of(set_starts), vector_of(set_labels)});
+  batch.resize(lengths.shape(0));
+  size_t at = 0, value = 0;
+  for (size_t s = 0; s < batch.size(); ++s) {
+    ArcScores<double>& own = batch[s];
+    own.start(batch.states(), lengths.data()[s]);
+    if (own.n < 1 || at + own.arcs.size() > std::min(starts.shape(0), sets.shape(0)))
+      throw nb::value_error("arcs of another batch");
+    size_t size = 0;
+    for (auto& arc : own.arcs) {
+      arc = {starts.data()[at], sets.data()[at]};
+      if (arc.start != ArcScores<double>::NONE) {
+        if (arc.set < 0 || (labels > 0 && arc.set + 1 >= static_cast<int>(set_starts.shape(0))))
+          throw nb::value_error("no such set of labels");
+        size = std::max<size_t>(size, arc.start + batch.states().count(arc.set));
+      }
+      ++at;
+    }
+    if (value + size > values.shape(0)) throw nb::value_error("values of another batch");
+    own.values.assign(values.data() + value, values.data() + value + size);
+    value += size;
+  }
+  return batch;
+}
+
+BatchSpans spans_of(const ScoreBatch& scores, const Optional<int32_t>& ends,
+                    const Optional<int64_t>& starts) {
+  if (!starts || starts->shape(0) == 0) return {};
+  if (!ends || starts->shape(0) != scores.size() + 1 ||
+      2 * starts->data()[scores.size()] != static_cast<int64_t>(ends->shape(0)))
+    throw nb::value_error("spans of another batch");
+  return {ends->data(), starts->data()};
+}
+
+ParseResult decode(const ScoreBatch& scores, const DecodeSettings& settings, Optional<int32_t> asked_heads,
+                   Optional<int32_t> asked_labels, Optional<int32_t> span_ends, Optional<int64_t> span_starts,
+                   int threads) {
+  AskedTrees asked{checked(asked_heads, scores.words(), "one head per word is needed"),
+                   checked(asked_labels, scores.words(), "one label per word is needed")};
+  BatchSpans spans = spans_of(scores, span_ends, span_starts);
+  nb::gil_scoped_release release;
+  return scores.decode(settings, asked, spans, threads);
+}
+
+KBestResult k_best(const ScoreBatch& scores, const DecodeSettings& settings, int k,
+                   Optional<int32_t> span_ends, Optional<int64_t> span_starts, int threads) {
+  if (k < 1) throw nb::value_error("k must be at least 1");
+  BatchSpans spans = spans_of(scores, span_ends, span_starts);
+  nb::gil_scoped_release release;
+  return scores.k_best(settings, k, spans, threads);
+}
+
+void bind_settings(nb::module_& m) {
+  nb::enum_<Decoder>(m, "Decoder")
+      .value("map", Decoder::map)
+      .value("minimum_risk", Decoder::minimum_risk)
+      .value("minimum_labelled_risk", Decoder::minimum_labelled_risk)
+      .value("max_z", Decoder::max_z)
+      .value("greedy", Decoder::greedy);
+  nb::enum_<TreeLoss>(m, "TreeLoss")
+      .value("likelihood", TreeLoss::likelihood)
+      .value("hinge", TreeLoss::hinge);
+  nb::class_<DecodeSettings>(m, "DecodeSettings",
+                             "Which trees are wanted, and how scores become probabilities.")
+      .def(
+          "__init__",
+          [](DecodeSettings* self, Decoder decoder, bool projective, bool single_root, double temperature,
+             double label_temperature, bool probabilities) {
+            new (self) DecodeSettings{
+                decoder, {projective, single_root}, {temperature, label_temperature}, probabilities};
+          },
+          nb::kw_only(), "decoder"_a = Decoder::map, "projective"_a, "single_root"_a, "temperature"_a = 1.0,
+          "label_temperature"_a = 1.0, "probabilities"_a = false);
+}
+
+void bind_results(nb::module_& m) {
+  nb::class_<ParseResult>(m, "ParseResult",
+                          "Trees of a batch, flat over words or sentences; see arcwise.parsing.Parses.")
+      .def_prop_ro("heads", array_of(&ParseResult::heads), nb::rv_policy::automatic)
+      .def_prop_ro("labels", array_of(&ParseResult::labels), nb::rv_policy::automatic)
+      .def_prop_ro("parsed", array_of(&ParseResult::parsed), nb::rv_policy::automatic)
+      .def_prop_ro("head_probability", array_of(&ParseResult::head_probability), nb::rv_policy::automatic)
+      .def_prop_ro("label_probability", array_of(&ParseResult::label_probability), nb::rv_policy::automatic)
+      .def_prop_ro("log_probability", array_of(&ParseResult::log_probability), nb::rv_policy::automatic)
+      .def_prop_ro("head_entropy", array_of(&ParseResult::head_entropy), nb::rv_policy::automatic)
+      .def_prop_ro("asked_head_probability", array_of(&ParseResult::asked_head_probability),
+                   nb::rv_policy::automatic)
+      .def_prop_ro("asked_label_probability", array_of(&ParseResult::asked_label_probability),
+                   nb::rv_policy::automatic);
+  nb::class_<KBestResult>(m, "KBestResult",
+                          "The k best trees of every sentence, best first, one after the other.")
+      .def_prop_ro("counts", array_of(&KBestResult::counts), nb::rv_policy::automatic)
+      .def_prop_ro("heads", array_of(&KBestResult::heads), nb::rv_policy::automatic)
+      .def_prop_ro("labels", array_of(&KBestResult::labels), nb::rv_policy::automatic)
+      .def_prop_ro("scores", array_of(&KBestResult::scores), nb::rv_policy::automatic);
+}
+
+void bind_batch(nb::module_& m) {
+  nb::class_<ScoreBatch>(m, "ScoreBatch", "Scores of every arc of every sentence, in each of its states.")
+      .def_static("dense", &dense, "scores"_a, "lengths"_a, "labels"_a,
+                  "From labels × (n+1)² numbers a sentence (labels = 0: (n+1)²), one after the other.")
+      .def_static("of_parts", &of_parts, "labels"_a, "clusters"_a, "set_starts"_a, "set_labels"_a,
+                  "lengths"_a, "starts"_a, "sets"_a, "values"_a)
+      .def("parts", &parts, "Everything in it as plain arrays, for of_parts.")
+      .def("__len__", &ScoreBatch::size)
+      .def_prop_ro("labels", [](const ScoreBatch& s) { return s.states().labels; })
+      .def_prop_ro("clusters", [](const ScoreBatch& s) { return s.states().clusters; })
+      .def_prop_ro(
+          "lengths",
+          [](const ScoreBatch& s) {
+            std::vector<int32_t> lengths;
+            for (size_t i = 0; i < s.size(); ++i) lengths.push_back(s[i].n);
+            return moved(std::move(lengths));
+          },
+          nb::rv_policy::automatic)
+      .def("constrained", &constrained, "heads"_a.none() = nb::none(), "labels"_a.none() = nb::none(),
+           "forbidden"_a.none() = nb::none(),
+           "The scores without what the given heads and labels (flat over words, -1: free) and forbidden "
+           "arcs rule out.")
+      .def("decode", &decode, "settings"_a, nb::kw_only(), "asked_heads"_a.none() = nb::none(),
+           "asked_labels"_a.none() = nb::none(), "span_ends"_a.none() = nb::none(),
+           "span_starts"_a.none() = nb::none(), "threads"_a)
+      .def("k_best", &k_best, "settings"_a, "k"_a, nb::kw_only(), "span_ends"_a.none() = nb::none(),
+           "span_starts"_a.none() = nb::none(), "threads"_a)
+      .def(
+          "arc_sums",
+          [](const ScoreBatch& s, double temperature, int threads) {
+            std::vector<double> sums;
+            {
+              nb::gil_scoped_release release;
+              sums = s.arc_sums(temperature, threads);
+            }
+            return moved(std::move(sums));
+          },
+          "temperature"_a, "threads"_a)
+      .def(
+          "by_label", [](const ScoreBatch& s, double t) { return moved(s.by_label(t)); }, "temperature"_a)
+      .def(
+          "log_weights",
+          [](const ScoreBatch& s, double heads, double labels) {
+            return moved(s.log_weights({heads, labels}));
+          },
+          "temperature"_a, "label_temperature"_a)
+      .def(
+          "label_marginals",
+          [](const ScoreBatch& s, Array<double> marginals, double heads, double labels) {
+            if (marginals.shape(0) != static_cast<size_t>(s.arc_starts().back()))
+              throw nb::value_error("one marginal per arc is needed");
+            return moved(s.label_marginals(marginals.data(), {heads, labels}));
+          },
+          "marginals"_a, "temperature"_a, "label_temperature"_a)
+      .def(
+          "loss",
+          [](const ScoreBatch& s, TreeLoss loss, Array<int32_t> heads, Array<int32_t> labels, bool projective,
+             bool single_root, int threads) {
+            if (heads.shape(0) != s.words() || labels.shape(0) != s.words())
+              throw nb::value_error("one head and one label per word are needed");
+            BatchLoss found;
+            std::vector<double> gradient;
+            {
+              nb::gil_scoped_release release;
+              found =
+                  tree_loss_batch(loss, s, heads.data(), labels.data(), {projective, single_root}, threads);
+              gradient = s.placed(found.gradient.data());
+            }
+            return std::make_tuple(moved(std::move(found.values)), moved(std::move(gradient)));
+          },
+          "loss"_a, nb::kw_only(), "heads"_a, "labels"_a, "projective"_a, "single_root"_a, "threads"_a,
+          "(values of the sentences, gradient by label as by_label places them)");
+}
+
+}  // namespace
+
+void bind_inference_scores(nb::module_& m) {
+  bind_settings(m);
+  bind_results(m);
+  bind_batch(m);
+}

@@ -1,0 +1,143 @@
+#include "kernels/graph/arc_loss_trainer.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "kernels/base/parallel.hpp"
+
+namespace arcwise {
+namespace {
+
+// A number from the standard normal distribution that depends on `key` alone (Box & Muller).
+double gaussian(uint64_t key) {
+  double u = (static_cast<double>(mix(2 * key + 1) >> 11) + 1) * 0x1.0p-53;
+  double v = static_cast<double>(mix(2 * key + 2) >> 11) * 0x1.0p-53;
+  return std::sqrt(-2 * std::log(u)) * std::cos(6.283185307179586 * v);
+}
+
+}  // namespace
+
+LossTrainer::LossTrainer(const ArcTable& table, const ArcData& data, const LossTrainerOptions& options)
+    : table_(table), data_(data), options_(options), weights_(table.cells()) {
+  if (options_.adagrad) adagrad_ = AdaGrad(table.cells());
+  if (options_.noise > 0) start_with_noise();
+}
+
+// Small random weights for the features of gold arcs, so that clusters differ from the start.
+void LossTrainer::start_with_noise() {
+  for (size_t s = 0; s < data_.sentences(); ++s) {
+    sentence_.set(table_, data_, s, {});
+    data_.known_tree(s, gold_);
+    for (int m = 1; m <= sentence_.n(); ++m) {
+      if (gold_.heads[m] < 0) continue;
+      int states = table_.states.count(sentence_.class_of(table_, gold_.heads[m], m));
+      for (int state = 0; state < states; ++state)
+        state_places(table_, sentence_, gold_.heads[m], m, state, [&](uint32_t place) {
+          weights_.weights[place] =
+              static_cast<float>(options_.noise * gaussian(hash_pair(options_.dropout.seed, place)));
+        });
+    }
+  }
+}
+
+// The gradient of the sentence by cells; arcs that hardly matter are left out.
+template <typename AddCell, typename AddRow>
+void LossTrainer::spread(AddCell add_cell, AddRow add_row) {
+  const std::vector<float>& gradient = loss_.gradient();
+  spread_.start(table_, sentence_);
+  for_each_arc(scores_, [&](int h, int m, int, const float* values, int count) {
+    const float* own = &gradient[values - scores_.values.data()];
+    bool large = std::any_of(own, own + count, [&](float g) { return std::abs(g) > options_.floor; });
+    if (large) spread_.add_arc(table_, sentence_, h, m, own, add_cell, add_row);
+  });
+  spread_.finish(table_, sentence_, add_cell, add_row);
+}
+
+void LossTrainer::step(double rate) {
+  if (!options_.adagrad)
+    return spread([&](uint32_t place, float value) { weights_.add(place, -rate * value); },
+                  [&](uint32_t place, const float* values, int width) {
+                    weights_.add_row(place, static_cast<float>(-rate), values, width);
+                  });
+  gradient_.clear();
+  spread([&](uint32_t place, float value) { gradient_.add(place, value); },
+         [&](uint32_t place, const float* values, int width) {
+           for (int i = 0; i < width; ++i)
+             if (values[i] != 0) gradient_.add(place + i, values[i]);
+         });
+  for (const auto& [place, value] : gradient_.entries())
+    if (value != 0) weights_.add(place, -adagrad_.step(place, rate, value));
+}
+
+void LossTrainer::shrink(double factor) {
+  for (size_t i = 0; i < weights_.weights.size(); ++i)
+    if (weights_.weights[i] != 0) weights_.add(static_cast<uint32_t>(i), (factor - 1) * weights_.weights[i]);
+}
+
+LossReport LossTrainer::run(const int64_t* sentences, size_t count, uint64_t epoch, double rate) {
+  LossReport report;
+  for (size_t i = 0; i < count; ++i) {
+    size_t s = static_cast<size_t>(sentences[i]);
+    options_.dropout.draw(table_, data_, s, epoch, keep_);
+    sentence_.set(table_, data_, s, keep_);
+    data_.known_tree(s, gold_);
+    scorer_.score(table_, weights_.weights.data(), sentence_, {nullptr, gold_.complete}, scores_);
+    double value = loss_.compute(options_.loss, scores_, gold_, options_.trees);
+    if (std::isinf(value)) {
+      ++report.skipped;
+      continue;
+    }
+    report.loss += value;
+    step(rate);
+    ++weights_.steps;
+  }
+  if (options_.prior > 0) shrink(std::exp(-rate * options_.prior * static_cast<double>(count)));
+  return report;
+}
+
+double loss_objective(const ArcTable& table, const ArcData& data, TreeLoss loss, TreeClass trees,
+                      const double* weights, double* gradient, int threads) {
+  // Sentences in blocks: their gradients by states in parallel, then spread over the cells in order, so that
+  // the sums are the same at any number of threads.
+  constexpr size_t BLOCK = 256;
+  struct Own {
+    SentenceLoss<double> loss;
+    ArcScorer<double> scorer;
+    KnownTree gold;
+  };
+  std::vector<Own> own(std::max(threads, 1));
+  std::vector<ArcSentence> prepared(BLOCK);
+  std::vector<ArcScores<double>> scores(BLOCK);
+  std::vector<std::vector<double>> by_state(BLOCK);
+  std::vector<double> values(BLOCK);
+  ArcGradient<double> spread;
+  auto add_cell = [&](uint32_t place, double value) { gradient[place] += value; };
+  auto add_row = [&](uint32_t place, const double* by_cell, int width) {
+    for (int i = 0; i < width; ++i) gradient[place + i] += by_cell[i];
+  };
+  double total = 0;
+  for (size_t start = 0; start < data.sentences(); start += BLOCK) {
+    size_t count = std::min(BLOCK, data.sentences() - start);
+    parallel_for(count, threads, [&](size_t i, size_t worker) {
+      Own& mine = own[worker];
+      prepared[i].set(table, data, start + i, {});
+      data.known_tree(start + i, mine.gold);
+      mine.scorer.score(table, weights, prepared[i], {nullptr, mine.gold.complete}, scores[i]);
+      values[i] = mine.loss.compute(loss, scores[i], mine.gold, trees);
+      by_state[i] = mine.loss.gradient();
+    });
+    for (size_t i = 0; i < count; ++i) {
+      if (std::isinf(values[i])) continue;
+      total += values[i];
+      spread.start(table, prepared[i]);
+      for_each_arc(scores[i], [&](int h, int m, int, const double* states, int) {
+        const double* own_states = &by_state[i][states - scores[i].values.data()];
+        spread.add_arc(table, prepared[i], h, m, own_states, add_cell, add_row);
+      });
+      spread.finish(table, prepared[i], add_cell, add_row);
+    }
+  }
+  return total;
+}
+
+}  // namespace arcwise

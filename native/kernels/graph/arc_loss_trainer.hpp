@@ -1,0 +1,68 @@
+// Training of a table of weights by the gradient of a loss on scores (tree_loss.hpp), for complete, partial and labelled trees and
+// latent clusters: online by SGD or AdaGrad (Koo et al. 2007; Smith & Smith 2007), and the objective of batch training.
+#pragma once
+#include <cstdint>
+#include <vector>
+
+#include "kernels/graph/arc_dropout.hpp"
+#include "kernels/graph/arc_gradient.hpp"
+#include "kernels/graph/arc_scorer.hpp"
+#include "kernels/inference/tree_loss.hpp"
+#include "kernels/learning/adagrad.hpp"
+#include "kernels/learning/averaged_weights.hpp"
+#include "kernels/learning/sparse_vector.hpp"
+
+namespace arcwise {
+
+struct LossTrainerOptions {
+  TreeLoss loss = TreeLoss::likelihood;
+  TreeClass trees;
+  bool adagrad = false;
+  double prior = 0;     // precision of a Gaussian prior, per sentence
+  double floor = 1e-4;  // arcs whose gradient is smaller than this in every state are left alone
+  double noise = 0;     // standard deviation of the first weights (latent clusters need it)
+  WordDropout dropout;
+};
+
+struct LossReport {
+  double loss = 0;
+  int64_t skipped = 0;  // sentences whose known heads fit no tree of the class
+};
+
+class LossTrainer {
+ public:
+  LossTrainer(const ArcTable& table, const ArcData& data, const LossTrainerOptions& options);
+
+  // One step of size `rate` for each sentence.
+  LossReport run(const int64_t* sentences, size_t count, uint64_t epoch, double rate);
+  const ArcData& data() const { return data_; }
+  const AveragedWeights& weights() const { return weights_; }
+
+ private:
+  void start_with_noise();
+  void step(double rate);
+  template <typename AddCell, typename AddRow>
+  void spread(AddCell add_cell, AddRow add_row);
+  void shrink(double factor);
+
+  const ArcTable& table_;
+  const ArcData& data_;
+  LossTrainerOptions options_;
+  AveragedWeights weights_;
+  AdaGrad adagrad_;
+  ArcGradient<float> spread_;
+  SparseVector gradient_;
+  SentenceLoss<float> loss_;
+  ArcScorer<float> scorer_;
+  ArcScores<float> scores_;
+  ArcSentence sentence_;
+  KnownTree gold_;
+  std::vector<uint8_t> keep_;
+};
+
+// The sum of the losses of all sentences, and its gradient by the weights (added to `gradient`, cells() numbers). Sentences whose known
+// heads fit no tree of the class are left out.
+double loss_objective(const ArcTable& table, const ArcData& data, TreeLoss loss, TreeClass trees,
+                      const double* weights, double* gradient, int threads);
+
+}  // namespace arcwise

@@ -1,0 +1,175 @@
+#include "kernels/graph/arc_scorer.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace arcwise {
+namespace {
+
+template <typename Real>
+struct alignas(32) ZeroBlock {
+  Real cells[8] = {};
+};
+
+// sum[0..8*blocks) += the row at each place. The number of blocks known to the compiler keeps sums in
+// registers; rows that are all zero are read from one place that is always at hand, without a jump.
+template <int BLOCKS, bool SPARSE, typename Real>
+void add_rows(const Real* rows, const uint64_t* occupied, uint32_t mask, const uint32_t* head,
+              const uint32_t* modifier, const std::vector<uint16_t>& pairs, uint32_t salt, int blocks,
+              Real* sum) {
+  static const ZeroBlock<Real> zero;
+  if constexpr (BLOCKS > 0) blocks = BLOCKS;
+  Real kept[BLOCKS > 0 ? BLOCKS * 8 : 1];
+  Real* into = sum;
+  if constexpr (BLOCKS > 0) {
+    std::copy(sum, sum + BLOCKS * 8, kept);
+    into = kept;
+  }
+  for (uint16_t p : pairs) {
+    uint32_t at = (head[p] ^ modifier[p] ^ salt) & mask;
+    for (int b = 0; b < blocks; ++b) {
+      const Real* row = rows + at + 8 * b;
+      if constexpr (SPARSE) {
+        uint32_t group = at / 8 + b;
+        row = occupied[group / 64] >> (group % 64) & 1 ? row : zero.cells;
+      }
+      for (int i = 0; i < 8; ++i) into[8 * b + i] += row[i];
+    }
+  }
+  if constexpr (BLOCKS > 0) std::copy(kept, kept + BLOCKS * 8, sum);
+}
+
+template <bool SPARSE, typename Real>
+auto row_adder(int blocks) {
+  return blocks == 1   ? &add_rows<1, SPARSE, Real>
+         : blocks == 2 ? &add_rows<2, SPARSE, Real>
+                       : &add_rows<0, SPARSE, Real>;
+}
+
+template <typename Real>
+Real sum_cells(const Real* cells, uint32_t mask, const uint32_t* head, const uint32_t* modifier,
+               const std::vector<uint16_t>& pairs, uint32_t salt) {
+  Real even = 0, odd = 0;
+  size_t i = 0;
+  for (; i + 2 <= pairs.size(); i += 2) {
+    even += cells[(head[pairs[i]] ^ modifier[pairs[i]] ^ salt) & mask];
+    odd += cells[(head[pairs[i + 1]] ^ modifier[pairs[i + 1]] ^ salt) & mask];
+  }
+  if (i < pairs.size()) even += cells[(head[pairs[i]] ^ modifier[pairs[i]] ^ salt) & mask];
+  return even + odd;
+}
+
+}  // namespace
+
+template <typename Real>
+void ArcScorer<Real>::sum_sides(const ArcTable& table, const Real* weights, const ArcSentence& sentence) {
+  size_t width = ArcTable::padded(table.side_width());
+  const Real* rows = weights + table.row_start();
+  for (int role = 0; role < ROLES; ++role) {
+    side_rows[role].assign((sentence.n() + 1) * 2 * width, 0);
+    side_cells[role].assign((sentence.n() + 1) * 2, 0);
+    for (int word = 0; word <= sentence.n(); ++word)
+      for (int direction = 0; direction < 2; ++direction) {
+        Real* into = &side_rows[role][(word * 2 + direction) * width];
+        const uint32_t* places = sentence.hashes.row_sides(static_cast<Role>(role), word, direction);
+        for (size_t t = 0; t < table.templates.row_sides[role].size(); ++t) {
+          const Real* row = rows + (places[t] & table.row_mask());
+          for (size_t i = 0; i < width; ++i) into[i] += row[i];
+        }
+        const uint32_t* cells = sentence.hashes.arc_sides(static_cast<Role>(role), word, direction);
+        for (size_t t = 0; t < table.templates.arc_sides[role].size(); ++t)
+          side_cells[role][word * 2 + direction] += weights[cells[t] & table.arc_mask()];
+      }
+  }
+}
+
+template <typename Real>
+void ArcScorer<Real>::score_arc(const ArcTable& table, const Real* weights, const ArcSentence& sentence,
+                                int h, int m, int arc_class, const BetweenTags& between, Real* values) {
+  const ArcTemplates& templates = table.templates;
+  const uint32_t *head = sentence.hashes.head(h), *modifier = sentence.hashes.modifier(m);
+  int direction = direction_of(h, m), bin = distance_bin(std::abs(h - m));
+  const Real* rows = weights + table.row_start();
+  uint32_t class_salt = table.class_salt(arc_class), arc_mask = table.arc_mask(), row_mask = table.row_mask();
+  int width = table.row_width(arc_class), blocks = (width + 7) / 8;
+  std::fill(sum.begin(), sum.begin() + blocks * 8, Real{0});
+
+  auto add = occupied ? row_adder<true, Real>(blocks) : row_adder<false, Real>(blocks);
+  Real arc = 0;
+  for (int c = 0; c < CONTEXTS; ++c) {
+    uint32_t salt = table.salts.of(static_cast<Context>(c), direction, bin);
+    arc += sum_cells(weights, arc_mask, head, modifier, templates.arc_pairs[c], salt);
+    add(rows, occupied, row_mask, head, modifier, templates.row_pairs[c], salt ^ class_salt, blocks,
+        sum.data());
+  }
+  for (const auto& b : templates.arc_between)
+    between_features(b.between, head[b.pair] ^ modifier[b.pair] ^ table.salts.of(b.context, direction, bin),
+                     between, table.salts, [&](uint32_t hash) { arc += weights[hash & arc_mask]; });
+  for (const auto& b : templates.row_between)
+    between_features(b.between, head[b.pair] ^ modifier[b.pair] ^ table.salts.of(b.context, direction, bin),
+                     between, table.salts, [&](uint32_t hash) {
+                       const Real* row = rows + ((hash ^ class_salt) & row_mask);
+                       for (int i = 0; i < blocks * 8; ++i) sum[i] += row[i];
+                     });
+
+  size_t side_width = ArcTable::padded(table.side_width());
+  const Real* head_side = &side_rows[HEAD_ROLE][(h * 2 + direction) * side_width];
+  const Real* modifier_side = &side_rows[MODIFIER_ROLE][(m * 2 + direction) * side_width];
+  arc += side_cells[HEAD_ROLE][h * 2 + direction] + side_cells[MODIFIER_ROLE][m * 2 + direction];
+  int count = table.states.count(arc_class);
+  if (!table.shared_cell()) {
+    for (int s = 0; s < count; ++s) {
+      int side = table.side_cell(arc_class, s);
+      values[s] = arc + sum[s] + head_side[side] + modifier_side[side];
+    }
+    return;
+  }
+  arc += sum[0] + head_side[0] + modifier_side[0];
+  if (table.states.labels == 0) {
+    values[0] = arc;
+    return;
+  }
+  const uint16_t* labels = &table.states.set_labels[table.states.set_starts[arc_class]];
+  for (int s = 0; s < count; ++s)
+    values[s] = arc + sum[1 + s] + head_side[1 + labels[s]] + modifier_side[1 + labels[s]];
+}
+
+template <typename Real>
+void ArcScorer<Real>::score(const ArcTable& table, const Real* weights, const ArcSentence& sentence,
+                            const ArcMask& mask, ArcScores<Real>& out) {
+  int n = sentence.n();
+  out.start(table.states, n);
+  sum.resize(ArcTable::padded(table.side_width()) + 8);
+  sum_sides(table, weights, sentence);
+  BetweenTags between;
+  for (int h = 0; h <= n; ++h)
+    for (int step = h == 0 ? 1 : -1; step <= 1; step += 2) {
+      between.clear();
+      for (int m = h + step; m >= 1 && m <= n; m += step) {
+        if (m - step != h) between.add(sentence.tags[m - step], sentence.hashes.frequent_rank(m - step));
+        int arc_class = sentence.class_of(table, h, m);
+        if (mask.required && mask.required[m] >= 0) {
+          if (mask.required[m] != h) continue;
+        } else if (mask.filtered && !table.reaches(arc_class, h, std::abs(h - m))) {
+          continue;
+        }
+        score_arc(table, weights, sentence, h, m, arc_class, between, out.add(h, m, arc_class));
+      }
+    }
+}
+
+std::vector<uint64_t> occupied_rows(const ArcTable& table, const float* weights) {
+  size_t groups = (table.cells() - table.row_start()) / 8;
+  std::vector<uint64_t> bits(groups / 64 + 2, 0);
+  for (size_t group = 0; group < groups; ++group) {
+    const float* cells = weights + table.row_start() + 8 * group;
+    if (std::any_of(cells, cells + 8, [](float w) { return w != 0; }))
+      bits[group / 64] |= uint64_t{1} << group % 64;
+  }
+  return bits;
+}
+
+template struct ArcScorer<float>;
+template struct ArcScorer<double>;
+
+}  // namespace arcwise

@@ -1,0 +1,180 @@
+// Where the features of arcs lie: data as the trainers see them, the table of weights, the places of an arc's features in it.
+#pragma once
+#include <cstdint>
+#include <vector>
+
+#include "kernels/features/arc_templates.hpp"
+#include "kernels/inference/arc_states.hpp"
+#include "kernels/inference/known_tree.hpp"
+
+namespace arcwise {
+
+// A treebank as the trainers and the parser see it: atoms, tags, heads and labels of all words, flat.
+struct ArcData {
+  size_t atom_count = 0;
+  std::vector<uint64_t> atoms;           // words × atom_count
+  std::vector<int32_t> tags;             // of each word; `ArcTable::tags` if the tag is unknown
+  std::vector<int32_t> heads;            // -1 where unknown
+  std::vector<int32_t> labels;           // -1 where unknown
+  std::vector<uint32_t> sentence_words;  // S+1
+
+  size_t sentences() const { return sentence_words.size() - 1; }
+  size_t first(size_t sentence) const { return sentence_words[sentence]; }
+  int length(size_t sentence) const {
+    return static_cast<int>(sentence_words[sentence + 1] - sentence_words[sentence]);
+  }
+  // What is known of the tree of a sentence.
+  void known_tree(size_t sentence, KnownTree& tree) const {
+    tree.set(heads.data() + first(sentence), labels.data() + first(sentence), length(sentence));
+  }
+};
+
+// The table where the weights of an arc-factored model lie, and what leads there: templates, vocabulary, salts, tags. Everything
+// but the weights themselves. Which states an arc has depends on its class, the tags of its ends and its direction: the sets of
+// `states` are the classes.
+struct ArcTable {
+  ArcTemplates templates;
+  Vocabulary vocabulary;  // of the word atom
+  ContextSalts salts;
+  int tags = 0;  // known tags are 0..tags-1, an unknown one is `tags`, the root's is tags+1
+  int arc_bits = 22, row_bits = 22;
+  ArcStates states;
+  std::vector<uint16_t> reach;  // farthest distance of an arc of each class in training, 0 if never seen
+
+  int root_tag() const { return tags + 1; }
+  int classes() const { return (tags + 2) * (tags + 2) * 2; }
+  int class_of(int head_tag, int modifier_tag, int direction) const {
+    return (head_tag * (tags + 2) + modifier_tag) * 2 + direction;
+  }
+  uint32_t class_salt(int arc_class) const { return static_cast<uint32_t>(arc_class + 1) * 0x9E3779B1u; }
+
+  // With latent clusters every cell belongs to a cluster; without, cell 0 of a row is the arc's own.
+  bool shared_cell() const { return states.clusters == 1; }
+  // The cell of a state in a row of a pair of words, and in a row of one word; -1 if it has no cell of its
+  // own.
+  int row_cell(int state) const { return !shared_cell() ? state : states.labels == 0 ? -1 : 1 + state; }
+  int side_cell(int arc_class, int state) const {
+    if (states.labels == 0) return shared_cell() ? -1 : state;
+    int label = states.label_of(arc_class, state);
+    return shared_cell() ? 1 + label : label * states.clusters + state % states.clusters;
+  }
+  int side_width() const {
+    return shared_cell() ? 1 + states.labels : (states.labels == 0 ? 1 : states.labels) * states.clusters;
+  }
+  int row_width(int arc_class) const {
+    return shared_cell() ? (states.labels == 0 ? 1 : 1 + states.count(arc_class)) : states.count(arc_class);
+  }
+
+  // 2^arc_bits cells of arc templates, then 2^row_bits cells of rows and room for the last row.
+  uint32_t arc_mask() const { return (uint32_t{1} << arc_bits) - 1; }
+  uint32_t row_mask() const {
+    uint32_t mask = (uint32_t{1} << row_bits) - 1;
+    return side_width() == 1 ? mask : mask & ~7u;  // rows start at multiples of 8
+  }
+  size_t row_start() const { return size_t{1} << arc_bits; }
+  size_t cells() const { return row_start() + (size_t{1} << row_bits) + padded(side_width()); }
+  static size_t padded(size_t width) { return (width + 7) / 8 * 8; }
+
+  bool reaches(int arc_class, int head, int distance) const {
+    return reach[arc_class] >= (head == 0 ? 1 : distance);
+  }
+
+  // Learns from the gold arcs which labels and how long arcs each class has. restricted: a class has the
+  // labels seen with it; a class never seen, those of its modifier's tag, or else all. Otherwise every class
+  // has all.
+  void learn_classes(const ArcData& data, bool restricted);
+};
+
+// One sentence prepared for scoring.
+struct ArcSentence {
+  SentenceHashes hashes;
+  std::vector<int32_t> tags;  // 0..n, tags[0] is the root's
+
+  int n() const { return hashes.n(); }
+  int class_of(const ArcTable& table, int head, int modifier) const {
+    return table.class_of(tags[head], tags[modifier], direction_of(head, modifier));
+  }
+  void set(const ArcTable& table, const ArcData& data, size_t sentence,
+           const std::vector<uint8_t>& keep_word);
+  BetweenTags between(int head, int modifier) const;
+};
+
+// Where the features of both sides of an arc are in the table: visit_cell(place) for a cell of the arc alone;
+// visit_row(place) for the first cell of a row over the states.
+template <typename VisitCell, typename VisitRow>
+void pair_places(const ArcTable& table, const ArcSentence& sentence, int h, int m, VisitCell visit_cell,
+                 VisitRow visit_row) {
+  const ArcTemplates& templates = table.templates;
+  const SentenceHashes& hashes = sentence.hashes;
+  const uint32_t *head = hashes.head(h), *modifier = hashes.modifier(m);
+  int direction = direction_of(h, m), bin = distance_bin(h < m ? m - h : h - m);
+  uint32_t class_salt = table.class_salt(sentence.class_of(table, h, m));
+  uint32_t rows = static_cast<uint32_t>(table.row_start());
+  auto cell = [&](uint32_t hash) { visit_cell(hash & table.arc_mask()); };
+  auto row = [&](uint32_t hash) { visit_row(rows + ((hash ^ class_salt) & table.row_mask())); };
+  for (int c = 0; c < CONTEXTS; ++c) {
+    uint32_t salt = table.salts.of(static_cast<Context>(c), direction, bin);
+    for (uint16_t p : templates.arc_pairs[c]) cell(head[p] ^ modifier[p] ^ salt);
+    for (uint16_t p : templates.row_pairs[c]) row(head[p] ^ modifier[p] ^ salt);
+  }
+  if (!templates.arc_between.empty() || !templates.row_between.empty()) {
+    BetweenTags tags = sentence.between(h, m);
+    for (const auto& b : templates.arc_between)
+      between_features(b.between, head[b.pair] ^ modifier[b.pair] ^ table.salts.of(b.context, direction, bin),
+                       tags, table.salts, cell);
+    for (const auto& b : templates.row_between)
+      between_features(b.between, head[b.pair] ^ modifier[b.pair] ^ table.salts.of(b.context, direction, bin),
+                       tags, table.salts, row);
+  }
+}
+
+// Where the features of one side are, which all arcs of the word in that role and direction share:
+// visit_cell(place) for a cell of the arc alone; visit_side(place) for a row over all labels.
+template <typename VisitCell, typename VisitSide>
+void side_places(const ArcTable& table, const ArcSentence& sentence, Role role, int word, int direction,
+                 VisitCell visit_cell, VisitSide visit_side) {
+  const ArcTemplates& templates = table.templates;
+  const uint32_t* cells = sentence.hashes.arc_sides(role, word, direction);
+  for (size_t t = 0; t < templates.arc_sides[role].size(); ++t) visit_cell(cells[t] & table.arc_mask());
+  const uint32_t* sides = sentence.hashes.row_sides(role, word, direction);
+  uint32_t rows = static_cast<uint32_t>(table.row_start());
+  for (size_t t = 0; t < templates.row_sides[role].size(); ++t)
+    visit_side(rows + (sides[t] & table.row_mask()));
+}
+
+// Where all features of an arc are.
+template <typename VisitCell, typename VisitRow, typename VisitSide>
+void arc_places(const ArcTable& table, const ArcSentence& sentence, int h, int m, VisitCell visit_cell,
+                VisitRow visit_row, VisitSide visit_side) {
+  pair_places(table, sentence, h, m, visit_cell, visit_row);
+  int direction = direction_of(h, m);
+  side_places(table, sentence, HEAD_ROLE, h, direction, visit_cell, visit_side);
+  side_places(table, sentence, MODIFIER_ROLE, m, direction, visit_cell, visit_side);
+}
+
+// How many different features the gold arcs have, and how many different places in the table these take: the
+// difference is lost to collisions. Features are told apart by 28 bits of their hash.
+struct FeatureCount {
+  size_t features, places;
+};
+FeatureCount count_features(const ArcTable& table, const ArcData& data);
+
+// visit(place) for every cell that counts for arc (h, m) in the given state.
+template <typename Visit>
+void state_places(const ArcTable& table, const ArcSentence& sentence, int h, int m, int state, Visit visit) {
+  int arc_class = sentence.class_of(table, h, m);
+  int row_cell = table.row_cell(state), side_cell = table.side_cell(arc_class, state);
+  bool shared = table.shared_cell();
+  arc_places(
+      table, sentence, h, m, visit,
+      [&](uint32_t row) {
+        if (shared) visit(row);
+        if (row_cell >= 0) visit(row + row_cell);
+      },
+      [&](uint32_t row) {
+        if (shared) visit(row);
+        if (side_cell >= 0) visit(row + side_cell);
+      });
+}
+
+}  // namespace arcwise

@@ -1,0 +1,117 @@
+// The scores of one sentence: of every arc, in each of its states. Whatever makes them (hashed weights, a network, a function
+// in Python), everything after them starts here: decoding, probabilities, losses.
+#pragma once
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+#include "kernels/base/minus_infinity.hpp"
+#include "kernels/inference/arc_states.hpp"
+
+namespace arcwise {
+
+template <typename Real>
+struct ArcScores {
+  static constexpr int32_t NONE = -1;
+  struct Arc {
+    int32_t start = NONE;  // place of its first state in `values`; NONE: there is no such arc
+    int32_t set = 0;       // its set of labels
+  };
+
+  int n = 0;
+  const ArcStates* states = nullptr;
+  std::vector<Arc> arcs;  // (n+1)^2: of arc h*(n+1)+m
+  std::vector<Real> values;
+
+  // A sentence of so many words, as yet without arcs.
+  void start(const ArcStates& of, int words) {
+    n = words;
+    states = &of;
+    arcs.assign(static_cast<size_t>(n + 1) * (n + 1), Arc{});
+    values.clear();
+  }
+  // The states of a new arc, to be filled in.
+  Real* add(int h, int m, int set) {
+    size_t at = values.size();
+    arcs[h * (n + 1) + m] = {static_cast<int32_t>(at), set};
+    values.resize(at + states->count(set));
+    return &values[at];
+  }
+
+  const Arc& arc(int h, int m) const { return arcs[h * (n + 1) + m]; }
+  bool has(int h, int m) const { return arc(h, m).start != NONE; }
+  const Real* of(int h, int m) const { return &values[arc(h, m).start]; }
+  Real* of(int h, int m) { return &values[arc(h, m).start]; }
+  int count(int h, int m) const { return states->count(arc(h, m).set); }
+  int label_of(int h, int m, int state) const { return states->label_of(arc(h, m).set, state); }
+};
+
+// Calls visit(h, m, set, values, count) for every arc there is.
+template <typename Scores, typename Visit>
+void for_each_arc(Scores& scores, Visit visit) {
+  for (int h = 0; h <= scores.n; ++h)
+    for (int m = 1; m <= scores.n; ++m) {
+      const auto& arc = scores.arc(h, m);
+      if (arc.start == scores.NONE) continue;
+      visit(h, m, arc.set, &scores.values[arc.start], scores.states->count(arc.set));
+    }
+}
+
+// log Σ exp(scale * value) over some values, not all -inf.
+template <typename Real>
+double log_sum(const Real* values, int count, double scale) {
+  double top = *std::max_element(values, values + count), total = 0;
+  for (int s = 0; s < count; ++s) total += std::exp(scale * (values[s] - top));
+  return scale * top + std::log(total);
+}
+
+// Arc scores (n+1)^2 from those of states. By maximum: the best state, whose number goes to best. By sum: the log of the sum of
+// exponentials of scale times the scores (Koo et al. 2007, 3.4).
+template <typename Real>
+void arcs_by_maximum(const ArcScores<Real>& scores, std::vector<double>& arcs, std::vector<int32_t>& best) {
+  arcs.assign(scores.arcs.size(), MINUS_INFINITY);
+  best.assign(scores.arcs.size(), 0);
+  for_each_arc(scores, [&](int h, int m, int, const Real* values, int count) {
+    const Real* top = std::max_element(values, values + count);
+    size_t at = h * (scores.n + 1) + m;
+    arcs[at] = *top;
+    best[at] = static_cast<int32_t>(top - values);
+  });
+}
+template <typename Real>
+void arcs_by_sum(const ArcScores<Real>& scores, double scale, std::vector<double>& arcs) {
+  arcs.assign(scores.arcs.size(), MINUS_INFINITY);
+  for_each_arc(scores, [&](int h, int m, int, const Real* values, int count) {
+    arcs[h * (scores.n + 1) + m] = log_sum(values, count, scale);
+  });
+}
+
+// What is decided before decoding. Each may be null. heads, labels: 0..n, -1 where free; forbidden: (n+1)^2, not 0 where
+// an arc must not be.
+struct ArcConstraints {
+  const int32_t* heads = nullptr;
+  const int32_t* labels = nullptr;
+  const uint8_t* forbidden = nullptr;
+};
+
+// The scores without the arcs and states that the constraints rule out.
+template <typename Real>
+void constrain(ArcScores<Real>& scores, const ArcConstraints& constraints) {
+  constexpr Real none = -std::numeric_limits<Real>::infinity();
+  for_each_arc(scores, [&](int h, int m, int set, Real* values, int count) {
+    size_t at = h * (scores.n + 1) + m;
+    bool possible = !(constraints.heads && constraints.heads[m] >= 0 && constraints.heads[m] != h) &&
+                    !(constraints.forbidden && constraints.forbidden[at]);
+    if (possible && constraints.labels && constraints.labels[m] >= 0) {
+      for (int s = 0; s < count; ++s)
+        if (int label = scores.states->label_of(set, s); label >= 0 && label != constraints.labels[m])
+          values[s] = none;
+      possible = std::any_of(values, values + count, [none](Real value) { return value > none; });
+    }
+    if (!possible) scores.arcs[at].start = ArcScores<Real>::NONE;
+  });
+}
+
+}  // namespace arcwise

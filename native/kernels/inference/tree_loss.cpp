@@ -1,0 +1,102 @@
+#include "kernels/inference/tree_loss.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace arcwise {
+
+template <typename Real>
+double SentenceLoss<Real>::compute(TreeLoss loss, const ArcScores<Real>& scores, const KnownTree& gold,
+                                   TreeClass trees) {
+  const LossTerms terms = terms_of(loss);
+  if (terms.with_costs) {
+    with_costs_ = scores;
+    add_costs(with_costs_, gold);
+  }
+  const ArcScores<Real>& all = terms.with_costs ? with_costs_ : scores;
+  gradient_.assign(scores.values.size(), 0);
+  return terms.maximised ? by_best_trees(scores, all, gold, trees) : by_sums(scores, all, gold, trees);
+}
+
+// Log Z and the marginals of the trees that agree with what is known.
+template <typename Real>
+double SentenceLoss<Real>::known_marginals(const ArcScores<Real>& scores, const KnownTree& gold,
+                                           TreeClass trees) {
+  int n = scores.n;
+  known_arcs_.assign((n + 1) * (n + 1), MINUS_INFINITY);
+  known_marginals_.assign((n + 1) * (n + 1), 0);
+  double log_z = 0;
+  for_each_arc(scores, [&](int h, int m, int set, const Real* values, int count) {
+    if (!gold.agrees_with_head(h, m)) return;
+    double top = MINUS_INFINITY, total = 0;
+    auto agrees = [&](int s) { return gold.agrees(scores.states->label_of(set, s), m); };
+    for (int s = 0; s < count; ++s)
+      if (agrees(s)) top = std::max<double>(top, values[s]);
+    if (top == MINUS_INFINITY) return;
+    for (int s = 0; s < count; ++s)
+      if (agrees(s)) total += std::exp(values[s] - top);
+    double arc = top + std::log(total);
+    known_arcs_[h * (n + 1) + m] = arc;
+    known_marginals_[h * (n + 1) + m] = 1;
+    log_z += arc;
+  });
+  if (!gold.complete) return inference_.marginals(known_arcs_.data(), n, trees, known_marginals_.data());
+  for (int m = 1; m <= n; ++m)
+    if (known_arcs_[gold.heads[m] * (n + 1) + m] == MINUS_INFINITY) return MINUS_INFINITY;
+  return log_z;
+}
+
+// log Z(all) - log Z(known); its derivative by a score is P(state) - P(state | known).
+template <typename Real>
+double SentenceLoss<Real>::by_sums(const ArcScores<Real>& scores, const ArcScores<Real>& all,
+                                   const KnownTree& gold, TreeClass trees) {
+  int n = scores.n;
+  arcs_by_sum(all, 1.0, arcs_);
+  marginals_.resize((n + 1) * (n + 1));
+  double log_z = inference_.marginals(arcs_.data(), n, trees, marginals_.data());
+  double known_log_z = known_marginals(scores, gold, trees);
+  if (log_z == MINUS_INFINITY || known_log_z == MINUS_INFINITY) return -MINUS_INFINITY;
+  for_each_arc(all, [&](int h, int m, int set, const Real* values, int count) {
+    size_t at = h * (n + 1) + m, first = values - all.values.data();
+    const Real* plain = &scores.values[first];
+    // P(state) = P(arc) exp(score of state - score of arc), under either distribution
+    for (int s = 0; s < count; ++s) {
+      double p = marginals_[at] * std::exp(values[s] - arcs_[at]), known = 0;
+      if (known_marginals_[at] > 0 && gold.agrees(scores.states->label_of(set, s), m))
+        known = known_marginals_[at] * std::exp(plain[s] - known_arcs_[at]);
+      gradient_[first + s] = static_cast<Real>(p - known);
+    }
+  });
+  return log_z - known_log_z;
+}
+
+// Score of the best tree of all - score of the best one that agrees with what is known; the derivative is 1 on the states of the
+// first and -1 on those of the second.
+template <typename Real>
+double SentenceLoss<Real>::by_best_trees(const ArcScores<Real>& scores, const ArcScores<Real>& all,
+                                         const KnownTree& gold, TreeClass trees) {
+  known_ = scores;
+  constrain(known_, {gold.heads.data(), gold.labels.data(), nullptr});
+  double known = add_best_tree(known_, trees, -1);
+  if (known == MINUS_INFINITY) return -MINUS_INFINITY;
+  double best = add_best_tree(all, trees, 1);
+  return best == MINUS_INFINITY ? -MINUS_INFINITY : best - known;
+}
+
+template <typename Real>
+double SentenceLoss<Real>::add_best_tree(const ArcScores<Real>& scores, TreeClass trees, Real sign) {
+  arcs_by_maximum(scores, arcs_, best_);
+  heads_.resize(scores.n + 1);
+  double value = inference_.decode(arcs_.data(), scores.n, trees, heads_.data());
+  if (value == MINUS_INFINITY) return value;
+  for (int m = 1; m <= scores.n; ++m) {
+    size_t at = heads_[m] * (scores.n + 1) + m;
+    gradient_[scores.arcs[at].start + best_[at]] += sign;
+  }
+  return value;
+}
+
+template class SentenceLoss<float>;
+template class SentenceLoss<double>;
+
+}  // namespace arcwise

@@ -1,0 +1,84 @@
+// Losses on scores: (scores, what is known of the right tree, tree class) → (value, gradient by score). Trainers of every scorer
+// start from these.
+//
+// A loss is the difference of two terms: one over all trees, one over the trees that agree with what is known. Heads, labels
+// and clusters that are unknown are summed or maximised out in both.
+#pragma once
+#include <cstdint>
+#include <vector>
+
+#include "kernels/inference/arc_scores.hpp"
+#include "kernels/inference/known_tree.hpp"
+#include "kernels/inference/tree_inference.hpp"
+
+namespace arcwise {
+
+// likelihood: -log P(what is known) (Koo et al. 2007; with latent clusters or partial trees Smith & Smith 2007, 5);
+// hinge: the score by which the worst tree, its cost added, is ahead of the best right one (Taskar et al. 2003).
+enum class TreeLoss { likelihood, hinge };
+
+// How the two terms are made: from scores with the costs of wrong arcs added to those of all trees, or not; by the best tree, or
+// by the log of the sum over all.
+struct LossTerms {
+  bool with_costs, maximised;
+};
+constexpr LossTerms terms_of(TreeLoss loss) {
+  switch (loss) {
+    case TreeLoss::likelihood:
+      return {false, false};
+    case TreeLoss::hinge:
+      return {true, true};
+  }
+  return {};
+}
+
+// scores of all states + their costs
+template <typename Real>
+void add_costs(ArcScores<Real>& scores, const KnownTree& gold) {
+  for_each_arc(scores, [&](int h, int m, int set, Real* values, int count) {
+    for (int s = 0; s < count; ++s)
+      values[s] += static_cast<Real>(gold.cost(h, scores.states->label_of(set, s), m));
+  });
+}
+
+// The loss of one sentence after the other; one per thread.
+template <typename Real>
+class SentenceLoss {
+ public:
+  // The loss, 0 or more; +inf if no tree agrees with what is known. gradient() then has the derivative by each of scores.values.
+  double compute(TreeLoss loss, const ArcScores<Real>& scores, const KnownTree& gold, TreeClass trees);
+  const std::vector<Real>& gradient() const { return gradient_; }
+
+ private:
+  double by_sums(const ArcScores<Real>& scores, const ArcScores<Real>& all, const KnownTree& gold,
+                 TreeClass trees);
+  double by_best_trees(const ArcScores<Real>& scores, const ArcScores<Real>& all, const KnownTree& gold,
+                       TreeClass trees);
+  double known_marginals(const ArcScores<Real>& scores, const KnownTree& gold, TreeClass trees);
+  double add_best_tree(const ArcScores<Real>& scores, TreeClass trees, Real sign);
+
+  TreeInference inference_;
+  ArcScores<Real> with_costs_, known_;
+  std::vector<double> arcs_, marginals_, known_arcs_, known_marginals_;
+  std::vector<int32_t> best_, heads_;
+  std::vector<Real> gradient_;
+};
+
+// P(state) of every state, in the order of scores.values; the log partition is returned. arcs, marginals: memory to use.
+template <typename Real>
+double state_marginals(const ArcScores<Real>& scores, TreeClass trees, TreeInference& inference,
+                       std::vector<double>& arcs, std::vector<double>& marginals,
+                       std::vector<double>& by_state) {
+  arcs_by_sum(scores, 1.0, arcs);
+  marginals.resize(arcs.size());
+  double log_z = inference.marginals(arcs.data(), scores.n, trees, marginals.data());
+  by_state.resize(scores.values.size());
+  for_each_arc(scores, [&](int h, int m, int, const Real* values, int count) {
+    size_t at = h * (scores.n + 1) + m, first = values - scores.values.data();
+    // P(state) = P(arc) exp(score of state - score of arc)
+    for (int s = 0; s < count; ++s) by_state[first + s] = marginals[at] * std::exp(values[s] - arcs[at]);
+  });
+  return log_z;
+}
+
+}  // namespace arcwise

@@ -1,0 +1,135 @@
+// The linear model of a transition-based parser: rows of weights found by the hashes of templates.
+//
+//   score(move, label) = sum over move templates   of moves[hash][transition]
+//                      + sum over label templates  of labels[hash, transition][label]
+//
+// All transitions of a pair of tokens stand side by side, and so do all labels of an arc: a pair costs one
+// pass over its rows.
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "kernels/base/huge_pages.hpp"
+#include "kernels/learning/averaged_weights.hpp"
+#include "kernels/transition/transition_features.hpp"
+#include "kernels/transition/transition_state.hpp"
+
+namespace arcwise {
+
+// One of the two tables in training.
+using AveragedTable = Averaged<Table<float>&, float>;
+
+struct TransitionScorer {
+  TransitionSystem system;
+  std::vector<std::string> atom_names;
+  std::vector<AtomSpec> atoms;
+  int word_atom = 0;  // the atom that counts as the word itself: unknown words are told by it
+  int tag_atom = 1;   // the atom whose values make `between`
+  Vocabulary vocabulary;
+  TransitionTemplates move_templates, label_templates;
+  int labels = 1;
+  int move_bits = 20, label_bits = 16;
+  Table<float> moves, label_rows;
+
+  int move_stride() const { return (static_cast<int>(system.transitions.size()) + 3) / 4 * 4; }
+  int label_stride() const { return (labels + 7) / 8 * 8; }
+  size_t move_row(uint64_t hash) const { return (hash >> (64 - move_bits)) * move_stride(); }
+  size_t label_row(uint64_t hash, int transition) const {
+    return ((hash * (2 * transition + 0x9E3779B97F4A7C15ULL)) >> (64 - label_bits)) * label_stride();
+  }
+};
+
+// The atoms of a batch of sentences, computed once; gold heads and labels where they are known.
+struct TransitionData {
+  size_t atom_count = 0;
+  std::vector<uint64_t> atoms;  // atom_count for each word
+  std::vector<uint32_t> starts;
+  std::vector<int32_t> heads;
+  std::vector<int16_t> labels;
+  std::vector<uint8_t> tags;
+  std::vector<std::vector<GraphArc>> graphs;  // of DAG systems: gold arcs of each sentence
+
+  size_t sentences() const { return starts.empty() ? 0 : starts.size() - 1; }
+  int words(size_t sentence) const { return static_cast<int>(starts[sentence + 1] - starts[sentence]); }
+};
+
+TransitionData transition_data(const TransitionScorer& scorer, const TreebankLayout& layout,
+                               const char* data);
+
+struct ScoredMove {
+  Move move;
+  float score;
+};
+
+// Scores moves of one sentence at a time; one per thread. Scores of pairs are remembered, since states of a
+// beam share most.
+class MoveScorer {
+ public:
+  explicit MoveScorer(const TransitionScorer& scorer);
+
+  // dropped[w] != 0: the form of word w (from 0) counts as unknown; null: only those are unknown that the
+  // vocabulary lacks.
+  void begin(const TransitionData& data, size_t sentence, const uint8_t* dropped);
+  void forget();  // weights have changed
+
+  // All legal moves; of an arc every label (`all_labels`) or its best one.
+  void score(const TransitionState& state, bool all_labels, std::vector<ScoredMove>& moves);
+  float score(const TransitionState& state, const Move& move);
+  // The arcs of one pair with their best labels (easy-first).
+  void score_pair(const TransitionState& state, int32_t a, int32_t b, int distance,
+                  std::vector<ScoredMove>& moves);
+
+  // Adds `step` to the weights of a move in a state; `moves` and `labels` average the weights of the scorer.
+  void update(const TransitionState& state, const Move& move, float step, AveragedTable& moves,
+              AveragedTable& labels);
+  // |f|: how many weights a move has.
+  int feature_count(const TransitionState& state, const Move& move);
+  // Where these weights are: places in the table of moves, then places in that of labels.
+  std::pair<std::vector<size_t>, std::vector<size_t>> weight_places(const TransitionState& state,
+                                                                    const Move& move);
+
+  const SentenceAtoms& sentence() const { return sentence_; }
+
+ private:
+  struct Entry {
+    uint64_t signature = 0;
+    uint32_t block = 0, labelled = 0;
+  };
+  struct Pair {
+    int32_t a, b;
+    int distance;
+  };
+
+  static Pair pair_of(const TransitionState& state, const Move& move);
+  static std::optional<Pair> pushed_out(const TransitionState& state, const Move& move);
+  float score_pushed_out(const TransitionState& state, const Move& move);
+  Entry& entry(const TransitionState& state, const Pair& pair);
+  const float* label_scores(Entry& entry, int transition);
+  float* block(const Entry& e) { return blocks_.data() + e.block; }
+  void extract_moves(const PairContext& context);
+  void extract_labels(const PairContext& context);
+  template <typename OfMove, typename OfLabel>
+  void for_each_weight(const TransitionState& state, const Move& move, OfMove of_move, OfLabel of_label);
+  void add_candidates(Entry& e, const Move& move, bool all_labels, std::vector<ScoredMove>& moves);
+  void grow();
+
+  const TransitionScorer& scorer_;
+  std::vector<int> arc_index_;  // transition → number among arcs
+  int arcs_ = 0, block_size_ = 0;
+  bool conjoin_distance_;
+  SentenceAtoms sentence_{};
+  std::vector<uint64_t> atoms_;
+  std::vector<uint8_t> tags_;
+  std::vector<uint64_t> move_hashes_, label_hashes_;
+  int move_count_ = 0, label_count_ = 0;
+  uint64_t labels_of_ = 0;  // signature whose label hashes are in label_hashes_
+  PairContext context_;
+  std::vector<Entry> table_;
+  std::vector<uint32_t> used_;
+  std::vector<float> blocks_;
+};
+
+}  // namespace arcwise

@@ -1,0 +1,76 @@
+"""``GraphScorer``: hashed features and their weights, as a scorer."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any
+
+from arcwise import native
+from arcwise.graph.model import GraphModel
+from arcwise.graph.table import arc_data
+from arcwise.inference import Scores, TreeClass
+from arcwise.learning.model_file import Packed, Precision
+from arcwise.parsing.parses import Codes
+from arcwise.treebanks import Treebank
+
+
+class GraphScorer:
+    """The scores of arcs are sums of the weights of their features (McDonald et al. 2005)."""
+
+    def __init__(self, model: GraphModel) -> None:
+        self._model = model
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The labels of the training data."""
+        return self._model.alphabets.labels
+
+    @cached_property
+    def _native(self) -> native.GraphScorer:
+        return native.GraphScorer(self._model.table, self._model.weights)
+
+    def _data(self, treebank: Treebank) -> native.ArcData:
+        return arc_data(self._model.table, treebank, self._model.alphabets, self._model.config.tag)
+
+    def scores(
+        self, treebank: Treebank, *, trees: TreeClass, required: Codes | None = None, threads: int = 1
+    ) -> Scores:
+        """The scores of the arcs that training saw the like of; of all arcs, in sentences that would have no tree."""
+        batch = self._native.scores(
+            self._data(treebank),
+            required,
+            projective=trees.projective,
+            single_root=trees.single_root,
+            threads=threads,
+        )
+        return Scores(batch, self.labels)
+
+    def decoded(
+        self,
+        treebank: Treebank,
+        settings: native.DecodeSettings,
+        *,
+        required: Codes | None,
+        asked: bool,
+        threads: int,
+    ) -> native.ParseResult:
+        """``scores`` and the decoder in one go."""
+        data = self._data(treebank)
+        own: dict[str, Any] = {"asked_heads": data.heads, "asked_labels": data.labels} if asked else {}
+        return self._native.parse(data, required, settings=settings, threads=threads, **own)
+
+    def k_best_decoded(
+        self,
+        treebank: Treebank,
+        settings: native.DecodeSettings,
+        *,
+        k: int,
+        required: Codes | None,
+        threads: int,
+    ) -> native.KBestResult:
+        """``scores`` and the k best trees in one go."""
+        return self._native.k_best(self._data(treebank), required, settings=settings, k=k, threads=threads)
+
+    def pack(self, precision: Precision = "float32") -> Packed:
+        """The model with its weights."""
+        return self._model.pack(precision)

@@ -1,0 +1,126 @@
+"""From a configuration and a training treebank to the table where the weights of an arc-factored model lie."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from arcwise import native
+from arcwise.errors import InputError, OptionError
+from arcwise.features.atoms import feature_atom, token_atoms
+from arcwise.features.templates import WORD, Template, atoms_of, parse_templates, usable
+from arcwise.graph.config import GraphConfig
+from arcwise.graph.templates import column_templates
+from arcwise.treebanks import Treebank
+from arcwise.treebanks.columns import column_number
+
+MAX_TAGS = 250
+
+
+@dataclass(frozen=True)
+class Alphabets:
+    """Names that a model knows: tags, labels, and the atoms its templates look at (``word`` resolved)."""
+
+    tags: tuple[str, ...]
+    labels: tuple[str, ...]
+    atoms: tuple[str, ...]
+    word_atom: int
+    arc_templates: tuple[str, ...]
+    label_templates: tuple[str, ...]
+
+
+def all_templates(config: GraphConfig) -> tuple[list[Template], list[Template]]:
+    """The arc templates and the label templates of a configuration, the user's own columns included."""
+    own = [line for column in config.feature_columns for line in column_templates(feature_atom(column))]
+    return parse_templates(config.arc_templates), parse_templates([*config.label_templates, *own])
+
+
+def learn_alphabets(config: GraphConfig, treebank: Treebank) -> Alphabets:
+    """Tags and labels of the training data; templates whose column is empty there are left out."""
+    arc, label = all_templates(config)
+    names = atoms_of([*arc, *label])
+    resolved = [config.word if name == WORD else name for name in names]
+    columns = token_atoms(treebank, resolved).T
+    kept = [name for name, values in zip(names, columns, strict=True) if values.any()]
+    for column in config.feature_columns:
+        if feature_atom(column) not in kept:
+            raise OptionError(
+                "feature_columns", f"found {column!r}, expected a column that {treebank.source} has"
+            )
+    tags = [tag for tag, _ in Counter(treebank.column(config.tag)).most_common(MAX_TAGS)]
+    labels: list[str] = []
+    if config.labelled:
+        labels = sorted({label for label in treebank.column("deprel") if label != "_"})
+        if not labels:
+            raise InputError(f"{treebank.source}: has no label (DEPREL); train with labelled = false")
+    return Alphabets(
+        tuple(sorted(tags)),
+        tuple(labels),
+        tuple(kept),
+        kept.index(WORD) if WORD in kept else -1,
+        tuple(str(t) for t in usable(arc, kept)),
+        tuple(str(t) for t in usable(label, kept)),
+    )
+
+
+def word_counts(config: GraphConfig, treebank: Treebank) -> native.Vocabulary:
+    """The words of the training data; without word dropout, those seen once count as unknown."""
+    vocabulary = native.Vocabulary.of(np.ascontiguousarray(token_atoms(treebank, [config.word])[:, 0]))
+    if config.effective_dropout > 0:
+        return vocabulary
+    known = vocabulary.counts > 1
+    return native.Vocabulary(
+        np.ascontiguousarray(vocabulary.hashes[known]), np.ascontiguousarray(vocabulary.counts[known])
+    )
+
+
+def make_table(
+    config: GraphConfig, alphabets: Alphabets, hashes: npt.NDArray[np.uint64], counts: npt.NDArray[np.uint32]
+) -> native.ArcTable:
+    """The native table; its classes are still to be learned or set."""
+    compiled = [
+        native_template
+        for lines, label in ((alphabets.arc_templates, False), (alphabets.label_templates, True))
+        for template in parse_templates(lines)
+        for native_template in template.compiled(alphabets.atoms, label=label)
+    ]
+    return native.ArcTable(
+        atoms=[config.word if name == WORD else name for name in alphabets.atoms],
+        word_atom=alphabets.word_atom,
+        frequent=config.frequent,
+        templates=compiled,
+        tags=len(alphabets.tags),
+        labels=len(alphabets.labels),
+        clusters=config.effective_clusters,
+        arc_bits=config.arc_bits,
+        row_bits=config.row_bits,
+        word_hashes=hashes,
+        word_counts=counts,
+    )
+
+
+def arc_data(
+    table: native.ArcTable,
+    treebank: Treebank,
+    alphabets: Alphabets,
+    tag: str,
+    heads: npt.NDArray[np.int32] | None = None,
+) -> native.ArcData:
+    """The treebank as the table sees it; ``heads`` stand in for those of the file."""
+    return table.data(
+        treebank.layout,
+        treebank.data,
+        column_number(tag),
+        list(alphabets.tags),
+        list(alphabets.labels),
+        heads,
+    )
+
+
+def template_lines(config: GraphConfig) -> tuple[list[str], list[str]]:
+    """The arc templates and the label templates of a configuration, as text."""
+    arc, label = all_templates(config)
+    return [str(t) for t in arc], [str(t) for t in label]

@@ -1,0 +1,176 @@
+"""Arc scores on their way into native code: checked once, laid out one matrix after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from arcwise.errors import InputError, NoTreeError
+
+Floats = npt.NDArray[np.float64]
+Heads = npt.NDArray[np.int32]
+Span = tuple[int, int]
+"""The first and the last word of a span that must be a subtree."""
+MINUS_INFINITY = float("-inf")
+"""The score of a forbidden arc, and of the best of no tree."""
+
+_NO_ENDS = np.empty(0, np.int32)
+_NO_STARTS = np.empty(0, np.int64)
+
+
+@dataclass(frozen=True)
+class ArcMatrices:
+    """The scores of a batch of sentences. Matrix s is the (n+1)² numbers of ``flat`` from ``offsets[s]``, n = ``lengths[s]``.
+
+    >>> batch = ArcMatrices.of([np.zeros((3, 3)), np.zeros((2, 2))])
+    >>> batch.offsets.tolist(), batch.lengths.tolist()
+    ([0, 9], [2, 1])
+    """
+
+    flat: Floats
+    offsets: npt.NDArray[np.int64]
+    lengths: npt.NDArray[np.int32]
+    span_ends: npt.NDArray[np.int32] = field(default_factory=lambda: _NO_ENDS)
+    span_starts: npt.NDArray[np.int64] = field(default_factory=lambda: _NO_STARTS)
+    """Spans that must be subtrees (projective trees alone): those of sentence s are the pairs ``span_starts[s]`` to
+    ``span_starts[s+1]`` of ``span_ends``. Both are empty where there are none."""
+
+    @classmethod
+    def of(cls, scores: Sequence[npt.ArrayLike] | npt.NDArray[Any]) -> ArcMatrices:
+        """Check the matrices and lay them out. float32 is taken too; arithmetic is double.
+
+        Sentences of one length may come as one array (B, n+1, n+1): nothing is then done sentence by sentence.
+        """
+        if not len(scores):
+            raise InputError("scores: found no sentence, expected at least one")
+        if isinstance(scores, np.ndarray) and scores.ndim == 3 and scores.shape[1] == scores.shape[2] > 1:
+            cube = np.ascontiguousarray(scores, dtype=np.float64)
+            count, side, _ = cube.shape
+            offsets = np.arange(count, dtype=np.int64) * (side * side)
+            batch = cls(cube.reshape(-1), offsets, np.full(count, side - 1, np.int32))
+        else:
+            batch = cls.of_checked([_check_shape(matrix, "scores", s) for s, matrix in enumerate(scores)])
+        if not batch.flat.max() < np.inf:
+            for s, matrix in enumerate(batch.matrices()):
+                _check_values(matrix, f"scores[{s}]")
+        return batch
+
+    @classmethod
+    def of_checked(cls, matrices: Sequence[Floats], spans: Sequence[Sequence[Span]] = ()) -> ArcMatrices:
+        """A batch of matrices that need no check, with the spans of each sentence that must be subtrees."""
+        ends, starts = span_arrays(spans)
+        if len(matrices) == 1:
+            lengths, sizes = np.array([len(matrices[0]) - 1], np.int32), np.zeros(1, np.int64)
+            return cls(matrices[0].ravel(), sizes, lengths, ends, starts)
+        sizes = np.array([matrix.size for matrix in matrices], np.int64)
+        lengths = np.array([len(matrix) - 1 for matrix in matrices], np.int32)
+        flat = np.concatenate([matrix.ravel() for matrix in matrices])
+        return cls(flat, np.cumsum(sizes) - sizes, lengths, ends, starts)
+
+    @classmethod
+    def of_flat(
+        cls, flat: Floats, lengths: npt.NDArray[np.int32], spans: Sequence[Sequence[Span]] = ()
+    ) -> ArcMatrices:
+        """A batch of matrices that are laid out already."""
+        sizes = (lengths.astype(np.int64) + 1) ** 2
+        return cls(flat, np.cumsum(sizes) - sizes, lengths, *span_arrays(spans))
+
+    def __len__(self) -> int:
+        return len(self.lengths)
+
+    @cached_property
+    def head_starts(self) -> npt.NDArray[np.int64]:
+        """Shape (B+1,): where the n+1 heads of each sentence start in a flat array."""
+        return np.concatenate([[0], np.cumsum(self.lengths.astype(np.int64) + 1)])
+
+    def matrices(self, flat: npt.NDArray[Any] | None = None) -> Iterator[npt.NDArray[Any]]:
+        """The matrices of ``flat`` (by default the scores), as views, one a sentence."""
+        values = self.flat if flat is None else flat
+        for offset, n in zip(self.offsets.tolist(), self.lengths.tolist(), strict=True):
+            side = n + 1
+            yield values[offset : offset + side * side].reshape(side, side)
+
+    def heads(self, flat: Heads, k: int = 1) -> Iterator[Heads]:
+        """The heads of each sentence, shape (k, n+1), as views into a flat array of all."""
+        for start, end in zip(self.head_starts[:-1].tolist(), self.head_starts[1:].tolist(), strict=True):
+            yield flat[k * start : k * end].reshape(k, end - start)
+
+    def k_best(
+        self, flat: Heads, values: Floats, counts: npt.NDArray[np.int32]
+    ) -> tuple[list[Heads], list[Floats]]:
+        """What a k-best kernel found: the heads, shape (K, n+1), and scores, shape (K,), of each sentence."""
+        self.require_trees(np.where(counts > 0, 0.0, -np.inf))
+        found = counts.tolist()
+        return (
+            [own[:count] for own, count in zip(self.heads(flat, values.shape[1]), found, strict=True)],
+            [own[:count] for own, count in zip(values, found, strict=True)],
+        )
+
+    def require_trees(self, values: Floats) -> None:
+        """Raise ``NoTreeError`` where a value is -inf: the sentence has no tree of the class."""
+        require_trees(values, self.lengths)
+
+
+def require_trees(values: Floats, lengths: npt.NDArray[np.int32]) -> None:
+    """Raise ``NoTreeError`` where the value of a sentence is -inf: it has no tree of the class."""
+    if not len(values) or values.min() > -np.inf:
+        return
+    sentence = int(np.argmin(values))
+    where = f" (sentence {sentence} of the batch)" if len(lengths) > 1 else ""
+    raise NoTreeError(
+        f"scores: no tree of this class exists over the {lengths[sentence]} words{where}: "
+        "too many arcs are forbidden (-inf)"
+    )
+
+
+def span_arrays(spans: Sequence[Sequence[Span]]) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int64]]:
+    """``span_ends`` and ``span_starts`` of ``ArcMatrices``; both empty where there is no span."""
+    if not any(spans):
+        return _NO_ENDS, _NO_STARTS
+    ends = np.array([end for own in spans for span in own for end in span], np.int32)
+    return ends, np.concatenate([[0], np.cumsum([len(own) for own in spans])]).astype(np.int64)
+
+
+def as_matrix(scores: npt.ArrayLike) -> npt.NDArray[Any]:
+    """``scores`` of one sentence for a native call that checks and converts them itself, and answers nan if it cannot."""
+    matrix = scores if isinstance(scores, np.ndarray) else np.asarray(scores, dtype=np.float64)
+    return matrix if matrix.ndim == 2 else check_scores(matrix, "scores")
+
+
+def why_no_value(scores: npt.ArrayLike) -> Exception:
+    """What to raise where such a call answered nan or -inf."""
+    n = len(check_scores(scores, "scores")) - 1
+    return NoTreeError(
+        f"scores: no tree of this class exists over the {n} words: too many arcs are forbidden (-inf)"
+    )
+
+
+def check_scores(scores: npt.ArrayLike, name: str) -> Floats:
+    """``scores`` as float64 (n+1, n+1), n >= 1, without NaN or +inf where a score is read."""
+    matrix = _check_shape(scores, name)
+    if not matrix.max() < np.inf:
+        _check_values(matrix, name)
+    return matrix
+
+
+def _check_shape(scores: npt.ArrayLike, name: str, sentence: int | None = None) -> Floats:
+    matrix = np.ascontiguousarray(scores, dtype=np.float64)
+    if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or len(matrix) < 2:
+        where = name if sentence is None else f"{name}[{sentence}]"
+        raise InputError(f"{where}: found shape {matrix.shape}, expected (n+1, n+1) for n >= 1 words")
+    return matrix
+
+
+def _check_values(matrix: Floats, name: str) -> None:
+    """NaN or +inf is somewhere; column 0 and the diagonal are not read."""
+    wrong = ~(matrix < np.inf)
+    wrong[:, 0] = False
+    np.fill_diagonal(wrong, False)
+    if wrong.any():
+        h, m = (int(i) for i in np.argwhere(wrong)[0])
+        raise InputError(f"{name}: found {matrix[h, m]} for the arc {h} → {m}, expected a number or -inf")

@@ -1,0 +1,155 @@
+"""``Scores``: the scores of a batch of sentences, as scorers give them and everything after scoring takes them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from arcwise import native
+from arcwise.errors import InputError
+from arcwise.inference.arc_matrices import Floats
+from arcwise.inference.sentence_scores import check_arc_scores
+from arcwise.trees import Tree
+
+LOSSES: dict[str, native.TreeLoss] = {loss.name.replace("_", "-"): loss for loss in native.TreeLoss}
+"""Losses on scores; ``native/kernels/inference/tree_loss.hpp`` says what each is."""
+
+Codes = npt.NDArray[np.int32]
+
+
+@dataclass(frozen=True)
+class Scores:
+    """Scores of every arc of every sentence, in each of its states: a label, a latent cluster, or both.
+
+    An arc may be missing, and have only some of the labels. ``labels`` is empty where arcs have none.
+
+    >>> scores = Scores.dense([np.zeros((2, 3, 3))], labels=("nsubj", "obj"))
+    >>> len(scores), scores.lengths.tolist(), scores.dense_arrays()[0].shape
+    (1, [2], (2, 3, 3))
+    """
+
+    batch: native.ScoreBatch
+    labels: tuple[str, ...] = ()
+
+    @classmethod
+    def dense(cls, matrices: Sequence[npt.ArrayLike], labels: Sequence[str] = ()) -> Scores:
+        """From one array a sentence: (n+1, n+1), or with L labels (L, n+1, n+1); -inf forbids."""
+        checked = [
+            check_arc_scores(matrix, labels or None, f"scores[{s}]") for s, matrix in enumerate(matrices)
+        ]
+        return cls.of_checked(checked, tuple(labels))
+
+    @classmethod
+    def of_checked(cls, matrices: Sequence[Floats], labels: tuple[str, ...]) -> Scores:
+        """``dense`` of arrays that need no check."""
+        lengths = np.array([matrix.shape[-1] - 1 for matrix in matrices], np.int32)
+        flat = (
+            matrices[0].reshape(-1)
+            if len(matrices) == 1
+            else np.concatenate([matrix.reshape(-1) for matrix in matrices] or [np.zeros(0)])
+        )
+        return cls(native.ScoreBatch.dense(np.ascontiguousarray(flat), lengths, len(labels)), labels)
+
+    def __len__(self) -> int:
+        """The number of sentences."""
+        return len(self.batch)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _of_parts, (self.batch.parts(), self.labels)
+
+    @cached_property
+    def lengths(self) -> npt.NDArray[np.int32]:
+        """Shape (B,): words of each sentence."""
+        return np.asarray(self.batch.lengths)
+
+    @property
+    def label_count(self) -> int:
+        """How many labels there are, 0 where arcs have none."""
+        return len(self.labels)
+
+    def constrained(
+        self,
+        *,
+        heads: Codes | None = None,
+        labels: Codes | None = None,
+        forbidden: npt.NDArray[np.bool_] | None = None,
+    ) -> Scores:
+        """Without what is ruled out: ``heads`` and ``labels`` (numbers) flat over all words, -1 where free;
+        ``forbidden`` flat over the (n+1)² arcs of all sentences."""
+        return Scores(
+            self.batch.constrained(
+                heads, labels, None if forbidden is None else np.ascontiguousarray(forbidden, np.uint8)
+            ),
+            self.labels,
+        )
+
+    def dense_arrays(self, *, temperature: float = 1.0) -> list[Floats]:
+        """One array a sentence, (n+1, n+1) or (L, n+1, n+1), latent clusters summed out; -inf where there is no such arc."""
+        return self.split(self.batch.by_label(temperature))
+
+    def split(self, flat: Floats) -> list[Floats]:
+        """Numbers flat over sentences, labels, heads and words, as one array a sentence."""
+        return split(flat, self.lengths, self.label_count)
+
+    def loss(
+        self,
+        loss: str,
+        trees: Sequence[Tree],
+        *,
+        projective: bool,
+        single_root: bool,
+        threads: int = 1,
+    ) -> tuple[Floats, list[Floats]]:
+        """The loss of each sentence against its right tree, shape (B,), and the gradient by its scores, one array a sentence.
+
+        Trees may be partial (heads -1, labels ``""`` or ``_``). A sentence without a tree that agrees has the loss inf, and
+        the gradient 0.
+
+        >>> scores = Scores.dense([np.zeros((3, 3))])
+        >>> values, (gradient,) = scores.loss("likelihood", [Tree.from_heads([2, 0])], projective=True, single_root=True)
+        >>> values.round(3).tolist(), gradient[2, 1].item()
+        ([0.693], -0.5)
+        """
+        if loss not in LOSSES:
+            raise InputError(f"loss: found {loss!r}, expected one of {', '.join(LOSSES)}")
+        if len(trees) != len(self) or any(len(t) != n for t, n in zip(trees, self.lengths, strict=True)):
+            raise InputError("trees: expected one for each sentence, of its length")
+        heads = np.concatenate([tree.heads[1:] for tree in trees]).astype(np.int32)
+        values, gradient = self.batch.loss(
+            LOSSES[loss],
+            heads=heads,
+            labels=np.concatenate([self._codes(tree) for tree in trees]),
+            projective=projective,
+            single_root=single_root,
+            threads=threads,
+        )
+        return values, self.split(gradient)
+
+    def _codes(self, tree: Tree) -> Codes:
+        known = {label: code for code, label in enumerate(self.labels)}
+        names = tree.labels[1:] if tree.labels is not None and self.labels else [""] * len(tree)
+        for name in names:
+            if name not in known and name not in ("", "_"):
+                raise InputError(f"trees: found the label {name!r}, expected one of {', '.join(self.labels)}")
+        return np.array([known.get(name, -1) for name in names], np.int32)
+
+
+def _of_parts(parts: tuple[Any, ...], labels: tuple[str, ...]) -> Scores:
+    return Scores(native.ScoreBatch.of_parts(*parts), labels)
+
+
+def split(flat: Floats, lengths: npt.NDArray[np.int32], labels: int) -> list[Floats]:
+    """Flat numbers as one array a sentence: (n+1, n+1), or (L, n+1, n+1) where there are labels."""
+    sides = lengths.astype(np.int64) + 1
+    ends = np.cumsum(sides * sides * max(labels, 1))
+    return [
+        flat[end - side * side * max(labels, 1) : end].reshape(
+            (labels, side, side) if labels else (side, side)
+        )
+        for end, side in zip(ends.tolist(), sides.tolist(), strict=True)
+    ]

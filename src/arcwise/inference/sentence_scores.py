@@ -1,0 +1,110 @@
+"""``SentenceScores``: the weights of one sentence, labelled or not, between arcs (which kernels know) and trees (which users want)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from arcwise.errors import InputError
+from arcwise.inference import labels as labelling
+from arcwise.inference.arc_matrices import Floats, Heads, Span, check_scores
+from arcwise.inference.tree_class import TreeClass
+from arcwise.trees import Tree
+
+
+@dataclass(frozen=True)
+class SentenceScores:
+    """Scores (n+1, n+1) or, with L ``labels``, (L, n+1, n+1), as probabilities see them: temperatures are already in them.
+    ``spans`` must be subtrees."""
+
+    scores: Floats
+    labels: tuple[str, ...] | None = None
+    spans: Sequence[Span] = ()
+
+    @cached_property
+    def summed(self) -> Floats:
+        """Shape (n+1, n+1): each arc with all its labels (logsumexp)."""
+        return self.scores if self.labels is None else labelling.log_sum_scores(self.scores)
+
+    def __len__(self) -> int:
+        """The number of words."""
+        return int(self.scores.shape[-1]) - 1
+
+    # ---- from heads to trees
+
+    def drawn_trees(self, draws: Iterable[Heads], rng: np.random.Generator) -> list[Tree]:
+        """The drawn structures, with labels drawn for them."""
+        if self.labels is None:
+            return [Tree(heads) for heads in draws]
+        return [Tree(heads, self._names(labelling.sample_labels(self.scores, heads, rng))) for heads in draws]
+
+    def _names(self, codes: labelling.LabelCodes) -> tuple[str, ...]:
+        assert self.labels is not None
+        return labelling.label_names(codes, self.labels)
+
+    # ---- from trees to numbers
+
+    def score(self, tree: Tree, tree_class: TreeClass) -> float:
+        """The sum over the arcs of a tree, -inf if it is no tree of the class or breaks a span."""
+        if not tree.is_complete:
+            raise InputError(
+                "tree: some heads are unknown; for a partial tree use given(Constraints.from_tree(tree)).log_partition"
+            )
+        if not tree_class.holds(tree) or not all(_is_subtree(tree, span) for span in self.spans):
+            return -np.inf
+        return float(self.of_arcs(self.summed, self.scores, tree).sum())
+
+    def of_arcs(self, of_arcs: Floats, of_labelled_arcs: Floats, tree: Tree) -> Floats:
+        """The entries of the tree's known arcs: with their labels, where both the scores and the tree have labels."""
+        if len(tree) != len(self):
+            raise InputError(f"tree: found {len(tree)} words, expected {len(self)}")
+        words = np.flatnonzero(tree.heads >= 0)
+        heads = tree.heads[words]
+        if self.labels is None or tree.labels is None:
+            return of_arcs[heads, words]
+        codes = np.array([self._code(tree.labels[m]) for m in words], np.int64)
+        return of_labelled_arcs[codes, heads, words]
+
+    def _code(self, label: str) -> int:
+        assert self.labels is not None
+        if label not in self.labels:
+            raise InputError(f"tree: found the label {label!r}, expected one of {', '.join(self.labels)}")
+        return self.labels.index(label)
+
+    def expected(self, values: Floats, marginals: Floats) -> float:
+        """Σ probability · value over all arcs; arcs of probability 0 count nothing, whatever their value."""
+        if values.ndim == 2 and marginals.ndim == 3:
+            marginals = marginals.sum(axis=0)
+        if values.shape != marginals.shape:
+            raise InputError(f"values: found shape {values.shape}, expected {marginals.shape}")
+        possible = marginals > 0
+        return float((marginals[possible] * values[possible]).sum())
+
+
+def check_arc_scores(scores: npt.ArrayLike, labels: Sequence[str] | None, name: str) -> Floats:
+    """A copy of ``scores`` as float64 of the right shape, without NaN or +inf; -inf in column 0 and on the diagonal."""
+    array = np.array(scores, dtype=np.float64)
+    if labels is None:
+        check_scores(array, name)
+    else:
+        if array.ndim != 3 or len(array) != len(labels):
+            expected = f"({len(labels)}, n+1, n+1) for {len(labels)} labels"
+            raise InputError(f"{name}: found shape {array.shape}, expected {expected}")
+        for label, matrix in zip(labels, array, strict=True):
+            check_scores(matrix, f"{name} of label {label!r}")
+    array[..., 0] = -np.inf
+    diagonal = np.arange(array.shape[-1])
+    array[..., diagonal, diagonal] = -np.inf
+    return array
+
+
+def _is_subtree(tree: Tree, span: Span) -> bool:
+    """Whether the words of the span are one word and all its descendants."""
+    words = np.arange(1, len(tree) + 1)
+    inside = (words >= span[0]) & (words <= span[1])
+    head_inside = (tree.heads[1:] >= span[0]) & (tree.heads[1:] <= span[1])
+    return bool((inside & ~head_inside).sum() == 1 and not (head_inside & ~inside).any())

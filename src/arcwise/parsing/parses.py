@@ -1,0 +1,126 @@
+"""``Parses``: the trees that a parser found, with their probabilities, as arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from arcwise.treebanks import Treebank
+
+Codes = npt.NDArray[np.int32]
+Shares = npt.NDArray[np.floating[Any]]
+
+
+@dataclass(frozen=True)
+class Asked:
+    """Probabilities of trees that were asked about (those of an annotation), flat over all words."""
+
+    head: Shares
+    """Of the head; 0 where it is unknown."""
+    label: Shares
+    """Of the label given that head; -1 where the parser does not consider such an arc or label."""
+
+
+@dataclass(frozen=True)
+class Probabilities:
+    """How sure a parser is of its trees. Words and sentences are those of the treebank."""
+
+    head: Shares
+    """Of each word's head."""
+    label: Shares
+    """Of each word's head and label together (the same as ``head`` where there are no labels)."""
+    log_tree: npt.NDArray[np.float64]
+    """The logarithm of the probability of each sentence's tree, its labels left open."""
+    head_entropy: npt.NDArray[np.float64]
+    """How unsure the parser is of each sentence's tree, labels left open, in nats."""
+    asked: Asked | None = None
+
+
+@dataclass(frozen=True)
+class Parses:
+    """One tree a sentence. ``heads`` and ``labels`` (numbers into ``label_names``, -1: none) are flat over all words."""
+
+    heads: Codes
+    labels: Codes
+    label_names: tuple[str, ...] = ()
+    probabilities: Probabilities | None = None
+
+    @classmethod
+    def joined(cls, parts: Sequence[Parses]) -> Parses:
+        """The parses of pieces of a text, as one."""
+        if len(parts) == 1:
+            return parts[0]
+        known = [part.probabilities for part in parts if part.probabilities is not None]
+        return cls(
+            np.concatenate([part.heads for part in parts]),
+            np.concatenate([part.labels for part in parts]),
+            parts[0].label_names,
+            Probabilities(
+                np.concatenate([p.head for p in known]),
+                np.concatenate([p.label for p in known]),
+                np.concatenate([p.log_tree for p in known]),
+                np.concatenate([p.head_entropy for p in known]),
+            )
+            if len(known) == len(parts)
+            else None,
+        )
+
+    @cached_property
+    def label_strings(self) -> npt.NDArray[np.object_]:
+        """The label of every word, ``_`` where it has none."""
+        return np.array([*self.label_names, "_"], object)[self.labels]
+
+
+@dataclass(frozen=True)
+class KBestParses:
+    """The best trees of each sentence, best first, one after the other: heads and labels are flat over the words of all of them."""
+
+    counts: npt.NDArray[np.int64]
+    """How many trees each sentence has."""
+    heads: Codes
+    labels: Codes
+    scores: npt.NDArray[np.float64]
+    label_names: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class GraphParses:
+    """A graph for each sentence: (head, word, number of the label) of each arc."""
+
+    graphs: list[list[tuple[int, int, int]]]
+    label_names: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Analysis:
+    """A treebank, and the parses that were written into it; None where there is not one tree a sentence (k best, graphs)."""
+
+    treebank: Treebank
+    parses: Parses | None = None
+
+
+def parses_of(
+    result: Any, label_names: tuple[str, ...], *, probabilities: bool, asked: bool = False
+) -> Parses:
+    """``Parses`` from what the native decoder gave."""
+    found = None
+    if probabilities:
+        found = Probabilities(
+            result.head_probability,
+            result.label_probability,
+            result.log_probability,
+            result.head_entropy,
+            Asked(result.asked_head_probability, result.asked_label_probability) if asked else None,
+        )
+    return Parses(result.heads, result.labels, label_names, found)
+
+
+def k_best_of(result: Any, label_names: tuple[str, ...]) -> KBestParses:
+    """``KBestParses`` from what the native decoder gave."""
+    counts = np.asarray(result.counts, np.int64)
+    return KBestParses(counts, result.heads, result.labels, result.scores, label_names)

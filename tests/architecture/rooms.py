@@ -1,0 +1,54 @@
+"""The plan of the house (ARCHITECTURE.md) as tables: what each room may use, in Python and in C++."""
+
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+SOURCE = ROOT / "src" / "arcwise"
+NATIVE = ROOT / "native"
+
+BELOW: dict[str, set[str]] = {"trees": set(), "engine": set()}
+"""Python: room → the rooms that it may import."""
+BELOW["treebanks"] = {"trees"}
+BELOW["inference"] = {"trees", "treebanks"}
+BELOW["features"] = {"trees", "treebanks"}
+BELOW["evaluation"] = {"trees", "treebanks"}
+BELOW["learning"] = {"trees", "treebanks", "inference", "features", "evaluation"}
+BELOW["parsing"] = BELOW["learning"] | {"learning"}
+for parser in ("graph", "transition", "induction"):
+    BELOW[parser] = BELOW["parsing"] | {"parsing"}
+BELOW["text"] = BELOW["parsing"]
+BELOW["visual"] = BELOW["graph"] | {"graph", "transition", "induction"}
+BELOW["pipeline"] = BELOW["visual"] | {"visual", "text"}
+BELOW["models"] = BELOW["pipeline"] | {"pipeline"}
+BELOW["spacy_component"] = BELOW["models"] | {"models"}
+BELOW["cli"] = BELOW["models"] | {"models"}
+
+FILES = {"engine", "spacy_component"}
+"""Rooms that are one file."""
+OUTSIDE = {"engine", "errors", "native", "_cpu", "__version__"}
+"""May be imported by all."""
+
+BESIDE = {"measuring": set[str](), "benchmarks": {"measuring"}, "experiments": {"measuring"}}
+"""Folders beside the package → those that they may import."""
+
+NATIVE_BELOW: dict[str, set[str]] = {"base": set(), "trees": set(), "learning": set()}
+"""C++: room of native/kernels → the rooms whose headers it may include; all may include ``base``."""
+NATIVE_BELOW["treebanks"] = {"trees"}
+NATIVE_BELOW["inference"] = {"trees"}
+NATIVE_BELOW["features"] = {"trees", "treebanks"}
+for parser in ("graph", "transition", "induction"):
+    NATIVE_BELOW[parser] = {"trees", "treebanks", "inference", "features", "learning"}
+NATIVE_BELOW["text"] = {"trees", "treebanks", "features", "learning"}
+
+BINDINGS = {"pipeline": "text", "count_search": "induction"}
+"""Files of native/bindings that do not begin with the name of their room."""
+
+
+def room_of_binding(stem: str) -> str | None:
+    """The room whose names a file of native/bindings registers; None for what belongs to all.
+
+    >>> room_of_binding("inference_eisner"), room_of_binding("pipeline"), room_of_binding("module")
+    ('inference', 'text', None)
+    """
+    room = BINDINGS.get(stem, stem.split("_")[0])
+    return room if room in NATIVE_BELOW else None

@@ -1,0 +1,192 @@
+"""One engine: whatever way a question is asked, the answer is the same. Asked of the model that comes with arcwise, which is labelled
+and calibrated, on English of our own; and of a model with latent clusters."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from arcwise.graph import GraphConfig, GraphParser
+from arcwise.inference import TreeDistribution
+from arcwise.models import load
+from arcwise.parsing import Decoding, ParseOptions, Parses, ScoredParser
+from arcwise.parsing.scorer import Scorer
+from arcwise.treebanks import Treebank
+from contracts.english import TEXT
+from contracts.small_treebank import small_treebank
+
+Classes = pytest.mark.parametrize(
+    "projective, single_root", [(p, s) for p in (True, False) for s in (True, False)]
+)
+
+
+class PlainScorer:
+    """A scorer without its short cut from features to trees."""
+
+    def __init__(self, scorer: Scorer) -> None:
+        self.scores, self.pack, self.labels = scorer.scores, scorer.pack, scorer.labels
+
+
+@pytest.fixture(scope="module")
+def english() -> tuple[ScoredParser, Treebank]:
+    pipeline = load("en")
+    assert isinstance(pipeline.parser, GraphParser)
+    return pipeline.parser, pipeline(TEXT).treebank
+
+
+@pytest.fixture(scope="module")
+def latent() -> tuple[ScoredParser, Treebank]:
+    config = GraphConfig(trainer="latent", clusters=3, epochs=4, arc_bits=14, row_bits=15)
+    trained = GraphParser.train(small_treebank(crossing=True), config=config)
+    return trained.with_temperatures(1.6, 0.7), small_treebank(crossing=True)
+
+
+@pytest.fixture(params=["english", "latent"])
+def model(request: pytest.FixtureRequest) -> tuple[ScoredParser, Treebank]:
+    return request.getfixturevalue(request.param)
+
+
+def words(treebank: Treebank) -> Iterator[tuple[int, int, int]]:
+    """(sentence, word in the sentence from 1, word in the treebank) of every word."""
+    for s in range(len(treebank)):
+        first, last = (int(i) for i in treebank.sentence_words[s : s + 2])
+        for word in range(first, last):
+            yield s, word - first + 1, word
+
+
+def asked(parser: ScoredParser, treebank: Treebank, **options: object) -> Parses:
+    return parser.parses(treebank, options=ParseOptions(confidence=True, **options))  # type: ignore[arg-type]
+
+
+def heads_of(trees: list) -> list[int]:
+    return [int(h) for tree in trees for h in tree.heads[1:]]
+
+
+def labels_of(trees: list) -> list[str]:
+    return [label for tree in trees for label in tree.labels[1:]]
+
+
+def test_the_shipped_model_is_no_toy(english: tuple[ScoredParser, Treebank]) -> None:
+    parser, treebank = english
+    assert len(parser.labels) > 30
+    assert treebank.word_count > 400
+    assert parser.temperatures.heads != 1 != parser.temperatures.labels
+    assert parser.temperatures.heads != parser.temperatures.labels
+
+
+@Classes
+def test_probabilities_are_the_marginals_of_the_distribution(model, projective, single_root) -> None:
+    parser, treebank = model
+    parses = asked(parser, treebank, projective=projective, single_root=single_root)
+    trees = parser.distributions(treebank, projective=projective, single_root=single_root)
+    found, marginals, labelled = parses.probabilities, trees.marginals, trees.label_marginals
+    assert found is not None
+    for s, m, word in words(treebank):
+        head, label = parses.heads[word], parses.labels[word]
+        assert found.head[word] == pytest.approx(marginals[s][head, m], abs=1e-6)
+        assert found.label[word] == pytest.approx(labelled[s][label, head, m], abs=1e-6)
+    for s, one in enumerate(trees):
+        first, last = treebank.sentence_words[s : s + 2]
+        tree = type(one.best()).from_heads(parses.heads[first:last])
+        assert found.log_tree[s] == pytest.approx(one.log_prob(tree), abs=1e-6)
+        assert found.head_entropy[s] == pytest.approx(one.head_entropy(), abs=1e-6)
+        np.testing.assert_allclose(one.label_marginals.sum(axis=0), one.marginals, atol=1e-9)
+
+
+@Classes
+@pytest.mark.parametrize(
+    "decode, method",
+    [("map", "best"), ("mbr", "minimum_risk"), ("mbr-labelled", "minimum_labelled_risk")],
+)
+def test_decoders_and_methods_of_one_meaning_give_one_answer(
+    model, projective, single_root, decode, method
+) -> None:
+    parser, treebank = model
+    parses = asked(parser, treebank, decode=decode, projective=projective, single_root=single_root)
+    trees = getattr(parser.distributions(treebank, projective=projective, single_root=single_root), method)()
+    assert parses.heads.tolist() == heads_of(trees)
+    assert parses.label_strings.tolist() == labels_of(trees)
+
+
+def test_the_two_minimum_risks_differ_where_they_should(english: tuple[ScoredParser, Treebank]) -> None:
+    """Each is best at what it is named for; they have two names because they are two things."""
+    parser, treebank = english
+    trees = parser.distributions(treebank)
+    heads, both = trees.minimum_risk(), trees.minimum_labelled_risk()
+    assert heads_of(heads) != heads_of(both)
+    for labelled, better, other in ((False, heads, both), (True, both, heads)):
+        gains = [trees.expected_attachment(t, labelled=labelled) for t in (better, other)]
+        assert (gains[0] >= gains[1] - 1e-9).all()
+
+
+def test_greedy_heads_are_the_same(model) -> None:
+    parser, treebank = model
+    parses = asked(parser, treebank, decode="greedy")
+    greedy = parser.distributions(treebank).greedy_heads()
+    assert parses.heads.tolist() == [int(h) for own in greedy for h in own[1:]]
+
+
+@Classes
+def test_k_best_trees_are_the_same(model, projective, single_root) -> None:
+    parser, treebank = model
+    options = ParseOptions(k_best=4, projective=projective, single_root=single_root)
+    best = parser.k_best_parses(treebank, options=options)
+    trees = parser.distributions(treebank, projective=projective, single_root=single_root).k_best(4)
+    assert best.counts.tolist() == [len(own) for own in trees]
+    flat = [tree for own in trees for tree in own]
+    assert best.heads.tolist() == heads_of(flat)
+    assert [parser.labels[code] for code in best.labels] == labels_of(flat)
+    assert best.counts.max() > 1
+    assert all(len({tree.heads.tobytes() for tree in own}) == len(own) for own in trees)
+
+
+@pytest.mark.parametrize("decode", ["map", "mbr", "mbr-labelled", "max-z", "greedy"])
+def test_the_fused_path_gives_what_scores_and_decoder_give(model, decode: str) -> None:
+    parser, treebank = model
+    plain = ScoredParser(
+        PlainScorer(parser.scorer),
+        decoding=replace(parser.decoding, decode=decode),
+        temperatures=parser.temperatures,
+    )
+    some = np.where(np.arange(treebank.word_count) % 5 == 0, treebank.heads, -1).astype(np.int32)
+    partial = treebank.annotate(heads=some)
+    for bank, keep in ((treebank, False), (partial, True)):
+        options = ParseOptions(decode=decode, confidence=True, keep_heads=keep)  # type: ignore[arg-type]
+        one = parser.parses(bank, options=options, asked=True)
+        two = plain.parses(bank, options=options, asked=True)
+        assert one.heads.tolist() == two.heads.tolist()
+        assert one.labels.tolist() == two.labels.tolist()
+        for name in ("head", "label", "log_tree", "head_entropy"):
+            np.testing.assert_array_equal(getattr(one.probabilities, name), getattr(two.probabilities, name))
+        for name in ("head", "label"):
+            np.testing.assert_array_equal(
+                getattr(one.probabilities.asked, name), getattr(two.probabilities.asked, name)
+            )
+
+
+def test_a_distribution_is_the_same_from_scores_and_from_arrays(model) -> None:
+    parser, treebank = model
+    trees = parser.distributions(treebank)
+    scores = parser.scorer.scores(treebank, trees=parser.decoding.trees)
+    dense = TreeDistribution(
+        scores.dense_arrays(temperature=parser.temperatures.heads),
+        projective=parser.decoding.projective,
+        single_root=parser.decoding.single_root,
+        labels=scores.labels,
+        temperature=parser.temperatures.heads,
+        label_temperature=parser.temperatures.labels,
+    )
+    np.testing.assert_allclose(trees.log_partition, dense.log_partition, atol=1e-9)
+    for a, b in zip(trees.label_marginals, dense.label_marginals, strict=True):
+        np.testing.assert_allclose(a, b, atol=1e-9)
+    assert trees.minimum_risk() == dense.minimum_risk()
+    assert trees.best() == dense.best()
+
+
+def test_decoding_is_what_the_options_make_of_it() -> None:
+    own = Decoding("mbr", projective=True, single_root=False)
+    assert own.with_options(ParseOptions()) == own
+    assert own.with_options(ParseOptions(decode="map", single_root=True)) == Decoding("map", True, True)

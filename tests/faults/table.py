@@ -1,0 +1,153 @@
+"""The table of planted faults. Each changes one place of a native trainer, and the named test must then fail.
+
+To add one: append a ``Fault`` to the list of its trainer (or start a new list, and add it to ``FAULTS``):
+
+- ``name``: what goes wrong, in words; it is the id of the test (``pytest tests/faults -k "NAME"`` runs that one alone).
+- ``file``: under native/kernels.
+- ``original``: text that stands once in the file, as it is there, line breaks too. Either an expression, or statements that end with
+  ``;`` or ``}``; not a declaration that later lines use (take the expression on its right side), nor anything the compiler must know
+  (``constexpr``, array sizes); its brackets are balanced. Several faults may have the same original; otherwise originals must not overlap.
+- ``faulty``: what stands there instead, an expression of a type that fits, or statements; ``""`` leaves statements out.
+- ``caught_by``: the pytest id of the test that must fail, with its parameters if it has any. It should take less than a second, and must
+  fail by an assertion.
+
+The first run compiles the native module at -O1 (a minute on two cores); later runs only files that changed.
+"""
+
+from __future__ import annotations
+
+from faults.planting import Fault
+
+TRAINER = "transition/transition_trainer.cpp"
+TRANSITION_TESTS = "tests/transition/test_trainer.py::"
+EARLY = TRANSITION_TESTS + "test_early_updates_are_where_no_correct_item_is_left[1-arc-standard]"
+MAX_VIOLATION = (
+    TRANSITION_TESTS + "test_max_violation_updates_are_where_the_beam_is_most_wrong[1-arc-standard]"
+)
+LOCAL = TRANSITION_TESTS + "test_local_perceptron_steps_are_those_of_the_twin"
+EXPLORING = (
+    TRANSITION_TESTS + "test_exploring_always_follows_the_parser_with_the_dynamic_oracle[0.0-arc-eager]"
+)
+PASSIVE_AGGRESSIVE = TRANSITION_TESTS + "test_one_passive_aggressive_step_by_hand[100.0]"
+BEAM_PASSIVE_AGGRESSIVE = TRANSITION_TESTS + "test_passive_aggressive_steps_of_a_beam[10.0-max-violation]"
+DROPOUT = TRANSITION_TESTS + "test_the_share_of_words_taken_for_unknown[0.5]"
+FOLLOWED = TRANSITION_TESTS + "test_the_share_of_wrong_moves_that_are_followed[0.25]"
+WARM = TRANSITION_TESTS + "test_a_beam_begins_with_local_epochs_and_then_averages_anew"
+
+WORD_DROPOUT, DROPPED = "learning/word_dropout.hpp", "uniform < rate / (rate + frequency)"
+FOLLOW = "explore && !is_correct(best->move) && random_.uniform() < options_.explore"
+STEP = "std::min(options_.step_bound, violation / std::max(norm, 1.0))"
+GOLD_BEAM = "std::min(GOLD_BEAM, options_.beam)"
+LATER = "good.empty() || found > violation"
+
+TRANSITION_FAULTS = [
+    Fault("word dropout ignored", WORD_DROPOUT, DROPPED, "false", DROPOUT),
+    Fault("word dropout by a alone", WORD_DROPOUT, DROPPED, "uniform < rate / (rate + 1)", DROPOUT),
+    Fault("exploration ignored", TRAINER, FOLLOW, "false", EXPLORING),
+    Fault("every wrong move followed", TRAINER, FOLLOW, "explore && !is_correct(best->move)", FOLLOWED),
+    Fault("exploration from the first epoch", TRAINER, "explore && may_explore_", "options_.explore > 0 && may_explore_", TRANSITION_TESTS + "test_exploration_begins_after_the_first_epoch"),
+    Fault("exploration without an oracle", TRAINER, "(scorer.system.bottom_up() && !scorer.system.many_heads && scorer.system.capacity > 2)", "true", TRANSITION_TESTS + "test_where_there_is_no_dynamic_oracle_nothing_is_explored"),
+    Fault("early update ignored", TRAINER, "if (lost && options_.rule == UpdateRule::early) break;", "", EARLY),
+    Fault("early update before gold is lost", TRAINER, "!top.correct && (lost || options_.rule == UpdateRule::max_violation || at_end)", "!top.correct", EARLY),
+    Fault("max-violation at the first violation", TRAINER, LATER, "good.empty()", MAX_VIOLATION),
+    Fault("max-violation at the last violation", TRAINER, LATER, "true", MAX_VIOLATION),
+    Fault("max-violation where gold is lost", TRAINER, "!top.correct && (lost || options_.rule == UpdateRule::max_violation || at_end)", "!top.correct && (lost || at_end)", MAX_VIOLATION),
+    Fault("gold beam of one", TRAINER, GOLD_BEAM, "1", TRANSITION_TESTS + "test_the_gold_side_is_the_best_of_many_correct_derivations"),
+    Fault("passive-aggressive step constant", TRAINER, STEP, "options_.step_bound", PASSIVE_AGGRESSIVE),
+    Fault("passive-aggressive step unbounded", TRAINER, STEP, "violation / std::max(norm, 1.0)", TRANSITION_TESTS + "test_one_passive_aggressive_step_by_hand[0.03]"),
+    Fault("no margin", TRAINER, "options_.step_bound > 0 ? 1 : 0", "0", PASSIVE_AGGRESSIVE),
+    Fault("a beam's violation without its margin", TRAINER, "std::max(violation, 0.0) + 1", "std::max(violation, 0.0)", BEAM_PASSIVE_AGGRESSIVE),
+    Fault("norm of the common beginning too", TRAINER, "good[common] == bad[common]", "false", BEAM_PASSIVE_AGGRESSIVE),
+    Fault("norm of the gold side alone", TRAINER, "walk(bad, count);", "", PASSIVE_AGGRESSIVE),
+    Fault("no step away from the wrong side", TRAINER, "walk(bad, change(static_cast<float>(-step)));", "", TRANSITION_TESTS + "test_one_perceptron_step_by_hand"),
+    Fault("scores from before the update", TRAINER, "if (updates_ != before) move_scorer_.forget();", "", LOCAL + "[bounded(K=3)]"),
+    Fault("averages over one step too many", TRAINER, "static_cast<float>(1 / move_weights_.steps)", "static_cast<float>(1 / (move_weights_.steps + 1))", LOCAL + "[arc-standard]"),
+    Fault("averages of labels left out", TRAINER, "label_weights_.average(labels, mean);", "label_weights_.average(labels, [](float) { return 0.0f; });", LOCAL + "[arc-standard]"),
+    Fault("averages of the warm epochs kept", TRAINER, "was_warm_ && !warm", "false", WARM),
+    Fault("no warm epochs", TRAINER, "epoch <= options_.warm_epochs", "false", WARM),
+    Fault("the cost of a move ignored", TRAINER, "if (cost > least) return;", "", LOCAL + "[hybrid]"),
+    Fault("wrong arcs must be labelled as gold", TRAINER, "any_label_.push_back(t.is_arc() && !is_gold);", "any_label_.push_back(0);", EXPLORING),
+    Fault("labels of gold arcs do not matter", TRAINER, "(any_label_[k] || c.label == move.label)", "true", LOCAL + "[arc-eager]"),
+    Fault("label weights not updated", "transition/transition_scorer.cpp", "of_label(scorer_.label_row(label_hashes_[k], move.transition) + move.label);", "", TRANSITION_TESTS + "test_scores_are_sums_of_weights[arc-eager]"),
+]  # fmt: skip
+
+LINEAR, LINEAR_HEADER, SOFTMAX = (
+    "learning/sparse_linear.cpp",
+    "learning/sparse_linear.hpp",
+    "learning/softmax.cpp",
+)
+LEARNER_TESTS = "tests/text/test_learners.py::"
+CHOICES = LEARNER_TESTS + "test_choices_are_learned_as_the_twin_learns_them"
+BY_HAND = LEARNER_TESTS + "test_two_steps_of_adagrad_by_hand[2.0]"
+SECOND_HALF = LEARNER_TESTS + "test_what_is_used_is_the_mean_over_the_second_half"
+LEFT_OUT = LEARNER_TESTS + "test_the_share_of_features_left_out[0.1]"
+PRUNED = LEARNER_TESTS + "test_weights_that_are_small_at_half_time_stay_zero"
+KEPT = "options.dropout == 0.0f || random.uniform() >= options.dropout"
+
+CHOICE_FAULTS = [
+    Fault("AdaGrad without its squares", "learning/adagrad.hpp", "squares[place] += static_cast<float>(gradient * gradient);", "", BY_HAND),
+    Fault("AdaGrad without damping", LINEAR_HEADER, "options.damping", "0.0f", BY_HAND),
+    Fault("l2 ignored", LINEAR, "gradient += options_.l2 * weights_[at];", "", CHOICES + "[l2]"),
+    Fault("pruning ignored", LINEAR, "std::fabs(weights_[i]) < options_.prune", "false", PRUNED),
+    Fault("pruned weights come back", LINEAR, "adagrad_.squares[i] = std::numeric_limits<float>::infinity();", "", PRUNED),
+    Fault("weights averaged over all epochs", LINEAR, "if (epoch < options_.epochs / 2) return;", "", SECOND_HALF),
+    Fault("weights of the last epoch", LINEAR, "weights_[i] = sums_[i] / static_cast<float>(summed_);", "", SECOND_HALF),
+    Fault("rare pairs have weights", LINEAR, "pairs.counts()[i] >= min_count", "true", LEARNER_TESTS + "test_pairs_seen_too_seldom_have_no_weight"),
+    Fault("items not shuffled", LINEAR, "std::swap(order[i - 1], order[random.below(static_cast<uint32_t>(i))]);", "", CHOICES + "[many epochs]"),
+    Fault("feature dropout ignored", SOFTMAX, KEPT, "true", LEFT_OUT),
+    Fault("features kept by the share of dropout", SOFTMAX, KEPT, "options.dropout == 0.0f || random.uniform() < options.dropout", LEFT_OUT),
+    Fault("gradient of the partition alone", SOFTMAX, "p - (*candidate == items.gold[item] ? 1.0f : 0.0f)", "p", BY_HAND),
+    Fault("gradient of the last candidate that has an output", SOFTMAX, "gradient[*o] += g;", "gradient[*o] = g;", CHOICES + "[one epoch]"),
+    Fault("candidates scored by one output", SOFTMAX, "p[i] += workspace.output_scores[*o];", "p[i] = workspace.output_scores[*o];", CHOICES + "[many epochs]"),
+    Fault("small gradients left out", SOFTMAX, "std::fabs(g) < 1e-4f", "std::fabs(g) < 0.3f", CHOICES + "[many epochs]"),
+]  # fmt: skip
+
+CHAIN, CHAIN_TRAINING, DICTIONARY = "text/chain.cpp", "text/chain_training.cpp", "text/tag_dictionary.cpp"
+TAGGER = "text/tagger_training.cpp"
+TAGGER_TESTS = "tests/text/test_tagger_training.py::"
+MARGINALS = LEARNER_TESTS + "test_the_marginals_of_a_chain_are_the_slopes_of_its_log_partition[4-0]"
+LIKELIHOOD = LEARNER_TESTS + "test_the_likelihood_of_chains_is_learned_as_the_twin_learns_it"
+PERCEPTRON = LEARNER_TESTS + "test_the_perceptron_learns_chains_as_its_twin_does[4-1]"
+
+TAGGER_FAULTS = [
+    Fault("log Z without the largest emissions", CHAIN, "return log_z + taken;", "return log_z;", MARGINALS),
+    Fault("forward without the transitions", CHAIN, "w.alpha[a] * t.exponential(chain.states[a], chain.states[b])", "w.alpha[a]", MARGINALS),
+    Fault("backward without the end", CHAIN, "t.exponential(chain.states[a], t.boundary()) / w.scale[n]", "1.0 / w.scale[n]", MARGINALS),
+    Fault("backward without the emissions", CHAIN, "t.exponential(chain.states[a], chain.states[b]) * w.potential[b] * w.beta[b]", "t.exponential(chain.states[a], chain.states[b]) * w.beta[b]", MARGINALS),
+    Fault("pairs without the end", "text/chain_pairs.hpp", "add(chain.states[a], transitions.boundary(), workspace.marginals[a]);", "", MARGINALS),
+    Fault("best path without the end", CHAIN, "w.best[a] + t.score(chain.states[a], t.boundary())", "w.best[a]", LEARNER_TESTS + "test_the_best_path_of_a_chain_is_the_best_of_all[0]"),
+    Fault("expected emissions alone", CHAIN_TRAINING, "(c == gold_places_[i] ? 1.0f : 0.0f)", "0.0f", LIKELIHOOD + "[one epoch]"),
+    Fault("expected pairs alone", CHAIN_TRAINING, "each_transition(gold_places_, [&](int a, int b) { pair(a, b, -1.0); });", "", LIKELIHOOD + "[one epoch]"),
+    Fault("transitions not put in force", CHAIN_TRAINING, "model_.transitions.set(at, scores[at]);\n        pair_gradient[at] = 0.0f;", "pair_gradient[at] = 0.0f;", LIKELIHOOD + "[many epochs]"),
+    Fault("transitions pruned", CHAIN_TRAINING, "unpruned.prune = 0.0f;", "", LIKELIHOOD + "[prune]"),
+    Fault("perceptron not averaged", CHAIN_TRAINING, "static_cast<float>(sum / steps)", "0.0f", PERCEPTRON),
+    Fault("steps of the perceptron not counted", CHAIN_TRAINING, "++emissions.steps;", "", PERCEPTRON),
+    Fault("perceptron without a step away", CHAIN_TRAINING, "move(first_ + i, chain_.states[workspace_.path[i]], -1.0f);", "", PERCEPTRON),
+    Fault("trusted_count ignored", DICTIONARY, "is_form && total >= trusted_count_", "is_form", TAGGER_TESTS + "test_a_form_seen_often_takes_no_other_tag[4-tags0]"),
+    Fault("no open tags for rare forms", DICTIONARY, "if (!trusted) states.insert(open_.begin(), open_.end());", "", TAGGER_TESTS + "test_a_form_seen_often_takes_no_other_tag[4-tags0]"),
+    Fault("words know themselves in training", DICTIONARY, "if (--others[gold] == 0) others.erase(gold);", "", TAGGER_TESTS + "test_in_training_a_word_knows_of_its_form_what_others_know"),
+    Fault("every tag is open", DICTIONARY, "if (total_of(counts) == 1) ++seen_once[counts.begin()->first];", "++seen_once[counts.begin()->first];", TAGGER_TESTS + "test_new_words_take_the_tags_of_words_seen_once"),
+    Fault("errors of annotation kept", DICTIONARY, "count >= (is_form ? RARE_STATE : RARE_STATE_OF_AN_ENDING) * total", "true", TAGGER_TESTS + "test_a_tag_seen_next_to_never_with_a_form_is_taken_for_an_error[400-tags1]"),
+    Fault("the rarest lemma of a form", TAGGER, "a.second < b.second", "a.second > b.second", TAGGER_TESTS + "test_a_known_form_takes_its_most_frequent_lemma"),
+    Fault("lemmas learned from every word", TAGGER, "if (!seen.insert(hash_pair(hash_pair(form, bundle), hash_pair(state, script))).second) continue;", "", TAGGER_TESTS + "test_lemmas_are_learned_from_different_words_not_from_every_word"),
+    Fault("bundles learned as states are", TAGGER, "learn_bundles(model, words, gold, training.bundle);", "learn_bundles(model, words, gold, training.chain);", TAGGER_TESTS + "test_each_part_has_its_own_least_count"),
+]  # fmt: skip
+
+TOKENIZER = "text/tokenizer.cpp"
+TOKENIZER_TESTS = "tests/text/test_tokenizer_training.py::"
+DECISIONS = (
+    TOKENIZER_TESTS + "test_decisions_stand_at_the_ends_of_words_and_between_characters_that_may_be_cut"
+)
+
+TOKENIZER_FAULTS = [
+    Fault("sentences do not end", TOKENIZER, "token.ends_sentence ? Cut::sentence : Cut::word", "Cut::word", DECISIONS),
+    Fault("words may go on before a space", TOKENIZER, "items.set.push_back(choice == Choice::any ? 1 : 0);", "items.set.push_back(1);", DECISIONS),
+    Fault("every pair of classes may be cut", TOKENIZER, "cut[pair] += cuts[at] != Cut::inside;", "cut[pair] += 1;", DECISIONS),
+    Fault("pairs cut next to never may be cut", TOKENIZER, "cut[known] > RARE_CUT * seen[known]", "cut[known] > 0", TOKENIZER_TESTS + "test_pairs_cut_next_to_never_are_no_decisions"),
+    Fault("no word has a space", TOKENIZER, "spanned[pair] > RARE_CUT * seen[pair]", "false", TOKENIZER_TESTS + "test_words_with_spaces_make_a_space_a_decision"),
+    Fault("a gold cut that is no candidate", TOKENIZER, "std::max(cuts[at], Cut::word)", "cuts[at]", TOKENIZER_TESTS + "test_words_that_have_a_space_next_to_never_are_learned_as_two"),
+    Fault("words seen once are known", TOKENIZER, "if (count > 1) model.vocabulary.push_back(feature_key(hash));", "model.vocabulary.push_back(feature_key(hash));", TOKENIZER_TESTS + "test_words_seen_more_than_once_are_known"),
+    Fault("long sentences cut in training", TOKENIZER, "model.longest_sentence = UINT32_MAX;", "", TOKENIZER_TESTS + "test_a_long_sentence_is_learned_from_as_it_is"),
+]  # fmt: skip
+
+FAULTS = [*TRANSITION_FAULTS, *CHOICE_FAULTS, *TAGGER_FAULTS, *TOKENIZER_FAULTS]

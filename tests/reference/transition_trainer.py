@@ -1,0 +1,278 @@
+"""Slow, obvious twin of the transition trainer: all states from exhaustive search, weights as one array, averages as a mean.
+
+States are those of ``transition_search``: which moves are legal, and how many gold arcs each can still lead to, is found by trying
+everything. Of the engine it takes one thing, where the weights of a move are (``native.transition_weight_places``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+import numpy as np
+
+from arcwise import native
+from arcwise.transition import State, TransitionSystem, start
+from reference.transition_search import Twin, TwinMove, TwinState
+
+GOLD_BEAM = 8
+
+
+class LabelledMove(NamedTuple):
+    move: TwinMove
+    label: int
+
+
+@dataclass(frozen=True)
+class Both:
+    """A state of the twin, the same of the engine, and the moves that led to it."""
+
+    twin: TwinState
+    engine: State
+    moves: tuple[LabelledMove, ...] = ()
+    score: float = 0.0
+    correct: bool = True
+    """Whether the gold tree, with its labels, can still be built."""
+
+
+@dataclass(frozen=True)
+class Gold:
+    """The tree of one sentence: heads and labels of words 1..n."""
+
+    heads: tuple[int, ...]
+    labels: tuple[int, ...]
+
+
+@dataclass
+class TwinSettings:
+    rule: Literal["local", "early", "max-violation"] = "local"
+    beam: int = 1
+    explore: float = 0.0
+    step_bound: float = 0.0
+    coin: Callable[[], float] = lambda: 0.0
+    """A number in [0, 1): below ``explore`` the parser's own wrong move is followed."""
+
+
+class TwinSentence:
+    """One sentence with its gold tree: moves, their features, and which are right."""
+
+    def __init__(
+        self,
+        system: TransitionSystem,
+        scorer: native.TransitionScorer,
+        data: native.TransitionData,
+        number: int,
+        gold: Gold,
+        labels: int,
+    ) -> None:
+        self.system, self.scorer, self.data, self.number, self.gold = system, scorer, data, number, gold
+        self.labels = labels
+        self.twin = Twin(system, len(gold.heads))
+        self.most_gold_arcs = self.twin.most_gold_arcs(gold.heads)
+
+    def start(self) -> Both:
+        engine = start(self.system, self.twin.n, single_root=False)
+        return Both(self.twin.start(), engine)
+
+    def is_arc(self, move: TwinMove) -> bool:
+        return self.system.transitions[move.transition].is_arc
+
+    def is_settled(self, state: Both) -> bool:
+        return state.twin.used > self.twin.n and None not in state.twin.heads[1:]
+
+    def labelled(self, state: Both) -> list[list[LabelledMove]]:
+        """Each legal move with all its labels."""
+        return [
+            [LabelledMove(m, label) for label in range(self.labels if self.is_arc(m) else 1)]
+            for m in self.twin.moves(state.twin)
+        ]
+
+    def places(self, state: Both, move: LabelledMove) -> list[int]:
+        return native.transition_weight_places(
+            self.scorer, self.data, self.number, state.engine, (*move.move, move.label), []
+        )
+
+    def after(self, state: Both, move: LabelledMove, score: float = 0.0, *, correct: bool = True) -> Both:
+        return Both(
+            self.twin.after(state.twin, move.move),
+            state.engine.after((*move.move, move.label)),
+            (*state.moves, move),
+            score,
+            correct,
+        )
+
+    def is_right(self, state: Both, move: LabelledMove) -> bool:
+        """Of all moves it loses fewest gold arcs (none, on a path to the gold tree); a gold arc has its gold label."""
+        reached = self.most_gold_arcs(self.twin.after(state.twin, move.move))
+        most = max(self.most_gold_arcs(self.twin.after(state.twin, m)) for m in self.twin.moves(state.twin))
+        return reached == most and self.has_gold_label(move)
+
+    def has_gold_label(self, move: LabelledMove) -> bool:
+        if not self.is_arc(move.move):
+            return True
+        head, modifier = self.twin.arc(move.move)
+        return self.gold.heads[modifier - 1] != head or self.gold.labels[modifier - 1] == move.label
+
+    def keeps_gold(self, state: Both, move: LabelledMove) -> bool:
+        reached = self.most_gold_arcs(self.twin.after(state.twin, move.move))
+        return reached == self.twin.n and self.has_gold_label(move)
+
+    def ended(self, state: Both) -> bool:
+        return not self.twin.moves(state.twin)
+
+
+def best_of(items: Sequence[Both], width: int) -> list[Both]:
+    """The best items, best first."""
+    return sorted(items, key=lambda item: -item.score)[:width]
+
+
+class Violation(NamedTuple):
+    """How much better the beam's best was than the best correct one, and where: as many moves as each has."""
+
+    size: float
+    good: Both
+    bad: Both
+
+
+class TwinTrainer:
+    """Learns as the definitions say. ``weights`` are those of now; ``mean`` is their mean over the start and all steps: with
+    single moves those after each move, with a beam those that each sentence was searched with."""
+
+    def __init__(self, weights: np.ndarray, settings: TwinSettings) -> None:
+        self.weights = weights.astype(np.float64)
+        self.settings = settings
+        self.sum, self.count = self.weights.copy(), 1
+        self.violations: list[Violation] = []
+
+    @property
+    def mean(self) -> np.ndarray:
+        return self.sum / self.count
+
+    def learn(self, sentence: TwinSentence) -> None:
+        if self.settings.rule == "local":
+            self.learn_locally(sentence)
+        else:
+            self.learn_with_beam(sentence)
+
+    def score(self, sentence: TwinSentence, state: Both, move: LabelledMove) -> float:
+        return float(self.weights[sentence.places(state, move)].sum())
+
+    def step_is_over(self) -> None:
+        self.sum += self.weights
+        self.count += 1
+
+    # ---- one move after the other
+
+    def learn_locally(self, sentence: TwinSentence) -> None:
+        state = sentence.start()
+        while not sentence.is_settled(state):
+            state = self.move_on(sentence, state)
+            self.step_is_over()
+
+    def move_on(self, sentence: TwinSentence, state: Both) -> Both:
+        scores = {m: self.score(sentence, state, m) for ms in sentence.labelled(state) for m in ms}
+        right = max((m for m in scores if sentence.is_right(state, m)), key=scores.__getitem__)
+        with_margin = self.settings.step_bound > 0
+        # Without a margin only the best label of each arc is looked at.
+        found = [
+            m
+            for ms in sentence.labelled(state)
+            for m in (ms if with_margin else [max(ms, key=scores.__getitem__)])
+        ]
+        best = max(found, key=scores.__getitem__)
+        best_is_right = sentence.is_right(state, best)
+        wrong = max(
+            (m for m in found if not sentence.is_right(state, m)), key=scores.__getitem__, default=None
+        )
+        if wrong is not None:
+            loss = scores[wrong] - scores[right] + (1.0 if with_margin else 0.0)
+            if loss >= 0:
+                self.update(sentence, sentence.after(state, right), sentence.after(state, wrong), loss, state)
+        exploring = self.settings.explore > 0
+        if exploring and (best_is_right or self.settings.coin() < self.settings.explore):
+            return sentence.after(state, best)
+        return sentence.after(state, right)
+
+    # ---- a beam
+
+    def learn_with_beam(self, sentence: TwinSentence) -> None:
+        violation = self.violation(sentence)
+        self.step_is_over()
+        if violation is not None:
+            self.violations.append(violation)
+            self.update(
+                sentence, violation.good, violation.bad, max(violation.size, 0.0) + 1, sentence.start()
+            )
+
+    def violation(self, sentence: TwinSentence) -> Violation | None:
+        """Early update: where no correct item is left, or else at the end. Max-violation: where the difference is largest."""
+        early = self.settings.rule == "early"
+        beam, golden = [sentence.start()], [sentence.start()]
+        found: list[Violation] = []
+        while not all(map(sentence.ended, beam)) or not all(map(sentence.ended, golden)):
+            beam = self.next_beam(sentence, beam)
+            golden = self.next_golden(sentence, golden)
+            lost = not any(item.correct for item in beam)
+            at_end = all(map(sentence.ended, beam))
+            if not beam[0].correct and (not early or lost or at_end):
+                found.append(Violation(beam[0].score - golden[0].score, golden[0], beam[0]))
+            if early and lost:
+                break
+        return max(found, key=lambda v: v.size, default=None)
+
+    def next_beam(self, sentence: TwinSentence, beam: Sequence[Both]) -> list[Both]:
+        """The best continuations, each arc with its best label; other labels get the places that are left free."""
+        first: list[Both] = []
+        others: list[Both] = []
+        for item in beam:
+            if sentence.ended(item):
+                first.append(item)
+            for moves in sentence.labelled(item):
+                ranked = sorted(moves, key=lambda m: -self.score(sentence, item, m))
+                continued = [self.continued(sentence, item, m) for m in ranked]
+                first.append(continued[0])
+                others += continued[1:]
+        kept = best_of(first, self.settings.beam)
+        return best_of(kept + best_of(others, self.settings.beam - len(kept)), self.settings.beam)
+
+    def next_golden(self, sentence: TwinSentence, beam: Sequence[Both]) -> list[Both]:
+        """The best correct continuations."""
+        following = [item for item in beam if sentence.ended(item)]
+        for item in beam:
+            for moves in sentence.labelled(item):
+                right = [m for m in moves if sentence.keeps_gold(item, m)]
+                following += [self.continued(sentence, item, m) for m in right]
+        return best_of(following, min(GOLD_BEAM, self.settings.beam))
+
+    def continued(self, sentence: TwinSentence, item: Both, move: LabelledMove) -> Both:
+        score = item.score + self.score(sentence, item, move)
+        return sentence.after(item, move, score, correct=item.correct and sentence.keeps_gold(item, move))
+
+    # ---- the step
+
+    def update(self, sentence: TwinSentence, good: Both, bad: Both, loss: float, start: Both) -> None:
+        """w + τ (f(good) − f(bad)): τ = 1, or τ = min(C, loss / ‖f‖²) with ‖f‖² the number of weights that good and bad do not share by
+        their common beginning (no less than the true norm: a weight that both have is counted twice)."""
+        done = len(start.moves)
+        right, wrong = good.moves[done:], bad.moves[done:]
+        common = 0
+        while right[common : common + 1] == wrong[common : common + 1] != ():
+            common += 1
+        gains = self.places_along(sentence, start, right)
+        losses = self.places_along(sentence, start, wrong)
+        step = 1.0
+        if self.settings.step_bound > 0:
+            norm = sum(map(len, gains[common:])) + sum(map(len, losses[common:]))
+            step = min(self.settings.step_bound, loss / norm)
+        np.add.at(self.weights, [p for places in gains for p in places], step)
+        np.add.at(self.weights, [p for places in losses for p in places], -step)
+
+    @staticmethod
+    def places_along(sentence: TwinSentence, state: Both, moves: Sequence[LabelledMove]) -> list[list[int]]:
+        """The places of each move's weights, from the state on."""
+        found = []
+        for move in moves:
+            found.append(sentence.places(state, move))
+            state = sentence.after(state, move)
+        return found
