@@ -141,7 +141,8 @@ void bind_settings(nb::module_& m) {
       .value("greedy", Decoder::greedy);
   nb::enum_<TreeLoss>(m, "TreeLoss")
       .value("likelihood", TreeLoss::likelihood)
-      .value("hinge", TreeLoss::hinge);
+      .value("hinge", TreeLoss::hinge)
+      .value("softmax_margin", TreeLoss::softmax_margin);
   nb::class_<DecodeSettings>(m, "DecodeSettings",
                              "Which trees are wanted, and how scores become probabilities.")
       .def(

@@ -155,6 +155,23 @@ def test_no_tree_that_agrees_means_infinity_and_no_gradient(loss) -> None:
     assert not gradient.any()
 
 
+@Classes
+@pytest.mark.parametrize("known", GOLD)
+def test_softmax_margin_is_above_likelihood_and_hinge(projective, single_root, known) -> None:
+    """Gimpel & Smith 2010: it bounds both from above (the hinge where one tree alone is right); without a cost it is the likelihood."""
+    for seed in range(5):
+        batch = Scores.dense([scores_of(True, seed)], LABELS)
+        found = {
+            loss: batch.loss(loss, [GOLD[known]], projective=projective, single_root=single_root)[0][0]
+            for loss in LOSSES
+        }
+        assert found["softmax-margin"] >= found["likelihood"] - 1e-9
+        if known == "whole":
+            assert found["softmax-margin"] >= found["hinge"] - 1e-9
+        if known == "nothing":
+            assert found["softmax-margin"] == pytest.approx(found["likelihood"], abs=1e-9)
+
+
 def test_bad_input_is_named() -> None:
     scores = Scores.dense([np.zeros((2, 3, 3))], ("a", "b"))
     tree = Tree.from_heads([0, 1], ["a", "c"])

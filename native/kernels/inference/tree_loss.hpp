@@ -14,8 +14,9 @@
 namespace arcwise {
 
 // likelihood: -log P(what is known) (Koo et al. 2007; with latent clusters or partial trees Smith & Smith 2007, 5);
-// hinge: the score by which the worst tree, its cost added, is ahead of the best right one (Taskar et al. 2003).
-enum class TreeLoss { likelihood, hinge };
+// hinge: the score by which the worst tree, its cost added, is ahead of the best right one (Taskar et al. 2003);
+// softmax-margin: the likelihood with the costs added to the scores of all trees (Gimpel & Smith 2010).
+enum class TreeLoss { likelihood, hinge, softmax_margin };
 
 // How the two terms are made: from scores with the costs of wrong arcs added to those of all trees, or not; by the best tree, or
 // by the log of the sum over all.
@@ -28,6 +29,8 @@ constexpr LossTerms terms_of(TreeLoss loss) {
       return {false, false};
     case TreeLoss::hinge:
       return {true, true};
+    case TreeLoss::softmax_margin:
+      return {true, false};
   }
   return {};
 }

@@ -89,6 +89,16 @@ TRAINERS: Mapping[str, TrainerKind] = {
         defaults={"learning_rate": 0.02},
         probabilistic=True,
     ),
+    "softmax-margin": TrainerKind(
+        lambda config, table, data, threads: LossTrainer(
+            config, table, data, loss=native.TreeLoss.softmax_margin
+        ),
+        "log-linear, with the costs of wrong heads and labels added to the scores while it learns, so that costly trees lose most",
+        "Gimpel & Smith 2010",
+        reads=_LIKELIHOOD,
+        defaults={"learning_rate": 0.02},
+        probabilistic=True,
+    ),
     "log-linear-batch": TrainerKind(
         lambda config, table, data, threads: BatchTrainer(config, table, data, threads=threads),
         "the same with a Gaussian prior, by L-BFGS or conjugate gradient",
