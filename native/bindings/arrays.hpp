@@ -4,7 +4,6 @@
 #include <nanobind/ndarray.h>
 
 #include <cstddef>
-#include <initializer_list>
 #include <string_view>
 #include <utility>
 #include <vector>

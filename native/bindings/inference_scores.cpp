@@ -29,16 +29,23 @@ const T* checked(const Optional<T>& given, size_t size, const char* what) {
   return given->data();
 }
 
-ScoreBatch dense(Array<double> scores, Array<int32_t> lengths, int labels) {
-  size_t size = 0;
-  for (size_t s = 0; s < lengths.shape(0); ++s) {
-    if (lengths.data()[s] < 1) throw nb::value_error("every sentence needs a word");
-    size_t side = static_cast<size_t>(lengths.data()[s]) + 1;
-    size += side * side * std::max(labels, 1);
+using Numbers = nb::ndarray<const double, nb::c_contig, nb::device::cpu>;
+
+// The arrays are kept alive, not copied.
+ScoreBatch dense(const std::vector<Numbers>& arrays, int labels) {
+  std::vector<const double*> data;
+  std::vector<int32_t> lengths;
+  for (const Numbers& array : arrays) {
+    const size_t dimensions = labels > 0 ? 3 : 2,
+                 side = array.ndim() == dimensions ? array.shape(dimensions - 1) : 0;
+    if (side < 2 || array.shape(dimensions - 2) != side ||
+        (labels > 0 && array.shape(0) != static_cast<size_t>(labels)))
+      throw nb::value_error("scores of another shape");
+    data.push_back(array.data());
+    lengths.push_back(static_cast<int32_t>(side) - 1);
   }
-  if (scores.shape(0) != size) throw nb::value_error("as many scores as the lengths say are needed");
-  nb::gil_scoped_release release;
-  return ScoreBatch::dense(scores.data(), {lengths.data(), lengths.data() + lengths.shape(0)}, labels);
+  return ScoreBatch::dense(std::move(data), std::move(lengths), labels,
+                           std::make_shared<const std::vector<Numbers>>(arrays));
 }
 
 ScoreBatch constrained(const ScoreBatch& scores, Optional<int32_t> heads, Optional<int32_t> labels,
@@ -58,13 +65,15 @@ using Parts = std::tuple<int, int, NewArray<uint32_t>, NewArray<uint16_t>, NewAr
 Parts parts(const ScoreBatch& batch) {
   std::vector<int32_t> lengths, starts, sets;
   std::vector<double> values;
+  ArcScores<double> memory;
   for (size_t s = 0; s < batch.size(); ++s) {
-    lengths.push_back(batch[s].n);
-    for (const auto& arc : batch[s].arcs) {
+    const ArcScores<double>& own = batch.scores(s, memory);
+    lengths.push_back(own.n);
+    for (const auto& arc : own.arcs) {
       starts.push_back(arc.start);
       sets.push_back(arc.set);
     }
-    values.insert(values.end(), batch[s].values.begin(), batch[s].values.end());
+    values.insert(values.end(), own.values.begin(), own.values.end());
   }
   const ArcStates& states = batch.states();
   return {states.labels,
@@ -80,13 +89,14 @@ Parts parts(const ScoreBatch& batch) {
 ScoreBatch of_parts(int labels, int clusters, Array<uint32_t> set_starts, Array<uint16_t> set_labels,
                     Array<int32_t> lengths, Array<int32_t> starts, Array<int32_t> sets,
                     Array<double> values) {
-  ScoreBatch batch(ArcStates{labels, clusters, vector_of(set_starts), vector_of(set_labels)});
-  batch.resize(lengths.shape(0));
+  if (std::any_of(lengths.data(), lengths.data() + lengths.shape(0), [](int32_t n) { return n < 1; }))
+    throw nb::value_error("every sentence needs a word");
+  ScoreBatch batch =
+      ScoreBatch::kept({labels, clusters, vector_of(set_starts), vector_of(set_labels)}, vector_of(lengths));
   size_t at = 0, value = 0;
   for (size_t s = 0; s < batch.size(); ++s) {
     ArcScores<double>& own = batch[s];
-    own.start(batch.states(), lengths.data()[s]);
-    if (own.n < 1 || at + own.arcs.size() > std::min(starts.shape(0), sets.shape(0)))
+    if (at + own.arcs.size() > std::min(starts.shape(0), sets.shape(0)))
       throw nb::value_error("arcs of another batch");
     size_t size = 0;
     for (auto& arc : own.arcs) {
@@ -180,8 +190,9 @@ void bind_results(nb::module_& m) {
 
 void bind_batch(nb::module_& m) {
   nb::class_<ScoreBatch>(m, "ScoreBatch", "Scores of every arc of every sentence, in each of its states.")
-      .def_static("dense", &dense, "scores"_a, "lengths"_a, "labels"_a,
-                  "From labels × (n+1)² numbers a sentence (labels = 0: (n+1)²), one after the other.")
+      .def_static("dense", &dense, "arrays"_a, "labels"_a,
+                  "From one array a sentence, (labels, n+1, n+1) or, for labels = 0, (n+1, n+1); they are "
+                  "not copied.")
       .def_static("of_parts", &of_parts, "labels"_a, "clusters"_a, "set_starts"_a, "set_labels"_a,
                   "lengths"_a, "starts"_a, "sets"_a, "values"_a)
       .def("parts", &parts, "Everything in it as plain arrays, for of_parts.")
@@ -192,7 +203,7 @@ void bind_batch(nb::module_& m) {
           "lengths",
           [](const ScoreBatch& s) {
             std::vector<int32_t> lengths;
-            for (size_t i = 0; i < s.size(); ++i) lengths.push_back(s[i].n);
+            for (size_t i = 0; i < s.size(); ++i) lengths.push_back(s.length(i));
             return moved(std::move(lengths));
           },
           nb::rv_policy::automatic)
@@ -239,14 +250,12 @@ void bind_batch(nb::module_& m) {
             if (heads.shape(0) != s.words() || labels.shape(0) != s.words())
               throw nb::value_error("one head and one label per word are needed");
             BatchLoss found;
-            std::vector<double> gradient;
             {
               nb::gil_scoped_release release;
               found =
                   tree_loss_batch(loss, s, heads.data(), labels.data(), {projective, single_root}, threads);
-              gradient = s.placed(found.gradient.data());
             }
-            return std::make_tuple(moved(std::move(found.values)), moved(std::move(gradient)));
+            return std::make_tuple(moved(std::move(found.values)), moved(std::move(found.gradient)));
           },
           "loss"_a, nb::kw_only(), "heads"_a, "labels"_a, "projective"_a, "single_root"_a, "threads"_a,
           "(values of the sentences, gradient by label as by_label places them)");

@@ -11,7 +11,6 @@ import pytest
 from arcwise import Treebank, native
 from arcwise.transition import TransitionConfig
 from arcwise.transition import system as parse_system
-from arcwise.transition.config import UPDATE_RULES
 from arcwise.transition.model import make_scorer
 from arcwise.transition.training import TransitionTrainer, word_vocabulary
 from reference.transition_search import Twin
@@ -44,8 +43,17 @@ class Toy:
     ) -> native.TransitionTrainer:
         self.scorer.set_weights(self.weights)
         return native.TransitionTrainer(
-            self.scorer, self.data, UPDATE_RULES.index(rule), beam, False, explore, dropout, step_bound, warm_epochs, seed  # type: ignore[arg-type]
-        )  # fmt: skip
+            self.scorer,
+            self.data,
+            rule=getattr(native.UpdateRule, rule.replace("-", "_")),
+            beam=beam,
+            single_root=False,
+            explore=explore,
+            dropout=dropout,
+            step_bound=step_bound,
+            warm_epochs=warm_epochs,
+            seed=seed,
+        )
 
     def twin(self, **settings: Any) -> TwinTrainer:
         return TwinTrainer(self.weights, TwinSettings(**settings))
@@ -364,7 +372,18 @@ def test_the_share_of_words_taken_for_unknown(amount: float) -> None:
     scorer = make_scorer(config, system, 2, word_vocabulary(treebank, config))
     data = native.TransitionData(scorer, treebank.layout, treebank.data)
     data.set_gold(treebank.heads, np.zeros(len(forms), np.int32))
-    trainer = native.TransitionTrainer(scorer, data, 0, 1, False, 0.0, amount, 1.0, 0, 7)
+    trainer = native.TransitionTrainer(
+        scorer,
+        data,
+        rule=native.UpdateRule.local,
+        beam=1,
+        single_root=False,
+        explore=0.0,
+        dropout=amount,
+        step_bound=1.0,
+        warm_epochs=0,
+        seed=7,
+    )
     state = native.TransitionState(system.native, 1, False)
     (move,) = state.moves()
 

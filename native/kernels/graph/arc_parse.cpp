@@ -79,15 +79,15 @@ KBestResult arc_k_best(const WeightedTable& weighted, const ArcData& data, const
 
 ScoreBatch score_treebank(const WeightedTable& weighted, const ArcData& data, const int32_t* required,
                           TreeClass trees, int threads) {
-  ScoreBatch batch(weighted.table.states);
-  batch.resize(data.sentences());
+  std::vector<int32_t> lengths;
+  for (size_t s = 0; s < data.sentences(); ++s) lengths.push_back(data.length(s));
+  ScoreBatch batch = ScoreBatch::kept(weighted.table.states, std::move(lengths));
   DecodeSettings settings;
   settings.trees = trees;
   for_each_sentence(weighted, data, required, threads, [&](SentenceParser& parser, size_t s) {
     parser.find(settings, [](TreeDecoder<float>& decoder) { return decoder.has_tree(); });
     const ArcScores<float>& found = parser.scores();
     ArcScores<double>& own = batch[s];
-    own.start(batch.states(), found.n);
     for (size_t at = 0; at < found.arcs.size(); ++at)
       own.arcs[at] = {found.arcs[at].start, found.arcs[at].set};
     own.values.assign(found.values.begin(), found.values.end());

@@ -7,6 +7,7 @@
 #include <limits>
 #include <vector>
 
+#include "kernels/base/lanes.hpp"
 #include "kernels/base/minus_infinity.hpp"
 #include "kernels/inference/arc_states.hpp"
 
@@ -59,12 +60,28 @@ void for_each_arc(Scores& scores, Visit visit) {
     }
 }
 
+// Four values from `from` on as doubles, -inf from place `count` on.
+template <typename Real>
+Lanes load_some(const Real* from, int count) {
+  Lanes out = spread(MINUS_INFINITY);
+  for (int i = 0; i < std::min(count, LANES); ++i) out[i] = from[i];
+  return out;
+}
+
 // log Σ exp(scale * value) over some values, not all -inf.
 template <typename Real>
 double log_sum(const Real* values, int count, double scale) {
-  double top = *std::max_element(values, values + count), total = 0;
-  for (int s = 0; s < count; ++s) total += std::exp(scale * (values[s] - top));
-  return scale * top + std::log(total);
+  const double top = *std::max_element(values, values + count);
+  if (count == 1) return scale * top;
+  Lanes total = spread(0);
+  int s = 0;
+  for (; s + LANES <= count; s += LANES) {
+    const Lanes four = {static_cast<double>(values[s]), static_cast<double>(values[s + 1]),
+                        static_cast<double>(values[s + 2]), static_cast<double>(values[s + 3])};
+    total += exp_of_nonpositive(scale * (four - top));
+  }
+  if (s < count) total += exp_of_nonpositive(scale * (load_some(values + s, count - s) - top));
+  return scale * top + std::log(sum_of(total));
 }
 
 // Arc scores (n+1)^2 from those of states. By maximum: the best state, whose number goes to best. By sum: the log of the sum of

@@ -15,56 +15,105 @@ std::vector<int64_t> starts_of(size_t sentences, Size size) {
   return starts;
 }
 
+// One thread's memory.
+struct Decoding {
+  ArcScores<double> memory;
+  TreeDecoder<double> decoder;
+};
+
 // T log Σ exp(score / T) over the clusters of a label.
 double label_score(const double* values, int clusters, double temperature) {
   return clusters == 1 ? values[0] : temperature * log_sum(values, clusters, 1 / temperature);
 }
 
+// The scores of all labels of an arc.
+void label_scores(const double* values, int count, int clusters, double temperature,
+                  std::vector<double>& out) {
+  if (clusters == 1) return out.assign(values, values + count);
+  out.clear();
+  for (int s = 0; s < count; s += clusters) out.push_back(label_score(values + s, clusters, temperature));
+}
+
+// Each score becomes exp(scale · (score - the highest)); their sum is returned.
+double shares(std::vector<double>& scores, double scale) {
+  const double top = *std::max_element(scores.begin(), scores.end());
+  const int count = static_cast<int>(scores.size());
+  scores.resize((count + LANES - 1) / LANES * LANES, MINUS_INFINITY);
+  Lanes total = spread(0);
+  for (size_t s = 0; s < scores.size(); s += LANES) {
+    const Lanes four = exp_of_nonpositive(scale * (load(&scores[s]) - top));
+    store(&scores[s], four);
+    total += four;
+  }
+  scores.resize(count);
+  return sum_of(total);
+}
+
+// The scores of a sentence given as labels × (n+1)² numbers.
+void read_dense(const double* from, int n, int layers, const ArcStates& states, std::vector<double>& row,
+                ArcScores<double>& out) {
+  const size_t square = static_cast<size_t>(n + 1) * (n + 1);
+  out.start(states, n);
+  out.values.reserve(square * layers);
+  row.resize(static_cast<size_t>(n + 1) * layers);
+  for (int h = 0; h <= n; ++h) {
+    // The scores of all arcs from h, label by label as they are, word by word as they are needed.
+    for (int l = 0; l < layers; ++l)
+      for (int m = 0; m <= n; ++m) row[m * layers + l] = from[l * square + h * (n + 1) + m];
+    for (int m = 1; m <= n; ++m) {
+      const double* values = &row[m * layers];
+      auto possible = [](double value) { return value > MINUS_INFINITY; };
+      if (h != m && std::any_of(values, values + layers, possible))
+        std::copy(values, values + layers, out.add(h, m, 0));
+    }
+  }
+}
+
 }  // namespace
 
 std::vector<int64_t> ScoreBatch::word_starts() const {
-  return starts_of(size(), [&](size_t s) { return sentences_[s].n; });
+  return starts_of(size(), [&](size_t s) { return lengths_[s]; });
 }
 std::vector<int64_t> ScoreBatch::arc_starts() const {
-  return starts_of(size(), [&](size_t s) { return sentences_[s].arcs.size(); });
-}
-std::vector<int64_t> ScoreBatch::value_starts() const {
-  return starts_of(size(), [&](size_t s) { return sentences_[s].values.size(); });
+  return starts_of(size(), [&](size_t s) { return int64_t{lengths_[s] + 1} * (lengths_[s] + 1); });
 }
 size_t ScoreBatch::words() const { return static_cast<size_t>(word_starts().back()); }
 
-ScoreBatch ScoreBatch::dense(const double* scores, const std::vector<int32_t>& lengths, int labels) {
+const ArcScores<double>& ScoreBatch::scores(size_t sentence, ArcScores<double>& memory) const {
+  if (arrays_.empty()) return sentences_[sentence];
+  std::vector<double> row;
+  read_dense(arrays_[sentence], lengths_[sentence], std::max(states().labels, 1), states(), row, memory);
+  return memory;
+}
+
+ScoreBatch ScoreBatch::kept(ArcStates states, std::vector<int32_t> lengths) {
+  ScoreBatch batch(std::move(states));
+  batch.sentences_.resize(lengths.size());
+  for (size_t s = 0; s < lengths.size(); ++s) batch.sentences_[s].start(batch.states(), lengths[s]);
+  batch.lengths_ = std::move(lengths);
+  return batch;
+}
+
+ScoreBatch ScoreBatch::dense(std::vector<const double*> arrays, std::vector<int32_t> lengths, int labels,
+                             std::shared_ptr<const void> owner) {
   ScoreBatch batch(ArcStates::all_of(labels));
-  batch.resize(lengths.size());
-  const int layers = std::max(labels, 1);
-  for (size_t s = 0; s < lengths.size(); ++s) {
-    const int n = lengths[s];
-    const size_t square = static_cast<size_t>(n + 1) * (n + 1);
-    ArcScores<double>& own = batch[s];
-    own.start(batch.states(), n);
-    own.values.reserve(square * layers);
-    for (int h = 0; h <= n; ++h)
-      for (int m = 1; m <= n; ++m) {
-        if (h == m) continue;
-        const double* first = scores + h * (n + 1) + m;
-        bool possible = false;
-        for (int l = 0; l < layers; ++l) possible |= first[l * square] > MINUS_INFINITY;
-        if (!possible) continue;
-        double* values = own.add(h, m, 0);
-        for (int l = 0; l < layers; ++l) values[l] = first[l * square];
-      }
-    scores += square * layers;
-  }
+  batch.arrays_ = std::move(arrays);
+  batch.lengths_ = std::move(lengths);
+  batch.owner_ = std::move(owner);
   return batch;
 }
 
 ScoreBatch ScoreBatch::constrained(const int32_t* heads, const int32_t* labels,
                                    const uint8_t* forbidden) const {
-  ScoreBatch result(*this);
+  ScoreBatch result = kept(states(), lengths_);
   const std::vector<int64_t> words = word_starts(), arcs = arc_starts();
-  for (size_t s = 0; s < size(); ++s)
+  ArcScores<double> memory;
+  for (size_t s = 0; s < size(); ++s) {
+    result[s] = scores(s, memory);
+    result[s].states = &result.states();
     constrain(result[s], {heads ? heads + words[s] - 1 : nullptr, labels ? labels + words[s] - 1 : nullptr,
                           forbidden ? forbidden + arcs[s] : nullptr});
+  }
   return result;
 }
 
@@ -73,10 +122,11 @@ ParseResult ScoreBatch::decode(const DecodeSettings& settings, const AskedTrees&
   ParseResult result;
   const std::vector<int64_t> words = word_starts();
   result.start(words.back(), size(), settings.probabilities, asked);
-  std::vector<TreeDecoder<double>> decoders(std::max(threads, 1));
+  std::vector<Decoding> workers(std::max(threads, 1));
   parallel_for(size(), threads, [&](size_t s, size_t worker) {
-    decoders[worker].load(sentences_[s], settings, spans.of(s));
-    result.keep(decoders[worker], s, words[s], settings.probabilities, asked);
+    Decoding& mine = workers[worker];
+    mine.decoder.load(scores(s, mine.memory), settings, spans.of(s));
+    result.keep(mine.decoder, s, words[s], settings.probabilities, asked);
   });
   return result;
 }
@@ -84,10 +134,11 @@ ParseResult ScoreBatch::decode(const DecodeSettings& settings, const AskedTrees&
 KBestResult ScoreBatch::k_best(const DecodeSettings& settings, int k, const BatchSpans& spans,
                                int threads) const {
   std::vector<KBestResult> own(size());
-  std::vector<TreeDecoder<double>> decoders(std::max(threads, 1));
+  std::vector<Decoding> workers(std::max(threads, 1));
   parallel_for(size(), threads, [&](size_t s, size_t worker) {
-    decoders[worker].load(sentences_[s], settings, spans.of(s));
-    own[s].keep(decoders[worker], k);
+    Decoding& mine = workers[worker];
+    mine.decoder.load(scores(s, mine.memory), settings, spans.of(s));
+    own[s].keep(mine.decoder, k);
   });
   return KBestResult::joined(own);
 }
@@ -96,28 +147,40 @@ std::vector<double> ScoreBatch::arc_sums(double temperature, int threads) const 
   const std::vector<int64_t> starts = arc_starts();
   std::vector<double> result(starts.back());
   std::vector<std::vector<double>> arcs(std::max(threads, 1));
+  std::vector<ArcScores<double>> memory(std::max(threads, 1));
   parallel_for(size(), threads, [&](size_t s, size_t worker) {
-    arcs_by_sum(sentences_[s], 1 / temperature, arcs[worker]);
+    arcs_by_sum(scores(s, memory[worker]), 1 / temperature, arcs[worker]);
     std::copy(arcs[worker].begin(), arcs[worker].end(), result.begin() + starts[s]);
   });
   return result;
 }
 
-// place(sentence, at, values, count, write): for every arc, at its place `at` in the (n+1)² of its sentence; write(state, number).
+// place(sentence, at, values, count, number): for every arc, at its place `at` in the (n+1)² of its sentence; number(state) is where the
+// number of the state's label goes.
 template <typename Place>
 std::vector<double> ScoreBatch::dense_numbers(double empty, Place place) const {
   const int layers = std::max(states().labels, 1);
-  std::vector<double> result(arc_starts().back() * layers, empty);
+  std::vector<double> result(arc_starts().back() * layers), row;
   double* out = result.data();
+  ArcScores<double> memory;
   for (size_t s = 0; s < size(); ++s) {
-    const ArcScores<double>& own = sentences_[s];
+    const ArcScores<double>& own = scores(s, memory);
     const size_t square = own.arcs.size();
-    for_each_arc(own, [&](int h, int m, int set, const double* values, int count) {
-      const size_t at = h * (own.n + 1) + m;
-      place(s, at, values, count, [&](int state) -> double& {
-        return out[std::max(states().label_of(set, state), 0) * square + at];
-      });
-    });
+    const int n = own.n;
+    for (int h = 0; h <= n; ++h) {
+      // The numbers of all arcs from h word by word, then label by label.
+      row.assign(static_cast<size_t>(n + 1) * layers, empty);
+      for (int m = 1; m <= n; ++m) {
+        const auto& arc = own.arc(h, m);
+        if (arc.start == own.NONE) continue;
+        place(s, static_cast<size_t>(h * (n + 1) + m), &own.values[arc.start], states().count(arc.set),
+              [&](int state) -> double& {
+                return row[m * layers + std::max(states().label_of(arc.set, state), 0)];
+              });
+      }
+      for (int l = 0; l < layers; ++l)
+        for (int m = 0; m <= n; ++m) out[l * square + h * (n + 1) + m] = row[m * layers + l];
+    }
     out += square * layers;
   }
   return result;
@@ -135,8 +198,7 @@ std::vector<double> ScoreBatch::log_weights(const Temperatures& temperatures) co
   const double scale = 1 / temperatures.labels;
   std::vector<double> scores;
   return dense_numbers(MINUS_INFINITY, [&](size_t, size_t, const double* values, int count, auto number) {
-    scores.clear();
-    for (int s = 0; s < count; s += Z) scores.push_back(label_score(values + s, Z, temperatures.heads));
+    label_scores(values, count, Z, temperatures.heads, scores);
     const double arc = log_sum(values, count, 1 / temperatures.heads),
                  labels = log_sum(scores.data(), static_cast<int>(scores.size()), scale);
     for (int s = 0; s < count; s += Z) number(s) = arc + (scale * scores[s / Z] - labels);
@@ -152,20 +214,9 @@ std::vector<double> ScoreBatch::label_marginals(const double* marginals,
   return dense_numbers(0, [&](size_t sentence, size_t at, const double* values, int count, auto number) {
     const double marginal = marginals[starts[sentence] + at];
     if (marginal == 0) return;
-    scores.clear();
-    for (int s = 0; s < count; s += Z) scores.push_back(label_score(values + s, Z, temperatures.heads));
-    const double top = *std::max_element(scores.begin(), scores.end());
-    double total = 0;
-    for (double& score : scores) total += score = std::exp(scale * (score - top));
-    for (int s = 0; s < count; s += Z) number(s) = marginal * scores[s / Z] / total;
-  });
-}
-
-std::vector<double> ScoreBatch::placed(const double* by_state) const {
-  const std::vector<int64_t> starts = value_starts();
-  return dense_numbers(0, [&](size_t sentence, size_t, const double* values, int count, auto number) {
-    const double* own = by_state + starts[sentence] + (values - sentences_[sentence].values.data());
-    for (int s = 0; s < count; ++s) number(s) += own[s];
+    label_scores(values, count, Z, temperatures.heads, scores);
+    const double total = shares(scores, scale);
+    for (int s = 0; s < count; s += Z) number(s) = marginal / total * scores[s / Z];
   });
 }
 
@@ -174,16 +225,25 @@ BatchLoss tree_loss_batch(TreeLoss loss, const ScoreBatch& scores, const int32_t
   struct Own {
     SentenceLoss<double> loss;
     KnownTree gold;
+    ArcScores<double> memory;
   };
   std::vector<Own> own(std::max(threads, 1));
-  const std::vector<int64_t> words = scores.word_starts(), values = scores.value_starts();
-  BatchLoss result{std::vector<double>(scores.size()), std::vector<double>(values.back())};
+  const std::vector<int64_t> words = scores.word_starts(), arcs = scores.arc_starts();
+  const int layers = std::max(scores.states().labels, 1);
+  BatchLoss result{std::vector<double>(scores.size()), std::vector<double>(arcs.back() * layers, 0)};
   parallel_for(scores.size(), threads, [&](size_t s, size_t worker) {
     Own& mine = own[worker];
-    mine.gold.set(heads + words[s], labels + words[s], scores[s].n);
-    result.values[s] = mine.loss.compute(loss, scores[s], mine.gold, trees);
-    const std::vector<double>& gradient = mine.loss.gradient();
-    std::copy(gradient.begin(), gradient.end(), result.gradient.begin() + values[s]);
+    const ArcScores<double>& sentence = scores.scores(s, mine.memory);
+    mine.gold.set(heads + words[s], labels + words[s], sentence.n);
+    result.values[s] = mine.loss.compute(loss, sentence, mine.gold, trees);
+    if (std::isinf(result.values[s])) return;
+    double* out = &result.gradient[arcs[s] * layers];
+    for_each_arc(sentence, [&](int h, int m, int set, const double* values, int count) {
+      const double* by_state = &mine.loss.gradient()[values - sentence.values.data()];
+      for (int state = 0; state < count; ++state)
+        out[std::max(sentence.states->label_of(set, state), 0) * sentence.arcs.size() + h * (sentence.n + 1) +
+            m] += by_state[state];
+    });
   });
   return result;
 }

@@ -21,22 +21,29 @@ struct BatchSpans {
   }
 };
 
+// Sentences are kept as ArcScores, or as arrays that somebody else owns and that become ArcScores one sentence at a time.
 class ScoreBatch {
  public:
   explicit ScoreBatch(ArcStates states) : states_(std::make_shared<const ArcStates>(std::move(states))) {}
 
   const ArcStates& states() const { return *states_; }
-  size_t size() const { return sentences_.size(); }
-  const ArcScores<double>& operator[](size_t sentence) const { return sentences_[sentence]; }
-  ArcScores<double>& operator[](size_t sentence) { return sentences_[sentence]; }
-  void resize(size_t sentences) { sentences_.resize(sentences); }
+  size_t size() const { return lengths_.size(); }
+  int length(size_t sentence) const { return lengths_[sentence]; }
   size_t words() const;
-  // Where the words, the arcs (n+1)², and the states of each sentence start in flat arrays; one more than sentences.
-  std::vector<int64_t> word_starts() const, arc_starts() const, value_starts() const;
+  // Where the words and the arcs (n+1)² of each sentence start in flat arrays; one more than sentences.
+  std::vector<int64_t> word_starts() const, arc_starts() const;
 
-  // Scores given as labels × (n+1)² numbers a sentence (one matrix where there are no labels), one after the other; an arc
-  // whose every label has -inf is not there. Column 0 and the diagonal are not read.
-  static ScoreBatch dense(const double* scores, const std::vector<int32_t>& lengths, int labels);
+  // The scores of a sentence: those that are kept, or made in `memory`.
+  const ArcScores<double>& scores(size_t sentence, ArcScores<double>& memory) const;
+
+  // Scores to be filled in, of sentences of these lengths.
+  static ScoreBatch kept(ArcStates states, std::vector<int32_t> lengths);
+  ArcScores<double>& operator[](size_t sentence) { return sentences_[sentence]; }
+
+  // Scores given as one array a sentence: labels × (n+1)² numbers, or one matrix where there are no labels; an arc whose every
+  // label has -inf is not there. Column 0 and the diagonal are not read. `owner` keeps the arrays alive.
+  static ScoreBatch dense(std::vector<const double*> arrays, std::vector<int32_t> lengths, int labels,
+                          std::shared_ptr<const void> owner);
 
   // What is known before: heads and labels flat over words, forbidden flat over arcs; each may be null.
   ScoreBatch constrained(const int32_t* heads, const int32_t* labels, const uint8_t* forbidden) const;
@@ -57,19 +64,20 @@ class ScoreBatch {
   std::vector<double> log_weights(const Temperatures& temperatures) const;
   // P(arc and label), from the probabilities of arcs.
   std::vector<double> label_marginals(const double* marginals, const Temperatures& temperatures) const;
-  // Any numbers by state (a gradient), placed by label and summed over clusters; 0 elsewhere.
-  std::vector<double> placed(const double* by_state) const;
 
  private:
   template <typename Place>
   std::vector<double> dense_numbers(double empty, Place place) const;
 
   std::shared_ptr<const ArcStates> states_;
+  std::vector<int32_t> lengths_;
   std::vector<ArcScores<double>> sentences_;
+  std::vector<const double*> arrays_;
+  std::shared_ptr<const void> owner_;
 };
 
-// The loss of every sentence, and its gradient by the states of all sentences, one after the other. heads, labels: flat over
-// words, -1 where unknown.
+// The loss of every sentence, and its gradient by score, placed as by_label places scores (summed over clusters, 0 where there is no
+// arc). heads, labels: flat over words, -1 where unknown.
 struct BatchLoss {
   std::vector<double> values, gradient;
 };

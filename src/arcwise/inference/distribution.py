@@ -21,8 +21,6 @@ from arcwise.inference.sentence_scores import SentenceScores, check_arc_scores
 from arcwise.inference.tree_class import TreeClass
 from arcwise.trees import Tree
 
-_ROOT = np.array([-1], np.int32)
-
 OneOrEach: TypeAlias = Any
 """The answer for the sentence; for a batch, a list of the answers (an array (B,), where they are numbers)."""
 
@@ -307,11 +305,15 @@ class TreeDistribution:
             SentenceScores(own, self.labels, spans) for own, spans in zip(weights, self._spans, strict=True)
         ]
 
+    @property
+    def _is_plain(self) -> bool:
+        """Whether the scores of arcs are all there is: no labels, no clusters, no temperature."""
+        return self.labels is None and self.temperature == 1 and not isinstance(self._given, Scores)
+
     @cached_property
     def _sum_batch(self) -> ArcMatrices:
         """The weights of arcs, labels summed out."""
-        plain = self.labels is None and self.temperature == 1 and not isinstance(self._given, Scores)
-        if plain:
+        if self._is_plain:
             return ArcMatrices.of_checked(self._constrained, self._spans)
         flat = self._scores.batch.arc_sums(self.temperature, self.threads)
         return ArcMatrices.of_flat(flat, self._scores.lengths, self._spans)
@@ -329,6 +331,10 @@ class TreeDistribution:
 
     def _decode(self, decoder: native.Decoder) -> tuple[list[Heads], list[Heads]]:
         """Of each sentence the heads, shape (n+1,), and the numbers of labels."""
+        if self._is_plain and decoder == native.Decoder.map:
+            flat, _ = NATIVE.decode(self._sum_batch, self.tree_class, self.threads)
+            heads = [own[0] for own in self._sum_batch.heads(flat)]
+            return heads, heads
         ends, starts = span_arrays(self._spans)
         found = self._scores.batch.decode(
             self._settings(decoder), span_ends=ends, span_starts=starts, threads=self.threads
@@ -345,6 +351,9 @@ class TreeDistribution:
         """Of each sentence the heads, shape (K, n+1), the numbers of their best labels, and their scores, shape (K,)."""
         if k < 1:
             raise InputError(f"k: found {k}, expected at least 1")
+        if self._is_plain:
+            plain = NATIVE.k_best(self._sum_batch, self.tree_class, k, self.threads)
+            return [(heads, heads, values) for heads, values in zip(*plain, strict=True)]
         ends, starts = span_arrays(self._spans)
         found = self._scores.batch.k_best(
             self._settings(native.Decoder.map), k, span_ends=ends, span_starts=starts, threads=self.threads
@@ -430,9 +439,10 @@ def _check_temperature(name: str, value: float) -> float:
 
 def _by_sentence(flat: Any, lengths: npt.NDArray[np.int32]) -> list[Heads]:
     """Numbers flat over words as one array (n+1,) a sentence, -1 for the root."""
-    values = np.asarray(flat, np.int32)
-    ends = np.cumsum(lengths)
-    return [
-        np.concatenate([_ROOT, values[end - n : end]])
-        for end, n in zip(ends.tolist(), lengths.tolist(), strict=True)
-    ]
+    ends = np.cumsum(lengths.astype(np.int64) + 1)
+    starts = ends - lengths - 1
+    with_roots = np.full(int(ends[-1]) if len(ends) else 0, -1, np.int32)
+    words = np.ones(len(with_roots), np.bool_)
+    words[starts] = False
+    with_roots[words] = flat
+    return [with_roots[start:end] for start, end in zip(starts.tolist(), ends.tolist(), strict=True)]

@@ -47,13 +47,7 @@ class Scores:
     @classmethod
     def of_checked(cls, matrices: Sequence[Floats], labels: tuple[str, ...]) -> Scores:
         """``dense`` of arrays that need no check."""
-        lengths = np.array([matrix.shape[-1] - 1 for matrix in matrices], np.int32)
-        flat = (
-            matrices[0].reshape(-1)
-            if len(matrices) == 1
-            else np.concatenate([matrix.reshape(-1) for matrix in matrices] or [np.zeros(0)])
-        )
-        return cls(native.ScoreBatch.dense(np.ascontiguousarray(flat), lengths, len(labels)), labels)
+        return cls(native.ScoreBatch.dense(list(matrices), len(labels)), labels)
 
     def __len__(self) -> int:
         """The number of sentences."""

@@ -12,7 +12,6 @@ from arcwise.transition.named import system
 from arcwise.transition.templates import LABEL_TEMPLATES, MOVE_TEMPLATES, check_template
 
 UpdateRule = Literal["local", "early", "max-violation"]
-UPDATE_RULES: tuple[UpdateRule, ...] = ("local", "early", "max-violation")
 Unreachable = Literal["skip", "projectivise", "closest"]
 
 _SYSTEM = "a system of 'arcwise systems', with parameters if it has any, or a .toml file"
