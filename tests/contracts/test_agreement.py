@@ -96,6 +96,43 @@ def test_probabilities_are_the_marginals_of_the_distribution(model, projective, 
         np.testing.assert_allclose(one.label_marginals.sum(axis=0), one.marginals, atol=1e-9)
 
 
+def test_what_is_asked_of_a_tree_are_the_marginals_of_its_arcs(model) -> None:
+    """P(head), and P(label | head), of a tree of one's own: here each word depends on the next."""
+    parser, treebank = model
+    parser = parser.with_temperatures(3.0, 5.0)  # so that other labels than the best have a share
+    heads = np.concatenate([np.append(np.arange(2, len(s) + 1), 0) for s in treebank]).astype(np.int32)
+    trees = parser.distributions(treebank)
+    marginals, labelled = trees.marginals, trees.label_marginals
+    shares = [labelled[s][:, heads[word], m] for s, m, word in words(treebank)]
+    codes = [int(np.argmin(np.where(share > 0, share, 2))) for share in shares]  # the least likely label
+    bank = treebank.annotate(heads=heads, deprel=[parser.labels[code] for code in codes])
+    parses = parser.parses(bank, options=ParseOptions(confidence=True), asked=True)
+    assert parses.probabilities is not None
+    asked = parses.probabilities.asked
+    for s, m, word in words(bank):
+        head = marginals[s][heads[word], m]
+        assert asked.head[word] == pytest.approx(head, abs=1e-6)
+        if head > 0:
+            assert asked.label[word] == pytest.approx(shares[word][codes[word]] / head, abs=1e-5)
+    assert (asked.label < 0.4).any()
+    assert (parses.heads != heads).any()
+
+
+def test_the_slope_of_the_likelihood_is_marginals_less_gold(latent: tuple[ScoredParser, Treebank]) -> None:
+    """By the score of a label, its clusters together."""
+    parser, treebank = latent
+    plain = parser.with_temperatures(1.0, 1.0)
+    scores = plain.scorer.scores(treebank, trees=plain.decoding.trees)
+    gold = [sentence.tree for sentence in treebank]
+    _, slopes = scores.loss("likelihood", gold, projective=False, single_root=True)
+    trees = plain.distributions(treebank, projective=False, single_root=True)
+    for slope, marginals, tree in zip(slopes, trees.label_marginals, gold, strict=True):
+        wanted = marginals.copy()
+        for m in range(1, len(tree) + 1):
+            wanted[parser.labels.index(tree.labels[m]), tree.heads[m], m] -= 1
+        assert np.allclose(slope, wanted, atol=1e-7)
+
+
 @Classes
 @pytest.mark.parametrize(
     "decode, method",

@@ -1,6 +1,6 @@
 """The table of planted faults. Each changes one place of a native trainer, and the named test must then fail.
 
-To add one: append a ``Fault`` to the list of its trainer (or start a new list, and add it to ``FAULTS``):
+To add one: append a ``Fault`` to the list of its trainer (or start a new list, and add it to ``FAULTS``; those of the graph-based parser are in ``graph_table.py``):
 
 - ``name``: what goes wrong, in words; it is the id of the test (``pytest tests/faults -k "NAME"`` runs that one alone).
 - ``file``: under native/kernels.
@@ -16,6 +16,7 @@ The first run compiles the native module at -O1 (a minute on two cores); later r
 
 from __future__ import annotations
 
+from faults.graph_table import GRAPH_FAULTS
 from faults.planting import Fault
 
 TRAINER = "transition/transition_trainer.cpp"
@@ -150,4 +151,4 @@ TOKENIZER_FAULTS = [
     Fault("long sentences cut in training", TOKENIZER, "model.longest_sentence = UINT32_MAX;", "", TOKENIZER_TESTS + "test_a_long_sentence_is_learned_from_as_it_is"),
 ]  # fmt: skip
 
-FAULTS = [*TRANSITION_FAULTS, *CHOICE_FAULTS, *TAGGER_FAULTS, *TOKENIZER_FAULTS]
+FAULTS = [*TRANSITION_FAULTS, *CHOICE_FAULTS, *TAGGER_FAULTS, *TOKENIZER_FAULTS, *GRAPH_FAULTS]

@@ -6,7 +6,8 @@ Every use of the native graph kernels in the tests of trainers and decoders goes
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import TypeVar
 
 import numpy as np
@@ -52,6 +53,10 @@ TINY = [
 """Sentences short enough to enumerate every labelled tree, with several labels for most arcs."""
 
 
+ONE_SIDED = ("m.word", "h.word @ direction")
+"""Templates of one word of an arc; there are none among the arc templates of every day."""
+
+
 def _tiny() -> Treebank:
     return Treebank.from_string(conllu(TINY), source="tiny.conllu")
 
@@ -93,7 +98,33 @@ def small(treebank: str | Treebank = "whole", **options: object) -> Small:
     return Small(config, bank, alphabets, table, data)
 
 
+def part(case: Small, first: int, last: int) -> Small:
+    """Some of the sentences of a case, with the table of all."""
+    return with_treebank(case, case.treebank[first:last])
+
+
+def with_treebank(case: Small, bank: Treebank) -> Small:
+    """Another treebank with the table of a case; its trees must be trees of the configuration."""
+    data = arc_data(case.table, bank, case.alphabets, case.config.tag, bank.heads)
+    return replace(case, treebank=bank, data=data)
+
+
 # ---- what the table says
+
+
+def learned_classes(case: Small) -> tuple[list[list[int]], list[int]]:
+    """The labels and the longest arc of each class of arcs (tag of the head, tag of the modifier, direction), as learned."""
+    case.table.learn_classes(case.data, restricted=case.config.restrict_labels)
+    starts = case.table.label_starts
+    labels = [case.table.label_ids[a:b].tolist() for a, b in pairwise(starts)]
+    return labels, case.table.reach.tolist()
+
+
+def arc_class(case: Small, s: int, h: int, m: int) -> int:
+    """The number of the class of an arc. After the tags come that of unknown words and that of the root."""
+    tags = list(case.alphabets.tags)
+    own = [len(tags) + 1, *(tags.index(tag) if tag in tags else len(tags) for tag in case.treebank[s].upos)]
+    return (own[h] * (len(tags) + 2) + own[m]) * 2 + int(m > h)
 
 
 def cells(case: Small) -> int:
@@ -117,10 +148,8 @@ def states(case: Small, s: int, h: int, m: int) -> list[tuple[int, int]]:
     clusters = case.config.clusters if case.config.trainer == "latent" else 1
     if not case.alphabets.labels:
         return [(-1, z) for z in range(clusters)]
-    tags = list(case.alphabets.tags)
-    own = [len(tags) + 1, *(tags.index(tag) for tag in case.treebank[s].upos)]
-    arc_class = (own[h] * (len(tags) + 2) + own[m]) * 2 + int(m > h)
-    first, last = case.table.label_starts[arc_class : arc_class + 2]
+    own = arc_class(case, s, h, m)
+    first, last = case.table.label_starts[own : own + 2]
     return [(int(label), z) for label in case.table.label_ids[first:last] for z in range(clusters)]
 
 

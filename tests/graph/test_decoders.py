@@ -176,13 +176,16 @@ def test_k_best_are_the_best_trees_each_with_its_best_labels(
 ) -> None:
     case = latent(labelled, projective, single_root, 1)
     weights = random_weights(case, 5)
-    bank = parser_of(case, weights).parse(case.treebank, options=ParseOptions(k_best=4))
-    found = [(sentence.heads[1:].tolist(), float(sentence.comments["parse_score"])) for sentence in bank]
-    wanted = []
+    best = parser_of(case, weights).k_best_parses(case.treebank, options=ParseOptions(k_best=4))
+    heads, labels, scores = [], [], []
     for s in range(len(case.treebank)):
         twin = Twin(case, s)
         values = twin.values(weights)
         chosen, _ = twin.best(values, 4)
-        wanted += [(twin.heads[tree].tolist(), values[tree]) for tree in chosen]
-    assert [heads for heads, _ in found] == [heads for heads, _ in wanted]
-    assert [score for _, score in found] == pytest.approx([score for _, score in wanted], rel=1e-4, abs=1e-4)
+        assert best.counts[s] == len(chosen)
+        heads += twin.heads[chosen].ravel().tolist()
+        labels += twin.labels[chosen].ravel().tolist()
+        scores += values[chosen].tolist()
+    assert best.heads.tolist() == heads
+    assert best.labels.tolist() == labels
+    assert best.scores == pytest.approx(scores, rel=1e-4, abs=1e-4)

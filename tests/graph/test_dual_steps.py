@@ -5,6 +5,8 @@ The trainer keeps marginals as float32; numbers are compared as far as that allo
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
 import numpy.typing as npt
 import pytest
@@ -110,6 +112,68 @@ def test_every_step_is_the_one_of_the_paper(labelled: bool, projective: bool, si
         assert trainer.dual(costs.sum()) == pytest.approx(twin.dual, rel=1e-4)
         assert trainer.primal() == pytest.approx(twin.primal(weights_of(trainer)), rel=1e-6)
         assert trainer.primal() > twin.dual
+
+
+def follow(twin: DualTwin, s: int, eta: float) -> tuple[float, int]:
+    """A step that may be taken back, up to four times: the step η to begin with next time, and how many were taken back.
+
+    On the line from w to w' the dual is a parabola: its slope at w and its curvature |w' - w|² tell how far its top is. The
+    next η is as much longer or shorter, within bounds."""
+    for attempt in range(4):
+        before, weights, theta = twin.dual, twin.weights, twin.theta[s]
+        twin.step(s, eta)
+        curvature = float(np.sum((twin.weights - weights) ** 2))
+        gain = twin.dual - before
+        eta = min(eta * np.clip((gain + curvature / 2) / curvature, 0.1, 2), 16 / twin.C)
+        if gain >= 0:
+            return eta, attempt
+        twin.theta[s] = theta
+    return eta, 4
+
+
+def epochs(case: Small, count: int) -> list[int]:
+    """The sentences of so many epochs, each time in another order."""
+    return [int(s) for epoch in range(count) for s in case.order(epoch)]
+
+
+def steps_taken_back(case: Small, C: float, sentences: Iterable[int]) -> tuple[list[int], Floats]:
+    """Checks every step; how often each was taken back, and the η in the end."""
+    trainer, twin = dual_trainer(case, C=C, beta=2.0), DualTwin(case, C, 2.0)
+    eta, taken_back = np.full(len(case.treebank), 1 / C), []
+    for s in sentences:
+        eta[s], times = follow(twin, s, eta[s])
+        taken_back.append(times)
+        cost = raise_dual(case, trainer, [s])
+        assert cost == pytest.approx(twin.expected_cost(s), rel=1e-3, abs=1e-6)
+        assert np.allclose(weights_of(trainer), twin.weights, atol=1e-4 * max(C, 1))
+        assert trainer.mean_step == pytest.approx(eta.mean(), rel=1e-3)
+    return taken_back, eta
+
+
+@CLASSES
+@LABELLED
+def test_a_step_that_lowers_the_dual_is_taken_back_and_tried_shorter(
+    labelled: bool, projective: bool, single_root: bool
+) -> None:
+    case = tiny(labelled, projective, single_root)
+    taken_back, _ = steps_taken_back(case, 0.3, epochs(case, 4))
+    assert max(taken_back) > 0
+
+
+@CLASSES
+@LABELLED
+def test_steps_grow_up_to_a_bound(labelled: bool, projective: bool, single_root: bool) -> None:
+    case, C = tiny(labelled, projective, single_root), 0.003
+    _, eta = steps_taken_back(case, C, epochs(case, 6))
+    assert C * eta.max() == pytest.approx(16)
+    assert C * eta.min() < 15
+
+
+@pytest.mark.parametrize("single_root", [True, False])
+def test_a_sentence_without_a_step_in_four_attempts_stays_as_it_was(single_root: bool) -> None:
+    """A large C makes weights large, and with them steps too long."""
+    taken_back, _ = steps_taken_back(tiny(True, False, single_root), 300.0, [2, 2, 2])
+    assert taken_back[0] == 4
 
 
 @CLASSES

@@ -6,8 +6,13 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
+from arcwise.graph.templates import ARC_TEMPLATES
 from arcwise.graph.trainers import BatchTrainer
+from arcwise.treebanks import Treebank
+from contracts.small_treebank import conllu
 from graph.small_space import (
+    ONE_SIDED,
+    TINY,
     Small,
     averaged_of,
     cells,
@@ -16,6 +21,7 @@ from graph.small_space import (
     gold,
     likelihood_trainer,
     objective,
+    part,
     small,
     states,
     trainer_of,
@@ -65,7 +71,7 @@ def short(case: Small, kind: str) -> list[int]:
 def test_the_likelihood_is_that_of_all_trees_one_by_one(
     kind: str, labelled: bool, projective: bool, single_root: bool
 ) -> None:
-    whole = tiny(kind, labelled, projective, single_root)
+    whole = tiny(kind, labelled, projective, single_root, arc_templates=(*ARC_TEMPLATES, *ONE_SIDED))
     kept = short(whole, kind)
     case = small(whole.treebank[kept[0] : kept[-1] + 1], **vars(whole.config))
     assert [len(t) for t in case.treebank] == [len(whole.treebank[s]) for s in kept]
@@ -100,6 +106,18 @@ def test_the_batch_trainer_ends_where_the_gradient_is_nothing() -> None:
     gradient = weights - 2.0 * sum(twin.gradient(weights) for twin in twins(case))
     assert np.abs(gradient).max() < 1e-2
     assert np.abs(weights).max() > 0.05
+
+
+def test_the_objective_of_many_sentences_is_the_sum_of_theirs() -> None:
+    """More sentences than are done at a time (256), at any number of threads."""
+    times = 50
+    case = small(Treebank.from_string(conllu(TINY * times)), trainer="log-linear")
+    weights = random_weights(case)
+    value, gradient = objective(part(case, 0, len(TINY)), weights)
+    for threads in (1, 3):
+        whole_value, whole_gradient = objective(case, weights, threads)
+        assert whole_value == pytest.approx(times * value, rel=1e-9)
+        assert np.allclose(whole_gradient, times * gradient, atol=1e-7)
 
 
 # ---- one step
@@ -152,22 +170,25 @@ def test_the_first_step_of_adagrad_has_the_size_of_the_rate_and_later_ones_are_s
     assert np.abs(weights_of(trainer) - first).max() < 0.25
 
 
-def test_arcs_that_hardly_matter_are_left_alone() -> None:
+@pytest.mark.parametrize("floor", [0.05, 0.2])
+def test_arcs_that_hardly_matter_are_left_alone(floor: float) -> None:
     """The floor: an arc counts only if the gradient of one of its states is larger."""
-    case = tiny("whole", True, False, True)
-    floor, rate = 0.05, 0.02
+    case, rate = tiny("whole", True, False, True), 0.02
     trainer = likelihood_trainer(case, floor=floor)
     climb(case, trainer, [0, 1, 2, 0, 1, 2], rate=0.02)
-    for s in (0, 1, 2):
+    left = 0
+    for s in range(6):
         before, twin = weights_of(trainer), Twin(case, s)
         by_row = twin.row_gradient(before)
         kept = by_row.copy()
         for own in twin.rows_of_arcs.values():
             if np.abs(by_row[own]).max() <= floor:
                 kept[own] = 0.0
-        assert 0 < (kept != 0).sum() < (by_row != 0).sum()
+        left += (kept != 0).sum()
+        assert (kept != 0).sum() < (by_row != 0).sum()
         climb(case, trainer, [s], rate=rate)
         assert np.allclose(weights_of(trainer) - before, rate * kept @ twin.features, atol=1e-6)
+    assert left > 0
 
 
 # ---- prior and averages
@@ -183,6 +204,19 @@ def test_the_prior_shrinks_weights_once_a_run_for_all_its_sentences(adagrad: boo
     factor = np.exp(-rate * prior * 4)
     assert np.abs(weights_of(plain)).max() > 0.01
     assert np.allclose(weights_of(shrunk), factor * weights_of(plain), atol=1e-6)
+
+
+def test_the_prior_counts_for_the_averages_from_the_next_step_on() -> None:
+    """Of the weights as they are after each step, before they shrink."""
+    case = tiny("whole", True, False, True)
+    rate, prior = 0.1, 0.8
+    factor = np.exp(-rate * prior)
+    trainer = likelihood_trainer(case, prior=prior)
+    seen = [weights_of(trainer)]
+    for s in (0, 1, 2, 3):
+        climb(case, trainer, [s], rate=rate)
+        seen.append(weights_of(trainer) / factor)
+        assert np.allclose(averaged_of(trainer), np.mean(seen, axis=0), atol=1e-5)
 
 
 @pytest.mark.parametrize("noise", [0.0, 0.3])

@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from arcwise.graph.templates import ARC_TEMPLATES
 from arcwise.graph.trainers import (
     BatchTrainer,
     ExponentiatedGradientTrainer,
@@ -14,6 +15,7 @@ from arcwise.graph.trainers import (
 from arcwise.inference import LOSSES, TreeDistribution
 from arcwise.inference.eisner import eisner_decode
 from graph.small_space import (
+    ONE_SIDED,
     Small,
     averaged_of,
     cells,
@@ -270,9 +272,21 @@ def test_latent_with_one_cluster_is_log_linear() -> None:
 
 @pytest.mark.parametrize("clusters", [1, 3])
 @pytest.mark.parametrize("labelled", [True, False])
-def test_a_score_is_the_sum_of_the_weights_of_its_features(clusters: int, labelled: bool) -> None:
-    case = small("whole", labelled=labelled, trainer="latent" if clusters > 1 else "mira", clusters=clusters)
-    weights = np.random.default_rng(2).normal(0, 1, cells(case)).astype(np.float32)
+@pytest.mark.parametrize("share", [1.0, 0.03])
+def test_a_score_is_the_sum_of_the_weights_of_its_features(
+    share: float, labelled: bool, clusters: int
+) -> None:
+    """Whether all weights are there, or a share alone: blocks of zeros are passed over."""
+    case = small(
+        "whole",
+        labelled=labelled,
+        trainer="latent" if clusters > 1 else "mira",
+        clusters=clusters,
+        arc_templates=(*ARC_TEMPLATES, *ONE_SIDED),
+    )
+    random = np.random.default_rng(2)
+    weights = random.normal(0, 1, cells(case)).astype(np.float32)
+    weights[random.random(cells(case)) >= share] = 0
     scores = labelled_scores(case, weights, 0)
     for h, m in ((0, 3), (3, 2), (2, 1)):
         by_label: dict[int, list[float]] = {}

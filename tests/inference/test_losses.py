@@ -172,6 +172,21 @@ def test_softmax_margin_is_above_likelihood_and_hinge(projective, single_root, k
             assert found["softmax-margin"] == pytest.approx(found["likelihood"], abs=1e-9)
 
 
+@Losses
+@pytest.mark.parametrize(
+    "heads, projective, single_root",
+    [([0, 0], True, True), ([0, 0], False, True), ([3, 4, 0, 3], True, False), ([3, 0, 0], True, False)],
+    ids=["two roots", "two roots that may cross", "crossing", "crossing the root's arc"],
+)
+def test_a_whole_tree_of_another_class_agrees_with_none(loss, heads, projective, single_root) -> None:
+    n = len(heads)
+    values, (gradient,) = Scores.dense([np.zeros((n + 1, n + 1))]).loss(
+        loss, [Tree.from_heads(heads)], projective=projective, single_root=single_root
+    )
+    assert values[0] == np.inf
+    assert not gradient.any()
+
+
 def test_bad_input_is_named() -> None:
     scores = Scores.dense([np.zeros((2, 3, 3))], ("a", "b"))
     tree = Tree.from_heads([0, 1], ["a", "c"])

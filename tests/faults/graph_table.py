@@ -1,0 +1,203 @@
+"""Planted faults of the graph-based parser: its trainers, its scorer, and the engine after scores. How to add one: ``table.py``."""
+
+from __future__ import annotations
+
+from faults.planting import Fault
+
+MARGIN = "graph/arc_margin.cpp"
+MARGIN_TESTS = "tests/graph/test_margin_updates.py::"
+TRAINER_TESTS = "tests/graph/test_trainers.py::"
+ONE_TREE = (
+    MARGIN_TESTS
+    + "test_mira_with_one_tree_makes_the_smallest_change_that_gives_the_margin[True-True-True-True]"
+)
+FIVE_TREES = MARGIN_TESTS + "test_mira_with_five_trees_solves_the_quadratic_program[True-False-True-True]"
+FACTORED = MARGIN_TESTS + "test_factored_mira_wants_a_margin_for_every_arc[False-True-True]"
+PERCEPTRON = MARGIN_TESTS + "test_a_step_of_the_perceptron_is_gold_minus_best[False-True-True]"
+PARTIAL = (
+    MARGIN_TESTS
+    + "test_the_perceptron_fills_unknown_heads_with_the_best_tree_around_the_known_ones[False-True-True]"
+)
+GRAPH_DROPOUT = (
+    "tests/graph/test_word_dropout.py::test_a_word_of_frequency_f_is_dropped_with_probability_a_of_a_plus_f"
+)
+
+AUGMENTED = "options_.update == MarginUpdate::mira && options_.loss_augmented"
+VIOLATED = "cost > 0 && violation > most"
+
+MARGIN_FAULTS = [
+    Fault("Hildreth changes nothing", MARGIN, "for (const auto& [place, value] : constraint.difference.entries()) weights_.add(place, step * value);", "", ONE_TREE),
+    Fault("one Hildreth pass", MARGIN, "pass < options_.hildreth_passes", "pass < 1", FIVE_TREES),
+    Fault("C ignored", MARGIN, "options_.C - constraint.multiplier", "1e9", ONE_TREE),
+    Fault("multipliers below nothing", MARGIN, "-constraint.multiplier", "-1e9", FIVE_TREES),
+    Fault("multipliers forgotten", MARGIN, "constraint.multiplier += step;", "", FIVE_TREES),
+    Fault("loss augmentation ignored", MARGIN, AUGMENTED, "false", MARGIN_TESTS + "test_loss_augmentation_chooses_the_tree_that_is_best_with_its_costs[True-True]"),
+    Fault("loss augmentation of the perceptron", MARGIN, AUGMENTED, "options_.loss_augmented", PERCEPTRON),
+    Fault("a margin of nothing", MARGIN, "constraint.loss += gold_.cost(h, scores_.label_of(h, m, state), m);", "", ONE_TREE),
+    Fault("k ignored", MARGIN, "options_.update == MarginUpdate::perceptron ? 1 : options_.k", "1", FIVE_TREES),
+    Fault("MIRA of minimum risk takes the best tree", MARGIN, "if (options_.minimum_risk) take_marginals();", "", TRAINER_TESTS + "test_with_minimum_risk_mira_learns_from_the_tree_of_minimum_risk[True]"),
+    Fault("MIRA does not step away from the tree found", MARGIN, "add_arc(constraint.difference, h, m, state, -1);", "", PERCEPTRON),
+    Fault("known heads not kept in filling in", MARGIN, "gold_.heads.data()", "static_cast<int32_t*>(nullptr)", PARTIAL),
+    Fault("unknown labels filled with the first", MARGIN, "(found < 0 || values[s] > values[found])", "found < 0", PARTIAL),
+    Fault("gold arcs of any label", MARGIN, "gold_.agrees(scores_.label_of(h, m, s), m)", "true", PERCEPTRON),
+    Fault("factored MIRA does not mind labels", MARGIN, VIOLATED, "h != target_[m] && violation > most", FACTORED),
+    Fault("factored MIRA wants margins that there are", MARGIN, VIOLATED, "cost > 0 && (worst < 0 || violation > most)", FACTORED),
+    Fault("steps of margin training not counted", MARGIN, "++weights_.steps;", "", TRAINER_TESTS + "test_averaged_weights_are_the_average_of_all_steps"),
+    Fault("margin training without dropout", MARGIN, "options_.dropout.draw(table_, data_, s, epoch, keep_);", "", GRAPH_DROPOUT + "[mira]"),
+]  # fmt: skip
+
+LOSS = "graph/arc_loss_trainer.cpp"
+LOSS_TESTS = "tests/graph/test_likelihood_steps.py::"
+GRADIENT = "graph/arc_gradient.hpp"
+SGD = LOSS_TESTS + "test_a_step_of_sgd_is_rate_times_the_gradient"
+OBJECTIVE = LOSS_TESTS + "test_the_likelihood_is_that_of_all_trees_one_by_one[True-True-True-whole]"
+PRIOR = LOSS_TESTS + "test_the_prior_shrinks_weights_once_a_run_for_all_its_sentences[False]"
+NOISE = LOSS_TESTS + "test_the_noise_of_the_start_is_normal_and_on_features_of_gold_arcs_alone"
+FLOOR = LOSS_TESTS + "test_arcs_that_hardly_matter_are_left_alone[0.2]"
+BLOCKS = LOSS_TESTS + "test_the_objective_of_many_sentences_is_the_sum_of_theirs"
+
+LOSS_FAULTS = [
+    Fault("AdaGrad ignored", LOSS, "!options_.adagrad", "true", LOSS_TESTS + "test_a_step_of_adagrad_is_divided_by_the_root_of_all_squares[whole]"),
+    Fault("prior ignored", LOSS, "options_.prior > 0", "false", PRIOR),
+    Fault("prior of one sentence", LOSS, "static_cast<double>(count)", "1.0", PRIOR),
+    Fault("averages do not know of the prior", LOSS, "weights_.add(static_cast<uint32_t>(i), (factor - 1) * weights_.weights[i]);", "weights_.weights[i] *= static_cast<float>(factor);", LOSS_TESTS + "test_the_prior_counts_for_the_averages_from_the_next_step_on"),
+    Fault("rate ignored", LOSS, "-rate * value", "-value", SGD + "[True-True-True-whole]"),
+    Fault("no noise at the start", LOSS, "options_.noise > 0", "false", NOISE),
+    Fault("noise for the first cluster alone", LOSS, "state < states", "state < 1", NOISE),
+    Fault("noise even and not normal", LOSS, "std::sqrt(-2 * std::log(u)) * std::cos(6.283185307179586 * v)", "std::sqrt(12.0) * (v - 0.5)", NOISE),
+    Fault("noise without its seed", LOSS, "hash_pair(options_.dropout.seed, place)", "hash_pair(0, place)", LOSS_TESTS + "test_the_noise_of_the_start_depends_on_the_seed"),
+    Fault("floor ignored", LOSS, "std::abs(g) > options_.floor", "true", FLOOR),
+    Fault("floor of the first state alone", LOSS, "own + count", "own + 1", FLOOR),
+    Fault("steps by gradients not counted", LOSS, "++weights_.steps;", "", LOSS_TESTS + "test_averaged_weights_are_the_mean_over_all_steps[False-0.0]"),
+    Fault("gradient training without dropout", LOSS, "options_.dropout.draw(table_, data_, s, epoch, keep_);", "", GRAPH_DROPOUT + "[log-linear]"),
+    Fault("gold trees of the first block for all", LOSS, "data.known_tree(start + i, mine.gold);", "data.known_tree(i, mine.gold);", BLOCKS),
+    Fault("no gradient for one side alone", GRADIENT, "totals_[role][at] += total;", "", OBJECTIVE),
+    Fault("no gradient for what labels share", GRADIENT, "if (table.shared_cell()) row_[0] = total;", "", OBJECTIVE),
+    Fault("no gradient for what the labels of a side share", GRADIENT, "if (table.shared_cell()) side[0] += total;", "", OBJECTIVE),
+    Fault("the gradient of a side without direction", GRADIENT, "(role == HEAD_ROLE ? h : m) * 2 + direction", "(role == HEAD_ROLE ? h : m) * 2", OBJECTIVE),
+]  # fmt: skip
+
+DUAL = "graph/exponentiated_gradient.cpp"
+DUAL_TESTS = "tests/graph/test_dual_steps.py::"
+DUAL_STEP = DUAL_TESTS + "test_every_step_is_the_one_of_the_paper[True-True-True]"
+TAKEN_BACK = DUAL_TESTS + "test_a_step_that_lowers_the_dual_is_taken_back_and_tried_shorter[True-True-True]"
+START = DUAL_TESTS + "test_the_start_gives_gold_arcs_beta_and_others_nothing[1.0-True-True-True]"
+PRIMAL = (
+    DUAL_TESTS + "test_the_primal_is_that_of_the_worst_trees_and_never_below_the_dual[0.01-True-True-True]"
+)
+
+DUAL_FAULTS = [
+    Fault("beta ignored", DUAL, "options_.beta", "0.0", START),
+    Fault("C left out of w", DUAL, "options_.C * values[i + k]", "values[i + k]", START),
+    Fault("a dual step without costs", DUAL, "steps_[s] * (costs_[i] + scores_.values[i])", "steps_[s] * scores_.values[i]", DUAL_STEP),
+    Fault("a dual step by costs alone", DUAL, "steps_[s] * (costs_[i] + scores_.values[i])", "steps_[s] * costs_[i]", DUAL_STEP),
+    Fault("old marginals kept", DUAL, "if (change_[i] != 0) mu[i] = static_cast<float>(after_[i]);", "", DUAL_STEP),
+    Fault("every dual step taken", DUAL, "slope >= curvature / 2", "true", TAKEN_BACK),
+    Fault("w not taken back", DUAL, "add_features(change_);", "", TAKEN_BACK),
+    Fault("theta not taken back", DUAL, "std::copy(old_theta_.begin(), old_theta_.end(), theta);", "", DUAL_TESTS + "test_a_sentence_without_a_step_in_four_attempts_stays_as_it_was[True]"),
+    Fault("one length of step for all", DUAL, "std::min(steps_[s] * std::clamp(slope / curvature, SHORTEN, LENGTHEN), LONGEST)", "steps_[s]", TAKEN_BACK),
+    Fault("steps of any length", DUAL, "std::min(steps_[s] * std::clamp(slope / curvature, SHORTEN, LENGTHEN), LONGEST)", "steps_[s] * std::clamp(slope / curvature, SHORTEN, LENGTHEN)", DUAL_TESTS + "test_steps_grow_up_to_a_bound[True-True-True]"),
+    Fault("eta without C", DUAL, "sum / (options_.C * steps_.size())", "sum / steps_.size()", DUAL_STEP),
+    Fault("primal without costs", DUAL, "states[state] += gold_.cost(h, table_.states.label_of(set, state), m);", "", PRIMAL),
+    Fault("primal with the whole norm", DUAL, "squared_norm() / 2 + options_.C * slacks", "squared_norm() + options_.C * slacks", PRIMAL),
+    Fault("primal with gold arcs of any label", DUAL, "if (h == gold_.heads[m] && gold_.agrees(table_.states.label_of(set, state), m)) gold += states[state];", "if (h == gold_.heads[m]) gold += states[state];", PRIMAL),
+    Fault("dual with the whole norm", "graph/exponentiated_gradient.hpp", "expected_costs - squared_norm() / 2", "expected_costs - squared_norm()", DUAL_STEP),
+]  # fmt: skip
+
+PARSE, SCORER, TABLE = "graph/arc_parse.cpp", "graph/arc_scorer.cpp", "graph/arc_table.cpp"
+FILTER_TESTS = "tests/graph/test_arc_filter.py::"
+FILTER = FILTER_TESTS + "test_arcs_longer_than_those_seen_are_left_out_where_a_tree_is_left[True-True]"
+CLASSES = FILTER_TESTS + "test_a_class_of_arcs_has_the_labels_and_lengths_seen_with_it[True]"
+SUM = TRAINER_TESTS + "test_a_score_is_the_sum_of_the_weights_of_its_features"
+KEPT = "tests/contracts/test_scorers.py::test_kept_heads_stay[graph]"
+DECODER_TESTS = "tests/graph/test_decoders.py::"
+K_BEST = DECODER_TESTS + "test_k_best_are_the_best_trees_each_with_its_best_labels[True-True-True]"
+AGREEMENT = "tests/contracts/test_agreement.py::"
+ASKED = AGREEMENT + "test_what_is_asked_of_a_tree_are_the_marginals_of_its_arcs[latent]"
+PROBABILITIES = AGREEMENT + "test_probabilities_are_the_marginals_of_the_distribution[latent-False-True]"
+
+PARSE_FAULTS = [
+    Fault("no second look without the filter", PARSE, "if (find(decoder_)) return;", "find(decoder_); return;", FILTER),
+    Fault("scores without a second look", PARSE, "decoder.has_tree()", "true", FILTER),
+    Fault("the class of trees ignored in looking again", PARSE, "settings.trees = trees;", "", FILTER.replace("True]", "False]")),
+    Fault("kept heads ignored", PARSE, "required_.empty() ? nullptr : required_.data()", "nullptr", KEPT),
+    Fault("kept heads of the first sentence", PARSE, "required + data.first(sentence)", "required", KEPT),
+    Fault("one of the k best", PARSE, "own[s].keep(decoder, k)", "own[s].keep(decoder, 1)", K_BEST),
+    Fault("trees asked for ignored", PARSE, "result.keep(decoder, s, data.first(s), settings.probabilities, asked)", "result.keep(decoder, s, data.first(s), settings.probabilities, AskedTrees{})", ASKED),
+    Fault("filter ignored", SCORER, "mask.filtered && !table.reaches(arc_class, h, std::abs(h - m))", "false", FILTER),
+    Fault("the last of an odd number of features lost", SCORER, "if (i < pairs.size()) even += cells[(head[pairs[i]] ^ modifier[pairs[i]] ^ salt) & mask];", "", SUM + "[1.0-True-1]"),
+    Fault("scores without what stands between", SCORER, "arc += weights[hash & arc_mask];", "", SUM + "[1.0-True-1]"),
+    Fault("scores without the modifier's side", SCORER, "side_cells[HEAD_ROLE][h * 2 + direction] + side_cells[MODIFIER_ROLE][m * 2 + direction]", "side_cells[HEAD_ROLE][h * 2 + direction]", SUM + "[1.0-True-1]"),
+    Fault("occupied by the first cell alone", SCORER, "cells + 8", "cells + 1", SUM + "[0.03-True-1]"),
+    Fault("occupied bits beside their rows", SCORER, "bits[group / 64] |= uint64_t{1} << group % 64;", "bits[group / 64] |= uint64_t{1} << (group + 1) % 64;", SUM + "[0.03-True-1]"),
+    Fault("labels of arcs not seen", TABLE, "seen[static_cast<size_t>(arc_class) * labels + label] = 1;", "", CLASSES),
+    Fault("a class never seen has all labels", TABLE, "of_modifier[(tag * 2 + direction) * labels + label] = 1;", "", CLASSES),
+    Fault("the shortest reach", TABLE, "std::max(reach[arc_class], static_cast<uint16_t>(distance))", "static_cast<uint16_t>(distance)", CLASSES),
+    Fault("collisions not counted", TABLE, "wide.arc_bits = wide.row_bits = 28;", "", TRAINER_TESTS + "test_collisions_are_counted"),
+]  # fmt: skip
+
+DECODER, BATCH = "inference/tree_decoder.cpp", "inference/score_batch.cpp"
+MAP = DECODER_TESTS + "test_map_is_the_best_labelled_tree_with_its_clusters_summed_out[True-False-True]"
+MAX_Z = DECODER_TESTS + "test_max_z_is_the_best_tree_with_its_best_clusters[True-False-True]"
+CONFIDENCE = DECODER_TESTS + "test_confidences_are_those_of_all_trees_one_by_one[True-False-True]"
+DISTRIBUTION = "tests/inference/test_distribution.py::"
+TEMPERATURES = DISTRIBUTION + "test_temperatures_change_probabilities_as_they_are_defined[False-True]"
+
+DECODER_FAULTS = [
+    Fault("max-z ignored", DECODER, "Z == 1 || settings_.decoder == Decoder::max_z", "Z == 1", MAX_Z),
+    Fault("max-z ignored for labels", DECODER, "if (settings_.decoder == Decoder::max_z)\n    return scores_->label_of(h, m, static_cast<int>(std::max_element(values, values + count) - values));", "", MAX_Z),
+    Fault("clusters maximised, not summed", DECODER, "log_sum(values, Z, scale) / scale", "*std::max_element(values, values + Z)", MAP),
+    Fault("label temperature ignored", DECODER, "1 / settings_.temperatures.labels", "1 / settings_.temperatures.heads", PROBABILITIES),
+    Fault("head temperature ignored", DECODER, "arcs_by_sum(*scores_, 1 / settings_.temperatures.heads, arcs_);", "arcs_by_sum(*scores_, 1.0, arcs_);", CONFIDENCE),
+    Fault("minimum risk is the best tree", DECODER, "find_marginals() && decode_marginals(false)", "has_tree()", DECODER_TESTS + "test_mbr_is_the_tree_with_the_most_expected_right_heads[1-True-False-True]"),
+    Fault("minimum labelled risk counts heads only", DECODER, "decode_marginals(true)", "decode_marginals(false)", AGREEMENT + "test_the_two_minimum_risks_differ_where_they_should"),
+    Fault("greedy is the best tree", DECODER, "return best_heads();", "return has_tree();", DECODER_TESTS + "test_greedy_is_the_best_head_of_each_word[1-True]"),
+    Fault("probability of a tree without Z", DECODER, "score - log_partition_", "score", CONFIDENCE),
+    Fault("probability of a label without its head", DECODER, "head * decoder.label_given_arc(h, m, labels[word])", "decoder.label_given_arc(h, m, labels[word])", PROBABILITIES),
+    Fault("entropy without scores", DECODER, "std::max(log_partition_ - expected, 0.0)", "log_partition_", PROBABILITIES),
+    Fault("what is asked is what is found", DECODER, "decoder.marginal(asked_head, m)", "head", ASKED),
+    Fault("the label asked for ignored", DECODER, "decoder.label_given_arc(asked_head, m, asked_label)", "decoder.label_given_arc(asked_head, m, decoder.best_label(asked_head, m))", ASKED),
+    Fault("labels of the first of the k best", DECODER, "labels.push_back(decoder.best_label(h, m));", "labels.push_back(0);", K_BEST),
+]  # fmt: skip
+
+TREE_LOSS, SCORES = "inference/tree_loss.cpp", "inference/arc_scores.hpp"
+LOSSES = "tests/inference/test_losses.py::"
+VALUE = LOSSES + "test_the_value_is_that_of_enumeration"
+SLOPE = LOSSES + "test_the_gradient_is_that_of_finite_differences"
+KNOWN = "known_marginals_[at] * std::exp(plain[s] - known_arcs_[at])"
+CONSTRAINED = (
+    "tests/inference/test_scores.py::test_constrained_scores_are_without_what_is_ruled_out[given3-True]"
+)
+
+ENGINE_FAULTS = [
+    Fault("costs left out of the hinge", TREE_LOSS, "add_costs(with_costs_, gold);", "", VALUE + "[whole-True-hinge-True-True]"),
+    Fault("known heads ignored", TREE_LOSS, "if (!gold.agrees_with_head(h, m)) return;", "", VALUE + "[partial-True-likelihood-True-True]"),
+    Fault("known labels ignored", TREE_LOSS, "return gold.agrees(scores.states->label_of(set, s), m);", "return true;", VALUE + "[whole-True-likelihood-True-True]"),
+    Fault("known marginals without their probability", TREE_LOSS, KNOWN, "std::exp(plain[s] - known_arcs_[at])", SLOPE + "[partial-True-likelihood-False-True]"),
+    Fault("known marginals of labels that do not agree", TREE_LOSS, "known_marginals_[at] > 0 && gold.agrees(scores.states->label_of(set, s), m)", "known_marginals_[at] > 0", SLOPE + "[whole-True-likelihood-True-True]"),
+    Fault("hinge: known labels ignored", TREE_LOSS, "gold.labels.data()", "nullptr", VALUE + "[whole-True-hinge-True-True]"),
+    Fault("hinge: no step towards gold", TREE_LOSS, "add_best_tree(known_, trees, -1)", "add_best_tree(known_, trees, 0)", SLOPE + "[whole-True-hinge-True-True]"),
+    Fault("a whole tree of any class", TREE_LOSS, "is_tree(gold.heads, trees) ? log_z : MINUS_INFINITY", "log_z", LOSSES + "test_a_whole_tree_of_another_class_agrees_with_none[crossing-likelihood]"),
+    Fault("labels cost nothing", "inference/known_tree.hpp", "(label >= 0 && labels[m] >= 0 && label != labels[m])", "false", VALUE + "[whole-True-hinge-True-True]"),
+    Fault("the best state is the first", SCORES, "static_cast<int32_t>(top - values)", "0", SLOPE + "[whole-True-hinge-True-True]"),
+    Fault("sums at temperature 1", SCORES, "if (s < count) total += exp_of_nonpositive(scale * (load_some(values + s, count - s) - top));", "if (s < count) total += exp_of_nonpositive(load_some(values + s, count - s) - top);", CONFIDENCE),
+    Fault("sums without their blocks of four", SCORES, "total += exp_of_nonpositive(scale * (four - top));", "", CONFIDENCE),
+    Fault("required heads ignored", SCORES, "!(constraints.heads && constraints.heads[m] >= 0 && constraints.heads[m] != h)", "true", CONSTRAINED),
+    Fault("forbidden arcs ignored", SCORES, "!(constraints.forbidden && constraints.forbidden[at])", "true", CONSTRAINED),
+    Fault("kept labels ignored", SCORES, "possible && constraints.labels && constraints.labels[m] >= 0", "false", CONSTRAINED),
+    Fault("gold labels of the first sentence", BATCH, "mine.gold.set(heads + words[s], labels + words[s], sentence.n);", "mine.gold.set(heads + words[s], labels, sentence.n);", LOSSES + "test_a_batch_is_the_sentences_one_by_one_at_any_number_of_threads[likelihood]"),
+    Fault("constraints of the first sentence", BATCH, "forbidden + arcs[s]", "forbidden", CONSTRAINED),
+    Fault("sums of clusters as maxima", BATCH, "temperature * log_sum(values, clusters, 1 / temperature)", "*std::max_element(values, values + clusters)", SUM + "[1.0-True-3]"),
+    Fault("gradient of the last cluster alone", BATCH, "out[std::max(sentence.states->label_of(set, state), 0) * sentence.arcs.size() + h * (sentence.n + 1) +\n            m] += by_state[state];", "out[std::max(sentence.states->label_of(set, state), 0) * sentence.arcs.size() + h * (sentence.n + 1) + m] = by_state[state];", AGREEMENT + "test_the_slope_of_the_likelihood_is_marginals_less_gold"),
+    Fault("label marginals at temperature 1", BATCH, "shares(scores, scale)", "shares(scores, 1.0)", TEMPERATURES),
+    Fault("weights of labels without labels", BATCH, "arc + (scale * scores[s / Z] - labels)", "arc", TEMPERATURES),
+]  # fmt: skip
+
+GRAPH_FAULTS = [
+    *MARGIN_FAULTS,
+    *LOSS_FAULTS,
+    *DUAL_FAULTS,
+    *PARSE_FAULTS,
+    *DECODER_FAULTS,
+    *ENGINE_FAULTS,
+]
