@@ -1,7 +1,7 @@
 """This checkout beside another one: the same work by both, in turn, and how much faster or slower this one is.
 
-``python -m benchmarks.regression OTHER/.venv/bin/python [--only WORD] [--repeat N]``. Each operation runs in a process of either interpreter that stays
-alive; they take turns, and the fastest of N turns counts. Ratios above 1 mean that this checkout is faster. Treebanks by ARCWISE_TREEBANKS.
+``python -m benchmarks.regression OTHER/.venv/bin/python [--only WORD] [--repeat N] [--starts M]``. Each operation runs in a process of either interpreter
+that stays alive; they take turns, and the fastest of N turns counts, of M starts of both processes (where memory lies differs from start to start, and with it speed). Ratios above 1 mean that this checkout is faster. Treebanks by ARCWISE_TREEBANKS.
 """
 
 from __future__ import annotations
@@ -17,9 +17,11 @@ from pathlib import Path
 from typing import Any
 
 REPEAT = 5
+TURN = 0.05
+"""Seconds that a turn takes at least: a fast operation is called several times."""
 
 
-def operations(folder: Path) -> dict[str, Callable[[], Any]]:
+def operations(folder: Path, only: str) -> dict[str, Callable[[], Any]]:
     """Name → what is timed; made in the worker, by the public functions that both checkouts have."""
     import numpy as np
 
@@ -63,6 +65,8 @@ def operations(folder: Path) -> dict[str, Callable[[], Any]]:
             inference.TreeDistribution(labelled, projective=False, single_root=True, labels=labels), m
         )
 
+    if only.startswith("inference"):
+        return made
     bank = arcwise.Treebank.read(next(folder.glob("*train*")))
     train, dev = bank[:1500], arcwise.Treebank.read(next(folder.glob("*dev*")))[:1000]
     for trainer in ("mira", "perceptron", "log-linear", "latent", "eg", "log-linear-batch"):
@@ -115,23 +119,25 @@ def _ask(trees: Any, method: str) -> Any:
     return found() if callable(found) else found
 
 
-def work(folder: Path) -> None:
+def work(folder: Path, only: str) -> None:
     """The worker: reads names of operations, and answers with their seconds."""
-    made = operations(folder)
+    made = operations(folder, only)
     print(json.dumps(list(made)), flush=True)
     for line in sys.stdin:
         operation = made[json.loads(line)]
-        started = time.perf_counter()
-        operation()
-        print(json.dumps(time.perf_counter() - started), flush=True)
+        started, calls = time.perf_counter(), 0
+        while not calls or time.perf_counter() - started < TURN:
+            operation()
+            calls += 1
+        print(json.dumps((time.perf_counter() - started) / calls), flush=True)
 
 
 class Worker:
     """A process of one of the two checkouts."""
 
-    def __init__(self, python: str, folder: Path) -> None:
+    def __init__(self, python: str, folder: Path, only: str) -> None:
         self._process = subprocess.Popen(
-            [python, __file__, "--work", str(folder)],
+            [python, __file__, "--work", str(folder), "--only", only],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
@@ -145,6 +151,11 @@ class Worker:
         if not line:
             raise SystemExit("a worker has died")
         return json.loads(line)
+
+    def close(self) -> None:
+        """End the process."""
+        self._process.kill()
+        self._process.wait()
 
     def seconds(self, name: str) -> float:
         """How long the operation takes now."""
@@ -162,18 +173,27 @@ def main() -> None:
     parser.add_argument("--work", action="store_true", help=argparse.SUPPRESS)
     parser.add_argument("--only", default="", help="operations whose name has this in it")
     parser.add_argument("--repeat", type=int, default=REPEAT)
+    parser.add_argument("--starts", type=int, default=1)
     given = parser.parse_args()
     if given.work:
-        return work(Path(given.other))
+        return work(Path(given.other), given.only)
     if "ARCWISE_TREEBANKS" not in os.environ:
         raise SystemExit("ARCWISE_TREEBANKS: not set, expected a folder of treebanks")
     folder = Path(os.environ["ARCWISE_TREEBANKS"]) / "English-EWT"
-    ours, other = Worker(sys.executable, folder), Worker(given.other, folder)
+    before: dict[str, float] = {}
+    now: dict[str, float] = {}
+    for _ in range(given.starts):
+        ours, other = (Worker(python, folder, given.only) for python in (sys.executable, given.other))
+        for name in (n for n in ours.names if given.only in n):
+            for _ in range(given.repeat):
+                before[name] = min(before.get(name, float("inf")), other.seconds(name))
+                now[name] = min(now.get(name, float("inf")), ours.seconds(name))
+        ours.close()
+        other.close()
     print(f"{'operation':58} {'other':>10} {'this':>10} {'ratio':>7}")
-    for name in (n for n in ours.names if given.only in n):
-        turns = [(other.seconds(name), ours.seconds(name)) for _ in range(given.repeat)]
-        before, now = (min(times) for times in zip(*turns, strict=True))
-        print(f"{name:58} {before * 1e3:9.1f}ms {now * 1e3:9.1f}ms {before / now:7.2f}", flush=True)
+    for name in now:
+        ratio = before[name] / now[name]
+        print(f"{name:58} {before[name] * 1e3:9.2f}ms {now[name] * 1e3:9.2f}ms {ratio:7.2f}", flush=True)
 
 
 if __name__ == "__main__":

@@ -130,7 +130,7 @@ def run(
     """
     from arcwise.learning.model_file import check_precision
     from arcwise.learning.progress import Progress
-    from arcwise.models import train_parser
+    from arcwise.models.training import train_parser
     from arcwise.treebanks import Treebank
     from arcwise.treebanks.files import check_folder
 
@@ -178,7 +178,7 @@ def run(
         )
         trained.save(model, precision=stored)
         if stored != "float32" and development is not None:
-            from arcwise.models import precision_cost
+            from arcwise.models.training import precision_cost
 
             progress.say(precision_cost(trained, model, development, threads=threads))
         progress.say(f"model written to {model}")

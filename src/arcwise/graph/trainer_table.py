@@ -16,12 +16,12 @@ from arcwise.graph.trainers import (
     LossTrainer,
     MarginTrainer,
 )
-from arcwise.learning.training import EpochTrainer
 
 if TYPE_CHECKING:
     from arcwise.graph.config import GraphConfig
+    from arcwise.learning.training import EpochTrainer
 
-Maker = Callable[["GraphConfig", native.ArcTable, native.ArcData, int], EpochTrainer]
+Maker = Callable[["GraphConfig", native.ArcTable, native.ArcData, int], "EpochTrainer"]
 """(configuration, table, data, threads) → trainer."""
 
 

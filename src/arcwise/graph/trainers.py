@@ -10,10 +10,10 @@ import numpy.typing as npt
 
 from arcwise import native
 from arcwise.errors import MissingExtraError
-from arcwise.learning.training import Advance
 
 if TYPE_CHECKING:
     from arcwise.graph.config import GraphConfig
+    from arcwise.learning.training import Advance
 
 CHUNK = 500
 """Sentences between two signs of life; the prior of log-linear models is applied as often."""

@@ -12,6 +12,7 @@ import numpy.typing as npt
 from arcwise import native
 from arcwise.engine import Engine, ThisProcess
 from arcwise.errors import InputError, OptionError
+from arcwise.evaluation.attachment import uas_las
 from arcwise.graph.config import GraphConfig
 from arcwise.graph.model import GraphModel
 from arcwise.graph.preparation import PreparedHeads, prepare_heads
@@ -43,10 +44,8 @@ class Development:
         """UAS and LAS of a parse of the development data; words without a gold head do not count."""
         scorer = native.GraphScorer(table, np.ascontiguousarray(weights))
         result = scorer.parse(self.data, settings=decode_settings(decoding), threads=threads)
-        known = self.heads >= 0
-        head_right = (result.heads == self.heads)[known]
-        both_right = head_right & (result.labels == self.labels)[known] if self.labelled else head_right
-        return DevScore(float(head_right.mean()), float(both_right.mean()))
+        labels = (self.labels, result.labels) if self.labelled else (None, None)
+        return uas_las(self.heads, result.heads, *labels)
 
 
 def train_model(

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from arcwise import native
 from arcwise.errors import InputError
-from arcwise.inference.arc_matrices import ArcMatrices, Floats, Heads, require_trees, span_arrays
+from arcwise.inference.arc_matrices import ArcMatrices, Floats, Heads
 from arcwise.inference.constraints import Constraints
 from arcwise.inference.kernels import NATIVE
 from arcwise.inference.labels import k_best_labelled, label_names
@@ -335,13 +335,7 @@ class TreeDistribution:
             flat, _ = NATIVE.decode(self._sum_batch, self.tree_class, self.threads)
             heads = [own[0] for own in self._sum_batch.heads(flat)]
             return heads, heads
-        ends, starts = span_arrays(self._spans)
-        found = self._scores.batch.decode(
-            self._settings(decoder), span_ends=ends, span_starts=starts, threads=self.threads
-        )
-        lengths = self._scores.lengths
-        require_trees(np.where(np.asarray(found.parsed) > 0, 0.0, -np.inf), lengths)
-        return _by_sentence(found.heads, lengths), _by_sentence(found.labels, lengths)
+        return self._scores.decode(self._settings(decoder), spans=self._spans, threads=self.threads)
 
     def _decoded(self, decoder: native.Decoder) -> list[Tree]:
         heads, labels = self._decode(decoder)
@@ -354,20 +348,8 @@ class TreeDistribution:
         if self._is_plain:
             plain = NATIVE.k_best(self._sum_batch, self.tree_class, k, self.threads)
             return [(heads, heads, values) for heads, values in zip(*plain, strict=True)]
-        ends, starts = span_arrays(self._spans)
-        found = self._scores.batch.k_best(
-            self._settings(native.Decoder.map), k, span_ends=ends, span_starts=starts, threads=self.threads
-        )
-        counts, lengths = np.asarray(found.counts, np.int64), self._scores.lengths
-        require_trees(np.where(counts > 0, 0.0, -np.inf), lengths)
-        heads, labels = (
-            _by_sentence(flat, np.repeat(lengths, counts)) for flat in (found.heads, found.labels)
-        )
-        scores, answers, start = np.asarray(found.scores), [], 0
-        for end in np.cumsum(counts).tolist():
-            answers.append((np.stack(heads[start:end]), np.stack(labels[start:end]), scores[start:end]))
-            start = end
-        return answers
+        settings = self._settings(native.Decoder.map)
+        return self._scores.k_best(settings, k, spans=self._spans, threads=self.threads)
 
     def _trees(self, heads: Heads, labels: Heads) -> list[Tree]:
         return [self._tree(*one) for one in zip(heads, labels, strict=True)]
@@ -435,14 +417,3 @@ def _check_temperature(name: str, value: float) -> float:
     if not 0 < value < np.inf:
         raise InputError(f"{name}: found {value}, expected a number above 0")
     return float(value)
-
-
-def _by_sentence(flat: Any, lengths: npt.NDArray[np.int32]) -> list[Heads]:
-    """Numbers flat over words as one array (n+1,) a sentence, -1 for the root."""
-    ends = np.cumsum(lengths.astype(np.int64) + 1)
-    starts = ends - lengths - 1
-    with_roots = np.full(int(ends[-1]) if len(ends) else 0, -1, np.int32)
-    words = np.ones(len(with_roots), np.bool_)
-    words[starts] = False
-    with_roots[words] = flat
-    return [with_roots[start:end] for start, end in zip(starts.tolist(), ends.tolist(), strict=True)]

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from arcwise import native
 from arcwise.errors import InputError
-from arcwise.inference.arc_matrices import Floats
+from arcwise.inference.arc_matrices import Floats, Heads, Span, require_trees, span_arrays
 from arcwise.inference.sentence_scores import check_arc_scores
 from arcwise.trees import Tree
 
@@ -90,6 +90,47 @@ class Scores:
         """Numbers flat over sentences, labels, heads and words, as one array a sentence."""
         return split(flat, self.lengths, self.label_count)
 
+    # ---- the decoder
+
+    def decode(
+        self, settings: native.DecodeSettings, *, spans: Sequence[Sequence[Span]] = (), threads: int = 1
+    ) -> tuple[list[Heads], list[Heads]]:
+        """Of each sentence the heads of the tree asked for, shape (n+1,), and the numbers of its labels, -1 for the root.
+
+        ``spans``: those of each sentence that must be subtrees (projective trees alone).
+        """
+        ends, starts = span_arrays(spans)
+        found = self.batch.decode(settings, span_ends=ends, span_starts=starts, threads=threads)
+        require_trees(np.where(np.asarray(found.parsed) > 0, 0.0, -np.inf), self.lengths)
+        return _by_sentence(found.heads, self.lengths), _by_sentence(found.labels, self.lengths)
+
+    def k_best(
+        self,
+        settings: native.DecodeSettings,
+        k: int,
+        *,
+        spans: Sequence[Sequence[Span]] = (),
+        threads: int = 1,
+    ) -> list[tuple[Heads, Heads, Floats]]:
+        """Of each sentence the heads of the k best trees, shape (K, n+1), K <= k, the numbers of their labels, and their scores."""
+        ends, starts = span_arrays(spans)
+        found = self.batch.k_best(settings, k, span_ends=ends, span_starts=starts, threads=threads)
+        counts = np.asarray(found.counts, np.int64)
+        require_trees(np.where(counts > 0, 0.0, -np.inf), self.lengths)
+        lengths = np.repeat(self.lengths, counts)
+        heads, labels = _by_sentence(found.heads, lengths), _by_sentence(found.labels, lengths)
+        last = np.cumsum(counts).tolist()
+        return [
+            (
+                np.stack(heads[end - count : end]),
+                np.stack(labels[end - count : end]),
+                found.scores[end - count : end],
+            )
+            for end, count in zip(last, counts.tolist(), strict=True)
+        ]
+
+    # ---- losses
+
     def loss(
         self,
         loss: str,
@@ -131,6 +172,17 @@ class Scores:
             if name not in known and name not in ("", "_"):
                 raise InputError(f"trees: found the label {name!r}, expected one of {', '.join(self.labels)}")
         return np.array([known.get(name, -1) for name in names], np.int32)
+
+
+def _by_sentence(flat: Any, lengths: npt.NDArray[np.int32]) -> list[Heads]:
+    """Numbers flat over words as one array (n+1,) a sentence, -1 for the root."""
+    ends = np.cumsum(lengths.astype(np.int64) + 1)
+    starts = ends - lengths - 1
+    with_roots = np.full(int(ends[-1]) if len(ends) else 0, -1, np.int32)
+    words = np.ones(len(with_roots), np.bool_)
+    words[starts] = False
+    with_roots[words] = flat
+    return [with_roots[start:end] for start, end in zip(starts.tolist(), ends.tolist(), strict=True)]
 
 
 def _of_parts(parts: tuple[Any, ...], labels: tuple[str, ...]) -> Scores:

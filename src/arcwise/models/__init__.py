@@ -1,4 +1,4 @@
-"""Models by name: every kind opened, loaded and trained."""
+"""Models by name: every kind opened and loaded; ``arcwise.models.training`` trains one."""
 
 from arcwise.models.registry import (
     KINDS,
@@ -9,7 +9,6 @@ from arcwise.models.registry import (
     shipped_models,
     trainable,
 )
-from arcwise.models.training import precision_cost, train_parser
 
 __all__ = [
     "KINDS",
@@ -17,8 +16,6 @@ __all__ = [
     "model_path",
     "open_model",
     "open_packed",
-    "precision_cost",
     "shipped_models",
-    "train_parser",
     "trainable",
 ]

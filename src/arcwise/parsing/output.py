@@ -2,13 +2,36 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
-from arcwise.parsing.parses import KBestParses, Parses, Probabilities
+from arcwise.parsing.parser import ParseOptions
+from arcwise.parsing.parses import Analysis, KBestParses, Parses, Probabilities
 from arcwise.treebanks import Treebank
 from arcwise.treebanks.columns import Coded
+
+
+class GivesTrees(Protocol):
+    """A parser that gives its trees as arrays."""
+
+    def parses(self, treebank: Treebank, *, options: ParseOptions = ..., threads: int = 1) -> Parses:
+        """The best trees."""
+        ...
+
+    def k_best_parses(self, treebank: Treebank, *, options: ParseOptions, threads: int = 1) -> KBestParses:
+        """The ``options.k_best`` best trees of every sentence."""
+        ...
+
+
+def analysis(parser: GivesTrees, treebank: Treebank, options: ParseOptions, threads: int) -> Analysis:
+    """The treebank with the parser's trees, or k best trees, written into it; and the trees as arrays."""
+    if options.k_best > 1:
+        return Analysis(
+            with_k_best(treebank, parser.k_best_parses(treebank, options=options, threads=threads))
+        )
+    parses = parser.parses(treebank, options=options, threads=threads)
+    return Analysis(annotated(treebank, parses), parses)
 
 
 def annotated(treebank: Treebank, parses: Parses) -> Treebank:

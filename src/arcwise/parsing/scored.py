@@ -12,7 +12,7 @@ from arcwise import native
 from arcwise.errors import NoTreeError
 from arcwise.inference import TreeClass, TreeDistribution
 from arcwise.learning.model_file import Packed, Precision, write_model
-from arcwise.parsing.output import annotated, with_k_best
+from arcwise.parsing.output import analysis
 from arcwise.parsing.parser import Capabilities, Decoder, ParseOptions
 from arcwise.parsing.parses import Analysis, Codes, KBestParses, Parses, k_best_of, parses_of
 from arcwise.parsing.scorer import FusedScorer, Scorer, decode_scores, label_codes
@@ -167,11 +167,7 @@ class ScoredParser:
         self, treebank: Treebank, *, options: ParseOptions = ParseOptions(), threads: int = 1
     ) -> Analysis:
         """``parse``, and the same as arrays."""
-        if options.k_best > 1:
-            best = self.k_best_parses(treebank, options=options, threads=threads)
-            return Analysis(with_k_best(treebank, best))
-        parses = self.parses(treebank, options=options, threads=threads)
-        return Analysis(annotated(treebank, parses), parses)
+        return analysis(self, treebank, options, threads)
 
     def parses(
         self,

@@ -11,7 +11,7 @@ from arcwise import native
 from arcwise.learning.model_file import Packed
 from arcwise.learning.progress import Progress
 from arcwise.learning.trained import TrainedParser
-from arcwise.parsing.output import annotated, with_k_best
+from arcwise.parsing.output import analysis
 from arcwise.parsing.parser import MAX_BEAM, Capabilities, ParseOptions
 from arcwise.parsing.parses import Analysis, GraphParses, KBestParses, Parses, Probabilities
 from arcwise.transition.config import TransitionConfig
@@ -99,11 +99,7 @@ class TransitionParser(TrainedParser[TransitionModel]):
             found = self.graph_parses(treebank, options=options, threads=threads)
             deps = deps_column(found.graphs, treebank.sentence_lengths.tolist(), self.model.labels)
             return Analysis(treebank.annotate(deps=deps))
-        if options.k_best > 1:
-            best = self.k_best_parses(treebank, options=options, threads=threads)
-            return Analysis(with_k_best(treebank, best))
-        parses = self.parses(treebank, options=options, threads=threads)
-        return Analysis(annotated(treebank, parses), parses)
+        return analysis(self, treebank, options, threads)
 
     def parses(
         self, treebank: Treebank, *, options: ParseOptions = ParseOptions(), threads: int = 1
