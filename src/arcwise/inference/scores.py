@@ -61,11 +61,6 @@ class Scores:
         """Shape (B,): words of each sentence."""
         return np.asarray(self.batch.lengths)
 
-    @property
-    def label_count(self) -> int:
-        """How many labels there are, 0 where arcs have none."""
-        return len(self.labels)
-
     def constrained(
         self,
         *,
@@ -87,8 +82,15 @@ class Scores:
         return self.split(self.batch.by_label(temperature))
 
     def split(self, flat: Floats) -> list[Floats]:
-        """Numbers flat over sentences, labels, heads and words, as one array a sentence."""
-        return split(flat, self.lengths, self.label_count)
+        """Numbers flat over sentences, labels, heads and words, as one array a sentence: (n+1, n+1), or (L, n+1, n+1)."""
+        labels = (len(self.labels),) if self.labels else ()
+        sides = self.lengths.astype(np.int64) + 1
+        sizes = sides * sides * max(len(self.labels), 1)
+        ends = np.cumsum(sizes)
+        return [
+            flat[end - size : end].reshape(*labels, side, side)
+            for end, size, side in zip(ends.tolist(), sizes.tolist(), sides.tolist(), strict=True)
+        ]
 
     # ---- the decoder
 
@@ -187,15 +189,3 @@ def _by_sentence(flat: Any, lengths: npt.NDArray[np.int32]) -> list[Heads]:
 
 def _of_parts(parts: tuple[Any, ...], labels: tuple[str, ...]) -> Scores:
     return Scores(native.ScoreBatch.of_parts(*parts), labels)
-
-
-def split(flat: Floats, lengths: npt.NDArray[np.int32], labels: int) -> list[Floats]:
-    """Flat numbers as one array a sentence: (n+1, n+1), or (L, n+1, n+1) where there are labels."""
-    sides = lengths.astype(np.int64) + 1
-    ends = np.cumsum(sides * sides * max(labels, 1))
-    return [
-        flat[end - side * side * max(labels, 1) : end].reshape(
-            (labels, side, side) if labels else (side, side)
-        )
-        for end, side in zip(ends.tolist(), sides.tolist(), strict=True)
-    ]

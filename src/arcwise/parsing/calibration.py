@@ -47,18 +47,25 @@ def reliability(parser: ScoredParser, treebank: Treebank, *, bins: int = 10, thr
 def _reliability(parser: ScoredParser, treebank: Treebank, parses: Parses, bins: int) -> Reliability:
     found = parses.probabilities
     assert found is not None
-    assert found.asked is not None
     known = np.asarray(treebank.heads) >= 0
     right = parses.heads == treebank.heads
     heads = calibration(found.head[known], right[known], bins=bins)
-    head_loss = _mean_loss(found.asked.head[known])
-    if not parser.labels:
-        return Reliability(heads, None, head_loss, 0.0)
-    right_label = right & (parses.label_strings == np.array(treebank.column("deprel"), object))
-    labels = calibration(found.label[known], right_label[known], bins=bins)
+    labels = None
+    if parser.labels:
+        right_label = right & (parses.label_strings == np.array(treebank.column("deprel"), object))
+        labels = calibration(found.label[known], right_label[known], bins=bins)
+    return Reliability(heads, labels, *_losses(treebank, parses))
+
+
+def _losses(treebank: Treebank, parses: Parses) -> tuple[float, float]:
+    """The mean of -log P(gold head), and of -log P(gold label | gold head)."""
+    assert parses.probabilities is not None
+    asked = parses.probabilities.asked
+    assert asked is not None
+    known = np.asarray(treebank.heads) >= 0
     # Labels that the parser does not consider on such an arc (-1) have no probability at any temperature.
-    possible = known & (found.asked.label >= 0)
-    return Reliability(heads, labels, head_loss, _mean_loss(found.asked.label[possible]))
+    possible = known & (asked.label >= 0) if parses.label_names else np.zeros(0, np.int64)
+    return _mean_loss(asked.head[known]), _mean_loss(asked.label[possible])
 
 
 def _parsed_by(
@@ -97,8 +104,7 @@ def fit_temperatures(parser: P, treebank: Treebank, *, threads: int = 1, steps: 
         return Temperatures(heads, labels if parser.labels else 1.0)
 
     def losses(logs: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-        found = _reliability(parser, treebank, parsed(at(logs)), 1)
-        return np.array([found.head_loss, found.label_loss])
+        return np.array(_losses(treebank, parsed(at(logs))))
 
     # Golden section over the logarithms of both temperatures at once.
     low, high = np.full(2, np.log(_LOW)), np.full(2, np.log(_HIGH))

@@ -10,10 +10,10 @@ import numpy as np
 
 from arcwise import native
 from arcwise.errors import NoTreeError
-from arcwise.inference import TreeClass, TreeDistribution
+from arcwise.inference import Scores, TreeClass, TreeDistribution
 from arcwise.learning.model_file import Packed, Precision, write_model
 from arcwise.parsing.output import analysis
-from arcwise.parsing.parser import Capabilities, Decoder, ParseOptions
+from arcwise.parsing.parser import DECODERS, Capabilities, Decoder, ParseOptions
 from arcwise.parsing.parses import Analysis, Codes, KBestParses, Parses, k_best_of, parses_of
 from arcwise.parsing.scorer import FusedScorer, Scorer, decode_scores, label_codes
 from arcwise.treebanks import Sentence, Treebank
@@ -22,7 +22,7 @@ from arcwise.treebanks.files import PathLike
 if TYPE_CHECKING:
     from typing import Self
 
-DECODERS: dict[Decoder, native.Decoder] = {
+_NATIVE_DECODERS: dict[Decoder, native.Decoder] = {
     "map": native.Decoder.map,
     "mbr": native.Decoder.minimum_risk,
     "mbr-labelled": native.Decoder.minimum_labelled_risk,
@@ -67,7 +67,7 @@ def decode_settings(
 ) -> native.DecodeSettings:
     """The same for native code."""
     return native.DecodeSettings(
-        decoder=DECODERS[decoding.decode],  # type: ignore[index]
+        decoder=_NATIVE_DECODERS[decoding.decode],  # type: ignore[index]
         projective=decoding.projective,
         single_root=decoding.single_root,
         temperature=temperatures.heads,
@@ -128,7 +128,7 @@ class ScoredParser:
     def capabilities(self) -> Capabilities:
         """Everything but a beam."""
         return Capabilities(
-            decoders=tuple(DECODERS),
+            decoders=DECODERS,
             projective=(True, False),
             single_root=(True, False),
             k_best=True,
@@ -187,9 +187,7 @@ class ScoredParser:
         if isinstance(self.scorer, FusedScorer):
             result = self.scorer.decoded(treebank, settings, required=required, asked=asked, threads=threads)
         else:
-            scores = self.scorer.scores(treebank, trees=decoding.trees, required=required, threads=threads)
-            if required is not None:
-                scores = scores.constrained(heads=required)
+            scores = self._scores(treebank, decoding, required, threads)
             own = (np.asarray(treebank.heads), label_codes(treebank, self.labels)) if asked else None
             result = decode_scores(scores, settings, asked=own, threads=threads)
         _check_parsed(treebank, result.parsed)
@@ -206,12 +204,15 @@ class ScoredParser:
                 treebank, settings, k=options.k_best, required=required, threads=threads
             )
         else:
-            scores = self.scorer.scores(treebank, trees=decoding.trees, required=required, threads=threads)
-            if required is not None:
-                scores = scores.constrained(heads=required)
+            scores = self._scores(treebank, decoding, required, threads)
             result = scores.batch.k_best(settings, options.k_best, threads=threads)
         _check_parsed(treebank, result.counts)
         return k_best_of(result, self.labels)
+
+    def _scores(self, treebank: Treebank, decoding: Decoding, required: Codes | None, threads: int) -> Scores:
+        """The scores of the treebank, without the arcs that the required heads rule out."""
+        scores = self.scorer.scores(treebank, trees=decoding.trees, required=required, threads=threads)
+        return scores if required is None else scores.constrained(heads=required)
 
     def distributions(
         self,

@@ -13,6 +13,7 @@ from arcwise.evaluation.attachment import uas_las
 from arcwise.features.atoms import token_atoms
 from arcwise.learning.progress import Progress
 from arcwise.learning.training import Advance, DevScore, Weights, fit, training_report
+from arcwise.parsing.scorer import label_codes
 from arcwise.transition.config import TransitionConfig
 from arcwise.transition.model import TransitionModel, make_scorer
 from arcwise.transition.named import system as parse_system
@@ -91,7 +92,7 @@ def train_model(
         progress.say(note)
     scorer = make_scorer(config, system, len(labels), vocabulary)
     data = native.TransitionData(scorer, train.layout, train.data)
-    data.set_gold(prepared.heads, label_codes(train, labels))
+    data.set_gold(prepared.heads, _gold_labels(train, labels))
     best = fit(
         TransitionTrainer(config, scorer, data, prepared.sentences),
         len(prepared.sentences),
@@ -111,12 +112,9 @@ def word_vocabulary(train: Treebank, config: TransitionConfig) -> native.Vocabul
     return native.Vocabulary.of(np.ascontiguousarray(token_atoms(train, [config.word])[:, 0]))
 
 
-def label_codes(treebank: Treebank, labels: Sequence[str]) -> npt.NDArray[np.int32]:
-    """The number of each word's label among ``labels``; -1 for others, 0 for all if there are none."""
-    if not labels:
-        return np.zeros(treebank.word_count, np.int32)
-    codes = {label: code for code, label in enumerate(labels)}
-    return np.array([codes.get(label, -1) for label in treebank.column("deprel")], np.int32)
+def _gold_labels(treebank: Treebank, labels: Sequence[str]) -> npt.NDArray[np.int32]:
+    """The number of each word's label among ``labels``; a model without labels has one, 0, for all."""
+    return label_codes(treebank, labels) if labels else np.zeros(treebank.word_count, np.int32)
 
 
 def _evaluator(
@@ -132,7 +130,7 @@ def _evaluator(
         raise InputError(f"{dev.source}: has no heads, expected trees to compare with")
     scorer = make_scorer(config, system, len(labels), vocabulary)
     data = native.TransitionData(scorer, dev.layout, dev.data)
-    gold = label_codes(dev, labels)
+    gold = _gold_labels(dev, labels)
 
     def evaluate(weights: Weights) -> DevScore:
         scorer.set_weights(weights)
