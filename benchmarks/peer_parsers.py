@@ -1,113 +1,91 @@
-"""The peers of benchmarks.parsers: ufal.udpipe (its default settings) and spaCy (its default network, trained until dev stops rising).
+"""ufal.udpipe and spaCy beside arcwise's parsers on three treebanks, each trained by its own documented command.
 
-    python -m benchmarks.peer_parsers NAME TREEBANK     trains one and keeps it in ~/.cache/arcwise/NAME (or ARCWISE_CACHE)
+    python -m benchmarks.peer_parsers --prepare     writes what the peers train on, and says by which commands
+    python -m benchmarks.peer_parsers               trains arcwise's parsers, measures all of them, writes the section
 
-UDPipe's model is the whole pipeline where benchmarks.pipeline uses it too, its parser alone elsewhere. All of it may take hours.
+The peers are trained by benchmarks.peers.train, which needs no arcwise: in an environment of its own, on any machine. UDPipe sees
+forms, UPOS and FEATS with the options that its authors publish for the language, spaCy sees forms and UPOS with the
+configuration that it recommends for accuracy. What was not trained is said to be so.
 """
 
 from __future__ import annotations
 
+import argparse
 import json
-import sys
-import time
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-from measuring.memory import peak_mb
-from measuring.trainings import cache_folder, read, treebank_folder
+from measuring.tables import table
+from measuring.timing import interleaved
+from measuring.trainings import Training, cache_folder, read
 
+from arcwise.evaluation.attachment import Attachment, attachment
+from arcwise.evaluation.verdicts import verdicts
 from arcwise.treebanks import Treebank
+from benchmarks.parsers import ALL_COLUMNS, LANGUAGES, cells
+from benchmarks.peers import spacy_parser, udpipe_parser
+from benchmarks.peers.train import FIGURES, PARSED
+from benchmarks.report import write_section
 
-PEERS = ("udpipe", "spacy", "spacy with UPOS")
-FROM_RAW_TEXT = ("English-EWT", "Turkish-IMST")
-"""Treebanks on which UDPipe's tokenizer and tagger are trained too."""
-PATIENCE = 5
-MOST_PASSES = 40
-"""spaCy is trained until its score on the development data has not risen for PATIENCE passes, or for so many."""
-UD_TAGS = {
-    *("ADJ", "ADP", "ADV", "AUX", "CCONJ", "DET", "INTJ", "NOUN", "NUM"),
-    *("PART", "PRON", "PROPN", "PUNCT", "SCONJ", "SYM", "VERB", "X"),
-}
-_MODEL = """
-[model]
-@architectures = "spacy.TransitionBasedParser.v2"
-state_type = "parser"
-extra_state_tokens = false
-hidden_width = 64
-maxout_pieces = 2
-use_upper = true
-
-[model.tok2vec]
-@architectures = "spacy.Tok2Vec.v2"
-
-[model.tok2vec.embed]
-@architectures = "spacy.MultiHashEmbed.v2"
-width = 96
-attrs = {attributes}
-rows = {rows}
-include_static_vectors = false
-
-[model.tok2vec.encode]
-@architectures = "spacy.MaxoutWindowEncoder.v2"
-width = 96
-window_size = 1
-maxout_pieces = 3
-depth = 4
-"""
+PEERS = ("udpipe", "spacy")
+PLOT = Path(__file__).parent / "las-against-speed.png"
+OWN = (
+    "graph, MIRA, projective",
+    "transition, arc-eager, greedy",
+    "transition, arc-eager, beam 16",
+    ALL_COLUMNS,
+)
+"""The kinds of benchmarks.parsers that stand beside them."""
+SEES = {"udpipe": "forms, UPOS, FEATS", "spacy": "forms, UPOS", ALL_COLUMNS: "all columns"}
 
 
 @dataclass(frozen=True)
 class PeerParser:
-    """A trained peer: CoNLL-U in, CoNLL-U with its trees out."""
+    """What a trained peer made of the test part, and the peer itself where its model and library are here."""
 
-    parse: Callable[[bytes], bytes]
-    training_seconds: float
-    peak_mb: float
-    size_mb: float
+    scores: Attachment
+    figures: Mapping[str, float]
+    parse: Callable[[str], object] | None
+    model_mb: float | None
 
-
-def peer_parser(name: str, treebank: str) -> PeerParser | str:
-    """The trained peer, or why there is none."""
-    try:
-        load = {"udpipe": _load_udpipe}.get(name, _load_spacy)
-        __import__("ufal.udpipe" if name == "udpipe" else "spacy")
-    except ImportError:
-        return "not installed"
-    folder = _folder(name)
-    if not (folder / f"{treebank}.json").exists():
-        return f"not trained (python -m benchmarks.peer_parsers {name!r} {treebank})"
-    return load(folder, treebank)
+    @property
+    def training(self) -> str:
+        """How long it was trained."""
+        if self.figures.get("gpu"):
+            seconds = f"{self.figures['wall_seconds']:.0f} on a GPU"
+        else:
+            seconds = f"{self.figures['training_seconds']:.0f}"
+        return seconds if self.figures.get("ended", True) else seconds + ", stopped then"
 
 
-def train(name: str, treebank: str) -> None:
-    """Train a peer and keep it."""
-    folder = _folder(name)
-    folder.mkdir(parents=True, exist_ok=True)
-    started = time.process_time()
-    if name == "udpipe":
-        _train_udpipe(treebank)
-    else:
-        _train_spacy(folder, treebank, upos=name.endswith("UPOS"))
-    figures = {
-        "training_seconds": time.process_time() - started,
-        "peak_mb": peak_mb(),
-    }
-    (folder / f"{treebank}.json").write_text(json.dumps(figures))
+# ---- what the peers train on
 
 
-def _folder(name: str) -> Path:
-    return cache_folder() / name.replace(" ", "-")
+def folder(treebank: str) -> Path:
+    """Where the peers' data and models of a treebank lie."""
+    return cache_folder() / "peers" / treebank
 
 
-def _figures(folder: Path, treebank: str) -> dict[str, float]:
-    return dict(json.loads((folder / f"{treebank}.json").read_text()))
+def prepare(treebank: str) -> Path:
+    """Write train.conllu, dev.conllu and test.conllu: forms, UPOS, FEATS and trees, subtypes of labels cut, every root ``root``.
+
+    Sentences of several roots are left out of train and dev: UDPipe does not train on them.
+    """
+    place = folder(treebank)
+    place.mkdir(parents=True, exist_ok=True)
+    for part in ("train", "dev", "test"):
+        (place / f"{part}.conllu").write_bytes(for_peers(read(treebank, part), test=part == "test").data)
+    return place
 
 
-# ---- roots: treebanks and peers name them differently
+def for_peers(treebank: Treebank, *, test: bool) -> Treebank:
+    """A part as the peers see it."""
+    kept = roots_labelled(treebank if test else single_roots(treebank), "root")
+    nothing = ["_"] * kept.word_count
+    return kept.annotate(lemma=nothing, xpos=nothing)
 
 
 def root_label(treebank: Treebank) -> str:
@@ -132,165 +110,133 @@ def single_roots(treebank: Treebank) -> Treebank:
     return Treebank.from_sentences([s for s in treebank if np.count_nonzero(s.heads == 0) == 1])
 
 
-# ---- UDPipe
+# ---- what they made of it
 
 
-def _train_udpipe(treebank: str) -> None:
-    from ufal.udpipe import InputFormat, ProcessingError, Sentence, Sentences, Trainer
+def scores_of(parsed: Path, treebank: str) -> Attachment:
+    """The scores of a peer's parses of the test part; roots carry the label that the treebank gives them."""
+    gold = read(treebank, "test")
+    system = Treebank(parsed.read_bytes(), strict=False)
+    return attachment(verdicts(gold, roots_labelled(system, root_label(read(treebank, "train")))))
 
-    def sentences(part: str) -> Any:
-        # A single root named root is UDPipe's default, and the only one that it trains on all treebanks without a crash.
-        whole = Treebank.read(treebank_folder() / treebank / f"{part}.conllu.xz")
-        reader, found = InputFormat.newConlluInputFormat(), Sentences()
-        reader.setText(roots_labelled(single_roots(whole), "root").data.decode())
-        error, sentence = ProcessingError(), Sentence()
-        while reader.nextSentence(sentence, error):
-            found.append(sentence)
-            sentence = Sentence()
-        if error.occurred():
-            raise SystemExit(error.message)
-        return found
 
-    error = ProcessingError()
-    others = "" if treebank in FROM_RAW_TEXT else "none"
-    model = Trainer.train(
-        "morphodita_parsito", sentences("train"), sentences("dev"), others, others, "", error
+def peer_parser(name: str, treebank: str) -> PeerParser | str:
+    """A trained peer, or why there is none."""
+    place = folder(treebank) / name
+    if not (place / FIGURES).exists():
+        return f"not trained ({command(name, treebank)})"
+    figures = dict(json.loads((place / FIGURES).read_text()))
+    model = place / (udpipe_parser.MODEL if name == "udpipe" else "model-best")
+    parse, size = None, None
+    if model.exists():
+        files = [model] if model.is_file() else [path for path in model.rglob("*") if path.is_file()]
+        size = sum(path.stat().st_size for path in files) / 1e6
+        try:
+            parse = (udpipe_parser if name == "udpipe" else spacy_parser).load(place)
+        except ImportError:
+            parse = None
+    return PeerParser(scores_of(place / PARSED, treebank), figures, parse, size)
+
+
+def command(name: str, treebank: str) -> str:
+    """How a peer is trained."""
+    place = folder(treebank)
+    return f"python -m benchmarks.peers.train {name} {place} --language {LANGUAGES[treebank]} --out {place / name}"
+
+
+def section(treebank: str, points: dict[str, dict[str, tuple[float, float]]]) -> str:
+    """The table of one treebank; words a second and LAS go to ``points``."""
+    found = {name: peer_parser(name, treebank) for name in PEERS}
+    peers = {name: peer for name, peer in found.items() if not isinstance(peer, str)}
+    own = {name: training for name, training in cells(treebank).items() if name in OWN}
+    rates = speeds(treebank, own, peers)
+    rows = [
+        _row(name, training.scores(), f"{training.run().seconds:.0f}", rates, training.run().model_mb)
+        for name, training in own.items()
+    ]
+    rows += [_row(name, peer.scores, peer.training, rates, peer.model_mb) for name, peer in peers.items()]
+    scores = {name: training.scores() for name, training in own.items()}
+    scores |= {name: peer.scores for name, peer in peers.items()}
+    for name, rate in rates.items():
+        points.setdefault(name, {})[treebank] = (rate, 100 * scores[name].las)
+    missing = " ".join(f"{name}: not trained here." for name, peer in found.items() if isinstance(peer, str))
+    header = ("parser", "sees", "UAS", "LAS", "training, CPU s", "words/s", "model MB")
+    return f"### {treebank}\n\n{table(header, rows)}" + (f"\n{missing}\n" if missing else "")
+
+
+def speeds(treebank: str, own: Mapping[str, Training], peers: Mapping[str, PeerParser]) -> dict[str, float]:
+    """Words a second of reading, parsing and writing the test part on one core, all taking turns."""
+    contenders: dict[str, Callable[[], object]] = {}
+    for name, training in own.items():
+        data, parser = training.data("test").data, training.parser()
+        contenders[name] = lambda d=data, p=parser: p.parse(Treebank(d), threads=1).data
+    text = for_peers(read(treebank, "test"), test=True).data.decode()
+    for name, peer in peers.items():
+        if peer.parse is not None:
+            contenders[name] = lambda parse=peer.parse: parse(text)
+    words = read(treebank, "test").word_count
+    return {name: words / seconds for name, seconds in interleaved(contenders, repeat=3).items()}
+
+
+def _row(
+    name: str, scores: Attachment, training: str, rates: Mapping[str, float], size: float | None
+) -> list[object]:
+    return [
+        name,
+        SEES.get(name, "forms, UPOS"),
+        f"{100 * scores.uas:.2f}",
+        f"{100 * scores.las:.2f}",
+        training,
+        f"{rates[name]:,.0f}" if name in rates else "–",
+        f"{size:.1f}" if size else "–",
+    ]
+
+
+def plot(points: Mapping[str, Mapping[str, tuple[float, float]]]) -> None:
+    """LAS against words a second, a panel for each treebank."""
+    from matplotlib import pyplot
+
+    figure, axes = pyplot.subplots(1, len(LANGUAGES), figsize=(14, 4))
+    handles = {}
+    for axis, treebank in zip(axes, LANGUAGES, strict=True):
+        for number, (name, places) in enumerate(points.items()):
+            if treebank in places:
+                mark = "^" if name in PEERS else "o"
+                handles[name] = axis.scatter(*places[treebank], marker=mark, color=f"C{number}")
+        axis.set(xscale="log", xlabel="words a second, one core", ylabel="LAS", title=treebank)
+        axis.grid(alpha=0.3)
+    figure.legend(
+        list(handles.values()), list(handles), loc="lower center", ncols=3, bbox_to_anchor=(0.5, -0.2)
     )
-    if error.occurred():
-        raise SystemExit(error.message)
-    udpipe_path(treebank).write_bytes(model)
+    figure.savefig(PLOT, dpi=120, bbox_inches="tight")
+    pyplot.close(figure)
 
 
-def udpipe_path(treebank: str) -> Path:
-    """Where UDPipe's model of a treebank is kept."""
-    return _folder("udpipe") / f"{treebank}.udpipe"
+ABOUT = (
+    "Gold tokens and tags, test data, punctuation counted, label subtypes cut. udpipe: ufal.udpipe with the options of its models of "
+    "UD 2.0 (training/models-ud-2.0/params_parser in its repository) and vectors of forms learned on the training data as there. "
+    "spacy: `spacy init config --optimize accuracy` and `spacy train` until its own patience ends, or stopped where that is said; "
+    "UPOS is among the embedded attributes and handed over by a reader; no vectors learned on other text. Words/s: one core, "
+    "reading and writing included, all of a table taking turns, the best of three; a dash where the peer's model was not at hand.\n\n"
+)
 
 
-def udpipe(path: Path, *, raw_text: bool) -> Callable[[str], str]:
-    """A model of UDPipe: raw text cut, tagged and parsed, or CoNLL-U parsed; CoNLL-U comes out."""
-    from ufal.udpipe import Model, Pipeline, ProcessingError
-
-    model = Model.load(str(path))
-    source, tagging = ("tokenize", Pipeline.DEFAULT) if raw_text else ("conllu", Pipeline.NONE)
-    pipeline = Pipeline(model, source, tagging, Pipeline.DEFAULT, "conllu")
-
-    def process(text: str) -> str:
-        assert model is not None  # UDPipe's pipeline does not keep its model alive; this function does
-        return str(pipeline.process(text, ProcessingError()))
-
-    return process
-
-
-def _load_udpipe(folder: Path, treebank: str) -> PeerParser:
-    path = udpipe_path(treebank)
-    process = udpipe(path, raw_text=False)
-    figures = _figures(folder, treebank)
-    root = root_label(read(treebank, "train"))
-
-    def parse(data: bytes) -> bytes:
-        parsed = process(data.decode()).encode()
-        return parsed if root == "root" else roots_labelled(Treebank(parsed), root).data
-
-    return PeerParser(parse, figures["training_seconds"], figures["peak_mb"], path.stat().st_size / 1e6)
-
-
-# ---- spaCy
-
-
-def _docs(nlp: Any, treebank: Treebank) -> list[Any]:
-    from spacy.tokens import Doc
-
-    docs = []
-    for sentence in treebank:
-        heads = [place if head == 0 else int(head) - 1 for place, head in enumerate(sentence.tree.heads[1:])]
-        labels = [label or "dep" for label in sentence.deprels]
-        docs.append(
-            Doc(nlp.vocab, words=list(sentence.forms), heads=heads, deps=labels, **_tags(sentence.upos))
-        )
-    return docs
-
-
-def _tags(tags: Sequence[str]) -> dict[str, list[str]]:
-    """Tags as spaCy takes them: all of them as its "tag", those of UD as its "pos" too."""
-    return {"tags": list(tags), "pos": [tag if tag in UD_TAGS else "X" for tag in tags]}
-
-
-def _train_spacy(folder: Path, treebank: str, *, upos: bool) -> None:
-    import random
-
-    import spacy
-    from spacy.training import Example
-    from spacy.util import fix_random_seed, load_config_from_str, minibatch
-
-    fix_random_seed(1)
-    nlp = spacy.blank("xx")
-    treebanks = [read(treebank, part) for part in ("train", "dev")]
-    tag = "POS" if set(treebanks[0].column("upos")) <= UD_TAGS else "TAG"
-    attributes = ["NORM", "PREFIX", "SUFFIX", "SHAPE", *([tag] if upos else [])]
-    rows = [5000, 1000, 2500, 2500, *([100] if upos else [])]
-    config = load_config_from_str(
-        _MODEL.format(attributes=json.dumps(attributes), rows=rows), interpolate=False
+def main() -> None:
+    arguments = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser = nlp.add_pipe("parser", config={"model": config["model"]})
-    train, dev = (_docs(nlp, each) for each in treebanks)
-
-    def examples(docs: list[Any]) -> list[Any]:
-        return [Example(_unparsed(nlp, doc), doc) for doc in docs]
-
-    shuffled, held_out = examples(train), examples(dev)
-    optimizer = nlp.initialize(lambda: shuffled[:2000])
-    for example in shuffled:
-        for label in {token.dep_ for token in example.reference}:
-            parser.add_label(label)
-    best, since = -1.0, 0
-    for _ in range(MOST_PASSES):
-        random.shuffle(shuffled)
-        for batch in minibatch(shuffled, size=32):
-            nlp.update(batch, sgd=optimizer, drop=0.1)
-        predicted = [Example(parser(_unparsed(nlp, e.reference)), e.reference) for e in held_out]
-        las = parser.score(predicted)["dep_las"] or 0.0
-        print(f"{treebank}: dev LAS {100 * las:.2f}", file=sys.stderr, flush=True)
-        best, since = (las, 0) if las > best else (best, since + 1)
-        if since == 0:
-            nlp.to_disk(folder / treebank)
-        if since == PATIENCE:
-            break
-
-
-def _unparsed(nlp: Any, doc: Any) -> Any:
-    from spacy.tokens import Doc
-
-    return Doc(nlp.vocab, words=[t.text for t in doc], **_tags([t.tag_ for t in doc]))
-
-
-def _load_spacy(folder: Path, treebank: str) -> PeerParser:
-    import spacy
-    from spacy.tokens import Doc
-
-    nlp = spacy.load(folder / treebank)
-    parser = nlp.get_pipe("parser")
-    root = root_label(read(treebank, "train"))  # spaCy has a name of its own for it, ROOT
-
-    def parse(data: bytes) -> bytes:
-        whole = Treebank(data)
-        docs = [
-            Doc(
-                nlp.vocab,
-                words=list(s.forms),
-                sent_starts=[True] + [False] * (len(s) - 1),
-                **_tags(s.upos),
-            )
-            for s in whole
-        ]
-        parsed = list(parser.pipe(docs, batch_size=64))
-        heads = np.array([0 if t.head.i == t.i else t.head.i + 1 for doc in parsed for t in doc], np.int32)
-        labels = [t.dep_ for doc in parsed for t in doc]
-        return roots_labelled(whole.annotate(heads=heads, deprel=labels), root).data
-
-    figures = _figures(folder, treebank)
-    size = sum(path.stat().st_size for path in (folder / treebank).rglob("*") if path.is_file()) / 1e6
-    return PeerParser(parse, figures["training_seconds"], figures["peak_mb"], size)
+    arguments.add_argument("--prepare", action="store_true", help="write what the peers train on")
+    if arguments.parse_args().prepare:
+        for treebank in LANGUAGES:
+            prepare(treebank)
+            print(*(command(name, treebank) for name in PEERS), sep="\n")
+        return
+    points: dict[str, dict[str, tuple[float, float]]] = {}
+    parts = [section(name, points) for name in LANGUAGES]
+    plot(points)
+    picture = f"![LAS against words a second]({PLOT.name})\n\n"
+    write_section("peer_parsers", "Peers, trained by their own commands", ABOUT + picture + "\n".join(parts))
 
 
 if __name__ == "__main__":
-    train(sys.argv[1], sys.argv[2])
+    main()

@@ -1,8 +1,8 @@
 """Raw text to trees: CoNLL 2018 scores and speed, beside UDPipe 1.
 
 The text of a test part is rebuilt from the treebank (``arcwise.text.plain_text``) and given to each system as it is. UDPipe's
-models are trained once, by its own trainer with its default settings (an hour or two each), and kept outside the repository:
-``~/.cache/arcwise/udpipe/NAME.udpipe``. arcwise's English model is the one that comes with it; the others are trained here if they
+models are trained once, by its own trainer with the options that its authors publish (hours), and kept outside the repository:
+``python -m benchmarks.peers.train udpipe FOLDER --raw-text --language en --out ~/.cache/arcwise/udpipe/NAME``. arcwise's English model is the one that comes with it; the others are trained here if they
 are not in ``~/.cache/arcwise/pipelines`` yet. Scores are by the official scorer of udtools.
 """
 
@@ -27,10 +27,12 @@ from arcwise.pipeline.parse_input import parse_text
 from arcwise.pipeline.pipeline import VERSION
 from arcwise.text.plain_text import plain_text
 from arcwise.treebanks import Treebank
-from benchmarks.peer_parsers import FROM_RAW_TEXT, udpipe, udpipe_path
+from benchmarks.peers import udpipe_parser
 from benchmarks.report import write_section
 
 CACHE = cache_folder()
+FROM_RAW_TEXT = ("English-EWT", "Turkish-IMST")
+"""Treebanks on which UDPipe runs too."""
 ALONE = ("Portuguese-Bosque", "Japanese-GSD", "Arabic-PADT-rs")
 SHOWN = tuple(name for name in METRICS if name != "XPOS")
 SHIPPED = {"English-EWT": "en"}
@@ -63,10 +65,10 @@ def udpipe_parse(name: str) -> Parse | str:
     """UDPipe 1, or why it is not there."""
     if find_spec("ufal") is None or find_spec("ufal.udpipe") is None:
         return "not installed"
-    path = udpipe_path(name)
+    path = CACHE / "udpipe" / name / udpipe_parser.MODEL
     if not path.exists():
         return "not trained yet"
-    process = udpipe(path, raw_text=True)
+    process = udpipe_parser.process(path, raw_text=True)
     return lambda text: process(text).encode()
 
 

@@ -6,7 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-FRAME = {"__init__", "run", "report", "peer_parsers"}
+FRAME = {"__init__", "run", "report", "regression"}
 
 
 def main() -> None:

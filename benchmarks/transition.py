@@ -54,11 +54,7 @@ def main() -> None:
         ]
         for name, beam in CONTENDERS
     ]
-    body = (
-        f"Test file of {EWT} ({words:,} words). Words/s of peers on one core (reference figures, not measured by this command): "
-        "MaltParser 14,000–22,500, spaCy 20,000, Yara greedy 10,600, UDPipe 8,000, Yara beam 64 720.\n\n"
-        + table(HEADER, rows)
-    )
+    body = f"Test file of {EWT} ({words:,} words).\n\n" + table(HEADER, rows)
     write_section("transition", "Transition-based parser: speed", body)
 
 

@@ -1,15 +1,19 @@
 """What the benchmarks do to treebanks so that peers can train on them and be scored fairly."""
 
-from benchmarks.peer_parsers import root_label, roots_labelled, single_roots
+from pathlib import Path
+
+import pytest
+from benchmarks.peer_parsers import for_peers, root_label, roots_labelled, scores_of, single_roots
+from benchmarks.peers.conllu_files import draw, join, sentences, split, words
 
 from arcwise.treebanks import Treebank
 
 
-def treebank(*sentences: list[tuple[int, str]]) -> Treebank:
+def treebank(*given: list[tuple[int, str]]) -> Treebank:
     """Sentences of (head, label)."""
     lines = []
-    for words in sentences:
-        lines += [f"{i}\tw\t_\tX\t_\t_\t{head}\t{label}\t_\t_" for i, (head, label) in enumerate(words, 1)]
+    for arcs in given:
+        lines += [f"{i}\tw\t_\tX\t_\t_\t{head}\t{label}\t_\t_" for i, (head, label) in enumerate(arcs, 1)]
         lines.append("")
     return Treebank(("\n".join(lines) + "\n").encode())
 
@@ -31,3 +35,43 @@ def test_only_roots_are_named_anew() -> None:
 
 def test_sentences_of_several_roots_are_left_out() -> None:
     assert [len(s) for s in single_roots(DANISH)] == [2, 3]
+
+
+def test_peers_see_forms_upos_feats_and_trees() -> None:
+    line = "1\tw\tlemma\tX\tXP\tCase=Nom\t0\tROOT\t_\t_\n\n"
+    assert for_peers(Treebank(line.encode()), test=True).data.decode() == line.replace("lemma", "_").replace(
+        "XP", "_"
+    ).replace("ROOT", "root")
+    assert [len(s) for s in for_peers(DANISH, test=True)] == [2, 2, 3]
+    assert [len(s) for s in for_peers(DANISH, test=False)] == [2, 3]
+
+
+def test_the_sentences_of_a_file_come_back_as_they_were(tmp_path: Path) -> None:
+    path = tmp_path / "a.conllu"
+    path.write_bytes(DANISH.data)
+    parts = sentences(path)
+    assert join(parts).encode() == DANISH.data
+    assert [[row[7] for row in words(part)] for part in parts] == [list(s.deprels) for s in DANISH]
+
+
+def test_draws_grow_and_differ() -> None:
+    parts = [str(number) for number in range(50)]
+    assert draw(parts, 30, 3)[:10] == draw(parts, 10, 3)
+    assert len(set(draw(parts, 30, 3))) == 30
+    assert draw(parts, 10, 3) != draw(parts, 10, 4)
+
+
+def test_one_sentence_of_five_is_chosen_by() -> None:
+    parts = [str(number) for number in range(20)]
+    train, dev = split(parts)
+    assert sorted(train + dev) == sorted(parts)
+    assert len(dev) == 4
+
+
+def test_a_peer_is_scored_with_the_roots_named_as_the_treebank_does(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    parsed = tmp_path / "parsed.conllu"
+    parsed.write_bytes(roots_labelled(DANISH, "root").data)
+    monkeypatch.setattr("benchmarks.peer_parsers.read", lambda _, __: roots_labelled(DANISH, "ROOT"))
+    assert scores_of(parsed, "any").las == 1

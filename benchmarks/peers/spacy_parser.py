@@ -1,0 +1,143 @@
+"""spaCy's parser, trained by ``spacy init config --optimize accuracy`` and ``spacy train`` (needs spaCy, not arcwise).
+
+What differs from the configuration that spaCy writes: gold tags (and FEATS where asked for) are among the embedded attributes, and no
+vectors learned on other text are used, for no parser here has any. Where the treebank is small, rare labels are kept
+(``min_action_freq`` 1 for 30), which is better for it.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from benchmarks.peers.conllu_files import words
+
+SMALL = 1000
+"""Up to so many sentences, labels seen less than 30 times are kept."""
+TAG_ROWS, MORPH_ROWS = 100, 1000
+"""Rows of the hash tables of tags and of morphology."""
+
+
+def train(
+    train: Sequence[str],
+    dev: Sequence[str],
+    language: str,
+    folder: Path,
+    *,
+    feats: bool,
+    optimize: str = "accuracy",
+    gpu: bool = False,
+    most_seconds: float | None = None,
+) -> bool:
+    """Train until spaCy's own patience ends; the best model by dev is kept in ``folder / "model-best"``.
+
+    Whether it came to its end: it is stopped after ``most_seconds``.
+    """
+    _write(train, folder / "train.spacy", language)
+    _write(dev, folder / "dev.spacy", language)
+    config = folder / "config.cfg"
+    _spacy(
+        "init",
+        "config",
+        str(config),
+        "--lang",
+        language,
+        "--pipeline",
+        "parser",
+        "--optimize",
+        optimize,
+        "--force",
+    )
+    settings: dict[str, object] = {
+        "components.tok2vec.model.embed.include_static_vectors": False,
+        "components.parser.min_action_freq": 1 if len(train) <= SMALL else 30,
+        "paths.vectors": None,
+    }
+    _set(config, settings, feats, {"train": folder / "train.spacy", "dev": folder / "dev.spacy"})
+    code = Path(__file__).with_name("spacy_reader.py")
+    try:
+        _spacy(
+            *("train", str(config), "--output", str(folder), "--code", str(code)),
+            *(("--gpu-id", "0") if gpu else ()),
+            most_seconds=most_seconds,
+        )
+    except subprocess.TimeoutExpired:
+        return False
+    return True
+
+
+def load(folder: Path) -> Callable[[str], str]:
+    """The trained parser: CoNLL-U in, CoNLL-U with its trees out."""
+    import spacy
+
+    from benchmarks.peers.spacy_reader import sentence
+
+    nlp = spacy.load(folder / "model-best")
+
+    def run(text: str) -> str:
+        blocks = [
+            [line for line in block.splitlines() if line] for block in text.split("\n\n") if block.strip()
+        ]
+        rows = [words("\n".join(block)) for block in blocks]
+        docs = (
+            sentence(nlp.vocab, [r[1] for r in one], [r[3] for r in one], [_morph(r[5]) for r in one])
+            for one in rows
+        )
+        parsed = []
+        for block, doc in zip(blocks, nlp.pipe(docs), strict=True):
+            tokens, lines = iter(doc), []
+            for line in block:
+                if line[0] != "#" and (row := line.split("\t"))[0].isdigit():
+                    token = next(tokens)
+                    row[6] = "0" if token.head is token or token.head.i == token.i else str(token.head.i + 1)
+                    row[7] = "root" if row[6] == "0" else token.dep_
+                    line = "\t".join(row)
+                lines.append(line)
+            parsed.append("\n".join(lines) + "\n\n")
+        return "".join(parsed)
+
+    return run
+
+
+def _write(parts: Sequence[str], path: Path, language: str) -> None:
+    """A .spacy file, a sentence a document, as ``spacy convert -n 1`` writes it."""
+    import spacy
+    from spacy.tokens import Doc, DocBin
+
+    vocab, found = spacy.blank(language).vocab, DocBin(attrs=["TAG", "MORPH", "HEAD", "DEP", "SENT_START"])
+    for part in parts:
+        rows = words(part)
+        heads = [place if row[6] == "0" else int(row[6]) - 1 for place, row in enumerate(rows)]
+        labels = ["ROOT" if row[6] == "0" else row[7] for row in rows]
+        forms, tags, morphs = [r[1] for r in rows], [r[3] for r in rows], [_morph(r[5]) for r in rows]
+        found.add(Doc(vocab, words=forms, tags=tags, morphs=morphs, heads=heads, deps=labels))
+    found.to_disk(path)
+
+
+def _morph(feats: str) -> str:
+    return "" if feats == "_" else feats
+
+
+def _set(path: Path, settings: dict[str, object], feats: bool, corpora: dict[str, Path]) -> None:
+    """Change a configuration file."""
+    from spacy import util
+
+    config = util.load_config(path, interpolate=False)
+    for key, value in settings.items():
+        section = config
+        *names, last = key.split(".")
+        for name in names:
+            section = section[name]
+        section[last] = value
+    embed = config["components"]["tok2vec"]["model"]["embed"]
+    embed["attrs"] += ["TAG", "MORPH"] if feats else ["TAG"]
+    embed["rows"] += [TAG_ROWS, MORPH_ROWS] if feats else [TAG_ROWS]
+    for name, file in corpora.items():
+        config["corpora"][name] = {"@readers": "gold_tags.v1", "path": str(file)}
+    config.to_disk(path, interpolate=False)
+
+
+def _spacy(*arguments: str, most_seconds: float | None = None) -> None:
+    subprocess.run([sys.executable, "-m", "spacy", *arguments], check=True, timeout=most_seconds)

@@ -1,0 +1,123 @@
+"""UDPipe 1's parser, trained as the models that its authors publish were made (needs ufal.udpipe and gensim, not arcwise).
+
+The options are those of training/models-ud-2.0/params_parser in the repository ufal/udpipe; as there, the vectors of word forms
+are first learned on the training data by word2vec (skip-gram, 50 numbers, window 10, 5 negative samples, 15 passes, forms seen twice).
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from benchmarks.peers.conllu_files import join, words
+
+_COMMON = (
+    "iterations=30;embedding_upostag=20;embedding_feats=20;embedding_xpostag=0;embedding_form=50;embedding_lemma=0;"
+    "embedding_deprel=20;learning_rate_final=0.001;hidden_layer=200;batch_size=10;"
+)
+_PROJECTIVE = "transition_system=projective;transition_oracle=dynamic;"
+_SWAP = "transition_system=swap;transition_oracle=static_lazy;"
+OPTIONS = {
+    "da": _COMMON + _SWAP + "learning_rate=0.01;l2=0.5;structured_interval=8",
+    "en": _COMMON + _PROJECTIVE + "learning_rate=0.01;l2=0.5;structured_interval=8",
+    "sl": _COMMON + _PROJECTIVE + "learning_rate=0.02;l2=0.5;structured_interval=8",
+    "tr": _COMMON + _PROJECTIVE + "learning_rate=0.01;l2=0.3;structured_interval=8",
+}
+"""The published options of the parser, by language."""
+_TAGGER = (
+    "models=2;templates_1=tagger;guesser_suffix_rules_1=12;guesser_enrich_dictionary_1=6;guesser_prefixes_max_1=0;use_lemma_1=1;"
+    "use_xpostag_1=1;use_feats_1=1;provide_lemma_1=0;provide_xpostag_1=1;provide_feats_1=1;prune_features_1=0;"
+    "templates_2=lemmatizer;guesser_prefixes_max_2=4;use_lemma_2=1;use_xpostag_2=0;use_feats_2=0;provide_lemma_2=1;"
+    "provide_xpostag_2=0;provide_feats_2=0;prune_features_2=0;"
+)
+TAGGER_OPTIONS = {
+    "en": _TAGGER + "guesser_suffix_rules_2=6;guesser_enrich_dictionary_2=6",
+    "tr": _TAGGER + "guesser_suffix_rules_2=8;guesser_enrich_dictionary_2=4",
+}
+_TOKENIZER = "epochs=100;initialization_range=0.1;batch_size=100;learning_rate=0.005;early_stopping=1;"
+TOKENIZER_OPTIONS = {
+    "en": _TOKENIZER + "dimension=64;dropout=0.1",
+    "tr": _TOKENIZER + "dimension=24;dropout=0.3",
+}
+"""The same for the whole pipeline from raw text."""
+MODEL = "model.udpipe"
+
+
+def train(
+    train: Sequence[str], dev: Sequence[str], language: str, folder: Path, *, raw_text: bool = False
+) -> None:
+    """Train the parser on gold tags, or the whole pipeline from raw text; without ``dev`` all passes are made and the last is kept."""
+    from ufal.udpipe import ProcessingError, Trainer
+
+    error = ProcessingError()
+    with tempfile.TemporaryDirectory() as scratch:
+        vectors = Path(scratch) / "forms.vectors"
+        options = OPTIONS[language]
+        if _learn_vectors(train, vectors):
+            options += f";embedding_form_file={vectors}"
+        others = (TOKENIZER_OPTIONS[language], TAGGER_OPTIONS[language]) if raw_text else ("none", "none")
+        model = Trainer.train("morphodita_parsito", _read(train), _read(dev), *others, options, error)
+    if error.occurred():
+        raise SystemExit(error.message)
+    (folder / MODEL).write_bytes(model)
+
+
+def load(folder: Path) -> Callable[[str], str]:
+    """The trained parser: CoNLL-U in, CoNLL-U with its trees out."""
+    return process(folder / MODEL, raw_text=False)
+
+
+def process(path: Path, *, raw_text: bool) -> Callable[[str], str]:
+    """A model of UDPipe: raw text cut, tagged and parsed, or CoNLL-U parsed; CoNLL-U comes out."""
+    from ufal.udpipe import Model, Pipeline, ProcessingError
+
+    model = Model.load(str(path))
+    source, tagging = ("tokenize", Pipeline.DEFAULT) if raw_text else ("conllu", Pipeline.NONE)
+    pipeline = Pipeline(model, source, tagging, Pipeline.DEFAULT, "conllu")
+
+    def run(text: str) -> str:
+        assert model is not None  # UDPipe's pipeline does not keep its model alive; this function does
+        return str(pipeline.process(text, ProcessingError()))
+
+    return run
+
+
+def _read(parts: Sequence[str]) -> Any:
+    from ufal.udpipe import InputFormat, ProcessingError, Sentence, Sentences
+
+    reader, found = InputFormat.newConlluInputFormat(), Sentences()
+    reader.setText(join(parts))
+    error, sentence = ProcessingError(), Sentence()
+    while reader.nextSentence(sentence, error):
+        found.append(sentence)
+        sentence = Sentence()
+    if error.occurred():
+        raise SystemExit(error.message)
+    return found
+
+
+def _learn_vectors(train: Sequence[str], path: Path) -> bool:
+    """Whether there were forms to learn vectors of."""
+    from gensim.models import Word2Vec
+
+    forms = [[row[1].replace(" ", "_") for row in words(sentence)] for sentence in train]
+    try:
+        learned = Word2Vec(
+            forms,
+            sg=1,
+            vector_size=50,
+            window=10,
+            negative=5,
+            hs=0,
+            sample=0.1,
+            workers=1,
+            epochs=15,
+            min_count=2,
+            seed=1,
+        )
+    except RuntimeError:  # no form occurs twice
+        return False
+    learned.wv.save_word2vec_format(str(path), binary=False)
+    return True
