@@ -176,6 +176,16 @@ def test_a_missing_head_is_wrong_even_if_gold_has_none() -> None:
     assert str(result.gold) == "<sample>: 1 word without a head"
 
 
+@pytest.mark.parametrize("head", ["_", "7", "1", "x", "-1"])
+def test_a_file_of_one_word_without_a_head_is_scored(head: str) -> None:
+    word = "1\tBirds\t_\t_\t_\t_\t{}\troot\t_\t_\n\n"
+    gold, system = treebank(word.format(0)), treebank(word.format(head))
+    for first, second in ((gold, system), (system, gold), (system, system)):
+        result = evaluate(first, second, by=["label", "length", "crossing", "sentence"], confusion=True)
+        assert result.conll18["UAS"].correct == result.attachment.heads_right == 0
+    assert evaluate(gold, system).system.missing_heads == 1
+
+
 @settings(max_examples=100, deadline=None)
 @given(
     st.integers(0, len(CONTRACTION + BIRDS)),

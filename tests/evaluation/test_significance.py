@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from fractions import Fraction
 from itertools import product
 
 import numpy as np
@@ -38,8 +40,37 @@ def test_permutation_test_agrees_with_sampling() -> None:
 
 def test_permutation_test_of_a_large_difference() -> None:
     a, b = np.zeros(40, int), np.ones(40, int)
-    assert permutation_test(a, b) == pytest.approx(2 * 0.5**40, rel=1e-2)
-    assert permutation_test(np.zeros(400, int), np.ones(400, int)) == 1e-14
+    assert permutation_test(a, b) == pytest.approx(2 * 0.5**40, rel=1e-11)
+    assert permutation_test(np.zeros(400, int), np.ones(400, int)) == pytest.approx(2 * 0.5**400, rel=1e-11)
+    assert permutation_test(np.zeros(4000, int), np.ones(4000, int)) == 1e-300
+
+
+def convolved(differences: npt.NDArray[np.int64]) -> Fraction:
+    """The permutation test in whole numbers: Π (1 + x^2d), written as one number whose digits are the coefficients."""
+    sizes = [abs(int(d)) for d in differences if d]
+    total, found, width = sum(sizes), abs(int(differences.sum())), len(sizes) + 1
+    product_ = 1
+    for size in sizes:
+        product_ += product_ << (2 * size * width)
+    above = sum(product_ >> (k * width) & ((1 << width) - 1) for k in range(total + found, 2 * total + 1))
+    return Fraction(2 * above, 2 ** len(sizes)) if found else Fraction(1)
+
+
+@given(st.lists(st.integers(-9, 12), min_size=1, max_size=200), st.integers(0, 3))
+def test_every_digit_of_a_permutation_test_is_right(drawn: list[int], lift: int) -> None:
+    differences = np.array(drawn) + lift
+    found = permutation_test(np.zeros_like(differences), differences)
+    assert found == pytest.approx(float(convolved(differences)), rel=1e-11)
+
+
+def test_every_digit_of_a_tiny_p_value_is_right() -> None:
+    random = np.random.default_rng(0)
+    for share in (0.02, 0.1, 0.3, 0.6):
+        better = (random.random(1000) < share) * random.integers(1, 4, 1000)
+        differences = better + random.integers(-1, 2, 1000)
+        p = permutation_test(np.zeros(1000, int), differences)
+        assert p == pytest.approx(float(convolved(differences)), rel=1e-11)
+    assert 1e-300 < p < 1e-50
 
 
 @given(pairs)
@@ -63,6 +94,8 @@ def test_mcnemar(only_a: int, only_b: int) -> None:
     assert (result.a, result.b, result.ties) == (only_a, only_b, 70)
     n = only_a + only_b
     assert result.p == pytest.approx(scipy.stats.binomtest(only_a, n).pvalue if n else 1.0, rel=1e-9)
+    least = sum(math.comb(n, i) for i in range(min(only_a, only_b) + 1))
+    assert result.p == pytest.approx(min(float(Fraction(2 * least, 2**n)), 1.0), rel=1e-11)
 
 
 def test_bootstrap_of_two_sentences_is_known() -> None:

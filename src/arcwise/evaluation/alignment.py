@@ -40,7 +40,8 @@ class Alignment:
         """Heads among the system words as heads among the gold words; the root and missing heads stay."""
         if not self.system_count:
             return heads
-        return np.where(heads >= 0, self.gold_of_system[heads], heads)
+        known = np.maximum(heads, 0)  # what is looked up for the root and for missing heads is not used
+        return np.where(heads >= 0, self.gold_of_system[known], heads)
 
 
 def align(gold: Words, system: Words) -> Alignment:
