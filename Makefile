@@ -64,7 +64,7 @@ EXPERIMENTS := mcdonald2005 koo2007 smith2007 bohnet2016 gormley2013
 experiments: $(VENV)/.installed-test ## redo the papers' tables (hours; what is done is kept, so it can be stopped and continued)
 	for name in $(EXPERIMENTS); do $(BIN)/python -m experiments.$$name || exit 1; done
 
-models: $(VENV)/.installed-train ## train a pipeline for each free treebank in ARCWISE_TREEBANKS; see recipes/train.py
+models: setup ## train a pipeline for each free treebank in ARCWISE_TREEBANKS; see recipes/train.py
 	$(BIN)/python recipes/train.py
 
 docs: $(VENV)/.installed-test ## check that every example in docs/ runs and every link leads somewhere

@@ -44,11 +44,11 @@ class ModelError(ArcwiseError):
 
 
 class MissingExtraError(ArcwiseError):
-    """An optional library is needed for what was asked; the message says how to install it."""
+    """An optional library is needed for what was asked; the message says how to install it (``arcwise.optional.require``)."""
 
-    def __init__(self, library: str, extra: str) -> None:
-        super().__init__(f"this needs {library}, which is not installed: pip install 'arcwise[{extra}]'")
-        self._missing = (library, extra)
+    def __init__(self, library: str, command: str) -> None:
+        super().__init__(f"this needs {library}, which is not installed: {command}")
+        self._missing = (library, command)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), self._missing, {"args": self.args}

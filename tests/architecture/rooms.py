@@ -25,7 +25,7 @@ BELOW["cli"] = BELOW["models"] | {"models"}
 
 FILES = {"engine", "spacy_component"}
 """Rooms that are one file."""
-OUTSIDE = {"engine", "errors", "native", "_cpu", "__version__"}
+OUTSIDE = {"engine", "errors", "native", "optional", "_cpu", "__version__"}
 """May be imported by all."""
 
 BESIDE = {"measuring": set[str](), "benchmarks": {"measuring"}, "experiments": {"measuring"}}

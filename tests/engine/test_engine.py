@@ -41,7 +41,7 @@ def _fails(kind: str) -> str:
         case "input":
             raise InputError("value: found nothing")
         case "extra":
-            raise MissingExtraError("scipy", "train")
+            raise MissingExtraError("scipy", "pip install scipy")
         case "bug":
             raise KeyError("bug")
         case "secretive":

@@ -37,9 +37,7 @@ def test_conllu_and_back() -> None:
 
 
 def test_spacy_documents() -> None:
-    pytest.importorskip(
-        "spacy", reason="spaCy, which is large, is not installed: pip install 'arcwise[spacy]'"
-    )
+    pytest.importorskip("spacy", reason="spaCy, which is large, is not installed: pip install spacy")
     sentence = toy_treebank()[200]
     doc = exchange.to_spacy(sentence)
     assert [t.text for t in doc] == sentence.forms
@@ -51,9 +49,7 @@ def test_spacy_documents() -> None:
 
 
 def test_spacy_component() -> None:
-    spacy = pytest.importorskip(
-        "spacy", reason="spaCy, which is large, is not installed: pip install 'arcwise[spacy]'"
-    )
+    spacy = pytest.importorskip("spacy", reason="spaCy, which is large, is not installed: pip install spacy")
     nlp = spacy.blank("en")
     nlp.add_pipe("arcwise")
     doc = nlp("The teacher reads a book. The children sleep.")
@@ -66,9 +62,7 @@ def test_spacy_component() -> None:
 
 
 def test_spacy_component_keeps_what_others_found() -> None:
-    spacy = pytest.importorskip(
-        "spacy", reason="spaCy, which is large, is not installed: pip install 'arcwise[spacy]'"
-    )
+    spacy = pytest.importorskip("spacy", reason="spaCy, which is large, is not installed: pip install spacy")
     nlp = spacy.blank("en")
     nlp.add_pipe("entity_ruler").add_patterns([{"label": "CITY", "pattern": "Prague"}])
     nlp.add_pipe("arcwise")
@@ -81,7 +75,5 @@ def test_spacy_component_keeps_what_others_found() -> None:
 
 def test_a_missing_library_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(__import__("sys").modules, "pandas", None)
-    with pytest.raises(
-        MissingExtraError, match=r"needs pandas, which is not installed: pip install 'arcwise\[pandas\]'"
-    ):
+    with pytest.raises(MissingExtraError, match=r"needs pandas, which is not installed: .*install pandas$"):
         exchange.to_pandas(arcwise.Treebank.from_string(""))

@@ -6,6 +6,10 @@ from typing import Annotated
 
 import typer
 
+from arcwise.cli.files import Files
+
+FILES = Files(reads=("treebank",), may_read=("model",), writes=("output",), plots=("plot",))
+
 
 def run(
     treebank: Annotated[str, typer.Argument(help="Treebank with the right trees, not used in training.")],
@@ -32,14 +36,8 @@ def run(
     from arcwise.parsing.calibration import fit_temperatures, reliability
     from arcwise.pipeline.pipeline import Pipeline
     from arcwise.treebanks import Treebank
-    from arcwise.treebanks.files import check_folder
-    from arcwise.visual.plots import plot_format, plot_reliability, save
+    from arcwise.visual.plots import plot_reliability, save
 
-    for path in (output, plot):
-        if path is not None:
-            check_folder(path)
-    if plot is not None:
-        plot_format(plot)
     opened, gold = open_model(model), Treebank.read(treebank)
     parser = opened.parser if isinstance(opened, Pipeline) else opened
     if not isinstance(parser, ScoredParser):

@@ -6,6 +6,10 @@ from typing import Annotated, Any
 
 import typer
 
+from arcwise.cli.files import Files
+
+FILES = Files(reads=("file",), writes=("output",))
+
 
 def run(
     file: Annotated[

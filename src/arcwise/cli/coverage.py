@@ -6,8 +6,9 @@ from typing import Annotated
 
 import typer
 
-ALIASES = {"path": "plot"}
-"""Argument of the library → option, where they differ."""
+from arcwise.cli.files import Files
+
+FILES = Files(reads=("treebank",), may_read=("system",), plots=("plot",))
 
 
 def run(

@@ -6,6 +6,10 @@ from typing import Annotated, Literal
 
 import typer
 
+from arcwise.cli.files import Files
+
+FILES = Files(reads=("gold", "system"))
+
 
 def run(
     gold: Annotated[str, typer.Argument(help="The correct trees, CoNLL-U.", show_default=False)],

@@ -6,8 +6,12 @@ from typing import Annotated
 
 import typer
 
+from arcwise.cli.files import Files
+
 ALIASES = {"feature_columns": "feature_column"}
 """Argument of the library → option, where they differ."""
+
+FILES = Files(reads=("config",), may_read=("model",))
 
 
 def run(

@@ -7,9 +7,18 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from arcwise.cli.files import Files, where_it_goes
+
 if TYPE_CHECKING:
     from arcwise.induction import DMV, ArcShare, TagSentences
     from arcwise.treebanks import Treebank
+
+FILES = Files(
+    reads=("corpus", "rules", "resume"),
+    writes=("certificate", "checkpoint", "output", "model"),
+    plots=("plot",),
+    goes_on={"checkpoint": "resume"},
+)
 
 
 class Learner(str, Enum):
@@ -171,11 +180,12 @@ def run(
             estimate_search(search, estimate)
             return
         selection = {"column": tags, "max_length": max_length, "sentences": sentences}
-        grammar = run_search(search, certificate, selection, plot)
+        grammar, stopped = run_search(search, certificate, selection, plot)
     else:
         begin = start or (Start.harmonic if learner is Learner.em else Start.uniform)
         grammar = _climb(chosen, learner, begin, smoothing, restarts, constraint, seed, threads, time_limit)
-    _write(grammar, treebank, tags, threads, output, model)
+        stopped = False
+    _write(grammar, treebank, tags, threads, output, model, stopped=stopped)
 
 
 def _climb(
@@ -223,13 +233,23 @@ def _climb(
 
 
 def _constraint(share: float, rules: str | None) -> ArcShare | None:
+    from arcwise.errors import InputError
     from arcwise.induction.constraints import UNIVERSAL_RULES, ArcShare, parse_rules
     from arcwise.treebanks.files import read_bytes
 
     if not share:
+        if rules is not None:
+            raise InputError(
+                f"--rules: found {rules} without --constrain, expected a share of arcs that follow them"
+            )
         return None
-    lines = None if rules is None else read_bytes(rules).decode("utf-8", "replace").splitlines()
-    return ArcShare(UNIVERSAL_RULES if lines is None else parse_rules(lines), share)
+    if rules is None:
+        return ArcShare(UNIVERSAL_RULES, share)
+    try:
+        lines = read_bytes(rules).decode("utf-8").splitlines()
+    except UnicodeDecodeError as error:
+        raise InputError(f"{rules}: is no UTF-8 text ({error})") from error
+    return ArcShare(parse_rules(lines, source=rules), share)
 
 
 def _write(
@@ -239,8 +259,10 @@ def _write(
     threads: int,
     output: str | None,
     model: str | None,
+    *,
+    stopped: bool,
 ) -> None:
-    """Score the trees if the corpus has any, and write trees and grammar."""
+    """Score the trees if the corpus has any, and write trees and grammar; that of a search that was stopped goes beside one that is there."""
     from arcwise.induction.accuracy import attachment_accuracy
 
     parsed = grammar.parse_treebank(treebank, column=tags, threads=threads)
@@ -253,4 +275,7 @@ def _write(
     if output is not None:
         parsed.write(output)
     if model is not None:
-        grammar.save(model, column=tags)
+        target = where_it_goes(model, interrupted=stopped)
+        grammar.save(target, column=tags)
+        if target != model:
+            typer.echo(f"the search was stopped: {model} is left as it was, the new grammar is {target}")

@@ -32,8 +32,11 @@ class Search:
     resume: str | None
 
 
-def run_search(search: Search, certificate: str | None, selection: dict[str, Any], plot: str | None) -> DMV:
-    """Search, say what was found, write the certificate and the plot. Ctrl-C ends the search with the best so far."""
+def run_search(
+    search: Search, certificate: str | None, selection: dict[str, Any], plot: str | None
+) -> tuple[DMV, bool]:
+    """Search, say what was found, write the certificate and the plot. Ctrl-C ends the search with the best so far; whether it did is
+    given back beside the grammar."""
     if certificate is not None and search.method != "count":
         raise InputError(
             f"--certificate: found --method {search.method}, expected count: only it leaves a proof"
@@ -66,7 +69,7 @@ def run_search(search: Search, certificate: str | None, selection: dict[str, Any
         from arcwise.visual.plots import save
 
         save(plot_bounds(found.trace), plot)
-    return found.parameters
+    return found.parameters, watch.should_stop()
 
 
 def estimate_search(search: Search, walks: int) -> None:

@@ -8,6 +8,10 @@ from typing import Annotated, Any
 
 import typer
 
+from arcwise.cli.files import Files
+
+FILES = Files(may_read=("model",))
+
 
 def run(
     model: Annotated[str, typer.Argument(help="Model file of 'arcwise train'.")],

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
+import functools
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from importlib import import_module
 from typing import Any
 
@@ -50,6 +52,12 @@ _UsageError: Any = typer.BadParameter.__base__
 _ClickError: Any = _UsageError.__base__
 _STOPPED = 130
 """Exit status after Ctrl-C, as shells have it."""
+_PIPE_CLOSED = 141
+"""Exit status when the reader of our output has gone (``| head``), as shells have it: 128 + SIGPIPE."""
+
+
+class _PipeClosed(Exception):
+    """A ``BrokenPipeError`` on its way past typer, which would make a failure of it."""
 
 
 class LazyGroup(TyperGroup):
@@ -61,12 +69,14 @@ class LazyGroup(TyperGroup):
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         if cmd_name not in self.list_commands(ctx):
             return None
+        from arcwise.cli.files import Files
         from arcwise.cli.options import spelled_for_the_command_line
 
         module = import_module(f"arcwise.cli.{cmd_name.replace('-', '_')}")
         command = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
-        run = spelled_for_the_command_line(module.run, getattr(module, "ALIASES", {}))
-        command.command(name=cmd_name)(run)
+        run = getattr(module, "FILES", Files()).checked(module.run)
+        run = spelled_for_the_command_line(run, getattr(module, "ALIASES", {}))
+        command.command(name=cmd_name)(_told_of_closed_pipes(run))
         return typer.main.get_command(command)
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
@@ -106,22 +116,39 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 def run(arguments: Sequence[str] | None = None) -> int:
     """Run one command as the shell would (None: with the arguments of this process), and return its exit status: 0 done, 1 done and
-    found something to complain of, 2 bad input, 130 Ctrl-C. What it has to say goes to standard output and standard error.
+    found something to complain of, 2 bad input, or output that cannot be written, 130 Ctrl-C, 141 the reader of our output has
+    gone (``| head``). What it has to say goes to standard output and standard error.
 
     >>> run(["--version"])
     arcwise ...
     0
     """
+    status = 0
+    try:
+        status = _run(arguments)
+        if sys.stdout is not None:
+            sys.stdout.flush()
+        return status
+    except (BrokenPipeError, _PipeClosed):
+        _forget_output()
+        return status or _PIPE_CLOSED
+    except OSError as error:  # of what was printed; files name themselves
+        _forget_output()
+        if not status:  # else something was said already
+            _complain(f"{error.filename or 'standard output'}: cannot be written ({error.strerror or error})")
+        return status or 2
+
+
+def _run(arguments: Sequence[str] | None) -> int:
     try:
         result = app(
             args=None if arguments is None else list(arguments), prog_name="arcwise", standalone_mode=False
         )
         if result == _STOPPED:  # as some versions of typer tell of Ctrl-C
             raise KeyboardInterrupt
-        sys.stdout.flush()
         return result if isinstance(result, int) else 0
     except ArcwiseError as error:
-        print(f"arcwise: {error}", file=sys.stderr)
+        _complain(str(error))
         return 2
     except _ClickError as error:
         message = error.format_message() or ""
@@ -130,14 +157,34 @@ def run(arguments: Sequence[str] | None = None) -> int:
             return 2
         context = getattr(error, "ctx", None)
         where = context.command_path if context else "arcwise"
-        print(f"{where}: {message} ({where} --help explains)", file=sys.stderr)
+        _complain(f"{message} ({where} --help explains)", where)
         return 2
     except (KeyboardInterrupt, typer.Abort):
-        print("arcwise: stopped", file=sys.stderr)
+        _complain("stopped")
         return _STOPPED
-    except BrokenPipeError:  # the reader of our output, e.g. head, has gone
+
+
+def _complain(line: str, where: str = "arcwise") -> None:
+    """A line on standard error, if anybody is there to read it."""
+    with contextlib.suppress(OSError):
+        print(f"{where}: {line}", file=sys.stderr, flush=True)
+
+
+def _forget_output() -> None:
+    """What is still to be written goes nowhere: Python would try again at its end, and complain."""
+    with contextlib.suppress(OSError, ValueError, AttributeError):  # no file at all
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
+
+
+def _told_of_closed_pipes(run: Callable[..., None]) -> Callable[..., None]:
+    @functools.wraps(run)
+    def wrapped(**given: Any) -> None:
+        try:
+            run(**given)
+        except BrokenPipeError as error:
+            raise _PipeClosed from error
+
+    return wrapped
 
 
 if __name__ == "__main__":

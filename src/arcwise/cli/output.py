@@ -21,14 +21,16 @@ def print_json(value: dict[str, Any]) -> None:
     typer.echo(json.dumps(value, ensure_ascii=False, indent=2))
 
 
-def print_tables(tables: RenderableType) -> None:
-    """Print rich tables on standard output, without colours where it is no terminal."""
+def print_tables(tables: RenderableType, *, width: int = _PIPE_WIDTH) -> None:
+    """Print rich tables on standard output, without colours and of this width where it is no terminal."""
     from rich.console import Console
 
     console = Console(highlight=False)
     if not console.is_terminal:
-        console = Console(highlight=False, width=_PIPE_WIDTH)
-    console.print(tables)
+        console = Console(highlight=False, width=width)
+    with console.capture() as drawn:  # printed by us: rich would end the program itself where nobody reads on
+        console.print(tables)
+    typer.echo(drawn.get(), nl=False, color=console.is_terminal)
 
 
 def warn_unsound(*files: Soundness) -> None:

@@ -8,11 +8,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from arcwise.cli.files import Files, refuse_existing
 from arcwise.cli.options import from_declaration
 from arcwise.parsing.parser import ParseOptions
 
 if TYPE_CHECKING:
     from arcwise.treebanks import Treebank
+
+FILES = Files(may_read=("inputs", "model"), like={"output": "inputs"})
 
 
 def run(
@@ -64,6 +67,9 @@ def run(
         from_declaration(ParseOptions, "keep_heads", "--keep-heads"),
     ] = False,
     beam: Annotated[int | None, from_declaration(ParseOptions, "beam")] = None,
+    overwrite: Annotated[
+        bool, typer.Option("--overwrite", help="For folders: replace files that are in the folder already.")
+    ] = False,
     threads: Annotated[int, typer.Option(min=1, help="Threads; the result does not depend on them.")] = 1,
 ) -> None:
     """Parse raw text, or the sentences of CoNLL-U files.
@@ -75,7 +81,7 @@ def run(
     from arcwise.errors import InputError
     from arcwise.models import open_model
     from arcwise.pipeline.parse_input import FORMATS, Reading, files_in, parse_file, parse_text
-    from arcwise.treebanks.files import path_kind
+    from arcwise.treebanks.files import make_folder, path_kind
 
     for option, value, known in (
         ("--format", input_format, FORMATS),
@@ -94,6 +100,8 @@ def run(
         keep_heads,
         beam,
     )
+    sources = [] if text is not None else inputs or ["-"]
+    targets = _targets(sources, output, overwrite=overwrite)
     parser = open_model(model)
     reading = Reading(input_format, errors)  # type: ignore[arg-type]
     if text is not None:
@@ -103,19 +111,36 @@ def run(
         for path in paths:
             yield from parse_file(parser, path, reading, options=options, threads=threads)
 
-    sources = inputs or ["-"]
+    if targets:
+        for file, target in targets.items():
+            make_folder(target.parent)
+            _write(parsed([file]), str(target), show=False)
+        return None
+    files = [file for name in sources for file in (files_in(name) if path_kind(name) == "folder" else [name])]
+    return _write(parsed(files), output, show=show)
+
+
+def _targets(sources: list[str], output: str, *, overwrite: bool) -> dict[Path, Path]:
+    """For a folder that is parsed into another one: each file of the first → its parse in the second. Checked before the work."""
+    from arcwise.errors import InputError
+    from arcwise.pipeline.parse_input import files_in
+    from arcwise.treebanks.files import path_kind
+
     folders = [name for name in sources if path_kind(name) == "folder"]
     if not folders or output == "-":
-        files = [file for name in sources for file in (files_in(name) if name in folders else [name])]
-        return _write(parsed(files), output, show=show)
+        return {}
+    folder = folders[0]
     if len(sources) > 1:
         raise InputError(
-            f"INPUT: found a folder ({folders[0]}) and more, expected one folder for --output {output}"
+            f"INPUT: found a folder ({folder}) and more, expected one folder for --output {output}"
         )
-    for file in files_in(folders[0]):
-        target = Path(output) / file.relative_to(folders[0])
-        target.parent.mkdir(parents=True, exist_ok=True)
-        _write(parsed([file]), str(target.with_name(f"{target.name}.conllu")), show=False)
+    if Path(output).resolve().is_relative_to(Path(folder).resolve()):
+        raise InputError(f"{output}: is in the folder that is read, expected one outside of {folder}")
+    files = files_in(folder)
+    places = [Path(output) / file.relative_to(folder) for file in files]
+    targets = [place.with_name(f"{place.name}.conllu") for place in places]
+    refuse_existing(targets, read=files, overwrite=overwrite)
+    return dict(zip(files, targets, strict=True))
 
 
 def _write(treebanks: Iterable[Treebank], output: str, *, show: bool) -> None:

@@ -9,8 +9,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from arcwise.cli.files import Files
+
 if TYPE_CHECKING:
     from arcwise.treebanks import Sentence
+
+FILES = Files(reads=("file",), writes=("svg", "html"))
 
 
 def run(

@@ -7,6 +7,10 @@ from typing import Annotated, Any
 
 import typer
 
+from arcwise.cli.files import Files, refuse_existing
+
+FILES = Files(reads=("file",), folders=("folder",))
+
 
 def run(
     file: Annotated[str, typer.Argument(help="The CoNLL-U file to split.", show_default=False)],
@@ -24,12 +28,16 @@ def run(
             help="Draw at random with this seed; without it, parts are cut in file order.", show_default=False
         ),
     ] = None,
+    overwrite: Annotated[
+        bool, typer.Option("--overwrite", help="Replace parts that are in the folder already.")
+    ] = False,
 ) -> None:
     """Split a treebank into parts such as train, dev and test.
 
     Shares are shares of words. Every sentence goes to exactly one part, unchanged, and inside a part the order of the file is kept.
     """
     from arcwise.errors import InputError
+    from arcwise.treebanks.files import make_folder
     from arcwise.treebanks.split import split
     from arcwise.treebanks.treebank import Treebank
 
@@ -39,9 +47,11 @@ def run(
     shares = _shares(parts)
     treebank = Treebank.read(file)
     pieces = split(treebank, shares=shares, by=unit, seed=seed)
-    Path(folder).mkdir(parents=True, exist_ok=True)
+    targets = {name: Path(folder) / f"{name}.conllu" for name in pieces}
+    refuse_existing(targets.values(), read=[file], overwrite=overwrite)
+    make_folder(folder)
     for name, part in pieces.items():
-        target = Path(folder) / f"{name}.conllu"
+        target = targets[name]
         part.write(target)
         typer.echo(f"{target}: {len(part)} sentences, {part.word_count} words")
 

@@ -8,8 +8,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from arcwise.cli.files import Files
+
 if TYPE_CHECKING:
     from arcwise.treebanks.statistics import Statistics
+
+FILES = Files(reads=("files",), plots=("plot",))
 
 
 def run(
@@ -36,11 +40,6 @@ def run(
     """
     from arcwise.treebanks.statistics import statistics
 
-    if plot is not None:
-        from arcwise.visual.plots import new_figure, plot_format
-
-        plot_format(plot)  # a wrong name or a missing library is said before the work
-        new_figure(1, 1)
     found = [statistics(file) for file in files]
     names = short_names(files)
     if json:

@@ -6,6 +6,10 @@ from typing import Annotated
 
 import typer
 
+from arcwise.cli.files import Files
+
+FILES = Files(may_read=("system",))
+
 
 def run(
     system: Annotated[
@@ -24,9 +28,9 @@ def run(
     no crossing arcs; a linear one takes time proportional to the sentence; a DAG one may give a word several heads (column DEPS);
     dynamic means that training may let the parser make mistakes and learn to go on from them.
     """
-    from rich.console import Console
     from rich.table import Table
 
+    from arcwise.cli.output import print_tables
     from arcwise.transition import every_named
     from arcwise.transition import system as parse_system
 
@@ -46,7 +50,4 @@ def run(
                 for value in (s.is_projective, s.is_linear, s.many_heads, s.is_arc_decomposable)
             ),
         )
-    console = Console()
-    if not console.is_terminal:
-        console.width = 160
-    console.print(table)
+    print_tables(table, width=160)

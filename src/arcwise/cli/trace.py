@@ -6,9 +6,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from arcwise.cli.files import Files
+
 if TYPE_CHECKING:
     from arcwise.transition.parser import TransitionParser
     from arcwise.treebanks import Treebank
+
+FILES = Files(may_read=("sentence", "model"), writes=("html",))
 
 
 def run(

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from arcwise.cli.files import Files, where_it_goes
 from arcwise.cli.options import from_declaration
 from arcwise.graph.config import TRAINERS, GraphConfig
 from arcwise.learning.options import declared
@@ -14,10 +15,17 @@ from arcwise.models.train_pipeline import PipelineConfig
 from arcwise.parsing.parser import ParseOptions
 from arcwise.transition.config import TransitionConfig
 
+if TYPE_CHECKING:
+    from arcwise.learning.model_file import Precision
+    from arcwise.learning.progress import Progress
+    from arcwise.parsing.parser import Parser
+
 ALIASES = {"kind": "parser", "feature_columns": "feature_column", "notes": "note"}
 """Argument of the library → option, where they differ."""
 
 _TRANSITION_TRAINERS = ", ".join(declared(TransitionConfig)["trainer"].choices)
+
+FILES = Files(reads=("train", "config"), may_read=("dev", "system"), writes=("model",))
 
 
 def run(
@@ -126,13 +134,14 @@ def run(
 ) -> None:
     """Train a parser, or with --pipeline everything from raw text to trees, and write it to a model file.
 
-    Ctrl-C ends training and keeps the best model so far. 'arcwise parse' uses the model, 'arcwise info' describes it.
+    Ctrl-C ends training and keeps the best model so far; a model that was there before is then left as it is, and the new one is
+    written beside it. Before the first epoch is over there is nothing to keep, and nothing is written.
+    'arcwise parse' uses the model, 'arcwise info' describes it.
     """
     from arcwise.learning.model_file import check_precision
     from arcwise.learning.progress import Progress
     from arcwise.models.training import train_parser
     from arcwise.treebanks import Treebank
-    from arcwise.treebanks.files import check_folder
 
     options: dict[str, Any] = {
         "trainer": trainer,
@@ -148,14 +157,13 @@ def run(
         "unreachable": unreachable,
     }
     stored = check_precision(precision or ("int8" if pipeline else "float32"))
-    check_folder(model)
     development = None if dev is None else Treebank.read(dev)
     if pipeline:
         from arcwise.models.train_pipeline import read_config, read_notes, train_pipeline
 
         settings, own = read_config(config, kind=parser, jackknife=jackknife, seed=seed)
         with Progress(shown=not quiet) as progress:
-            train_pipeline(
+            whole = train_pipeline(
                 Treebank.read(train),
                 development,
                 config=settings,
@@ -163,8 +171,8 @@ def run(
                 card=read_notes(note or []),
                 threads=threads,
                 progress=progress,
-            ).save(model, precision=stored)
-            progress.say(f"model written to {model}")
+            )
+            _save(whole, model, stored, bool(whole.parser.info.get("interrupted")), progress)
         return
     with Progress(shown=not quiet) as progress:
         trained = train_parser(
@@ -176,9 +184,19 @@ def run(
             threads=threads,
             progress=progress,
         )
-        trained.save(model, precision=stored)
+        _save(trained, model, stored, bool(trained.info.get("interrupted")), progress)
         if stored != "float32" and development is not None:
             from arcwise.models.training import precision_cost
 
             progress.say(precision_cost(trained, model, development, threads=threads))
-        progress.say(f"model written to {model}")
+
+
+def _save(trained: Parser, model: str, precision: Precision, interrupted: bool, progress: Progress) -> None:
+    """Write the model; what an interrupted training has goes nowhere near a model that was there before."""
+    target = where_it_goes(model, interrupted=interrupted)
+    trained.save(target, precision=precision)
+    if target == model:
+        progress.say(f"model written to {target}")
+        return
+    typer.echo(f"training was stopped: {model} is left as it was, the new model is {target}", err=True)
+    raise KeyboardInterrupt

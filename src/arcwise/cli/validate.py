@@ -6,6 +6,10 @@ from typing import Annotated
 
 import typer
 
+from arcwise.cli.files import Files
+
+FILES = Files(reads=("files",))
+
 
 def run(
     files: Annotated[

@@ -6,6 +6,10 @@ from typing import Annotated
 
 import typer
 
+from arcwise.cli.files import Files
+
+FILES = Files(reads=("certificate", "corpus"))
+
 
 def run(
     certificate: Annotated[

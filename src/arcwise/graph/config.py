@@ -10,6 +10,7 @@ from arcwise.features.templates import Template
 from arcwise.graph.templates import ARC_TEMPLATES, LABEL_TEMPLATES
 from arcwise.graph.trainer_table import TRAINERS, TrainerKind, own_options, readers
 from arcwise.learning.options import SEEDS, check_options, declared, option, refuse_unread
+from arcwise.optional import require
 
 __all__ = ["TRAINERS", "GraphConfig"]
 
@@ -132,7 +133,10 @@ class GraphConfig:
         return self.clusters if "clusters" in self.trainer_kind.reads else 1
 
     def refuse_unread(self) -> None:
-        """``OptionError`` if an option is set that the trainer does not read: asked when a parser is trained."""
+        """``OptionError`` if an option is set that the trainer does not read, ``MissingExtraError`` if the trainer needs a library that
+        is not installed: asked before a parser is trained."""
+        if self.trainer_kind.needs is not None:
+            require(self.trainer_kind.needs)
         refuse_unread(
             self,
             {

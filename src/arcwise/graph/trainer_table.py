@@ -41,6 +41,8 @@ class TrainerKind:
     """Whether its scores are log-probabilities, so that minimum risk may be chosen for parsing."""
     whole_trees: bool = False
     """Whether it needs all heads; unknown ones are then filled in by a perceptron trained on the known ones."""
+    needs: str | None = None
+    """A library beyond the plain install; that it is there is asked before training starts."""
 
     @property
     def decoders(self) -> tuple[str, ...]:
@@ -106,6 +108,7 @@ TRAINERS: Mapping[str, TrainerKind] = {
         reads=("C", "try_C", "solver"),
         defaults={"C": 1.0},
         probabilistic=True,
+        needs="scipy",
     ),
     "eg": TrainerKind(
         lambda config, table, data, threads: ExponentiatedGradientTrainer(config, table, data),

@@ -9,7 +9,6 @@ import numpy as np
 import numpy.typing as npt
 
 from arcwise import native
-from arcwise.errors import MissingExtraError
 
 if TYPE_CHECKING:
     from arcwise.graph.config import GraphConfig
@@ -145,10 +144,8 @@ class BatchTrainer:
 
     def epoch(self, number: int, order: npt.NDArray[np.int64], advance: Advance) -> dict[str, float]:
         """Some iterations of the solver."""
-        try:
-            from scipy import optimize
-        except ImportError as error:
-            raise MissingExtraError("scipy", "train") from error
+        from scipy import optimize  # its kind needs it (``TrainerKind.needs``)
+
         options = {"maxiter": self.ITERATIONS} | ({"maxcor": 6} if self._config.solver == "l-bfgs" else {})
         method = {"l-bfgs": "L-BFGS-B", "cg": "CG"}[self._config.solver]
         minimize: Any = optimize.minimize

@@ -18,7 +18,7 @@ from arcwise.graph.model import GraphModel
 from arcwise.graph.preparation import PreparedHeads, prepare_heads
 from arcwise.graph.table import Alphabets, arc_data, learn_alphabets, make_table, word_counts
 from arcwise.learning.progress import Progress
-from arcwise.learning.training import Best, DevScore, Weights, fit, training_report
+from arcwise.learning.training import Best, DevScore, Weights, finishing, fit, training_report
 from arcwise.parsing.parser import ParseOptions
 from arcwise.parsing.scored import Decoding, decode_settings
 from arcwise.treebanks import Treebank
@@ -65,12 +65,19 @@ def train_model(
     if dev is None:
         raise OptionError("try_C", f"found {config.try_C}, expected development data (dev) to choose by")
     best: GraphModel | None = None
-    for model in engine.map(partial(_train_with_C, train, dev, config, threads, progress), config.try_C):
-        if best is None or model.report["dev_las"] > best.report["dev_las"]:
-            best = model
-        if model.report["interrupted"]:
-            break
+    try:
+        for model in engine.map(partial(_train_with_C, train, dev, config, threads, progress), config.try_C):
+            interrupted = model.report["interrupted"]
+            if best is None or model.report["dev_las"] > best.report["dev_las"]:
+                best = model
+            if interrupted:
+                break
+    except KeyboardInterrupt:
+        if best is None:
+            raise
+        interrupted = True
     assert best is not None
+    best = replace(best, report={**best.report, "interrupted": interrupted})
     progress.say(f"chosen C = {best.config.C}")
     return best
 
@@ -113,15 +120,18 @@ def _train_once(
         progress=progress,
     )
     assert best.weights is not None
-    if development is not None and not best.interrupted:
-        decoding = _choose_decoding(table, development, best, config, threads, progress)
     weights = np.ascontiguousarray(best.weights)
     if development is not None and not best.interrupted:
-        weights = _pruned(table, development, weights, decoding, threads, progress)
+        with finishing(best, progress):
+            decoding = _choose_decoding(table, development, best, config, threads, progress)
+            weights = _pruned(table, development, weights, decoding, threads, progress)
     report = training_report(train, dev, prepared.notes, best)
     report |= {"features": features, "collision_rate": round(collisions, 4)}
     model = GraphModel(config, alphabets, table, vocabulary, weights, decoding, report=report)
-    return model if dev is None or best.interrupted else _calibrated(model, dev, threads, progress)
+    if dev is not None and not best.interrupted:
+        with finishing(best, progress):
+            model = _calibrated(model, dev, threads, progress)
+    return replace(model, report={**model.report, "interrupted": best.interrupted})
 
 
 def _pruned(
@@ -167,6 +177,8 @@ def _completed(
     progress.say(f"{config.trainer}: unknown heads are filled in by a perceptron trained on the known ones")
     known = train.annotate(heads=prepared.heads)
     helper = GraphParser.train(known, config=config.for_trainer("perceptron", epochs=5), threads=threads)
+    if helper.model.report["interrupted"]:
+        raise KeyboardInterrupt
     filled = helper.parses(known, options=ParseOptions(keep_heads=True), threads=threads)
     return replace(prepared, heads=filled.heads)
 
@@ -200,12 +212,14 @@ def _choose_decoding(
     chosen = Decoding("map", config.projective, config.single_root)
     assert best.score is not None
     assert best.weights is not None
+    highest = best.score
     for projective in (config.projective, not config.projective):
         for name in config.trainer_kind.decoders:
             candidate = Decoding(name, projective, config.single_root)
             score = development.attachment(table, best.weights, candidate, threads)
-            if score.las > best.score.las:
-                chosen, best.score = candidate, score
+            if score.las > highest.las:
+                chosen, highest = candidate, score
+    best.score = highest
     progress.say(
         f"chosen: epoch {best.epoch}, decoder {chosen.decode}, {'projective' if chosen.projective else 'non-projective'}: dev {best.score}"
     )

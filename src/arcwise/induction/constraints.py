@@ -78,7 +78,7 @@ class ArcShare:
             )
 
 
-def parse_rules(lines: Iterable[str]) -> frozenset[tuple[str, str]]:
+def parse_rules(lines: Iterable[str], *, source: str = "rules") -> frozenset[tuple[str, str]]:
     """Rules written ``HEAD CHILD [CHILD …]``, one line each, ``ROOT`` for the root; ``#`` starts a comment.
 
     >>> sorted(parse_rules(["ROOT VERB", "VERB NOUN ADV  # and so on"]))
@@ -89,7 +89,9 @@ def parse_rules(lines: Iterable[str]) -> frozenset[tuple[str, str]]:
         names = line.partition("#")[0].split()
         if len(names) == 1:
             raise InputError(
-                f"rules, line {number}: found {names[0]!r} alone, expected a head and its children"
+                f"{source}, line {number}: found {names[0]!r} alone, expected a head and its children"
             )
         rules |= {(names[0], child) for child in names[1:]}
+    if not rules:
+        raise InputError(f"{source}: found no rule, expected lines of a head and its children")
     return frozenset(rules)

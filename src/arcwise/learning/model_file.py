@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from arcwise.errors import InputError, MissingExtraError, ModelError
+from arcwise.errors import InputError, ModelError
 from arcwise.treebanks.files import PathLike, open_output
 
 if TYPE_CHECKING:
@@ -121,10 +121,8 @@ def write_model(path: PathLike, packed: Packed) -> None:
     >>> read_model(path).header["labels"], read_model(path).array("w").tolist()
     (['root'], [1.0, 1.0, 1.0])
     """
-    try:
-        from safetensors.numpy import save
-    except ImportError as error:
-        raise MissingExtraError("safetensors", "train") from error
+    from safetensors.numpy import save
+
     header = json.dumps({"kind": packed.kind, "version": packed.version, **packed.header}, ensure_ascii=False)
     arrays = {name: np.ascontiguousarray(values) for name, values in packed.arrays.items()}
     with open_output(path) as stream:

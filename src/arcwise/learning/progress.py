@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 import time
 from collections.abc import Iterator
@@ -54,10 +55,11 @@ class Progress:
 
     def say(self, line: str) -> None:
         """A line that stays on the screen."""
-        if self._bar is not None:
-            self._bar.console.print(line, highlight=False, markup=False)
-        elif self._shown:
-            print(line, file=sys.stderr, flush=True)
+        with contextlib.suppress(OSError):  # whoever read along has gone: no reason to end the work
+            if self._bar is not None:
+                self._bar.console.print(line, highlight=False, markup=False)
+            elif self._shown:
+                print(line, file=sys.stderr, flush=True)
 
     @contextmanager
     def epoch(self, number: int, epochs: int, sentences: int) -> Iterator[Any]:

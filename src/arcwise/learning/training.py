@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
@@ -87,8 +88,8 @@ def fit(
 ) -> Best:
     """Train, after each epoch score the weights on development data, and return the best ones.
 
-    Without ``evaluate`` the last weights are the best. Ctrl-C ends training and keeps the best so far (the present ones
-    if no epoch is done). The order of sentences is drawn from ``seed`` alone.
+    Without ``evaluate`` the last weights are the best. Ctrl-C ends training and keeps the best so far; before the first epoch is over
+    there is nothing to keep, and ``KeyboardInterrupt`` goes on to the caller. The order of sentences is drawn from ``seed`` alone.
     """
     best = Best()
     random = np.random.default_rng(seed)
@@ -104,11 +105,22 @@ def fit(
             if trainer.finished or (patience and number - best.epoch >= patience):
                 break
     except KeyboardInterrupt:
-        best.interrupted = True
         if best.weights is None:
-            best.weights = trainer.weights
+            progress.say("stopped before the first epoch was over: nothing is learned yet, nothing is kept")
+            raise
+        best.interrupted = True
         progress.say(f"stopped; keeping the weights of epoch {best.epoch}")
     return best
+
+
+@contextmanager
+def finishing(best: Best, progress: Progress) -> Iterator[None]:
+    """Work on trained weights that may be left out (choosing a decoder, fitting temperatures): Ctrl-C ends it and loses nothing."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        best.interrupted = True
+        progress.say("stopped after the last epoch; what was trained is kept")
 
 
 def _keep(

@@ -123,11 +123,20 @@ def train_pipeline(
         progress=progress,
     )
     pipeline = Pipeline(tokenizer, tagger, trained, card=card)
-    if dev is not None:
-        pipeline.card["dev"] = raw_text_scores(pipeline, dev, threads=threads)
-        told = "  ".join(f"{name} {score:.2f}" for name, score in pipeline.card["dev"].items())
-        progress.say(f"development data from raw text:  {told}")
+    if dev is not None and not trained.info.get("interrupted"):
+        _tell_scores(pipeline, dev, threads, progress)
     return pipeline
+
+
+def _tell_scores(pipeline: Pipeline, dev: Treebank, threads: int, progress: Progress) -> None:
+    """Put the scores on the development data into the card and say them; Ctrl-C leaves them out, and loses nothing else."""
+    try:
+        pipeline.card["dev"] = raw_text_scores(pipeline, dev, threads=threads)
+    except KeyboardInterrupt:
+        progress.say("stopped after training; the scores on the development data are left out")
+        return
+    told = "  ".join(f"{name} {score:.2f}" for name, score in pipeline.card["dev"].items())
+    progress.say(f"development data from raw text:  {told}")
 
 
 def _as_it_will_be(train: Treebank, config: PipelineConfig, progress: Progress, engine: Engine) -> Treebank:

@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from arcwise.errors import InputError, MissingExtraError
+from arcwise.errors import InputError
+from arcwise.optional import require
 from arcwise.treebanks.columns import COLUMNS
 from arcwise.treebanks.treebank import Sentence, Treebank
 
@@ -139,7 +140,5 @@ def _spaces(sentence: Sentence) -> list[bool]:
 def _module(name: str) -> Any:
     from importlib import import_module
 
-    try:
-        return import_module(name)
-    except ImportError as error:
-        raise MissingExtraError(name.split(".")[0], name.split(".")[0]) from error
+    require(name.split(".")[0])
+    return import_module(name)

@@ -9,6 +9,7 @@ import os
 import secrets
 import stat
 import sys
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, BinaryIO, Literal, cast
@@ -18,14 +19,39 @@ from arcwise.errors import InputError
 PathLike = str | os.PathLike[str]
 
 
-def _explain(error: OSError, path: PathLike, doing: str) -> InputError:
+STANDARD_INPUT, STANDARD_OUTPUT = "standard input", "standard output"
+
+
+def _explain(error: OSError, path: PathLike, doing: Literal["read", "write"]) -> InputError:
     if isinstance(error, FileNotFoundError):
-        return InputError(f"{path}: no such file" if doing == "read" else f"{path}: no such folder")
+        return InputError(f"{path}: no such {'file' if doing == 'read' else 'folder'}")
     if isinstance(error, IsADirectoryError):
         return InputError(f"{path}: is a folder, expected a file")
-    return InputError(
-        f"{path}: cannot be {'read' if doing == 'read' else 'written'} ({error.strerror or error})"
-    )
+    done = "read" if doing == "read" else "written"
+    return InputError(f"{path}: cannot be {done} ({error.strerror or error})")
+
+
+@contextlib.contextmanager
+def _explained(path: PathLike) -> Iterator[None]:
+    """Errors of writing as ``InputError`` that names the file; but a reader of ours that has gone is no error of the file."""
+    try:
+        yield
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise _explain(error, path, "write") from error
+
+
+class _Output:
+    """What ``open_output`` gives: takes bytes, and names the file when they cannot be written (a full disk)."""
+
+    def __init__(self, stream: BinaryIO, path: PathLike) -> None:
+        self._stream, self._path = stream, path
+
+    def write(self, data: bytes) -> int:
+        """Write bytes."""
+        with _explained(self._path):
+            return self._stream.write(data)
 
 
 @contextlib.contextmanager
@@ -34,6 +60,8 @@ def open_input(path: PathLike) -> Iterator[BinaryIO]:
     name = os.fspath(path)
     try:
         if name == "-":
+            if sys.stdin is None:  # closed by whoever started us
+                raise InputError(f"{STANDARD_INPUT}: is closed, expected something to read")
             yield sys.stdin.buffer
         elif name.endswith(".gz"):
             with gzip.open(name, "rb") as stream:
@@ -46,7 +74,7 @@ def open_input(path: PathLike) -> Iterator[BinaryIO]:
                 yield stream
     except OSError as error:
         raise _explain(error, path, "read") from error
-    except (EOFError, lzma.LZMAError) as error:
+    except (EOFError, lzma.LZMAError, zlib.error) as error:
         raise InputError(f"{path}: is no intact {name[-3:]} file ({error})") from error
 
 
@@ -65,40 +93,57 @@ def _packed(raw: IO[bytes], name: str) -> BinaryIO:
 
 
 @contextlib.contextmanager
-def open_output(path: PathLike) -> Iterator[BinaryIO]:
-    """A binary stream to ``path``, which appears whole or not at all; ``-`` is standard output."""
+def open_output(path: PathLike) -> Iterator[_Output]:
+    """A binary stream to ``path``, which appears whole or not at all; ``-`` is standard output.
+
+    A link is followed. Errors of writing, such as a full disk, are ``InputError``.
+    """
     name = os.fspath(path)
     if name == "-":
-        sys.stdout.flush()
-        yield sys.stdout.buffer
-        sys.stdout.buffer.flush()
+        yield from _standard_output()
         return
-    target = Path(name)
-    if path_kind(target) not in ("file", None):  # a device or a pipe cannot be renamed onto
-        try:
-            device = target.open("wb")
-        except OSError as error:
-            raise _explain(error, path, "write") from error
-        with device:
-            yield device
+    check_output(path)
+    target = Path(os.path.realpath(name))
+    if path_kind(target) == "device":  # a device or a pipe cannot be renamed onto
+        with _explained(path):
+            raw: BinaryIO = target.open("wb")
+        yield from _written(raw, raw, path)
         return
     # Named before it exists: whenever Ctrl-C comes, the file is found and removed.
     temporary = target.with_name(f".{target.name}.{secrets.token_hex(4)}.part")
     try:
-        try:
+        with _explained(path):
             raw = temporary.open("xb")
-        except OSError as error:
-            raise _explain(error, path, "write") from error
-        with raw:
-            stream = _packed(raw, name)
-            yield stream
-            if stream is not raw:
-                stream.close()
-        temporary.replace(target)
+        yield from _written(raw, _packed(raw, name), path)
+        with _explained(path):
+            temporary.replace(target)
     except BaseException:
         with contextlib.suppress(OSError):
             temporary.unlink()
         raise
+
+
+def _standard_output() -> Iterator[_Output]:
+    if sys.stdout is None:
+        raise InputError(f"{STANDARD_OUTPUT}: is closed, expected somewhere to write to")
+    with _explained(STANDARD_OUTPUT):
+        sys.stdout.flush()
+    yield _Output(sys.stdout.buffer, STANDARD_OUTPUT)
+    with _explained(STANDARD_OUTPUT):
+        sys.stdout.buffer.flush()
+
+
+def _written(raw: BinaryIO, stream: BinaryIO, path: PathLike) -> Iterator[_Output]:
+    """Hands out the stream and closes it and what it packs into; what is left to write may not fit on the disk either."""
+    try:
+        yield _Output(stream, path)
+        with _explained(path):
+            if stream is not raw:
+                stream.close()
+            raw.close()
+    finally:
+        with contextlib.suppress(OSError):
+            raw.close()
 
 
 def path_kind(path: PathLike) -> Literal["file", "folder", "device", None]:
@@ -110,7 +155,35 @@ def path_kind(path: PathLike) -> Literal["file", "folder", "device", None]:
     return "folder" if stat.S_ISDIR(mode) else "file" if stat.S_ISREG(mode) else "device"
 
 
-def check_folder(path: PathLike) -> None:
-    """``InputError`` if the folder that ``path`` is to be written into does not exist: said before long work, not after."""
-    if path_kind(Path(path).parent) != "folder":
+def same_file(path: PathLike, other: PathLike) -> bool:
+    """Whether two paths lead to the same file, through links too."""
+    try:
+        return Path(path).samefile(other)
+    except (OSError, ValueError):
+        return False
+
+
+def check_output(path: PathLike) -> None:
+    """``InputError`` if ``path`` cannot be written, so far as can be seen: said before long work, not after."""
+    name = os.fspath(path)
+    if name == "-":
+        return
+    kind, folder = path_kind(name), Path(os.path.realpath(name)).parent
+    if kind == "folder":
+        raise InputError(f"{path}: is a folder, expected a file")
+    if kind != "device" and path_kind(folder) != "folder":
         raise InputError(f"{path}: no such folder")
+    if kind is not None and not os.access(name, os.W_OK):
+        raise InputError(f"{path}: cannot be written (it is read-only)")
+    if kind != "device" and not os.access(folder, os.W_OK | os.X_OK):
+        raise InputError(f"{path}: cannot be written (the folder is read-only)")
+
+
+def make_folder(path: PathLike) -> None:
+    """Make a folder, and those above it, where they are not there yet."""
+    if path_kind(path) not in ("folder", None):
+        raise InputError(f"{path}: is a file, expected a folder")
+    try:
+        Path(path).mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"{path}: cannot be made ({error.strerror or error})") from error

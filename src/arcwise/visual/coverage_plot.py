@@ -5,21 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import groupby
 
-from arcwise.errors import MissingExtraError, OptionError
 from arcwise.transition.coverage import Coverage
-from arcwise.treebanks.files import open_output
+from arcwise.treebanks.files import PathLike
+from arcwise.visual.plots import new_figure, save
 
 
-def coverage_plot(results: Sequence[Coverage], path: str) -> None:
+def coverage_plot(results: Sequence[Coverage], path: PathLike) -> None:
     """One line per capacity K: the share of sentences that can be built, over the arc distance D."""
-    try:
-        from matplotlib.figure import Figure
-    except ImportError as error:
-        raise MissingExtraError("matplotlib", "plot") from error
-    kind = path.rpartition(".")[2]
-    if kind not in ("svg", "png", "pdf"):
-        raise OptionError("path", f"found {path!r}, expected a name that ends in .svg, .png or .pdf")
-    figure = Figure(figsize=(6, 4), layout="constrained")
+    figure = new_figure(6, 4)
     axes = figure.subplots()
     ordered = sorted(results, key=lambda r: (r.system.capacity or 10**6, r.system.max_distance or 10**6))
     for capacity, group in groupby(ordered, key=lambda r: r.system.capacity):
@@ -28,5 +21,4 @@ def coverage_plot(results: Sequence[Coverage], path: str) -> None:
     axes.set(xlabel="arc distance D", ylabel="sentences that can be built (%)")
     axes.grid(alpha=0.3)
     axes.legend()
-    with open_output(path) as stream:
-        figure.savefig(stream, format=kind)
+    save(figure, path)

@@ -1,4 +1,4 @@
-"""Plots with matplotlib, which is installed by ``pip install 'arcwise[plot]'``."""
+"""Plots with matplotlib, which the plain install of arcwise does without."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from arcwise.errors import InputError, MissingExtraError
+from arcwise.errors import InputError
 from arcwise.evaluation.calibration import Calibration
+from arcwise.optional import require
 from arcwise.treebanks.files import PathLike, open_output
 from arcwise.treebanks.statistics import Statistics, percent
 
@@ -19,10 +20,9 @@ _COLORS = ("#1d5fd1", "#c2410c", "#0c7c6c", "#7c3aed", "#b8860b", "#6b7785")
 
 def new_figure(width: float, height: float) -> Any:
     """An empty matplotlib figure, in inches."""
-    try:
-        from matplotlib.figure import Figure
-    except ImportError:
-        raise MissingExtraError("matplotlib", "plot") from None
+    require("matplotlib")
+    from matplotlib.figure import Figure
+
     return Figure(figsize=(width, height), layout="constrained")
 
 
@@ -32,6 +32,12 @@ def plot_format(path: PathLike) -> str:
     if ending not in FORMATS:
         raise InputError(f"{path}: found the ending {ending!r}, expected one of {', '.join(FORMATS)}")
     return ending
+
+
+def check_plot(path: PathLike) -> None:
+    """An error if a plot of that name could not be drawn: said before the work, not after."""
+    plot_format(path)
+    require("matplotlib")
 
 
 def save(figure: Any, path: PathLike) -> None:

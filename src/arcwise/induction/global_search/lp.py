@@ -8,7 +8,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from arcwise.errors import MissingExtraError
+from arcwise.optional import require
 
 Vector = npt.NDArray[np.float64]
 
@@ -27,10 +27,9 @@ class Solution:
 
 
 def _highs() -> Any:
-    try:
-        import highspy
-    except ImportError as error:
-        raise MissingExtraError("highspy", "induction") from error
+    require("highspy")
+    import highspy
+
     make: Any = highspy.Highs
     solver = make()
     solver.setOptionValue("output_flag", False)

@@ -1,0 +1,296 @@
+"""Every command with files of all kinds: what cannot be read or written is told in one line before it harms anything."""
+
+from __future__ import annotations
+
+import io
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from arcwise.cli.main import run
+from arcwise.treebanks import files
+from cli.every_command import (
+    CERTIFICATE,
+    GIVEN,
+    MODEL,
+    OTHER,
+    PLAIN,
+    TRANSITION,
+    TREEBANK,
+    Prepared,
+    files_of,
+    names,
+    text_parameters,
+)
+from contracts.small_treebank import small_treebank
+
+FULL = Path("/dev/full")
+Output = pytest.CaptureFixture[str]
+
+READS = [(command, name) for command in names() for name in files_of(command).reads]
+MAY_READ = [(command, name) for command in names() for name in files_of(command).may_read]
+WRITES = [(command, name) for command in names() for name in files_of(command).outputs]
+PLOTS = [(command, name) for command in names() for name in files_of(command).plots]
+FOLDERS = [(command, name) for command in names() for name in files_of(command).folders]
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A treebank, trees of another parser, two models and a certificate."""
+    folder = tmp_path_factory.mktemp("made")
+    small_treebank().write(folder / TREEBANK)
+    small_treebank().annotate(deprel=["dep"] * small_treebank().word_count).write(folder / OTHER)
+    (folder / "small.toml").write_text("epochs = 2\narc_bits = 12\nrow_bits = 13\n")
+    train = ["train", "--quiet", "--train", str(folder / TREEBANK)]
+    assert run([*train, "--config", str(folder / "small.toml"), "--model", str(folder / MODEL)]) == 0
+    assert run([*train, "--parser", "transition", "--epochs", "1", "--model", str(folder / TRANSITION)]) == 0
+    induce = ["induce", str(folder / TREEBANK), "--learner", "global", "--epsilon", "0.5"]
+    assert run([*induce, "--certificate", str(folder / CERTIFICATE)]) == 0
+    (folder / "small.toml").unlink()
+    return folder
+
+
+@pytest.fixture
+def here(made: Path, tmp_path: Path) -> Prepared:
+    shutil.copytree(made, tmp_path / "here")
+    return Prepared(tmp_path / "here")
+
+
+def contents(folder: Path) -> dict[Path, bytes]:
+    """All files of a folder, hidden ones too."""
+    return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def ending(name: str) -> str:
+    return ".png" if name == "plot" else ""
+
+
+def refused(here: Prepared, arguments: list[str], capsys: Output) -> str:
+    """The one line that a command says that cannot do its work and leaves everything as it was."""
+    before = contents(here.folder)
+    capsys.readouterr()
+    assert run(arguments) == 2, arguments
+    said = capsys.readouterr().err
+    assert said.count("\n") == 1, said
+    assert said.startswith("arcwise"), said
+    assert contents(here.folder) == before
+    return said
+
+
+# ---- the tables themselves
+
+
+def test_every_command_is_tried() -> None:
+    assert set(GIVEN) == set(names())
+
+
+@pytest.mark.parametrize("command", names())
+def test_every_parameter_that_names_a_file_is_declared(command: str) -> None:
+    known = files_of(command)
+    declared = {*known.reads, *known.may_read, *known.outputs, *known.folders}
+    assert text_parameters(command) - PLAIN.keys() - declared == set()
+
+
+@pytest.mark.parametrize("command", names())
+def test_every_command_works(command: str, here: Prepared) -> None:
+    assert run(here.arguments(command)) == 0
+
+
+# ---- what is written
+
+
+@pytest.mark.parametrize(("command", "name"), WRITES)
+def test_the_output_is_a_folder(command: str, name: str, here: Prepared, capsys: Output) -> None:
+    target = here.folder / f"folder{ending(name)}"
+    target.mkdir()
+    told = refused(here, here.arguments(command, **{name: str(target)}), capsys)
+    assert "is a folder, expected a file" in told
+
+
+@pytest.mark.parametrize(("command", "name"), WRITES)
+def test_the_output_has_no_folder(command: str, name: str, here: Prepared, capsys: Output) -> None:
+    for folder in (here.folder / "nowhere", here.folder / TREEBANK):
+        target = folder / f"x{ending(name)}"
+        assert "no such folder" in refused(here, here.arguments(command, **{name: str(target)}), capsys)
+
+
+@pytest.mark.parametrize(("command", "name"), WRITES)
+@pytest.mark.parametrize("link", ["itself", "symbolic", "hard"])
+def test_the_output_is_an_input(command: str, name: str, link: str, here: Prepared, capsys: Output) -> None:
+    known = files_of(command)
+    for read in (*known.reads, *known.may_read):
+        source = here.folder / GIVEN[command].get(read, "nothing")
+        if not source.is_file():
+            continue
+        target = source
+        if link != "itself":
+            target = here.folder / f"link-{read}{ending(name)}"
+            (target.symlink_to if link == "symbolic" else target.hardlink_to)(source)
+        told = refused(here, here.arguments(command, **{name: str(target)}), capsys)
+        assert "is read here, expected another file to write to" in told
+
+
+@pytest.mark.parametrize(("command", "name"), WRITES)
+@pytest.mark.parametrize("what", ["folder", "file"])
+def test_the_output_may_not_be_written(
+    command: str, name: str, what: str, here: Prepared, capsys: Output, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    target = here.folder / f"x{ending(name)}"
+    if what == "file":
+        target.write_text("of a person")
+    closed = target if what == "file" else here.folder
+
+    def access(path: str | Path, mode: int) -> bool:  # the tests may run as root, who may do anything
+        return not (mode & os.W_OK and Path(path) == closed)
+
+    monkeypatch.setattr(files.os, "access", access)
+    assert "read-only" in refused(here, here.arguments(command, **{name: str(target)}), capsys)
+
+
+@pytest.mark.skipif(not FULL.exists(), reason="needs /dev/full")
+@pytest.mark.parametrize(("command", "name"), WRITES)
+def test_the_disk_is_full(command: str, name: str, here: Prepared, capsys: Output) -> None:
+    target = here.folder / f"full{ending(name)}"
+    target.symlink_to(FULL)
+    told = refused(here, here.arguments(command, **{name: str(target)}), capsys)
+    assert told.startswith(f"arcwise: {target}: cannot be written (No space left on device)")
+
+
+@pytest.mark.parametrize(("command", "name"), PLOTS)
+def test_what_a_plot_needs_is_asked_for_first(
+    command: str, name: str, here: Prepared, capsys: Output, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    target = str(here.folder / "plot.doc")
+    assert "found the ending 'doc'" in refused(here, here.arguments(command, **{name: target}), capsys)
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    arguments = here.arguments(command, **{name: str(here.folder / "plot.png")})
+    capsys.readouterr()
+    assert run(arguments) == 2
+    told = capsys.readouterr()
+    assert "this needs matplotlib, which is not installed" in told.err
+    assert told.out == ""
+
+
+@pytest.mark.parametrize(("command", "name"), FOLDERS)
+def test_the_folder_to_write_into_is_a_file(command: str, name: str, here: Prepared, capsys: Output) -> None:
+    for target in (here.folder / TREEBANK, here.folder / OTHER):
+        told = refused(here, here.arguments(command, **{name: str(target)}), capsys)
+        assert "is a file, expected a folder" in told
+    told = refused(here, here.arguments(command, **{name: str(here.folder / TREEBANK / "x")}), capsys)
+    assert "cannot be made" in told
+
+
+# ---- what is read
+
+
+@pytest.fixture
+def unreadable(here: Prepared) -> dict[str, Path]:
+    """Files that hold no treebank, no model and no certificate."""
+    found = {name: here.folder / name for name in ("missing", "folder", "empty", "bytes", "packed.gz", "cut")}
+    found["folder"].mkdir()
+    found["empty"].write_bytes(b"")
+    found["bytes"].write_bytes(b"1\t\xff\xfe\t_\t_\t_\t_\t0\troot\t_\t_\n\n")
+    found["packed.gz"].write_bytes(b"\x1f\x8b\x08 is no gzip")
+    found["cut"].write_bytes((here.folder / MODEL).read_bytes()[:1000])
+    return found
+
+
+@pytest.mark.parametrize(("command", "name"), READS)
+def test_what_must_be_read_cannot_be(
+    command: str, name: str, here: Prepared, unreadable: dict[str, Path], capsys: Output
+) -> None:
+    more = {"constrain": "0.1"} if name == "rules" else {}
+    for what, path in unreadable.items():
+        arguments = here.arguments(command, **{name: str(path)}, **more)
+        if name == "config" and what == "empty":  # a TOML file of no options
+            continue
+        if command == "validate" and path.is_file():  # it lists what is wrong, for that is its work
+            assert run(arguments) in (1, 2), what
+            continue
+        told = refused(here, arguments, capsys)
+        assert str(path) in told, (what, told)
+
+
+@pytest.mark.parametrize(("command", "name"), MAY_READ)
+def test_what_may_be_read_cannot_be(
+    command: str, name: str, here: Prepared, unreadable: dict[str, Path], capsys: Output
+) -> None:
+    for what, path in unreadable.items():
+        capsys.readouterr()
+        status = run(here.arguments(command, **{name: str(path)}))
+        told = capsys.readouterr().err
+        assert status in (0, 2), what
+        assert status == 0 or told.count("\n") == 1, (what, told)
+
+
+# ---- what is printed
+
+
+@contextmanager
+def standard_output(descriptor: int, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    with os.fdopen(descriptor, "wb") as raw, monkeypatch.context() as patched:
+        patched.setattr(sys, "stdout", io.TextIOWrapper(raw, "utf-8", write_through=False))
+        yield
+        sys.stdout.detach()  # type: ignore[attr-defined]
+
+
+def prints(command: str, here: Prepared, capfd: pytest.CaptureFixture[str]) -> bool:
+    capfd.readouterr()
+    assert run(here.arguments(command)) == 0
+    shutil.rmtree(here.folder / "parts", ignore_errors=True)
+    return bool(capfd.readouterr().out)
+
+
+@pytest.mark.skipif(not FULL.exists(), reason="needs /dev/full")
+@pytest.mark.parametrize("command", names())
+def test_standard_output_is_full(
+    command: str, here: Prepared, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    printed = prints(command, here, capfd)
+    with standard_output(os.open(FULL, os.O_WRONLY), monkeypatch):
+        status = run(here.arguments(command))
+    told = capfd.readouterr().err
+    if printed:
+        assert status == 2
+        assert told == "arcwise: standard output: cannot be written (No space left on device)\n"
+    else:
+        assert status == 0
+
+
+@pytest.mark.parametrize("command", names())
+def test_the_reader_has_gone(
+    command: str, here: Prepared, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    printed = prints(command, here, capfd)
+    ours, theirs = os.pipe()
+    os.close(ours)
+    with standard_output(theirs, monkeypatch):
+        status = run(here.arguments(command))
+    assert capfd.readouterr().err.count("arcwise") == 0
+    assert status == (141 if printed else 0)
+
+
+@pytest.mark.skipif(not FULL.exists(), reason="needs a shell and /dev/full")
+@pytest.mark.parametrize(
+    ("rest", "status", "told"),
+    [
+        ("| (exec <&-); exit ${PIPESTATUS[0]}", 141, ""),
+        ("> /dev/full", 2, "arcwise: standard output: cannot be written (No space left on device)\n"),
+        (">&-", None, ""),
+        ("<&- 2>/dev/full", None, ""),
+    ],
+)
+@pytest.mark.parametrize("command", ["features", "stats", "parse", "evaluate"])
+def test_in_a_shell(command: str, rest: str, status: int | None, told: str, here: Prepared) -> None:
+    line = " ".join([sys.executable, "-m", "arcwise", *here.arguments(command)])
+    done = subprocess.run(["bash", "-c", f"{line} {rest}"], capture_output=True, text=True)
+    assert "Traceback" not in done.stderr
+    assert "Exception" not in done.stderr
+    if status is not None:
+        assert (done.returncode, done.stderr) == (status, told)
