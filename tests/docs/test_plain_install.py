@@ -1,0 +1,111 @@
+"""What a plain install (``pip install .``) can do: all tutorials, and all trainers but those that say at once what they need.
+
+Every library that is an extra in pyproject.toml is kept from being imported, as if it were not installed.
+"""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from arcwise.graph import TRAINERS
+from arcwise.learning.config import read_toml
+from arcwise.optional import install_command, is_installed
+
+ROOT = Path(__file__).parents[2]
+TUTORIALS = sorted((ROOT / "docs" / "tutorials").glob("*.md"))
+_PROJECT = read_toml(ROOT / "pyproject.toml")["project"]
+
+_BLOCK = """
+import sys
+class Blocker:
+    def find_spec(self, name, path=None, target=None):
+        if name.split(".")[0] in BLOCKED:
+            raise ModuleNotFoundError(f"No module named {name!r} (blocked)", name=name)
+sys.meta_path.insert(0, Blocker())
+"""
+
+
+def libraries(requirements: list[str]) -> set[str]:
+    """The libraries that requirements name, as they are imported."""
+    return {re.split(r"[^\w.-]", r)[0].replace("-", "_").split(".")[0] for r in requirements} - {"arcwise"}
+
+
+PLAIN = libraries(_PROJECT["dependencies"])
+EXTRAS = (
+    libraries([r for extra in _PROJECT["optional-dependencies"].values() for r in extra])
+    - PLAIN
+    - {"tomli", "pytest"}  # pytest's own reports are in no way part of what is tried
+)
+
+
+def run_plain(script: str) -> subprocess.CompletedProcess[str]:
+    """Run Python where no extra can be imported."""
+    start = f"BLOCKED = {sorted(EXTRAS)!r}\n{_BLOCK}\n"
+    return subprocess.run([sys.executable, "-c", start + script], capture_output=True, text=True, cwd=ROOT)
+
+
+def test_the_extras_are_known() -> None:
+    assert {"scipy", "matplotlib", "pandas", "conllu", "spacy", "hypothesis", "networkx"} <= EXTRAS
+    assert {"numpy", "safetensors", "highspy", "typer", "rich"} <= PLAIN
+
+
+@pytest.mark.parametrize("page", TUTORIALS, ids=lambda page: page.stem)
+def test_every_tutorial_works_from_a_plain_install(page: Path) -> None:
+    done = run_plain(
+        "import doctest\n"
+        "flags = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE\n"
+        f"result = doctest.testfile({str(page)!r}, module_relative=False, optionflags=flags)\n"
+        "assert result.attempted and not result.failed"
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_every_trainer_trains_or_says_before_it_starts_what_it_needs(tmp_path: Path) -> None:
+    (tmp_path / "small.toml").write_text("epochs = 1\narc_bits = 12\nrow_bits = 12\n")
+    script = f"""
+sys.path.insert(0, "tests")
+from pathlib import Path
+from arcwise.cli.main import run
+from contracts.small_treebank import small_treebank
+folder = Path({str(tmp_path)!r})
+small_treebank().write(folder / "train.conllu")
+for trainer in {list(TRAINERS)!r}:
+    line = ["train", "--train", folder / "train.conllu", "--model", folder / trainer, "--trainer", trainer]
+    print(trainer, run([*map(str, line), "--config", str(folder / "small.toml"), "--quiet"]))
+line = ["train", "--pipeline", "--trainer", "log-linear-batch", "--train", folder / "train.conllu"]
+print("pipeline", run([*map(str, line), "--model", str(folder / "pipeline")]))
+"""
+    done = run_plain(script)
+    assert done.returncode == 0, done.stderr
+    needs = {name for name, kind in TRAINERS.items() if kind.needs}
+    statuses = dict(line.split() for line in done.stdout.splitlines())
+    assert {name for name, status in statuses.items() if status == "2"} == needs | {"pipeline"}
+    assert {name for name, status in statuses.items() if status == "0"} == set(TRAINERS) - needs
+    told = done.stderr.splitlines()
+    assert len(told) == len(needs) + 1  # nothing was tokenized, tagged or trained first
+    assert all(
+        re.fullmatch(r"arcwise: this needs scipy, which is not installed: .+ install scipy", t) for t in told
+    )
+
+
+def test_what_needs_an_extra_names_one(tmp_path: Path) -> None:
+    assert {kind.needs for kind in TRAINERS.values()} <= {None, *EXTRAS}
+
+
+def test_the_advice_works(monkeypatch: pytest.MonkeyPatch) -> None:
+    command = install_command("matplotlib")
+    assert command.endswith(" install matplotlib")
+    program = command.removesuffix(" install matplotlib")
+    if program.endswith("pip"):  # the pip of this very Python
+        done = subprocess.run(f"{program} --version", shell=True, capture_output=True, text=True, check=True)
+        assert str(Path(sys.prefix).resolve()) in str(Path(done.stdout.split()[3]).resolve())
+    monkeypatch.setenv("PATH", str(Path(sys.executable).parent))
+    if is_installed("pip"):
+        assert install_command("matplotlib") == "pip install matplotlib"
+    monkeypatch.setitem(sys.modules, "pip", None)
+    assert install_command("matplotlib") == f"uv pip install -p {sys.executable} matplotlib"
