@@ -186,6 +186,69 @@ def test_the_folder_to_write_into_is_a_file(command: str, name: str, here: Prepa
     assert "cannot be made" in told
 
 
+# ---- folders of files, whose names nobody typed
+
+
+def test_parts_of_a_split_that_are_there_already_are_not_replaced_unasked(
+    here: Prepared, capsys: Output
+) -> None:
+    arguments = here.arguments("split")
+    assert run(arguments) == 0
+    corrected = here.folder / "parts" / "b.conllu"
+    corrected.write_bytes(corrected.read_bytes() + b"# corrected by hand\n\n")
+    assert "a.conllu: is there already; --overwrite replaces it" in refused(here, arguments, capsys)
+    assert run([*arguments, "--overwrite"]) == 0
+    assert b"corrected" not in corrected.read_bytes()
+
+
+def test_a_split_never_replaces_the_file_it_reads(here: Prepared, capsys: Output) -> None:
+    whole = here.folder / "train.conllu"
+    shutil.copy(here.folder / TREEBANK, whole)
+    arguments = ["split", str(whole), str(here.folder), "--overwrite"]
+    assert "is read here, expected another folder" in refused(here, arguments, capsys)
+
+
+@pytest.fixture
+def texts(here: Prepared) -> Path:
+    """A folder of two files, one in a folder of its own."""
+    (here.folder / "in" / "more").mkdir(parents=True)
+    for path in ("in/a.conllu", "in/more/b.conllu"):
+        shutil.copy(here.folder / TREEBANK, here.folder / path)
+    return here.folder / "in"
+
+
+def test_a_folder_is_parsed_into_another_one(here: Prepared, texts: Path, capsys: Output) -> None:
+    into = here.folder / "out"
+    arguments = ["parse", str(texts), "--model", str(here.folder / MODEL), "--output"]
+    assert run([*arguments, str(into)]) == 0
+    written = sorted(str(p.relative_to(into)) for p in into.rglob("*.conllu"))
+    assert written == ["a.conllu.conllu", "more/b.conllu.conllu"]
+    assert "is there already; --overwrite replaces it" in refused(here, [*arguments, str(into)], capsys)
+    assert run([*arguments, str(into), "--overwrite"]) == 0
+
+
+def test_a_folder_cannot_be_parsed_into_itself_or_a_file(here: Prepared, texts: Path, capsys: Output) -> None:
+    arguments = ["parse", str(texts), "--model", str(here.folder / MODEL), "--output"]
+    for target in (texts, texts / "more", texts / "new"):
+        assert "is in the folder that is read" in refused(here, [*arguments, str(target)], capsys)
+    file = str(here.folder / OTHER)
+    assert "is a file, expected a folder" in refused(here, [*arguments, file], capsys)
+    assert "cannot be made" in refused(here, [*arguments, f"{file}/x"], capsys)
+    assert not (texts / "new").exists()
+
+
+def test_two_outputs_are_not_the_same_file(here: Prepared, capsys: Output) -> None:
+    target = str(here.folder / "x")
+    arguments = here.arguments("induce", output=target, model=target)
+    assert "is to be written twice, expected two files" in refused(here, arguments, capsys)
+
+
+def test_a_search_goes_on_from_its_own_checkpoint(here: Prepared) -> None:
+    state = str(here.folder / "state")
+    assert run(here.arguments("induce", checkpoint=state)) == 0
+    assert run(here.arguments("induce", checkpoint=state, resume=state)) == 0
+
+
 # ---- what is read
 
 
@@ -284,6 +347,7 @@ def test_the_reader_has_gone(
         ("> /dev/full", 2, "arcwise: standard output: cannot be written (No space left on device)\n"),
         (">&-", None, ""),
         ("<&- 2>/dev/full", None, ""),
+        ("> /dev/null 2>/dev/full", 0, ""),
     ],
 )
 @pytest.mark.parametrize("command", ["features", "stats", "parse", "evaluate"])
@@ -294,3 +358,28 @@ def test_in_a_shell(command: str, rest: str, status: int | None, told: str, here
     assert "Exception" not in done.stderr
     if status is not None:
         assert (done.returncode, done.stderr) == (status, told)
+
+
+def test_nothing_to_read_and_nowhere_to_write(here: Prepared) -> None:
+    model = str(here.folder / MODEL)
+    for rest, told in (
+        (f"parse --model {model} <&-", "standard input: is closed, expected something to read"),
+        (f"parse --model {model} {here.folder / TREEBANK} >&-", "standard output: is closed"),
+    ):
+        done = subprocess.run(
+            ["bash", "-c", f"{sys.executable} -m arcwise {rest}"], capture_output=True, text=True
+        )
+        assert done.returncode == 2
+        assert done.stderr.startswith(f"arcwise: {told}")
+        assert done.stderr.count("\n") == 1
+
+
+def test_a_terminal_that_cannot_show_all_letters(here: Prepared) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "arcwise", *here.arguments("show")],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "PYTHONIOENCODING": "ascii"},
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "sleeps" in done.stdout

@@ -192,6 +192,20 @@ def test_a_failed_write_leaves_the_old_file(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == [target]
 
 
+def test_a_link_is_followed_and_who_may_read_stays(tmp_path: Path) -> None:
+    from arcwise.treebanks import open_output
+
+    target, link = tmp_path / "out.conllu", tmp_path / "link.conllu"
+    target.write_text("old")
+    target.chmod(0o640)
+    link.symlink_to(target)
+    with open_output(link) as stream:
+        stream.write(b"new")
+    assert link.is_symlink()
+    assert target.read_text() == "new"
+    assert target.stat().st_mode & 0o777 == 0o640
+
+
 def test_all_real_treebanks_are_read_and_written_back_byte_identical(treebanks: Path, tmp_path: Path) -> None:
     files = sorted(treebanks.glob("*/*.conllu.xz"))
     assert len(files) >= 59

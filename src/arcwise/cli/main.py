@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import io
 import os
 import sys
 from collections.abc import Callable, Sequence
@@ -111,6 +112,11 @@ def _arcwise(version: bool = typer.Option(False, "--version", help="Print the ve
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run one command and exit with the status of ``run``."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(
+            stream, io.TextIOWrapper
+        ):  # a terminal without UTF-8 shows an escape for what it cannot show
+            stream.reconfigure(errors="backslashreplace")
     sys.exit(run(arguments))
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import re
-import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -78,9 +77,9 @@ def _format(path: PathLike, asked: Format) -> Format:
         return asked
     if _NAMED_CONLLU.search(str(path)):  # a broken one is then told, not parsed as text
         return "conllu"
-    if str(path) == "-":
-        head = sys.stdin.buffer.peek(_HEAD) if isinstance(sys.stdin.buffer, io.BufferedReader) else b""
-    else:
-        with open_input(path) as source:
+    with open_input(path) as source:
+        if str(path) != "-":
             head = source.read(_HEAD)
+        else:  # it can be read only once
+            head = source.peek(_HEAD) if isinstance(source, io.BufferedReader) else b""
     return "conllu" if _CONLLU.match(head.removeprefix(b"\xef\xbb\xbf").lstrip()) else "text"

@@ -116,6 +116,8 @@ def open_output(path: PathLike) -> Iterator[_Output]:
             raw = temporary.open("xb")
         yield from _written(raw, _packed(raw, name), path)
         with _explained(path):
+            if target.exists():  # who may read the file is not ours to change
+                temporary.chmod(stat.S_IMODE(target.stat().st_mode))
             temporary.replace(target)
     except BaseException:
         with contextlib.suppress(OSError):
