@@ -7,6 +7,7 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -38,6 +39,13 @@ MAY_READ = [(command, name) for command in names() for name in files_of(command)
 WRITES = [(command, name) for command in names() for name in files_of(command).outputs]
 PLOTS = [(command, name) for command in names() for name in files_of(command).plots]
 FOLDERS = [(command, name) for command in names() for name in files_of(command).folders]
+
+
+def may_do_anything() -> bool:
+    """Whether we are root, or the like: a file that nobody may read can be read."""
+    with tempfile.NamedTemporaryFile() as file:
+        Path(file.name).chmod(0)
+        return os.access(file.name, os.R_OK)
 
 
 @pytest.fixture(scope="module")
@@ -151,6 +159,36 @@ def test_the_output_may_not_be_written(
 
     monkeypatch.setattr(files.os, "access", access)
     assert "read-only" in refused(here, here.arguments(command, **{name: str(target)}), capsys)
+
+
+@pytest.mark.skipif(may_do_anything(), reason="this user may do anything")
+@pytest.mark.parametrize(("command", "name"), WRITES)
+def test_no_permission_to_write(command: str, name: str, here: Prepared, capsys: Output) -> None:
+    target = here.folder / f"x{ending(name)}"
+    target.write_text("of a person")
+    target.chmod(0o444)
+    assert "it is read-only" in refused(here, here.arguments(command, **{name: str(target)}), capsys)
+    target.unlink()
+    here.folder.chmod(0o555)
+    told = refused(here, here.arguments(command, **{name: str(target)}), capsys)
+    here.folder.chmod(0o755)
+    assert "the folder is read-only" in told
+
+
+@pytest.mark.skipif(may_do_anything(), reason="this user may do anything")
+@pytest.mark.parametrize(("command", "name"), READS + MAY_READ)
+def test_no_permission_to_read(command: str, name: str, here: Prepared, capsys: Output) -> None:
+    source = here.folder / "closed"
+    shutil.copy(here.folder / TREEBANK, source)
+    source.chmod(0)
+    more = {"constrain": "0.1"} if name == "rules" else {}
+    if (command, name) in (("systems", "system"), ("coverage", "system"), ("train", "system")):
+        pytest.skip("a system is a file only if its name ends in .toml")
+    capsys.readouterr()
+    assert run(here.arguments(command, **{name: str(source)}, **more)) == 2
+    told = capsys.readouterr().err
+    assert told.count("\n") == 1
+    assert "Permission denied" in told
 
 
 @pytest.mark.skipif(not FULL.exists(), reason="needs /dev/full")

@@ -54,6 +54,12 @@ def test_the_extras_are_known() -> None:
     assert {"numpy", "safetensors", "highspy", "typer", "rich"} <= PLAIN
 
 
+def test_the_extras_are_documented() -> None:
+    page = (ROOT / "docs" / "reference" / "commands.md").read_text()
+    own = {"test", "lint"} | {name for name in _PROJECT["optional-dependencies"] if name.startswith("bench")}
+    assert {name for name in _PROJECT["optional-dependencies"] if f"| `{name}` |" not in page} == own
+
+
 @pytest.mark.parametrize("page", TUTORIALS, ids=lambda page: page.stem)
 def test_every_tutorial_works_from_a_plain_install(page: Path) -> None:
     done = run_plain(

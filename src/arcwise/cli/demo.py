@@ -10,7 +10,7 @@ import sys
 from importlib.resources import files
 from pathlib import Path
 
-from arcwise.cli.main import run
+from arcwise.cli.main import run, told
 
 STEPS: tuple[tuple[str, str], ...] = (
     (
@@ -53,4 +53,4 @@ def _command() -> str:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(told(main))

@@ -129,9 +129,14 @@ def run(arguments: Sequence[str] | None = None) -> int:
     arcwise ...
     0
     """
+    return told(lambda: _run(arguments))
+
+
+def told(work: Callable[[], int]) -> int:
+    """The exit status of ``work``, also where what it prints cannot be written."""
     status = 0
     try:
-        status = _run(arguments)
+        status = work()
         if sys.stdout is not None:
             sys.stdout.flush()
         return status

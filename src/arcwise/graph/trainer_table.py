@@ -103,7 +103,7 @@ TRAINERS: Mapping[str, TrainerKind] = {
     ),
     "log-linear-batch": TrainerKind(
         lambda config, table, data, threads: BatchTrainer(config, table, data, threads=threads),
-        "the same with a Gaussian prior, by L-BFGS or conjugate gradient",
+        "the same with a Gaussian prior, by L-BFGS or conjugate gradient (needs scipy)",
         "Koo et al. 2007, 4.1",
         reads=("C", "try_C", "solver"),
         defaults={"C": 1.0},
