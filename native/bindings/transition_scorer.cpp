@@ -140,6 +140,14 @@ auto averages(const TransitionTrainer& trainer, const TransitionScorer& scorer) 
   return moved(std::move(weights));
 }
 
+using MoveTuple = std::tuple<int, int, int, int>;  // transition, left, right, label
+
+std::vector<MoveTuple> tuples(const std::vector<Move>& moves) {
+  std::vector<MoveTuple> out;
+  for (const Move& m : moves) out.emplace_back(m.transition, m.left, m.right, m.label);
+  return out;
+}
+
 // Every legal move of a state with its score (and its best label), for a look inside.
 std::vector<std::tuple<int, int, int, int, double>> scored_moves(const TransitionScorer& scorer,
                                                                  const TransitionData& data, size_t sentence,
@@ -222,7 +230,14 @@ void bind_transition_scorer(nb::module_& m) {
           },
           "epoch"_a, "sentences"_a, "explore"_a,
           "Learns from these sentences; returns how many updates were made.")
-      .def("averages", &averages, "scorer"_a, "The averaged weights so far.");
+      .def("averages", &averages, "scorer"_a, "The averaged weights so far.")
+      .def(
+          "last_beam_update",
+          [](const TransitionTrainer& trainer) {
+            const BeamUpdate& last = trainer.last_beam_update();
+            return std::make_tuple(last.sentence, tuples(last.good), tuples(last.bad));
+          },
+          "The last update of a beam: sentence, correct moves and the parser's.");
   m.def("transition_parse", &parse, "scorer"_a, "data"_a, "beam"_a, "single_root"_a, "k"_a = 1,
         "confidence"_a = false, "temperature"_a = 1.0, "threads"_a = 1,
         "Parses all sentences; arrays flat over words, trees one after the other.");

@@ -37,7 +37,8 @@ WARM = TRANSITION_TESTS + "test_a_beam_begins_with_local_epochs_and_then_average
 
 WORD_DROPOUT, DROPPED = "learning/word_dropout.hpp", "uniform < rate / (rate + frequency)"
 FOLLOW = "explore && !is_correct(best->move) && random_.uniform() < options_.explore"
-STEP = "std::min(options_.step_bound, violation / std::max(norm, 1.0))"
+STEP = "std::min(options_.step_bound, violation / std::max(squared_norm(difference_), 1.0))"
+BEAM_STEP = "update(start, good, bad, violation + 1);"
 GOLD_BEAM = "std::min(GOLD_BEAM, options_.beam)"
 LATER = "good.empty() || found > violation"
 
@@ -55,11 +56,13 @@ TRANSITION_FAULTS = [
     Fault("max-violation where gold is lost", TRAINER, "!top.correct && (lost || options_.rule == UpdateRule::max_violation || at_end)", "!top.correct && (lost || at_end)", MAX_VIOLATION),
     Fault("gold beam of one", TRAINER, GOLD_BEAM, "1", TRANSITION_TESTS + "test_the_gold_side_is_the_best_of_many_correct_derivations"),
     Fault("passive-aggressive step constant", TRAINER, STEP, "options_.step_bound", PASSIVE_AGGRESSIVE),
-    Fault("passive-aggressive step unbounded", TRAINER, STEP, "violation / std::max(norm, 1.0)", TRANSITION_TESTS + "test_one_passive_aggressive_step_by_hand[0.03]"),
+    Fault("passive-aggressive step unbounded", TRAINER, STEP, "violation / std::max(squared_norm(difference_), 1.0)", TRANSITION_TESTS + "test_one_passive_aggressive_step_by_hand[0.03]"),
     Fault("no margin", TRAINER, "options_.step_bound > 0 ? 1 : 0", "0", PASSIVE_AGGRESSIVE),
-    Fault("a beam's violation without its margin", TRAINER, "std::max(violation, 0.0) + 1", "std::max(violation, 0.0)", BEAM_PASSIVE_AGGRESSIVE),
-    Fault("norm of the common beginning too", TRAINER, "good[common] == bad[common]", "false", BEAM_PASSIVE_AGGRESSIVE),
-    Fault("norm of the gold side alone", TRAINER, "walk(bad, count);", "", PASSIVE_AGGRESSIVE),
+    Fault("a beam's violation without its margin", TRAINER, BEAM_STEP, "update(start, good, bad, violation);", BEAM_PASSIVE_AGGRESSIVE),
+    Fault("a beam's step counted before its update", TRAINER, BEAM_STEP, "next_step(); update(start, good, bad, violation + 1);", TRANSITION_TESTS + "test_averages_of_a_beam_have_the_last_update_too"),
+    Fault("correct prefixes that the beam has long lost", TRAINER, "gold_beam_.follow_correct(beam_);", "", TRANSITION_TESTS + "test_every_update_of_a_beam_is_valid[arc-standard-early]"),
+    Fault("shared weights twice in the norm", TRAINER, STEP, "std::min(options_.step_bound, violation / std::max(static_cast<double>(difference_.size()), 1.0))", PASSIVE_AGGRESSIVE),
+    Fault("norm of the gold side alone", TRAINER, "walk(bad, count(-1));", "", PASSIVE_AGGRESSIVE),
     Fault("no step away from the wrong side", TRAINER, "walk(bad, change(static_cast<float>(-step)));", "", TRANSITION_TESTS + "test_one_perceptron_step_by_hand"),
     Fault("scores from before the update", TRAINER, "if (updates_ != before) move_scorer_.forget();", "", LOCAL + "[bounded(K=3)]"),
     Fault("averages over one step too many", TRAINER, "static_cast<float>(1 / move_weights_.steps)", "static_cast<float>(1 / (move_weights_.steps + 1))", LOCAL + "[arc-standard]"),
@@ -110,6 +113,8 @@ MARGINALS = LEARNER_TESTS + "test_the_marginals_of_a_chain_are_the_slopes_of_its
 LIKELIHOOD = LEARNER_TESTS + "test_the_likelihood_of_chains_is_learned_as_the_twin_learns_it"
 PERCEPTRON = LEARNER_TESTS + "test_the_perceptron_learns_chains_as_its_twin_does[4-1]"
 
+OPEN_FORM = "if (total_of(counts_[keys(word)[0]]) == 1) ++seen_once[state];"
+
 TAGGER_FAULTS = [
     Fault("log Z without the largest emissions", CHAIN, "return log_z + taken;", "return log_z;", MARGINALS),
     Fault("forward without the transitions", CHAIN, "w.alpha[a] * t.exponential(chain.states[a], chain.states[b])", "w.alpha[a]", MARGINALS),
@@ -127,7 +132,8 @@ TAGGER_FAULTS = [
     Fault("trusted_count ignored", DICTIONARY, "is_form && total >= trusted_count_", "is_form", TAGGER_TESTS + "test_a_form_seen_often_takes_no_other_tag[4-tags0]"),
     Fault("no open tags for rare forms", DICTIONARY, "if (!trusted) states.insert(open_.begin(), open_.end());", "", TAGGER_TESTS + "test_a_form_seen_often_takes_no_other_tag[4-tags0]"),
     Fault("words know themselves in training", DICTIONARY, "if (--others[gold] == 0) others.erase(gold);", "", TAGGER_TESTS + "test_in_training_a_word_knows_of_its_form_what_others_know"),
-    Fault("every tag is open", DICTIONARY, "if (total_of(counts) == 1) ++seen_once[counts.begin()->first];", "++seen_once[counts.begin()->first];", TAGGER_TESTS + "test_new_words_take_the_tags_of_words_seen_once"),
+    Fault("endings seen once make a tag open", DICTIONARY, OPEN_FORM, "for (uint32_t key : keys(word)) if (total_of(counts_[key]) == 1) ++seen_once[state];", TAGGER_TESTS + "test_three_forms_seen_once_make_a_tag_open[2-tags1]"),
+    Fault("every tag is open", DICTIONARY, OPEN_FORM, "++seen_once[state];", TAGGER_TESTS + "test_new_words_take_the_tags_of_words_seen_once"),
     Fault("errors of annotation kept", DICTIONARY, "count >= (is_form ? RARE_STATE : RARE_STATE_OF_AN_ENDING) * total", "true", TAGGER_TESTS + "test_a_tag_seen_next_to_never_with_a_form_is_taken_for_an_error[400-tags1]"),
     Fault("the rarest lemma of a form", TAGGER, "a.second < b.second", "a.second > b.second", TAGGER_TESTS + "test_a_known_form_takes_its_most_frequent_lemma"),
     Fault("lemmas learned from every word", TAGGER, "if (!seen.insert(hash_pair(hash_pair(form, bundle), hash_pair(state, script))).second) continue;", "", TAGGER_TESTS + "test_lemmas_are_learned_from_different_words_not_from_every_word"),

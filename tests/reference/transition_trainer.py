@@ -128,7 +128,10 @@ def best_of(items: Sequence[Both], width: int) -> list[Both]:
 
 
 class Violation(NamedTuple):
-    """How much better the beam's best was than the best correct one, and where: as many moves as each has."""
+    """How much better the beam's best was than the best correct one, and where: as many moves as each has.
+
+    No update with a negative size is valid (Huang, Fayong & Guo 2012).
+    """
 
     size: float
     good: Both
@@ -137,7 +140,7 @@ class Violation(NamedTuple):
 
 class TwinTrainer:
     """Learns as the definitions say. ``weights`` are those of now; ``mean`` is their mean over the start and all steps: with
-    single moves those after each move, with a beam those that each sentence was searched with."""
+    single moves those after each move, with a beam those after each sentence."""
 
     def __init__(self, weights: np.ndarray, settings: TwinSettings) -> None:
         self.weights = weights.astype(np.float64)
@@ -198,19 +201,21 @@ class TwinTrainer:
 
     def learn_with_beam(self, sentence: TwinSentence) -> None:
         violation = self.violation(sentence)
-        self.step_is_over()
         if violation is not None:
             self.violations.append(violation)
-            self.update(
-                sentence, violation.good, violation.bad, max(violation.size, 0.0) + 1, sentence.start()
-            )
+            self.update(sentence, violation.good, violation.bad, violation.size + 1, sentence.start())
+        self.step_is_over()
 
     def violation(self, sentence: TwinSentence) -> Violation | None:
-        """Early update: where no correct item is left, or else at the end. Max-violation: where the difference is largest."""
+        """Early update: where no correct item is left, or else at the end. Max-violation: where the difference is largest.
+
+        The correct side are correct continuations of what is in the beam; when nothing correct is left there, of what was last.
+        """
         early = self.settings.rule == "early"
         beam, golden = [sentence.start()], [sentence.start()]
         found: list[Violation] = []
         while not all(map(sentence.ended, beam)) or not all(map(sentence.ended, golden)):
+            golden = [item for item in beam if item.correct] or golden
             beam = self.next_beam(sentence, beam)
             golden = self.next_golden(sentence, golden)
             lost = not any(item.correct for item in beam)
@@ -252,27 +257,18 @@ class TwinTrainer:
     # ---- the step
 
     def update(self, sentence: TwinSentence, good: Both, bad: Both, loss: float, start: Both) -> None:
-        """w + τ (f(good) − f(bad)): τ = 1, or τ = min(C, loss / ‖f‖²) with ‖f‖² the number of weights that good and bad do not share by
-        their common beginning (no less than the true norm: a weight that both have is counted twice)."""
+        """w + τ (f(good) − f(bad)): τ = 1, or τ = min(C, loss / ‖f(good) − f(bad)‖²)."""
         done = len(start.moves)
-        right, wrong = good.moves[done:], bad.moves[done:]
-        common = 0
-        while right[common : common + 1] == wrong[common : common + 1] != ():
-            common += 1
-        gains = self.places_along(sentence, start, right)
-        losses = self.places_along(sentence, start, wrong)
-        step = 1.0
-        if self.settings.step_bound > 0:
-            norm = sum(map(len, gains[common:])) + sum(map(len, losses[common:]))
-            step = min(self.settings.step_bound, loss / norm)
-        np.add.at(self.weights, [p for places in gains for p in places], step)
-        np.add.at(self.weights, [p for places in losses for p in places], -step)
+        features = self.features(sentence, start, good.moves[done:])
+        features -= self.features(sentence, start, bad.moves[done:])
+        bound = self.settings.step_bound
+        step = min(bound, loss / max(features @ features, 1.0)) if bound > 0 else 1.0
+        self.weights += step * features
 
-    @staticmethod
-    def places_along(sentence: TwinSentence, state: Both, moves: Sequence[LabelledMove]) -> list[list[int]]:
-        """The places of each move's weights, from the state on."""
-        found = []
+    def features(self, sentence: TwinSentence, state: Both, moves: Sequence[LabelledMove]) -> np.ndarray:
+        """f of moves, from the state on: how often they have each weight."""
+        found = np.zeros_like(self.weights)
         for move in moves:
-            found.append(sentence.places(state, move))
+            np.add.at(found, sentence.places(state, move), 1.0)
             state = sentence.after(state, move)
         return found

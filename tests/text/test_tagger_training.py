@@ -73,10 +73,17 @@ def test_in_training_a_word_knows_of_its_form_what_others_know() -> None:
 
 
 def test_new_words_take_the_tags_of_words_seen_once() -> None:
-    """NOUN and DET have no form and no ending that occurs once; where no tag has, all are open."""
+    """NOUN and DET have no form that occurs once; where no tag has, all are open."""
     words = [*times(9, "dog", NOUN), *times(9, "the", DET)]
     assert sets_in_training([*words, *OPEN], 5)[-1] == {VERB}
     assert sets_in_training([*words, *times(2, "sing", VERB)], 5)[-1] == {NOUN, DET, VERB}
+
+
+@pytest.mark.parametrize(("forms", "tags"), [(1, {VERB}), (2, {VERB}), (3, {VERB, DET})])
+def test_three_forms_seen_once_make_a_tag_open(forms: int, tags: set[str]) -> None:
+    """Forms are counted: neither their endings nor their forms in lower case."""
+    others = [("Vwxyz", DET, "v"), ("Zyxwvu", DET, "z"), ("Qqrrss", DET, "q")][:forms]
+    assert sets_in_training([*times(9, "dog", NOUN), *others, *OPEN], 5)[-1] == tags
 
 
 @pytest.mark.parametrize(("others", "tags"), [(300, {DET, NOUN}), (400, {DET})])

@@ -8,7 +8,7 @@ namespace arcwise {
 namespace {
 
 constexpr double RARE_STATE = 0.003;    // of a form: seen in less than this share, it is taken for an error
-constexpr size_t OPEN_CLASS_FORMS = 3;  // a state with as many words seen once is open to new words
+constexpr size_t OPEN_CLASS_FORMS = 3;  // a state with as many forms seen once is open to new words
 
 constexpr double RARE_STATE_OF_AN_ENDING = 0.1;
 constexpr uint32_t RARE_FORM = 5;            // forms seen no more often tell what endings mean
@@ -78,9 +78,10 @@ class DictionaryBuilder {
   void find_open_states() {
     std::map<uint16_t, size_t> seen_once;
     std::set<uint16_t> all;
-    for (const auto& [key, counts] : counts_) {
-      if (total_of(counts) == 1) ++seen_once[counts.begin()->first];
-      for (const auto& [state, count] : counts) all.insert(state);
+    for (size_t word = 0; word < atoms_.size() / TAGGER_ATOMS; ++word) {
+      const auto state = static_cast<uint16_t>(state_[word]);
+      if (total_of(counts_[keys(word)[0]]) == 1) ++seen_once[state];
+      all.insert(state);
     }
     for (const auto& [state, forms] : seen_once)
       if (forms >= OPEN_CLASS_FORMS) open_.insert(state);

@@ -70,7 +70,8 @@ class SentenceParser {
   }
 
   void beam(int words, SentenceParse& out) {
-    beam_.start(scorer_.system, words, options_.single_root);
+    derivations_.clear();
+    beam_.start(scorer_.system, words, options_.single_root, derivations_);
     while (beam_.step(move_scorer_, options_.beam)) {
     }
     for (const BeamItem& item : beam_.items()) {
@@ -106,6 +107,7 @@ class SentenceParser {
   bool heap_;
   EasyFirst easy_first_;
   Beam beam_;
+  Derivations derivations_;
   TransitionState state_;
   std::vector<ScoredMove> moves_;
 };

@@ -236,13 +236,6 @@ void MoveScorer::update(const TransitionState& state, const Move& move, float st
       state, move, [&](size_t at) { moves.add(at, step); }, [&](size_t at) { labels.add(at, step); });
 }
 
-int MoveScorer::feature_count(const TransitionState& state, const Move& move) {
-  int count = 0;
-  auto add = [&](size_t) { ++count; };
-  for_each_weight(state, move, add, add);
-  return count;
-}
-
 std::pair<std::vector<size_t>, std::vector<size_t>> MoveScorer::weight_places(const TransitionState& state,
                                                                               const Move& move) {
   std::pair<std::vector<size_t>, std::vector<size_t>> places;

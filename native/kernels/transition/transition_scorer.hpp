@@ -85,9 +85,7 @@ class MoveScorer {
   // Adds `step` to the weights of a move in a state; `moves` and `labels` average the weights of the scorer.
   void update(const TransitionState& state, const Move& move, float step, AveragedTable& moves,
               AveragedTable& labels);
-  // |f|: how many weights a move has.
-  int feature_count(const TransitionState& state, const Move& move);
-  // Where these weights are: places in the table of moves, then places in that of labels.
+  // Where the weights of a move are: places in the table of moves, then places in that of labels.
   std::pair<std::vector<size_t>, std::vector<size_t>> weight_places(const TransitionState& state,
                                                                     const Move& move);
 

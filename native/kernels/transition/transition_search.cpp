@@ -73,17 +73,33 @@ double EasyFirst::parse(MoveScorer& move_scorer, TransitionState& state) {
   return total;
 }
 
-void Beam::start(const TransitionSystem& system, int words, bool single_root) {
+std::vector<Move> Derivations::moves(int32_t derivation) const {
+  std::vector<Move> moves;
+  for (int32_t at = derivation; at >= 0; at = nodes_[at].before) moves.push_back(nodes_[at].move);
+  return {moves.rbegin(), moves.rend()};
+}
+
+void Beam::start(const TransitionSystem& system, int words, bool single_root, Derivations& derivations) {
+  derivations_ = &derivations;
   items_.clear();
-  nodes_.clear();
   items_.emplace_back();
   items_[0].state.start(system, words, single_root);
 }
 
-std::vector<Move> Beam::derivation(const BeamItem& item) const {
-  std::vector<Move> moves;
-  for (int32_t at = item.history; at >= 0; at = nodes_[at].before) moves.push_back(nodes_[at].move);
-  return {moves.rbegin(), moves.rend()};
+bool Beam::has_correct() const {
+  return std::any_of(items_.begin(), items_.end(), [](const BeamItem& i) { return i.correct; });
+}
+
+bool Beam::follow_correct(const Beam& other) {
+  if (!other.has_correct()) return false;
+  size_t count = 0;
+  for (const BeamItem& item : other.items_) {
+    if (!item.correct) continue;
+    if (count == items_.size()) items_.emplace_back();
+    items_[count++] = item;
+  }
+  items_.resize(count);
+  return true;
 }
 
 void Beam::push(Candidate candidate, size_t width) {
@@ -173,8 +189,7 @@ bool Beam::step(MoveScorer& move_scorer, int width, const Correct* correct, bool
       continue;
     }
     to.state.apply(c.move);
-    nodes_.push_back({from.history, c.move});
-    to.history = static_cast<int32_t>(nodes_.size()) - 1;
+    to.history = derivations_->add(from.history, c.move);
     to.ended = to.state.is_final();
   }
   std::swap(items_, next_);

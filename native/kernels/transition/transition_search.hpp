@@ -35,10 +35,29 @@ class EasyFirst {
   std::vector<ScoredMove> moves_;
 };
 
+// Derivations that share their beginnings: each move knows the one before it.
+class Derivations {
+ public:
+  void clear() { nodes_.clear(); }
+  // The derivation that ends with `move` after the derivation `before` (-1: none); its number.
+  int32_t add(int32_t before, const Move& move) {
+    nodes_.push_back({before, move});
+    return static_cast<int32_t>(nodes_.size()) - 1;
+  }
+  std::vector<Move> moves(int32_t derivation) const;
+
+ private:
+  struct Node {
+    int32_t before;
+    Move move;
+  };
+  std::vector<Node> nodes_;
+};
+
 struct BeamItem {
   TransitionState state;
   double score = 0;
-  int32_t history = -1;  // last node of its derivation
+  int32_t history = -1;  // its derivation
   bool ended = false;    // final, or a dead end
   bool correct = true;
 };
@@ -46,20 +65,19 @@ struct BeamItem {
 // Beam search, one step at a time, so that training can look at every step.
 class Beam {
  public:
-  struct Node {
-    int32_t before;
-    Move move;
-  };
   // Chooses the moves of a correct item that are correct: see TransitionOracle::correct_moves.
   using Correct = std::function<void(const TransitionState&, std::vector<Move>&)>;
 
-  void start(const TransitionSystem& system, int words, bool single_root);
+  // Several beams may write into the same derivations, which outlive them.
+  void start(const TransitionSystem& system, int words, bool single_root, Derivations& derivations);
+  // Goes on from the correct items of another beam; false, and nothing happens, if it has none.
+  bool follow_correct(const Beam& other);
   // Keeps the best `width` continuations; false if all items have ended. With `correct`, items know whether
   // they are; with `only_correct` nothing else is kept.
   bool step(MoveScorer& move_scorer, int width, const Correct* correct = nullptr, bool only_correct = false);
 
   const std::vector<BeamItem>& items() const { return items_; }  // best first
-  std::vector<Move> derivation(const BeamItem& item) const;
+  bool has_correct() const;
 
  private:
   struct Candidate {
@@ -78,7 +96,7 @@ class Beam {
   void keep_best(size_t width);
 
   std::vector<BeamItem> items_, next_;
-  std::vector<Node> nodes_;
+  Derivations* derivations_ = nullptr;
   std::vector<Candidate> candidates_, first_;
   std::vector<int32_t> last_child_;  // of each item: its last continuation
   std::vector<ScoredMove> moves_;

@@ -9,6 +9,20 @@ namespace {
 
 constexpr int GOLD_BEAM = 8;  // how many correct prefixes are kept when there are many (Ma et al. 2013)
 
+// ‖f(good) − f(bad)‖² from the places of their weights, +1 for each of good and -1 for each of bad, in any
+// order: a weight that both have equally often is no part of it.
+double squared_norm(std::vector<std::pair<size_t, int>>& difference) {
+  std::sort(difference.begin(), difference.end());
+  double norm = 0;
+  for (size_t k = 0; k < difference.size();) {
+    const size_t place = difference[k].first;
+    double count = 0;
+    for (; k < difference.size() && difference[k].first == place; ++k) count += difference[k].second;
+    norm += count * count;
+  }
+  return norm;
+}
+
 }  // namespace
 
 TransitionTrainer::TransitionTrainer(TransitionScorer& scorer, const TransitionData& data,
@@ -151,6 +165,11 @@ void TransitionTrainer::move_on(TransitionState& state, const GoldArcs& gold, bo
   state.apply(follow || (explore && is_correct(best->move)) ? best->move : right.move);
 }
 
+// Both sides of an update go on from what the beam held: correct prefixes are the correct continuations of the
+// beam's own items, and after the last of those is lost, of the ones that were lost with it. So the beam's best
+// is no worse than the best correct prefix as long as there is a correct item, nor at the step where there is
+// none left any more: the update is valid. (A correct prefix that fell out of the beam long before might
+// overtake both.)
 void TransitionTrainer::learn_with_beam(size_t s) {
   const GoldArcs gold = gold_of(s);
   const TransitionSystem& system = scorer_.system;
@@ -158,33 +177,36 @@ void TransitionTrainer::learn_with_beam(size_t s) {
   Beam::Correct correct = [&](const TransitionState& state, std::vector<Move>& moves) {
     oracle_.correct_moves(state, gold, moves);
   };
-  beam_.start(system, words, options_.single_root);
-  gold_beam_.start(system, words, options_.single_root);
+  derivations_.clear();
+  beam_.start(system, words, options_.single_root, derivations_);
+  gold_beam_.start(system, words, options_.single_root, derivations_);
   std::vector<Move> good, bad;
   double violation = 0;
   for (;;) {
+    gold_beam_.follow_correct(beam_);
     const bool more = beam_.step(move_scorer_, options_.beam, &correct);
     const bool more_gold = gold_beam_.step(move_scorer_, std::min(GOLD_BEAM, options_.beam), &correct, true);
-    if (!more && !more_gold) break;
+    if ((!more && !more_gold) || gold_beam_.items().empty()) break;
     const BeamItem &top = beam_.items()[0], &right = gold_beam_.items()[0];
-    const bool lost =
-        std::none_of(beam_.items().begin(), beam_.items().end(), [](const BeamItem& i) { return i.correct; });
+    const bool lost = !beam_.has_correct();
     const bool at_end =
         std::all_of(beam_.items().begin(), beam_.items().end(), [](const BeamItem& i) { return i.ended; });
     const double found = top.score - right.score;
     const bool wrong = !top.correct && (lost || options_.rule == UpdateRule::max_violation || at_end);
     if (wrong && (good.empty() || found > violation)) {
       violation = found;
-      good = gold_beam_.derivation(right);
-      bad = beam_.derivation(top);
+      good = derivations_.moves(right.history);
+      bad = derivations_.moves(top.history);
     }
     if (lost && options_.rule == UpdateRule::early) break;
   }
+  if (!good.empty()) {
+    TransitionState start;
+    start.start(system, words, options_.single_root);
+    update(start, good, bad, violation + 1);
+    last_ = {s, std::move(good), std::move(bad)};
+  }
   next_step();
-  if (good.empty() && bad.empty()) return;
-  TransitionState start;
-  start.start(system, words, options_.single_root);
-  update(start, good, bad, std::max(violation, 0.0) + 1);
 }
 
 // Moves the weights from the features of `bad` towards those of `good`; their common beginning cancels out.
@@ -203,13 +225,17 @@ void TransitionTrainer::update(const TransitionState& start, const std::vector<M
   };
   double step = 1;
   if (options_.step_bound > 0) {
-    double norm = 0;
-    auto count = [&](const TransitionState& state, const Move& move) {
-      norm += move_scorer_.feature_count(state, move);
+    difference_.clear();
+    auto count = [this](int sign) {
+      return [this, sign](const TransitionState& state, const Move& move) {
+        const auto [moves, labels] = move_scorer_.weight_places(state, move);
+        for (size_t at : moves) difference_.emplace_back(at, sign);
+        for (size_t at : labels) difference_.emplace_back(scorer_.moves.size() + at, sign);
+      };
     };
-    walk(good, count);
-    walk(bad, count);
-    step = std::min(options_.step_bound, violation / std::max(norm, 1.0));
+    walk(good, count(1));
+    walk(bad, count(-1));
+    step = std::min(options_.step_bound, violation / std::max(squared_norm(difference_), 1.0));
   }
   auto change = [&](float by) {
     return [this, by](const TransitionState& state, const Move& move) {

@@ -2,6 +2,7 @@
 // (greedy) or on whole prefixes of derivations (beam).
 #pragma once
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "kernels/base/random.hpp"
@@ -27,6 +28,14 @@ struct TransitionTraining {
   uint64_t seed = 1;
 };
 
+// An update of a beam: from the features of `bad` towards those of `good`. It is valid: when it was made, `bad`
+// scored no less than `good` (Huang et al. 2012), for `good` is among the continuations that the beam had, or
+// follows from those that it lost.
+struct BeamUpdate {
+  size_t sentence = 0;
+  std::vector<Move> good, bad;
+};
+
 class TransitionTrainer {
  public:
   TransitionTrainer(TransitionScorer& scorer, const TransitionData& data, const TransitionTraining& options);
@@ -36,6 +45,9 @@ class TransitionTrainer {
 
   // The averages of the weights over all steps so far.
   void average(float* moves, float* labels) const;
+
+  // For a look inside: the last update that was made with the beam.
+  const BeamUpdate& last_beam_update() const { return last_; }
 
  private:
   void next_step();
@@ -65,6 +77,10 @@ class TransitionTrainer {
   std::vector<Move> correct_;
   std::vector<uint8_t> any_label_;  // of correct_: whether its label does not matter
   Beam beam_, gold_beam_;
+  Derivations derivations_;  // of both
+  BeamUpdate last_;
+  std::vector<std::pair<size_t, int>>
+      difference_;  // a weight's place, and how often good has it more than bad
 };
 
 }  // namespace arcwise
