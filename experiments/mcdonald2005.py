@@ -72,8 +72,9 @@ def _mira(k: int) -> GraphConfig:
 
 
 def _scores(training: Training) -> list[str]:
+    """Accuracy, root and complete as in the paper: its F-measure of roots is its root accuracy where sentences have one root."""
     found = training.scores()
-    return [percent(found.uas), percent(found.root_accuracy), percent(found.complete)]
+    return [percent(found.uas), percent(found.root_f1), percent(found.complete)]
 
 
 def trainer_part(page: Page, trainings: Mapping[tuple[str, str], Training]) -> None:

@@ -86,6 +86,40 @@ def test_two_roots_are_right_if_both_are() -> None:
     assert attachment(verdicts(treebank(BIRDS), treebank(two))).root_accuracy == 0
 
 
+def test_root_f1_of_several_roots() -> None:
+    """Gold has four roots, the system five, three in both: F1 is 2·3 / (4 + 5)."""
+    rows = "1 a _ _ _ _ {} x|2 b _ _ _ _ {} x|3 c _ _ _ _ {} x|4 d _ _ _ _ {} x".split("|")
+
+    def made(*heads: int) -> str:
+        return sentence(*[row.format(head) for row, head in zip(rows, heads, strict=True)])
+
+    gold = treebank(made(0, 0, 1, 1), made(0, 0, 1, 1))
+    scores = attachment(verdicts(gold, treebank(made(0, 0, 0, 1), made(0, 3, 0, 1))))
+    assert (scores.gold_roots, scores.system_roots, scores.common_roots) == (4, 5, 3)
+    assert (scores.root_precision, scores.root_recall, scores.root_f1) == (3 / 5, 3 / 4, 6 / 9)
+    assert scores.root_accuracy == 0
+    assert scores.to_json()["root_f1"] == 6 / 9
+
+
+def test_root_f1_is_root_accuracy_where_every_sentence_has_one_root() -> None:
+    other_root = BIRDS.replace("3\tnsubj", "0\tnsubj").replace("0\troot", "2\troot")
+    scores = attachment(
+        verdicts(treebank(BIRDS, CONTRACTION, BIRDS), treebank(BIRDS, CONTRACTION, other_root))
+    )
+    assert scores.root_f1 == scores.root_accuracy == 2 / 3
+
+
+def test_roots_of_words_that_gold_has_not_cost_precision_in_their_own_sentence() -> None:
+    gold = treebank(sentence("1 New _ _ _ _ 2 amod", "2 York _ _ _ _ 0 root"), sentence("1 Go _ _ _ _ 0 root"))
+    system = treebank(sentence("1 NewYork _ _ _ _ 0 root"), sentence("1 Go _ _ _ _ 0 root"))
+    judged = verdicts(gold, system)
+    both = attachment(judged)
+    assert (both.gold_roots, both.system_roots, both.common_roots) == (2, 2, 1)
+    first, second = (attachment(judged, sentences=np.array(flags)) for flags in ([True, False], [False, True]))
+    assert (first.gold_roots, first.system_roots, first.common_roots) == (1, 1, 0)
+    assert (second.gold_roots, second.system_roots, second.common_roots) == (1, 1, 1)
+
+
 def test_words_that_the_system_has_not_are_wrong() -> None:
     gold = sentence("1 New _ _ _ _ 2 amod", "2 York _ _ _ _ 0 root")
     system = sentence("1 NewYork _ _ _ _ 0 root")

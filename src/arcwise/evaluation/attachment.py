@@ -42,6 +42,19 @@ def uas_las(
     return UasLas(_share(int(right.sum()), words), _share(int(both.sum()), words))
 
 
+_SHARES = (
+    "uas",
+    "las",
+    "label_accuracy",
+    "root_accuracy",
+    "root_precision",
+    "root_recall",
+    "root_f1",
+    "complete",
+    "complete_labelled",
+)
+
+
 @dataclass(frozen=True)
 class Attachment:
     """Counts over the scored words and the sentences of gold, and the shares of them that are right.
@@ -49,6 +62,9 @@ class Attachment:
     - ``uas``, ``las``: words with the right head; with the right head and label (Buchholz and Marsi 2006).
     - ``label_accuracy``: words with the right label, whatever their head.
     - ``root_accuracy``: sentences whose roots are exactly those of gold (McDonald et al. 2005; one root or several).
+    - ``root_precision``, ``root_recall``, ``root_f1``: of the words that the system makes roots, and of those that gold has, how many
+      are in both (McDonald et al. 2005 for Czech, whose sentences may have several roots). With one root a sentence on both sides all
+      three are ``root_accuracy``.
     - ``complete``, ``complete_labelled``: sentences in which every scored head (and label) is right.
     """
 
@@ -60,6 +76,10 @@ class Attachment:
     roots_right: int
     trees_right: int
     labelled_trees_right: int
+    gold_roots: int = 0
+    system_roots: int = 0
+    common_roots: int = 0
+    """Words that are roots in gold, in the system's trees, in both."""
 
     @property
     def uas(self) -> float:
@@ -78,6 +98,18 @@ class Attachment:
         return _share(self.roots_right, self.sentences)
 
     @property
+    def root_precision(self) -> float:
+        return _share(self.common_roots, self.system_roots)
+
+    @property
+    def root_recall(self) -> float:
+        return _share(self.common_roots, self.gold_roots)
+
+    @property
+    def root_f1(self) -> float:
+        return _share(2 * self.common_roots, self.gold_roots + self.system_roots)
+
+    @property
     def complete(self) -> float:
         return _share(self.trees_right, self.sentences)
 
@@ -87,8 +119,7 @@ class Attachment:
 
     def to_json(self) -> dict[str, Any]:
         """Counts and shares."""
-        shares = ("uas", "las", "label_accuracy", "root_accuracy", "complete", "complete_labelled")
-        return {**asdict(self), **{name: getattr(self, name) for name in shares}}
+        return {**asdict(self), **{name: getattr(self, name) for name in _SHARES}}
 
 
 def attachment(verdicts: Verdicts, *, sentences: Flags | None = None) -> Attachment:
@@ -107,6 +138,8 @@ def attachment(verdicts: Verdicts, *, sentences: Flags | None = None) -> Attachm
     chosen = np.ones(count, bool) if sentences is None else sentences
     of_word = verdicts.gold.sentence
     words = verdicts.scored & chosen[of_word]
+    gold_roots = chosen[of_word] & (verdicts.gold.heads == ROOT)
+    made_roots = _roots_of_system(verdicts)
 
     def sentences_without(wrong: Flags) -> int:
         return int(chosen.sum() - (per_sentence(wrong, of_word, count)[chosen] > 0).sum())
@@ -117,9 +150,12 @@ def attachment(verdicts: Verdicts, *, sentences: Flags | None = None) -> Attachm
         arcs_right=int((words & verdicts.arc_right).sum()),
         labels_right=int((words & verdicts.label_right).sum()),
         sentences=int(chosen.sum()),
-        roots_right=sentences_without(_wrong_roots(verdicts)),
+        roots_right=sentences_without((verdicts.gold.heads == ROOT) != made_roots),
         trees_right=sentences_without(words & ~verdicts.head_right),
         labelled_trees_right=sentences_without(words & ~verdicts.arc_right),
+        gold_roots=int(gold_roots.sum()),
+        system_roots=int((verdicts.system.heads == ROOT)[chosen[_gold_sentences(verdicts)]].sum()),
+        common_roots=int((gold_roots & made_roots).sum()),
     )
 
 
@@ -128,13 +164,19 @@ def per_sentence(flags: Flags, sentence: Ints, count: int) -> Ints:
     return np.bincount(sentence[flags], minlength=count)
 
 
-def _wrong_roots(verdicts: Verdicts) -> Flags:
-    """Gold words that are a root in gold or in the system alone."""
-    in_system = np.zeros(len(verdicts.gold), bool)
+def _roots_of_system(verdicts: Verdicts) -> Flags:
+    """Gold words that the system makes roots."""
+    made = np.zeros(len(verdicts.gold), bool)
     pairs = verdicts.alignment
-    in_system[pairs.gold] = verdicts.system.heads[pairs.system] == ROOT
-    wrong: Flags = (verdicts.gold.heads == ROOT) != in_system
-    return wrong
+    made[pairs.gold] = verdicts.system.heads[pairs.system] == ROOT
+    return made
+
+
+def _gold_sentences(verdicts: Verdicts) -> Ints:
+    """The gold sentence in which each word of the system begins."""
+    starts = verdicts.gold.sentence_spans[:, 0]
+    found: Ints = np.searchsorted(starts, verdicts.system.spans[:, 0], side="right") - 1
+    return found
 
 
 def _share(part: int, whole: int) -> float:

@@ -83,10 +83,11 @@ def _attachment_table(scores: Attachment) -> Table:
         ("LAS (head and label)", scores.las, scores.arcs_right, scores.words),
         ("label accuracy", scores.label_accuracy, scores.labels_right, scores.words),
         ("root accuracy", scores.root_accuracy, scores.roots_right, scores.sentences),
+        ("root F1", scores.root_f1, scores.common_roots, (scores.gold_roots + scores.system_roots) / 2),
         ("complete trees", scores.complete, scores.trees_right, scores.sentences),
         ("complete labelled", scores.complete_labelled, scores.labelled_trees_right, scores.sentences),
     ):
-        table.add_row(name, _percent(share), str(right), str(of))
+        table.add_row(name, _percent(share), str(right), f"{of:.10g}")
     return table
 
 
