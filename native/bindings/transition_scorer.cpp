@@ -24,7 +24,7 @@ using GraphTuple = std::tuple<int, int, int>;  // head, modifier, label
 void build(TransitionScorer* self, const TransitionSystem& system, const std::vector<std::string>& atoms,
            const std::string& word, const std::string& tag, const Vocabulary& vocabulary,
            const std::vector<std::string>& move_templates, const std::vector<std::string>& label_templates,
-           int labels, int move_bits, int label_bits) {
+           int labels, int move_bits, int label_bits, bool distance_in_labels) {
   auto place = [&](const std::string& name) {
     const auto at = std::find(atoms.begin(), atoms.end(), name);
     if (at == atoms.end()) throw nb::value_error("word, tag: must be among the atoms");
@@ -42,6 +42,7 @@ void build(TransitionScorer* self, const TransitionSystem& system, const std::ve
   self->labels = std::max(labels, 1);
   self->move_bits = move_bits;
   self->label_bits = label_bits;
+  self->distance_in_labels = distance_in_labels;
   self->moves = Table<float>((size_t{1} << move_bits) * self->move_stride());
   self->label_rows = Table<float>((size_t{1} << label_bits) * self->label_stride());
 }
@@ -203,7 +204,7 @@ void bind_transition_scorer(nb::module_& m) {
   nb::class_<TransitionScorer>(m, "TransitionScorer",
                                "The weights and templates of a transition-based parser.")
       .def("__init__", &build, "system"_a, "atoms"_a, "word"_a, "tag"_a, "vocabulary"_a, "move_templates"_a,
-           "label_templates"_a, "labels"_a, "move_bits"_a, "label_bits"_a)
+           "label_templates"_a, "labels"_a, "move_bits"_a, "label_bits"_a, "distance_in_labels"_a = false)
       .def_prop_ro(
           "weight_count",
           [](const TransitionScorer& scorer) { return scorer.moves.size() + scorer.label_rows.size(); })

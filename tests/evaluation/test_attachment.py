@@ -88,7 +88,7 @@ def test_two_roots_are_right_if_both_are() -> None:
 
 def test_root_f1_of_several_roots() -> None:
     """Gold has four roots, the system five, three in both: F1 is 2·3 / (4 + 5)."""
-    rows = "1 a _ _ _ _ {} x|2 b _ _ _ _ {} x|3 c _ _ _ _ {} x|4 d _ _ _ _ {} x".split("|")
+    rows = ["1 a _ _ _ _ {} x", "2 b _ _ _ _ {} x", "3 c _ _ _ _ {} x", "4 d _ _ _ _ {} x"]
 
     def made(*heads: int) -> str:
         return sentence(*[row.format(head) for row, head in zip(rows, heads, strict=True)])
@@ -110,12 +110,16 @@ def test_root_f1_is_root_accuracy_where_every_sentence_has_one_root() -> None:
 
 
 def test_roots_of_words_that_gold_has_not_cost_precision_in_their_own_sentence() -> None:
-    gold = treebank(sentence("1 New _ _ _ _ 2 amod", "2 York _ _ _ _ 0 root"), sentence("1 Go _ _ _ _ 0 root"))
+    gold = treebank(
+        sentence("1 New _ _ _ _ 2 amod", "2 York _ _ _ _ 0 root"), sentence("1 Go _ _ _ _ 0 root")
+    )
     system = treebank(sentence("1 NewYork _ _ _ _ 0 root"), sentence("1 Go _ _ _ _ 0 root"))
     judged = verdicts(gold, system)
     both = attachment(judged)
     assert (both.gold_roots, both.system_roots, both.common_roots) == (2, 2, 1)
-    first, second = (attachment(judged, sentences=np.array(flags)) for flags in ([True, False], [False, True]))
+    first, second = (
+        attachment(judged, sentences=np.array(flags)) for flags in ([True, False], [False, True])
+    )
     assert (first.gold_roots, first.system_roots, first.common_roots) == (1, 1, 0)
     assert (second.gold_roots, second.system_roots, second.common_roots) == (1, 1, 1)
 

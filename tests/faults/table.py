@@ -72,6 +72,7 @@ TRANSITION_FAULTS = [
     Fault("the cost of a move ignored", TRAINER, "if (cost > least) return;", "", LOCAL + "[hybrid]"),
     Fault("wrong arcs must be labelled as gold", TRAINER, "any_label_.push_back(t.is_arc() && !is_gold);", "any_label_.push_back(0);", EXPLORING),
     Fault("labels of gold arcs do not matter", TRAINER, "(any_label_[k] || c.label == move.label)", "true", LOCAL + "[arc-eager]"),
+    Fault("distance_in_labels ignored", "transition/transition_scorer.cpp", "if (conjoin_in_labels_) conjoin_distance(context, label_hashes_.data(), label_count_);", "", TRANSITION_TESTS + "test_label_templates_are_about_the_distance_of_places_if_wanted"),
     Fault("label weights not updated", "transition/transition_scorer.cpp", "of_label(scorer_.label_row(label_hashes_[k], move.transition) + move.label);", "", TRANSITION_TESTS + "test_scores_are_sums_of_weights[arc-eager]"),
 ]  # fmt: skip
 

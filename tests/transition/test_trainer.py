@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from arcwise import Treebank, native
-from arcwise.transition import TransitionConfig
+from arcwise.transition import TransitionConfig, start
 from arcwise.transition import system as parse_system
 from arcwise.transition.model import make_scorer
 from arcwise.transition.training import TransitionTrainer, word_vocabulary
@@ -130,6 +130,30 @@ def test_scores_are_sums_of_weights(name: str) -> None:
                 made.scorer, made.data, sentence.number, state.engine, tuple(move), []
             )
             assert score == pytest.approx(made.weights[places].sum(), abs=1e-5)
+
+
+def label_places(*, distance_in_labels: bool) -> tuple[set[int], set[int]]:
+    """The places of the label weights of the arc 1 ← 3, before and after word 2 is gone; of moves none is shared."""
+    made = toy("non-projective(D=2)", words=3, sentences=1, distance_in_labels=distance_in_labels)
+    moves = (1 << made.config.move_bits) * 4
+    (sentence,) = made.sentences
+    apart = start(parse_system("non-projective(D=2)"), 3, single_root=False)
+    left_arc = next(move for move in apart.moves() if move[1:3] == (1, 3))
+    beside = apart.after(next(move for move in apart.moves() if move[1:3] == (2, 3)))
+    assert left_arc in beside.moves()
+    found = [
+        set(native.transition_weight_places(made.scorer, made.data, sentence.number, state, left_arc, []))
+        for state in (apart, beside)
+    ]
+    assert not any(place < moves for place in found[0] & found[1])
+    return ({p for p in found[0] if p >= moves}, {p for p in found[1] if p >= moves})
+
+
+def test_label_templates_are_about_the_distance_of_places_if_wanted() -> None:
+    apart, beside = label_places(distance_in_labels=False)
+    assert apart == beside
+    apart, beside = label_places(distance_in_labels=True)
+    assert not apart & beside
 
 
 # ---- steps

@@ -34,7 +34,9 @@ TransitionData transition_data(const TransitionScorer& scorer, const TreebankLay
 }
 
 MoveScorer::MoveScorer(const TransitionScorer& scorer)
-    : scorer_(scorer), conjoin_distance_(scorer.system.max_distance > 1) {
+    : scorer_(scorer),
+      conjoin_distance_(scorer.system.max_distance > 1),
+      conjoin_in_labels_(conjoin_distance_ && scorer.distance_in_labels) {
   for (const Transition& t : scorer.system.transitions) arc_index_.push_back(t.is_arc() ? arcs_++ : -1);
   block_size_ = scorer.move_stride() + arcs_ * scorer.label_stride();
   move_hashes_.resize(scorer.move_templates.size());
@@ -86,15 +88,19 @@ std::optional<MoveScorer::Pair> MoveScorer::pushed_out(const TransitionState& st
   return Pair{state.before(b), b, 1};
 }
 
+void MoveScorer::conjoin_distance(const PairContext& context, uint64_t* hashes, int count) {
+  const uint64_t place = mix(static_cast<uint64_t>(context.place_distance));
+  for (int k = 0; k < count; ++k) hashes[k] = hash_pair(hashes[k], place);
+}
+
 void MoveScorer::extract_moves(const PairContext& context) {
   move_count_ = scorer_.move_templates.extract(sentence_, context, move_hashes_.data());
-  if (!conjoin_distance_) return;
-  const uint64_t place = mix(static_cast<uint64_t>(context.place_distance));
-  for (int k = 0; k < move_count_; ++k) move_hashes_[k] = hash_pair(move_hashes_[k], place);
+  if (conjoin_distance_) conjoin_distance(context, move_hashes_.data(), move_count_);
 }
 
 void MoveScorer::extract_labels(const PairContext& context) {
   label_count_ = scorer_.label_templates.extract(sentence_, context, label_hashes_.data());
+  if (conjoin_in_labels_) conjoin_distance(context, label_hashes_.data(), label_count_);
 }
 
 void MoveScorer::grow() {

@@ -32,6 +32,7 @@ struct TransitionScorer {
   TransitionTemplates move_templates, label_templates;
   int labels = 1;
   int move_bits = 20, label_bits = 16;
+  bool distance_in_labels = false;  // D > 1: label templates too are about the distance of the two places
   Table<float> moves, label_rows;
 
   int move_stride() const { return (static_cast<int>(system.transitions.size()) + 3) / 4 * 4; }
@@ -107,6 +108,7 @@ class MoveScorer {
   Entry& entry(const TransitionState& state, const Pair& pair);
   const float* label_scores(Entry& entry, int transition);
   float* block(const Entry& e) { return blocks_.data() + e.block; }
+  static void conjoin_distance(const PairContext& context, uint64_t* hashes, int count);
   void extract_moves(const PairContext& context);
   void extract_labels(const PairContext& context);
   template <typename OfMove, typename OfLabel>
@@ -117,7 +119,7 @@ class MoveScorer {
   const TransitionScorer& scorer_;
   std::vector<int> arc_index_;  // transition → number among arcs
   int arcs_ = 0, block_size_ = 0;
-  bool conjoin_distance_;
+  bool conjoin_distance_, conjoin_in_labels_;
   SentenceAtoms sentence_{};
   std::vector<uint64_t> atoms_;
   std::vector<uint8_t> tags_;

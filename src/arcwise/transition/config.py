@@ -86,6 +86,11 @@ class TransitionConfig:
     )
     move_bits: int = option(22, "The table of moves has 2^move_bits rows.", low=6, high=28)
     label_bits: int = option(18, "The table of labels has 2^label_bits rows.", low=6, high=26)
+    distance_in_labels: bool = option(
+        False,
+        "Systems with D > 1: whether the templates of labels, like those of moves, are conjoined with how many places the two tokens are "
+        "apart (Bohnet et al. 2016 have it in all templates).",
+    )
     move_templates: tuple[str, ...] = option(
         MOVE_TEMPLATES, "Templates that score the move itself.", check=check_template, form=_TEMPLATE
     )
@@ -113,6 +118,10 @@ class TransitionConfig:
         elif min(self.warm_epochs, self.epochs) < 2:
             unread["explore"] = (
                 f"the update {self.effective_update} explores in warm_epochs alone, after the first"
+            )
+        if system(self.system).max_distance == 1:
+            unread["distance_in_labels"] = (
+                f"{self.system} joins neighbours alone (D = 1) and does not read it"
             )
         if system(self.system).many_heads:
             for name in ("labelled", "single_root", "unreachable", "explore"):

@@ -43,6 +43,7 @@ def make_scorer(
             labels=labels,
             move_bits=config.move_bits,
             label_bits=config.label_bits,
+            distance_in_labels=config.distance_in_labels,
         )
     except ValueError as error:
         raise InputError(f"templates: {error}") from error
