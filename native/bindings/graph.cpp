@@ -20,10 +20,10 @@ using namespace arcwise::bindings;
 
 namespace {
 
-// A part is (place, offset, atom); a template is (head parts, modifier parts, between, context, is a label
-// template).
+// A part is (place, offset, atom); a template is (head parts, modifier parts, between, list, context, is a
+// label template).
 using PartTuple = std::tuple<int, int, int>;
-using TemplateTuple = std::tuple<std::vector<PartTuple>, std::vector<PartTuple>, int, int, bool>;
+using TemplateTuple = std::tuple<std::vector<PartTuple>, std::vector<PartTuple>, int, int, int, bool>;
 
 std::vector<TemplatePart> parts_of(const std::vector<PartTuple>& given) {
   std::vector<TemplatePart> parts;
@@ -31,17 +31,20 @@ std::vector<TemplatePart> parts_of(const std::vector<PartTuple>& given) {
   return parts;
 }
 
-void make_table(ArcTable* self, const std::vector<std::string>& atoms, int word_atom, int frequent,
-                const std::vector<TemplateTuple>& templates, int tags, int labels, int clusters, int arc_bits,
-                int row_bits, Array<uint64_t> hashes, Array<uint32_t> counts) {
-  std::vector<AtomSpec> specs;
+void make_table(ArcTable* self, const std::vector<std::string>& atoms, const std::vector<std::string>& lists,
+                int word_atom, int frequent, const std::vector<TemplateTuple>& templates, int tags,
+                int labels, int clusters, int arc_bits, int row_bits, Array<uint64_t> hashes,
+                Array<uint32_t> counts) {
+  std::vector<AtomSpec> specs, list_specs;
   for (const std::string& name : atoms) specs.push_back(atom_spec(name));
+  for (const std::string& name : lists) list_specs.push_back(list_spec(name));
   std::vector<ArcTemplate> compiled;
-  for (const auto& [head, modifier, between, context, label] : templates)
-    compiled.push_back({parts_of(head), parts_of(modifier), static_cast<Between>(between),
+  for (const auto& [head, modifier, between, list, context, label] : templates)
+    compiled.push_back({parts_of(head), parts_of(modifier), static_cast<Between>(between), list,
                         static_cast<Context>(context), label});
   new (self) ArcTable();
-  self->templates = ArcTemplates(std::move(specs), word_atom, frequent, compiled, clusters > 1);
+  self->templates =
+      ArcTemplates(std::move(specs), std::move(list_specs), word_atom, frequent, compiled, clusters > 1);
   self->vocabulary = Vocabulary(vector_of(hashes), vector_of(counts));
   self->tags = tags;
   self->states.labels = labels;
@@ -67,6 +70,7 @@ ArcData make_data(const ArcTable& table, const TreebankLayout& layout, nb::bytes
   ArcData data;
   data.atom_count = table.templates.atoms.size();
   data.atoms = token_atoms(layout, bytes, table.templates.atoms, 0, layout.words());
+  for (const AtomSpec& list : table.templates.lists) data.lists.push_back(list_atoms(layout, bytes, list));
   data.tags = known_codes(layout, bytes, tag_column, tags);
   for (int32_t& tag : data.tags)
     if (tag < 0) tag = table.tags;
@@ -156,8 +160,8 @@ void bind_table(nb::module_& m) {
   nb::class_<ArcTable>(
       m, "ArcTable",
       "Where the weights of an arc-factored model lie: templates, tags, labels, without the weights.")
-      .def("__init__", &make_table, "atoms"_a, "word_atom"_a, "frequent"_a, "templates"_a, "tags"_a,
-           "labels"_a, "clusters"_a, "arc_bits"_a, "row_bits"_a, "word_hashes"_a, "word_counts"_a)
+      .def("__init__", &make_table, "atoms"_a, "lists"_a, "word_atom"_a, "frequent"_a, "templates"_a,
+           "tags"_a, "labels"_a, "clusters"_a, "arc_bits"_a, "row_bits"_a, "word_hashes"_a, "word_counts"_a)
       .def_prop_ro("cells", &ArcTable::cells)
       .def_prop_ro(
           "label_starts", [](const ArcTable& s) { return moved(s.states.set_starts); },

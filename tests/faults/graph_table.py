@@ -193,11 +193,25 @@ ENGINE_FAULTS = [
     Fault("weights of labels without labels", BATCH, "arc + (scale * scores[s / Z] - labels)", "arc", TEMPERATURES),
 ]  # fmt: skip
 
+PAIRS = "features/arc_templates.hpp"
+PAIR_TESTS = "tests/graph/test_paper_features.py::"
+EACH_PAIR = (
+    PAIR_TESTS + "test_each_pair_of_a_value_of_the_head_and_one_of_the_modifier_is_a_feature[feats-False]"
+)
+
+PAIR_FAULTS = [
+    Fault("values of the head alone", PAIRS, "visit(v.head[a] ^ v.modifier[b]);", "visit(v.head[a]);", EACH_PAIR),
+    Fault("a head's value is a modifier's value", "features/arc_templates.cpp", "hash_pair(0x30D1, lists[l].values[at])", "hash_pair(0x4EAD, lists[l].values[at])", EACH_PAIR),
+    Fault("the values of the sentence before", "features/arc_templates.cpp", "into.head.clear();", "", PAIR_TESTS + "test_scores_are_sums_over_pairs[feats-False]"),
+    Fault("lists of MISC split like FEATS", "features/token_atoms.cpp", "field.find(feats ? '|' : ',')", "field.find('|')", EACH_PAIR.replace("feats", "misc.Soft")),
+]  # fmt: skip
+
 GRAPH_FAULTS = [
     *MARGIN_FAULTS,
     *LOSS_FAULTS,
     *DUAL_FAULTS,
     *PARSE_FAULTS,
     *DECODER_FAULTS,
+    *PAIR_FAULTS,
     *ENGINE_FAULTS,
 ]

@@ -18,8 +18,16 @@ def test_a_template_printed_reads_the_same(line: str) -> None:
 def test_compiled() -> None:
     template = Template.parse("h-1.upos m<.word between.count @ nothing distance")
     assert template.compiled(["word", "upos"], label=True) == [
-        ([(0, -1, 1)], [(1, 0, 0)], 2, 0, True),
-        ([(0, -1, 1)], [(1, 0, 0)], 2, 2, True),
+        ([(0, -1, 1)], [(1, 0, 0)], 2, 0, 0, True),
+        ([(0, -1, 1)], [(1, 0, 0)], 2, 0, 2, True),
+    ]
+
+
+def test_compiled_with_pairs_of_a_list() -> None:
+    template = Template.parse("h.upos pairs.misc.Clusters")
+    assert str(template) == "h.upos pairs.misc.Clusters @ direction"
+    assert template.compiled(["upos"], label=False, lists=["feats", "misc.Clusters"]) == [
+        ([(0, 0, 0)], [], 5, 1, 1, False)
     ]
 
 
@@ -35,6 +43,8 @@ def test_templates_without_their_column_are_left_out() -> None:
         ("h.upos @ length", "found 'length' after @, expected nothing, direction, distance"),
         ("between.set", "looks at no word"),
         ("h.upos between.set between.each", "found 'between.each'"),
+        ("h.upos between.set pairs.feats", "found 'pairs.feats'"),
+        ("h.upos pairs.upos", "found 'pairs.upos'"),
         ("", "looks at no word"),
     ],
 )

@@ -253,7 +253,7 @@ def test_a_damaged_model_is_an_error_of_one_sentence(parser: GraphParser, tmp_pa
     [
         ({"epochs": 0}, "epochs: found 0, expected 1"),
         ({"C": -1.0}, "C: found -1.0, expected a number above 0"),
-        ({"clusters": 65}, "clusters: found 65"),
+        ({"clusters": 1025}, "clusters: found 1025"),
         ({"arc_bits": 40}, "arc_bits: found 40"),
     ],
 )

@@ -16,9 +16,9 @@ bool same(const std::vector<TemplatePart>& a, const std::vector<TemplatePart>& b
 
 }  // namespace
 
-ArcTemplates::ArcTemplates(std::vector<AtomSpec> atom_specs, int word, int frequent_words,
-                           const std::vector<ArcTemplate>& templates, bool rows)
-    : atoms(std::move(atom_specs)), word_atom(word), frequent(frequent_words) {
+ArcTemplates::ArcTemplates(std::vector<AtomSpec> atom_specs, std::vector<AtomSpec> list_specs, int word,
+                           int frequent_words, const std::vector<ArcTemplate>& templates, bool rows)
+    : atoms(std::move(atom_specs)), lists(std::move(list_specs)), word_atom(word), frequent(frequent_words) {
   for (size_t t = 0; t < templates.size(); ++t) {
     const ArcTemplate& given = templates[t];
     bool row = given.label || rows;
@@ -39,7 +39,7 @@ ArcTemplates::ArcTemplates(std::vector<AtomSpec> atom_specs, int word, int frequ
     if (given.between == Between::none)
       (row ? row_pairs : arc_pairs)[static_cast<int>(given.context)].push_back(place);
     else
-      (row ? row_between : arc_between).push_back({place, given.between, given.context});
+      (row ? row_between : arc_between).push_back({place, given.between, given.list, given.context});
   }
 }
 
@@ -131,6 +131,23 @@ void SentenceHashes::set(const ArcTemplates& templates, const uint64_t* atoms, i
   for (int role = 0; role < ROLES; ++role) {
     set_one_sided(templates.arc_sides[role], arc_sides_[role]);
     set_one_sided(templates.row_sides[role], row_sides_[role]);
+  }
+}
+
+void SentenceHashes::set_lists(const std::vector<AtomLists>& lists, size_t first) {
+  values_.resize(lists.size());
+  for (size_t l = 0; l < lists.size(); ++l) {
+    Values& into = values_[l];
+    into.starts.assign(2, 0);  // the root has no values
+    into.head.clear();
+    into.modifier.clear();
+    for (int word = 0; word < n_; ++word) {
+      for (uint32_t at = lists[l].starts[first + word]; at < lists[l].starts[first + word + 1]; ++at) {
+        into.head.push_back(static_cast<uint32_t>(hash_pair(0x4EAD, lists[l].values[at])));
+        into.modifier.push_back(static_cast<uint32_t>(hash_pair(0x30D1, lists[l].values[at])));
+      }
+      into.starts.push_back(static_cast<uint32_t>(into.head.size()));
+    }
   }
 }
 

@@ -35,8 +35,9 @@ struct TemplatePart {
 
 // What of the words between head and modifier: nothing; each tag that occurs, one feature each; each tag with
 // how often it occurs (1, 2, 3 or more); the set of tags as a whole; each very frequent word (comma, "and",
-// "that").
-enum class Between : uint8_t { none, each, count, set, words };
+// "that"). Or, of a column with several values for a word: each pair of a value of the head and a value of the
+// modifier.
+enum class Between : uint8_t { none, each, count, set, words, pairs };
 constexpr int BETWEEN_WORDS = 64;
 
 // The two ends of an arc.
@@ -49,6 +50,7 @@ constexpr int CONTEXTS = 3;
 struct ArcTemplate {
   std::vector<TemplatePart> head, modifier;
   Between between = Between::none;
+  int list = 0;  // Between::pairs: of which list
   Context context = Context::direction;
   bool label = false;  // a label template, else an arc template
 };
@@ -59,7 +61,7 @@ inline int direction_of(int head, int modifier) { return modifier > head; }
 inline int distance_bin(int distance) { return distance <= 5 ? distance - 1 : distance <= 10 ? 5 : 6; }
 
 struct ArcTemplates {
-  std::vector<AtomSpec> atoms;
+  std::vector<AtomSpec> atoms, lists;
   int word_atom = -1;  // the atom that is UNKNOWN_WORD for words that training did not see; -1 for none
   int frequent = 150;  // how many of the most frequent words count as frequent
 
@@ -72,6 +74,7 @@ struct ArcTemplates {
   struct BetweenPair {
     uint16_t pair;
     Between between;
+    int list;
     Context context;
   };
   std::vector<BetweenPair> arc_between, row_between;
@@ -85,7 +88,7 @@ struct ArcTemplates {
 
   ArcTemplates() = default;
   // `rows`: every template is a label template (latent clusters).
-  ArcTemplates(std::vector<AtomSpec> atoms, int word_atom, int frequent,
+  ArcTemplates(std::vector<AtomSpec> atoms, std::vector<AtomSpec> lists, int word_atom, int frequent,
                const std::vector<ArcTemplate>& templates, bool rows);
 };
 
@@ -99,15 +102,24 @@ constexpr uint64_t OUTSIDE_ATOM = 0x6F757473696465ULL;
 class SentenceHashes {
  public:
   // atoms: of the n words, templates.atoms.size() each. keep_word(i): whether word i (from 0) keeps its word
-  // atom, or becomes UNKNOWN_WORD (word dropout in training).
+  // atom, or becomes UNKNOWN_WORD (word dropout in training). Without lists; see set_lists.
   void set(const ArcTemplates& templates, const uint64_t* atoms, int n, const Vocabulary& vocabulary,
            const std::vector<uint8_t>& keep_word);
+  // lists: templates.lists.size() of them; the sentence's words are first..first+n-1.
+  void set_lists(const std::vector<AtomLists>& lists, size_t first);
 
   int n() const { return n_; }
   // Place of a word among the BETWEEN_WORDS most frequent ones, -1 if it is none of them.
   int frequent_rank(int word) const { return frequent_rank_[word]; }
   const uint32_t* head(int word) const { return &head_[word * pairs_]; }
   const uint32_t* modifier(int word) const { return &modifier_[word * pairs_]; }
+  // visit(hash) for each pair of a value of the head and a value of the modifier; the root has none.
+  template <typename Visit>
+  void value_pairs(int list, int head, int modifier, Visit visit) const {
+    const Values& v = values_[list];
+    for (uint32_t a = v.starts[head]; a < v.starts[head + 1]; ++a)
+      for (uint32_t b = v.starts[modifier]; b < v.starts[modifier + 1]; ++b) visit(v.head[a] ^ v.modifier[b]);
+  }
   // One-side hashes of a word in a role, in the order of ArcTemplates::arc_sides[role] (row_sides[role]).
   const uint32_t* arc_sides(Role role, int word, int direction) const {
     return arc_sides_[role].of(word, direction);
@@ -139,6 +151,11 @@ class SentenceHashes {
   std::vector<int8_t> frequent_rank_;
   std::vector<uint32_t> head_, modifier_;
   OneSided arc_sides_[ROLES], row_sides_[ROLES];
+  struct Values {
+    std::vector<uint32_t> starts;          // of words 0..n+1
+    std::vector<uint32_t> head, modifier;  // a value hashed for either side
+  };
+  std::vector<Values> values_;
 };
 
 // Salts that context adds to a hash; fixed numbers.
@@ -180,11 +197,12 @@ struct BetweenTags {
   }
 };
 
-// Calls visit(hash) for each feature that a between-template has on an arc whose side hashes xor to `base`.
+// Calls visit(hash) for each feature that a between-template has on arc (h, m), whose side hashes and context
+// xor to `base`.
 template <typename Visit>
-inline void between_features(Between kind, uint32_t base, const BetweenTags& tags, const ContextSalts& salts,
-                             Visit visit) {
-  switch (kind) {
+inline void between_features(const ArcTemplates::BetweenPair& of, uint32_t base, const SentenceHashes& hashes,
+                             int h, int m, const BetweenTags& tags, const ContextSalts& salts, Visit visit) {
+  switch (of.between) {
     case Between::each:
       for (int i = 0; i < tags.distinct; ++i) visit(base ^ salts.tag[tags.present[i]]);
       break;
@@ -197,6 +215,9 @@ inline void between_features(Between kind, uint32_t base, const BetweenTags& tag
       break;
     case Between::words:
       for (int i = 0; i < tags.distinct_words; ++i) visit(base ^ salts.word[tags.words[i]]);
+      break;
+    case Between::pairs:
+      hashes.value_pairs(of.list, h, m, [&](uint32_t pair) { visit(base ^ pair); });
       break;
     case Between::none:
       visit(base);

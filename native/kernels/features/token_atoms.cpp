@@ -165,15 +165,24 @@ std::vector<uint64_t> token_atoms(const TreebankLayout& layout, const char* data
   return atoms;
 }
 
-AtomLists feats_atoms(const TreebankLayout& layout, const char* data, size_t first, size_t last) {
+AtomSpec list_spec(std::string_view name) {
+  if (name == "feats" || name.substr(0, 5) == "misc.") return atom_spec(name);
+  throw std::invalid_argument("found list '" + std::string(name) + "', expected feats or misc.KEY");
+}
+
+AtomLists list_atoms(const TreebankLayout& layout, const char* data, const AtomSpec& spec) {
   AtomLists lists;
   lists.starts.push_back(0);
-  for (size_t word = first; word < last; ++word) {
-    std::string_view field = layout.field(data, word, FEATS);
-    while (!field.empty() && field != "_") {
-      size_t bar = std::min(field.find('|'), field.size());
-      lists.values.push_back(hash_bytes(field.substr(0, bar), static_cast<uint64_t>(AtomKind::feat)));
-      field.remove_prefix(std::min(bar + 1, field.size()));
+  const bool feats = spec.kind == AtomKind::feats;
+  const uint64_t seed = hash_bytes(spec.key, static_cast<uint64_t>(spec.kind) * 64 + 1);
+  for (size_t word = 0; word < layout.words(); ++word) {
+    std::string_view field = layout.field(data, word, column_of(spec.kind));
+    if (field == "_") field = {};
+    if (!feats) field = value_of(field, spec.key);
+    while (!field.empty()) {
+      size_t end = std::min(field.find(feats ? '|' : ','), field.size());
+      if (end > 0) lists.values.push_back(hash_bytes(field.substr(0, end), seed));
+      field.remove_prefix(std::min(end + 1, field.size()));
     }
     lists.starts.push_back(static_cast<uint32_t>(lists.values.size()));
   }

@@ -51,13 +51,18 @@ AtomSpec atom_spec(std::string_view name);
 std::vector<uint64_t> token_atoms(const TreebankLayout& layout, const char* data,
                                   const std::vector<AtomSpec>& specs, size_t first, size_t last);
 
-// Every single Key=Value of FEATS of words first..last-1: those of word first+i are
-// values[starts[i]] .. values[starts[i+1]-1].
+// Columns with several values for a word: those of word i are values[starts[i]] .. values[starts[i+1]-1].
 struct AtomLists {
   std::vector<uint32_t> starts;
   std::vector<uint64_t> values;
 };
-AtomLists feats_atoms(const TreebankLayout& layout, const char* data, size_t first, size_t last);
+
+// From its name: feats (every single Key=Value of FEATS) or misc.KEY (what stands between the commas of that
+// entry of MISC). Throws std::invalid_argument for anything else.
+AtomSpec list_spec(std::string_view name);
+
+// The values of all words.
+AtomLists list_atoms(const TreebankLayout& layout, const char* data, const AtomSpec& spec);
 
 // How often each value of an atom occurs in training: kept in the model, so that rare and unknown words are
 // recognised. Ordered by falling count (ties by hash), so the `k` most frequent words are the first k.

@@ -103,11 +103,12 @@ void ArcScorer<Real>::score_arc(const ArcTable& table, const Real* weights, cons
         sum.data());
   }
   for (const auto& b : templates.arc_between)
-    between_features(b.between, head[b.pair] ^ modifier[b.pair] ^ table.salts.of(b.context, direction, bin),
-                     between, table.salts, [&](uint32_t hash) { arc += weights[hash & arc_mask]; });
+    between_features(b, head[b.pair] ^ modifier[b.pair] ^ table.salts.of(b.context, direction, bin),
+                     sentence.hashes, h, m, between, table.salts,
+                     [&](uint32_t hash) { arc += weights[hash & arc_mask]; });
   for (const auto& b : templates.row_between)
-    between_features(b.between, head[b.pair] ^ modifier[b.pair] ^ table.salts.of(b.context, direction, bin),
-                     between, table.salts, [&](uint32_t hash) {
+    between_features(b, head[b.pair] ^ modifier[b.pair] ^ table.salts.of(b.context, direction, bin),
+                     sentence.hashes, h, m, between, table.salts, [&](uint32_t hash) {
                        const Real* row = rows + ((hash ^ class_salt) & row_mask);
                        for (int i = 0; i < blocks * 8; ++i) sum[i] += row[i];
                      });

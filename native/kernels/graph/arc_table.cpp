@@ -78,6 +78,7 @@ void ArcSentence::set(const ArcTable& table, const ArcData& data, size_t sentenc
   tags.assign(1, table.root_tag());
   tags.insert(tags.end(), data.tags.begin() + first, data.tags.begin() + first + n);
   hashes.set(table.templates, data.atoms.data() + first * data.atom_count, n, table.vocabulary, keep_word);
+  hashes.set_lists(data.lists, first);
 }
 
 BetweenTags ArcSentence::between(int head, int modifier) const {

@@ -13,6 +13,7 @@ namespace arcwise {
 struct ArcData {
   size_t atom_count = 0;
   std::vector<uint64_t> atoms;           // words × atom_count
+  std::vector<AtomLists> lists;          // of ArcTemplates::lists
   std::vector<int32_t> tags;             // of each word; `ArcTable::tags` if the tag is unknown
   std::vector<int32_t> heads;            // -1 where unknown
   std::vector<int32_t> labels;           // -1 where unknown
@@ -120,11 +121,11 @@ void pair_places(const ArcTable& table, const ArcSentence& sentence, int h, int 
   if (!templates.arc_between.empty() || !templates.row_between.empty()) {
     BetweenTags tags = sentence.between(h, m);
     for (const auto& b : templates.arc_between)
-      between_features(b.between, head[b.pair] ^ modifier[b.pair] ^ table.salts.of(b.context, direction, bin),
-                       tags, table.salts, cell);
+      between_features(b, head[b.pair] ^ modifier[b.pair] ^ table.salts.of(b.context, direction, bin), hashes,
+                       h, m, tags, table.salts, cell);
     for (const auto& b : templates.row_between)
-      between_features(b.between, head[b.pair] ^ modifier[b.pair] ^ table.salts.of(b.context, direction, bin),
-                       tags, table.salts, row);
+      between_features(b, head[b.pair] ^ modifier[b.pair] ^ table.salts.of(b.context, direction, bin), hashes,
+                       h, m, tags, table.salts, row);
   }
 }
 

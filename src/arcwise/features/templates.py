@@ -8,7 +8,9 @@ A template is a line such as ``h.upos m-1.upos m.word @ direction``. Its parts a
 - ``m<.ATOM``, ``m>.ATOM``: of the nearest frequent word to the left or right (commas, prepositions, articles: whatever is
   frequent); ``m<<.ATOM``, ``m>>.ATOM``: of the next one after that;
 - ``between.each``, ``between.count``, ``between.set``: the tags between head and modifier, one by one, with how often each
-  occurs (1, 2, more), or as one set; ``between.words``: each of the 64 most frequent words that stands between.
+  occurs (1, 2, more), or as one set; ``between.words``: each of the 64 most frequent words that stands between;
+- ``pairs.feats``: each single value of FEATS of the head with each of the modifier (``Case=Nom`` with ``Number=Sing``), one feature a
+  pair; ``pairs.misc.KEY``: the same of an entry of MISC whose values are separated by commas.
 
 After ``@`` stands what the feature is conjoined with: ``nothing``, ``direction`` (the default) or ``distance`` (with direction);
 several give several features. A template whose column is empty in the training data is left out.
@@ -24,9 +26,12 @@ from arcwise.errors import InputError
 
 CONTEXTS = ("nothing", "direction", "distance")
 BETWEEN = ("none", "each", "count", "set", "words")
+_PAIRS = len(BETWEEN)
+"""``Between::pairs`` of the native code."""
 WORD = "word"
 
 _PART = re.compile(r"(?P<side>[hm])(?P<place>[+-][1-9]|<<?|>>?)?\.(?P<atom>[A-Za-z_][\w.\-\[\]]*)")
+_LIST = re.compile(r"pairs\.(feats|misc\.[A-Za-z_][\w\-\[\]]*)")
 _PLACES = {"<": 1, ">": 2, "<<": 3, ">>": 4}
 
 
@@ -59,6 +64,8 @@ class Template:
     parts: tuple[Part, ...]
     between: str = "none"
     contexts: tuple[str, ...] = ("direction",)
+    pairs: str = ""
+    """The list (``feats``, ``misc.KEY``) whose pairs of values take part."""
 
     @classmethod
     def parse(cls, text: str) -> Template:
@@ -70,36 +77,45 @@ class Template:
                 raise InputError(
                     f"template {text!r}: found {context!r} after @, expected {', '.join(CONTEXTS)}"
                 )
-        parts, between = [], "none"
+        parts, between, pairs = [], "none", ""
         for word in left.split():
-            if word.startswith("between.") and word[8:] in BETWEEN[1:] and between == "none":
+            only = between == "none" and not pairs
+            if word.startswith("between.") and word[8:] in BETWEEN[1:] and only:
                 between = word[8:]
+            elif (match := _LIST.fullmatch(word)) and only:
+                pairs = match[1]
             elif match := _PART.fullmatch(word):
                 parts.append(Part(match["side"], match["place"] or "", match["atom"]))
             else:
                 raise InputError(
                     f"template {text!r}: found {word!r}, expected h.ATOM or m.ATOM (with +1, -1, <, <<, > or >> after h or m) "
-                    "or once between.each, between.count, between.set or between.words"
+                    "or once between.each, between.count, between.set, between.words, pairs.feats or pairs.misc.KEY"
                 )
         if not parts:
             raise InputError(
                 f"template {text!r}: looks at no word, expected at least one of h.ATOM and m.ATOM"
             )
-        return cls(tuple(parts), between, contexts)
+        return cls(tuple(parts), between, contexts, pairs)
 
     def __str__(self) -> str:
-        words = [str(part) for part in self.parts] + [f"between.{self.between}"] * (self.between != "none")
+        words = [str(part) for part in self.parts]
+        words += [f"between.{self.between}"] * (self.between != "none") + [f"pairs.{self.pairs}"] * bool(
+            self.pairs
+        )
         return f"{' '.join(words)} @ {' '.join(self.contexts)}"
 
-    def compiled(self, atoms: Sequence[str], *, label: bool) -> list[CompiledTemplate]:
+    def compiled(
+        self, atoms: Sequence[str], *, label: bool, lists: Sequence[str] = ()
+    ) -> list[CompiledTemplate]:
         """One native template per context."""
         head = [part.compiled(atoms) for part in self.parts if part.side == "h"]
         modifier = [part.compiled(atoms) for part in self.parts if part.side == "m"]
-        between = BETWEEN.index(self.between)
-        return [(head, modifier, between, CONTEXTS.index(context), label) for context in self.contexts]
+        between = _PAIRS if self.pairs else BETWEEN.index(self.between)
+        place = lists.index(self.pairs) if self.pairs else 0
+        return [(head, modifier, between, place, CONTEXTS.index(c), label) for c in self.contexts]
 
 
-CompiledTemplate = tuple[list[tuple[int, int, int]], list[tuple[int, int, int]], int, int, bool]
+CompiledTemplate = tuple[list[tuple[int, int, int]], list[tuple[int, int, int]], int, int, int, bool]
 
 
 def parse_templates(lines: Iterable[str]) -> list[Template]:
@@ -110,6 +126,11 @@ def parse_templates(lines: Iterable[str]) -> list[Template]:
 def atoms_of(templates: Iterable[Template]) -> list[str]:
     """The names of the atoms that templates look at, each once, in order."""
     return list(dict.fromkeys(part.atom for template in templates for part in template.parts))
+
+
+def lists_of(templates: Iterable[Template]) -> list[str]:
+    """The lists whose pairs templates look at, each once, in order."""
+    return list(dict.fromkeys(template.pairs for template in templates if template.pairs))
 
 
 def usable(templates: Iterable[Template], atoms: Iterable[str]) -> list[Template]:

@@ -18,6 +18,10 @@ _TEMPLATE = "a template such as 'h.upos m-1.word @ distance'"
 _COLUMN = "MISC:KEY, FEATS:KEY, FORM, LEMMA, UPOS, XPOS or FEATS"
 
 
+def _list_column(column: str) -> None:
+    Template.parse(f"h.upos pairs.{feature_atom(column)}")
+
+
 @dataclass(frozen=True)
 class GraphConfig:
     """Options of ``arcwise train --parser graph``; a TOML file may set any of them."""
@@ -69,7 +73,7 @@ class GraphConfig:
     average: bool = option(True, "Whether the weights are averaged over all steps.")
     solver: Literal["l-bfgs", "cg"] = option("l-bfgs", "L-BFGS or conjugate gradient.")
     beta: float = option(9.0, "The start of the dual variables of gold arcs.", low=0)
-    clusters: int = option(4, "How many clusters an arc may be in.", low=1, high=64)
+    clusters: int = option(4, "How many clusters an arc may be in.", low=1, high=1024)
 
     word: Literal["form", "lower"] = option("lower", "What `word` means in templates.")
     word_dropout: float = option(
@@ -101,6 +105,24 @@ class GraphConfig:
         "Columns of your own, e.g. `MISC:Cluster`, that take part like any other.",
         check=feature_atom,
         form=_COLUMN,
+    )
+    list_columns: tuple[str, ...] = option(
+        (),
+        "Columns with several values for a word, e.g. `MISC:Clusters` with values between commas: each value of the head with each of the "
+        "modifier is a feature.",
+        check=_list_column,
+        form="MISC:KEY or FEATS",
+    )
+    feats_pairs: bool = option(
+        False, "Whether each single value of FEATS of the head with each of the modifier is a feature."
+    )
+    word_prefixes: bool = option(
+        False,
+        "Whether every template with the word of head or modifier is also there with its first five characters (McDonald et al. 2005).",
+    )
+    squeezed: bool = option(
+        False,
+        "Leave out templates of two words, of two lemmas or of four tags: clusters must carry what these tell (Smith & Smith 2007).",
     )
 
     def __post_init__(self) -> None:

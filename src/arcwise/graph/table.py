@@ -10,10 +10,16 @@ import numpy.typing as npt
 
 from arcwise import native
 from arcwise.errors import InputError, OptionError
-from arcwise.features.atoms import feature_atom, token_atoms
-from arcwise.features.templates import WORD, Template, atoms_of, parse_templates, usable
+from arcwise.features.atoms import atom_names, feature_atom, token_atoms
+from arcwise.features.templates import WORD, Template, atoms_of, lists_of, parse_templates, usable
 from arcwise.graph.config import GraphConfig
-from arcwise.graph.templates import column_templates
+from arcwise.graph.templates import (
+    FEATS_PAIRS,
+    column_templates,
+    list_templates,
+    squeezed_templates,
+    with_prefixes,
+)
 from arcwise.treebanks import Treebank
 from arcwise.treebanks.columns import column_number
 
@@ -35,7 +41,15 @@ class Alphabets:
 def all_templates(config: GraphConfig) -> tuple[list[Template], list[Template]]:
     """The arc templates and the label templates of a configuration, the user's own columns included."""
     own = [line for column in config.feature_columns for line in column_templates(feature_atom(column))]
-    return parse_templates(config.arc_templates), parse_templates([*config.label_templates, *own])
+    arc, label = parse_templates(config.arc_templates), parse_templates([*config.label_templates, *own])
+    if config.word_prefixes:
+        arc = with_prefixes(arc, besides=label)
+        label = with_prefixes(label, besides=arc)
+    if config.squeezed:
+        arc, label = squeezed_templates(arc), squeezed_templates(label)
+    lists = [line for column in config.list_columns for line in list_templates(feature_atom(column))]
+    arc += parse_templates([*(FEATS_PAIRS if config.feats_pairs else ()), *lists])
+    return arc, label
 
 
 def learn_alphabets(config: GraphConfig, treebank: Treebank) -> Alphabets:
@@ -45,11 +59,12 @@ def learn_alphabets(config: GraphConfig, treebank: Treebank) -> Alphabets:
     resolved = [config.word if name == WORD else name for name in names]
     columns = token_atoms(treebank, resolved).T
     kept = [name for name, values in zip(names, columns, strict=True) if values.any()]
-    for column in config.feature_columns:
-        if feature_atom(column) not in kept:
-            raise OptionError(
-                "feature_columns", f"found {column!r}, expected a column that {treebank.source} has"
-            )
+    full = atom_names(lists_of([*arc, *label]), treebank)
+    for option, known in (("feature_columns", kept), ("list_columns", full)):
+        for column in getattr(config, option):
+            if feature_atom(column) not in known:
+                raise OptionError(option, f"found {column!r}, expected a column that {treebank.source} has")
+    arc, label = ([t for t in lines if not t.pairs or t.pairs in full] for lines in (arc, label))
     tags = [tag for tag, _ in Counter(treebank.column(config.tag)).most_common(MAX_TAGS)]
     labels: list[str] = []
     if config.labelled:
@@ -81,14 +96,17 @@ def make_table(
     config: GraphConfig, alphabets: Alphabets, hashes: npt.NDArray[np.uint64], counts: npt.NDArray[np.uint32]
 ) -> native.ArcTable:
     """The native table; its classes are still to be learned or set."""
+    arc, label = parse_templates(alphabets.arc_templates), parse_templates(alphabets.label_templates)
+    lists = lists_of([*arc, *label])
     compiled = [
         native_template
-        for lines, label in ((alphabets.arc_templates, False), (alphabets.label_templates, True))
-        for template in parse_templates(lines)
-        for native_template in template.compiled(alphabets.atoms, label=label)
+        for templates, is_label in ((arc, False), (label, True))
+        for template in templates
+        for native_template in template.compiled(alphabets.atoms, label=is_label, lists=lists)
     ]
     return native.ArcTable(
         atoms=[config.word if name == WORD else name for name in alphabets.atoms],
+        lists=lists,
         word_atom=alphabets.word_atom,
         frequent=config.frequent,
         templates=compiled,

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from dataclasses import replace
+
+from arcwise.features.templates import WORD, Part, Template
+
 LABEL_TEMPLATES = (
     # the two words
     "h.upos m.upos @ direction distance",
@@ -121,6 +126,52 @@ ARC_TEMPLATES = (
     "h.word @ distance",
 )
 """Templates with one weight, for the arc."""
+
+
+FEATS_PAIRS = ("h.upos m.upos pairs.feats",)
+"""Arc templates of single values of FEATS: each of the head with each of the modifier."""
+
+_TAGS = ("upos", "xpos")
+
+
+def with_prefixes(templates: Iterable[Template], *, besides: Iterable[Template] = ()) -> list[Template]:
+    """The templates, and after them those with the word of head or modifier once more with its first five characters instead
+    (McDonald et al. 2005, section 2.4); none that is there already, or among ``besides``.
+
+    Of a word of up to five characters these are the word itself, also where the word counts as unknown.
+
+    >>> [str(t) for t in with_prefixes([Template.parse("h.word m.word m-1.word")])]
+    ['h.word m.word m-1.word @ direction', 'h.prefix5 m.prefix5 m-1.word @ direction']
+    """
+
+    def shortened(part: Part) -> Part:
+        return replace(part, atom="prefix5") if part.atom == WORD and not part.place else part
+
+    given = list(templates)
+    known = {*given, *besides}
+    added = [replace(t, parts=tuple(map(shortened, t.parts))) for t in given]
+    return [*given, *(t for t in added if t not in known)]
+
+
+def squeezed_templates(templates: Iterable[Template]) -> list[Template]:
+    """Those without two words, two lemmas or four tags (Smith & Smith 2007, section 5): what these told, clusters must carry.
+
+    >>> lines = ("h.word m.word", "h.lemma m.lemma", "h-1.upos h.upos m.upos m+1.upos", "h.word m.upos")
+    >>> [str(t) for t in squeezed_templates(map(Template.parse, lines))]
+    ['h.word m.upos @ direction']
+    """
+
+    def count(template: Template, atoms: tuple[str, ...]) -> int:
+        return sum(part.atom in atoms for part in template.parts)
+
+    return [
+        t for t in templates if count(t, (WORD,)) < 2 and count(t, ("lemma",)) < 2 and count(t, _TAGS) < 4
+    ]
+
+
+def list_templates(column: str) -> tuple[str, ...]:
+    """Arc templates for a column of the user's own with several values, such as ``misc.Clusters``."""
+    return (f"h.upos m.upos pairs.{column}",)
 
 
 def column_templates(atom: str) -> tuple[str, ...]:

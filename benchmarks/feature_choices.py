@@ -1,0 +1,129 @@
+"""What features of the papers do on development data, each with and without: ``python -m benchmarks.feature_choices [NAME …]``.
+
+Trained on the first sentences of each treebank; trained parsers are kept (``measuring.trainings``). Needs ARCWISE_TREEBANKS.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from measuring.tables import table
+from measuring.trainings import Config, Training, run_all
+
+from arcwise.graph import GraphConfig
+from arcwise.graph.templates import FEATS_PAIRS, LABEL_TEMPLATES
+from arcwise.transition import TransitionConfig
+from benchmarks.report import write_section
+
+SENTENCES = 2000
+SMALL = ("Danish-CDT", "Turkish-IMST", "English-EWT")
+
+
+@dataclass(frozen=True)
+class Choice:
+    """Some configurations, the first without the feature, on some treebanks."""
+
+    about: str
+    treebanks: Sequence[str]
+    configs: Mapping[str, Config]
+    all_columns: bool = False
+    sentences: int = SENTENCES
+
+    def cells(self, sentences: int) -> dict[str, list[Training]]:
+        """The trainings of each treebank, in the order of ``configs``."""
+        kept = min(sentences, self.sentences)
+        return {
+            name: [Training(name, config, self.all_columns, kept) for config in self.configs.values()]
+            for name in self.treebanks
+        }
+
+
+_CROSSING = TransitionConfig(system="non-projective(D=4)", epochs=6, single_root=False, unreachable="skip")
+_MIRA = GraphConfig(epochs=6)
+_LOG_LINEAR = GraphConfig(trainer="log-linear", epochs=6, labelled=False)
+_SQUEEZED = GraphConfig(trainer="log-linear", epochs=4, labelled=False, squeezed=True)
+
+CHOICES: dict[str, Choice] = {
+    "distance": Choice(
+        "The distance of places D in the templates of labels too (Bohnet et al. 2016): non-projective(D=4), greedy, 6 epochs.",
+        ("Danish-CDT", "Dutch-Alpino-cdbl", "Slovenian-SSJ-rs"),
+        {"in moves": _CROSSING, "in moves and labels": replace(_CROSSING, distance_in_labels=True)},
+    ),
+    "prefixes": Choice(
+        "Every template with a word also with its first five characters (McDonald et al. 2005): MIRA, 6 epochs.",
+        SMALL,
+        {"as they are": _MIRA, "word_prefixes": replace(_MIRA, word_prefixes=True)},
+    ),
+    "feats": Choice(
+        "Each single value of FEATS of the head with each of the modifier, as features of the arc, or of the arc and its label: MIRA, 6 epochs, "
+        "all columns.",
+        ("Basque-BDT", "Slovenian-SSJ-rs", "Turkish-IMST"),
+        {
+            "as they are": _MIRA,
+            "feats_pairs": replace(_MIRA, feats_pairs=True),
+            "the same, for labels too": replace(_MIRA, label_templates=(*LABEL_TEMPLATES, *FEATS_PAIRS)),
+        },
+        all_columns=True,
+    ),
+    "priors": Choice(
+        "Gaussian priors of variance 10 and 1 (Smith & Smith 2007): log-linear, non-projective, unlabelled, 6 epochs of SGD.",
+        ("Danish-CDT", "Turkish-IMST"),
+        {
+            "no prior": _LOG_LINEAR,
+            "variance 10": replace(_LOG_LINEAR, prior=1 / 10 / SENTENCES),
+            "variance 1": replace(_LOG_LINEAR, prior=1 / SENTENCES),
+        },
+    ),
+    "squeezed": Choice(
+        "No templates of two words or four tags, and latent clusters that must carry what these told (Smith & Smith 2007): log-linear, unlabelled, "
+        "4 epochs on 300 sentences.",
+        ("Danish-CDT", "Turkish-IMST"),
+        {
+            "all templates": replace(_LOG_LINEAR, epochs=4),
+            "squeezed": replace(_SQUEEZED, trainer="log-linear"),
+            **{
+                f"squeezed, {k} clusters": replace(_SQUEEZED, trainer="latent", clusters=k)
+                for k in (4, 32, 256, 1000)
+            },
+        },
+        sentences=300,
+    ),
+}
+
+
+def choice_table(choice: Choice, cells: Mapping[str, Sequence[Training]]) -> str:
+    """UAS / LAS on dev, what is gained over the first, and the CPU time of training against the first's."""
+    rows: list[list[object]] = []
+    for name, trainings in cells.items():
+        first = trainings[0].run()
+        for way, training in zip(choice.configs, trainings, strict=True):
+            found = training.run()
+            gain = "" if training is trainings[0] else f"{100 * (found.dev.las - first.dev.las):+.2f}"
+            scores = f"{100 * found.dev.uas:.2f} / {100 * found.dev.las:.2f}"
+            rows.append([name, way, scores, gain, f"{found.seconds / first.seconds:.2f}"])
+    return table(["treebank", "features", "dev UAS / LAS", "LAS gained", "training time"], rows)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument(
+        "names", nargs="*", choices=[*CHOICES, []], help="which choices; all if none is named"
+    )
+    parser.add_argument("--sentences", type=int, default=SENTENCES, help="of training, at most")
+    options = parser.parse_args()
+    parts = []
+    for name in options.names or CHOICES:
+        choice = CHOICES[name]
+        cells = choice.cells(options.sentences)
+        run_all(training for trainings in cells.values() for training in trainings)
+        parts.append(f"**{name}.** {choice.about}\n\n{choice_table(choice, cells)}")
+        print(parts[-1], flush=True)
+    if not options.names:
+        about = f"Trained on the first {options.sentences} sentences (or fewer, where said) on gold tags; one seed.\n\n"
+        write_section("feature_choices", "Features of the papers, with and without", about + "\n".join(parts))
+
+
+if __name__ == "__main__":
+    main()
