@@ -9,6 +9,7 @@ import argparse
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from measuring.soft_clusters import COLUMN
 from measuring.tables import table
 from measuring.trainings import Config, Training, run_all
 
@@ -30,12 +31,15 @@ class Choice:
     configs: Mapping[str, Config]
     all_columns: bool = False
     sentences: int = SENTENCES
+    soft_clusters: Sequence[int] = ()
+    """How many soft clusters of words each configuration is given; none if this is empty."""
 
     def cells(self, sentences: int) -> dict[str, list[Training]]:
         """The trainings of each treebank, in the order of ``configs``."""
         kept = min(sentences, self.sentences)
+        ways = list(zip(self.configs.values(), self.soft_clusters or [0] * len(self.configs), strict=True))
         return {
-            name: [Training(name, config, self.all_columns, kept) for config in self.configs.values()]
+            name: [Training(name, way, self.all_columns, kept, soft_clusters=k) for way, k in ways]
             for name in self.treebanks
         }
 
@@ -75,6 +79,16 @@ CHOICES: dict[str, Choice] = {
             "variance 10": replace(_LOG_LINEAR, prior=1 / 10 / SENTENCES),
             "variance 1": replace(_LOG_LINEAR, prior=1 / SENTENCES),
         },
+    ),
+    "soft clusters": Choice(
+        "Soft clusters of words, learned from their neighbours in the training text by EM, as values in MISC (proposed by Smith & Smith 2007): each "
+        "cluster of the head with each of the modifier. MIRA, 6 epochs.",
+        ("Danish-CDT", "Turkish-IMST"),
+        {
+            "without": _MIRA,
+            **{f"{k} soft clusters": replace(_MIRA, list_columns=(COLUMN,)) for k in (16, 64)},
+        },
+        soft_clusters=(0, 16, 64),
     ),
     "squeezed": Choice(
         "No templates of two words or four tags, and latent clusters that must carry what these told (Smith & Smith 2007): log-linear, unlabelled, "

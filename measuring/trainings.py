@@ -34,6 +34,7 @@ from arcwise.treebanks.files import open_output
 from arcwise.trees import Tree
 from arcwise.trees.properties import crossing_arcs
 from measuring.memory import peak_mb
+from measuring.soft_clusters import SoftClusters, soft_clusters
 from measuring.votes import with_votes
 
 Config: TypeAlias = GraphConfig | TransitionConfig
@@ -86,6 +87,8 @@ class Training:
     """The training set is cut to the first so many sentences; 0: all."""
     votes: TransitionConfig | None = None
     """Give the heads that this parser finds as a feature (``measuring.votes``)."""
+    soft_clusters: int = 0
+    """Give so many soft clusters of words as values of MISC (``measuring.soft_clusters``); 0: none."""
 
     @property
     def folder(self) -> Path:
@@ -112,6 +115,7 @@ class Training:
             "all_columns": self.all_columns,
             "sentences": self.sentences,
             "votes": to_dict(self.votes) if self.votes else None,
+            **({"soft_clusters": self.soft_clusters} if self.soft_clusters else {}),
         }
 
     @classmethod
@@ -123,6 +127,7 @@ class Training:
             values["all_columns"],
             values["sentences"],
             from_dict(TransitionConfig, votes) if votes else None,
+            values.get("soft_clusters", 0),
         )
 
     def data(self, part: str) -> Treebank:
@@ -133,6 +138,8 @@ class Training:
         if not self.all_columns:
             nothing = ["_"] * treebank.word_count
             treebank = treebank.annotate(lemma=nothing, xpos=nothing, feats=nothing, misc=nothing)
+        if self.soft_clusters:
+            treebank = _clusters_of(self.treebank, self.sentences, self.soft_clusters).annotate(treebank)
         if self.votes:
             treebank = with_votes(
                 self.data_without_votes("train"), treebank, self.votes, jackknife=part == "train"
@@ -223,6 +230,12 @@ def commit() -> str:
     command = ["git", "-C", str(Path(__file__).parent), "rev-parse", "--short", "HEAD"]
     result = subprocess.run(command, capture_output=True, text=True, check=False)
     return result.stdout.strip() or "unknown"
+
+
+@cache
+def _clusters_of(treebank: str, sentences: int, clusters: int) -> SoftClusters:
+    train = read(treebank, "train")
+    return soft_clusters(train[:sentences] if sentences else train, clusters)
 
 
 def _train(config: Config, train: Treebank, dev: Treebank, progress: Progress) -> AnyParser:
