@@ -276,8 +276,8 @@ def test_a_folder_cannot_be_parsed_into_itself_or_a_file(here: Prepared, texts: 
 
 
 def test_two_outputs_are_not_the_same_file(here: Prepared, capsys: Output) -> None:
-    target = str(here.folder / "x")
-    arguments = here.arguments("induce", output=target, model=target)
+    (here.folder / "link").symlink_to(here.folder / "x")
+    arguments = here.arguments("induce", output=str(here.folder / "x"), model=str(here.folder / "link"))
     assert "is to be written twice, expected two files" in refused(here, arguments, capsys)
 
 

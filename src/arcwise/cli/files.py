@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -55,9 +56,10 @@ class Files:
                 read = [n for n in (*self.reads, *self.may_read) if n != self.goes_on.get(name)]
                 if any(same_file(path, other) for other in _paths(given, read)):
                     raise InputError(f"{path}: is read here, expected another file to write to")
-                if path != "-" and path in written:
+                real = os.path.realpath(path)
+                if path != "-" and path_kind(real) != "device" and real in written:
                     raise InputError(f"{path}: is to be written twice, expected two files")
-                written.append(path)
+                written.append(real)
         for path in _paths(given, self.plots):
             from arcwise.visual.plots import check_plot
 
