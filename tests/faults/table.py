@@ -158,4 +158,21 @@ TOKENIZER_FAULTS = [
     Fault("long sentences cut in training", TOKENIZER, "model.longest_sentence = UINT32_MAX;", "", TOKENIZER_TESTS + "test_a_long_sentence_is_learned_from_as_it_is"),
 ]  # fmt: skip
 
-FAULTS = [*TRANSITION_FAULTS, *CHOICE_FAULTS, *TAGGER_FAULTS, *TOKENIZER_FAULTS, *GRAPH_FAULTS]
+DMV_EM = "induction/dmv_em.cpp"
+EM_TESTS = "tests/induction/test_em.py::"
+EM_VALUE = EM_TESTS + "test_the_value_of_em_is_that_of_the_grammar_it_returns[0.0-1-harmonic]"
+
+INDUCTION_FAULTS = [
+    Fault("the value of EM is that before the last step", DMV_EM, "!options_.viterbi && !converged", "false", EM_VALUE),
+    Fault("EM without smoothing", DMV_EM, "dmv_normalise(layout_, counts_.data(), smoothing, result.theta.data());", "dmv_normalise(layout_, counts_.data(), 0.0, result.theta.data());", EM_TESTS + "test_smoothing_is_added_to_every_count"),
+    Fault("the rules ignored", DMV_EM, "if (arcs >= least) return true;", "return true;", EM_TESTS + "test_constrained_parses_keep_to_the_rules"),
+]  # fmt: skip
+
+FAULTS = [
+    *TRANSITION_FAULTS,
+    *CHOICE_FAULTS,
+    *TAGGER_FAULTS,
+    *TOKENIZER_FAULTS,
+    *INDUCTION_FAULTS,
+    *GRAPH_FAULTS,
+]

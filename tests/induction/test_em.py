@@ -21,7 +21,18 @@ def test_em_never_lowers_the_likelihood(start: str, seed: int) -> None:
     found = em(corpus(seed), start=start, seed=seed, iterations=30, tolerance=0)
     assert len(found.trace) > 1
     assert (np.diff(found.trace) >= -1e-9).all()
-    assert found.grammar.log_likelihood(corpus(seed)) >= found.trace[-1] - 1e-9
+
+
+@pytest.mark.parametrize("start", STARTS)
+@pytest.mark.parametrize("iterations", [1, 2, 7, 100])
+@pytest.mark.parametrize("smoothing", [0.0, 0.5])
+def test_the_value_of_em_is_that_of_the_grammar_it_returns(
+    start: str, iterations: int, smoothing: float
+) -> None:
+    sentences = corpus(2)
+    found = em(sentences, start=start, iterations=iterations, smoothing=smoothing, restarts=3, seed=4)
+    assert found.value == pytest.approx(found.grammar.log_likelihood(sentences), abs=1e-9)
+    assert found.value == found.trace[-1] == found.values.max()
 
 
 @pytest.mark.parametrize("start", STARTS)
@@ -38,6 +49,23 @@ def test_the_value_is_that_of_the_parses_under_the_grammar() -> None:
     used = counts > 0
     assert found.value == pytest.approx(counts[used] @ found.grammar.log_probabilities[used], abs=1e-9)
     assert found.value == pytest.approx(found.values.max())
+
+
+def test_smoothing_is_added_to_every_count() -> None:
+    found = viterbi_em([["A", "B"]], smoothing=1.0, iterations=1)
+    counts = found.grammar.counts(
+        TagSentences.from_tags([["A", "B"]]), found.grammar.parse_heads(TagSentences.from_tags([["A", "B"]]))
+    )
+    expected = DMV.from_counts(("A", "B"), counts, smoothing=1.0)
+    np.testing.assert_allclose(found.grammar.log_probabilities, expected.log_probabilities)
+
+
+def test_constrained_parses_keep_to_the_rules() -> None:
+    sentences = TagSentences.from_tags([["A", "B"], ["B", "A"], ["A", "B", "B"]])
+    rule = ArcShare(frozenset({("ROOT", "A"), ("A", "B")}), 1.0)
+    found = viterbi_em(sentences, constraint=rule, smoothing=1.0, polish=True, restarts=10)
+    heads = found.grammar.parse_heads(sentences)
+    assert found.grammar.counts(sentences, heads) @ rule.marked(found.grammar.features) == sentences.words
 
 
 def test_restarts_do_not_depend_on_threads_or_batches() -> None:

@@ -1,6 +1,7 @@
 """``arcwise induce`` from end to end."""
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -100,10 +101,13 @@ def test_constraints_from_a_file(corpus: Path, capsys: pytest.CaptureFixture[str
 @pytest.mark.parametrize(
     "arguments, message",
     [
-        (["--tags", "pos"], "column: found 'pos', expected one of"),
+        (["--tags", "pos"], "'pos' is not one of 'upos', 'xpos'"),
+        (["--tags", "form"], "'form' is not one of 'upos', 'xpos'"),
+        (["--tags", "xpos"], "the column xpos has no tags ('_' for every word)"),
+        (["--rules", "rules.txt"], "--rules: says nothing without --constrain"),
         (["--max-length", "2"], "found no sentence of at most 2 words"),
         (["--learner", "em", "--constrain", "0.5"], "--constrain: works with viterbi-em and global"),
-        (["--tags", "xpos", "--constrain", "1"], "share: found 1.0"),
+        (["--constrain", "1", "--rules", os.devnull], "share: found 1.0"),
     ],
 )
 def test_bad_input_is_one_line_and_status_2(
@@ -125,6 +129,133 @@ def test_global_search_with_a_certificate(corpus: Path, capsys: pytest.CaptureFi
     assert run(["induce", str(corpus), "--learner", "global", "--resume", state, "--epsilon", "0.001"]) == 0
     assert "gap 0.10 %" in capsys.readouterr().out
     assert open_model(model).kind == "dmv"
+
+
+def test_verify_names_the_rules_and_refuses_them_unless_asked(
+    corpus: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    proof, rules = corpus.with_name("cert.json"), corpus.with_name("rules.txt")
+    rules.write_text("ROOT VERB\nVERB NOUN ADV\nNOUN DET ADJ\n")
+    asked = ["--constrain", "0.8", "--rules", str(rules)]
+    command = ["induce", str(corpus), "--learner", "global", "--certificate", str(proof), *asked]
+    assert run(command) == 0
+    assert "of the parses in which at least 12 of 14 arcs follow the rules" in capsys.readouterr().out
+    assert run(["verify", str(proof), str(corpus)]) == 1
+    error = capsys.readouterr().err
+    assert "rejected: constraint: the certificate is not about all parses" in error
+    assert "--constrain SHARE" in error
+    assert run(["verify", str(proof), str(corpus), *asked, "--threads", "2"]) == 0
+    printed = capsys.readouterr().out
+    assert (
+        "verified: of the parses in which at least 12 of the 14 arcs are of the types ROOT → VERB" in printed
+    )
+    assert "nothing is said about other parses" in printed
+    assert run(["verify", str(proof), str(corpus), "--constrain", "0.8"]) == 1  # the universal rules
+    assert "asked for were those in which" in capsys.readouterr().err
+    forged = json.loads(proof.read_text())
+    forged["constraint"] = None
+    proof.write_text(json.dumps(forged))
+    assert run(["verify", str(proof), str(corpus)]) == 1
+    assert "rejected: " in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "changes, status, message",
+    [
+        ({"heads": [None]}, 1, "rejected: heads: found 1 parses, expected 4"),
+        ({"tags": [[], {}]}, 1, "rejected: tags: expected a list of different tags"),
+        ({"nodes": [{"use": [], "split": [-1, 0, 2**63], "children": [0, 0]}]}, 1, "rejected: nodes: node 0"),
+        (
+            {"selection": {"column": [], "max_length": "x", "sentences": None}},
+            2,
+            "does not say which sentences",
+        ),
+        (
+            {"selection": {"column": "upos", "max_length": 3, "sentences": 0}},
+            1,
+            "rejected: sentences: the cert",
+        ),
+    ],
+)
+def test_verify_rejects_what_is_malformed(
+    corpus: Path, changes: dict, status: int, message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    proof = corpus.with_name("cert.json")
+    assert run(["induce", str(corpus), "--learner", "global", "--certificate", str(proof)]) == 0
+    proof.write_text(json.dumps({**json.loads(proof.read_text()), **changes}))
+    assert run(["verify", str(proof), str(corpus)]) == status
+    error = capsys.readouterr().err
+    assert message in error
+    assert error.count("\n") == 1
+
+
+def test_verify_shows_progress(
+    corpus: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("arcwise.cli.search_progress._LINE_SECONDS", 0.0)
+    proof = str(corpus.with_name("cert.json"))
+    assert run(["induce", str(corpus), "--learner", "global", "--certificate", proof]) == 0
+    capsys.readouterr()
+    assert run(["verify", proof, str(corpus)]) == 0
+    assert " nodes (" in capsys.readouterr().err
+
+
+def test_json_that_is_nested_too_deep_is_no_certificate(
+    corpus: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    proof = corpus.with_name("deep.json")
+    proof.write_text("[" * 100_000)
+    assert run(["verify", str(proof), str(corpus)]) == 2
+    assert "is no JSON" in capsys.readouterr().err
+
+
+PUNCTUATED = [
+    "PUNCT:2 DET:3 NOUN:4 VERB:0 PUNCT:4",
+    "NOUN:2 VERB:0 PUNCT:5 DET:5 NOUN:2 PUNCT:2",
+    "PUNCT:0 PUNCT:1",
+    "DET:3 ADJ:3 NOUN:4 VERB:0 PUNCT:4 PUNCT:4",
+    "NOUN:3 PUNCT:1 VERB:0 ADV:3 PUNCT:3",
+]
+
+
+def test_punctuation_left_out_of_learning_scoring_and_parsing(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    corpus, rules = tmp_path / "corpus.conllu", tmp_path / "rules.txt"
+    corpus.write_text(conllu(PUNCTUATED))
+    rules.write_text("ROOT VERB\nVERB NOUN ADV\nNOUN DET ADJ\n")
+    output, model, proof = (str(tmp_path / n) for n in ("out.conllu", "dmv.json", "cert.json"))
+    command = ["induce", str(corpus), "--without-punctuation", "--max-length", "4", "--learner", "global"]
+    options = ["-o", output, "--model", model, "--certificate", proof]
+    assert run([*command, *options, "--constrain", "1", "--rules", str(rules)]) == 0
+    printed = capsys.readouterr().out
+    assert "4 sentences, 14 words, 5 tags, without punctuation" in printed
+    assert "of 14 words (all sentences of the corpus, punctuation left out)" in printed
+    written = Treebank.read(output)
+    for sentence in written:
+        assert sentence.tree.is_projective
+        assert (sentence.tree.heads[1:] == 0).sum() == 1
+    labels = written.column("deprel")
+    tags = written.column("upos")
+    roots = (written.heads == 0).tolist()
+    assert all((d == "punct") == (t == "PUNCT") for d, t, r in zip(labels, tags, roots, strict=True) if not r)
+    parser = open_model(model)
+    assert parser.without_punctuation
+    assert "PUNCT" not in parser.grammar.tags
+    assert parser.parse(Treebank.read(corpus)).data == written.data
+    assert run(["parse", str(corpus), "--model", model, "-o", str(tmp_path / "again.conllu")]) == 0
+    assert (tmp_path / "again.conllu").read_bytes() == written.data
+    assert run(["verify", proof, str(corpus), "--constrain", "1", "--rules", str(rules)]) == 0
+    assert (
+        "4 sentences, 14 words (sentences of at most 4 words, without punctuation" in capsys.readouterr().out
+    )
+
+
+def test_words_without_a_tag_are_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    corpus = tmp_path / "corpus.conllu"
+    corpus.write_text(conllu(["DET:2 NOUN:3 VERB:0", "_:2 VERB:0"]))
+    assert run(["induce", str(corpus), "--restarts", "2"]) == 0
+    assert "1 words have no tag" in capsys.readouterr().err
 
 
 def test_verify_says_why_it_rejects(corpus: Path, capsys: pytest.CaptureFixture[str]) -> None:

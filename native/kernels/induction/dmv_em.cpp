@@ -180,6 +180,7 @@ DmvEmResult DmvTrainer::improve(std::vector<double> theta) {
 DmvEmResult DmvTrainer::run(double smoothing, DmvEmResult result) {
   const int features = layout_.features();
   double before = MINUS_INFINITY;
+  bool converged = false;
   for (int iteration = 0; iteration < options_.iterations; ++iteration) {
     const double value = expectation(result.theta.data(), other_.data());
     if (iteration == 0 && value == MINUS_INFINITY) {
@@ -199,12 +200,16 @@ DmvEmResult DmvTrainer::run(double smoothing, DmvEmResult result) {
       double posterior = value;
       if (smoothing > 0)
         for (double t : result.theta) posterior += smoothing * t;
-      if (posterior - before <= options_.tolerance * std::abs(posterior)) break;
+      converged = posterior - before <= options_.tolerance * std::abs(posterior);
+      if (converged) break;
       before = posterior;
     }
     dmv_normalise(layout_, counts_.data(), smoothing, result.theta.data());
     if (options_.viterbi) result.trace.push_back(dmv_dot(result.theta.data(), counts_.data(), features));
   }
+  // The last M-step has changed the model: its own likelihood is still to be found.
+  if (!options_.viterbi && !converged)
+    result.trace.push_back(expectation(result.theta.data(), other_.data()));
   result.value = result.trace.empty() ? MINUS_INFINITY : result.trace.back();
   return result;
 }

@@ -36,7 +36,8 @@ struct DmvEmResult {
                      // smoothing's prior
   int iterations = 0;
   std::vector<double> theta;
-  std::vector<double> trace;  // the value after each iteration
+  std::vector<double> trace;  // the value after each iteration; of EM, that of the starting point first. The
+                              // last is that of theta.
 };
 
 // theta = log((counts + smoothing) / sum), uniform for a distribution without any count.

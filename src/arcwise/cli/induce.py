@@ -11,6 +11,7 @@ from arcwise.cli.files import Files, where_it_goes
 
 if TYPE_CHECKING:
     from arcwise.induction import DMV, ArcShare, TagSentences
+    from arcwise.induction.parser import DmvParser
     from arcwise.treebanks import Treebank
 
 FILES = Files(
@@ -37,6 +38,13 @@ class Method(str, Enum):
     milp = "milp"
 
 
+class Tags(str, Enum):
+    """Which column has the tags."""
+
+    upos = "upos"
+    xpos = "xpos"
+
+
 class Start(str, Enum):
     """Where each restart begins."""
 
@@ -53,7 +61,15 @@ def run(
             show_default=False,
         ),
     ],
-    tags: Annotated[str, typer.Option(help="Column with the tags: upos or xpos.")] = "upos",
+    tags: Annotated[Tags, typer.Option(help="Column with the tags.")] = Tags.upos,
+    without_punctuation: Annotated[
+        bool,
+        typer.Option(
+            "--without-punctuation",
+            help="Leave punctuation out: in learning, in --max-length, in the score, and later in 'arcwise parse', where it hangs on the "
+            "word before it.",
+        ),
+    ] = False,
     max_length: Annotated[
         int, typer.Option(help="Learn from sentences of at most this many words.", min=1)
     ] = 10,
@@ -153,13 +169,19 @@ def run(
     --certificate writes a proof of it. The search can be stopped at any time (Ctrl-C, --time-limit): it then says
     how far from the best its result can be.
     """
-    from arcwise.induction import TagSentences
+    from arcwise.cli.corpus_tags import Selection, arc_share
+    from arcwise.induction.parser import DmvParser
     from arcwise.treebanks import Treebank
 
     treebank = Treebank.read(corpus)
-    chosen = TagSentences.from_treebank(treebank, column=tags, max_length=max_length).first(sentences)
-    typer.echo(f"{len(chosen)} sentences, {chosen.words} words, {len(chosen.tags)} tags")
-    constraint = _constraint(constrain, rules)
+    selection = Selection(tags.value, max_length, sentences, without_punctuation)
+    chosen = selection.tags(treebank)
+    without = ", without punctuation" if without_punctuation else ""
+    typer.echo(f"{len(chosen)} sentences, {chosen.words} words, {len(chosen.tags)} tags{without}")
+    untagged = sum(tag == "_" for s in chosen.strings for tag in s)
+    if untagged:
+        typer.echo(f"{untagged} words have no tag; '_' is taken for a tag of its own", err=True)
+    constraint = arc_share(constrain, rules)
     if learner is Learner.search:
         from arcwise.cli.induce_globally import Search, estimate_search, run_search
 
@@ -179,13 +201,13 @@ def run(
         if estimate:
             estimate_search(search, estimate)
             return
-        selection = {"column": tags, "max_length": max_length, "sentences": sentences}
         grammar, stopped = run_search(search, certificate, selection, plot)
     else:
         begin = start or (Start.harmonic if learner is Learner.em else Start.uniform)
         grammar = _climb(chosen, learner, begin, smoothing, restarts, constraint, seed, threads, time_limit)
         stopped = False
-    _write(grammar, treebank, tags, threads, output, model, stopped=stopped)
+    parser = DmvParser(grammar, tags.value, without_punctuation)
+    _write(parser, treebank, threads, output, model, stopped=stopped)
 
 
 def _climb(
@@ -232,30 +254,9 @@ def _climb(
     return found.grammar
 
 
-def _constraint(share: float, rules: str | None) -> ArcShare | None:
-    from arcwise.errors import InputError
-    from arcwise.induction.constraints import UNIVERSAL_RULES, ArcShare, parse_rules
-    from arcwise.treebanks.files import read_bytes
-
-    if not share:
-        if rules is not None:
-            raise InputError(
-                f"--rules: found {rules} without --constrain, expected a share of arcs that follow them"
-            )
-        return None
-    if rules is None:
-        return ArcShare(UNIVERSAL_RULES, share)
-    try:
-        lines = read_bytes(rules).decode("utf-8").splitlines()
-    except UnicodeDecodeError as error:
-        raise InputError(f"{rules}: is no UTF-8 text ({error})") from error
-    return ArcShare(parse_rules(lines, source=rules), share)
-
-
 def _write(
-    grammar: DMV,
+    parser: DmvParser,
     treebank: Treebank,
-    tags: str,
     threads: int,
     output: str | None,
     model: str | None,
@@ -263,19 +264,25 @@ def _write(
     stopped: bool,
 ) -> None:
     """Score the trees if the corpus has any, and write trees and grammar; that of a search that was stopped goes beside one that is there."""
-    from arcwise.induction.accuracy import attachment_accuracy
+    import numpy as np
 
-    parsed = grammar.parse_treebank(treebank, column=tags, threads=threads)
-    if (treebank.heads >= 0).any():
-        score = attachment_accuracy(parsed.heads, treebank.heads, treebank.sentence_words)
+    from arcwise.induction.accuracy import attachment_accuracy
+    from arcwise.induction.words import SeenWords
+
+    parsed = parser.parse(treebank, threads=threads)
+    words = SeenWords.of(treebank, without_punctuation=parser.without_punctuation)
+    gold = np.where(words.seen, treebank.heads, -1)
+    if (gold >= 0).any():
+        score = attachment_accuracy(parsed.heads, gold, treebank.sentence_words)
+        without = ", punctuation left out" if parser.without_punctuation else ""
         typer.echo(
             f"correct heads {100 * score.directed:.2f} %, up to direction {100 * score.undirected:.2f} % "
-            f"of {score.words} words (all sentences of the corpus)"
+            f"of {score.words} words (all sentences of the corpus{without})"
         )
     if output is not None:
         parsed.write(output)
     if model is not None:
         target = where_it_goes(model, interrupted=stopped)
-        grammar.save(target, column=tags)
+        parser.save(target)
         if target != model:
             typer.echo(f"the search was stopped: {model} is left as it was, the new grammar is {target}")

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import typer
 
+from arcwise.cli.corpus_tags import Selection
 from arcwise.cli.search_progress import SearchProgress
 from arcwise.errors import InputError
 from arcwise.induction import DMV, ArcShare, TagSentences, induce_globally
@@ -33,7 +34,7 @@ class Search:
 
 
 def run_search(
-    search: Search, certificate: str | None, selection: dict[str, Any], plot: str | None
+    search: Search, certificate: str | None, selection: Selection, plot: str | None
 ) -> tuple[DMV, bool]:
     """Search, say what was found, write the certificate and the plot. Ctrl-C ends the search with the best so far; whether it did is
     given back beside the grammar."""
@@ -57,13 +58,17 @@ def run_search(
             progress=watch.show,
             should_stop=watch.should_stop,
         )
+    about = ""
+    if search.constraint is not None and not search.blocks:
+        least, words = search.constraint.least(search.corpus.words), search.corpus.words
+        about = f" of the parses in which at least {least} of {words} arcs follow the rules"
     typer.echo(
-        f"log-likelihood {found.lower:.4f}, proved to be at most {found.upper:.4f} (gap {100 * found.gap:.2f} %), "
+        f"log-likelihood {found.lower:.4f}, proved to be at most {found.upper:.4f} (gap {100 * found.gap:.2f} %){about}, "
         f"{found.trace[-1].nodes} {'blocks' if search.blocks else 'nodes'}, {found.trace[-1].seconds:.1f} s"
     )
     if certificate is not None:
         with open_output(certificate) as stream:
-            stream.write(json.dumps({**(found.certificate or {}), "selection": selection}).encode())
+            stream.write(json.dumps({**(found.certificate or {}), "selection": selection.to_json()}).encode())
     if plot is not None:
         from arcwise.visual.bounds_plot import plot_bounds
         from arcwise.visual.plots import save

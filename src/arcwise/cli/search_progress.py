@@ -1,4 +1,4 @@
-"""A line on standard error that follows a search, and Ctrl-C as a polite way to end it."""
+"""A line on standard error that follows long work, and for a search Ctrl-C as a polite way to end it."""
 
 from __future__ import annotations
 
@@ -16,19 +16,47 @@ if TYPE_CHECKING:
 _LINE_SECONDS = 10.0
 
 
-class SearchProgress:
-    """On a terminal one live line, elsewhere a line every ten seconds. The first Ctrl-C ends the search, the second the program."""
+class ProgressLine:
+    """On a terminal one live line, elsewhere a line every ten seconds."""
 
     def __enter__(self) -> Self:
-        self._stop = False
         self._live: Any = None
-        self._last = time.monotonic()
+        self._last = self._began = time.monotonic()
         if sys.stderr.isatty():
             from rich.console import Console
             from rich.live import Live
 
             self._live = Live(console=Console(stderr=True), transient=True)
             self._live.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._live is not None:
+            self._live.stop()
+
+    def say(self, line: str) -> None:
+        """The line as it is now."""
+        if self._live is not None:
+            self._live.update(line)
+        elif time.monotonic() - self._last >= _LINE_SECONDS:
+            self._last = time.monotonic()
+            print(line, file=sys.stderr, flush=True)
+
+    def count(self, done: int, total: int, what: str) -> None:
+        """So many of the work are done: with speed and time left."""
+        speed = done / max(time.monotonic() - self._began, 1e-9)
+        left = (total - done) / max(speed, 1e-9)
+        self.say(f"{done} of {total} {what} ({speed:.1f}/s, {left:.0f} s left)")
+
+
+class SearchProgress(ProgressLine):
+    """The line of a search. The first Ctrl-C ends the search, the second the program."""
+
+    def __enter__(self) -> Self:
+        super().__enter__()
+        self._stop = False
         try:
             self._before = signal.signal(signal.SIGINT, self._interrupt)
         except ValueError:  # not in the main thread
@@ -38,8 +66,7 @@ class SearchProgress:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if self._live is not None:
-            self._live.stop()
+        super().__exit__(kind, error, trace)
         if self._before is not None:
             signal.signal(signal.SIGINT, self._before)
 
@@ -55,12 +82,7 @@ class SearchProgress:
     def show(self, point: TracePoint) -> None:
         """Where the search stands."""
         speed = point.nodes / max(point.seconds, 1e-9)
-        line = (
+        self.say(
             f"{point.seconds:7.1f} s  incumbent {point.lower:.4f}  bound {point.upper:.4f}  gap {100 * point.gap:.2f} %  "
             f"{point.nodes} nodes ({speed:.0f}/s), {point.open_nodes} open"
         )
-        if self._live is not None:
-            self._live.update(line)
-        elif time.monotonic() - self._last >= _LINE_SECONDS:
-            self._last = time.monotonic()
-            print(line, file=sys.stderr, flush=True)

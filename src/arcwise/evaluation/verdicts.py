@@ -18,7 +18,7 @@ from arcwise.treebanks import Treebank
 Punctuation = Literal["count", "skip", "skip-label"]
 Subtypes = Literal["keep", "cut"]
 
-_PUNCTUATION_TAGS = ("PUNCT", ".")  # of UD, and of the universal tags before it (Petrov et al. 2012)
+PUNCTUATION_TAGS = ("PUNCT", ".")  # of UD, and of the universal tags before it (Petrov et al. 2012)
 
 
 @dataclass(frozen=True)
@@ -139,7 +139,7 @@ def _punctuation(words: Words, options: Options) -> Flags:
         return np.zeros(len(words), bool)
     if options.punctuation == "skip-label":
         return words.column("deprel", lambda label: without_subtype(label) == "punct").astype(bool)
-    tagged = words.column("upos", lambda tag: tag in _PUNCTUATION_TAGS).astype(bool)
+    tagged = words.column("upos", lambda tag: tag in PUNCTUATION_TAGS).astype(bool)
     untagged = words.column("upos", lambda tag: tag == "_").astype(bool)
     punctuation: Flags = tagged | (untagged & words.column("form", is_punctuation).astype(bool))
     return punctuation

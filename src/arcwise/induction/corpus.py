@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from arcwise import native
 from arcwise.errors import InputError
+from arcwise.induction.words import SeenWords
 from arcwise.treebanks.columns import column_number
 from arcwise.treebanks.treebank import Treebank
 
@@ -57,17 +58,31 @@ class TagSentences:
         column: str = "upos",
         max_length: int | None = None,
         tags: Sequence[str] | None = None,
+        without_punctuation: bool = False,
     ) -> TagSentences:
-        """The tags of a column, of the sentences with at most ``max_length`` words."""
+        """The tags of a column, of the sentences with at most ``max_length`` words; ``without_punctuation`` it is not there at all.
+
+        Sentences of punctuation alone are left out with it. A column without a single tag is an error.
+        """
         column_number(column)
-        words, starts = treebank.column(column), treebank.sentence_words
-        spans = pairwise(starts.tolist())
-        chosen = [words[a:b] for a, b in spans if max_length is None or b - a <= max_length]
-        if not chosen:
+        words = treebank.column(column)
+        chosen = SeenWords.of(treebank, without_punctuation=without_punctuation)
+        if words and all(tag == "_" for tag in words):
+            raise InputError(
+                f"{treebank.source}: the column {column} has no tags ('_' for every word), and a grammar sees nothing but tags"
+            )
+        sentences = [
+            [words[a + i] for i in np.flatnonzero(chosen.seen[a:b])]
+            for (a, b), length in zip(pairwise(chosen.starts.tolist()), chosen.lengths, strict=True)
+            if length and (max_length is None or length <= max_length)
+        ]
+        if not sentences:
             raise InputError(
                 f"max-length: found no sentence of at most {max_length} words in {treebank.source}"
+                if max_length is not None
+                else f"{treebank.source}: found no sentence"
             )
-        return cls.from_tags(chosen, tags=tags)
+        return cls.from_tags(sentences, tags=tags)
 
     def first(self, count: int) -> TagSentences:
         """The first ``count`` sentences, with the tags that occur in them; 0: all."""

@@ -15,6 +15,7 @@ import numpy.typing as npt
 from arcwise import native
 from arcwise.errors import InputError, ModelError
 from arcwise.induction.corpus import TagSentences
+from arcwise.induction.words import SeenWords
 from arcwise.treebanks.columns import Coded
 from arcwise.treebanks.files import PathLike, open_output, read_bytes
 from arcwise.treebanks.treebank import Treebank
@@ -162,11 +163,29 @@ class DMV:
         theta = np.maximum(_over(self, corpus.tags), _LOWEST)
         return native.dmv_decode_batch(theta, corpus.batch, threads)[0]
 
-    def parse_treebank(self, treebank: Treebank, *, column: str = "upos", threads: int = 1) -> Treebank:
-        """The treebank with HEAD replaced by the best trees (DEPREL: ``root`` and ``dep``)."""
-        heads = self.parse_heads(TagSentences.from_treebank(treebank, column=column), threads=threads)
-        deprel = Coded(np.where(heads == 0, 0, 1).astype(np.int32), ["root", "dep"])
-        return treebank.annotate(heads=heads, deprel=deprel)
+    def parse_treebank(
+        self,
+        treebank: Treebank,
+        *,
+        column: str = "upos",
+        without_punctuation: bool = False,
+        threads: int = 1,
+    ) -> Treebank:
+        """The treebank with HEAD replaced by the best trees (DEPREL: ``root`` and ``dep``).
+
+        ``without_punctuation``: for a grammar learned without. Punctuation then hangs on the word before it (at the start of a sentence on
+        the first word), DEPREL ``punct``.
+        """
+        words = SeenWords.of(treebank, without_punctuation=without_punctuation)
+        heads = np.zeros(0, np.int32)
+        if words.seen.any():
+            corpus = TagSentences.from_treebank(
+                treebank, column=column, without_punctuation=without_punctuation
+            )
+            heads = self.parse_heads(corpus, threads=threads)
+        heads = words.whole(heads)
+        names = np.where(heads == 0, 0, np.where(words.seen, 1, 2))
+        return treebank.annotate(heads=heads, deprel=Coded(names.astype(np.int32), ["root", "dep", "punct"]))
 
     def log_likelihood(self, sentences: Sequence[Sequence[str]] | TagSentences) -> float:
         """log p(sentences), summed over all trees."""
@@ -223,8 +242,8 @@ class DMV:
 
     # ---- files
 
-    def to_json(self, *, column: str = "upos") -> dict[str, Any]:
-        """A JSON object with one entry per distribution."""
+    def to_json(self, *, column: str = "upos", without_punctuation: bool = False) -> dict[str, Any]:
+        """A JSON object with one entry per distribution; ``column`` and ``without_punctuation`` say what it was learned from."""
 
         def shown(first: int, size: int) -> list[float]:
             return [float(p) for p in np.exp(self.log_probabilities[first : first + size])]
@@ -236,6 +255,7 @@ class DMV:
             "version": 1,
             "tags": list(self.tags),
             "column": column,
+            "without_punctuation": without_punctuation,
             "about": "root, child: probabilities of the tags, in order; decision: of stop and continue, before the first "
             "child of a side and later",
             "root": shown(0, size),
@@ -265,12 +285,11 @@ class DMV:
         except (KeyError, TypeError, ValueError) as error:
             raise ModelError(f"{source}: is no complete DMV grammar ({error})") from error
 
-    def save(self, path: PathLike, *, column: str = "upos") -> None:
+    def save(self, path: PathLike, *, column: str = "upos", without_punctuation: bool = False) -> None:
         """Write the model as JSON."""
+        data = self.to_json(column=column, without_punctuation=without_punctuation)
         with open_output(path) as stream:
-            stream.write(
-                (json.dumps(self.to_json(column=column), indent=1, ensure_ascii=False) + "\n").encode()
-            )
+            stream.write((json.dumps(data, indent=1, ensure_ascii=False) + "\n").encode())
 
     @classmethod
     def load(cls, path: PathLike) -> DMV:
@@ -282,7 +301,7 @@ def read_json(path: PathLike) -> Any:
     """The JSON value in a file."""
     try:
         return json.loads(read_bytes(path))
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise InputError(f"{path}: is no JSON ({error})") from error
 
 

@@ -26,8 +26,8 @@ _BATCH_SECONDS = 0.25
 class LocalSearch:
     """What EM found: the best restart.
 
-    ``value``: log-likelihood of the sentences (EM), or of sentences and parses together (Viterbi EM). ``trace``: the value
-    after each iteration of the best restart; ``values``: the final value of every restart.
+    ``value``: log-likelihood of the sentences under ``grammar`` (EM), or of sentences and parses together (Viterbi EM). ``trace``: the
+    value after each iteration of the best restart (of EM, that of its starting point first); ``values``: the final value of every restart.
     """
 
     grammar: DMV

@@ -19,21 +19,33 @@ VERSION = 1
 
 @dataclass(frozen=True)
 class DmvParser(Packable):
-    """A DMV grammar and the column whose tags it reads. Its trees are projective and have one root."""
+    """A DMV grammar, the column whose tags it reads, and whether it was learned without punctuation (then it parses without, too).
+
+    Its trees are projective and have one root.
+    """
 
     kind: ClassVar[str] = "dmv"
     grammar: DMV
     column: str = "upos"
+    without_punctuation: bool = False
 
     @classmethod
     def load(cls, path: PathLike) -> DmvParser:
         """The grammar of a JSON file that ``arcwise induce`` wrote."""
         data = read_json(path)
-        return cls(DMV.from_json(data, source=str(path)), str(data.get("column", "upos")))
+        return cls(
+            DMV.from_json(data, source=str(path)),
+            str(data.get("column", "upos")),
+            data.get("without_punctuation") is True,
+        )
 
     def pack(self, precision: Precision = "float32") -> Packed:
         """Tags, column and parameters, in full whatever the precision. (On disk a grammar is JSON: ``save``.)"""
-        header = {"tags": list(self.grammar.tags), "column": self.column}
+        header = {
+            "tags": list(self.grammar.tags),
+            "column": self.column,
+            "without_punctuation": self.without_punctuation,
+        }
         return Packed(self.kind, VERSION, header, {"log_probabilities": self.grammar.log_probabilities})
 
     @classmethod
@@ -42,20 +54,26 @@ class DmvParser(Packable):
         packed.expect(cls.kind, VERSION)
         try:
             header = packed.header
-            return cls(DMV(tuple(header["tags"]), packed.array("log_probabilities")), str(header["column"]))
+            return cls(
+                DMV(tuple(header["tags"]), packed.array("log_probabilities")),
+                str(header["column"]),
+                header.get("without_punctuation") is True,
+            )
         except (KeyError, TypeError, ValueError, InputError) as error:
             raise ModelError(f"{packed.path}: is a damaged dmv model ({error})") from error
 
     def save(self, path: PathLike, *, precision: Precision = "float32") -> None:
         """Write the grammar as JSON; probabilities are written in full, whatever the precision."""
-        self.grammar.save(path, column=self.column)
+        self.grammar.save(path, column=self.column, without_punctuation=self.without_punctuation)
 
     def parse(
         self, treebank: Treebank, *, options: ParseOptions = ParseOptions(), threads: int = 1
     ) -> Treebank:
         """The treebank with HEAD and DEPREL (``root`` and ``dep``) replaced by the best trees."""
         options.check("dmv", self.capabilities)
-        return self.grammar.parse_treebank(treebank, column=self.column, threads=threads)
+        return self.grammar.parse_treebank(
+            treebank, column=self.column, without_punctuation=self.without_punctuation, threads=threads
+        )
 
     def analyse(
         self, treebank: Treebank, *, options: ParseOptions = ParseOptions(), threads: int = 1
@@ -74,6 +92,7 @@ class DmvParser(Packable):
         return {
             "kind": self.kind,
             "column": self.column,
+            "without_punctuation": self.without_punctuation,
             "tags": list(self.grammar.tags),
             "parameters": self.grammar.features.count,
         }

@@ -1,5 +1,6 @@
 """Checks the certificates of grammar induction; shares no code with the search."""
 
-from arcwise.induction.verifier.verify import CertificateError, Verified, verify
+from arcwise.induction.verifier.claim import CertificateError, Constraint, Rules, Verified
+from arcwise.induction.verifier.verify import verify
 
-__all__ = ["CertificateError", "Verified", "verify"]
+__all__ = ["CertificateError", "Constraint", "Rules", "Verified", "verify"]

@@ -1,0 +1,189 @@
+"""For the verifier: the form of certificates. What passes here has the types and ranges that the rest relies on.
+
+The form is described in ``arcwise.induction.global_search.certificate``. A certificate is a JSON value that anyone may have written:
+nothing about it is taken for granted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from arcwise.induction.verifier.claim import CertificateError, Constraint
+
+KIND = "arcwise grammar induction certificate"
+BLOCKS_KIND = "arcwise grammar induction certificate by blocks"
+VERSION = 1
+MOST_ENUMERATED = 20
+_LARGEST = 2**61
+
+
+@dataclass(frozen=True, eq=False)
+class Certificate:
+    """A certificate about one corpus, whose form is right. ``sentences`` are those of the corpus, as tag numbers."""
+
+    tags: tuple[str, ...]
+    sentences: list[tuple[int, ...]]
+    constraint: Constraint | None
+    heads: list[list[int]]
+    lower: float
+    upper: int
+    enumerate_up_to: int
+    coordinates: list[int]
+    multipliers: list[Any]
+    """Checked one by one when they are used: there may be very many."""
+    nodes: list[Any]
+    """So are nodes."""
+
+
+@dataclass(frozen=True, eq=False)
+class BlocksCertificate:
+    """A certificate of a corpus by blocks of sentences; ``blocks`` are unread, None where one was not looked into."""
+
+    block_size: int
+    heads: list[list[int]]
+    lower: float
+    upper: int
+    blocks: list[Any]
+
+
+def is_int(value: object, low: int = -_LARGEST, high: int = _LARGEST) -> bool:
+    """Whether a JSON value is an integer (true is none) from low to high."""
+    return type(value) is int and low <= value <= high
+
+
+def is_blocks(certificate: object) -> bool:
+    """Whether it says that it is one by blocks."""
+    return isinstance(certificate, dict) and certificate.get("kind") == BLOCKS_KIND
+
+
+def read(certificate: Any, sentences: Sequence[Sequence[str]]) -> Certificate:
+    """The certificate, if its form is right and it is about these sentences."""
+    _check_head(certificate, KIND)
+    tags = _value(certificate, "tags", list, "a list of different tags")
+    if not tags or not all(isinstance(t, str) for t in tags) or len(set(tags)) < len(tags):
+        raise CertificateError("tags: expected a list of different tags")
+    numbers = _corpus(_value(certificate, "sentences", list, "lists of tag numbers"), tags, sentences)
+    words = sum(map(len, numbers))
+    up_to = _value(certificate, "enumerate_up_to", int, f"a number from 0 to {MOST_ENUMERATED}")
+    if not is_int(up_to, 0, MOST_ENUMERATED):
+        raise CertificateError(
+            f"enumerate_up_to: found {_shown(up_to)}, expected a number from 0 to {MOST_ENUMERATED}"
+        )
+    t = len(tags)
+    last = t + 2 * t * (t + 1) + 2 * t
+    coordinates = _value(certificate, "coordinates", list, "numbers of coordinates")
+    if not all(is_int(c, 0, last) for c in coordinates) or len(set(coordinates)) < len(coordinates):
+        raise CertificateError(f"coordinates: expected different numbers from 0 to {last}")
+    nodes = _value(certificate, "nodes", list, "the tree of boxes")
+    if not nodes:
+        raise CertificateError("nodes: found none, expected the tree of boxes")
+    return Certificate(
+        tuple(tags),
+        numbers,
+        _constraint(certificate, tuple(tags), words),
+        _heads(certificate, numbers),
+        _lower(certificate),
+        _upper(certificate),
+        up_to,
+        coordinates,
+        _value(certificate, "multipliers", list, "lists of numbers"),
+        nodes,
+    )
+
+
+def read_blocks(certificate: Any, sentences: Sequence[Sequence[str]]) -> BlocksCertificate:
+    """A certificate by blocks, if its own form is right."""
+    _check_head(certificate, BLOCKS_KIND)
+    size = _value(certificate, "block_size", int, "a number of sentences")
+    if not is_int(size, 1):
+        raise CertificateError(f"block_size: found {_shown(size)}, expected at least 1")
+    blocks = _value(certificate, "blocks", list, "a certificate for each block of sentences")
+    expected = -(-len(sentences) // size)
+    if len(blocks) != expected:
+        raise CertificateError(f"blocks: found {len(blocks)}, expected {expected}")
+    heads = _heads(certificate, [tuple(range(len(s))) for s in sentences])
+    return BlocksCertificate(size, heads, _lower(certificate), _upper(certificate), blocks)
+
+
+def _check_head(certificate: Any, kind: str) -> None:
+    if not isinstance(certificate, dict) or certificate.get("kind") != kind:
+        found = certificate.get("kind") if isinstance(certificate, dict) else type(certificate).__name__
+        raise CertificateError(f"kind: found {_shown(found)}, expected {kind!r}")
+    version = certificate.get("version")
+    if not is_int(version) or version != VERSION:
+        raise CertificateError(f"version: found {_shown(version)}, expected {VERSION}")
+
+
+def _value(certificate: dict[str, Any], name: str, kind: type, expected: str) -> Any:
+    value = certificate.get(name)
+    if type(value) is not kind:
+        raise CertificateError(f"{name}: missing, or not of the expected kind: {expected}")
+    return value
+
+
+def _corpus(claimed: list[Any], tags: list[str], sentences: Sequence[Sequence[str]]) -> list[tuple[int, ...]]:
+    if len(claimed) != len(sentences):
+        raise CertificateError(
+            f"sentences: the certificate is about {len(claimed)} sentences, the corpus has {len(sentences)}"
+        )
+    number = {t: i for i, t in enumerate(tags)}
+    found = []
+    for i, (its, own) in enumerate(zip(claimed, sentences, strict=True), 1):
+        numbers = [number.get(t, -1) for t in own]
+        if type(its) is not list or not its or its != numbers or not all(is_int(t, 0) for t in its):
+            raise CertificateError(
+                f"sentences: sentence {i} of the corpus is not that of the certificate ({' '.join(own)})"
+            )
+        found.append(tuple(numbers))
+    if not found:
+        raise CertificateError("sentences: found none, expected at least one")
+    return found
+
+
+def _constraint(certificate: dict[str, Any], tags: tuple[str, ...], words: int) -> Constraint | None:
+    if "constraint" not in certificate:
+        raise CertificateError("constraint: missing, expected null or marked features")
+    constraint = certificate["constraint"]
+    if constraint is None:
+        return None
+    if not isinstance(constraint, dict) or constraint.keys() != {"marked", "least"}:
+        raise CertificateError("constraint: expected null, or marked features and their least number")
+    marked, least, t = constraint["marked"], constraint["least"], len(tags)
+    if type(marked) is not list or not all(is_int(f, 0, t + 2 * t * t - 1) for f in marked):
+        raise CertificateError(f"constraint: expected marked features from 0 to {t + 2 * t * t - 1}")
+    if len(set(marked)) < len(marked) or not is_int(least, 0, words):
+        raise CertificateError(f"constraint: expected different features, and at least 0 to {words} of them")
+    return Constraint(tags, tuple(sorted(marked)), least, words)
+
+
+def _heads(certificate: dict[str, Any], sentences: Sequence[Sequence[object]]) -> list[list[int]]:
+    parses: list[list[int]] = _value(certificate, "heads", list, "a list of heads for each sentence")
+    if len(parses) != len(sentences):
+        raise CertificateError(f"heads: found {len(parses)} parses, expected {len(sentences)}")
+    for i, (heads, words) in enumerate(zip(parses, sentences, strict=True), 1):
+        n = len(words)
+        if type(heads) is not list or len(heads) != n or not all(is_int(h, 0, n) for h in heads):
+            raise CertificateError(f"heads: the parse of sentence {i} is no list of {n} heads")
+    return parses
+
+
+def _lower(certificate: dict[str, Any]) -> float:
+    lower: Any = certificate.get("lower")
+    if not (is_int(lower) or type(lower) is float):
+        raise CertificateError("lower: missing, or not of the expected kind: a log-likelihood")
+    return float(lower)
+
+
+def _upper(certificate: dict[str, Any]) -> int:
+    upper = _value(certificate, "upper", int, "a log-likelihood in units of 1/2**30")
+    if not is_int(upper):
+        raise CertificateError("upper: is too large to compute with exactly")
+    return int(upper)
+
+
+def _shown(value: object) -> str:
+    if isinstance(value, str):
+        return repr(value if len(value) <= 60 else value[:57] + "…")
+    return str(value) if value is None or is_int(value) else f"a {type(value).__name__}"

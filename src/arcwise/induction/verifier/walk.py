@@ -1,0 +1,206 @@
+"""For the verifier: walks the tree of boxes of a certificate and bounds every leaf anew.
+
+The tree is cut into subtrees, always at the same places; they are walked one after the other or side by side, with the same outcome.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from arcwise.engine import local_engine
+from arcwise.induction.verifier.bounds import SCALE, Bounds
+from arcwise.induction.verifier.boxes import Box
+from arcwise.induction.verifier.claim import CertificateError
+from arcwise.induction.verifier.form import Certificate, is_int
+from arcwise.induction.verifier.parses import Ints
+
+Progress = Callable[[int, int], None]
+_SUBTREES = 64
+"""The tree is cut into about so many, unless it has fewer nodes."""
+_LARGEST_SPLIT = 2**31
+
+
+@dataclass(frozen=True)
+class Walked:
+    """What a walk has seen; ``error``: why it ended before its end."""
+
+    nodes: tuple[int, ...]
+    leaves: int
+    error: str | None = None
+
+
+class Walk:
+    """Walks the tree of boxes of a certificate. Raises nothing of its own: what is wrong is in ``Walked.error``."""
+
+    def __init__(self, certificate: Certificate, bounds: Bounds) -> None:
+        self.nodes, self.multipliers = certificate.nodes, certificate.multipliers
+        self.coordinates, self.upper = certificate.coordinates, certificate.upper
+        self.bounds = bounds
+        self.words = sum(map(len, certificate.sentences))
+
+    def run(self, *, threads: int = 1, progress: Progress | None = None) -> tuple[int, int]:
+        """The number of leaves and of nodes, if every leaf is below the claim; ``CertificateError`` if not."""
+        if self.bounds.root is None:
+            raise CertificateError("constraint: no parses satisfy it")
+        first, subtrees = self._cut(self.bounds.root)
+        seen, leaves = set(first.nodes), first.leaves
+        if first.error is not None:
+            raise CertificateError(first.error)
+
+        def tell() -> None:
+            if progress:
+                progress(len(seen), len(self.nodes))
+
+        tell()
+        for part in local_engine(max(1, min(threads, len(subtrees)))).map(self.subtree, subtrees):
+            if part.error is not None:
+                raise CertificateError(part.error)
+            twice = seen.intersection(part.nodes)
+            if twice:
+                raise CertificateError(f"nodes: node {min(twice)} is a child of two nodes")
+            seen.update(part.nodes)
+            leaves += part.leaves
+            tell()
+        return leaves, len(seen)
+
+    def _cut(self, root: Box) -> tuple[Walked, list[tuple[int, Box]]]:
+        """Walk from the root, into the largest subtree first, until there are enough of them; what was seen, and the subtrees."""
+        sizes = self._sizes()
+        waiting, seen, leaves = [(-sizes.get(0, 1), 0, root)], set[int](), 0
+        while waiting and len(waiting) < _SUBTREES and -waiting[0][0] > 1:
+            _, number, box = heapq.heappop(waiting)
+            seen.add(number)
+            try:
+                children, closed = self._children(number, box)
+            except CertificateError as error:
+                return Walked(tuple(seen), leaves, str(error)), []
+            leaves += closed
+            known = seen | {n for _, n, _ in waiting}
+            twice = [child for child, _ in children if child in known] or _repeated(children)
+            if twice:
+                why = f"nodes: node {twice[0]} is a child of two nodes"
+                return Walked(tuple(seen), leaves, why), []
+            for child, half in children:
+                heapq.heappush(waiting, (-sizes.get(child, 1), child, half))
+        return Walked(tuple(seen), leaves), [
+            (number, box) for _, number, box in sorted(waiting, key=lambda w: w[:2])
+        ]
+
+    def _sizes(self) -> dict[int, int]:
+        """About how many nodes are below each: enough to cut the tree well, whatever the nodes hold."""
+        parents: list[tuple[int, list[int]]] = []
+        waiting, seen = [0], {0}
+        while waiting:
+            number = waiting.pop()
+            node = self.nodes[number] if number < len(self.nodes) else None
+            children = node.get("children") if isinstance(node, dict) else None
+            below = [c for c in children if is_int(c, 0)] if type(children) is list else []
+            parents.append((number, below))
+            new = [c for c in below if c not in seen]
+            seen.update(new)
+            waiting += new
+        sizes: dict[int, int] = {}
+        for number, below in reversed(parents):
+            sizes[number] = 1 + sum(sizes.get(c, 0) for c in below)
+        return sizes
+
+    def subtree(self, start: tuple[int, Box]) -> Walked:
+        """Walk one subtree, deepest first."""
+        seen, leaves, waiting = set[int](), 0, [start]
+        while waiting:
+            number, box = waiting.pop()
+            if number in seen:
+                return Walked(tuple(seen), leaves, f"nodes: node {number} is a child of two nodes")
+            seen.add(number)
+            try:
+                children, closed = self._children(number, box)
+            except CertificateError as error:
+                return Walked(tuple(seen), leaves, str(error))
+            leaves += closed
+            waiting += children
+        return Walked(tuple(seen), leaves)
+
+    # ---- one node
+
+    def _children(self, number: int, box: Box) -> tuple[list[tuple[int, Box]], int]:
+        """The children of a node with their boxes, and how many leaves it closes: itself, or halves that nothing fits into."""
+        node = self.nodes[number] if 0 <= number < len(self.nodes) else None
+        if not isinstance(node, dict) or type(node.get("use")) is not list:
+            raise CertificateError(f"nodes: node {number} is missing or has no list of multipliers")
+        if self.upper >= 0:  # no probability is above 1
+            return [], 1
+        last = None
+        for use in node["use"]:
+            mu = self._mu(use)
+            found = self.bounds.bound(box, mu)
+            last = found.value
+            tighter = None if last <= self.upper else self.bounds.tightened(box, mu, found, self.upper)
+            if tighter is None:
+                return [], 1
+            box = tighter
+        if "split" not in node:
+            bound = "no multipliers" if last is None else f"the bound {last / SCALE:.6f}"
+            raise CertificateError(
+                f"nodes: leaf {number} has {bound}, which is not below {self.upper / SCALE:.6f}"
+            )
+        return self._halves(number, node, box)
+
+    def _halves(self, number: int, node: dict[str, Any], box: Box) -> tuple[list[tuple[int, Box]], int]:
+        split, children = node["split"], node.get("children")
+        if not (
+            type(split) is list
+            and type(children) is list
+            and len(split) == 3
+            and len(children) == 2
+            and all(is_int(x, -_LARGEST_SPLIT, _LARGEST_SPLIT) for x in split)
+            and all(c is None or is_int(c, 0) for c in children)
+        ):
+            raise CertificateError(f"nodes: node {number} has no proper split")
+        sentence, coordinate, value = split
+        sentences = self.bounds.sentences
+        sound = -1 <= sentence < len(sentences) and 0 <= coordinate < self.bounds.at.count
+        if not sound or (sentence >= 0 and sentences[sentence].vectors is None):
+            raise CertificateError(f"nodes: node {number} is split at what does not exist")
+        out: list[tuple[int, Box]] = []
+        closed = 0
+        for child, above in zip(children, (False, True), strict=True):
+            half = self.bounds.propagated(self.bounds.split(box, sentence, coordinate, value, above=above))
+            if half is None:
+                closed += child is not None
+                continue
+            if child is None:
+                side = "above" if above else "at most"
+                raise CertificateError(
+                    f"nodes: node {number} leaves out counts {side} {value} of coordinate {coordinate}"
+                )
+            out.append((child, half))
+        return out, closed
+
+    def _mu(self, use: Any) -> Ints:
+        at = self.bounds.at
+        values = self.multipliers[use] if is_int(use, 0, len(self.multipliers) - 1) else None
+        if type(values) is not list or len(values) != len(self.coordinates):
+            name = f"number {use}" if is_int(use) else "one that a node uses"
+            raise CertificateError(f"multipliers: {name} is missing or of the wrong length")
+        most = (2**61 - 1) // (4 * (self.words + 1))
+        if not all(is_int(v, -most, most) for v in values):
+            raise CertificateError(
+                f"multipliers: number {use} is no list of integers, or too large to compute with exactly"
+            )
+        mu = np.zeros(at.count, np.int64)
+        mu[self.coordinates] = values
+        if mu[at.constrained] < 0 or mu[at.priced : at.constrained].any():
+            raise CertificateError(
+                f"multipliers: number {use} is negative for the constraint, or prices a sum"
+            )
+        return mu
+
+
+def _repeated(children: list[tuple[int, Box]]) -> list[int]:
+    """A number that both children have."""
+    return [children[0][0]] if len(children) == 2 and children[0][0] == children[1][0] else []
