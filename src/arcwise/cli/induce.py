@@ -45,6 +45,13 @@ class Tags(str, Enum):
     xpos = "xpos"
 
 
+class EStep(str, Enum):
+    """How Viterbi EM parses."""
+
+    exact = "exact"
+    relaxed = "relaxed"
+
+
 class Start(str, Enum):
     """Where each restart begins."""
 
@@ -89,6 +96,13 @@ def run(
         float | None,
         typer.Option(help="Added to every count (0 for em, else 1).", min=0.0, show_default=False),
     ] = None,
+    e_step: Annotated[
+        EStep,
+        typer.Option(
+            "--e-step",
+            help="viterbi-em: parse by dynamic programming, or by the linear program of Gormley & Eisner 2013 (slower; starts uniformly).",
+        ),
+    ] = EStep.exact,
     constrain: Annotated[
         float,
         typer.Option(help="Share of all arcs that must follow the rules (0: no rules).", min=0.0, max=1.0),
@@ -204,7 +218,9 @@ def run(
         grammar, stopped = run_search(search, certificate, selection, plot)
     else:
         begin = start or (Start.harmonic if learner is Learner.em else Start.uniform)
-        grammar = _climb(chosen, learner, begin, smoothing, restarts, constraint, seed, threads, time_limit)
+        grammar = _climb(
+            chosen, learner, begin, e_step, smoothing, restarts, constraint, seed, threads, time_limit
+        )
         stopped = False
     parser = DmvParser(grammar, tags.value, without_punctuation)
     _write(parser, treebank, threads, output, model, stopped=stopped)
@@ -214,6 +230,7 @@ def _climb(
     chosen: TagSentences,
     learner: Learner,
     start: Start,
+    e_step: EStep,
     smoothing: float | None,
     restarts: int,
     constraint: ArcShare | None,
@@ -225,6 +242,8 @@ def _climb(
     from arcwise.induction import em, viterbi_em
 
     if learner is Learner.em:
+        if e_step is not EStep.exact:
+            raise typer.BadParameter("--e-step: works with viterbi-em, not with em")
         if constraint is not None:
             raise typer.BadParameter("--constrain: works with viterbi-em and global, not with em")
         found = em(
@@ -240,6 +259,7 @@ def _climb(
         found = viterbi_em(
             chosen,
             start=start.value,
+            e_step=e_step.value,
             smoothing=1.0 if smoothing is None else smoothing,
             constraint=constraint,
             restarts=restarts,

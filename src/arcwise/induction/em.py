@@ -17,6 +17,8 @@ from arcwise.induction.corpus import TagSentences
 from arcwise.induction.dmv import DMV, Features
 
 Start = Literal["uniform", "random", "harmonic"]
+EStep = Literal["exact", "relaxed"]
+E_STEPS: tuple[EStep, ...] = ("exact", "relaxed")
 STARTS: tuple[Start, ...] = ("uniform", "random", "harmonic")
 _NO_MARKS = np.zeros(0, np.uint8)
 _BATCH_SECONDS = 0.25
@@ -82,6 +84,7 @@ def viterbi_em(
     smoothing: float = 1.0,
     polish: bool = False,
     constraint: ArcShare | None = None,
+    e_step: EStep = "exact",
     restarts: int = 1,
     iterations: int = 100,
     seed: int = 0,
@@ -92,12 +95,19 @@ def viterbi_em(
     """Viterbi EM (Spitkovsky et al. 2010): parse, re-estimate, until nothing changes; the best of ``restarts``.
 
     ``polish``: after convergence go on without smoothing, to a local maximum of the likelihood itself. ``constraint``: the
-    parses must satisfy it.
+    parses must satisfy it. ``e_step``: parse by dynamic programming (under a constraint with a bonus on the arcs that it counts), or
+    ``"relaxed"``, by the linear program of Gormley & Eisner (2013) and the nearest trees; that starts uniformly and is not polished.
 
     >>> found = viterbi_em([["DET", "NOUN", "VERB"], ["NOUN", "VERB"]], polish=True, restarts=20)
     >>> round(found.value, 3)
     -1.386
     """
+    if e_step not in E_STEPS:
+        raise InputError(f"e_step: found {e_step!r}, expected one of {', '.join(E_STEPS)}")
+    if e_step == "relaxed":
+        if start != "uniform" or polish:
+            raise InputError("e_step: a relaxed one starts uniformly and is not polished")
+        return _relaxed(corpus, constraint, smoothing, restarts, iterations, seed, time_limit, progress)
     return _restarts(
         corpus,
         True,
@@ -113,6 +123,44 @@ def viterbi_em(
         time_limit,
         progress,
     )
+
+
+def _relaxed(
+    corpus: TagSentences | Sequence[Sequence[str]],
+    constraint: ArcShare | None,
+    smoothing: float,
+    restarts: int,
+    iterations: int,
+    seed: int,
+    time_limit: float | None,
+    progress: Callable[[int, float], None] | None,
+) -> LocalSearch:
+    """By the linear program, which is imported only here: it needs a solver."""
+    from arcwise.induction.global_search.problem import Task
+    from arcwise.induction.relaxed_em import relaxed_restarts
+
+    corpus = corpus if isinstance(corpus, TagSentences) else TagSentences.from_tags(corpus)
+    _check_counts(restarts, iterations, smoothing)
+    grammar, value, trace, values = relaxed_restarts(
+        Task(corpus, constraint),
+        smoothing=smoothing,
+        restarts=restarts,
+        iterations=iterations,
+        seed=seed,
+        time_limit=time_limit,
+        progress=progress,
+    )
+    return LocalSearch(grammar, value, np.array(trace), np.array(values))
+
+
+def _check_counts(restarts: int, iterations: int, smoothing: float) -> None:
+    for name, value, least in (
+        ("restarts", restarts, 1),
+        ("iterations", iterations, 1),
+        ("smoothing", smoothing, 0),
+    ):
+        if value < least:
+            raise InputError(f"{name}: found {value}, expected at least {least}")
 
 
 def _restarts(
@@ -133,13 +181,7 @@ def _restarts(
     corpus = corpus if isinstance(corpus, TagSentences) else TagSentences.from_tags(corpus)
     if start not in STARTS:
         raise InputError(f"start: found {start!r}, expected one of {', '.join(STARTS)}")
-    for name, value, least in (
-        ("restarts", restarts, 1),
-        ("iterations", iterations, 1),
-        ("smoothing", smoothing, 0),
-    ):
-        if value < least:
-            raise InputError(f"{name}: found {value}, expected at least {least}")
+    _check_counts(restarts, iterations, smoothing)
     marked, least_arcs = _NO_MARKS, 0.0
     if constraint is not None:
         constraint.check(corpus)

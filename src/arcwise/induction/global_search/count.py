@@ -194,7 +194,10 @@ class CountSearch:
             progress(self.trace[-1])
 
     def _restart(self, restarts: int) -> None:
-        """Half of them from random parameters, half near the best parses so far, in several rounds."""
+        """Half of them from random parameters, half near the best parses so far, in several rounds; none if there are parses already and
+        none are asked for."""
+        if not restarts and self.best.heads is not None:
+            return
         for near in (False, True, True, True):
             share = max(1, restarts // (6 if near else 2))
             self.best.restart(first=self.restarts_done, restarts=share, seed=self.seed, near=near)

@@ -50,7 +50,6 @@ class LinearProgram:
     def __init__(self, *, seed: int = 0) -> None:
         self._solver = _highs()
         self._solver.setOptionValue("random_seed", seed)
-        self._solver.setOptionValue("presolve", "off")
         self._solver.changeObjectiveSense(_maximise())
         self.columns = 0
         self.rows = 0
@@ -131,10 +130,18 @@ class LinearProgram:
         self._solver.changeColsIntegrality(len(which), np.asarray(which, np.int32), kinds)
 
     def solve(
-        self, *, primal: bool = False, time_limit: float | None = None, relative_gap: float | None = None
+        self,
+        *,
+        primal: bool = False,
+        fresh: bool = False,
+        time_limit: float | None = None,
+        relative_gap: float | None = None,
     ) -> Solution:
-        """Solve from the last basis, by dual simplex or (``primal``) by primal simplex."""
+        """Solve from the last basis (``fresh``: from none, which lets the solver simplify), by dual simplex or (``primal``) by primal simplex."""
         solver = self._solver
+        if fresh:
+            solver.clearSolver()
+        solver.setOptionValue("presolve", "on" if fresh else "off")
         solver.setOptionValue("simplex_strategy", 4 if primal else 1)
         until = np.inf if time_limit is None else solver.getRunTime() + max(time_limit, 0.0)
         solver.setOptionValue("time_limit", until)

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    from arcwise.induction.global_search.theta_program import Row, ThetaBox, ThetaProgram
+    from arcwise.induction.global_search.theta_program import ThetaBox, ThetaProgram
+    from arcwise.induction.global_search.tree_program import Row
 
 SUBSETS = ("Max.0k", "Max.1k", "Max.10k", "Max.100k", "Obj.Filter", "All")
 

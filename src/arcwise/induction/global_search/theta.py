@@ -23,7 +23,6 @@ from arcwise.induction.global_search.problem import Incumbent, Task
 from arcwise.induction.global_search.result import ProgressCallback, TracePoint
 from arcwise.induction.global_search.rlt import SUBSETS, Products, rlt_rows
 from arcwise.induction.global_search.theta_program import LEAST_THETA, ThetaBox, ThetaProgram
-from arcwise.inference.eisner import eisner_decode
 from arcwise.learning.options import check_options, option
 
 _TOLERANCE = 1e-7
@@ -204,13 +203,7 @@ class ThetaSearch:
     def _project(self, x: Vector) -> None:
         """From a relaxed solution to parses, by its parameters or by its arcs, then Viterbi EM."""
         if self.options.projection == "parses":
-            heads = []
-            for arcs, (tags, _) in zip(self.program.arcs, self.task.sentences, strict=True):
-                scores = np.full((len(tags) + 1, len(tags) + 1), -np.inf)
-                for (i, j), column in arcs.items():
-                    scores[i, j] = x[column]
-                heads.append(eisner_decode(scores, single_root=True)[0][1:])
-            flat = np.concatenate(heads).astype(np.int32)
+            flat = self.program.nearest_trees(x)
             if self.task.satisfies(flat):
                 self.best.offer(flat)
             counts = np.zeros(self.program.features.count)
