@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any
 
+from arcwise.engine import Engine
 from measuring.trainings import cache_folder, commit, write_whole
+
+Compute = Callable[[], Any]
 
 
 class Cells:
@@ -21,15 +25,30 @@ class Cells:
         self.commits: list[str] = []
         """The code that made the cells asked for."""
 
-    def cell(self, name: str, compute: Callable[[], Any]) -> Any:
+    def fill(self, wanted: Mapping[str, Compute], engine: Engine) -> None:
+        """Compute the cells that are not there, where the engine says; each is kept as soon as it is done."""
+        if self.report_only:
+            return
+        missing = [(name, compute) for name, compute in wanted.items() if not self._path(name).exists()]
+        for _ in engine.map(self._keep, missing, ordered=False):
+            pass
+
+    def _path(self, name: str) -> Path:
+        return self.folder / f"{name}.json"
+
+    def _keep(self, named: tuple[str, Compute]) -> None:
+        name, compute = named
+        print(f"… {name}", flush=True)
+        self.folder.mkdir(parents=True, exist_ok=True)
+        write_whole(self._path(name), json.dumps({"commit": commit(), "found": compute()}))
+
+    def cell(self, name: str, compute: Compute) -> Any:
         """What ``compute`` gave, now or in an earlier run."""
-        path = self.folder / f"{name}.json"
+        path = self._path(name)
         if self.fresh or not path.exists():
             if self.report_only:
                 raise SystemExit(f"{name} is not done: run without --report")
-            print(f"… {name}", flush=True)
-            self.folder.mkdir(parents=True, exist_ok=True)
-            write_whole(path, json.dumps({"commit": commit(), "found": compute()}))
+            self._keep((name, compute))
         kept = json.loads(path.read_text())
         self.commits.append(kept["commit"])
         return kept["found"]

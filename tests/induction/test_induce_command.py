@@ -98,6 +98,12 @@ def test_constraints_from_a_file(corpus: Path, capsys: pytest.CaptureFixture[str
     assert "correct heads 100.00 %" in capsys.readouterr().out
 
 
+def test_the_relaxed_e_step(corpus: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    command = ["induce", str(corpus), "--constrain", "0.9", "--e-step", "relaxed", "--restarts", "3"]
+    assert run(command) == 0
+    assert "best of 3 restarts" in capsys.readouterr().out
+
+
 @pytest.mark.parametrize(
     "arguments, message",
     [
@@ -106,6 +112,8 @@ def test_constraints_from_a_file(corpus: Path, capsys: pytest.CaptureFixture[str
         (["--tags", "xpos"], "the column xpos has no tags ('_' for every word)"),
         (["--rules", "rules.txt"], "--rules: says nothing without --constrain"),
         (["--max-length", "2"], "found no sentence of at most 2 words"),
+        (["--learner", "em", "--e-step", "relaxed"], "--e-step: works with viterbi-em"),
+        (["--e-step", "relaxed", "--start", "random"], "a relaxed one starts uniformly"),
         (["--learner", "em", "--constrain", "0.5"], "--constrain: works with viterbi-em and global"),
         (["--constrain", "1", "--rules", os.devnull], "share: found 1.0"),
     ],

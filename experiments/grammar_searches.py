@@ -1,0 +1,217 @@
+"""The computations of ``experiments.gormley2013``: searches, estimates, learners. Each returns what JSON can hold, and can run in a process of its own."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from measuring.trainings import treebank_folder
+
+from arcwise import native
+from arcwise.induction import DMV, ArcShare, TagSentences, induce_globally
+from arcwise.induction.accuracy import attachment_accuracy
+from arcwise.induction.dmv import Heads, log_ratio
+from arcwise.induction.global_search.count import CountOptions, CountSearch
+from arcwise.induction.global_search.estimate import estimate_tree
+from arcwise.induction.global_search.problem import Incumbent, Task
+from arcwise.induction.global_search.rlt import Products, rlt_rows
+from arcwise.induction.global_search.theta import ThetaOptions, ThetaSearch
+from arcwise.induction.global_search.theta_program import ThetaProgram
+from arcwise.induction.relaxed_em import RelaxedParser, relaxed_restart
+from arcwise.treebanks import Treebank
+
+WSJ = "English-WSJsample/wsj10-200.conllu.xz"
+FIRST_SHARE = 45 / 480
+"""Of the time of a global search: Viterbi EM, whose best parses are its first incumbent (in the paper 45 minutes of 8 hours)."""
+SHARE = 0.75
+"""Of the arcs follow the universal rules, where there is a constraint."""
+CUT_ROUNDS = 1
+"""Rounds of new tangents in a node of the search over parameters on 200 sentences."""
+
+
+def synthetic(count: int, *, longest: int, seed: int) -> TagSentences:
+    """Sentences of a DMV over three tags with random parameters, of 2 to ``longest`` tokens."""
+    grammar = DMV.random(("Verb", "Noun", "Adjective"), seed=seed)
+    return grammar.sample(count, seed=seed, min_length=2, max_length=longest, attempts=10**6)[0]
+
+
+def search_of(corpus: TagSentences, method: str) -> CountSearch | ThetaSearch:
+    """The search over parameters with that relaxation, or over counts."""
+    task = Task(corpus)
+    if method == "count":
+        return CountSearch(task, seed=1)
+    return ThetaSearch(task, seed=1, options=ThetaOptions(rlt=method))
+
+
+# ---- figures 4 and 5, table 1
+
+
+def optimum(corpus: TagSentences) -> float:
+    """The best log-likelihood there is."""
+    return induce_globally(corpus, epsilon=1e-6, seed=1).lower
+
+
+def root_bound(corpus: TagSentences, share: float) -> tuple[float, int, float]:
+    """(share, rows, bound) of a random subset of all products of two constraints."""
+    random = np.random.default_rng([1, round(100 * share)])
+    program = ThetaProgram(Task(corpus))
+    root = program.root()
+    products = Products(program.count, program.theta, program.f, program.z)
+    rows = rlt_rows("All", program, root, products, random)
+    chosen = [rows[i] for i in np.flatnonzero(random.random(len(rows)) < share)]
+    solved = program.solve(root, extra=chosen, products=products.made, cut_rounds=5)
+    return share, len(chosen), min(float(solved.value), 0.0)
+
+
+def trace_of(corpus: TagSentences, method: str, seconds: float) -> list[tuple[float, float, float, int]]:
+    """(seconds, lower, upper, nodes) of a search with that relaxation, or over counts."""
+    search = search_of(corpus, method)
+    search.run(epsilon=0.01, time_limit=seconds)
+    return [(p.seconds, p.lower, p.upper, p.nodes) for p in [*search.trace, search.point()]]
+
+
+def estimate(corpus: TagSentences, method: str, seconds: float) -> dict[str, float]:
+    """Knuth's estimate for a search with that relaxation, or over counts."""
+    search = search_of(corpus, method)
+    search.epsilon = 0.01
+    found = estimate_tree(search, walks=10_000, seed=1, time_limit=seconds)
+    return {
+        "nodes": found.nodes,
+        "nodes_error": found.nodes_error,
+        "seconds": found.seconds,
+        "walks": found.walks,
+    }
+
+
+# ---- figure 6: 200 sentences
+
+
+@dataclass(frozen=True)
+class Learner:
+    """A way to find parses of the 200 sentences."""
+
+    title: str
+    search: str
+    """``none``: Viterbi EM alone; else the branch and bound that follows: ``theta`` or ``count``."""
+    projection: str = ""
+    exact: bool = False
+    """Under the rules: Viterbi EM's E-step by arcwise's dynamic program, not by the relaxed program of the paper."""
+
+
+LEARNERS = {
+    "viterbi-em": Learner("Viterbi EM", "none"),
+    "viterbi-em-exact": Learner("Viterbi EM, E-step by dynamic programming", "none", exact=True),
+    "theta-parameters": Learner("Max.0k, parameters projected", "theta", "normalise"),
+    "theta-parses": Learner("Max.0k, parses projected", "theta", "parses"),
+    "count": Learner("search over counts", "count"),
+}
+
+
+def read_wsj() -> Treebank:
+    """The 200 sentences."""
+    return Treebank.read(treebank_folder() / WSJ)
+
+
+class Watch:
+    """The incumbent over time: (seconds, log-likelihood, directed accuracy, nodes) whenever it is better than before."""
+
+    def __init__(self, task: Task, gold: Heads) -> None:
+        self.best, self.gold = Incumbent(task), gold
+        self.began = time.monotonic()
+        self.trace: list[tuple[float, float, float, int]] = []
+
+    @property
+    def seconds(self) -> float:
+        return time.monotonic() - self.began
+
+    def look(self, nodes: int = 0, *, last: bool = False) -> None:
+        """Note the incumbent, if it is new or the ``last``."""
+        best = self.best
+        if best.heads is None or (not last and self.trace and best.value <= self.trace[-1][1]):
+            return
+        heads = best.task.spread(best.heads)
+        right = attachment_accuracy(heads, self.gold, best.task.corpus.starts).directed
+        self.trace.append((self.seconds, best.value, right, nodes))
+
+
+def viterbi_em_for(watch: Watch, *, exact: bool, seconds: float, seed: int) -> dict[str, int]:
+    """The paper's Viterbi EM until the time is over: uniform parameters, ties broken at random, add-one smoothing.
+
+    The parses where each restart ends are offered to the incumbent, which values them by the parameters that fit them best.
+    """
+    task = watch.best.task
+    relaxed = None if task.constraint is None or exact else RelaxedParser(task)
+    options = native.DmvEmOptions(
+        viterbi=True,
+        start=native.DmvStart.uniform,
+        smoothing=1.0,
+        polish=False,
+        iterations=100,
+        tolerance=0.0,
+        marked=task.marked,
+        least=float(task.least),
+    )
+    uniform = log_ratio(np.zeros(task.features.count), task.features)
+    restarts = 0
+    while not restarts or watch.seconds < seconds:
+        own = int(np.random.SeedSequence([seed, restarts]).generate_state(1)[0])
+        restarts += 1
+        if relaxed is not None:
+            ended = relaxed_restart(relaxed, own, should_stop=lambda: watch.seconds >= seconds)
+            heads = None if ended is None else ended.heads
+        else:
+            counts = native.dmv_counts(task.batch, native.dmv_sample_batch(uniform, task.batch, own))
+            found = native.dmv_em_improve(
+                log_ratio(counts, task.features, smoothing=1.0), task.batch, options
+            )
+            heads = found.heads if found.value > -np.inf else None
+        if heads is not None and task.satisfies(heads):
+            watch.best.offer(heads)
+        watch.look()
+    kept = {"restarts": restarts}
+    if relaxed is not None:
+        kept |= {"parsed": relaxed.parsed, "discarded": relaxed.discarded}
+    return kept
+
+
+def learn(name: str, rules: bool, seconds: float, seed: int) -> dict[str, Any]:
+    """Run a learner on the 200 sentences: the incumbent over time, the bound if there is one, how much was tried."""
+    learner, treebank = LEARNERS[name], read_wsj()
+    corpus = TagSentences.from_treebank(treebank, max_length=10)
+    task = Task(corpus, ArcShare(share=SHARE) if rules else None)
+    kept = treebank.heads[np.repeat(np.diff(treebank.sentence_words) <= 10, np.diff(treebank.sentence_words))]
+    watch = Watch(task, kept)
+    first = seconds if learner.search == "none" else seconds * FIRST_SHARE
+    tried = viterbi_em_for(watch, exact=learner.exact, seconds=first, seed=seed)
+    began, upper = watch.best.value, 0.0
+    if learner.search != "none":
+        search = _branch_and_bound(task, learner, seed)
+        search.best = watch.best
+
+        def watching() -> bool:
+            watch.look(search.nodes)
+            return False
+
+        left = max(seconds - watch.seconds, 0.1)
+        search.run(epsilon=0.01, time_limit=left, should_stop=watching)
+        upper = search.point().upper
+        tried["nodes"] = search.nodes
+    watch.look(tried.get("nodes", 0), last=True)
+    return {"trace": watch.trace, "first": began, "upper": upper, **tried}
+
+
+def _branch_and_bound(task: Task, learner: Learner, seed: int) -> CountSearch | ThetaSearch:
+    """The search itself, without restarts of its own: what it finds, it finds by its projections."""
+    if learner.search == "count":
+        return CountSearch(task, seed=seed, options=CountOptions(first_restarts=0, restarts=0))
+    projection: Any = learner.projection
+    options = ThetaOptions(projection=projection, integral=False, cut_rounds=CUT_ROUNDS, first_restarts=0)
+    return ThetaSearch(task, seed=seed, options=options)
+
+
+def block_bound(seconds: float) -> float:
+    """The bound of the search over counts on the 200 sentences, by blocks of 20."""
+    corpus = TagSentences.from_treebank(read_wsj(), max_length=10)
+    return induce_globally(corpus, time_limit=seconds, block_size=20, seed=1).upper
