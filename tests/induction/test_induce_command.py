@@ -110,12 +110,13 @@ def test_the_relaxed_e_step(corpus: Path, capsys: pytest.CaptureFixture[str]) ->
         (["--tags", "pos"], "'pos' is not one of 'upos', 'xpos'"),
         (["--tags", "form"], "'form' is not one of 'upos', 'xpos'"),
         (["--tags", "xpos"], "the column xpos has no tags ('_' for every word)"),
-        (["--rules", "rules.txt"], "without --constrain"),
+        (["--rules", os.devnull], "without --constrain"),
         (["--max-length", "2"], "found no sentence of at most 2 words"),
         (["--learner", "em", "--e-step", "relaxed"], "--e-step: works with viterbi-em"),
         (["--e-step", "relaxed", "--start", "random"], "a relaxed one starts uniformly"),
         (["--learner", "em", "--constrain", "0.5"], "--constrain: works with viterbi-em and global"),
-        (["--constrain", "1", "--rules", os.devnull], "share: found 1.0"),
+        (["--constrain", "1", "--rules", os.devnull], "found no rule, expected lines"),
+        (["--constrain", "1"], "share: found 1.0"),
     ],
 )
 def test_bad_input_is_one_line_and_status_2(
