@@ -116,7 +116,6 @@ def test_the_relaxed_e_step(corpus: Path, capsys: pytest.CaptureFixture[str]) ->
         (["--e-step", "relaxed", "--start", "random"], "a relaxed one starts uniformly"),
         (["--learner", "em", "--constrain", "0.5"], "--constrain: works with viterbi-em and global"),
         (["--constrain", "1", "--rules", os.devnull], "found no rule, expected lines"),
-        (["--constrain", "1"], "share: found 1.0"),
     ],
 )
 def test_bad_input_is_one_line_and_status_2(
