@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -14,7 +14,7 @@ from arcwise.cli.files import Files
 if TYPE_CHECKING:
     from arcwise.treebanks import Sentence
 
-FILES = Files(reads=("file",), writes=("svg", "html"))
+FILES = Files(reads=("file",), writes=("svg", "png", "pdf", "html"))
 
 
 def run(
@@ -33,6 +33,14 @@ def run(
         str | None,
         typer.Option(help="Write one sentence as an SVG picture to this file.", show_default=False),
     ] = None,
+    png: Annotated[
+        str | None,
+        typer.Option(help="The same as PNG, for slides (needs cairosvg).", show_default=False),
+    ] = None,
+    pdf: Annotated[
+        str | None,
+        typer.Option(help="The same as PDF, for LaTeX (needs cairosvg).", show_default=False),
+    ] = None,
     html: Annotated[
         str | None,
         typer.Option(help="Write the sentences as one HTML page to this file.", show_default=False),
@@ -46,21 +54,26 @@ def run(
         ),
     ] = None,
 ) -> None:
-    """Draw trees: in the terminal, as an SVG picture, or as an HTML page that needs no other file.
+    """Draw trees: in the terminal, as a picture (SVG, PNG, PDF), or as an HTML page that needs no other file.
 
     In the terminal each word has a line. A ● marks the root, a ? a word without a known head; non-projective arcs are magenta.
     """
     from arcwise.errors import InputError
+    from arcwise.visual.pictures import check_picture
 
-    wanted = Wanted.parse(sentence or (["all"] if html and not svg else ["1"]))
-    if svg is not None:
+    pictures = {kind: path for kind, path in (("svg", svg), ("png", png), ("pdf", pdf)) if path is not None}
+    for kind, path in {**pictures, **({} if html is None else {"html": html})}.items():
+        check_picture(path, kind)
+    wanted = Wanted.parse(sentence or (["all"] if html and not pictures else ["1"]))
+    if pictures:
         chosen = list(wanted.take(file))
         if len(chosen) != 1:
-            raise InputError(f"--svg: found {len(chosen)} sentences, expected one (--html shows several)")
-        _write_svg(chosen[0][1], svg)
+            flag = f"--{next(iter(pictures))}"
+            raise InputError(f"{flag}: found {len(chosen)} sentences, expected one (--html shows several)")
+        _write_pictures(chosen[0][1], pictures)
     if html is not None:
         _write_html((found for _, found in wanted.take(file)), html, title=file)
-    if svg is None and html is None:
+    if not pictures and html is None:
         print_trees(wanted.take(file), color=wants_color() if color is None else color)
 
 
@@ -85,12 +98,13 @@ def print_trees(chosen: Iterable[tuple[int, Sentence]], *, color: bool) -> None:
         typer.echo(drawn, color=color)
 
 
-def _write_svg(sentence: Sentence, path: str) -> None:
-    from arcwise.treebanks import open_output
+def _write_pictures(sentence: Sentence, pictures: Mapping[str, str]) -> None:
     from arcwise.visual import svg
+    from arcwise.visual.pictures import write_picture
 
-    with open_output(path) as out:
-        out.write(svg(sentence).encode())
+    drawn = svg(sentence)
+    for kind, path in pictures.items():
+        write_picture(drawn, path, kind)
 
 
 def _write_html(sentences: Iterator[Sentence], path: str, *, title: str) -> None:

@@ -8,7 +8,8 @@ from itertools import repeat
 
 from arcwise.treebanks import Sentence
 from arcwise.trees.text_width import is_right_to_left, printable
-from arcwise.visual.svg import STYLE, Alternatives, svg
+from arcwise.visual.palette import STYLE
+from arcwise.visual.svg import Alternatives, svg
 
 _PAGE_STYLE = """
 :root { color-scheme: light dark; --page: #f4f6f9; --card: #ffffff; --text: #1f2933; --soft: #6b7785; --rule: #dfe5ec; }

@@ -87,7 +87,7 @@ def layout(tree: Tree, words: Sequence[str], tags: Sequence[str], labels: Sequen
         x[m] = x[m - 1] + half[m - 1] + GAP + half[m]
         for k in [k for k in levels if max(k, int(tree.heads[k])) == m]:
             start = min(k, int(tree.heads[k]))
-            room = text_width(labels[k], SMALL_SIZE) + 2 * CORNER
+            room = text_width(labels[k], SMALL_SIZE) + 2 * CORNER + 6
             x[m] = max(x[m], x[start] + offsets[k, start] + room - offsets[k, m])
     width = x[n] + half[n] + MARGIN
     mirrored = is_right_to_left(" ".join(words))

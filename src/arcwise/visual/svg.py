@@ -11,33 +11,20 @@ from arcwise.treebanks import Sentence
 from arcwise.trees import UNKNOWN, Tree, non_projective_arcs
 from arcwise.trees.draw import Probabilities, check_probabilities
 from arcwise.trees.text_width import printable
-from arcwise.visual.layout import CORNER, LEVEL, MARGIN, SMALL_SIZE, WORD_SIZE, Layout, PlacedArc, layout
+from arcwise.visual.layout import (
+    CORNER,
+    LEVEL,
+    MARGIN,
+    SMALL_SIZE,
+    WORD_SIZE,
+    Layout,
+    PlacedArc,
+    layout,
+    text_width,
+)
+from arcwise.visual.palette import ARC_KINDS, FONTS, LIGHT, STYLE
 
-STYLE = f"""
-.arcwise {{ --paper: #ffffff; --ink: #1f2933; --quiet: #6b7785; --core: #1d5fd1; --other: #0c7c6c; --function: #8592a3;
-  --crossing: #c2410c; --root: #7c3aed; font-family: "Inter", "Segoe UI", "Helvetica Neue", "Noto Sans", Arial, sans-serif; }}
-@media (prefers-color-scheme: dark) {{ .arcwise {{ --paper: #14181f; --ink: #e8ecf2; --quiet: #93a1b3; --core: #7db0ff;
-  --other: #4fd1bd; --function: #7b8a9d; --crossing: #ff9a5c; --root: #c4a5ff; }} }}
-.arcwise .paper {{ fill: var(--paper); }}
-.arcwise text {{ text-anchor: middle; unicode-bidi: plaintext; }}
-.arcwise .word {{ font-size: {WORD_SIZE:g}px; font-weight: 500; fill: var(--ink); }}
-.arcwise .tag {{ font-size: {SMALL_SIZE:g}px; letter-spacing: .03em; fill: var(--quiet); }}
-.arcwise .token {{ font-size: {SMALL_SIZE + 1:g}px; fill: var(--quiet); }}
-.arcwise .brace {{ fill: none; stroke: var(--quiet); }}
-.arcwise .arc {{ --hue: var(--other); }}
-.arcwise .arc.core {{ --hue: var(--core); }}
-.arcwise .arc.function {{ --hue: var(--function); }}
-.arcwise .arc.root {{ --hue: var(--root); }}
-.arcwise .arc.crossing {{ --hue: var(--crossing); }}
-.arcwise .arc.unknown {{ --hue: var(--quiet); }}
-.arcwise .arc .line {{ fill: none; stroke: var(--hue); stroke-width: 1.5; }}
-.arcwise .arc.unknown .line {{ stroke-dasharray: 2 3; }}
-.arcwise .arc .tip {{ fill: var(--hue); }}
-.arcwise .arc .label {{ font-size: {SMALL_SIZE:g}px; font-weight: 500; fill: var(--hue); stroke: var(--paper); stroke-width: 5px;
-  stroke-linejoin: round; paint-order: stroke; }}
-.arcwise .arc .label .doubt {{ font-weight: 400; fill: var(--quiet); }}
-.arcwise .arc:hover .line {{ stroke-width: 3; }}
-"""
+_SMALL = f'font-size="{SMALL_SIZE:g}"'
 
 Alternatives = Sequence[Sequence[tuple[int, float]]]
 """For each word heads that it may have (0 is the root), with their probabilities."""
@@ -57,7 +44,8 @@ def svg(
     name: str = "arcwise",
     with_style: bool = True,
 ) -> str:
-    """The sentence as an SVG document; it follows the reader's light or dark mode and needs no other file.
+    """The sentence as an SVG document that needs no other file: for browsers, where it follows the reader's light or dark mode, and
+    for programs that know no style sheets (office, LaTeX, ImageMagick), which find its colours in attributes.
 
     ``tree`` replaces the sentence's own. ``probabilities`` (of the arc to each word, 0..1; without them those that a parser
     wrote into MISC) make an arc thinner and paler the less sure it is, and are written beside the label where it is not
@@ -80,10 +68,11 @@ def svg(
     width, height = picture.layout.width, picture.height
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" class="arcwise" role="img" aria-labelledby="{name}-title {name}-desc" '
-        f'viewBox="0 0 {width:.0f} {height:.0f}" width="{width:.0f}" height="{height:.0f}">\n'
+        f'viewBox="0 0 {width:.0f} {height:.0f}" width="{width:.0f}" height="{height:.0f}" '
+        f'font-family="{FONTS}" text-anchor="middle">\n'
         f'<title id="{name}-title">{_text(sentence.text)}</title>\n'
         f'<desc id="{name}-desc">{_text(picture.description())}</desc>\n{style}'
-        f'<rect class="paper" width="{width:.0f}" height="{height:.0f}" rx="10"/>\n'
+        f'<rect class="paper" fill="{LIGHT["paper"]}" width="{width:.0f}" height="{height:.0f}" rx="10"/>\n'
         + "\n".join([*picture.arcs(), *picture.words(), *picture.tokens()])
         + "\n</svg>\n"
     )
@@ -158,24 +147,28 @@ class _Picture:
 
     def words(self) -> list[str]:
         lines = []
+        word = f'class="word" fill="{LIGHT["ink"]}" font-size="{WORD_SIZE:g}" font-weight="500"'
+        small = f'class="tag" fill="{LIGHT["quiet"]}" {_SMALL} letter-spacing="0.3"'
         for m, (form, tag) in enumerate(zip(self.sentence.forms, self.tags, strict=True), 1):
             x = self.layout.word_x[m]
-            lines.append(f'<text class="word" x="{x:.1f}" y="{self.baseline:.1f}">{_text(form)}</text>')
+            lines.append(f'<text {word} x="{x:.1f}" y="{self.baseline:.1f}">{_text(form)}</text>')
             if tag:
                 y = self.baseline + SMALL_SIZE + 7
-                lines.append(f'<text class="tag" x="{x:.1f}" y="{y:.1f}">{_text(tag)}</text>')
+                lines.append(f'<text {small} x="{x:.1f}" y="{y:.1f}">{_text(tag)}</text>')
         return lines
 
     def tokens(self) -> list[str]:
         """Multiword tokens, each as a brace under its words with its form."""
         lines = []
+        brace = f'class="brace" fill="none" stroke="{LIGHT["quiet"]}"'
+        token = f'class="token" fill="{LIGHT["quiet"]}" font-size="{SMALL_SIZE + 1:g}"'
         y = self.baseline + SMALL_SIZE + 14
         for first, last, form in self._multiword():
             edges = self.layout.edge_x[first] + self.layout.edge_x[last]
             left, right = min(edges), max(edges)
             lines.append(
-                f'<path class="brace" d="M{left:.1f} {y:.1f}v3q0 3 3 3H{right - 3:.1f}q3 0 3 -3v-3"/>'
-                f'<text class="token" x="{(left + right) / 2:.1f}" y="{y + 20:.1f}">{_text(form)}</text>'
+                f'<path {brace} d="M{left:.1f} {y:.1f}v3q0 3 3 3H{right - 3:.1f}q3 0 3 -3v-3"/>'
+                f'<text {token} x="{(left + right) / 2:.1f}" y="{y + 20:.1f}">{_text(form)}</text>'
             )
         return lines
 
@@ -205,22 +198,45 @@ class _Picture:
         return self._group(m, path, x, x, self.top - 1)
 
     def _group(self, m: int, path: str, tip_x: float, label_x: float, label_y: float) -> str:
-        line_style = tip_style = ""
+        kind = self._kind(m)
+        hue = LIGHT[ARC_KINDS[kind]]
+        width, pale = 1.5, ""
         if self.probabilities is not None:
             p = self.probabilities[m]
-            pale = f"opacity: {0.35 + 0.65 * p:.2f}"
-            line_style, tip_style = f' style="stroke-width: {0.7 + 1.8 * p:.2f}; {pale}"', f' style="{pale}"'
+            width, pale = 0.7 + 1.8 * p, f' opacity="{0.35 + 0.65 * p:.2f}"'
+        dashes = ' stroke-dasharray="2 3"' if kind == "unknown" else ""
         tip = f"M{tip_x:.1f} {self.floor + 1:.1f}l-4 -7.5q4 2 8 0z"
-        doubt = _doubt(self.probabilities, m)
-        sure = f' <tspan class="doubt">{doubt}</tspan>' if doubt else ""
-        label = (
-            f'<text class="label" x="{label_x:.1f}" y="{label_y + SMALL_SIZE / 2 - 1.5:.1f}">{_text(self.labels[m])}{sure}</text>'
-            if self.labels[m] not in ("", "_")
-            else ""
-        )
         return (
-            f'<g class="arc {self._kind(m)}"><title>{_text(self._relation(m) + self._others(m))}</title>'
-            f'<path class="line" d="{path}"{line_style}/><path class="tip" d="{tip}"{tip_style}/>{label}</g>'
+            f'<g class="arc {kind}" fill="{hue}"><title>{_text(self._relation(m) + self._others(m))}</title>'
+            f'<path class="line" fill="none" stroke="{hue}" stroke-width="{width:.2f}"{dashes}{pale} d="{path}"/>'
+            f'<path class="tip"{pale} d="{tip}"/>{self._label(m, label_x, label_y)}</g>'
+        )
+
+    def _label(self, m: int, x: float, y: float) -> str:
+        """The label of an arc with its middle at (x, y), on a piece of paper that interrupts the line."""
+        label, doubt = self.labels[m], _doubt(self.probabilities, m)
+        if label in ("", "_"):
+            return ""
+        y += SMALL_SIZE / 2 - 1.5
+        width = text_width(f"{label} {doubt}".rstrip(), SMALL_SIZE)
+        parts = []
+        if self.tree.heads[m] > 0:
+            parts.append(
+                f'<rect class="paper" fill="{LIGHT["paper"]}" x="{x - width / 2 - 3:.1f}" y="{y - SMALL_SIZE:.1f}" '
+                f'width="{width + 6:.1f}" height="{SMALL_SIZE + 3:g}"/>'
+            )
+        kind = f'class="label" {_SMALL} font-weight="500"'
+        if not doubt:
+            return "".join([*parts, f'<text {kind} x="{x:.1f}" y="{y:.1f}">{_text(label)}</text>'])
+        # Two texts that meet: programs disagree about the middle of one that changes its style.
+        seam = x - width / 2 + text_width(label, SMALL_SIZE)
+        small = f'class="doubt" fill="{LIGHT["quiet"]}" {_SMALL}'
+        return "".join(
+            [
+                *parts,
+                f'<text {kind} text-anchor="end" direction="ltr" x="{seam:.1f}" y="{y:.1f}">{_text(label)}</text>',
+                f'<text {small} text-anchor="start" direction="ltr" x="{seam + 0.34 * SMALL_SIZE:.1f}" y="{y:.1f}">{doubt}</text>',
+            ]
         )
 
     def _kind(self, m: int) -> str:

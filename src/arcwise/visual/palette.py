@@ -1,0 +1,61 @@
+"""Colours of pictures. Each element has its colour as an attribute, which every viewer reads; the style sheet changes colours in dark mode alone."""
+
+from __future__ import annotations
+
+LIGHT = {
+    "paper": "#ffffff",
+    "ink": "#1f2933",
+    "quiet": "#6b7785",
+    "core": "#1d5fd1",
+    "other": "#0c7c6c",
+    "function": "#8592a3",
+    "crossing": "#c2410c",
+    "root": "#7c3aed",
+}
+"""What stands in the attributes: the paper, words, tags, and the kinds of arcs."""
+
+DARK = {
+    "paper": "#14181f",
+    "ink": "#e8ecf2",
+    "quiet": "#93a1b3",
+    "core": "#7db0ff",
+    "other": "#4fd1bd",
+    "function": "#7b8a9d",
+    "crossing": "#ff9a5c",
+    "root": "#c4a5ff",
+}
+"""The same for those who read light on dark."""
+
+ARC_KINDS = {
+    "core": "core",
+    "other": "other",
+    "function": "function",
+    "root": "root",
+    "crossing": "crossing",
+    "unknown": "quiet",
+}
+"""Kind of arc → its colour."""
+
+FONTS = "Inter, 'Segoe UI', 'Helvetica Neue', 'Noto Sans', Arial, sans-serif"
+
+_VARIABLES = " ".join(f"--{name}: {colour};" for name, colour in DARK.items())
+_ARCS = "\n".join(
+    f"  .arcwise .arc.{kind} {{ --hue: var(--{colour}); fill: var(--hue); }}"
+    for kind, colour in ARC_KINDS.items()
+)
+
+STYLE = f"""
+.arcwise text {{ unicode-bidi: plaintext; }}
+.arcwise .arc:hover .line {{ stroke-width: 3; }}
+@media (prefers-color-scheme: dark) {{
+  .arcwise {{ {_VARIABLES} }}
+  .arcwise .paper {{ fill: var(--paper); }}
+  .arcwise .word {{ fill: var(--ink); }}
+  .arcwise .tag, .arcwise .token {{ fill: var(--quiet); }}
+  .arcwise .brace {{ stroke: var(--quiet); }}
+{_ARCS}
+  .arcwise .arc .line {{ stroke: var(--hue); }}
+  .arcwise .arc .doubt {{ fill: var(--quiet); }}
+}}
+"""
+"""Colours in dark mode, and the arc under the pointer. Without it a picture is complete."""
