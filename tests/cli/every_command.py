@@ -36,10 +36,13 @@ GIVEN: Mapping[str, Mapping[str, str]] = {
     "systems": {},
     "coverage": {"treebank": TREEBANK, "system": "arc-eager"},
     "trace": {"sentence": TREEBANK, "model": TRANSITION},
+    "help": {},
+    "version": {},
 }
 """Command → parameter → value."""
 
 PLAIN = {
+    "command": "a command",
     "by": "names of breakdowns, or of units",
     "columns": "names of columns",
     "source": "a format",

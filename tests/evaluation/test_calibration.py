@@ -18,7 +18,7 @@ def test_honest_probabilities_have_no_error() -> None:
 def test_overconfidence_is_measured_and_drawn() -> None:
     found = calibration(np.full(10, 1.0), np.arange(10) < 6, bins=5)
     assert found.error == pytest.approx(0.4)
-    assert "0.80 – 1.00         10  1.000  0.600" in str(found)
+    assert "80 – 100          10  100.0    60.0" in str(found)
 
 
 def test_a_review_of_the_least_sure_finds_errors() -> None:

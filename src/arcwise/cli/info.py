@@ -12,22 +12,105 @@ from arcwise.cli.files import Files
 
 FILES = Files(may_read=("model",))
 
+_SHARES = ("dev_uas", "dev_las", "collision_rate")
+"""What models keep as shares of 1; shown in per cent, as everything is."""
+
+_DETAILS = ("history", "cells", "features", "collision_rate")
+"""What is shown with --all alone."""
+
 
 def run(
-    model: Annotated[str, typer.Argument(help="Model file of 'arcwise train'.")],
-    as_json: Annotated[bool, typer.Option("--json", help="Print as JSON.")] = False,
+    model: Annotated[str, typer.Argument(help="Model file of 'arcwise train', or en.")],
+    everything: Annotated[
+        bool,
+        typer.Option("--all", help="Also all options, the feature templates, and the scores of each epoch."),
+    ] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print everything as JSON.")] = False,
 ) -> None:
-    """Describe a model: what it was trained on and how, its scores on development data, its size."""
+    """Describe a model: what it was trained on and how, its scores on development data, its size.
+
+    Scores are in per cent. Of the options those are shown that differ from the defaults.
+    """
     from arcwise.models import open_model
 
-    info = {key: _plain(value) for key, value in open_model(model).info.items()}
+    info = dict(open_model(model).info)
     if as_json:
         import json
 
-        typer.echo(json.dumps(info, ensure_ascii=False, indent=2))
+        typer.echo(json.dumps(_in_per_cent(_plain(info)), ensure_ascii=False, indent=2))
         return
-    for key, value in info.items():
+    shown = _in_per_cent(_plain(info)) if everything else _short(info)
+    for key, value in shown.items():
         typer.echo("\n".join(_lines(key, value)))
+
+
+def _short(info: Mapping[str, Any]) -> dict[str, Any]:
+    """The few lines that most want to see: what belongs together on one line, no details."""
+    found: dict[str, Any] = {}
+    for key, value in _joined(info).items():
+        if key in _DETAILS:
+            continue
+        if key == "config":
+            found["options"] = _changed_options(value)
+        elif isinstance(value, Mapping) and all(isinstance(item, float | int) for item in value.values()):
+            found[key] = f"from raw text: {_text(dict(value))}" if key == "dev" else _text(dict(value))
+        elif isinstance(value, Mapping):
+            found[key] = _short(value)
+        elif key == "tags" and isinstance(value, list | tuple):
+            found[key] = " ".join(value)
+        else:
+            found[key] = _plain(value)
+    return found
+
+
+def _joined(info: Mapping[str, Any]) -> dict[str, Any]:
+    """The same with one entry for the training data, one for the development data, one for the weights, one for the file."""
+    found = dict(info)
+    if "train" in found and "train_sentences" in found:
+        sentences, words = found.pop("train_sentences"), found.pop("train_words")
+        found["train"] = f"{found['train']} ({sentences:,} sentences, {words:,} words)"
+    if found.get("dev") is not None and found.get("dev_las") is not None:
+        counting = found.pop("dev_counting", None) or "punctuation counted, label subtypes kept"
+        uas, las = (100 * found.pop(name) for name in ("dev_uas", "dev_las"))
+        found["dev"] = f"{found['dev']} (UAS {uas:.2f}, LAS {las:.2f}; {counting})"
+    if "epoch" in found and "history" in found:
+        found["epoch"] = f"{found['epoch']} of {len(found['history'])}"
+    if "decoding" in found:
+        chosen = found["decoding"]
+        kind = "projective" if chosen.projective else "non-projective"
+        found["decoding"] = (
+            f"{chosen.decode}, {kind}, {'one root' if chosen.single_root else 'any number of roots'}"
+        )
+    if "weights" in found:
+        found["weights"] = f"{found['weights']:,}"
+    if "bytes" in found:
+        found["file"] = f"{found.pop('bytes') / 1e6:.1f} MB, weights in {found.pop('precision')}"
+    if found.get("interrupted") is False:
+        del found["interrupted"]
+    return {key: value for key, value in found.items() if value is not None and value != []}
+
+
+def _changed_options(config: Any) -> str:
+    """The options that differ from their defaults; of templates how many."""
+    from arcwise.learning.options import changed
+
+    told = (
+        f"{name} = {len(value)} of its own" if name.endswith("_templates") else f"{name} = {_text(value)}"
+        for name, value in changed(config).items()
+    )
+    return ", ".join(told) or "as by default"
+
+
+def _in_per_cent(value: Any) -> Any:
+    """Shares, however deep, times 100."""
+    if isinstance(value, list):
+        return [_in_per_cent(item) for item in value]
+    if not isinstance(value, dict):
+        return value
+    return {
+        key: round(100 * item, 4) if key in _SHARES and item is not None else _in_per_cent(item)
+        for key, item in value.items()
+    }
 
 
 def _plain(value: Any) -> Any:

@@ -8,6 +8,7 @@ import io
 import os
 import sys
 from collections.abc import Callable, Sequence
+from difflib import get_close_matches
 from importlib import import_module
 from typing import Any
 
@@ -21,7 +22,7 @@ COMMANDS: dict[str, dict[str, str]] = {
         "validate": "List everything that is wrong with a CoNLL-U file",
         "convert": "Convert between CoNLL-U, CoNLL-X and one token per line",
         "stats": "Count and measure treebanks: sizes, lengths, labels, non-projectivity",
-        "show": "Draw trees in the terminal, as SVG or as an HTML page",
+        "show": "Draw trees in the terminal, as a picture or as an HTML page",
         "split": "Split a treebank into train, dev and test",
         "projectivise": "Replace trees with crossing arcs by the nearest trees without",
     },
@@ -44,6 +45,10 @@ COMMANDS: dict[str, dict[str, str]] = {
         "systems": "List transition systems and what their parameters mean",
         "coverage": "How much of a treebank each transition system can build",
         "trace": "Watch a transition-based parser step by step",
+    },
+    "About": {
+        "help": "Explain a command",
+        "version": "Print the version",
     },
 }
 """Heading → command → what it does, in the order that ``arcwise --help`` shows them. A command NAME lives in cli/NAME.py
@@ -72,13 +77,25 @@ class LazyGroup(TyperGroup):
             return None
         from arcwise.cli.files import Files
         from arcwise.cli.options import spelled_for_the_command_line
+        from arcwise.cli.usage import PlainCommand, name_values
 
         module = import_module(f"arcwise.cli.{cmd_name.replace('-', '_')}")
         command = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
         run = getattr(module, "FILES", Files()).checked(module.run)
         run = spelled_for_the_command_line(run, getattr(module, "ALIASES", {}))
-        command.command(name=cmd_name)(_told_of_closed_pipes(run))
-        return typer.main.get_command(command)
+        command.command(name=cmd_name, cls=getattr(module, "Command", PlainCommand))(_told_of_closed_pipes(run))
+        made = typer.main.get_command(command)
+        name_values(made, module.run)
+        return made
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """The command of the first argument; for another word, the commands that look like it."""
+        known = self.list_commands(ctx)
+        if args[0] not in known:
+            close = [f"'{name}'" for name in get_close_matches(args[0], known)]
+            meant = f", did you mean {' or '.join(close)}?" if close else ""
+            ctx.fail(f"there is no command '{args[0]}'{meant}")
+        return super().resolve_command(ctx, args)
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         formatter.write("Usage: arcwise COMMAND [OPTIONS] …\n\n")
@@ -86,9 +103,7 @@ class LazyGroup(TyperGroup):
         for heading, commands in COMMANDS.items():
             with formatter.section(heading):
                 formatter.write_dl(list(commands.items()))
-        formatter.write(
-            "\n'arcwise COMMAND --help' explains a command; 'arcwise --version' prints the version.\n"
-        )
+        formatter.write("\n'arcwise COMMAND --help' explains a command, -h is short for it.\n")
         formatter.write("A file name may end in .gz or .xz; '-' means standard input or output.\n")
 
 
@@ -96,6 +111,7 @@ app = typer.Typer(
     cls=LazyGroup,
     add_completion=False,
     no_args_is_help=True,
+    context_settings={"help_option_names": ["-h", "--help"]},
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
 )

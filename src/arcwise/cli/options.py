@@ -38,21 +38,22 @@ def spelled_for_the_command_line(run: Callable[..., None], aliases: Mapping[str,
         except OptionError as error:
             parameter = aliases.get(error.name, error.name)
             if given.get(parameter) in (defaults.get(parameter), []):  # not from the command line, then
-                raise
-            raise InputError(f"{_flag(parameter)}: {error.reason}") from error
+                raise InputError(_with_flags(str(error), given, aliases)) from error
+            raise InputError(f"{_flag(parameter)}: {_with_flags(error.reason, given, aliases)}") from error
         except InputError as error:
-            raise InputError(_with_flags(str(error), given)) from error
+            raise InputError(_with_flags(str(error), given, aliases)) from error
 
     return wrapped
 
 
-def _with_flags(text: str, given: Mapping[str, Any]) -> str:
+def _with_flags(text: str, given: Mapping[str, Any], aliases: Mapping[str, str]) -> str:
     """``errors="replace"`` in a message becomes ``--errors replace`` if the command has such an option."""
 
     def flag(match: re.Match[str]) -> str:
-        return f"{_flag(match[1])} {match[2]}" if match[1] in given else match[0]
+        parameter = aliases.get(match[1], match[1])
+        return f"{_flag(parameter)} {match[2]}" if parameter in given else match[0]
 
-    return re.sub(r'\b(\w+)="(\w+)"', flag, text)
+    return re.sub(r'\b(\w+)="([\w-]+)"', flag, text)
 
 
 def _flag(parameter: str) -> str:

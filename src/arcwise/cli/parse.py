@@ -22,7 +22,6 @@ def run(
     inputs: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="[INPUT]...",
             help="Text or CoNLL-U files (.gz, .xz), folders of them, or - for standard input, which is also read without any.",
             show_default=False,
         ),

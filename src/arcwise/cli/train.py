@@ -138,6 +138,7 @@ def run(
     written beside it. Before the first epoch is over there is nothing to keep, and nothing is written.
     'arcwise parse' uses the model, 'arcwise info' describes it.
     """
+    from arcwise.errors import InputError
     from arcwise.learning.model_file import check_precision
     from arcwise.learning.progress import Progress
     from arcwise.models.training import train_parser
@@ -156,6 +157,9 @@ def run(
         "update": update,
         "unreachable": unreachable,
     }
+    for name, value in (("jackknife", jackknife), ("note", note)):
+        if value not in (None, []) and not pipeline:
+            raise InputError(f"--{name}: is an option of --pipeline, which was not given")
     stored = check_precision(precision or ("int8" if pipeline else "float32"))
     development = None if dev is None else Treebank.read(dev)
     if pipeline:

@@ -1,6 +1,6 @@
 """How good is a parser, where does it err, and is it better than another?"""
 
-from arcwise.evaluation.attachment import Attachment, UasLas, attachment, uas_las
+from arcwise.evaluation.attachment import Attachment, GoldTrees, UasLas, attachment, uas_las
 from arcwise.evaluation.breakdowns import (
     ArcGroup,
     Confusion,
@@ -35,6 +35,7 @@ __all__ = [
     "Difference",
     "DifferingSentence",
     "Evaluation",
+    "GoldTrees",
     "Interval",
     "Options",
     "Score",

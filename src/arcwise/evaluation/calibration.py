@@ -42,7 +42,7 @@ class Calibration:
     """Empty where there are no errors to be found."""
 
     def __str__(self) -> str:
-        lines = ["probability      words   said  right"]
+        lines = ["probability      words   said   right  (in %)"]
         for b in self.bins:
             if b.count:
                 width = round(30 * b.accuracy)
@@ -50,7 +50,7 @@ class Calibration:
                 said = min(round(30 * b.confidence), 30)
                 bar = bar[:said] + "│" + bar[said + 1 :]
                 lines.append(
-                    f"{b.low:.2f} – {b.high:.2f}  {b.count:>9,}  {b.confidence:.3f}  {b.accuracy:.3f}  {bar}"
+                    f"{100 * b.low:>4.3g} – {100 * b.high:<4.3g}  {b.count:>9,}  {100 * b.confidence:>5.1f}  {100 * b.accuracy:>6.1f}  {bar}"
                 )
         lines.append(f"expected calibration error {100 * self.error:.2f} %")
         if self.reviews:

@@ -7,12 +7,11 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
-import numpy.typing as npt
 
 from arcwise import native
 from arcwise.engine import Engine, ThisProcess
 from arcwise.errors import InputError, OptionError
-from arcwise.evaluation.attachment import uas_las
+from arcwise.evaluation.attachment import GoldTrees
 from arcwise.graph.config import GraphConfig
 from arcwise.graph.model import GraphModel
 from arcwise.graph.preparation import PreparedHeads, prepare_heads
@@ -31,21 +30,18 @@ PRUNING_COST = 0.0005
 
 @dataclass(frozen=True)
 class Development:
-    """Development data as the table sees them, with their gold heads and labels."""
+    """Development data as the table sees them, with their gold trees."""
 
     data: native.ArcData
-    heads: npt.NDArray[np.int32]
-    labels: npt.NDArray[np.int32]
-    labelled: bool
+    gold: GoldTrees
 
     def attachment(
         self, table: native.ArcTable, weights: Weights, decoding: Decoding, threads: int
     ) -> DevScore:
-        """UAS and LAS of a parse of the development data; words without a gold head do not count."""
+        """UAS and LAS of a parse of the development data, as ``arcwise evaluate`` counts."""
         scorer = native.GraphScorer(table, np.ascontiguousarray(weights))
         result = scorer.parse(self.data, settings=decode_settings(decoding), threads=threads)
-        labels = (self.labels, result.labels) if self.labelled else (None, None)
-        return uas_las(self.heads, result.heads, *labels)
+        return self.gold.score(result.heads, result.labels)
 
 
 def train_model(
@@ -189,7 +185,7 @@ def _development(
     if not (dev.heads >= 0).any():
         raise InputError(f"{dev.source}: has no heads, expected trees to compare with")
     data = arc_data(table, dev, alphabets, config.tag)
-    return Development(data, np.asarray(dev.heads), data.labels, config.labelled)
+    return Development(data, GoldTrees.of(dev, alphabets.labels if config.labelled else ()))
 
 
 def _evaluator(

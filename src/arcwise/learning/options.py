@@ -242,6 +242,8 @@ def _typed(base: Any, value: Any) -> Any:
 
 
 def _plain(bound: float) -> str:
+    if bound == SEEDS:
+        return "2^63-1"
     return f"{bound:g}" if isinstance(bound, float) else str(bound)
 
 

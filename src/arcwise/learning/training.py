@@ -21,7 +21,10 @@ Advance = Callable[[int], None]
 
 
 DevScore = UasLas
-"""What an epoch is judged by."""
+"""What an epoch is judged by: heads and labels as ``GoldTrees`` counts them."""
+
+COUNTING = "punctuation counted, label subtypes cut"
+"""How scores on development data are counted while training, and by ``arcwise evaluate`` unless told otherwise."""
 
 
 class EpochTrainer(Protocol):
@@ -64,6 +67,7 @@ def training_report(
         "dev": None if dev is None else data_name(dev),
         "dev_uas": None if best.score is None else best.score.uas,
         "dev_las": None if best.score is None else best.score.las,
+        "dev_counting": None if best.score is None else COUNTING,
         "epoch": best.epoch,
         "interrupted": best.interrupted,
         "history": best.history,
@@ -92,6 +96,8 @@ def fit(
     there is nothing to keep, and ``KeyboardInterrupt`` goes on to the caller. The order of sentences is drawn from ``seed`` alone.
     """
     best = Best()
+    if evaluate is not None:
+        progress.say(f"scores on the development data: {COUNTING}, as in 'arcwise evaluate'")
     random = np.random.default_rng(seed)
     try:
         for number in range(1, epochs + 1):

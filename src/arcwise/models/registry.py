@@ -79,8 +79,8 @@ KINDS: dict[str, Kind] = {
     "transition": Kind(
         "transition-based, greedy or with a beam", _open_transition, _transition_parser, _transition_config
     ),
-    "dmv": Kind("a grammar of 'arcwise induce'", _open_dmv),
-    "pipeline": Kind("raw text to trees, of 'arcwise train --pipeline'", _open_pipeline),
+    "dmv": Kind("a grammar, made by 'arcwise induce'", _open_dmv),
+    "pipeline": Kind("from raw text to trees, made by 'arcwise train --pipeline'", _open_pipeline),
 }
 """Kind of model → how it is opened and trained."""
 
@@ -94,7 +94,8 @@ def trained_kind(name: str) -> tuple[type[Any], type[Any]]:
     """The parser class and the configuration of a kind that can be trained."""
     kind = KINDS.get(name)
     if kind is None or kind.parser is None or kind.config is None:
-        raise OptionError("kind", f"found {name!r}, expected one of {', '.join(trainable())}")
+        told = f" ({name} is {kind.description})" if kind else ""
+        raise OptionError("kind", f"found {name!r}, expected one of {', '.join(trainable())}{told}")
     return kind.parser(), kind.config()
 
 

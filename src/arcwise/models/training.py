@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from arcwise.evaluation.attachment import uas_las
-from arcwise.learning.config import from_dict, from_toml
+from arcwise.errors import OptionError
+from arcwise.evaluation import UasLas, evaluate
+from arcwise.learning.config import from_dict, read_toml
+from arcwise.learning.options import declared
 from arcwise.learning.progress import Progress
-from arcwise.models.registry import open_model, trained_kind
+from arcwise.learning.training import COUNTING
+from arcwise.models.registry import open_model, trainable, trained_kind
 from arcwise.parsing.parser import Parser
 from arcwise.treebanks import Treebank
 from arcwise.treebanks.files import PathLike
@@ -17,10 +20,25 @@ from arcwise.treebanks.files import PathLike
 def parser_config(kind: str, config: PathLike | None, options: Mapping[str, Any]) -> Any:
     """The configuration of a kind of parser; ``options`` that are not None win over the TOML file ``config``."""
     _, settings = trained_kind(kind)
+    file = {} if config is None else read_toml(config)
     given = {name: value for name, value in options.items() if value is not None}
-    if config is None:
-        return from_dict(settings, given, where=f"a {kind} parser")
-    return from_toml(settings, config, **given)
+    _refuse_foreign(kind, file, where="" if config is None else str(config))
+    _refuse_foreign(kind, given)
+    return from_dict(settings, file | given, where=f"a {kind} parser" if config is None else str(config))
+
+
+def _refuse_foreign(kind: str, values: Mapping[str, Any], *, where: str = "") -> None:
+    """``OptionError`` for an option, or the name of a trainer, that belongs to another kind of parser alone."""
+    own = declared(trained_kind(kind)[1])
+    others = {other: declared(trained_kind(other)[1]) for other in trainable() if other != kind}
+    for name, value in values.items():
+        for other, known in others.items():
+            if name not in own and name in known:
+                raise OptionError(name, f'is an option of kind="{other}", found kind="{kind}"', where)
+            choices = own[name].choices if name in own else ()
+            if choices and value not in choices and name in known and value in known[name].choices:
+                expected = f"found {value!r}, expected {own[name].values}"
+                raise OptionError(name, f'{expected} ({value} is for kind="{other}")', where)
 
 
 def train_parser(
@@ -43,6 +61,6 @@ def train_parser(
 def precision_cost(parser: Parser, path: PathLike, dev: Treebank, *, threads: int) -> str:
     """What storing the weights in less precision changed: heads and labels of the development data, before and after."""
     before, after = (p.parse(dev, threads=threads) for p in (parser, open_model(path)))
-    labels = dev.column("deprel")
-    told = [uas_las(dev.heads, parsed.heads, labels, parsed.column("deprel")) for parsed in (before, after)]
-    return f"cost of the stored precision on the development data: {told[0]} before, {told[1]} after"
+    told = [evaluate(dev, parsed).attachment for parsed in (before, after)]
+    shown = [str(UasLas(scores.uas, scores.las)) for scores in told]
+    return f"cost of the stored precision on the development data ({COUNTING}): {shown[0]} before, {shown[1]} after"

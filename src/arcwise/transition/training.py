@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from arcwise import native
 from arcwise.errors import InputError
-from arcwise.evaluation.attachment import uas_las
+from arcwise.evaluation.attachment import GoldTrees
 from arcwise.features.atoms import token_atoms
 from arcwise.learning.progress import Progress
 from arcwise.learning.training import Advance, DevScore, Weights, fit, training_report
@@ -130,13 +130,13 @@ def _evaluator(
         raise InputError(f"{dev.source}: has no heads, expected trees to compare with")
     scorer = make_scorer(config, system, len(labels), vocabulary)
     data = native.TransitionData(scorer, dev.layout, dev.data)
-    gold = _gold_labels(dev, labels)
+    gold = GoldTrees.of(dev, labels)
 
     def evaluate(weights: Weights) -> DevScore:
         scorer.set_weights(weights)
         result = native.transition_parse(
             scorer, data, beam=config.beam, single_root=config.single_root, threads=threads
         )
-        return uas_las(dev.heads, result.heads, gold, result.labels)
+        return gold.score(result.heads, result.labels)
 
     return evaluate

@@ -1,0 +1,118 @@
+"""What ``arcwise COMMAND --help`` shows: usage lines and options in words, not in Python's types."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from enum import Enum
+from inspect import signature
+from types import UnionType
+from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
+
+from typer.core import TyperCommand
+
+VALUE_NAMES = {
+    "FILE": "a b certificate checkpoint config corpus dev file files gold html output pdf plot png resume rules svg train",
+    "FOLDER": "folder",
+    "MODEL": "model",
+    "INPUT": "inputs",
+    "TREEBANK": "treebank",
+    "KIND": "parser",
+    "NAME": "by decode errors input_format rlt source tags target trainer unreachable update precision",
+    "SYSTEM": "system",
+    "COLUMN": "feature_column",
+    "COLUMNS": "columns",
+    "KEY=VALUE": "note",
+    "NUMBERS": "capacities distances",
+    "PARTS": "parts",
+    "WHICH": "sentence",
+    "COMMAND": "command",
+}
+"""How the value of an option is called in help → parameters of commands. Others are called after what they are: N, NUMBER or TEXT."""
+
+_ARGUMENTS = {"gold": "GOLD", "system": "SYSTEM", "a": "A", "b": "B", "sentence": "SENTENCE"}
+"""Arguments that are called otherwise than options of the same name."""
+
+_BY_PARAMETER = {name: shown for shown, names in VALUE_NAMES.items() for name in names.split()}
+
+
+class PlainCommand(TyperCommand):
+    """A command whose help is made of the words that ``name_values`` gave to its parameters."""
+
+    def collect_usage_pieces(self, ctx: Any) -> list[str]:
+        """``--train FILE --model FILE [OPTIONS]``, ``GOLD SYSTEM [OPTIONS]``: what is needed, and what may be there."""
+        needed = [f"{_longest(p)} {p.metavar}" for p in self.params if _is_option(p) and p.required]
+        return [*needed, *(_argument(p) for p in self.params if not _is_option(p)), "[OPTIONS]"]
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """Arguments, then options, each with its text."""
+        rows: dict[str, list[tuple[str, str]]] = {"Arguments": [], "Options": []}
+        for parameter in self.get_params(ctx):
+            found = parameter.get_help_record(ctx)
+            if found is not None:
+                option = _is_option(parameter)
+                name = found[0] if option else _argument(parameter)
+                rows["Options" if option else "Arguments"].append((name, _in_words(found[1])))
+        for heading, lines in rows.items():
+            if lines:
+                with formatter.section(heading):
+                    formatter.write_dl(lines)
+
+
+def name_values(command: Any, run: Callable[..., Any]) -> None:
+    """Give the parameters of a command of ``run`` names for their values, where they have none."""
+    hints = get_type_hints(run, include_extras=True)
+    known = signature(run).parameters
+    for parameter in command.params:
+        if parameter.metavar is None and parameter.name in known:
+            parameter.metavar = _value_name(parameter, hints[parameter.name])
+
+
+def _value_name(parameter: Any, hint: Any) -> str | None:
+    kind = _plain_type(hint)
+    if get_origin(kind) is Literal:
+        return "|".join(map(str, get_args(kind)))
+    if isinstance(kind, type) and issubclass(kind, Enum):
+        return "|".join(str(choice.value) for choice in kind)
+    if not _is_option(parameter) and parameter.name in _ARGUMENTS:
+        return _ARGUMENTS[parameter.name]
+    words = {int: "N", float: "NUMBER", bool: None}
+    return words[kind] if kind in words else _BY_PARAMETER.get(parameter.name, "TEXT")
+
+
+def _plain_type(hint: Any) -> Any:
+    """``str`` of ``Annotated[list[str] | None, …]``."""
+    if get_origin(hint) is Annotated:
+        return _plain_type(get_args(hint)[0])
+    if get_origin(hint) in (Union, UnionType):
+        return _plain_type(next(part for part in get_args(hint) if part is not type(None)))
+    return _plain_type(get_args(hint)[0]) if get_origin(hint) is list else hint
+
+
+def _is_option(parameter: Any) -> bool:
+    return bool(parameter.param_type_name == "option")
+
+
+def _longest(parameter: Any) -> str:
+    return str(max(parameter.opts, key=len))
+
+
+def _argument(parameter: Any) -> str:
+    name = f"{parameter.metavar}{'…' if parameter.nargs != 1 else ''}"
+    return name if parameter.required else f"[{name}]"
+
+
+def _in_words(text: str) -> str:
+    """Bounds as one says them.
+
+    >>> _in_words("Threads. [default: 1; x>=1]"), _in_words("Rows. [0.0<=x<=1.0; required]")
+    ('Threads. [default: 1; at least 1]', 'Rows. [0 to 1; required]')
+    """
+    number = r"(-?\d+(?:\.\d+)?(?:e[+-]?\d+)?)"
+    text = re.sub(rf"{number}<=x<={number}", lambda m: f"{_short(m[1])} to {_short(m[2])}", text)
+    text = re.sub(rf"\bx>={number}", lambda m: f"at least {_short(m[1])}", text)
+    return re.sub(rf"\bx<={number}", lambda m: f"at most {_short(m[1])}", text)
+
+
+def _short(number: str) -> str:
+    return number.removesuffix(".0")
