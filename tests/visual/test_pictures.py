@@ -129,7 +129,7 @@ def test_without_cairosvg_it_is_said_before_work_starts(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "cairosvg", None)
-    assert run(["show", str(tmp_path / "missing.conllu"), "--png", str(tmp_path / "tree.png")]) == 2
+    assert run(["show", str(SAMPLE), "-s", "99", "--png", str(tmp_path / "tree.png")]) == 2
     assert "this needs cairosvg, which is not installed" in capsys.readouterr().err
 
 

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 
 def run(
+    context: typer.Context,
     command: Annotated[str | None, typer.Argument(help="The command to explain.", show_default=False)] = None,
 ) -> None:
     """Explain a command; without one, list all commands."""
-    from arcwise.cli.main import run as arcwise
-
-    raise typer.Exit(arcwise([*([command] if command else []), "--help"]))
+    arcwise = context.find_root()
+    if command is None:
+        typer.echo(arcwise.get_help())
+        return
+    group: Any = arcwise.command
+    name, found, _ = group.resolve_command(arcwise, [command])
+    typer.echo(found.make_context(name, [], parent=arcwise, resilient_parsing=True).get_help())
