@@ -58,6 +58,8 @@ def test_help_has_no_python_in_it(capsys: Output, name: str) -> None:
         assert python not in text, f"arcwise {name} --help shows {python}"
     usage = text.splitlines()[0]
     assert re.fullmatch(rf"Usage: arcwise {name}( --[a-z-]+ [A-Z]+| \[?[A-Z]+…?\]?)* \[OPTIONS\]", usage)
+    arguments = re.findall(r"(?<!-) \[?([A-Z]+)", re.sub(r"--[a-z-]+ [A-Z]+", "", usage))
+    assert len(set(arguments)) == len(arguments)
 
 
 @pytest.mark.parametrize(
@@ -67,6 +69,7 @@ def test_help_has_no_python_in_it(capsys: Output, name: str) -> None:
         ("parse", "[INPUT…] [OPTIONS]"),
         ("evaluate", "GOLD SYSTEM [OPTIONS]"),
         ("stats", "FILE… [OPTIONS]"),
+        ("verify", "CERTIFICATE CORPUS [OPTIONS]"),
         ("help", "[COMMAND] [OPTIONS]"),
     ],
 )

@@ -30,7 +30,15 @@ VALUE_NAMES = {
 }
 """How the value of an option is called in help → parameters of commands. Others are called after what they are: N, NUMBER or TEXT."""
 
-_ARGUMENTS = {"gold": "GOLD", "system": "SYSTEM", "a": "A", "b": "B", "sentence": "SENTENCE"}
+_ARGUMENTS = {
+    "gold": "GOLD",
+    "system": "SYSTEM",
+    "a": "A",
+    "b": "B",
+    "sentence": "SENTENCE",
+    "certificate": "CERTIFICATE",
+    "corpus": "CORPUS",
+}
 """Arguments that are called otherwise than options of the same name."""
 
 _BY_PARAMETER = {name: shown for shown, names in VALUE_NAMES.items() for name in names.split()}
