@@ -1,10 +1,12 @@
 // From scores to trees: the one decoder, whatever made the scores. docs/reference/inference.md says what each word means.
 #pragma once
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
 #include "kernels/inference/arc_scores.hpp"
 #include "kernels/inference/tree_inference.hpp"
+#include "kernels/trees/tree_properties.hpp"
 
 namespace arcwise {
 
@@ -50,11 +52,11 @@ class TreeDecoder {
 
   // ---- probabilities, after find_marginals() (false: there is no tree)
   bool find_marginals();
-  double marginal(int h, int m) const { return marginals_[h * (n() + 1) + m]; }
+  double marginal(int h, int m) const { return std::clamp(marginals_[h * (n() + 1) + m], 0.0, 1.0); }
   // The probability of a label given its arc; -1 if the arc, or the label on it, is not there.
   double label_given_arc(int h, int m, int label) const;
-  // Of the tree in heads(), its labels left open.
-  double log_probability() const;
+  // Of heads[0..n], labels left open: at most 0, and -inf if they are no tree of the class, as greedy ones may be.
+  double log_probability(const int32_t* heads);
   // Of the distribution over trees, labels left open, in nats.
   double head_entropy() const;
 
@@ -64,6 +66,7 @@ class TreeDecoder {
   void maximise();
   bool decode_marginals(bool labelled);
   bool best_heads();
+  bool is_tree(const int32_t* heads);
 
   const ArcScores<Real>* scores_ = nullptr;
   DecodeSettings settings_;
@@ -71,6 +74,8 @@ class TreeDecoder {
   TreeInference inference_;
   std::vector<int32_t> best_, heads_;
   std::vector<double> arcs_, marginals_, risk_;
+  TreePropertiesWorkspace properties_;
+  std::vector<uint8_t> marks_;
   double log_partition_ = 0;
 };
 
@@ -102,10 +107,13 @@ struct KBestResult {
   std::vector<uint32_t> counts;  // trees of each sentence
   std::vector<int32_t> heads, labels;
   std::vector<double> scores;
+  // With probabilities: of each word's head, and of head and label together; of each tree, labels left open.
+  std::vector<float> head_probability, label_probability;
+  std::vector<double> log_probability;
 
   // The k best trees of one sentence; false if there is none.
   template <typename Real>
-  bool keep(TreeDecoder<Real>& decoder, int k);
+  bool keep(TreeDecoder<Real>& decoder, int k, bool probabilities);
   static KBestResult joined(const std::vector<KBestResult>& sentences);
 };
 

@@ -77,7 +77,7 @@ class LazyGroup(TyperGroup):
         command = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
         run = getattr(module, "FILES", Files()).checked(module.run)
         run = spelled_for_the_command_line(run, getattr(module, "ALIASES", {}))
-        command.command(name=cmd_name)(_told_of_closed_pipes(run))
+        command.command(name=cmd_name, cls=getattr(module, "Command", None))(_told_of_closed_pipes(run))
         return typer.main.get_command(command)
 
     def format_help(self, ctx: Any, formatter: Any) -> None:

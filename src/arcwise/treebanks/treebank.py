@@ -376,8 +376,16 @@ class Sentence:
     @cached_property
     def head_probabilities(self) -> list[float] | None:
         """How sure a parser was of each word's head (HeadProb in MISC); None if it did not say for every word."""
+        return self._misc_numbers("HeadProb")
+
+    @cached_property
+    def label_probabilities(self) -> list[float] | None:
+        """How sure a parser was of each word's head and label together (DeprelProb in MISC); None if it did not say for every word."""
+        return self._misc_numbers("DeprelProb")
+
+    def _misc_numbers(self, key: str) -> list[float] | None:
         pairs = (dict(pair.partition("=")[::2] for pair in misc.split("|")) for misc in self.misc)
-        found = [p["HeadProb"] for p in pairs if "HeadProb" in p]
+        found = [p[key] for p in pairs if key in p]
         return [float(p) for p in found] if len(found) == len(self) else None
 
     @property

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from html import escape
 
 from arcwise.errors import InputError
+from arcwise.inference import Alternative, LabelledArc
+from arcwise.parsing.misc_form import sentence_alternatives
 from arcwise.treebanks import Sentence
 from arcwise.trees import UNKNOWN, Tree, non_projective_arcs
 from arcwise.trees.draw import Probabilities, check_probabilities
@@ -39,8 +41,8 @@ STYLE = f"""
 .arcwise .arc:hover .line {{ stroke-width: 3; }}
 """
 
-Alternatives = Sequence[Sequence[tuple[int, float]]]
-"""For each word heads that it may have (0 is the root), with their probabilities."""
+Alternatives = Sequence[Sequence[Alternative | LabelledArc | tuple[int, float]]]
+"""For each word heads that it may have (0 is the root), with their probabilities, and labels if they are known."""
 
 _CORE = frozenset(
     ["nsubj", "obj", "iobj", "dobj", "csubj", "ccomp", "xcomp", "nsubjpass", "csubjpass", "obl:arg"]
@@ -53,29 +55,37 @@ def svg(
     *,
     tree: Tree | None = None,
     probabilities: Probabilities | None = None,
+    label_probabilities: Probabilities | None = None,
     alternatives: Alternatives | None = None,
     name: str = "arcwise",
     with_style: bool = True,
 ) -> str:
     """The sentence as an SVG document; it follows the reader's light or dark mode and needs no other file.
 
-    ``tree`` replaces the sentence's own. ``probabilities`` (of the arc to each word, 0..1; without them those that a parser
-    wrote into MISC) make an arc thinner and paler the less sure it is, and are written beside the label where it is not
-    nearly certain. ``alternatives`` (heads of each word with their probabilities) appear when the pointer is on an arc. ``name`` must differ between pictures on one page; ``with_style=False`` leaves the style sheet
-    (``STYLE``) to the page.
+    ``tree`` replaces the sentence's own. ``probabilities`` (of the head of each word, 0..1) make an arc thinner and paler the less sure it
+    is; ``label_probabilities`` (of head and label together) are written beside the label where it is not nearly certain; where only those of
+    heads are known, they are, as ``head 46%``. ``alternatives`` (heads of each word with their probabilities, and labels) appear when the pointer
+    is on an arc. All three are those that a parser wrote into MISC, if not given. ``name`` must differ between pictures on one page;
+    ``with_style=False`` leaves the style sheet (``STYLE``) to the page.
 
     >>> picture = svg(Sentence.from_words(["Birds", "sing"], tree=Tree.from_heads([2, 0], ["nsubj", "root"])))
     >>> picture.startswith("<svg"), "nsubj" in picture
     (True, True)
     """
-    if tree is None and probabilities is None:
-        probabilities = sentence.head_probabilities
+    if tree is None and probabilities is None and label_probabilities is None:
+        probabilities, label_probabilities = sentence.head_probabilities, sentence.label_probabilities
+    if tree is None and alternatives is None:
+        alternatives = sentence_alternatives(sentence)
     tree = sentence.tree if tree is None else tree
     if len(tree) != len(sentence):
         raise InputError(f"tree: found {len(tree)} words, expected {len(sentence)} as in the sentence")
     if alternatives is not None and len(alternatives) != len(tree):
         raise InputError(f"alternatives: found {len(alternatives)}, expected {len(tree)}, one list per word")
-    picture = _Picture.of(sentence, tree, _checked(probabilities, len(tree)), alternatives)
+    sure = _Sure(
+        _checked(probabilities, "probabilities", len(tree)),
+        _checked(label_probabilities, "label_probabilities", len(tree)),
+    )
+    picture = _Picture.of(sentence, tree, sure, alternatives)
     style = f"<style>{STYLE}</style>\n" if with_style else ""
     width, height = picture.layout.width, picture.height
     return (
@@ -89,20 +99,58 @@ def svg(
     )
 
 
-def _checked(probabilities: Probabilities | None, n: int) -> Sequence[float] | None:
+def _checked(probabilities: Probabilities | None, name: str, n: int) -> Sequence[float] | None:
     if probabilities is None:
         return None
     if len(probabilities) != n:
-        raise InputError(f"probabilities: found {len(probabilities)}, expected {n}, one per word")
+        raise InputError(f"{name}: found {len(probabilities)}, expected {n}, one per word")
     check_probabilities(probabilities)
     return [1.0, *map(float, probabilities)]
 
 
-def _doubt(probabilities: Sequence[float] | None, m: int) -> str:
-    """The probability of the arc to a word, if it is worth showing."""
-    if m == 0 or probabilities is None or probabilities[m] >= 0.95:
-        return ""
-    return f"{100 * probabilities[m]:.0f}%"
+@dataclass(frozen=True)
+class _Sure:
+    """How probable the head of each word is, and its head and label together; from 1, where they are known."""
+
+    heads: Sequence[float] | None
+    labels: Sequence[float] | None
+
+    @property
+    def of_lines(self) -> Sequence[float] | None:
+        """What the lines show: the heads."""
+        return self.labels if self.heads is None else self.heads
+
+    def beside(self, m: int, label: str) -> str:
+        """What stands beside a label, where it is not nearly certain."""
+        shown = self.heads if self.labels is None else self.labels
+        if m == 0 or shown is None or shown[m] >= 0.95:
+            return ""
+        what = "head " if self.labels is None and label not in ("", "_") else ""
+        return f"{what}{_percent(shown[m])}"
+
+    def told(self, m: int) -> str:
+        """The same in words."""
+        parts = []
+        if self.labels is not None:
+            parts.append(_percent(self.labels[m]))
+        if self.heads is not None:
+            parts.append(f"head {_percent(self.heads[m])}")
+        return f" ({', '.join(parts)})" if parts else ""
+
+
+def _percent(p: float) -> str:
+    return f"{100 * p:.0f}%"
+
+
+def _pairs(alternatives: Sequence[Alternative | LabelledArc | tuple[int, float]]) -> list[LabelledArc]:
+    """Pairs of head and label (``_`` where it is open) with their probabilities, most probable first."""
+    pairs: list[LabelledArc] = []
+    for own in alternatives:
+        if isinstance(own, Alternative):
+            pairs += [LabelledArc(own.head, label, p) for label, p in own.labels or (("_", own.probability),)]
+        else:
+            pairs.append(own if isinstance(own, LabelledArc) else LabelledArc(own[0], "_", own[1]))
+    return sorted(pairs, key=lambda pair: -pair.probability)
 
 
 def _text(text: str) -> str:
@@ -117,7 +165,7 @@ class _Picture:
     tree: Tree
     labels: tuple[str, ...]
     tags: list[str]
-    probabilities: Sequence[float] | None
+    sure: _Sure
     alternatives: Alternatives | None
     layout: Layout
     crossing: frozenset[int]
@@ -127,16 +175,16 @@ class _Picture:
         cls,
         sentence: Sentence,
         tree: Tree,
-        probabilities: Sequence[float] | None,
+        sure: _Sure,
         alternatives: Alternatives | None,
     ) -> _Picture:
         labels = tree.labels or ("",) * (len(tree) + 1)
         tags = ["" if tag == "_" else tag for tag in sentence.upos]
         shown = tuple("?" if h == UNKNOWN else label for h, label in zip(tree.heads, labels, strict=True))
         crossing = frozenset(m for _, m in non_projective_arcs(tree))
-        beside = [f"{label} {_doubt(probabilities, m)}".rstrip() for m, label in enumerate(shown)]
+        beside = [f"{label} {sure.beside(m, label)}".rstrip() for m, label in enumerate(shown)]
         places = layout(tree, [printable(w) for w in sentence.forms], tags, beside)
-        return cls(sentence, tree, shown, tags, probabilities, alternatives, places, crossing)
+        return cls(sentence, tree, shown, tags, sure, alternatives, places, crossing)
 
     @property
     def top(self) -> float:
@@ -206,16 +254,17 @@ class _Picture:
 
     def _group(self, m: int, path: str, tip_x: float, label_x: float, label_y: float) -> str:
         line_style = tip_style = ""
-        if self.probabilities is not None:
-            p = self.probabilities[m]
+        if self.sure.of_lines is not None:
+            p = self.sure.of_lines[m]
             pale = f"opacity: {0.35 + 0.65 * p:.2f}"
             line_style, tip_style = f' style="stroke-width: {0.7 + 1.8 * p:.2f}; {pale}"', f' style="{pale}"'
         tip = f"M{tip_x:.1f} {self.floor + 1:.1f}l-4 -7.5q4 2 8 0z"
-        doubt = _doubt(self.probabilities, m)
-        sure = f' <tspan class="doubt">{doubt}</tspan>' if doubt else ""
+        doubt = self.sure.beside(m, self.labels[m])
+        own = "" if self.labels[m] in ("", "_") else _text(self.labels[m])
+        sure = f'{" " * bool(own)}<tspan class="doubt">{doubt}</tspan>' if doubt else ""
         label = (
-            f'<text class="label" x="{label_x:.1f}" y="{label_y + SMALL_SIZE / 2 - 1.5:.1f}">{_text(self.labels[m])}{sure}</text>'
-            if self.labels[m] not in ("", "_")
+            f'<text class="label" x="{label_x:.1f}" y="{label_y + SMALL_SIZE / 2 - 1.5:.1f}">{own}{sure}</text>'
+            if own or sure
             else ""
         )
         return (
@@ -236,19 +285,26 @@ class _Picture:
     def _relation(self, m: int) -> str:
         head = int(self.tree.heads[m])
         word = self.sentence.forms[m - 1]
-        sure = "" if self.probabilities is None else f" ({100 * self.probabilities[m]:.0f}%)"
         if head == UNKNOWN:
             return f"{word}: head unknown"
         above = "the root" if head == 0 else f"{self.labels[m]} of {self.sentence.forms[head - 1]}"
-        return f"{word}: {above}{sure}"
+        return f"{word}: {above}{self.sure.told(m)}"
 
     def _others(self, m: int) -> str:
-        """The other heads that the word may have, most probable first."""
+        """The other heads and labels that the word may have, most probable first."""
         if self.alternatives is None:
             return ""
-        others = [(h, p) for h, p in self.alternatives[m - 1] if h != self.tree.heads[m] and p >= 0.005]
-        names = [f"{'the root' if h == 0 else self.sentence.forms[h - 1]} {100 * p:.0f}%" for h, p in others]
+        own = int(self.tree.heads[m]), self.labels[m]
+        names = [
+            f"{self._as(label, head)} {_percent(p)}"
+            for head, label, p in _pairs(self.alternatives[m - 1])
+            if p >= 0.005 and (head != own[0] or label not in (own[1], "_"))
+        ]
         return "; or: " + ", ".join(names) if names else ""
+
+    def _as(self, label: str, head: int) -> str:
+        word = "the root" if head == 0 else self.sentence.forms[head - 1]
+        return word if label == "_" or head == 0 else f"{label} of {word}"
 
     def _multiword(self) -> list[tuple[int, int, str]]:
         ranges = [(row[0].split("-"), row[1]) for row in self.sentence.rows if "-" in row[0]]
