@@ -103,6 +103,13 @@ def test_k_best_trees_have_rank_and_probability(parser: Any) -> None:
         total[s] += p
         marginals = [one.marginals[h, m] for m, h in enumerate(sentence.heads[1:], start=1)]
         assert sentence.head_probabilities == pytest.approx(marginals, abs=6e-5)
+        if own.labels:
+            codes = [own.labels.index(label) for label in sentence.deprels]
+            both = [
+                one.label_marginals[c, h, m]
+                for m, (c, h) in enumerate(zip(codes, sentence.heads[1:], strict=True), start=1)
+            ]
+            assert sentence.label_probabilities == pytest.approx(both, abs=6e-5)
         assert all(read_alternatives(misc) for misc in sentence.misc)
     assert (total <= 1 + 1e-6).all()
     ranks = [int(sentence.comments["parse_rank"]) for sentence in parsed]
@@ -145,14 +152,29 @@ def is_tree(heads: list[int]) -> bool:
     return True
 
 
-def test_greedy_heads_that_are_no_tree_have_no_probability() -> None:
-    """Two words that both want the other as head: their sum of scores is above that of any tree."""
-    own = ScoredParser(FunctionScorer(lambda s: np.array([[0.0, 0, 0], [0, 0, 5], [0, 5, 0]])))
-    pair = Treebank.from_string(conllu(["Birds/NOUN/2/nsubj sing/VERB/0/root"]))
-    found = own.parses(pair, options=ParseOptions(decode="greedy", confidence=True))
-    assert found.heads.tolist() == [2, 1]
+@pytest.mark.parametrize(
+    "heads, projective, single_root, possible",
+    [
+        ([2, 1, 0], False, False, False),  # a cycle
+        ([0, 0, 1], False, True, False),
+        ([0, 0, 1], False, False, True),
+        ([3, 0, 2], True, True, False),  # crossing arcs
+        ([3, 0, 2], False, True, True),
+    ],
+)
+def test_greedy_heads_that_are_no_tree_of_the_class_have_no_probability(
+    heads: list[int], projective: bool, single_root: bool, possible: bool
+) -> None:
+    """The sum of their scores may be above that of any tree."""
+    scores = np.zeros((4, 4))
+    scores[heads, [1, 2, 3]] = 5
+    own = ScoredParser(FunctionScorer(lambda sentence: scores))
+    bank = Treebank.from_string(conllu(["Birds/NOUN/2/nsubj sing/VERB/0/root ./PUNCT/2/punct"]))
+    options = ParseOptions(decode="greedy", confidence=True, projective=projective, single_root=single_root)
+    found = own.parses(bank, options=options)
+    assert found.heads.tolist() == heads
     assert found.probabilities is not None
-    assert found.probabilities.log_tree.tolist() == [-np.inf]
+    assert (found.probabilities.log_tree[0] > -np.inf) == possible
 
 
 def test_parsers_without_distributions_refuse_alternatives() -> None:

@@ -129,7 +129,7 @@ def test_kept_heads_stay(parser: ScoredParser) -> None:
     wanted = np.full(treebank.word_count, -1, np.int32)
     wanted[[0, 4]] = 3, 1
     partial = treebank.annotate(heads=wanted)
-    parsed = parser.parse(partial, options=ParseOptions(keep_heads=True))
+    parsed = parser.parse(partial, options=ParseOptions(keep=("head",)))
     assert parsed.heads[[0, 4]].tolist() == [3, 1]
     assert all(sentence.tree.is_complete for sentence in parsed)
 

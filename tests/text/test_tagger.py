@@ -212,6 +212,18 @@ def test_kept_values_stay_and_the_others_are_chosen_to_fit_them() -> None:
     assert (lemma.lemmas, lemma.upos) == (["own"], ["VERB"])
 
 
+def test_the_lemma_is_that_of_the_features_that_are_kept() -> None:
+    rows = [
+        f"1\tsees\t{lemma}\tNOUN\tN\tNumber={number}\t0\troot\t_\t_\n\n"
+        for lemma, number in (("see", "Plur"), ("sees", "Sing"))
+    ]
+    own = Tagger.train(Treebank.from_string(9 * rows[0] + 5 * rows[1]))
+    assert own.tag(blank(["sees"]))[0].lemmas == ["see"]
+    for lemma, number in (("see", "Number=Plur"), ("sees", "Number=Sing")):
+        (kept,) = own.tag(with_columns(["sees"], feats=[number]), keep=("feats",))
+        assert (kept.feats, kept.lemmas) == ([number], [lemma])
+
+
 def test_kept_values_that_training_never_saw_stay_too(tagger: Tagger) -> None:
     forms = ["The", "dog", "sees", "birds", "."]
     (kept,) = tagger.tag(

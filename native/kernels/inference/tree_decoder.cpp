@@ -138,19 +138,10 @@ double TreeDecoder<Real>::best_label_probability(int h, int m) const {
   return label_given_arc(h, m, best_label(h, m));
 }
 
-template <typename Real>
-bool TreeDecoder<Real>::is_tree(const int32_t* heads) {
-  TreeProperties found;
-  marks_.resize(2 * static_cast<size_t>(n()));
-  return tree_properties(heads + 1, n(), found, marks_.data(), marks_.data() + n(), properties_) &&
-         !(settings_.trees.single_root && found.roots != 1) &&
-         !(settings_.trees.projective && found.crossings > 0);
-}
-
 // Rounding may leave the sum a little above log Z.
 template <typename Real>
-double TreeDecoder<Real>::log_probability(const int32_t* heads) {
-  if (settings_.decoder == Decoder::greedy && !is_tree(heads)) return MINUS_INFINITY;
+double TreeDecoder<Real>::log_probability(const int32_t* heads) const {
+  if (settings_.decoder == Decoder::greedy && !is_tree(heads, n(), settings_.trees)) return MINUS_INFINITY;
   double score = 0;
   for (int m = 1; m <= n(); ++m) score += arcs_[heads[m] * (n() + 1) + m];
   return std::min(score - log_partition_, 0.0);

@@ -6,7 +6,6 @@
 
 #include "kernels/inference/arc_scores.hpp"
 #include "kernels/inference/tree_inference.hpp"
-#include "kernels/trees/tree_properties.hpp"
 
 namespace arcwise {
 
@@ -56,7 +55,7 @@ class TreeDecoder {
   // The probability of a label given its arc; -1 if the arc, or the label on it, is not there.
   double label_given_arc(int h, int m, int label) const;
   // Of heads[0..n], labels left open: at most 0, and -inf if they are no tree of the class, as greedy ones may be.
-  double log_probability(const int32_t* heads);
+  double log_probability(const int32_t* heads) const;
   // Of the distribution over trees, labels left open, in nats.
   double head_entropy() const;
 
@@ -66,7 +65,6 @@ class TreeDecoder {
   void maximise();
   bool decode_marginals(bool labelled);
   bool best_heads();
-  bool is_tree(const int32_t* heads);
 
   const ArcScores<Real>* scores_ = nullptr;
   DecodeSettings settings_;
@@ -74,8 +72,6 @@ class TreeDecoder {
   TreeInference inference_;
   std::vector<int32_t> best_, heads_;
   std::vector<double> arcs_, marginals_, risk_;
-  TreePropertiesWorkspace properties_;
-  std::vector<uint8_t> marks_;
   double log_partition_ = 0;
 };
 
