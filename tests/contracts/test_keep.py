@@ -351,3 +351,14 @@ def test_threads_change_nothing(constrained: Any) -> None:
     options = ParseOptions(keep_heads=True, misc_constraints=True, confidence=True, alternatives=3)
     one, three = (constrained.parse(odd(), options=options, threads=t) for t in (1, 3))
     assert one.data == three.data
+
+
+def test_nothing_to_parse_and_nothing_that_can_be_parsed(constrained: Any) -> None:
+    every = {"keep_heads": True, "misc_constraints": True, "confidence": True, "alternatives": 2}
+    empty = Treebank.from_string("")
+    cycle = Treebank.from_sentences([odd()[2]])
+    for more in ({}, {"k_best": 3}):
+        options = ParseOptions(**every, **more)
+        assert constrained.parse(empty, options=options).data == b""
+        (sentence,) = constrained.parse(cycle, options=options)
+        assert sentence.heads.tolist() == [-1, -1, 3, -1]

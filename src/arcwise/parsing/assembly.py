@@ -25,7 +25,7 @@ def assembled(
     """One parse of the whole treebank. ``unparsed`` sentences keep their heads and labels."""
     treebank = decisions.treebank
     names, stay = _labels_that_stay(decisions, label_names, unparsed)
-    if len(parts) == 1 and len(parts[0][0].sentences) == len(treebank) and not stay and not unparsed:
+    if _is_whole(decisions, parts) and not stay:
         return replace(parts[0][1], notes=tuple(notes))
     heads = np.array(treebank.heads, np.int32)
     labels = np.full(len(heads), -1, np.int32)
@@ -55,6 +55,8 @@ def assembled_k_best(
     """The k best trees of the whole treebank; ``unparsed`` sentences have one, their own."""
     treebank = decisions.treebank
     names, stay = _labels_that_stay(decisions, label_names, unparsed)
+    if _is_whole(decisions, parts) and not stay:
+        return replace(parts[0][1], notes=tuple(notes))
     trees: list[list[_Tree]] = [[] for _ in range(len(treebank))]
     for group, parses in parts:
         for s, own in zip(group.sentences, _trees(group, parses), strict=True):
@@ -83,6 +85,11 @@ def assembled_k_best(
         notes=tuple(notes),
         unparsed=tuple(sorted(unparsed)),
     )
+
+
+def _is_whole(decisions: Decisions, parts: Sequence[tuple[Group, object]]) -> bool:
+    """Whether there is one part, and it has all sentences."""
+    return len(parts) == 1 and len(parts[0][0].sentences) == len(decisions.treebank)
 
 
 class _Tree:

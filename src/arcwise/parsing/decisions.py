@@ -120,7 +120,8 @@ class Decisions:
             raise InputError(
                 f"constraints: found {len(given)}, expected one for each of {len(treebank)} sentences"
             )
-        if given is None and not options.misc_constraints and not options.kept & {"head", "deprel"}:
+        decided = given is not None or options.misc_constraints or options.kept & {"head", "deprel"}
+        if not decided or not len(treebank):
             everything = Group(treebank, tuple(range(len(treebank))), trees, (None,) * len(treebank))
             return cls(treebank, tuple(_pieces(everything, most)))
         collected = _Collected(treebank, options, given, trees, label_names)

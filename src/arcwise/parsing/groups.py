@@ -29,14 +29,13 @@ def in_groups(
     waiting = list(decisions.groups)
     while waiting:
         group = waiting.pop(0)
-        if not group.sentences:
-            continue
         parses, parsed = parse(group)
         failed = np.flatnonzero(np.asarray(parsed) == 0).tolist()
         if not failed:
             parts.append((group, parses))
             continue
-        waiting.append(group.part(i for i in range(len(group.sentences)) if i not in failed))
+        if len(failed) < len(group.sentences):
+            waiting.append(group.part(i for i in range(len(group.sentences)) if i not in failed))
         for i in failed:
             own, sentence = group.constraints[i], decisions.treebank[group.sentences[i]]
             if own is None:
