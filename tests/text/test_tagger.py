@@ -255,6 +255,10 @@ def test_a_kept_tag_is_seen_by_its_neighbours() -> None:
         assert kept.upos == [first, second]
     (kept,) = own.tag(with_columns(["x", "y"], upos=["_", "D"]), keep=("upos",))
     assert kept.upos == ["B", "D"]
+    both = Treebank.from_sentences(
+        [Sentence.from_words(["x", "y"], upos=[first, "_"]) for first in ("A", "B", "A")]
+    )
+    assert own.tag(both, keep=("upos",)).column("upos") == ["A", "C", "B", "D", "A", "C"]
 
 
 def test_keeping_what_the_tagger_says_changes_nothing(tagger: Tagger) -> None:
