@@ -175,6 +175,9 @@ def test_greedy_heads_that_are_no_tree_of_the_class_have_no_probability(
     assert found.heads.tolist() == heads
     assert found.probabilities is not None
     assert (found.probabilities.log_tree[0] > -np.inf) == possible
+    (written,) = own.parse(bank, options=options)  # tree or not
+    assert written.heads.tolist() == [-1, *heads]
+    assert (float(written.comments["tree_prob"]) > 0) == possible
 
 
 def test_parsers_without_distributions_refuse_alternatives() -> None:

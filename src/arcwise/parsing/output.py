@@ -72,7 +72,7 @@ def annotated(treebank: Treebank, parses: Parses, *, alternatives: int = 0) -> T
         columns["misc_update"] = _joined(pairs, _unparsed_words(treebank, parses.unparsed))
     if any(comments):
         columns["comments"] = comments
-    return treebank.annotate(**columns)
+    return treebank.annotate(**columns, strict=False)  # greedy heads need not be trees
 
 
 def with_k_best(treebank: Treebank, parses: KBestParses, options: ParseOptions) -> Treebank:
