@@ -42,6 +42,7 @@ GIVEN: Mapping[str, Mapping[str, str]] = {
 PLAIN = {
     "by": "names of breakdowns, or of units",
     "columns": "names of columns",
+    "keep": "names of columns",
     "source": "a format",
     "target": "a format",
     "sentence": "which sentences",
