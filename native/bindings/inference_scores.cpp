@@ -185,7 +185,10 @@ void bind_results(nb::module_& m) {
       .def_prop_ro("counts", array_of(&KBestResult::counts), nb::rv_policy::automatic)
       .def_prop_ro("heads", array_of(&KBestResult::heads), nb::rv_policy::automatic)
       .def_prop_ro("labels", array_of(&KBestResult::labels), nb::rv_policy::automatic)
-      .def_prop_ro("scores", array_of(&KBestResult::scores), nb::rv_policy::automatic);
+      .def_prop_ro("scores", array_of(&KBestResult::scores), nb::rv_policy::automatic)
+      .def_prop_ro("head_probability", array_of(&KBestResult::head_probability), nb::rv_policy::automatic)
+      .def_prop_ro("label_probability", array_of(&KBestResult::label_probability), nb::rv_policy::automatic)
+      .def_prop_ro("log_probability", array_of(&KBestResult::log_probability), nb::rv_policy::automatic);
 }
 
 void bind_batch(nb::module_& m) {

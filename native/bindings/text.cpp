@@ -1,10 +1,12 @@
 #include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
+#include <optional>
 #include <unordered_map>
 
 #include "bindings/arrays.hpp"
@@ -231,7 +233,18 @@ arcwise::EditScript script_of(const LemmaRecipe& recipe) {
 }
 
 auto tag(const arcwise::TaggerModel& model, const arcwise::TreebankLayout& layout, nb::bytes data,
-         int threads) {
+         std::optional<Array<int32_t>> kept_of_word, const ListArrays& kept_states,
+         const ListArrays& kept_bundles, int threads) {
+  arcwise::KeptTags kept{nullptr, lists_of(kept_states), lists_of(kept_bundles)};
+  if (kept_of_word) {
+    const size_t sets = std::min(kept.states.size(), kept.bundles.size());
+    if (kept_of_word->shape(0) != layout.words()) throw nb::value_error("one set per word is needed");
+    for (size_t i = 0; i < layout.words(); ++i)
+      if (kept_of_word->data()[i] < 0 || kept_of_word->data()[i] >= static_cast<int64_t>(sets))
+        throw nb::index_error("no such set");
+    check_below(kept.states.values, model.upos_of_state.size(), "a state");
+    kept.of_word = kept_of_word->data();
+  }
   std::vector<arcwise::TaggedWord> words(layout.words());
   std::vector<uint16_t> state(words.size()), bundle(words.size()), script(words.size());
   std::vector<float> probability(words.size());
@@ -241,7 +254,7 @@ auto tag(const arcwise::TaggerModel& model, const arcwise::TreebankLayout& layou
     std::vector<arcwise::TaggerWorkspace> workspaces(static_cast<size_t>(std::max(threads, 1)));
     arcwise::parallel_for(layout.sentences(), threads, [&](size_t s, size_t worker) {
       size_t first = layout.sentence_words[s];
-      arcwise::tagger_decode(model, layout, bytes, first, layout.sentence_words[s + 1] - first,
+      arcwise::tagger_decode(model, layout, bytes, first, layout.sentence_words[s + 1] - first, kept,
                              words.data() + first, workspaces[worker]);
     });
     for (size_t i = 0; i < words.size(); ++i) {
@@ -330,8 +343,10 @@ void bind_tagger(nb::module_& m) {
            "bundles"_a, "lemma"_a, "perceptron"_a, "trusted_count"_a)
       .def_static("training_sets", &training_sets, "layout"_a, "data"_a, "state"_a, "trusted_count"_a,
                   "The number of the candidate set that each word has in training, and the sets.")
-      .def("tag", &tag, "layout"_a, "data"_a, "threads"_a,
-           "State, bundle, lemma script and probability of the UPOS, of every word.")
+      .def("tag", &tag, "layout"_a, "data"_a, "kept_of_word"_a.none(), "kept_states"_a, "kept_bundles"_a,
+           "threads"_a,
+           "State, bundle, lemma script and probability of the UPOS, of every word; the word takes one of "
+           "the states and bundles of its kept set, if the set has any.")
       .def(
           "prune",
           [](TaggerModel& self, float threshold) {

@@ -45,6 +45,7 @@ PLAIN = {
     "command": "a command",
     "by": "names of breakdowns, or of units",
     "columns": "names of columns",
+    "keep": "names of columns",
     "source": "a format",
     "target": "a format",
     "sentence": "which sentences",

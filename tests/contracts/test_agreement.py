@@ -191,7 +191,7 @@ def test_the_fused_path_gives_what_scores_and_decoder_give(model, decode: str) -
     some = np.where(np.arange(treebank.word_count) % 5 == 0, treebank.heads, -1).astype(np.int32)
     partial = treebank.annotate(heads=some)
     for bank, keep in ((treebank, False), (partial, True)):
-        options = ParseOptions(decode=decode, confidence=True, keep_heads=keep)  # type: ignore[arg-type]
+        options = ParseOptions(decode=decode, confidence=True, keep=("head",) if keep else ())  # type: ignore[arg-type]
         one = parser.parses(bank, options=options, asked=True)
         two = plain.parses(bank, options=options, asked=True)
         assert one.heads.tolist() == two.heads.tolist()

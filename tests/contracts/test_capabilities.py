@@ -21,7 +21,10 @@ PROBES: dict[str, tuple[Any, ...]] = {
     "single_root": (True, False),
     "k_best": (3,),
     "confidence": (True,),
+    "keep": (("upos",), ("head",), ("deps",)),
     "keep_heads": (True,),
+    "misc_constraints": (True,),
+    "alternatives": (2,),
     "beam": (1, 4),
 }
 """Values of every option of a parse, to ask for."""
@@ -35,7 +38,9 @@ def parser(request: pytest.FixtureRequest) -> Parser:
 
 def promised(can: Capabilities, name: str, value: Any) -> bool:
     """Whether the capabilities promise this value of an option."""
-    said = can.decoders if name == "decode" else getattr(can, name)
+    if name == "keep":
+        return set(value) <= set(can.keep)
+    said = getattr(can, {"decode": "decoders", "misc_constraints": "constraints"}.get(name, name))
     return value in said if isinstance(said, tuple) else said
 
 
@@ -48,7 +53,8 @@ def test_what_is_promised_works_and_what_is_not_is_refused(parser: Parser, name:
     treebank = small_treebank()
     options = ParseOptions(**{name: value})
     if not promised(parser.capabilities, name, value):
-        with pytest.raises(InputError, match=rf"{name.replace('_', '.')}: found {value}, which a .* parser"):
+        shown = ", ".join(value) if name == "keep" else value
+        with pytest.raises(InputError, match=rf"{name.replace('_', '.')}: found {shown}, which a .* parser"):
             parser.parse(treebank, options=options)
     elif (name, value) == ("decode", "greedy"):
         assert len(parser.parse(treebank, options=options).data) > 0  # best heads need not be trees
@@ -74,6 +80,7 @@ def check(name: str, value: Any, treebank: Treebank, parsed: Treebank) -> None:
     if name == "k_best":
         found = [(s.text, int(s.comments["parse_rank"]), float(s.comments["parse_score"])) for s in parsed]
         assert sum(rank == 1 for _, rank, _ in found) == len(treebank)
+        assert all(0 <= float(s.comments["tree_prob"]) <= 1 for s in parsed)
         for (_, rank, score), (_, following, next_score) in pairwise(found):
             assert following in (1, rank + 1)
             assert following <= value
@@ -86,6 +93,11 @@ def check(name: str, value: Any, treebank: Treebank, parsed: Treebank) -> None:
         assert max(said) <= 1
     if name == "keep_heads":
         assert parsed.heads.tolist() == treebank.heads.tolist()
+        assert parsed.column("deprel") == treebank.column("deprel")
+    if name == "keep":
+        assert all(parsed.column(column) == treebank.column(column) for column in value)
+    if name == "alternatives":
+        assert all("Alternatives=" in misc for misc in parsed.column("misc"))
 
 
 def test_heads_that_are_kept_are_those_of_the_input_and_the_rest_is_a_tree(parser: Parser) -> None:
@@ -100,7 +112,7 @@ def test_heads_that_are_kept_are_those_of_the_input_and_the_rest_is_a_tree(parse
         return
     parsed = parser.parse(known, options=options)
     assert parsed.heads[0] == 3
-    assert all(sentence.tree.is_complete for sentence in parsed)
+    assert parser.capabilities.writes == "graphs" or all(sentence.tree.is_complete for sentence in parsed)
 
 
 def test_distributions_are_there_exactly_if_promised(parser: Parser) -> None:
@@ -130,6 +142,6 @@ def test_it_writes_trees_or_graphs_and_leaves_the_rest(parser: Parser) -> None:
 
 def test_a_parser_without_any_capability_refuses_every_option() -> None:
     for name, value in ASKED:
-        with pytest.raises(InputError, match="which a plain parser does not have"):
-            ParseOptions(**{name: value}).check("plain", Capabilities())
+        with pytest.raises(InputError, match=r"which a plain parser does not (have|keep)"):
+            ParseOptions(**{name: value}).check("plain", Capabilities(keep=()))
     ParseOptions().check("plain", Capabilities())

@@ -7,14 +7,14 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from arcwise.errors import ArcwiseError, InputError, ModelError, NoTreeError
+from arcwise.errors import ArcwiseError, InputError, ModelError
 from arcwise.evaluation import evaluate
 from arcwise.graph import GraphConfig, GraphParser
 from arcwise.inference import TreeClass, TreeDistribution
 from arcwise.parsing import FunctionScorer, ParseOptions, ScoredParser, Scorer
 from arcwise.parsing.calibration import fit_temperatures, reliability
 from arcwise.treebanks import Sentence, Treebank
-from contracts.small_treebank import small_treebank, two_rooted
+from contracts.small_treebank import small_treebank
 from reference.enumerate_trees import Enumeration
 
 LABELS = ("dep", "punct", "root")
@@ -129,11 +129,9 @@ def test_kept_heads_stay(parser: ScoredParser) -> None:
     wanted = np.full(treebank.word_count, -1, np.int32)
     wanted[[0, 4]] = 3, 1
     partial = treebank.annotate(heads=wanted)
-    parsed = parser.parse(partial, options=ParseOptions(keep_heads=True))
+    parsed = parser.parse(partial, options=ParseOptions(keep=("head",)))
     assert parsed.heads[[0, 4]].tolist() == [3, 1]
     assert all(sentence.tree.is_complete for sentence in parsed)
-    with pytest.raises(NoTreeError, match="fit no tree"):
-        parser.parse(two_rooted(), options=ParseOptions(keep_heads=True, single_root=True))
 
 
 def test_it_can_be_evaluated_and_calibrated(parser: ScoredParser) -> None:

@@ -122,7 +122,7 @@ PARSE_FAULTS = [
     Fault("the class of trees ignored in looking again", PARSE, "settings.trees = trees;", "", FILTER.replace("True]", "False]")),
     Fault("kept heads ignored", PARSE, "required_.empty() ? nullptr : required_.data()", "nullptr", KEPT),
     Fault("kept heads of the first sentence", PARSE, "required + data.first(sentence)", "required", KEPT),
-    Fault("one of the k best", PARSE, "own[s].keep(decoder, k)", "own[s].keep(decoder, 1)", K_BEST),
+    Fault("one of the k best", PARSE, "own[s].keep(decoder, k, settings.probabilities)", "own[s].keep(decoder, 1, settings.probabilities)", K_BEST),
     Fault("trees asked for ignored", PARSE, "result.keep(decoder, s, data.first(s), settings.probabilities, asked)", "result.keep(decoder, s, data.first(s), settings.probabilities, AskedTrees{})", ASKED),
     Fault("filter ignored", SCORER, "mask.filtered && !table.reaches(arc_class, h, std::abs(h - m))", "false", FILTER),
     Fault("the last of an odd number of features lost", SCORER, "if (i < pairs.size()) even += cells[(head[pairs[i]] ^ modifier[pairs[i]] ^ salt) & mask];", "", SUM + "[1.0-True-1]"),
@@ -143,6 +143,8 @@ CONFIDENCE = DECODER_TESTS + "test_confidences_are_those_of_all_trees_one_by_one
 DISTRIBUTION = "tests/inference/test_distribution.py::"
 TEMPERATURES = DISTRIBUTION + "test_temperatures_change_probabilities_as_they_are_defined[False-True]"
 
+ALTERNATIVES = "tests/contracts/test_alternatives.py::"
+
 DECODER_FAULTS = [
     Fault("max-z ignored", DECODER, "Z == 1 || settings_.decoder == Decoder::max_z", "Z == 1", MAX_Z),
     Fault("max-z ignored for labels", DECODER, "if (settings_.decoder == Decoder::max_z)\n    return scores_->label_of(h, m, static_cast<int>(std::max_element(values, values + count) - values));", "", MAX_Z),
@@ -157,7 +159,11 @@ DECODER_FAULTS = [
     Fault("entropy without scores", DECODER, "std::max(log_partition_ - expected, 0.0)", "log_partition_", PROBABILITIES),
     Fault("what is asked is what is found", DECODER, "decoder.marginal(asked_head, m)", "head", ASKED),
     Fault("the label asked for ignored", DECODER, "decoder.label_given_arc(asked_head, m, asked_label)", "decoder.label_given_arc(asked_head, m, decoder.best_label(asked_head, m))", ASKED),
-    Fault("labels of the first of the k best", DECODER, "labels.push_back(decoder.best_label(h, m));", "labels.push_back(0);", K_BEST),
+    Fault("greedy heads are always a tree", DECODER, "settings_.decoder == Decoder::greedy && !is_tree(heads, n(), settings_.trees)", "false", ALTERNATIVES + "test_greedy_heads_that_are_no_tree_of_the_class_have_no_probability[heads0-False-False-False]"),
+    Fault("greedy heads may cross", "inference/tree_inference.hpp", "if (heads[between] < low || heads[between] > high) return false;", "", ALTERNATIVES + "test_greedy_heads_that_are_no_tree_of_the_class_have_no_probability[heads3-True-True-False]"),
+    Fault("k best are all certain", DECODER, "log_probability.push_back(decoder.log_probability(tree));", "log_probability.push_back(0.0);", ALTERNATIVES + "test_k_best_trees_have_rank_and_probability[scorer-function]"),
+    Fault("k best: labels without their heads", DECODER, "decoder.marginal(h, m) * decoder.label_given_arc(h, m, label)", "decoder.label_given_arc(h, m, label)", ALTERNATIVES + "test_k_best_trees_have_rank_and_probability[scorer-function-labelled]"),
+    Fault("labels of the first of the k best", DECODER, "labels.push_back(label);", "labels.push_back(0);", K_BEST),
 ]  # fmt: skip
 
 TREE_LOSS, SCORES = "inference/tree_loss.cpp", "inference/arc_scores.hpp"
@@ -177,7 +183,7 @@ ENGINE_FAULTS = [
     Fault("known marginals of labels that do not agree", TREE_LOSS, "known_marginals_[at] > 0 && gold.agrees(scores.states->label_of(set, s), m)", "known_marginals_[at] > 0", SLOPE + "[whole-True-likelihood-True-True]"),
     Fault("hinge: known labels ignored", TREE_LOSS, "gold.labels.data()", "nullptr", VALUE + "[whole-True-hinge-True-True]"),
     Fault("hinge: no step towards gold", TREE_LOSS, "add_best_tree(known_, trees, -1)", "add_best_tree(known_, trees, 0)", SLOPE + "[whole-True-hinge-True-True]"),
-    Fault("a whole tree of any class", TREE_LOSS, "is_tree(gold.heads, trees) ? log_z : MINUS_INFINITY", "log_z", LOSSES + "test_a_whole_tree_of_another_class_agrees_with_none[crossing-likelihood]"),
+    Fault("a whole tree of any class", TREE_LOSS, "is_tree(gold.heads.data(), n, trees) ? log_z : MINUS_INFINITY", "log_z", LOSSES + "test_a_whole_tree_of_another_class_agrees_with_none[crossing-likelihood]"),
     Fault("labels cost nothing", "inference/known_tree.hpp", "(label >= 0 && labels[m] >= 0 && label != labels[m])", "false", VALUE + "[whole-True-hinge-True-True]"),
     Fault("the best state is the first", SCORES, "static_cast<int32_t>(top - values)", "0", SLOPE + "[whole-True-hinge-True-True]"),
     Fault("sums at temperature 1", SCORES, "if (s < count) total += exp_of_nonpositive(scale * (load_some(values + s, count - s) - top));", "if (s < count) total += exp_of_nonpositive(load_some(values + s, count - s) - top);", CONFIDENCE),

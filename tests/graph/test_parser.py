@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from arcwise.errors import InputError, ModelError, NoTreeError
+from arcwise.errors import InputError, ModelError
 from arcwise.evaluation.calibration import Calibration
 from arcwise.graph import GraphConfig, GraphParser
 from arcwise.graph.preparation import prepare_heads
@@ -106,12 +106,6 @@ def test_map_and_mbr_agree_with_the_distribution(parser: GraphParser) -> None:
     for decode, best in (("map", distribution.best()), ("mbr", distribution.minimum_risk())):
         parsed = parser.parse(treebank, options=ParseOptions(decode=decode))  # type: ignore[arg-type]
         assert [s.heads.tolist() for s in parsed] == [t.heads.tolist() for t in best]
-
-
-def test_heads_that_fit_no_tree_are_an_error_that_names_the_sentence(parser: GraphParser) -> None:
-    two = two_rooted()
-    with pytest.raises(NoTreeError, match=r"two_rooted.conllu \(s9\): the heads to be kept fit no tree"):
-        parser.parse(two, options=ParseOptions(keep_heads=True, single_root=True))
 
 
 def test_an_option_of_another_parser_is_refused(parser: GraphParser) -> None:

@@ -22,7 +22,7 @@ from types import FunctionType
 import pytest
 
 from arcwise.errors import ArcwiseError
-from inference import test_constraints, test_distribution, test_sampling
+from inference import test_constraints, test_distribution, test_fitting_class, test_sampling
 
 NATIVE = Path(__file__).parents[2] / "native"
 
@@ -170,6 +170,7 @@ LABELLED = some_cases(
 PLAIN = some_cases(test_distribution.test_every_operation_against_enumeration, n=4, spread=1.0, holes=0.0)
 CONSTRAINED = some_cases(test_constraints.test_every_operation_under_constraints, n=4, spread=1.0)
 WITHOUT_REPLACEMENT = every_class(test_sampling.test_all_trees_can_be_drawn_however_unlikely)
+FITTING = every_class(test_fitting_class.test_it_is_the_first_class_that_has_a_tree)
 
 PYTHON_FAULTS = [
     PythonFault("labels._labellings", "range(last, words)", "range(last + 1, words)", LABELLED),
@@ -181,7 +182,9 @@ PYTHON_FAULTS = [
     PythonFault("constraints.Constraints.mask", "mask[..., np.arange(n + 1) != h, m] = False", "pass", CONSTRAINED),
     PythonFault("constraints.Constraints.mask", "too_long[0] = False", "pass", CONSTRAINED),
     PythonFault("constraints.Constraints.mask", "np.r_[0:first, last + 1 : n + 1]", "np.r_[0:first]", CONSTRAINED),
-    PythonFault("constraints._check_crossing", "a < c < b < d", "a < c < d < b", lambda: test_constraints.test_clashes_are_named(*test_constraints.CLASHES[6])),
+    PythonFault("constraints.crossing_pair", "min(one) < min(other) < max(one) < max(other)", "min(one) < min(other) < max(other) < max(one)", lambda: test_constraints.test_clashes_are_named(*test_constraints.CLASHES[6])),
+    PythonFault("fitting_class._wider", "replace(wanted, single_root=False)", "replace(wanted, projective=False)", FITTING),
+    PythonFault("fitting_class.has_tree", "constraints.mask(n, trees, None)", "Constraints().mask(n, trees, None)", FITTING),
     PythonFault("sampling.Space.without", "(*self.excluded, choices[start])", "(choices[start],)", WITHOUT_REPLACEMENT),
     PythonFault("sampling.Space.restricted", "restricted[..., m] = -np.inf", "pass", WITHOUT_REPLACEMENT),
     PythonFault("distribution.TreeDistribution.kl", "- log_z + other_log_z", "+ log_z - other_log_z", every_class(test_distribution.test_entropy_and_kl)),

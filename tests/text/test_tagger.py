@@ -186,3 +186,84 @@ def test_options_reach_the_trainer(changed: dict[str, float]) -> None:
     ]
     names = ("states.largest", "states.codes")
     assert any(weights[0][name].tobytes() != weights[1][name].tobytes() for name in names)
+
+
+# ---- tags that are kept
+
+
+def with_columns(forms: list[str], **columns: list[str]) -> Treebank:
+    return Treebank.from_sentences([Sentence.from_words(forms, **columns)])
+
+
+def test_kept_values_stay_and_the_others_are_chosen_to_fit_them() -> None:
+    """A form that is a noun or a verb: whichever value is given decides the other columns."""
+    noun = "1\tsees\tsee\tNOUN\tN\tNumber=Plur\t0\troot\t_\t_\n\n"
+    verb = "1\tsees\tse\tVERB\tV\tTense=Pres\t0\troot\t_\t_\n\n"
+    own = Tagger.train(Treebank.from_string(5 * noun + 9 * verb))
+    (free,) = own.tag(blank(["sees"]))
+    assert (free.upos, free.lemmas, free.feats) == (["VERB"], ["se"], ["Tense=Pres"])
+    wanted = {"upos": ["NOUN"], "xpos": ["N"], "feats": ["Number=Plur"]}
+    for name, value in wanted.items():
+        (kept,) = own.tag(with_columns(["sees"], **{name: value}), keep=(name,), confidence=True)
+        assert (kept.upos, kept.xpos, kept.feats, kept.lemmas) == (*wanted.values(), ["see"]), name
+        (again,) = own.tag(with_columns(["sees"], **{name: value}))
+        assert again.upos == ["VERB"]
+    (lemma,) = own.tag(with_columns(["sees"], lemma=["own"]), keep=("lemma",))
+    assert (lemma.lemmas, lemma.upos) == (["own"], ["VERB"])
+
+
+def test_the_lemma_is_that_of_the_features_that_are_kept() -> None:
+    rows = [
+        f"1\tsees\t{lemma}\tNOUN\tN\tNumber={number}\t0\troot\t_\t_\n\n"
+        for lemma, number in (("see", "Plur"), ("sees", "Sing"))
+    ]
+    own = Tagger.train(Treebank.from_string(9 * rows[0] + 5 * rows[1]))
+    assert own.tag(blank(["sees"]))[0].lemmas == ["see"]
+    for lemma, number in (("see", "Number=Plur"), ("sees", "Number=Sing")):
+        (kept,) = own.tag(with_columns(["sees"], feats=[number]), keep=("feats",))
+        assert (kept.feats, kept.lemmas) == ([number], [lemma])
+
+
+def test_kept_values_that_training_never_saw_stay_too(tagger: Tagger) -> None:
+    forms = ["The", "dog", "sees", "birds", "."]
+    (kept,) = tagger.tag(
+        with_columns(
+            forms,
+            upos=["X", "_", "_", "_", "_"],
+            xpos=["_", "QQ", "_", "_", "_"],
+            feats=["_", "_", "Odd=Yes", "_", "_"],
+            lemma=["_", "_", "_", "BIRD", "_"],
+        ),
+        keep=("upos", "xpos", "feats", "lemma"),
+        confidence=True,
+    )
+    assert kept.upos == ["X", "NOUN", "VERB", "NOUN", "PUNCT"]
+    assert kept.xpos == ["D", "QQ", "V", "N", "P"]
+    assert kept.feats == ["_", "Number=Sing", "Odd=Yes", "Number=Plur", "_"]
+    assert kept.lemmas == ["the", "dog", "see", "BIRD", "."]
+    assert kept.misc[0] == "UposProb=1.000"
+
+
+def test_a_kept_tag_is_seen_by_its_neighbours() -> None:
+    """Which of two tags a word has depends on the one before it alone."""
+    rows = []
+    for first, second in (("A", "C"), ("B", "D")):
+        rows.append(f"1\tx\t_\t{first}\t_\t_\t0\troot\t_\t_\n2\ty\t_\t{second}\t_\t_\t1\tdep\t_\t_\n\n")
+    own = Tagger.train(Treebank.from_string(20 * "".join(rows)))
+    for first, second in (("A", "C"), ("B", "D")):
+        (kept,) = own.tag(with_columns(["x", "y"], upos=[first, "_"]), keep=("upos",))
+        assert kept.upos == [first, second]
+    (kept,) = own.tag(with_columns(["x", "y"], upos=["_", "D"]), keep=("upos",))
+    assert kept.upos == ["B", "D"]
+    both = Treebank.from_sentences(
+        [Sentence.from_words(["x", "y"], upos=[first, "_"]) for first in ("A", "B", "A")]
+    )
+    assert own.tag(both, keep=("upos",)).column("upos") == ["A", "C", "B", "D", "A", "C"]
+
+
+def test_keeping_what_the_tagger_says_changes_nothing(tagger: Tagger) -> None:
+    bank = toy_treebank()[:40]
+    once = tagger.tag(bank)
+    assert tagger.tag(once, keep=("lemma", "upos", "xpos", "feats")).data == once.data
+    some = once.annotate(upos=["_" if w % 2 else t for w, t in enumerate(once.column("upos"))])
+    assert tagger.tag(some, keep=("upos",), threads=3).data == once.data

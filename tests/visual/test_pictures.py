@@ -138,5 +138,5 @@ def test_a_label_and_its_doubt_stand_side_by_side() -> None:
     root = ElementTree.fromstring(svg(made, probabilities=[0.5, 1.0]))
     (label, doubt) = [e for e in root.iter() if e.get("class") in ("label", "doubt")][-2:]
     assert (label.text, label.get("text-anchor")) == ("nsubj", "end")
-    assert (doubt.text, doubt.get("text-anchor")) == ("50%", "start")
+    assert (doubt.text, doubt.get("text-anchor")) == ("head 50%", "start")
     assert 0 < float(doubt.get("x", "")) - float(label.get("x", "")) < 6

@@ -8,7 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from arcwise import InputError, Sentence, Tree, Treebank
-from arcwise.trees import crossing_arcs
+from arcwise.inference import Alternative
+from arcwise.trees import crossing_arcs, draw
 from arcwise.visual import html_page, svg
 from arcwise.visual.layout import arc_levels, layout
 from reference.random_trees import forests
@@ -55,7 +56,7 @@ def test_probabilities_make_arcs_thinner() -> None:
     picture = svg(LETTER, probabilities=[1.0, 0.5, 1.0, 0.0, 1.0, 1.0, 1.0])
     for p in (0.0, 0.5, 1.0):
         assert f'stroke-width="{0.7 + 1.8 * p:.2f}" opacity="{0.35 + 0.65 * p:.2f}"' in picture
-    assert "letter: nsubj of came (50%)" in picture
+    assert "letter: nsubj of came (head 50%)" in picture
 
 
 def test_partial_trees_and_several_roots() -> None:
@@ -170,8 +171,46 @@ def test_probabilities_and_alternatives_are_on_the_arcs() -> None:
     sentence = Sentence.from_words(["Birds", "sing"], tree=Tree.from_heads([2, 0], ["nsubj", "root"]))
     sentence = sentence.annotate(misc=["HeadProb=0.6", "HeadProb=0.99"])
     picture = svg(sentence, alternatives=[[(2, 0.6), (0, 0.4)], [(0, 0.99), (1, 0.01)]])
-    assert texts(parsed(picture), "doubt") == ["60%"]
-    assert "Birds: nsubj of sing (60%); or: the root 40%" in picture
+    assert texts(parsed(picture), "doubt") == ["head 60%"]
+    assert "Birds: nsubj of sing (head 60%); or: the root 40%" in picture
     assert "or: Birds 1%" in picture
     with pytest.raises(InputError, match="alternatives: found 1, expected 2"):
         svg(sentence, alternatives=[[]])
+
+
+def test_the_number_beside_a_label_is_that_of_head_and_label_together() -> None:
+    """In SVG, in words, in the terminal; the line shows the head."""
+    misc = ["HeadProb=0.46|DeprelProb=0.22", "HeadProb=0.99|DeprelProb=0.98"]
+    tree = Tree.from_heads([2, 0], ["obl", "root"])
+    sentence = Sentence.from_words(["There", "sing"], tree=tree).annotate(misc=misc)
+    picture = svg(sentence)
+    assert texts(parsed(picture), "doubt") == ["22%"]
+    assert "There: obl of sing (22%, head 46%)" in picture
+    assert f'opacity="{0.35 + 0.65 * 0.46:.2f}"' in picture
+    own = svg(sentence, probabilities=[0.5, 1.0], label_probabilities=[0.3, 1.0])
+    assert texts(parsed(own), "doubt") == ["30%"]
+    drawn = draw(
+        tree, ["There", "sing"], probabilities=[0.46, 0.99], label_probabilities=[0.22, 0.98]
+    ).splitlines()
+    assert drawn[0].endswith("obl   22%")
+    only_heads = draw(tree, ["There", "sing"], probabilities=[0.46, 0.99]).splitlines()
+    assert only_heads[0].endswith("obl   head 46%")
+    with pytest.raises(InputError, match="label_probabilities: found 1, expected 2"):
+        svg(sentence, label_probabilities=[0.5])
+    with pytest.raises(InputError, match="label_probabilities: found 1, expected 2"):
+        draw(tree, ["There", "sing"], label_probabilities=[0.5])
+
+
+def test_without_labels_the_number_stands_alone() -> None:
+    sentence = Sentence.from_words(["a", "b"], tree=Tree.from_heads([2, 0]))
+    picture = parsed(svg(sentence, probabilities=[0.5, 1.0]))
+    assert (texts(picture, "label"), texts(picture, "doubt")) == ([], ["50%"])
+
+
+def test_alternatives_that_a_parser_wrote_into_the_file_are_shown() -> None:
+    misc = ["Alternatives=2:obl:0.4000,2:obj:0.3500,1:x:0.2000,0:root:0.0500", "_", "_"]
+    tree = Tree.from_heads([2, 0, 2], ["obl", "root", "punct"])
+    sentence = Sentence.from_words(["There", "sing", "."], tree=tree).annotate(misc=misc)
+    assert "There: obl of sing; or: obj of sing 35%, x of There 20%, the root 5%" in svg(sentence)
+    others = [[Alternative(2, 0.9, (("obl", 0.5), ("obj", 0.4)))], [], []]
+    assert "There: obl of sing; or: obj of sing 40%" in svg(sentence, alternatives=others)

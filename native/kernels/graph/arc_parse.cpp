@@ -72,7 +72,8 @@ KBestResult arc_k_best(const WeightedTable& weighted, const ArcData& data, const
                        const DecodeSettings& settings, int k, int threads) {
   std::vector<KBestResult> own(data.sentences());
   for_each_sentence(weighted, data, required, threads, [&](SentenceParser& parser, size_t s) {
-    parser.find(settings, [&](TreeDecoder<float>& decoder) { return own[s].keep(decoder, k); });
+    parser.find(settings,
+                [&](TreeDecoder<float>& decoder) { return own[s].keep(decoder, k, settings.probabilities); });
   });
   return KBestResult::joined(own);
 }

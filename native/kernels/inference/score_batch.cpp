@@ -138,7 +138,7 @@ KBestResult ScoreBatch::k_best(const DecodeSettings& settings, int k, const Batc
   parallel_for(size(), threads, [&](size_t s, size_t worker) {
     Decoding& mine = workers[worker];
     mine.decoder.load(scores(s, mine.memory), settings, spans.of(s));
-    own[s].keep(mine.decoder, k);
+    own[s].keep(mine.decoder, k, settings.probabilities);
   });
   return KBestResult::joined(own);
 }

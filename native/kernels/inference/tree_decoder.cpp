@@ -138,11 +138,13 @@ double TreeDecoder<Real>::best_label_probability(int h, int m) const {
   return label_given_arc(h, m, best_label(h, m));
 }
 
+// Rounding may leave the sum a little above log Z.
 template <typename Real>
-double TreeDecoder<Real>::log_probability() const {
+double TreeDecoder<Real>::log_probability(const int32_t* heads) const {
+  if (settings_.decoder == Decoder::greedy && !is_tree(heads, n(), settings_.trees)) return MINUS_INFINITY;
   double score = 0;
-  for (int m = 1; m <= n(); ++m) score += arcs_[heads_[m] * (n() + 1) + m];
-  return score - log_partition_;
+  for (int m = 1; m <= n(); ++m) score += arcs_[heads[m] * (n() + 1) + m];
+  return std::min(score - log_partition_, 0.0);
 }
 
 // H = log Z - Σ probability · score
@@ -191,35 +193,46 @@ bool ParseResult::keep(TreeDecoder<Real>& decoder, size_t sentence, size_t first
       asked_label_probability[word] = static_cast<float>(decoder.label_given_arc(asked_head, m, asked_label));
   }
   if (known) {
-    log_probability[sentence] = decoder.log_probability();
+    log_probability[sentence] = decoder.log_probability(decoder.heads().data());
     head_entropy[sentence] = decoder.head_entropy();
   }
   return true;
 }
 
 template <typename Real>
-bool KBestResult::keep(TreeDecoder<Real>& decoder, int k) {
+bool KBestResult::keep(TreeDecoder<Real>& decoder, int k, bool probabilities) {
   std::vector<int32_t> found;
   std::vector<double> values;
-  int count = decoder.k_best(k, found, values), n = decoder.n();
+  const int count = decoder.k_best(k, found, values), n = decoder.n();
+  const bool known = probabilities && count > 0 && decoder.find_marginals();
   for (int t = 0; t < count; ++t) {
+    const int32_t* tree = &found[static_cast<size_t>(t) * (n + 1)];
     for (int m = 1; m <= n; ++m) {
-      int h = found[static_cast<size_t>(t) * (n + 1) + m];
+      const int h = tree[m], label = decoder.best_label(h, m);
       heads.push_back(h);
-      labels.push_back(decoder.best_label(h, m));
+      labels.push_back(label);
+      if (!known) continue;
+      head_probability.push_back(static_cast<float>(decoder.marginal(h, m)));
+      label_probability.push_back(
+          static_cast<float>(decoder.marginal(h, m) * decoder.label_given_arc(h, m, label)));
     }
     scores.push_back(values[t]);
+    if (known) log_probability.push_back(decoder.log_probability(tree));
   }
   return count > 0;
 }
 
 KBestResult KBestResult::joined(const std::vector<KBestResult>& sentences) {
   KBestResult result;
+  auto append = [](auto& to, const auto& from) { to.insert(to.end(), from.begin(), from.end()); };
   for (const KBestResult& one : sentences) {
     result.counts.push_back(static_cast<uint32_t>(one.scores.size()));
-    result.heads.insert(result.heads.end(), one.heads.begin(), one.heads.end());
-    result.labels.insert(result.labels.end(), one.labels.begin(), one.labels.end());
-    result.scores.insert(result.scores.end(), one.scores.begin(), one.scores.end());
+    append(result.heads, one.heads);
+    append(result.labels, one.labels);
+    append(result.scores, one.scores);
+    append(result.head_probability, one.head_probability);
+    append(result.label_probability, one.label_probability);
+    append(result.log_probability, one.log_probability);
   }
   return result;
 }
@@ -228,7 +241,7 @@ template class TreeDecoder<float>;
 template class TreeDecoder<double>;
 template bool ParseResult::keep(TreeDecoder<float>&, size_t, size_t, bool, const AskedTrees&);
 template bool ParseResult::keep(TreeDecoder<double>&, size_t, size_t, bool, const AskedTrees&);
-template bool KBestResult::keep(TreeDecoder<float>&, int);
-template bool KBestResult::keep(TreeDecoder<double>&, int);
+template bool KBestResult::keep(TreeDecoder<float>&, int, bool);
+template bool KBestResult::keep(TreeDecoder<double>&, int, bool);
 
 }  // namespace arcwise

@@ -1,5 +1,6 @@
 // From scores to trees: the one decoder, whatever made the scores. docs/reference/inference.md says what each word means.
 #pragma once
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -50,11 +51,11 @@ class TreeDecoder {
 
   // ---- probabilities, after find_marginals() (false: there is no tree)
   bool find_marginals();
-  double marginal(int h, int m) const { return marginals_[h * (n() + 1) + m]; }
+  double marginal(int h, int m) const { return std::clamp(marginals_[h * (n() + 1) + m], 0.0, 1.0); }
   // The probability of a label given its arc; -1 if the arc, or the label on it, is not there.
   double label_given_arc(int h, int m, int label) const;
-  // Of the tree in heads(), its labels left open.
-  double log_probability() const;
+  // Of heads[0..n], labels left open: at most 0, and -inf if they are no tree of the class, as greedy ones may be.
+  double log_probability(const int32_t* heads) const;
   // Of the distribution over trees, labels left open, in nats.
   double head_entropy() const;
 
@@ -102,10 +103,13 @@ struct KBestResult {
   std::vector<uint32_t> counts;  // trees of each sentence
   std::vector<int32_t> heads, labels;
   std::vector<double> scores;
+  // With probabilities: of each word's head, and of head and label together; of each tree, labels left open.
+  std::vector<float> head_probability, label_probability;
+  std::vector<double> log_probability;
 
   // The k best trees of one sentence; false if there is none.
   template <typename Real>
-  bool keep(TreeDecoder<Real>& decoder, int k);
+  bool keep(TreeDecoder<Real>& decoder, int k, bool probabilities);
   static KBestResult joined(const std::vector<KBestResult>& sentences);
 };
 

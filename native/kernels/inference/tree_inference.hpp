@@ -1,5 +1,6 @@
 // The four tree classes behind one face: projective or not, single root or not.
 #pragma once
+#include <algorithm>
 #include <cstdint>
 
 #include "kernels/inference/eisner.hpp"
@@ -11,6 +12,22 @@ namespace arcwise {
 struct TreeClass {
   bool projective = false, single_root = true;
 };
+
+// Whether heads[1..n], all of them known, are those of a tree of the class.
+inline bool is_tree(const int32_t* heads, int n, TreeClass trees) {
+  int roots = 0;
+  for (int m = 1; m <= n; ++m) {
+    roots += heads[m] == 0;
+    int steps = 0;
+    for (int word = m; word > 0; word = heads[word])
+      if (++steps > n) return false;
+    if (!trees.projective) continue;
+    const int low = std::min(m, heads[m]), high = std::max(m, heads[m]);
+    for (int between = low + 1; between < high; ++between)
+      if (heads[between] < low || heads[between] > high) return false;
+  }
+  return !trees.single_root || roots == 1;
+}
 
 // One per thread; see eisner.hpp, spanning_tree.hpp and matrix_tree.hpp for what each operation promises. spans: words that
 // must be subtrees (projective trees alone).

@@ -4,26 +4,7 @@
 #include <cmath>
 
 namespace arcwise {
-namespace {
-
-// Whether heads, all of them known, are those of a tree of the class.
-bool is_tree(const std::vector<int32_t>& heads, TreeClass trees) {
-  const int n = static_cast<int>(heads.size()) - 1;
-  int roots = 0;
-  for (int m = 1; m <= n; ++m) {
-    roots += heads[m] == 0;
-    int steps = 0;
-    for (int word = m; word > 0; word = heads[word])
-      if (++steps > n) return false;
-    if (!trees.projective) continue;
-    const auto [low, high] = std::minmax(m, heads[m]);
-    for (int between = low + 1; between < high; ++between)
-      if (heads[between] < low || heads[between] > high) return false;
-  }
-  return !trees.single_root || roots == 1;
-}
-
-}  // namespace
+namespace {}  // namespace
 
 template <typename Real>
 double SentenceLoss<Real>::compute(TreeLoss loss, const ArcScores<Real>& scores, const KnownTree& gold,
@@ -63,7 +44,7 @@ double SentenceLoss<Real>::known_marginals(const ArcScores<Real>& scores, const 
   if (!gold.complete) return inference_.marginals(known_arcs_.data(), n, trees, known_marginals_.data());
   for (int m = 1; m <= n; ++m)
     if (known_arcs_[gold.heads[m] * (n + 1) + m] == MINUS_INFINITY) return MINUS_INFINITY;
-  return is_tree(gold.heads, trees) ? log_z : MINUS_INFINITY;
+  return is_tree(gold.heads.data(), n, trees) ? log_z : MINUS_INFINITY;
 }
 
 // log Z(all) - log Z(known); its derivative by a score is P(state) - P(state | known).

@@ -1,6 +1,7 @@
 #include "kernels/text/tagger.hpp"
 
 #include <algorithm>
+#include <iterator>
 
 #include "kernels/base/hashing.hpp"
 #include "kernels/base/unicode.hpp"
@@ -50,8 +51,18 @@ void look_up(const TaggerModel& model, const TreebankLayout& layout, const char*
   }
 }
 
-void decode_states(const TaggerModel& model, const TaggerSentence& sentence, TaggedWord* out,
+// w.possible: the numbers from..to that are among kept..kept_end; all of these, if there are none; from..to, if nothing is kept.
+void find_possible(const uint32_t* from, const uint32_t* to, const uint32_t* kept, const uint32_t* kept_end,
                    TaggerWorkspace& w) {
+  w.possible.clear();
+  std::copy_if(from, to, std::back_inserter(w.possible), [&](uint32_t number) {
+    return kept == kept_end || std::find(kept, kept_end, number) != kept_end;
+  });
+  if (w.possible.empty()) w.possible.assign(kept, kept_end);
+}
+
+void decode_states(const TaggerModel& model, const TaggerSentence& sentence, const KeptTags& kept,
+                   size_t first, TaggedWord* out, TaggerWorkspace& w) {
   w.chain.clear();
   for (size_t i = 0; i < sentence.size; ++i) {
     w.keys.clear();
@@ -59,9 +70,11 @@ void decode_states(const TaggerModel& model, const TaggerSentence& sentence, Tag
     w.scores.assign(static_cast<size_t>(model.states()), 0.0f);
     for (uint32_t key : w.keys) model.emissions.add(key, w.scores.data());
     const Lists& sets = model.dictionary.sets;
-    for (const uint32_t* s = sets.begin(sentence.sets[i]); s != sets.end(sentence.sets[i]); ++s) {
-      w.chain.states.push_back(static_cast<uint16_t>(*s));
-      w.chain.emissions.push_back(w.scores[*s]);
+    find_possible(sets.begin(sentence.sets[i]), sets.end(sentence.sets[i]),
+                  kept.begin(kept.states, first + i), kept.end(kept.states, first + i), w);
+    for (uint32_t s : w.possible) {
+      w.chain.states.push_back(static_cast<uint16_t>(s));
+      w.chain.emissions.push_back(w.scores[s]);
     }
     w.chain.close();
   }
@@ -83,12 +96,21 @@ void decode_states(const TaggerModel& model, const TaggerSentence& sentence, Tag
   }
 }
 
-uint16_t choose(const SoftmaxTask& task, size_t set, const SparseLinear& weights, TaggerWorkspace& w) {
+// The best candidate of a set, among those that are kept if any of it is.
+uint16_t choose(const SoftmaxTask& task, size_t set, const SparseLinear& weights, const uint32_t* kept,
+                const uint32_t* kept_end, TaggerWorkspace& w) {
   const uint32_t* candidates = task.candidates_of_set.begin(set);
   if (task.choices(set) == 1) return static_cast<uint16_t>(candidates[0]);
   w.softmax.output_scores.assign(task.output_count, 0.0f);
   for (uint32_t key : w.keys) weights.add(key, w.softmax.output_scores.data());
-  return static_cast<uint16_t>(candidates[softmax_probabilities(task, set, w.softmax)]);
+  size_t best = softmax_probabilities(task, set, w.softmax);
+  float most = -1;
+  for (size_t c = 0; c < task.choices(set); ++c)
+    if (w.softmax.candidate_scores[c] > most && std::find(kept, kept_end, candidates[c]) != kept_end) {
+      most = w.softmax.candidate_scores[c];
+      best = c;
+    }
+  return static_cast<uint16_t>(candidates[best]);
 }
 
 uint16_t decode_lemma(const TaggerModel& model, const TaggerSentence& sentence, size_t word, uint16_t upos,
@@ -101,7 +123,7 @@ uint16_t decode_lemma(const TaggerModel& model, const TaggerSentence& sentence, 
     }
   w.keys.clear();
   lemma_features(sentence, word, upos, bundle, w.keys);
-  return choose(model.lemma_task, upos, model.lemma_weights, w);
+  return choose(model.lemma_task, upos, model.lemma_weights, nullptr, nullptr, w);
 }
 
 }  // namespace
@@ -247,17 +269,18 @@ uint32_t lemma_lexicon_key(uint64_t form_atom, uint16_t upos, int bundle) {
 }
 
 void tagger_decode(const TaggerModel& model, const TreebankLayout& layout, const char* data, size_t first,
-                   size_t count, TaggedWord* out, TaggerWorkspace& w) {
+                   size_t count, const KeptTags& kept, TaggedWord* out, TaggerWorkspace& w) {
   if (count == 0) return;
   look_up(model, layout, data, first, count, w);
   w.upos.resize(count);
   TaggerSentence sentence{w.atoms.data(), w.sets.data(), w.stems.starts.data(), w.stems.stems.data(), count};
-  decode_states(model, sentence, out, w);
+  decode_states(model, sentence, kept, first, out, w);
   for (size_t i = 0; i < count; ++i) {
     w.keys.clear();
     if (model.bundle_task.choices(out[i].state) > 1)
       bundle_features(sentence, w.upos.data(), i, out[i].state, w.keys);
-    out[i].bundle = choose(model.bundle_task, out[i].state, model.bundle_weights, w);
+    out[i].bundle = choose(model.bundle_task, out[i].state, model.bundle_weights,
+                           kept.begin(kept.bundles, first + i), kept.end(kept.bundles, first + i), w);
     out[i].script = decode_lemma(model, sentence, i, w.upos[i], out[i].bundle, w);
   }
 }

@@ -105,14 +105,28 @@ struct TaggerWorkspace {
   std::vector<uint64_t> atoms;
   StemLists stems;
   std::string lower;
-  std::vector<uint32_t> sets, keys;
+  std::vector<uint32_t> sets, keys, possible;
   std::vector<uint16_t> upos;
   std::vector<float> scores;
 };
 
+// What is known of words before they are tagged: word i (of the treebank) takes one of the states and one of the bundles of set
+// of_word[i]; an empty list leaves all open. of_word may be null.
+struct KeptTags {
+  const int32_t* of_word = nullptr;
+  Lists states, bundles;
+
+  const uint32_t* begin(const Lists& lists, size_t word) const {
+    return of_word ? lists.begin(of_word[word]) : nullptr;
+  }
+  const uint32_t* end(const Lists& lists, size_t word) const {
+    return of_word ? lists.end(of_word[word]) : nullptr;
+  }
+};
+
 // Tags the words first .. first+count-1 (one sentence) into `out`.
 void tagger_decode(const TaggerModel& model, const TreebankLayout& layout, const char* data, size_t first,
-                   size_t count, TaggedWord* out, TaggerWorkspace& workspace);
+                   size_t count, const KeptTags& kept, TaggedWord* out, TaggerWorkspace& workspace);
 
 // ---- learning
 

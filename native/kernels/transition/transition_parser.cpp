@@ -11,12 +11,12 @@ namespace {
 struct FoundTree {
   std::vector<int32_t> heads, labels;  // of words 1..n
   double score, mass = 0;
+  std::vector<double> head_probability, label_probability;
 };
 
 struct SentenceParse {
   std::vector<FoundTree> trees;
-  std::vector<double> head_probability, label_probability;
-  double log_probability = 0, entropy = 0;
+  double entropy = 0;
   std::vector<GraphArc> arcs;
   bool dead_end = false;
 };
@@ -43,7 +43,7 @@ class SentenceParser {
       greedy(data.words(sentence), out);
     else
       beam(data.words(sentence), out);
-    if (options_.confidence) weigh(out);
+    if (options_.confidence) weigh(out, options_.k);
     if (out.trees.size() > static_cast<size_t>(options_.k)) out.trees.resize(options_.k);
     return out;
   }
@@ -82,23 +82,30 @@ class SentenceParser {
 
   // p(tree) = exp(score / temperature) / sum over the trees of the final beam. What fell off the beam has no
   // share, so this is a measure of how much the survivors agree, not a distribution over all trees.
-  void weigh(SentenceParse& out) const {
+  void weigh(SentenceParse& out, int k) const {
     const double best = out.trees[0].score;
     double sum = 0;
     for (FoundTree& t : out.trees) sum += t.mass = std::exp((t.score - best) / options_.temperature);
-    const size_t words = out.trees[0].heads.size();
-    out.head_probability.assign(words, 0);
-    out.label_probability.assign(words, 0);
     for (FoundTree& t : out.trees) {
       t.mass /= sum;
       if (t.mass > 0) out.entropy -= t.mass * std::log(t.mass);
-      for (size_t m = 0; m < words; ++m) {
-        if (t.heads[m] != out.trees[0].heads[m]) continue;
-        out.head_probability[m] += t.mass;
-        if (t.labels[m] == out.trees[0].labels[m]) out.label_probability[m] += t.mass;
-      }
     }
-    out.log_probability = std::log(out.trees[0].mass);
+    for (size_t i = 0; i < std::min(out.trees.size(), static_cast<size_t>(k)); ++i)
+      agree(out.trees[i], out.trees);
+  }
+
+  // The mass of the trees that have the heads, and the heads and labels, of one of them.
+  static void agree(FoundTree& tree, const std::vector<FoundTree>& trees) {
+    const size_t words = tree.heads.size();
+    tree.head_probability.assign(words, 0);
+    tree.label_probability.assign(words, 0);
+    for (const FoundTree& t : trees)
+      for (size_t m = 0; m < words; ++m) {
+        if (t.heads[m] != tree.heads[m]) continue;
+        tree.head_probability[m] = std::min(tree.head_probability[m] + t.mass, 1.0);
+        if (t.labels[m] == tree.labels[m])
+          tree.label_probability[m] = std::min(tree.label_probability[m] + t.mass, 1.0);
+      }
   }
 
   const TransitionScorer& scorer_;
@@ -129,10 +136,10 @@ TransitionParses transition_parse_batch(const TransitionScorer& scorer, const Tr
       append(out.heads, t.heads);
       append(out.labels, t.labels);
       out.scores.push_back(t.score);
+      append(out.head_probability, t.head_probability);
+      append(out.label_probability, t.label_probability);
+      out.log_probability.push_back(options.confidence ? std::log(t.mass) : 0);
     }
-    append(out.head_probability, p.head_probability);
-    append(out.label_probability, p.label_probability);
-    out.log_probability.push_back(p.log_probability);
     out.entropy.push_back(p.entropy);
     out.dead_ends += p.dead_end;
     out.graphs.push_back(std::move(p.arcs));

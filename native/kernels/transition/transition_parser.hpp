@@ -19,8 +19,8 @@ struct TransitionParses {
   std::vector<int32_t> counts;                              // trees of each sentence, at most k
   std::vector<int32_t> heads, labels;                       // of the trees one after the other
   std::vector<double> scores;                               // of the trees
-  std::vector<double> head_probability, label_probability;  // of the words of each first tree
-  std::vector<double> log_probability, entropy;             // of the first trees, of the beams
+  std::vector<double> head_probability, label_probability;  // of the words of the trees
+  std::vector<double> log_probability, entropy;             // of the trees, of the beams
   std::vector<std::vector<GraphArc>> graphs;                // of DAG systems: the arcs of each sentence
   int64_t dead_ends = 0;                                    // sentences completed by force
 };

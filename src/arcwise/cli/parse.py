@@ -3,19 +3,55 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from arcwise.cli.files import Files, refuse_existing
 from arcwise.cli.options import from_declaration
-from arcwise.parsing.parser import ParseOptions
+from arcwise.cli.usage import PlainCommand
+from arcwise.learning.options import declared
+from arcwise.parsing.parser import KEPT, ParseOptions
 
 if TYPE_CHECKING:
+    from arcwise.parsing.parser import Capabilities
+    from arcwise.parsing.parses import Analysis, Note
     from arcwise.treebanks import Treebank
 
-FILES = Files(may_read=("inputs", "model"), like={"output": "inputs"})
+FILES = Files(may_read=("inputs", "model"), writes=("html",), like={"output": "inputs"})
+
+_MOST_NOTES = 10
+"""Notes shown on standard error; all are in the comments of the output."""
+_PAGE_ALTERNATIVES = 5
+"""Pairs of head and label of each word on an HTML page, if not told otherwise."""
+
+
+class Command(PlainCommand):
+    """``--keep`` stands alone, for all columns, or has a list of columns behind it."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        return super().parse_args(ctx, with_all_columns(args))
+
+
+def with_all_columns(arguments: list[str]) -> list[str]:
+    """The arguments with ``--keep all`` for every ``--keep`` that no list of columns follows.
+
+    >>> with_all_columns(["--keep", "in.conllu", "--keep", "head,upos", "--keep"])
+    ['--keep=all', 'in.conllu', '--keep', 'head,upos', '--keep=all']
+    """
+    end = arguments.index("--") if "--" in arguments else len(arguments)
+    followers = [*arguments[1:end], None, *arguments[end:]]
+    return [
+        "--keep=all" if word == "--keep" and at < end and not _is_list(followers[at]) else word
+        for at, word in enumerate(arguments)
+    ]
+
+
+def _is_list(word: str | None) -> bool:
+    """Whether a word is meant as a list of columns: one of them, or something with commas that is no file."""
+    return word is not None and (word in (*KEPT, "all") or ("," in word and not Path(word).exists()))
 
 
 def run(
@@ -40,6 +76,13 @@ def run(
     show: Annotated[
         bool, typer.Option("--show", help="Draw the trees in the terminal instead of writing CoNLL-U.")
     ] = False,
+    html: Annotated[
+        str | None,
+        typer.Option(
+            help="Write the trees as one HTML page to this file instead of CoNLL-U, with how sure the parser is and, when the pointer is on an arc, its alternatives.",
+            show_default=False,
+        ),
+    ] = None,
     input_format: Annotated[
         str, typer.Option("--format", help="What the input is: text, conllu, or auto to look.")
     ] = "auto",
@@ -61,10 +104,27 @@ def run(
         bool,
         from_declaration(ParseOptions, "confidence", "--confidence"),
     ] = False,
+    keep: Annotated[
+        str | None,
+        typer.Option(
+            "--keep",
+            metavar="[COLUMNS]",
+            help="What a person wrote stays: everything that is not _, in all columns or in those listed with commas between. "
+            f"The rest is tagged and parsed around it. [each {declared(ParseOptions)['keep'].values}]",
+            show_default=False,
+        ),
+    ] = None,
     keep_heads: Annotated[
         bool,
-        from_declaration(ParseOptions, "keep_heads", "--keep-heads"),
+        from_declaration(ParseOptions, "keep_heads", "--keep-heads", text="Short for --keep head,deprel."),
     ] = False,
+    misc_constraints: Annotated[
+        bool, from_declaration(ParseOptions, "misc_constraints", "--misc-constraints")
+    ] = False,
+    alternatives: Annotated[
+        int,
+        from_declaration(ParseOptions, "alternatives"),
+    ] = 0,
     beam: Annotated[int | None, from_declaration(ParseOptions, "beam")] = None,
     overwrite: Annotated[
         bool, typer.Option("--overwrite", help="For folders: replace files that are in the folder already.")
@@ -75,7 +135,7 @@ def run(
 
     Raw text needs a model of 'arcwise train --pipeline' (or one that comes with arcwise): it is cut into sentences and words,
     tagged and parsed. In CoNLL-U a parser writes HEAD and DEPREL, a pipeline also LEMMA, UPOS, XPOS and FEATS; everything
-    else stays as it is.
+    else stays as it is, and with --keep these do too, wherever they are not _.
     """
     from arcwise.errors import InputError
     from arcwise.models import open_model
@@ -90,33 +150,41 @@ def run(
             raise InputError(f"{option}: found {value!r}, expected one of {', '.join(known)}")
     if text is not None and inputs:
         raise InputError(f"--text: found files too ({inputs[0]}), expected one or the other")
+    if html is not None and (show or output != "-"):
+        raise InputError(f"--html: found {'--show' if show else '--output'} too, expected one or the other")
     options = ParseOptions(
-        decode,  # type: ignore[arg-type]
-        projective,
-        single_root,
-        k_best,
-        confidence or show,
-        keep_heads,
-        beam,
+        decode=decode,  # type: ignore[arg-type]
+        projective=projective,
+        single_root=single_root,
+        k_best=k_best,
+        confidence=confidence,
+        keep=_columns(keep),  # type: ignore[arg-type]
+        keep_heads=keep_heads,
+        misc_constraints=misc_constraints,
+        alternatives=alternatives,
+        beam=beam,
     )
     sources = [] if text is not None else inputs or ["-"]
     targets = _targets(sources, output, overwrite=overwrite)
     parser = open_model(model)
+    if show or html is not None:
+        options = _for_pictures(options, parser.capabilities, page=html is not None)
     reading = Reading(input_format, errors)  # type: ignore[arg-type]
     if text is not None:
-        return _write(parse_text(parser, text, options=options, threads=threads), output, show=show)
+        found = parse_text(parser, text, options=options, threads=threads)
+        return _write(found, output, show=show, html=html)
 
-    def parsed(paths: Iterable[str | Path]) -> Iterator[Treebank]:
+    def parsed(paths: Iterable[str | Path]) -> Iterator[Analysis]:
         for path in paths:
             yield from parse_file(parser, path, reading, options=options, threads=threads)
 
     if targets:
         for file, target in targets.items():
             make_folder(target.parent)
-            _write(parsed([file]), str(target), show=False)
+            _write(parsed([file]), str(target), show=False, html=None)
         return None
     files = [file for name in sources for file in (files_in(name) if path_kind(name) == "folder" else [name])]
-    return _write(parsed(files), output, show=show)
+    return _write(parsed(files), output, show=show, html=html)
 
 
 def _targets(sources: list[str], output: str, *, overwrite: bool) -> dict[Path, Path]:
@@ -142,14 +210,50 @@ def _targets(sources: list[str], output: str, *, overwrite: bool) -> dict[Path, 
     return dict(zip(files, targets, strict=True))
 
 
-def _write(treebanks: Iterable[Treebank], output: str, *, show: bool) -> None:
+def _columns(keep: str | None) -> tuple[str, ...]:
+    if keep is None:
+        return ()
+    return KEPT if keep == "all" else tuple(keep.split(","))
+
+
+def _for_pictures(options: ParseOptions, can: Capabilities, *, page: bool) -> ParseOptions:
+    """Pictures show how sure the parser is, if it says so; those of a page also what else a word may be."""
+    others = options.alternatives or (_PAGE_ALTERNATIVES if page and can.alternatives else 0)
+    return replace(options, confidence=options.confidence or can.confidence, alternatives=others)
+
+
+def _write(analyses: Iterable[Analysis], output: str, *, show: bool, html: str | None) -> None:
     from arcwise.treebanks import open_output
 
+    notes: list[Note] = []
+
+    def treebanks() -> Iterator[Treebank]:
+        for analysis in analyses:
+            notes.extend(analysis.notes)
+            yield analysis.treebank
+
+    sentences = (sentence for treebank in treebanks() for sentence in treebank)
     if show:
         from arcwise.cli.show import print_trees, wants_color
 
-        print_trees(enumerate((s for treebank in treebanks for s in treebank), 1), color=wants_color())
-        return
-    with open_output(output) as target:
-        for treebank in treebanks:
-            target.write(treebank.data)
+        print_trees(enumerate(sentences, 1), color=wants_color())
+    elif html is not None:
+        from arcwise.visual import html_parts
+
+        with open_output(html) as page:
+            for part in html_parts(sentences):
+                page.write(part.encode())
+    else:
+        with open_output(output) as target:
+            for treebank in treebanks():
+                target.write(treebank.data)
+    _say(notes)
+
+
+def _say(notes: list[Note]) -> None:
+    """The first notes on standard error."""
+    for note in notes[:_MOST_NOTES]:
+        typer.echo(f"arcwise: {note}", err=True)
+    if len(notes) > _MOST_NOTES:
+        more = len(notes) - _MOST_NOTES
+        typer.echo(f"arcwise: {more} more of this kind; comments (# parse_note) have them all", err=True)

@@ -93,7 +93,12 @@ def print_trees(chosen: Iterable[tuple[int, Sentence]], *, color: bool) -> None:
         tags = sentence.upos if any(tag != "_" for tag in sentence.upos) else None
         typer.echo("\n" * (at > 0) + (f"\x1b[1m{heading}\x1b[0m" if color else heading), color=color)
         drawn = draw(
-            sentence.tree, sentence.forms, tags=tags, probabilities=sentence.head_probabilities, color=color
+            sentence.tree,
+            sentence.forms,
+            tags=tags,
+            probabilities=sentence.head_probabilities,
+            label_probabilities=sentence.label_probabilities,
+            color=color,
         )
         typer.echo(drawn, color=color)
 

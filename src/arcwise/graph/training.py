@@ -175,7 +175,7 @@ def _completed(
     helper = GraphParser.train(known, config=config.for_trainer("perceptron", epochs=5), threads=threads)
     if helper.model.report["interrupted"]:
         raise KeyboardInterrupt
-    filled = helper.parses(known, options=ParseOptions(keep_heads=True), threads=threads)
+    filled = helper.parses(known, options=ParseOptions(keep=("head",)), threads=threads)
     return replace(prepared, heads=filled.heads)
 
 

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 from arcwise.errors import InputError, ModelError
 from arcwise.induction.dmv import DMV, read_json
 from arcwise.learning.model_file import Packable, Packed, Precision
-from arcwise.parsing.parser import Capabilities, ParseOptions
+from arcwise.parsing.parser import TAGS, Capabilities, Given, ParseOptions, refuse_constraints
 from arcwise.parsing.parses import Analysis
 from arcwise.treebanks import Treebank
 from arcwise.treebanks.files import PathLike
@@ -67,24 +67,35 @@ class DmvParser(Packable):
         self.grammar.save(path, column=self.column, without_punctuation=self.without_punctuation)
 
     def parse(
-        self, treebank: Treebank, *, options: ParseOptions = ParseOptions(), threads: int = 1
+        self,
+        treebank: Treebank,
+        *,
+        options: ParseOptions = ParseOptions(),
+        constraints: Given = None,
+        threads: int = 1,
     ) -> Treebank:
         """The treebank with HEAD and DEPREL (``root`` and ``dep``) replaced by the best trees."""
         options.check("dmv", self.capabilities)
+        refuse_constraints("dmv", constraints)
         return self.grammar.parse_treebank(
             treebank, column=self.column, without_punctuation=self.without_punctuation, threads=threads
         )
 
     def analyse(
-        self, treebank: Treebank, *, options: ParseOptions = ParseOptions(), threads: int = 1
+        self,
+        treebank: Treebank,
+        *,
+        options: ParseOptions = ParseOptions(),
+        constraints: Given = None,
+        threads: int = 1,
     ) -> Analysis:
         """``parse``; a grammar gives no arrays."""
-        return Analysis(self.parse(treebank, options=options, threads=threads))
+        return Analysis(self.parse(treebank, options=options, constraints=constraints, threads=threads))
 
     @property
     def capabilities(self) -> Capabilities:
         """Projective trees with one root, learned from tags."""
-        return Capabilities(projective=(True,), single_root=(True,), supervised=False)
+        return Capabilities(projective=(True,), single_root=(True,), keep=(*TAGS, "deps"), supervised=False)
 
     @property
     def info(self) -> Mapping[str, Any]:

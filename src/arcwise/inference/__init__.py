@@ -1,5 +1,6 @@
 """Exact inference over dependency trees: ``TreeDistribution``, and the plain functions under it."""
 
+from arcwise.inference.alternatives import Alternative, LabelledArc, likeliest_arcs
 from arcwise.inference.constraints import Constraints
 from arcwise.inference.distribution import TreeDistribution
 from arcwise.inference.eisner import (
@@ -14,6 +15,7 @@ from arcwise.inference.eisner import (
     eisner_sample,
     eisner_sample_batch,
 )
+from arcwise.inference.fitting_class import FittingClass, fitting_class
 from arcwise.inference.matrix_tree import (
     matrix_tree_log_partition,
     matrix_tree_log_partition_batch,
@@ -35,7 +37,10 @@ from arcwise.inference.wilson import (
 
 __all__ = [
     "LOSSES",
+    "Alternative",
     "Constraints",
+    "FittingClass",
+    "LabelledArc",
     "Scores",
     "TreeClass",
     "TreeDistribution",
@@ -49,6 +54,8 @@ __all__ = [
     "eisner_marginals_batch",
     "eisner_sample",
     "eisner_sample_batch",
+    "fitting_class",
+    "likeliest_arcs",
     "matrix_tree_log_partition",
     "matrix_tree_log_partition_batch",
     "matrix_tree_marginals",

@@ -65,6 +65,30 @@ class Constraints:
             labels = {m: tree.labels[m] for _, m in tree.arcs}
         return cls(required=tree.arcs, labels=labels)
 
+    def joined(self, other: Constraints | None) -> Constraints:
+        """These and the others together; ``ConstraintError`` if they give a word two labels.
+
+        >>> Constraints(required=[(0, 2)]).joined(Constraints(forbidden=[(3, 1)], labels={2: "root"}))
+        Constraints(required=((0, 2),), forbidden=((3, 1),), labels={2: 'root'})
+        """
+        if other is None:
+            return self
+        for word, label in self.labels.items():
+            if other.labels.get(word, label) != label:
+                raise ConstraintError(
+                    f"labels: word {word} has both {label!r} and {other.labels[word]!r} as label"
+                )
+        lengths = [own.max_length for own in (self, other) if own.max_length is not None]
+        roots = [set(own.roots) for own in (self, other) if own.roots is not None]
+        return Constraints(
+            (*self.required, *other.required),
+            (*self.forbidden, *other.forbidden),
+            {**self.labels, **other.labels},
+            (*self.subtrees, *other.subtrees),
+            min(lengths, default=None),
+            set.intersection(*roots) if roots else None,
+        )
+
     def mask(self, n: int, tree_class: TreeClass, labels: Sequence[str] | None) -> npt.NDArray[np.bool_]:
         """Which arcs of a sentence of n words are allowed, shape (n+1, n+1), or which labelled arcs, (L, n+1, n+1).
 
@@ -189,11 +213,19 @@ class Constraints:
                     raise ConstraintError(f"the required arc {h} → {m} leaves the subtree ({first}, {last})")
 
 
+def crossing_pair(arcs: Iterable[Arc]) -> tuple[Arc, Arc] | None:
+    """Two arcs that cross, if there are any."""
+    ordered = sorted(arcs, key=lambda arc: (min(arc), max(arc)))
+    for one, other in combinations(ordered, 2):
+        if min(one) < min(other) < max(one) < max(other):
+            return one, other
+    return None
+
+
 def _check_crossing(arcs: Iterable[Arc]) -> None:
-    ordered = sorted((min(arc), max(arc), arc) for arc in arcs)
-    for (_, b, one), (c, d, other) in combinations(ordered, 2):
-        a = min(one)
-        if a < c < b < d:
-            raise ConstraintError(
-                f"required: the arcs {one[0]} → {one[1]} and {other[0]} → {other[1]} cross, but projective=True"
-            )
+    pair = crossing_pair(arcs)
+    if pair:
+        (h, m), (other_h, other_m) = pair
+        raise ConstraintError(
+            f"required: the arcs {h} → {m} and {other_h} → {other_m} cross, but projective=True"
+        )

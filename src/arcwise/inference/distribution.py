@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from arcwise import native
 from arcwise.errors import InputError
+from arcwise.inference.alternatives import alternatives_of
 from arcwise.inference.arc_matrices import ArcMatrices, Floats, Heads
 from arcwise.inference.constraints import Constraints
 from arcwise.inference.kernels import NATIVE
@@ -165,6 +166,23 @@ class TreeDistribution:
             self._flat_marginals, self.temperature, self.label_temperature
         )
         return self._answer(self._scores.split(flat))
+
+    def alternatives(self, k: int | None = 3, *, least: float = 0.0) -> OneOrEach:
+        """For each word its ``k`` most probable heads (None: all above the probability ``least``), each with its ``k`` most probable
+        labels: a list of ``Alternative`` a word.
+
+        >>> trees = TreeDistribution(np.zeros((3, 3)), projective=False, single_root=False)
+        >>> trees.alternatives(k=2)[0]
+        [Alternative(head=0, probability=0.666..., labels=()), Alternative(head=2, probability=0.333..., labels=())]
+        """
+        if k is not None and k < 1:
+            raise InputError(f"k: found {k}, expected at least 1")
+        marginals = self._each(self.marginals)
+        labelled = [None] * len(self) if self.labels is None else self._each(self.label_marginals)
+        pairs = zip(marginals, labelled, strict=True)
+        return self._answer(
+            [alternatives_of(arcs, own, self.labels or (), k=k, least=least) for arcs, own in pairs]
+        )
 
     def score(self, tree: Tree | Sequence[Tree]) -> OneOrEach:
         """The score of a tree, temperatures in it: the sum over its arcs; -inf if it is not one of the distribution's trees.

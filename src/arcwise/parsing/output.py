@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from typing import Any, Protocol
 
 import numpy as np
 
-from arcwise.parsing.parser import ParseOptions
-from arcwise.parsing.parses import Analysis, KBestParses, Parses, Probabilities
+from arcwise.inference import Alternative
+from arcwise.parsing.misc_form import written_alternatives
+from arcwise.parsing.parser import Given, ParseOptions
+from arcwise.parsing.parses import Analysis, KBestParses, Note, Parses, Shares
 from arcwise.treebanks import Treebank
 from arcwise.treebanks.columns import Coded
 
@@ -15,57 +18,119 @@ from arcwise.treebanks.columns import Coded
 class GivesTrees(Protocol):
     """A parser that gives its trees as arrays."""
 
-    def parses(self, treebank: Treebank, *, options: ParseOptions = ..., threads: int = 1) -> Parses:
+    def parses(
+        self,
+        treebank: Treebank,
+        *,
+        options: ParseOptions = ...,
+        constraints: Given = None,
+        threads: int = 1,
+    ) -> Parses:
         """The best trees."""
         ...
 
-    def k_best_parses(self, treebank: Treebank, *, options: ParseOptions, threads: int = 1) -> KBestParses:
+    def k_best_parses(
+        self, treebank: Treebank, *, options: ParseOptions, constraints: Given = None, threads: int = 1
+    ) -> KBestParses:
         """The ``options.k_best`` best trees of every sentence."""
         ...
 
 
-def analysis(parser: GivesTrees, treebank: Treebank, options: ParseOptions, threads: int) -> Analysis:
+def analysis(
+    parser: GivesTrees, treebank: Treebank, options: ParseOptions, constraints: Given, threads: int
+) -> Analysis:
     """The treebank with the parser's trees, or k best trees, written into it; and the trees as arrays."""
     if options.k_best > 1:
-        return Analysis(
-            with_k_best(treebank, parser.k_best_parses(treebank, options=options, threads=threads))
-        )
-    parses = parser.parses(treebank, options=options, threads=threads)
-    return Analysis(annotated(treebank, parses), parses)
+        best = parser.k_best_parses(treebank, options=options, constraints=constraints, threads=threads)
+        return Analysis(with_k_best(treebank, best, options), notes=best.notes)
+    parses = parser.parses(treebank, options=options, constraints=constraints, threads=threads)
+    return Analysis(annotated(treebank, parses, alternatives=options.alternatives), parses, parses.notes)
 
 
-def annotated(treebank: Treebank, parses: Parses) -> Treebank:
+def annotated(treebank: Treebank, parses: Parses, *, alternatives: int = 0) -> Treebank:
     """The treebank with the heads and labels of a parse. If it has probabilities: HeadProb (of the head) and DeprelProb (of head and
-    label together) in MISC, and the comments tree_prob (of the tree, its labels left open) and tree_entropy (the same, in bits)."""
+    label together) in MISC, and the comments tree_prob (of the tree, its labels left open) and tree_entropy (the same, in bits).
+    ``alternatives``: so many pairs of head and label of each word in MISC. What there is to know of a sentence is in the comment parse_note."""
     columns: dict[str, Any] = {"heads": parses.heads}
     if parses.label_names:
         columns["deprel"] = Coded(parses.labels, parses.label_names)
+    comments = _notes(parses.notes, len(treebank))
+    pairs: list[Sequence[str]] = []
     if parses.probabilities is not None:
         found = parses.probabilities
-        columns["misc_update"] = _misc(found, labelled=bool(parses.label_names))
-        columns["comments"] = [
-            {"tree_prob": f"{np.exp(log):.6g}", "tree_entropy": f"{entropy / np.log(2):.4f}"}
-            for log, entropy in zip(found.log_tree, found.head_entropy, strict=True)
-        ]
-    return treebank.annotate(**columns)
+        pairs.append(_confidences(found.head, found.label, labelled=bool(parses.label_names)))
+        for s, (log, entropy) in enumerate(zip(found.log_tree, found.head_entropy, strict=True)):
+            if s not in parses.unparsed:
+                comments[s] = {
+                    "tree_prob": f"{np.exp(log):.6g}",
+                    "tree_entropy": f"{entropy / np.log(2):.4f}",
+                    **comments[s],
+                }
+    if alternatives and parses.alternatives is not None:
+        pairs.append(_others(parses.alternatives, alternatives))
+    if pairs:
+        columns["misc_update"] = _joined(pairs, _unparsed_words(treebank, parses.unparsed))
+    if any(comments):
+        columns["comments"] = comments
+    return treebank.annotate(**columns, strict=False)  # greedy heads need not be trees
 
 
-def _misc(found: Probabilities, *, labelled: bool) -> list[str]:
+def with_k_best(treebank: Treebank, parses: KBestParses, options: ParseOptions) -> Treebank:
+    """Every sentence as often as it has trees, best first, each with the comments parse_rank, parse_score and tree_prob (the probability of
+    the tree, its labels left open); with ``options.confidence`` also HeadProb and DeprelProb in MISC."""
+    counts = parses.counts.tolist()
+    numbers = [s for s, count in enumerate(counts) for _ in range(count)]
+    repeated = Treebank.from_sentences([treebank[s] for s in numbers], source=treebank.source)
+    ranks = [rank + 1 for count in counts for rank in range(count)]
+    comments = _notes(parses.notes, len(treebank))
+    told: list[dict[str, str]] = []
+    for tree, (s, rank, score) in enumerate(zip(numbers, ranks, parses.scores, strict=True)):
+        own = {"parse_rank": str(rank)}
+        if s not in parses.unparsed:
+            own["parse_score"] = f"{score:.6g}"
+            if parses.shares is not None:
+                own["tree_prob"] = f"{np.exp(parses.shares.log_tree[tree]):.6g}"
+        told.append({**own, **comments[s]})
+    columns: dict[str, Any] = {"heads": parses.heads, "comments": told}
+    if parses.label_names:
+        columns["deprel"] = Coded(parses.labels, parses.label_names)
+    pairs: list[Sequence[str]] = []
+    if options.confidence and parses.shares is not None:
+        pairs.append(_confidences(parses.shares.head, parses.shares.label, labelled=bool(parses.label_names)))
+    if options.alternatives and parses.alternatives is not None:
+        own_words = _others(parses.alternatives, options.alternatives)
+        starts = treebank.sentence_words.astype(int).tolist()
+        pairs.append([own_words[w] for s in numbers for w in range(starts[s], starts[s + 1])])
+    if pairs:
+        unparsed = [tree for tree, s in enumerate(numbers) if s in parses.unparsed]
+        columns["misc_update"] = _joined(pairs, _unparsed_words(repeated, unparsed))
+    return repeated.annotate(**columns)
+
+
+def _confidences(head: Shares, label: Shares, *, labelled: bool) -> list[str]:
     if not labelled:
-        return [f"HeadProb={p:.4f}" for p in found.head]
-    return [f"HeadProb={p:.4f}|DeprelProb={q:.4f}" for p, q in zip(found.head, found.label, strict=True)]
+        return [f"HeadProb={p:.4f}" for p in head]
+    return [f"HeadProb={p:.4f}|DeprelProb={q:.4f}" for p, q in zip(head, label, strict=True)]
 
 
-def with_k_best(treebank: Treebank, parses: KBestParses) -> Treebank:
-    """Every sentence as often as it has trees, best first, each with the comments parse_rank and parse_score."""
-    counts = parses.counts
-    sentences = [treebank[s] for s, count in enumerate(counts) for _ in range(count)]
-    comments = [
-        {"parse_rank": str(rank + 1), "parse_score": f"{score:.6g}"}
-        for rank, score in zip((r for count in counts for r in range(count)), parses.scores, strict=True)
-    ]
-    repeated = Treebank.from_sentences(sentences, source=treebank.source)
-    columns: dict[str, Any] = (
-        {"deprel": Coded(parses.labels, parses.label_names)} if parses.label_names else {}
-    )
-    return repeated.annotate(heads=parses.heads, comments=comments, **columns)
+def _others(alternatives: Sequence[Sequence[Alternative]], k: int) -> list[str]:
+    return [written_alternatives(own, k) for own in alternatives]
+
+
+def _joined(pairs: Sequence[Sequence[str]], without: set[int]) -> list[str]:
+    """The pairs of each word together; none for the words ``without``."""
+    rows = zip(*pairs, strict=True)
+    return ["" if word in without else "|".join(filter(None, row)) for word, row in enumerate(rows)]
+
+
+def _unparsed_words(treebank: Treebank, sentences: Iterable[int]) -> set[int]:
+    starts = treebank.sentence_words.astype(int)
+    return {word for s in sentences for word in range(starts[s], starts[s + 1])}
+
+
+def _notes(notes: Sequence[Note], sentences: int) -> list[dict[str, str]]:
+    found: list[dict[str, str]] = [{} for _ in range(sentences)]
+    for note in notes:
+        before = found[note.sentence].get("parse_note")
+        found[note.sentence]["parse_note"] = f"{before}; {note.text}" if before else note.text
+    return found

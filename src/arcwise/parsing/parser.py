@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, Protocol, runtime_checkable
 
 from arcwise.errors import OptionError
+from arcwise.inference import Constraints
 from arcwise.learning.model_file import Packed, Precision
 from arcwise.learning.options import changed, check_options, option
 from arcwise.parsing.parses import Analysis
@@ -17,6 +18,15 @@ Decoder = Literal["map", "mbr", "mbr-labelled", "max-z", "greedy"]
 DECODERS: tuple[Decoder, ...] = ("map", "mbr", "mbr-labelled", "max-z", "greedy")
 MAX_BEAM = 64
 MAX_K_BEST = 1_000_000
+MAX_ALTERNATIVES = 1000
+
+Kept = Literal["lemma", "upos", "xpos", "feats", "head", "deprel", "deps"]
+KEPT: tuple[Kept, ...] = ("lemma", "upos", "xpos", "feats", "head", "deprel", "deps")
+"""The columns whose values can be kept: all that parsers and pipelines write."""
+TAGS: tuple[Kept, ...] = ("lemma", "upos", "xpos", "feats")
+"""Those that a tagger writes, and no parser."""
+Given = Sequence[Constraints | None] | None
+"""What is decided of each sentence of a treebank before it is parsed; None: nothing."""
 
 
 @dataclass(frozen=True)
@@ -31,7 +41,12 @@ class Capabilities:
     """The values of ``single_root`` that can be asked for."""
     k_best: bool = False
     confidence: bool = False
-    keep_heads: bool = False
+    keep: tuple[Kept, ...] = TAGS
+    """The columns whose values can be kept."""
+    constraints: bool = False
+    """Whether it parses under ``Constraints``: those of Python, and ``misc_constraints``."""
+    alternatives: bool = False
+    """Whether it tells the heads and labels that a word may have besides those of the tree."""
     beam: bool = False
     distributions: bool = False
     """Whether ``distributions(treebank)`` gives the distribution over all trees of every sentence."""
@@ -41,6 +56,11 @@ class Capabilities:
     """Whether it learns from sentences in which some heads are unknown."""
     writes: Literal["trees", "graphs"] = "trees"
     """Trees go to HEAD and DEPREL, graphs to DEPS."""
+
+    @property
+    def keep_heads(self) -> bool:
+        """Whether heads and labels can be kept."""
+        return {"head", "deprel"} <= set(self.keep)
 
 
 @dataclass(frozen=True)
@@ -67,7 +87,22 @@ class ParseOptions:
         False,
         "Write how sure the parser is: HeadProb and DeprelProb in MISC, tree_prob and tree_entropy in comments.",
     )
-    keep_heads: bool = option(False, "Keep the heads that the input has; parse the rest around them.")
+    keep: tuple[Kept, ...] = option(
+        (),
+        "Columns in which everything that is not _ stays as it is; the rest is tagged and parsed around it.",
+    )
+    keep_heads: bool = option(
+        False, "Keep the heads and labels that the input has: short for head and deprel."
+    )
+    misc_constraints: bool = option(
+        False, "Obey what the MISC column says of a word: Head=3, NotHead=2,5 or Deprel=obj."
+    )
+    alternatives: int = option(
+        0,
+        "Write so many most probable pairs of head and label of each word: Alternatives=HEAD:DEPREL:PROBABILITY,… in MISC.",
+        low=0,
+        high=MAX_ALTERNATIVES,
+    )
     beam: int | None = option(None, "Beam of a transition-based parser.", low=1, high=MAX_BEAM)
 
     def __post_init__(self) -> None:
@@ -82,9 +117,22 @@ class ParseOptions:
             "k_best": capabilities.k_best,
             "confidence": capabilities.confidence,
             "keep_heads": capabilities.keep_heads,
+            "misc_constraints": capabilities.constraints,
+            "alternatives": capabilities.alternatives,
             "beam": capabilities.beam,
         }
         self.reject(kind, *(name for name, has in able.items() if not has))
+        lacking = [column for column in self.keep if column not in capabilities.keep]
+        if lacking:
+            raise OptionError(
+                "keep",
+                f"found {', '.join(lacking)}, which a {kind} parser does not keep (it keeps {', '.join(capabilities.keep)})",
+            )
+
+    @property
+    def kept(self) -> frozenset[Kept]:
+        """The columns to keep."""
+        return frozenset((*self.keep, *(("head", "deprel") if self.keep_heads else ())))
 
     def reject(self, kind: str, *names: str) -> None:
         """Raise ``OptionError`` if any of the named options is set: a parser of ``kind`` does not have it."""
@@ -92,6 +140,12 @@ class ParseOptions:
         for name in names:
             if name in found:
                 raise OptionError(name, f"found {found[name]}, which a {kind} parser does not have")
+
+
+def refuse_constraints(kind: str, constraints: Given) -> None:
+    """Raise ``OptionError`` if there are any: a parser of ``kind`` cannot obey them."""
+    if constraints is not None and any(own is not None for own in constraints):
+        raise OptionError("constraints", f"found some, which a {kind} parser does not have")
 
 
 @runtime_checkable
@@ -109,13 +163,26 @@ class Parser(Protocol):
         ...
 
     def parse(
-        self, treebank: Treebank, *, options: ParseOptions = ParseOptions(), threads: int = 1
+        self,
+        treebank: Treebank,
+        *,
+        options: ParseOptions = ParseOptions(),
+        constraints: Given = None,
+        threads: int = 1,
     ) -> Treebank:
-        """The treebank with HEAD and DEPREL replaced (and what the options ask for); nothing else changes."""
+        """The treebank with HEAD and DEPREL replaced (and what the options ask for); nothing else changes.
+
+        ``constraints``: for each sentence what its tree must obey, or None.
+        """
         ...
 
     def analyse(
-        self, treebank: Treebank, *, options: ParseOptions = ParseOptions(), threads: int = 1
+        self,
+        treebank: Treebank,
+        *,
+        options: ParseOptions = ParseOptions(),
+        constraints: Given = None,
+        threads: int = 1,
     ) -> Analysis:
         """``parse``, and the trees with their probabilities as arrays where the parser gives one tree a sentence."""
         ...

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from arcwise.treebanks import Treebank
+from arcwise.inference import Alternative
+from arcwise.treebanks import Sentence, Treebank
 
 Codes = npt.NDArray[np.int32]
 Shares = npt.NDArray[np.floating[Any]]
@@ -42,13 +43,44 @@ class Probabilities:
 
 
 @dataclass(frozen=True)
+class Note:
+    """Something to know about the parse of one sentence: what a person decided made its tree, or made it impossible."""
+
+    sentence: int
+    source: str
+    """The file."""
+    sent_id: str | None
+    text: str
+
+    def __str__(self) -> str:
+        return f"{self.source} ({self.sent_id or f'sentence {self.sentence + 1}'}): {self.text}"
+
+    @classmethod
+    def of(cls, sentence: Sentence, text: str) -> Note:
+        """A note about a sentence."""
+        return cls(sentence.number, sentence.treebank.source, sentence.sent_id, text)
+
+    def numbered_from(self, first: int) -> Note:
+        """The same where sentence 0 has the number ``first``."""
+        return replace(self, sentence=self.sentence + first)
+
+
+@dataclass(frozen=True)
 class Parses:
-    """One tree a sentence. ``heads`` and ``labels`` (numbers into ``label_names``, -1: none) are flat over all words."""
+    """One tree a sentence. ``heads`` and ``labels`` (numbers into ``label_names``, -1: none) are flat over all words.
+
+    Of a sentence that was left as it is, because what it keeps fits no tree, they are those of the treebank.
+    """
 
     heads: Codes
     labels: Codes
     label_names: tuple[str, ...] = ()
     probabilities: Probabilities | None = None
+    alternatives: Sequence[Sequence[Alternative]] | None = None
+    """Of each word: the heads and labels that it may have, most probable first; None if not asked for."""
+    notes: tuple[Note, ...] = ()
+    unparsed: tuple[int, ...] = ()
+    """The sentences that were left as they are."""
 
     @classmethod
     def joined(cls, parts: Sequence[Parses]) -> Parses:
@@ -68,12 +100,24 @@ class Parses:
             )
             if len(known) == len(parts)
             else None,
+            [own for part in parts for own in part.alternatives or ()]
+            if all(part.alternatives is not None for part in parts)
+            else None,
         )
 
     @cached_property
     def label_strings(self) -> npt.NDArray[np.object_]:
         """The label of every word, ``_`` where it has none."""
         return np.array([*self.label_names, "_"], object)[self.labels]
+
+
+@dataclass(frozen=True)
+class TreeShares:
+    """How probable the k best trees are: each head, each head with its label, each tree (labels left open)."""
+
+    head: Shares
+    label: Shares
+    log_tree: npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -86,6 +130,12 @@ class KBestParses:
     labels: Codes
     scores: npt.NDArray[np.float64]
     label_names: tuple[str, ...] = ()
+    shares: TreeShares | None = None
+    """How probable they are; None if the parser does not say."""
+    alternatives: Sequence[Sequence[Alternative]] | None = None
+    """Of each word of the treebank."""
+    notes: tuple[Note, ...] = ()
+    unparsed: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -102,6 +152,12 @@ class Analysis:
 
     treebank: Treebank
     parses: Parses | None = None
+    notes: tuple[Note, ...] = ()
+    """What there is to know about single sentences; the same is in their comments (``parse_note``)."""
+
+    def numbered_from(self, first: int) -> Analysis:
+        """The same of a piece of a file whose first sentence has the number ``first``: notes name sentences as the file has them."""
+        return replace(self, notes=tuple(note.numbered_from(first) for note in self.notes)) if first else self
 
 
 def parses_of(
@@ -123,4 +179,5 @@ def parses_of(
 def k_best_of(result: Any, label_names: tuple[str, ...]) -> KBestParses:
     """``KBestParses`` from what the native decoder gave."""
     counts = np.asarray(result.counts, np.int64)
-    return KBestParses(counts, result.heads, result.labels, result.scores, label_names)
+    found = TreeShares(result.head_probability, result.label_probability, result.log_probability)
+    return KBestParses(counts, result.heads, result.labels, result.scores, label_names, found)

@@ -4,16 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from arcwise import native
-from arcwise.errors import NoTreeError
-from arcwise.inference import Scores, TreeClass, TreeDistribution
+from arcwise.inference import Alternative, Constraints, Scores, TreeClass, TreeDistribution
+from arcwise.inference.arc_matrices import span_arrays
 from arcwise.learning.model_file import Packed, Precision, write_model
+from arcwise.parsing.assembly import assembled, assembled_k_best
+from arcwise.parsing.decisions import Decisions, Group
+from arcwise.parsing.groups import in_groups
+from arcwise.parsing.misc_form import LEAST
 from arcwise.parsing.output import analysis
-from arcwise.parsing.parser import DECODERS, Capabilities, Decoder, ParseOptions
+from arcwise.parsing.parser import DECODERS, KEPT, Capabilities, Decoder, Given, ParseOptions
 from arcwise.parsing.parses import Analysis, Codes, KBestParses, Parses, k_best_of, parses_of
 from arcwise.parsing.scorer import FusedScorer, Scorer, decode_scores, label_codes
 from arcwise.treebanks import Sentence, Treebank
@@ -30,6 +35,8 @@ _NATIVE_DECODERS: dict[Decoder, native.Decoder] = {
     "greedy": native.Decoder.greedy,
 }
 """The option ``decode`` → the native decoder."""
+_DENSE_SENTENCES = 64
+"""Of so many sentences the probabilities of all labelled arcs are kept at a time."""
 
 
 @dataclass(frozen=True)
@@ -133,7 +140,9 @@ class ScoredParser:
             single_root=(True, False),
             k_best=True,
             confidence=True,
-            keep_heads=True,
+            keep=KEPT,
+            constraints=True,
+            alternatives=True,
             distributions=True,
         )
 
@@ -155,64 +164,165 @@ class ScoredParser:
     # ---- parsing
 
     def parse(
-        self, treebank: Treebank, *, options: ParseOptions = ParseOptions(), threads: int = 1
+        self,
+        treebank: Treebank,
+        *,
+        options: ParseOptions = ParseOptions(),
+        constraints: Given = None,
+        threads: int = 1,
     ) -> Treebank:
         """The treebank with HEAD and DEPREL replaced, and what the options ask for added; nothing else changes.
 
-        ``NoTreeError`` if ``options.keep_heads`` and the heads of a sentence fit no tree of the class.
+        ``constraints``: for each sentence what its tree must obey, or None. Where kept heads need it, a sentence may have crossing arcs or
+        several roots whatever the class of trees; its comment ``parse_note`` says so.
         """
-        return self.analyse(treebank, options=options, threads=threads).treebank
+        return self.analyse(treebank, options=options, constraints=constraints, threads=threads).treebank
 
     def analyse(
-        self, treebank: Treebank, *, options: ParseOptions = ParseOptions(), threads: int = 1
+        self,
+        treebank: Treebank,
+        *,
+        options: ParseOptions = ParseOptions(),
+        constraints: Given = None,
+        threads: int = 1,
     ) -> Analysis:
         """``parse``, and the same as arrays."""
-        return analysis(self, treebank, options, threads)
+        return analysis(self, treebank, options, constraints, threads)
 
     def parses(
         self,
         treebank: Treebank,
         *,
         options: ParseOptions = ParseOptions(),
+        constraints: Given = None,
         asked: bool = False,
         threads: int = 1,
     ) -> Parses:
         """The best trees as arrays; with ``options.confidence`` their probabilities, and with ``asked`` also those of the heads
-        and labels that the treebank has."""
-        options.check(self.description, self.capabilities)
-        decoding = self.decoding.with_options(options)
-        settings = decode_settings(decoding, self.temperatures, probabilities=options.confidence)
-        required = _kept_heads(treebank, options)
+        and labels that the treebank has. Everything is conditional on what is decided."""
+        return self._parses(treebank, options, constraints, asked, threads, LEAST)
+
+    def _parses(
+        self,
+        treebank: Treebank,
+        options: ParseOptions,
+        constraints: Given,
+        asked: bool,
+        threads: int,
+        least: float,
+    ) -> Parses:
+        decoding, decisions = self._decided(treebank, options, constraints)
         asked = asked and options.confidence
-        if isinstance(self.scorer, FusedScorer):
-            result = self.scorer.decoded(treebank, settings, required=required, asked=asked, threads=threads)
-        else:
-            scores = self._scores(treebank, decoding, required, threads)
-            own = (np.asarray(treebank.heads), label_codes(treebank, self.labels)) if asked else None
-            result = decode_scores(scores, settings, asked=own, threads=threads)
-        _check_parsed(treebank, result.parsed)
-        return parses_of(result, self.labels, probabilities=options.confidence, asked=asked)
 
-    def k_best_parses(self, treebank: Treebank, *, options: ParseOptions, threads: int = 1) -> KBestParses:
-        """The ``options.k_best`` best trees of every sentence, all with other heads."""
+        def found(group: Group) -> tuple[Parses, Codes]:
+            settings = self._settings(decoding, group, probabilities=options.confidence)
+            if self._is_fused(group) and not options.alternatives:
+                result = self.scorer.decoded(  # type: ignore[attr-defined]
+                    group.treebank, settings, required=group.required(), asked=asked, threads=threads
+                )
+                parsed, others = result.parsed, None
+            else:
+                scores = self._scores(group, threads)
+                bank = group.treebank
+                own = (np.asarray(bank.heads), label_codes(bank, self.labels)) if asked else None
+                result = decode_scores(scores, settings, asked=own, spans=group.spans, threads=threads)
+                parsed, others = result.parsed, None
+                if options.alternatives and np.all(parsed):
+                    others = [
+                        own for sentence in self._alternatives(scores, group, least) for own in sentence
+                    ]
+            parses = parses_of(result, self.labels, probabilities=options.confidence, asked=asked)
+            return replace(parses, alternatives=others), parsed
+
+        return assembled(decisions, *in_groups(decisions, found), self.labels)
+
+    def k_best_parses(
+        self,
+        treebank: Treebank,
+        *,
+        options: ParseOptions,
+        constraints: Given = None,
+        threads: int = 1,
+    ) -> KBestParses:
+        """The ``options.k_best`` best trees of every sentence, all with other heads, and their probabilities."""
+        decoding, decisions = self._decided(treebank, replace(options, alternatives=0), constraints)
+
+        def found(group: Group) -> tuple[KBestParses, Codes]:
+            settings = self._settings(replace(decoding, decode="map"), group, probabilities=True)
+            if self._is_fused(group):
+                result = self.scorer.k_best_decoded(  # type: ignore[attr-defined]
+                    group.treebank, settings, k=options.k_best, required=group.required(), threads=threads
+                )
+            else:
+                ends, starts = span_arrays(group.spans)
+                result = self._scores(group, threads).batch.k_best(
+                    settings, options.k_best, span_ends=ends, span_starts=starts, threads=threads
+                )
+            return k_best_of(result, self.labels), np.asarray(result.counts)
+
+        best = assembled_k_best(decisions, *in_groups(decisions, found), self.labels)
+        if not options.alternatives:
+            return best
+        single = replace(options, k_best=1)
+        others = self.parses(treebank, options=single, constraints=constraints, threads=threads).alternatives
+        return replace(best, alternatives=others)
+
+    def alternatives(
+        self,
+        treebank: Treebank,
+        *,
+        k: int = 3,
+        options: ParseOptions = ParseOptions(),
+        constraints: Given = None,
+        threads: int = 1,
+    ) -> list[list[list[Alternative]]]:
+        """For each word of each sentence its ``k`` most probable heads, each with its ``k`` most probable labels, given what is
+        decided (``options.keep``, ``constraints``). A sentence whose decisions fit no tree has none."""
+        asked = replace(options, alternatives=k, k_best=1)
+        found = self._parses(treebank, asked, constraints, False, threads, 0.0)
+        assert found.alternatives is not None
+        starts = treebank.sentence_words.astype(int).tolist()
+        words = [[replace(own, labels=own.labels[:k]) for own in word[:k]] for word in found.alternatives]
+        return [words[first:last] for first, last in pairwise(starts)]
+
+    # ---- decisions
+
+    def _decided(
+        self, treebank: Treebank, options: ParseOptions, constraints: Given
+    ) -> tuple[Decoding, Decisions]:
         options.check(self.description, self.capabilities)
         decoding = self.decoding.with_options(options)
-        settings = decode_settings(replace(decoding, decode="map"), self.temperatures)
-        required = _kept_heads(treebank, options)
-        if isinstance(self.scorer, FusedScorer):
-            result = self.scorer.k_best_decoded(
-                treebank, settings, k=options.k_best, required=required, threads=threads
-            )
-        else:
-            scores = self._scores(treebank, decoding, required, threads)
-            result = scores.batch.k_best(settings, options.k_best, threads=threads)
-        _check_parsed(treebank, result.counts)
-        return k_best_of(result, self.labels)
+        most = _DENSE_SENTENCES if options.alternatives else None
+        return decoding, Decisions.of(treebank, options, constraints, decoding.trees, self.labels, most=most)
 
-    def _scores(self, treebank: Treebank, decoding: Decoding, required: Codes | None, threads: int) -> Scores:
-        """The scores of the treebank, without the arcs that the required heads rule out."""
-        scores = self.scorer.scores(treebank, trees=decoding.trees, required=required, threads=threads)
-        return scores if required is None else scores.constrained(heads=required)
+    def _settings(self, decoding: Decoding, group: Group, *, probabilities: bool) -> native.DecodeSettings:
+        own = replace(decoding, projective=group.trees.projective, single_root=group.trees.single_root)
+        return decode_settings(own, self.temperatures, probabilities=probabilities)
+
+    def _is_fused(self, group: Group) -> bool:
+        return group.is_plain and isinstance(self.scorer, FusedScorer)
+
+    def _scores(self, group: Group, threads: int) -> Scores:
+        """The scores of a group, without the arcs and labels that are ruled out."""
+        required = group.required()
+        scores = self.scorer.scores(group.treebank, trees=group.trees, required=required, threads=threads)
+        if group.is_free:
+            return scores
+        return scores.constrained(
+            heads=required, labels=group.labels(self.labels), forbidden=group.forbidden()
+        )
+
+    def _alternatives(self, scores: Scores, group: Group, least: float) -> list[list[list[Alternative]]]:
+        spans = [Constraints(subtrees=own) if own else None for own in group.spans]
+        trees = TreeDistribution(
+            scores,
+            projective=group.trees.projective,
+            single_root=group.trees.single_root,
+            constraints=spans,
+            temperature=self.temperatures.heads,
+            label_temperature=self.temperatures.labels,
+        )
+        return trees.alternatives(None, least=least)  # type: ignore[no-any-return]
 
     def distributions(
         self,
@@ -220,30 +330,19 @@ class ScoredParser:
         *,
         projective: bool | None = None,
         single_root: bool | None = None,
+        constraints: Given = None,
         threads: int = 1,
     ) -> TreeDistribution:
-        """The distribution over (labelled) trees of every sentence, with the parser's temperatures."""
+        """The distribution over (labelled) trees of every sentence, with the parser's temperatures; under ``constraints``, one or
+        None a sentence, if there are any. (``given`` asks the same scores under others.)"""
         treebank = sentences if isinstance(sentences, Treebank) else Treebank.from_sentences(sentences)
         trees = self.decoding.with_options(ParseOptions(projective=projective, single_root=single_root)).trees
         return TreeDistribution(
             self.scorer.scores(treebank, trees=trees, threads=threads),
             projective=trees.projective,
             single_root=trees.single_root,
+            constraints=constraints,
             temperature=self.temperatures.heads,
             label_temperature=self.temperatures.labels,
             threads=threads,
-        )
-
-
-def _kept_heads(treebank: Treebank, options: ParseOptions) -> Codes | None:
-    return np.ascontiguousarray(treebank.heads, np.int32) if options.keep_heads else None
-
-
-def _check_parsed(treebank: Treebank, parsed: Any) -> None:
-    failed = np.flatnonzero(np.asarray(parsed) == 0)
-    if len(failed):
-        sentence = treebank[int(failed[0])]
-        name = sentence.sent_id or f"sentence {sentence.number + 1}"
-        raise NoTreeError(
-            f"{treebank.source} ({name}): the heads to be kept fit no tree of the class asked for"
         )

@@ -12,6 +12,7 @@ import numpy.typing as npt
 from arcwise import native
 from arcwise.errors import InputError, ModelError
 from arcwise.inference import Scores, TreeClass
+from arcwise.inference.arc_matrices import Span, span_arrays
 from arcwise.learning.model_file import Packed, Precision
 from arcwise.parsing.parses import Codes
 from arcwise.treebanks import Sentence, Treebank
@@ -110,9 +111,14 @@ def decode_scores(
     settings: native.DecodeSettings,
     *,
     asked: tuple[Codes, Codes] | None = None,
+    spans: Sequence[Sequence[Span]] = (),
     threads: int = 1,
 ) -> native.ParseResult:
-    """The trees of a batch of scores, by the one decoder; ``asked``: heads and labels whose probabilities are wanted too."""
+    """The trees of a batch of scores, by the one decoder; ``asked``: heads and labels whose probabilities are wanted too;
+    ``spans``: those of each sentence that must be subtrees."""
     heads, labels = asked if asked is not None else (None, None)
-    found: Any = scores.batch.decode(settings, asked_heads=heads, asked_labels=labels, threads=threads)
+    ends, starts = span_arrays(spans)
+    found: Any = scores.batch.decode(
+        settings, asked_heads=heads, asked_labels=labels, span_ends=ends, span_starts=starts, threads=threads
+    )
     return found  # type: ignore[no-any-return]

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from arcwise.inference import Alternative
 from arcwise.parsing.parses import Parses, Probabilities
 from arcwise.treebanks import Sentence, Treebank
 from arcwise.trees import draw
@@ -61,14 +62,20 @@ class ParsedSentence(Sentence):
         starts = self.treebank.sentence_words
         return slice(int(starts[self.number]), int(starts[self.number + 1]))
 
-    def alternatives(self, *, k: int = 3) -> list[list[tuple[int, float]]]:
-        """For each word its ``k`` most probable heads (0 is the root) with their probabilities; empty lists if the parser
-        knows none."""
-        return self.pipeline.head_alternatives(self, k=k)
+    def alternatives(self, *, k: int = 3) -> list[list[Alternative]]:
+        """For each word its ``k`` most probable heads (0 is the root) with their probabilities, each with its ``k`` most probable labels;
+        empty lists if the parser knows none. ``for head, probability in …`` unpacks them."""
+        return self.pipeline.sentence_alternatives(self, k=k)
 
     def __repr__(self) -> str:
         tags = self.upos if any(tag != "_" for tag in self.upos) else None
-        drawn = draw(self.tree, self.forms, tags=tags, probabilities=self.head_probabilities)
+        drawn = draw(
+            self.tree,
+            self.forms,
+            tags=tags,
+            probabilities=self.head_probabilities,
+            label_probabilities=self.label_probabilities,
+        )
         return f"{self.text}\n{drawn}"
 
     def _repr_svg_(self) -> str:

@@ -11,9 +11,10 @@ from typing import Literal
 
 from arcwise.errors import InputError, OptionError
 from arcwise.parsing.parser import ParseOptions, Parser
+from arcwise.parsing.parses import Analysis
 from arcwise.pipeline.pipeline import Pipeline
 from arcwise.text.text_stream import Errors
-from arcwise.treebanks import Treebank, stream
+from arcwise.treebanks import stream
 from arcwise.treebanks.files import PathLike, open_input
 
 Format = Literal["auto", "text", "conllu"]
@@ -32,25 +33,31 @@ class Reading:
     errors: Errors = "strict"
 
 
-def parse_text(parser: Parser, text: str, *, options: ParseOptions, threads: int) -> Iterator[Treebank]:
+def parse_text(parser: Parser, text: str, *, options: ParseOptions, threads: int) -> Iterator[Analysis]:
     """The trees of a text given as a string."""
     data = io.BytesIO(text.encode("utf-8", "replace"))
-    return _pipeline(parser, "text").stream(data, options=options, threads=threads)
+    for treebank in _pipeline(parser, "text").stream(data, options=options, threads=threads):
+        yield Analysis(treebank)
 
 
 def parse_file(
     parser: Parser, path: PathLike, reading: Reading, *, options: ParseOptions, threads: int
-) -> Iterator[Treebank]:
-    """The trees of a file (or of standard input, ``-``), some sentences at a time, in bounded memory."""
+) -> Iterator[Analysis]:
+    """The trees of a file (or of standard input, ``-``), some sentences at a time, in bounded memory; and what there is to say of
+    single sentences."""
     if _format(path, reading.format) == "conllu":
+        first = 0
         for batch in stream(path):
-            yield parser.parse(batch, options=options, threads=threads)
+            found = parser.analyse(batch, options=options, threads=threads)
+            yield found.numbered_from(first)
+            first += len(batch)
         return
     pipeline = _pipeline(parser, str(path))
     with open_input(path) as source:
-        yield from pipeline.stream(
+        for treebank in pipeline.stream(
             source, source=str(path), errors=reading.errors, options=options, threads=threads
-        )
+        ):
+            yield Analysis(treebank)
 
 
 def files_in(folder: PathLike) -> list[Path]:

@@ -7,11 +7,10 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, BinaryIO, ClassVar
 
-import numpy as np
-
 from arcwise.errors import InputError, ModelError
+from arcwise.inference import Alternative
 from arcwise.learning.model_file import Packed, Precision, write_model
-from arcwise.parsing.parser import Capabilities, ParseOptions, Parser
+from arcwise.parsing.parser import TAGS, Capabilities, Given, ParseOptions, Parser
 from arcwise.parsing.parses import Analysis, Parses
 from arcwise.pipeline.document import Document
 from arcwise.text.tagger import Tagger
@@ -79,29 +78,60 @@ class Pipeline:
             yield self.parse(treebank, options=options, threads=threads)
 
     def parse(
-        self, treebank: Treebank, *, options: ParseOptions = ParseOptions(), threads: int = 1
+        self,
+        treebank: Treebank,
+        *,
+        options: ParseOptions = ParseOptions(),
+        constraints: Given = None,
+        threads: int = 1,
     ) -> Treebank:
-        """The treebank with LEMMA, UPOS, XPOS, FEATS, HEAD and DEPREL replaced (and what the options ask for)."""
-        return self.analyse(treebank, options=options, threads=threads).treebank
+        """The treebank with LEMMA, UPOS, XPOS, FEATS, HEAD and DEPREL replaced (and what the options ask for).
+
+        Values that ``options.keep`` keeps are those that tagger and parser see. ``constraints``: for each sentence what its tree
+        must obey, or None.
+        """
+        return self.analyse(treebank, options=options, constraints=constraints, threads=threads).treebank
 
     def analyse(
-        self, treebank: Treebank, *, options: ParseOptions = ParseOptions(), threads: int = 1
+        self,
+        treebank: Treebank,
+        *,
+        options: ParseOptions = ParseOptions(),
+        constraints: Given = None,
+        threads: int = 1,
     ) -> Analysis:
         """``parse``, and the trees with their probabilities as arrays where the parser gives one tree a sentence."""
-        tagged = self.tagger.tag(treebank, confidence=options.confidence, threads=threads)
-        return self.parser.analyse(tagged, options=options, threads=threads)
+        tagged = self._tagged(treebank, options, threads)
+        return self.parser.analyse(tagged, options=options, constraints=constraints, threads=threads)
 
-    def head_alternatives(self, sentence: Sentence, *, k: int) -> list[list[tuple[int, float]]]:
-        """For each word its ``k`` most probable heads with their probabilities; empty lists if the parser knows none."""
+    def alternatives(
+        self,
+        treebank: Treebank,
+        *,
+        k: int = 3,
+        options: ParseOptions = ParseOptions(),
+        constraints: Given = None,
+        threads: int = 1,
+    ) -> list[list[list[Alternative]]]:
+        """For each word of each sentence its ``k`` most probable heads, each with its ``k`` most probable labels, given what is decided;
+        the treebank is tagged first, as by ``parse``."""
+        replace(options, alternatives=k).check(self.parser.kind, self.parser.capabilities)
         parser: Any = self.parser
-        if not self.parser.capabilities.distributions:
+        tagged = self._tagged(treebank, options, threads)
+        return parser.alternatives(  # type: ignore[no-any-return]
+            tagged, k=k, options=options, constraints=constraints, threads=threads
+        )
+
+    def sentence_alternatives(self, sentence: Sentence, *, k: int) -> list[list[Alternative]]:
+        """Those of a sentence whose tags are there; empty lists if the parser knows none."""
+        parser: Any = self.parser
+        if not self.parser.capabilities.alternatives:
             return [[] for _ in range(len(sentence))]
-        marginals = parser.distributions([sentence]).marginals[0]
-        found: list[list[tuple[int, float]]] = []
-        for word in range(1, len(sentence) + 1):
-            heads = np.argsort(-marginals[:, word], kind="stable")[:k]
-            found.append([(int(h), float(marginals[h, word])) for h in heads if marginals[h, word] > 0])
-        return found
+        return parser.alternatives(Treebank.from_sentences([sentence]), k=k)[0]  # type: ignore[no-any-return]
+
+    def _tagged(self, treebank: Treebank, options: ParseOptions, threads: int) -> Treebank:
+        kept = [column for column in TAGS if column in options.kept]
+        return self.tagger.tag(treebank, keep=kept, confidence=options.confidence, threads=threads)
 
     # ---- model files
 

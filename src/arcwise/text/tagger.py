@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -94,6 +94,29 @@ class TagAlphabet:
     scripts: list[LemmaScript]
     scripts_of_upos: list[list[int]]
 
+    def fitting(self, upos: str, xpos: str, feats: str) -> tuple[list[int], list[int]]:
+        """The states and the bundles that fit given values, ``_`` where they are open; as many of the values as the alphabet can fit."""
+        tried = (
+            (upos, xpos, feats),
+            (upos, xpos, "_"),
+            (upos, "_", "_"),
+            ("_", xpos, feats),
+            ("_", xpos, "_"),
+        )
+        for own_upos, own_xpos, own_feats in tried:
+            bundles = [
+                b for b, (x, f) in enumerate(self.bundles) if own_xpos in ("_", x) and own_feats in ("_", f)
+            ]
+            possible = set(bundles)
+            states = [
+                s
+                for s, (u, _) in enumerate(self.states)
+                if own_upos in ("_", self.upos[u]) and possible & set(self.bundles_of_state[s])
+            ]
+            if states:
+                return states, bundles
+        return [], []
+
     def bundle_outputs(self) -> tuple[list[list[int]], int]:
         """What bundles are scored by: each Key=Value of FEATS, the FEATS as a whole, and the XPOS."""
         numbers: dict[str, int] = {}  # in order of appearance: a set would have another order in each process
@@ -156,25 +179,60 @@ class Tagger(Packable):
         model.prune(NEGLIGIBLE)
         return cls(model, alphabet)
 
-    def tags(self, treebank: Treebank, *, threads: int = 1) -> Tags:
-        """The tags of every word as numbers (see ``alphabet``), and the probability of its UPOS."""
-        return Tags(*self._model.tag(treebank.layout, treebank.data, threads))
+    def tags(self, treebank: Treebank, *, keep: Collection[str] = (), threads: int = 1) -> Tags:
+        """The tags of every word as numbers (see ``alphabet``), and the probability of its UPOS.
 
-    def tag(self, treebank: Treebank, *, confidence: bool = False, threads: int = 1) -> Treebank:
-        """The treebank with LEMMA, UPOS, XPOS and FEATS replaced; ``confidence`` adds UposProb to MISC."""
-        tags = self.tags(treebank, threads=threads)
+        ``keep``: columns (``upos``, ``xpos``, ``feats``) whose values, where they are not ``_``, are given: the tags of the word, and of its neighbours,
+        are those that fit them best.
+        """
+        kept: tuple[Any, Any, Any] = None, lists_of([[]]), lists_of([[]])
+        if {"upos", "xpos", "feats"} & set(keep):
+            kept = self._kept_sets(treebank, keep)
+        return Tags(*self._model.tag(treebank.layout, treebank.data, *kept, threads))
+
+    def tag(
+        self,
+        treebank: Treebank,
+        *,
+        keep: Collection[str] = (),
+        confidence: bool = False,
+        threads: int = 1,
+    ) -> Treebank:
+        """The treebank with LEMMA, UPOS, XPOS and FEATS replaced; ``confidence`` adds UposProb to MISC.
+
+        ``keep``: those of the four columns in which everything that is not ``_`` stays.
+        """
+        tags = self.tags(treebank, keep=keep, threads=threads)
         codes, lemmas = native.lemmas(
             treebank.layout, treebank.data, script=tags.script, recipes=self.alphabet.scripts
         )
         upos_of_state = np.array([upos for upos, _ in self.alphabet.states], np.int32)
         xpos, feats = (Coded.of(column) for column in zip(*self.alphabet.bundles, strict=True))
-        return treebank.annotate(
-            lemma=Coded(codes, lemmas),
-            upos=Coded(upos_of_state[tags.state], self.alphabet.upos),
-            xpos=Coded(xpos.codes[tags.bundle], xpos.strings),
-            feats=Coded(feats.codes[tags.bundle], feats.strings),
-            misc_update=[f"UposProb={p:.3f}" for p in tags.upos_probability] if confidence else None,
-        )
+        found = {
+            "lemma": Coded(codes, lemmas),
+            "upos": Coded(upos_of_state[tags.state], self.alphabet.upos),
+            "xpos": Coded(xpos.codes[tags.bundle], xpos.strings),
+            "feats": Coded(feats.codes[tags.bundle], feats.strings),
+        }
+        columns: dict[str, Any] = {
+            name: _where_blank(treebank.column(name), coded) if name in keep else coded
+            for name, coded in found.items()
+        }
+        if confidence:
+            sure = tags.upos_probability
+            if "upos" in keep:
+                sure = np.where(np.array(treebank.column("upos"), object) == "_", sure, 1.0)
+            columns["misc_update"] = [f"UposProb={p:.3f}" for p in sure]
+        return treebank.annotate(**columns)
+
+    def _kept_sets(self, treebank: Treebank, keep: Collection[str]) -> tuple[Any, Any, Any]:
+        """The set of each word, and of each set the states and the bundles that fit what is kept; no states: nothing does."""
+        blank = ["_"] * treebank.word_count
+        columns = [treebank.column(name) if name in keep else blank for name in ("upos", "xpos", "feats")]
+        sets = Coded.of(["\t".join(values) for values in zip(*columns, strict=True)])
+        fitting = [self.alphabet.fitting(*text.split("\t")) for text in sets.strings]
+        states, bundles = ([own[i] for own in fitting] for i in (0, 1))
+        return sets.codes, lists_of(states), lists_of(bundles)
 
     # ---- packing
 
@@ -237,6 +295,11 @@ class Tagger(Packable):
         except (KeyError, TypeError, ValueError) as error:
             raise ModelError(f"model: its tagger is damaged ({error})") from error
         return cls(model, alphabet)
+
+
+def _where_blank(column: Sequence[str], found: Coded) -> list[str]:
+    """The column, with what was found where it has ``_``."""
+    return [found.strings[code] if own == "_" else own for own, code in zip(column, found.codes, strict=True)]
 
 
 def _uint32(arrays: Mapping[str, npt.NDArray[Any]], name: str) -> npt.NDArray[np.uint32]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -12,8 +13,8 @@ from arcwise.learning.model_file import Packed
 from arcwise.learning.progress import Progress
 from arcwise.learning.trained import TrainedParser
 from arcwise.parsing.output import analysis
-from arcwise.parsing.parser import MAX_BEAM, Capabilities, ParseOptions
-from arcwise.parsing.parses import Analysis, GraphParses, KBestParses, Parses, Probabilities
+from arcwise.parsing.parser import MAX_BEAM, TAGS, Capabilities, Given, ParseOptions, refuse_constraints
+from arcwise.parsing.parses import Analysis, GraphParses, KBestParses, Parses, Probabilities, k_best_of
 from arcwise.transition.config import TransitionConfig
 from arcwise.transition.graphs import deps_column
 from arcwise.transition.model import KIND, TransitionModel
@@ -62,8 +63,10 @@ class TransitionParser(TrainedParser[TransitionModel]):
     def capabilities(self) -> Capabilities:
         """A beam, and what its derivations give; its tree class is that of its system. A DAG system has no choices."""
         if self.model.system.many_heads:
-            return Capabilities(writes="graphs")
-        return Capabilities(single_root=(True, False), k_best=True, confidence=True, beam=True)
+            return Capabilities(keep=(*TAGS, "head", "deprel"), writes="graphs")
+        return Capabilities(
+            keep=(*TAGS, "deps"), single_root=(True, False), k_best=True, confidence=True, beam=True
+        )
 
     @property
     def info(self) -> Mapping[str, Any]:
@@ -82,29 +85,46 @@ class TransitionParser(TrainedParser[TransitionModel]):
     # ---- parsing
 
     def parse(
-        self, treebank: Treebank, *, options: ParseOptions = ParseOptions(), threads: int = 1
+        self,
+        treebank: Treebank,
+        *,
+        options: ParseOptions = ParseOptions(),
+        constraints: Given = None,
+        threads: int = 1,
     ) -> Treebank:
         """The treebank with HEAD and DEPREL (of a DAG system: DEPS) replaced, and what the options ask for added.
 
         Confidences are shares of the mass of the final beam (at least 16 wide): how much the derivations that survived agree. They are no
         probabilities over all trees, as those of the graph-based parser are.
         """
-        return self.analyse(treebank, options=options, threads=threads).treebank
+        return self.analyse(treebank, options=options, constraints=constraints, threads=threads).treebank
 
     def analyse(
-        self, treebank: Treebank, *, options: ParseOptions = ParseOptions(), threads: int = 1
+        self,
+        treebank: Treebank,
+        *,
+        options: ParseOptions = ParseOptions(),
+        constraints: Given = None,
+        threads: int = 1,
     ) -> Analysis:
         """``parse``, and the same as arrays."""
         if self.model.system.many_heads:
+            refuse_constraints(str(self.model.system), constraints)
             found = self.graph_parses(treebank, options=options, threads=threads)
             deps = deps_column(found.graphs, treebank.sentence_lengths.tolist(), self.model.labels)
             return Analysis(treebank.annotate(deps=deps))
-        return analysis(self, treebank, options, threads)
+        return analysis(self, treebank, options, constraints, threads)
 
     def parses(
-        self, treebank: Treebank, *, options: ParseOptions = ParseOptions(), threads: int = 1
+        self,
+        treebank: Treebank,
+        *,
+        options: ParseOptions = ParseOptions(),
+        constraints: Given = None,
+        threads: int = 1,
     ) -> Parses:
         """The best trees as arrays; with ``options.confidence`` their shares of the mass of the final beam."""
+        refuse_constraints("transition-based", constraints)
         result = self._result(treebank, options, threads, k=1)
         probabilities = None
         if options.confidence:
@@ -116,11 +136,13 @@ class TransitionParser(TrainedParser[TransitionModel]):
             )
         return Parses(result.heads, result.labels, self.model.labels, probabilities)
 
-    def k_best_parses(self, treebank: Treebank, *, options: ParseOptions, threads: int = 1) -> KBestParses:
-        """The ``options.k_best`` best trees that the beam holds at the end, best first."""
-        result = self._result(treebank, options, threads, k=options.k_best)
-        counts = np.asarray(result.counts, np.int64)
-        return KBestParses(counts, result.heads, result.labels, result.scores, self.model.labels)
+    def k_best_parses(
+        self, treebank: Treebank, *, options: ParseOptions, constraints: Given = None, threads: int = 1
+    ) -> KBestParses:
+        """The ``options.k_best`` best trees that the beam holds at the end, best first, with their shares of its mass."""
+        refuse_constraints("transition-based", constraints)
+        result = self._result(treebank, replace(options, confidence=True), threads, k=options.k_best)
+        return k_best_of(result, self.model.labels)
 
     def graph_parses(
         self, treebank: Treebank, *, options: ParseOptions = ParseOptions(), threads: int = 1

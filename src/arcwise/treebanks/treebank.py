@@ -147,6 +147,7 @@ class Treebank(Sequence["Sentence"]):
         heads: npt.NDArray[np.int32] | None = None,
         misc_update: Sequence[str] | None = None,
         comments: Sequence[Mapping[str, str]] | None = None,
+        strict: bool = True,
         **columns: Sequence[str] | Coded,
     ) -> Treebank:
         """A treebank with columns of its words replaced; all other bytes stay as they are.
@@ -154,7 +155,7 @@ class Treebank(Sequence["Sentence"]):
         ``heads``: one int per word, -1 writes ``_``. A column (``form``, ``lemma``, ``upos``, ``xpos``, ``feats``, ``deprel``,
         ``deps``, ``misc``): one string per word, or ``Coded``. ``misc_update``:
         ``Key=Value|…`` per word, which replaces the pairs of the same key and leaves the others ("" changes nothing). ``comments``:
-        per sentence, ``# key = value`` lines to add.
+        per sentence, ``# key = value`` lines to add. ``strict=False``: the heads need not be those of trees.
         """
         if self.layout.problems:
             raise InputError(
@@ -188,6 +189,7 @@ class Treebank(Sequence["Sentence"]):
         return Treebank(
             native.treebank_rewrite(self.layout, self.data, updates, lines),
             source=self.source,
+            strict=strict,
             first_line=self.first_line,
         )
 
@@ -261,6 +263,7 @@ class Sentence:
             form=forms,
             heads=None if tree is None else tree.heads[1:],
             comments=None if comments is None else [comments],
+            strict=True,
             **columns,
         )[0]
 
@@ -376,8 +379,16 @@ class Sentence:
     @cached_property
     def head_probabilities(self) -> list[float] | None:
         """How sure a parser was of each word's head (HeadProb in MISC); None if it did not say for every word."""
+        return self._misc_numbers("HeadProb")
+
+    @cached_property
+    def label_probabilities(self) -> list[float] | None:
+        """How sure a parser was of each word's head and label together (DeprelProb in MISC); None if it did not say for every word."""
+        return self._misc_numbers("DeprelProb")
+
+    def _misc_numbers(self, key: str) -> list[float] | None:
         pairs = (dict(pair.partition("=")[::2] for pair in misc.split("|")) for misc in self.misc)
-        found = [p["HeadProb"] for p in pairs if "HeadProb" in p]
+        found = [p[key] for p in pairs if key in p]
         return [float(p) for p in found] if len(found) == len(self) else None
 
     @property
@@ -423,4 +434,5 @@ class Sentence:
     ) -> Sentence:
         """The sentence with columns replaced; see ``Treebank.annotate``."""
         own = Treebank(self.whole_bytes, source=self.treebank.source)
-        return own.annotate(heads=heads, comments=None if comments is None else [comments], **columns)[0]
+        lines = None if comments is None else [comments]
+        return own.annotate(heads=heads, comments=lines, strict=True, **columns)[0]

@@ -32,13 +32,15 @@ def draw(
     *,
     tags: Sequence[str] | None = None,
     probabilities: Probabilities | None = None,
+    label_probabilities: Probabilities | None = None,
     color: bool = False,
 ) -> str:
-    """The tree as lines of text: number, arcs, word, tag, label, and how probable the arc is.
+    """The tree as lines of text: number, arcs, word, tag, label, and how probable head and label are.
 
     A ``●`` marks a root, a ``?`` a word whose head is unknown. Where arcs cross, the branch goes on behind the rail.
-    ``tags`` and ``probabilities`` (of the arc to each word, 0..1) have one entry per word. ``color`` adds terminal
-    colours: non-projective arcs magenta; with probabilities, green from 0.9, yellow from 0.5, red below.
+    ``tags``, ``probabilities`` (of the head of each word, 0..1) and ``label_probabilities`` (of its head and label together) have one entry
+    per word. The percentage after a label is that of head and label together; where only that of the head is known, it says ``head``.
+    ``color`` adds terminal colours: non-projective arcs magenta; with probabilities, green from 0.9, yellow from 0.5, red below.
 
     >>> tree = Tree.from_heads([2, 3, 0, 5, 3], ["det", "nsubj", "root", "case", "obl"])
     >>> print(draw(tree, ["The", "cat", "sleeps", "on", "it"], tags=["DET", "NOUN", "VERB", "ADP", "PRON"]))
@@ -49,10 +51,17 @@ def draw(
     5   └─┴─► it      PRON  obl
     """
     n = len(tree)
-    for name, values in (("words", words), ("tags", tags), ("probabilities", probabilities)):
+    given = {
+        "words": words,
+        "tags": tags,
+        "probabilities": probabilities,
+        "label_probabilities": label_probabilities,
+    }
+    for name, values in given.items():
         if values is not None and len(values) != n:
             raise InputError(f"{name}: found {len(values)}, expected {n}, one per word")
     check_probabilities(probabilities)
+    check_probabilities(label_probabilities)
     if n == 0:
         return ""
     styles = _arc_styles(tree, probabilities)
@@ -64,10 +73,13 @@ def draw(
     columns = [_column(words, paint, [_BOLD if h == 0 else "" for h in tree.heads])]
     if tags is not None:
         columns.append(_column(tags, paint, grey))
+    shown = probabilities if label_probabilities is None else label_probabilities
+    label_styles = styles if label_probabilities is None else _arc_styles(tree, label_probabilities)
     if tree.labels is not None:
-        columns.append(_column(tree.labels[1:], paint, styles))
-    if probabilities is not None:
-        columns.append(_column([f"{100 * p:.0f}%" for p in probabilities], paint, styles))
+        columns.append(_column(tree.labels[1:], paint, label_styles))
+    if shown is not None:
+        only_head = "head " if shown is probabilities and tree.labels is not None else ""
+        columns.append(_column([f"{only_head}{100 * p:.0f}%" for p in shown], paint, label_styles))
     # In a right-to-left sentence each line must still start at the left.
     start = LEFT_TO_RIGHT_MARK if any(map(is_right_to_left, words)) else ""
     return "\n".join(

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from html import escape
 
 from arcwise.errors import InputError
+from arcwise.inference import Alternative, LabelledArc
+from arcwise.parsing.misc_form import sentence_alternatives
 from arcwise.treebanks import Sentence
 from arcwise.trees import UNKNOWN, Tree, non_projective_arcs
 from arcwise.trees.draw import Probabilities, check_probabilities
@@ -26,8 +28,8 @@ from arcwise.visual.palette import ARC_KINDS, FONTS, LIGHT, STYLE
 
 _SMALL = f'font-size="{SMALL_SIZE:g}"'
 
-Alternatives = Sequence[Sequence[tuple[int, float]]]
-"""For each word heads that it may have (0 is the root), with their probabilities."""
+Alternatives = Sequence[Sequence[Alternative | LabelledArc | tuple[int, float]]]
+"""For each word heads that it may have (0 is the root), with their probabilities, and labels if they are known."""
 
 _CORE = frozenset(
     ["nsubj", "obj", "iobj", "dobj", "csubj", "ccomp", "xcomp", "nsubjpass", "csubjpass", "obl:arg"]
@@ -40,6 +42,7 @@ def svg(
     *,
     tree: Tree | None = None,
     probabilities: Probabilities | None = None,
+    label_probabilities: Probabilities | None = None,
     alternatives: Alternatives | None = None,
     name: str = "arcwise",
     with_style: bool = True,
@@ -47,23 +50,30 @@ def svg(
     """The sentence as an SVG document that needs no other file: for browsers, where it follows the reader's light or dark mode, and
     for programs that know no style sheets (office, LaTeX, ImageMagick), which find its colours in attributes.
 
-    ``tree`` replaces the sentence's own. ``probabilities`` (of the arc to each word, 0..1; without them those that a parser
-    wrote into MISC) make an arc thinner and paler the less sure it is, and are written beside the label where it is not
-    nearly certain. ``alternatives`` (heads of each word with their probabilities) appear when the pointer is on an arc. ``name`` must differ between pictures on one page; ``with_style=False`` leaves the style sheet
-    (``STYLE``) to the page.
+    ``tree`` replaces the sentence's own. ``probabilities`` (of the head of each word, 0..1) make an arc thinner and paler the less sure it
+    is; ``label_probabilities`` (of head and label together) are written beside the label where it is not nearly certain; where only those of
+    heads are known, they are, as ``head 46%``. ``alternatives`` (heads of each word with their probabilities, and labels) appear when the pointer
+    is on an arc. All three are those that a parser wrote into MISC, if not given. ``name`` must differ between pictures on one page;
+    ``with_style=False`` leaves the style sheet (``STYLE``) to the page.
 
     >>> picture = svg(Sentence.from_words(["Birds", "sing"], tree=Tree.from_heads([2, 0], ["nsubj", "root"])))
     >>> picture.startswith("<svg"), "nsubj" in picture
     (True, True)
     """
-    if tree is None and probabilities is None:
-        probabilities = sentence.head_probabilities
+    if tree is None and probabilities is None and label_probabilities is None:
+        probabilities, label_probabilities = sentence.head_probabilities, sentence.label_probabilities
+    if tree is None and alternatives is None:
+        alternatives = sentence_alternatives(sentence)
     tree = sentence.tree if tree is None else tree
     if len(tree) != len(sentence):
         raise InputError(f"tree: found {len(tree)} words, expected {len(sentence)} as in the sentence")
     if alternatives is not None and len(alternatives) != len(tree):
         raise InputError(f"alternatives: found {len(alternatives)}, expected {len(tree)}, one list per word")
-    picture = _Picture.of(sentence, tree, _checked(probabilities, len(tree)), alternatives)
+    sure = _Sure(
+        _checked(probabilities, "probabilities", len(tree)),
+        _checked(label_probabilities, "label_probabilities", len(tree)),
+    )
+    picture = _Picture.of(sentence, tree, sure, alternatives)
     style = f"<style>{STYLE}</style>\n" if with_style else ""
     width, height = picture.layout.width, picture.height
     return (
@@ -78,20 +88,58 @@ def svg(
     )
 
 
-def _checked(probabilities: Probabilities | None, n: int) -> Sequence[float] | None:
+def _checked(probabilities: Probabilities | None, name: str, n: int) -> Sequence[float] | None:
     if probabilities is None:
         return None
     if len(probabilities) != n:
-        raise InputError(f"probabilities: found {len(probabilities)}, expected {n}, one per word")
+        raise InputError(f"{name}: found {len(probabilities)}, expected {n}, one per word")
     check_probabilities(probabilities)
     return [1.0, *map(float, probabilities)]
 
 
-def _doubt(probabilities: Sequence[float] | None, m: int) -> str:
-    """The probability of the arc to a word, if it is worth showing."""
-    if m == 0 or probabilities is None or probabilities[m] >= 0.95:
-        return ""
-    return f"{100 * probabilities[m]:.0f}%"
+@dataclass(frozen=True)
+class _Sure:
+    """How probable the head of each word is, and its head and label together; from 1, where they are known."""
+
+    heads: Sequence[float] | None
+    labels: Sequence[float] | None
+
+    @property
+    def of_lines(self) -> Sequence[float] | None:
+        """What the lines show: the heads."""
+        return self.labels if self.heads is None else self.heads
+
+    def beside(self, m: int, label: str) -> str:
+        """What stands beside a label, where it is not nearly certain."""
+        shown = self.heads if self.labels is None else self.labels
+        if m == 0 or shown is None or shown[m] >= 0.95:
+            return ""
+        what = "head " if self.labels is None and label not in ("", "_") else ""
+        return f"{what}{_percent(shown[m])}"
+
+    def told(self, m: int) -> str:
+        """The same in words."""
+        parts = []
+        if self.labels is not None:
+            parts.append(_percent(self.labels[m]))
+        if self.heads is not None:
+            parts.append(f"head {_percent(self.heads[m])}")
+        return f" ({', '.join(parts)})" if parts else ""
+
+
+def _percent(p: float) -> str:
+    return f"{100 * p:.0f}%"
+
+
+def _pairs(alternatives: Sequence[Alternative | LabelledArc | tuple[int, float]]) -> list[LabelledArc]:
+    """Pairs of head and label (``_`` where it is open) with their probabilities, most probable first."""
+    pairs: list[LabelledArc] = []
+    for own in alternatives:
+        if isinstance(own, Alternative):
+            pairs += [LabelledArc(own.head, label, p) for label, p in own.labels or (("_", own.probability),)]
+        else:
+            pairs.append(own if isinstance(own, LabelledArc) else LabelledArc(own[0], "_", own[1]))
+    return sorted(pairs, key=lambda pair: -pair.probability)
 
 
 def _text(text: str) -> str:
@@ -106,7 +154,7 @@ class _Picture:
     tree: Tree
     labels: tuple[str, ...]
     tags: list[str]
-    probabilities: Sequence[float] | None
+    sure: _Sure
     alternatives: Alternatives | None
     layout: Layout
     crossing: frozenset[int]
@@ -116,16 +164,16 @@ class _Picture:
         cls,
         sentence: Sentence,
         tree: Tree,
-        probabilities: Sequence[float] | None,
+        sure: _Sure,
         alternatives: Alternatives | None,
     ) -> _Picture:
         labels = tree.labels or ("",) * (len(tree) + 1)
         tags = ["" if tag == "_" else tag for tag in sentence.upos]
         shown = tuple("?" if h == UNKNOWN else label for h, label in zip(tree.heads, labels, strict=True))
         crossing = frozenset(m for _, m in non_projective_arcs(tree))
-        beside = [f"{label} {_doubt(probabilities, m)}".rstrip() for m, label in enumerate(shown)]
+        beside = [f"{label} {sure.beside(m, label)}".rstrip() for m, label in enumerate(shown)]
         places = layout(tree, [printable(w) for w in sentence.forms], tags, beside)
-        return cls(sentence, tree, shown, tags, probabilities, alternatives, places, crossing)
+        return cls(sentence, tree, shown, tags, sure, alternatives, places, crossing)
 
     @property
     def top(self) -> float:
@@ -201,8 +249,8 @@ class _Picture:
         kind = self._kind(m)
         hue = LIGHT[ARC_KINDS[kind]]
         width, pale = 1.5, ""
-        if self.probabilities is not None:
-            p = self.probabilities[m]
+        if self.sure.of_lines is not None:
+            p = self.sure.of_lines[m]
             width, pale = 0.7 + 1.8 * p, f' opacity="{0.35 + 0.65 * p:.2f}"'
         dashes = ' stroke-dasharray="2 3"' if kind == "unknown" else ""
         tip = f"M{tip_x:.1f} {self.floor + 1:.1f}l-4 -7.5q4 2 8 0z"
@@ -214,29 +262,29 @@ class _Picture:
 
     def _label(self, m: int, x: float, y: float) -> str:
         """The label of an arc with its middle at (x, y), on a piece of paper that interrupts the line."""
-        label, doubt = self.labels[m], _doubt(self.probabilities, m)
-        if label in ("", "_"):
+        own = "" if self.labels[m] in ("", "_") else self.labels[m]
+        doubt = self.sure.beside(m, self.labels[m])
+        if not own and not doubt:
             return ""
         y += SMALL_SIZE / 2 - 1.5
-        width = text_width(f"{label} {doubt}".rstrip(), SMALL_SIZE)
-        parts = []
-        if self.tree.heads[m] > 0:
-            parts.append(
-                f'<rect class="paper" fill="{LIGHT["paper"]}" x="{x - width / 2 - 3:.1f}" y="{y - SMALL_SIZE:.1f}" '
-                f'width="{width + 6:.1f}" height="{SMALL_SIZE + 3:g}"/>'
-            )
-        kind = f'class="label" {_SMALL} font-weight="500"'
-        if not doubt:
-            return "".join([*parts, f'<text {kind} x="{x:.1f}" y="{y:.1f}">{_text(label)}</text>'])
-        # Two texts that meet: programs disagree about the middle of one that changes its style.
-        seam = x - width / 2 + text_width(label, SMALL_SIZE)
+        width = text_width(f"{own} {doubt}".strip(), SMALL_SIZE)
+        paper = (
+            f'<rect class="paper" fill="{LIGHT["paper"]}" x="{x - width / 2 - 3:.1f}" y="{y - SMALL_SIZE:.1f}" '
+            f'width="{width + 6:.1f}" height="{SMALL_SIZE + 3:g}"/>'
+            if self.tree.heads[m] > 0
+            else ""
+        )
+        label = f'class="label" {_SMALL} font-weight="500"'
         small = f'class="doubt" fill="{LIGHT["quiet"]}" {_SMALL}'
-        return "".join(
-            [
-                *parts,
-                f'<text {kind} text-anchor="end" direction="ltr" x="{seam:.1f}" y="{y:.1f}">{_text(label)}</text>',
-                f'<text {small} text-anchor="start" direction="ltr" x="{seam + 0.34 * SMALL_SIZE:.1f}" y="{y:.1f}">{doubt}</text>',
-            ]
+        if not own or not doubt:
+            return (
+                f'{paper}<text {label if own else small} x="{x:.1f}" y="{y:.1f}">{_text(own or doubt)}</text>'
+            )
+        # Two texts that meet: programs disagree about the middle of one that changes its style.
+        seam = x - width / 2 + text_width(own, SMALL_SIZE)
+        return (
+            f'{paper}<text {label} text-anchor="end" direction="ltr" x="{seam:.1f}" y="{y:.1f}">{_text(own)}</text>'
+            f'<text {small} text-anchor="start" direction="ltr" x="{seam + 0.34 * SMALL_SIZE:.1f}" y="{y:.1f}">{doubt}</text>'
         )
 
     def _kind(self, m: int) -> str:
@@ -252,19 +300,26 @@ class _Picture:
     def _relation(self, m: int) -> str:
         head = int(self.tree.heads[m])
         word = self.sentence.forms[m - 1]
-        sure = "" if self.probabilities is None else f" ({100 * self.probabilities[m]:.0f}%)"
         if head == UNKNOWN:
             return f"{word}: head unknown"
         above = "the root" if head == 0 else f"{self.labels[m]} of {self.sentence.forms[head - 1]}"
-        return f"{word}: {above}{sure}"
+        return f"{word}: {above}{self.sure.told(m)}"
 
     def _others(self, m: int) -> str:
-        """The other heads that the word may have, most probable first."""
+        """The other heads and labels that the word may have, most probable first."""
         if self.alternatives is None:
             return ""
-        others = [(h, p) for h, p in self.alternatives[m - 1] if h != self.tree.heads[m] and p >= 0.005]
-        names = [f"{'the root' if h == 0 else self.sentence.forms[h - 1]} {100 * p:.0f}%" for h, p in others]
+        own = int(self.tree.heads[m]), self.labels[m]
+        names = [
+            f"{self._as(label, head)} {_percent(p)}"
+            for head, label, p in _pairs(self.alternatives[m - 1])
+            if p >= 0.005 and (head != own[0] or label not in (own[1], "_"))
+        ]
         return "; or: " + ", ".join(names) if names else ""
+
+    def _as(self, label: str, head: int) -> str:
+        word = "the root" if head == 0 else self.sentence.forms[head - 1]
+        return word if label == "_" or head == 0 else f"{label} of {word}"
 
     def _multiword(self) -> list[tuple[int, int, str]]:
         ranges = [(row[0].split("-"), row[1]) for row in self.sentence.rows if "-" in row[0]]

@@ -1,0 +1,74 @@
+"""Which class of trees constraints need: the one asked for, or a wider one where a person decided so."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from arcwise.errors import ConstraintError, NoTreeError
+from arcwise.inference.arc_matrices import ArcMatrices
+from arcwise.inference.constraints import Constraints, crossing_pair
+from arcwise.inference.kernels import NATIVE
+from arcwise.inference.tree_class import TreeClass
+
+
+@dataclass(frozen=True)
+class FittingClass:
+    """A class that has trees which obey the constraints, and why it is wider than the one asked for ("" if it is not)."""
+
+    trees: TreeClass
+    reason: str = ""
+
+
+def fitting_class(constraints: Constraints, n: int, wanted: TreeClass) -> FittingClass:
+    """The first of these that has a tree of n words which obeys the constraints on arcs: the class ``wanted``; the same with
+    several roots; the same with crossing arcs; with both.
+
+    ``ConstraintError`` if none has: the constraints clash whatever the class (a cycle), or leave no tree.
+
+    >>> fitting_class(Constraints(required=[(0, 1), (0, 2)]), 3, TreeClass(projective=True, single_root=True))
+    FittingClass(trees=TreeClass(projective=True, single_root=False), reason='several roots (1 and 2)')
+    """
+    arcs = replace(constraints, labels={})
+    for trees in _wider(wanted):
+        if has_tree(arcs, n, trees):
+            return FittingClass(trees, _reason(arcs, wanted, trees))
+    arcs.mask(n, TreeClass(projective=False, single_root=False), None)  # a clash whatever the class is told
+    raise ConstraintError("no tree obeys them all")
+
+
+def has_tree(constraints: Constraints, n: int, trees: TreeClass) -> bool:
+    """Whether there is a tree of the class, of n words, that obeys the constraints on arcs."""
+    if constraints.subtrees and not trees.projective:
+        return False
+    try:
+        scores = np.where(constraints.mask(n, trees, None), 0.0, -np.inf)
+        scores[:, 0] = -np.inf
+        np.fill_diagonal(scores, -np.inf)
+        NATIVE.decode(ArcMatrices.of_checked([scores], [tuple(constraints.subtrees)]), trees, 1)
+    except (ConstraintError, NoTreeError):
+        return False
+    return True
+
+
+def _wider(wanted: TreeClass) -> list[TreeClass]:
+    classes = (
+        wanted,
+        replace(wanted, single_root=False),
+        replace(wanted, projective=False),
+        TreeClass(projective=False, single_root=False),
+    )
+    return list(dict.fromkeys(classes))
+
+
+def _reason(constraints: Constraints, wanted: TreeClass, found: TreeClass) -> str:
+    told = []
+    if wanted.single_root and not found.single_root:
+        roots = [m for h, m in constraints.required if h == 0]
+        told.append("several roots" + (f" ({' and '.join(map(str, roots))})" if len(roots) > 1 else ""))
+    if wanted.projective and not found.projective:
+        pair = crossing_pair(constraints.required)
+        arcs = " and ".join(f"{h} → {m}" for h, m in pair) if pair else ""
+        told.append("crossing arcs" + (f" ({arcs})" if arcs else ""))
+    return " and ".join(told)

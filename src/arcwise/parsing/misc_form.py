@@ -1,0 +1,98 @@
+"""What MISC says of a word's arc: constraints that a person wrote, alternatives that a parser wrote.
+
+Constraints, read if ``ParseOptions.misc_constraints`` asks for it: ``Head=3`` (the head is word 3; 0 is the root), ``Head=2,5`` (one of these),
+``NotHead=2,5`` (none of these), ``Deprel=obj`` (the label). Alternatives: ``Alternatives=3:obj:0.6120,5:nmod:poss:0.2100``, the most
+probable pairs of head and label first, each with the probability of both together; the label is ``_`` where arcs have none.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from arcwise.errors import InputError
+from arcwise.inference import Alternative, Constraints, LabelledArc, likeliest_arcs
+from arcwise.treebanks import Sentence, Treebank
+
+ALTERNATIVES = "Alternatives"
+LEAST = 5e-5
+"""Less would be written as 0.0000."""
+
+_ARC = re.compile(r"(\d+):(.*?):(\d(?:\.\d+)?)(?:,|$)")
+_CONSTRAINTS = ("Head", "NotHead", "Deprel")
+
+
+def written_alternatives(alternatives: Sequence[Alternative], k: int) -> str:
+    """The pair of MISC with the ``k`` most probable pairs of head and label of a word; "" where there is none.
+
+    >>> written_alternatives([Alternative(2, 0.75, (("nmod:poss", 0.7), ("obl", 0.05)))], 2)
+    'Alternatives=2:nmod:poss:0.7000,2:obl:0.0500'
+    """
+    arcs = [f"{head}:{_plain(label)}:{p:.4f}" for head, label, p in likeliest_arcs(alternatives, k)]
+    return f"{ALTERNATIVES}={','.join(arcs)}" if arcs else ""
+
+
+def read_alternatives(misc: str) -> list[LabelledArc]:
+    """The alternatives that a parser wrote into the MISC of a word; none if it wrote none.
+
+    >>> read_alternatives("SpaceAfter=No|Alternatives=2:nmod:poss:0.7000,0:root:0.2")
+    [LabelledArc(head=2, label='nmod:poss', probability=0.7), LabelledArc(head=0, label='root', probability=0.2)]
+    """
+    value = _pairs(misc).get(ALTERNATIVES, "")
+    return [LabelledArc(int(head), label, float(p)) for head, label, p in _ARC.findall(value)]
+
+
+def sentence_alternatives(sentence: Sentence) -> list[list[LabelledArc]] | None:
+    """Those of every word of a sentence; None if none has any."""
+    found = [read_alternatives(misc) if ALTERNATIVES in misc else [] for misc in sentence.misc]
+    return found if any(found) else None
+
+
+def read_constraints(treebank: Treebank) -> list[Constraints | None]:
+    """What MISC says of the arcs of each sentence; None where it says nothing. ``InputError`` names what it cannot mean."""
+    if not any(f"{key}=".encode() in treebank.data for key in _CONSTRAINTS):
+        return [None] * len(treebank)
+    return [_of_sentence(sentence) for sentence in treebank]
+
+
+def sentence_name(sentence: Sentence) -> str:
+    """How messages name a sentence: its file, and its sent_id or number."""
+    return f"{sentence.treebank.source} ({sentence.sent_id or f'sentence {sentence.number + 1}'})"
+
+
+def _of_sentence(sentence: Sentence) -> Constraints | None:
+    n = len(sentence)
+    required: list[tuple[int, int]] = []
+    forbidden: list[tuple[int, int]] = []
+    labels: dict[int, str] = {}
+    for m, misc in enumerate(sentence.misc, start=1):
+        pairs = _pairs(misc)
+        where = f"{sentence_name(sentence)}, MISC of word {m}"
+        if "Head" in pairs:
+            allowed = _heads(pairs["Head"], "Head", m, n, where)
+            required += [(allowed[0], m)] if len(allowed) == 1 else []
+            forbidden += [(h, m) for h in range(n + 1) if h != m and h not in allowed]
+        if "NotHead" in pairs:
+            forbidden += [(h, m) for h in _heads(pairs["NotHead"], "NotHead", m, n, where)]
+        if "Deprel" in pairs:
+            if pairs["Deprel"] in ("", "_"):
+                raise InputError(f"{where}: found Deprel={pairs['Deprel']}, expected a label")
+            labels[m] = pairs["Deprel"]
+    return Constraints(required, forbidden, labels) if required or forbidden or labels else None
+
+
+def _heads(value: str, key: str, m: int, n: int, where: str) -> list[int]:
+    heads = [int(part) if part.isdecimal() and part.isascii() else -1 for part in value.split(",")]
+    if any(not 0 <= h <= n or h == m for h in heads):
+        raise InputError(
+            f"{where}: found {key}={value}, expected other words of the sentence (0..{n}) with commas between"
+        )
+    return heads
+
+
+def _pairs(misc: str) -> dict[str, str]:
+    return {key: value for key, sign, value in (pair.partition("=") for pair in misc.split("|")) if sign}
+
+
+def _plain(label: str) -> str:
+    return label.replace("|", "/")
