@@ -7,9 +7,7 @@
 namespace arcwise {
 namespace {
 
-constexpr double RARE_STATE = 0.003;    // of a form: seen in less than this share, it is taken for an error
-constexpr size_t OPEN_CLASS_FORMS = 3;  // a state with as many forms seen once is open to new words
-
+constexpr double RARE_STATE = 0.003;  // of a form: seen in less than this share, it is taken for an error
 constexpr double RARE_STATE_OF_AN_ENDING = 0.1;
 constexpr uint32_t RARE_FORM = 5;            // forms seen no more often tell what endings mean
 constexpr uint32_t ENOUGH_OF_AN_ENDING = 4;  // words with an ending, for it to tell anything
@@ -75,16 +73,14 @@ class DictionaryBuilder {
     return kind < FORM_KEYS ? !counts.empty() : total_of(counts) >= ENOUGH_OF_AN_ENDING;
   }
 
+  // A state is open to new words if a form that was seen once has it: that one was new.
   void find_open_states() {
-    std::map<uint16_t, size_t> seen_once;
     std::set<uint16_t> all;
     for (size_t word = 0; word < atoms_.size() / TAGGER_ATOMS; ++word) {
       const auto state = static_cast<uint16_t>(state_[word]);
-      if (total_of(counts_[keys(word)[0]]) == 1) ++seen_once[state];
+      if (total_of(counts_[keys(word)[0]]) == 1) open_.insert(state);
       all.insert(state);
     }
-    for (const auto& [state, forms] : seen_once)
-      if (forms >= OPEN_CLASS_FORMS) open_.insert(state);
     if (open_.empty()) open_ = all;
   }
 
