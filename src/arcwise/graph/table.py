@@ -48,7 +48,8 @@ def all_templates(config: GraphConfig) -> tuple[list[Template], list[Template]]:
     if config.squeezed:
         arc, label = squeezed_templates(arc), squeezed_templates(label)
     lists = [line for column in config.list_columns for line in list_templates(feature_atom(column))]
-    arc += parse_templates([*(FEATS_PAIRS if config.feats_pairs else ()), *lists])
+    arc += parse_templates(lists)
+    label += parse_templates(FEATS_PAIRS if config.feats_pairs else ())
     return arc, label
 
 

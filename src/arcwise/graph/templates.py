@@ -129,7 +129,7 @@ ARC_TEMPLATES = (
 
 
 FEATS_PAIRS = ("h.upos m.upos pairs.feats",)
-"""Arc templates of single values of FEATS: each of the head with each of the modifier."""
+"""Label templates of single values of FEATS: each of the head with each of the modifier."""
 
 _TAGS = ("upos", "xpos")
 
