@@ -11,6 +11,7 @@ void bind_inference_spanning_tree(nanobind::module_& m);
 void bind_inference_matrix_tree(nanobind::module_& m);
 void bind_inference_scores(nanobind::module_& m);
 void bind_inference_wilson(nanobind::module_& m);
+void bind_inference_tall_sums(nanobind::module_& m);
 void bind_induction(nanobind::module_& m);
 void bind_transition(nanobind::module_& m);
 void bind_transition_scorer(nanobind::module_& m);

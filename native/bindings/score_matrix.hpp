@@ -13,8 +13,10 @@ using ScoreMatrix =
 using HeadsOut = nanobind::ndarray<int32_t, nanobind::ndim<1>, nanobind::c_contig, nanobind::device::cpu>;
 using MatrixOut = nanobind::ndarray<double, nanobind::ndim<2>, nanobind::c_contig, nanobind::device::cpu>;
 
-// What a call returns for scores that are not square, or not below +inf: Python then says what is wrong with
-// them.
+// Scores above this are not taken: the sum of a sentence would be more than a double holds.
+constexpr double LARGEST_SCORE = 1e300;
+
+// What a call returns for scores that are not square, or above the largest: Python then says what is wrong with them.
 constexpr double UNREADABLE = std::numeric_limits<double>::quiet_NaN();
 
 inline int words_of(const ScoreMatrix& scores) { return static_cast<int>(scores.shape(0)) - 1; }
@@ -25,8 +27,8 @@ inline bool is_readable(const ScoreMatrix& scores) {
   for (size_t h = 0; h < side; ++h) {
     const double* row = scores.data() + h * side;
     int wrong = 0;
-    for (size_t m = 1; m < side; ++m) wrong += !(row[m] < std::numeric_limits<double>::infinity());
-    if (wrong && (wrong > 1 || h == 0 || row[h] < std::numeric_limits<double>::infinity())) return false;
+    for (size_t m = 1; m < side; ++m) wrong += !(row[m] <= LARGEST_SCORE);
+    if (wrong && (wrong > 1 || h == 0 || row[h] <= LARGEST_SCORE)) return false;
   }
   return true;
 }

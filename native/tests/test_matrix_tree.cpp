@@ -59,6 +59,14 @@ int main() {
       if (round < 60) check_samples(scores, n, single_root, round, sampling);
     }
   }
+  for (int round = 0; round < 120; ++round) {
+    const int n = 1 + static_cast<int>(random.below(4));
+    const std::vector<double> scores = masked_scores(random, n, round);
+    for (bool single_root : {false, true}) {
+      check_sums(scores, n, single_root, round, workspace);
+      if (round < 20) check_samples(scores, n, single_root, round, sampling);
+    }
+  }
   for (int n : {60, 7, 61}) {  // a workspace serves any length
     const std::vector<double> scores = some_scores(random, n, 1);
     std::vector<double> marginals(scores.size());

@@ -380,7 +380,7 @@ def test_a_tree_of_another_class_has_probability_zero() -> None:
 @pytest.mark.parametrize(
     "ask, message",
     [
-        (lambda trees: trees.k_best(0), "k: found 0, expected at least 1"),
+        (lambda trees: trees.k_best(0), "k: found 0, expected a whole number from 1"),
         (lambda trees: trees.sample(-1, seed=0), "count: found -1"),
         (lambda trees: trees.sample(1, seed=-1), "seed: found -1"),
         (lambda trees: trees.sample(4, seed=0, replace=False), "count: found 4, but there are only 2 trees"),

@@ -22,17 +22,23 @@ from types import FunctionType
 import pytest
 
 from arcwise.errors import ArcwiseError
-from inference import test_constraints, test_distribution, test_fitting_class, test_sampling
+from inference import (
+    test_constraints,
+    test_distribution,
+    test_fitting_class,
+    test_large_scores,
+    test_sampling,
+)
 
 NATIVE = Path(__file__).parents[2] / "native"
 
 
 KERNELS_OF = {
-    "test_eisner": ["random.hpp", "minus_infinity.hpp", "lanes.hpp", "eisner.hpp", "eisner_chart.hpp", "eisner.cpp",
-                    "eisner_k_best.cpp"],
+    "test_eisner": ["random.hpp", "minus_infinity.hpp", "lanes.hpp", "tall_integer.hpp", "wide_number.hpp", "score_range.hpp",
+                    "eisner.hpp", "eisner_chart.hpp", "eisner.cpp", "eisner_k_best.cpp"],
     "test_spanning_tree": ["random.hpp", "minus_infinity.hpp", "lanes.hpp", "spanning_tree.hpp", "spanning_tree.cpp"],
-    "test_matrix_tree": ["random.hpp", "minus_infinity.hpp", "lanes.hpp", "wide_number.hpp", "matrix_tree.hpp",
-                         "matrix_product.hpp", "matrix_product.cpp", "tree_elimination.hpp", "matrix_tree.cpp", "wilson.hpp", "wilson.cpp"],
+    "test_matrix_tree": ["random.hpp", "minus_infinity.hpp", "lanes.hpp", "tall_integer.hpp", "wide_number.hpp", "score_range.hpp",
+                         "matrix_tree.hpp", "matrix_product.hpp", "matrix_product.cpp", "tree_elimination.hpp", "matrix_tree.cpp", "wilson.hpp", "wilson.cpp"],
 }  # fmt: skip
 """The programs of native/tests and the kernels under each, every file after what it includes."""
 
@@ -53,14 +59,18 @@ class NativeFault:
 
 NATIVE_FAULTS = [
     NativeFault("eisner_chart.hpp", "if (single_root_ && j < n_) return;", "", "log_partition"),
-    NativeFault("eisner_chart.hpp", "cells_.by_end(j) + i + 1, j - i", "cells_.by_end(j) + i, j - i", "decode: class"),
+    NativeFault("eisner_chart.hpp", "cells_.by_end(j) + i + 1, j - i", "cells_.by_end(j) + i, j - i", "decode: value"),
     NativeFault("eisner_chart.hpp", "cells_.incomplete(j) + i, cells_", "cells_.incomplete(j) + i + 1, cells_", "log_partition"),
     NativeFault("eisner_chart.hpp", "first <= end && end < last", "first <= end && end < last - 1", "log_partition"),
     NativeFault("eisner_chart.hpp", "load(da + k) + d * right", "load(da + k) + d * left", "marginals"),
     NativeFault("eisner_chart.hpp", "return most + std::log(sum_of(total))", "return most", "log_partition"),
     NativeFault("lanes.hpp", "r * (1.0 / 6)", "r * (1.0 / 7)", "log_partition"),
-    NativeFault("eisner.cpp", "return chart.total() + shift;", "return chart.total();", "log_partition"),
-    NativeFault("eisner.cpp", "if (std::fetestexcept(FE_UNDERFLOW)) break;", "", "marginals"),
+    NativeFault("eisner.cpp", "return shift.plus(chart.total());", "return chart.total();", "log_partition"),
+    NativeFault("eisner.cpp", "if (!holds_for_all(log_partition, n, DEPTH, workspace)) break;", "", "log_partition"),
+    NativeFault("eisner.cpp", "if (is_deep_enough(chart.total(), n, LOG_DEPTH)) {", "if (true) {", "log_partition"),
+    NativeFault("eisner.cpp", "largest_size(scores, n) < WideNumber::LARGEST_LOG", "true", "marginals"),
+    NativeFault("tall_integer.hpp", "BinaryLogarithm{below - 1, 1 - part}", "BinaryLogarithm{below - 1, part}", "log_partition"),
+    NativeFault("eisner.cpp", "if (std::fetestexcept(FE_UNDERFLOW)) break;", "", "log_partition"),
     NativeFault("eisner.cpp", "scores[at] > MINUS_INFINITY ? 1 : 0", "1", "count"),
     NativeFault("eisner_k_best.cpp", "if (--next.right_rank == 0)", "if (--next.right_rank >= 0)", "k_best"),
     NativeFault("eisner_k_best.cpp", "return left + value_of(complete(j", "return value_of(complete(j", "k_best"),
@@ -71,12 +81,14 @@ NATIVE_FAULTS = [
     NativeFault("spanning_tree.cpp", "> row(entry)[head] - best_[entry]", "> row(entry)[head]", "decode"),
     NativeFault("spanning_tree.cpp", "enter_[word] <= enter_[h] && enter_[h] < leave_[word]", "false", "k-best"),
     NativeFault("spanning_tree.cpp", "v <= n_ ? MINUS_INFINITY : second_in_column(v, head_[v])", "MINUS_INFINITY", "k-best"),
-    NativeFault("tree_elimination.hpp", "for (int m = 1; m <= n_; ++m) log_partition_ += shift_[m];", "", "log partition"),
-    NativeFault("tree_elimination.hpp", "if (SINGLE && recorded_zeros_ > 1) log_partition_", "if (false) log_partition_", "log partition"),
-    NativeFault("tree_elimination.hpp", "row[1] = Number(pivot == Number() ? 0.0 : 1.0);", "", "marginals"),
+    NativeFault("tree_elimination.hpp", "log_partition_ += shift_[m];", "", "log partition"),
+    NativeFault("tree_elimination.hpp", "largest_shift_ < LARGEST_SHIFT &&", "", "log partition"),
+    NativeFault("matrix_tree.cpp", "if (is_deep_enough(log_partition, n, MATRIX_TREE_DEPTH))", "if (true)", "log partition"),
+    NativeFault("tree_elimination.hpp", "if (SINGLE && recorded_zeros_ > 1) {", "if (false) {", "log partition"),
+    NativeFault("tree_elimination.hpp", "row[1] = Number(pivot == Number() ? 0.0 : 1.0);", "", "log partition"),
     NativeFault("tree_elimination.hpp", "const int column = ROOT_COLUMNS - 1 - order;", "const int column = 0;", "marginals"),
     NativeFault("tree_elimination.hpp", "weights.row(0)[m] = Number();", "", "marginals"),
-    NativeFault("tree_elimination.hpp", "in_range_ && magnified_ < MOST_MAGNIFIED && ", "true || ", "marginals"),
+    NativeFault("tree_elimination.hpp", "in_range_ && magnified_ < MOST_MAGNIFIED && ", "true || ", "log partition"),
     NativeFault("wilson.cpp", "root_sums_[m - 1] + workspace_.marginals[m]", "root_sums_[m - 1] + 1", "frequencies"),
     NativeFault("wilson.cpp", "row[1 + a] * escape_[kept[a]]", "row[1 + a]", "samples are trees"),
 ]  # fmt: skip
@@ -187,7 +199,11 @@ PYTHON_FAULTS = [
     PythonFault("fitting_class.has_tree", "constraints.mask(n, trees, None)", "Constraints().mask(n, trees, None)", FITTING),
     PythonFault("sampling.Space.without", "(*self.excluded, choices[start])", "(choices[start],)", WITHOUT_REPLACEMENT),
     PythonFault("sampling.Space.restricted", "restricted[..., m] = -np.inf", "pass", WITHOUT_REPLACEMENT),
-    PythonFault("distribution.TreeDistribution.kl", "- log_z + other_log_z", "+ log_z - other_log_z", every_class(test_distribution.test_entropy_and_kl)),
+    PythonFault("large_scores.divergence", "fsum([-log_zs[0], log_zs[1],", "fsum([log_zs[0], -log_zs[1],", every_class(test_distribution.test_entropy_and_kl)),
+    PythonFault("large_scores.divergence", "_possible(own, trees)[ruled_out.nonzero()[-2:]].any()", "False", every_class(test_large_scores.test_an_arc_of_a_probability_below_all_doubles_still_counts_for_kl)),
+    PythonFault("large_scores._tall_divergence", "inside + max(outside, 0.0)", "inside", every_class(test_large_scores.test_divergence_between_masked_distributions)),
+    PythonFault("large_scores.entropy", "and lost < FAR", "", every_class(test_large_scores.test_masks_of_every_size_give_the_right_sums)),
+    PythonFault("large_scores.log_probability", "< LARGE", "< np.inf", every_class(test_large_scores.test_masks_of_every_size_give_the_right_sums)),
     PythonFault("distribution.TreeDistribution.minimum_risk", "native.Decoder.minimum_risk", "native.Decoder.map", PLAIN),
     PythonFault("sentence_scores.SentenceScores.score", "not tree_class.holds(tree) or", "", test_distribution.test_a_tree_of_another_class_has_probability_zero),
 ]  # fmt: skip

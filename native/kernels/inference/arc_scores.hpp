@@ -84,6 +84,31 @@ double log_sum(const Real* values, int count, double scale) {
   return scale * top + std::log(sum_of(total));
 }
 
+// P(state | its arc) = exp(score of the state - score of the arc), for the states that `counts` lets through, whose log sum is `arc`.
+// Where scores are too large for that difference it is taken from the highest of them.
+template <typename Real>
+class StateShares {
+ public:
+  template <typename Counts>
+  StateShares(const Real* values, int count, double arc, Counts counts) : values_(values), from_(arc) {
+    constexpr double LARGE = 1e5;
+    if (std::fabs(arc) < LARGE) return;
+    from_ = MINUS_INFINITY;
+    for (int s = 0; s < count; ++s)
+      if (counts(s)) from_ = std::max<double>(from_, values[s]);
+    double total = 0;
+    for (int s = 0; s < count; ++s)
+      if (counts(s)) total += std::exp(values[s] - from_);
+    scale_ = 1 / total;
+  }
+  double operator[](int state) const { return std::exp(values_[state] - from_) * scale_; }
+
+ private:
+  const Real* values_;
+  double from_, scale_ = 1;
+};
+constexpr auto every_state = [](int) { return true; };
+
 // Arc scores (n+1)^2 from those of states. By maximum: the best state, whose number goes to best. By sum: the log of the sum of
 // exponentials of scale times the scores (Koo et al. 2007, 3.4).
 template <typename Real>

@@ -11,6 +11,7 @@
 #pragma once
 #include <algorithm>
 #include <cmath>
+#include <type_traits>
 #include <vector>
 
 #include "kernels/base/lanes.hpp"
@@ -21,6 +22,7 @@ namespace arcwise {
 
 // Scores as they are; the best split.
 struct MaxPlus {
+  using Value = double;
   static constexpr double zero = MINUS_INFINITY, one = 0;
   static double times(double a, double b) { return a + b; }
   static double dot(const double* a, const double* b, int length) {
@@ -32,6 +34,7 @@ struct MaxPlus {
 
 // Weights exp(score - shift); the adjoint of a cell is ∂ log Z / ∂ cell.
 struct SumProduct {
+  using Value = double;
   static constexpr double zero = 0, one = 1;
   static double times(double a, double b) { return a * b; }
   static double dot(const double* a, const double* b, int length) {
@@ -42,6 +45,7 @@ struct SumProduct {
   static double top_adjoint(double partition) { return 1 / partition; }
   static double posterior(double cell, double adjoint) { return cell * adjoint; }
   static double part_adjoint(double adjoint, double weight) { return adjoint * weight; }
+  static double span_of(double, double) { return zero; }  // dot_back needs none
   // The weights of the splits, up to a common factor.
   static void split_weights(const double* a, const double* b, int length, double* weights) {
     for (int k = 0; k < length; ++k) weights[k] = a[k] * b[k];
@@ -60,6 +64,7 @@ struct SumProduct {
 
 // Logarithms of weights, for spreads that a double cannot hold; the adjoint of a cell is its probability.
 struct LogSum {
+  using Value = double;
   static constexpr double zero = MINUS_INFINITY, one = 0;
   static double times(double a, double b) { return a + b; }
   static double dot(const double* a, const double* b, int length) {
@@ -72,6 +77,7 @@ struct LogSum {
   static double top_adjoint(double) { return 1; }
   static double posterior(double, double adjoint) { return adjoint; }
   static double part_adjoint(double adjoint, double) { return adjoint; }
+  static double span_of(double cell, double weight) { return cell - weight; }
   static void split_weights(const double* a, const double* b, int length, double* weights) {
     double most = zero;
     for (int k = 0; k < length; ++k) most = std::max(most, a[k] + b[k]);
@@ -89,25 +95,59 @@ struct LogSum {
   }
 };
 
+// Weights as numbers of any type that can be added, multiplied and divided: no spread is too large for TallNumber.
+template <typename Number>
+struct SumOf {
+  using Value = Number;
+  static constexpr Number zero{};
+  static inline const Number one{1.0};
+  static Number times(const Number& a, const Number& b) { return a * b; }
+  static Number dot(const Number* a, const Number* b, int length) {
+    Number total;
+    for (int k = 0; k < length; ++k)
+      if (!a[k].is_zero() && !b[k].is_zero()) total += a[k] * b[k];
+    return total;
+  }
+  static Number top_adjoint(const Number& partition) { return one / partition; }
+  static double posterior(const Number& cell, const Number& adjoint) {
+    return static_cast<double>(cell * adjoint);
+  }
+  static Number part_adjoint(const Number& adjoint, const Number& weight) { return adjoint * weight; }
+  static Number span_of(const Number&, const Number&) { return zero; }
+  static void split_weights(const Number* a, const Number* b, int length, double* weights) {
+    const Number scale = one / dot(a, b, length);
+    for (int k = 0; k < length; ++k) weights[k] = static_cast<double>(a[k] * b[k] * scale);
+  }
+  static void dot_back(const Number& adjoint, const Number&, const Number* a, const Number* b, Number* da,
+                       Number* db, int length) {
+    for (int k = 0; k < length; ++k) {
+      if (a[k].is_zero() || b[k].is_zero()) continue;
+      da[k] += adjoint * b[k];
+      db[k] += adjoint * a[k];
+    }
+  }
+};
+
 // Three square tables of rows for one sentence, in memory of the workspace: the cells, or their adjoints.
+template <typename Value>
 struct EisnerTables {
-  EisnerTables(std::vector<double>& memory, int n, double filling)
+  EisnerTables(std::vector<Value>& memory, int n, const Value& filling)
       : stride((n + 2 * LANES) & ~(LANES - 1)), size(static_cast<size_t>(n + 1) * stride) {
     if (memory.size() < 3 * size) memory.resize(3 * size);
     std::fill_n(memory.data(), 3 * size, filling);
     rows = memory.data();
   }
-  double* incomplete(int head) const { return rows + static_cast<size_t>(head) * stride; }
-  double* complete(int head) const { return incomplete(head) + size; }
-  double* by_end(int end) const { return incomplete(end) + 2 * size; }
+  Value* incomplete(int head) const { return rows + static_cast<size_t>(head) * stride; }
+  Value* complete(int head) const { return incomplete(head) + size; }
+  Value* by_end(int end) const { return incomplete(end) + 2 * size; }
 
-  void set_complete(int head, int end, double value) const {
+  void set_complete(int head, int end, const Value& value) const {
     complete(head)[end] = by_end(end)[head] = value;
   }
 
   int stride;  // at least n + 1 + LANES: sums start at most at n and may look one further
   size_t size;
-  double* rows;
+  Value* rows;
 };
 
 // A head outside a span may not stop in the middle of it: then more than one word of the span would have its
@@ -124,8 +164,10 @@ inline bool span_stops(EisnerSpans spans, int head, int end) {
 template <typename Semiring>
 class EisnerChart {
  public:
+  using Value = typename Semiring::Value;
+
   // weights is (n+1)×(n+1), in the semiring's own numbers.
-  EisnerChart(const double* weights, int n, bool single_root, EisnerSpans spans, std::vector<double>& memory)
+  EisnerChart(const Value* weights, int n, bool single_root, EisnerSpans spans, std::vector<Value>& memory)
       : n_(n),
         single_root_(single_root),
         weights_(weights),
@@ -138,16 +180,16 @@ class EisnerChart {
     }
   }
 
-  double total() const { return cells_.complete(0)[n_]; }
-  const EisnerTables& cells() const { return cells_; }
-  double weight(int head, int modifier) const {
+  const Value& total() const { return cells_.complete(0)[n_]; }
+  const EisnerTables<Value>& cells() const { return cells_; }
+  const Value& weight(int head, int modifier) const {
     return weights_[static_cast<size_t>(head) * (n_ + 1) + modifier];
   }
   int words() const { return n_; }
 
   // The splits of a cell are the products a[k]·b[k], k < length.
   struct Splits {
-    const double *a, *b;
+    const Value *a, *b;
     int length;
   };
   // S(i,j) = ⊕_{i≤k<j} C(i→k) ⊗ C(k+1←j)
@@ -161,18 +203,18 @@ class EisnerChart {
   // C(i←j) = ⊕_{i≤k<j} I(k←j) ⊗ C(i←k)
   Splits left_splits(int i, int j) const { return {cells_.incomplete(j) + i, cells_.by_end(i) + i, j - i}; }
 
-  void outside(double* marginals, std::vector<double>& memory) const;
+  void outside(double* marginals, std::vector<Value>& memory) const;
   template <typename Choose>
   void walk(Choose choose, std::vector<int32_t>& pending, int32_t* heads) const;
 
  private:
-  static double dot(Splits s) { return Semiring::dot(s.a, s.b, s.length); }
+  static Value dot(Splits s) { return Semiring::dot(s.a, s.b, s.length); }
 
   void fill_words(int i, int j) {
-    const double span = dot(span_splits(i, j));
+    const Value span = dot(span_splits(i, j));
     cells_.incomplete(i)[j] = Semiring::times(weight(i, j), span);
     cells_.incomplete(j)[i] = Semiring::times(weight(j, i), span);
-    const double right = dot(right_splits(i, j)), left = dot(left_splits(i, j));
+    const Value right = dot(right_splits(i, j)), left = dot(left_splits(i, j));
     cells_.set_complete(i, j, span_stops(spans_, i, j) ? Semiring::zero : right);
     cells_.set_complete(j, i, span_stops(spans_, j, i) ? Semiring::zero : left);
   }
@@ -184,18 +226,22 @@ class EisnerChart {
 
   int n_;
   bool single_root_;
-  const double* weights_;
+  const Value* weights_;
   EisnerSpans spans_;
-  EisnerTables cells_;
+  EisnerTables<Value> cells_;
 };
 
 // From the last column to the first, from the root inwards: when a cell is read, everything that uses it has
 // been. What dot_back writes beyond its range falls on cells that have been read already.
 template <typename Semiring>
 class EisnerOutside {
+  using Value = typename Semiring::Value;
+  using Passed = std::conditional_t<std::is_arithmetic_v<Value>, const Value, const Value&>;
+
  public:
-  EisnerOutside(const EisnerChart<Semiring>& chart, double* marginals, std::vector<double>& memory)
-      : chart_(chart), n_(chart.words()), marginals_(marginals), adjoints_(memory, n_, 0.0) {
+  [[gnu::always_inline]] EisnerOutside(const EisnerChart<Semiring>& chart, double* marginals,
+                                       std::vector<Value>& memory)
+      : chart_(chart), n_(chart.words()), marginals_(marginals), adjoints_(memory, n_, Value()) {
     std::fill_n(marginals, static_cast<size_t>(n_ + 1) * (n_ + 1), 0.0);
     adjoints_.complete(0)[n_] = Semiring::top_adjoint(chart.total());
     for (int j = n_; j > 0; --j) {
@@ -212,35 +258,35 @@ class EisnerOutside {
  private:
   using Splits = typename EisnerChart<Semiring>::Splits;
 
-  void complete_back(int head, int end) {
-    const double cell = chart_.cells().complete(head)[end];
-    const double adjoint = adjoints_.complete(head)[end] + adjoints_.by_end(end)[head];
-    if (cell == Semiring::zero || adjoint == 0) return;
+  [[gnu::always_inline]] void complete_back(int head, int end) {
+    Passed cell = chart_.cells().complete(head)[end];
+    const Value adjoint = adjoints_.complete(head)[end] + adjoints_.by_end(end)[head];
+    if (cell == Semiring::zero || adjoint == Value()) return;
     back(adjoint, cell, head < end ? chart_.right_splits(head, end) : chart_.left_splits(end, head));
   }
 
   // The two arcs over a span: their probabilities, and the adjoint that they hand on to the span. Under the
   // root, i = 0, there is one.
-  void span_back(int i, int j) {
-    double adjoint = 0, span = Semiring::zero;
+  [[gnu::always_inline]] void span_back(int i, int j) {
+    Value adjoint = Value(), span = Semiring::zero;
     arc_back(i, j, adjoint, span);
     if (i > 0) arc_back(j, i, adjoint, span);
-    if (adjoint != 0) back(adjoint, span, chart_.span_splits(i, j));
+    if (!(adjoint == Value())) back(adjoint, span, chart_.span_splits(i, j));
   }
 
-  void arc_back(int head, int modifier, double& span_adjoint, double& span) {
-    const double cell = chart_.cells().incomplete(head)[modifier];
+  [[gnu::always_inline]] void arc_back(int head, int modifier, Value& span_adjoint, Value& span) {
+    Passed cell = chart_.cells().incomplete(head)[modifier];
     if (cell == Semiring::zero) return;
-    const double adjoint = adjoints_.incomplete(head)[modifier];
-    const double weight = chart_.weight(head, modifier);
+    Passed adjoint = adjoints_.incomplete(head)[modifier];
+    Passed weight = chart_.weight(head, modifier);
     marginals_[static_cast<size_t>(head) * (n_ + 1) + modifier] = Semiring::posterior(cell, adjoint);
     span_adjoint += Semiring::part_adjoint(adjoint, weight);
-    span = cell - weight;  // read by LogSum alone
+    span = Semiring::span_of(cell, weight);
   }
 
   // The adjoints stand at the same places as the cells that the splits point to.
-  void back(double adjoint, double cell, Splits splits) {
-    const double* cells = chart_.cells().rows;
+  [[gnu::always_inline]] void back(Passed adjoint, Passed cell, Splits splits) {
+    const Value* cells = chart_.cells().rows;
     Semiring::dot_back(adjoint, cell, splits.a, splits.b, adjoints_.rows + (splits.a - cells),
                        adjoints_.rows + (splits.b - cells), splits.length);
   }
@@ -248,11 +294,11 @@ class EisnerOutside {
   const EisnerChart<Semiring>& chart_;
   int n_;
   double* marginals_;
-  EisnerTables adjoints_;
+  EisnerTables<Value> adjoints_;
 };
 
 template <typename Semiring>
-void EisnerChart<Semiring>::outside(double* marginals, std::vector<double>& memory) const {
+void EisnerChart<Semiring>::outside(double* marginals, std::vector<Value>& memory) const {
   EisnerOutside<Semiring>(*this, marginals, memory);
 }
 

@@ -6,14 +6,30 @@ namespace arcwise {
 
 namespace {
 
-// Doubles where they are safe, else WideNumber. run(elimination) asks the elimination for what is wanted.
+template <bool SINGLE, typename Number, typename Run>
+double with_weights(const double* scores, int n, EliminationLevels<Number>& levels, Run run) {
+  const std::vector<Number> weights = weights_as<Number>(scores, n);
+  TreeElimination<Number, SINGLE> elimination(weights.data(), n, levels);
+  return run(elimination);
+}
+
+// Doubles where they are safe, else WideNumber; where scores are too large for it, the same with reduced scores, and TallNumber where
+// they do not do. run(elimination) asks the elimination for what is wanted.
 template <bool SINGLE, typename Run>
 double with_numbers(const double* scores, int n, MatrixTreeWorkspace& workspace, Run run) {
-  TreeElimination<double, SINGLE> plain(scores, n, workspace, workspace.plain);
-  const double log_partition = run(plain);
+  TreeElimination<double, SINGLE> plain(scores, n, workspace.plain);
+  double log_partition = run(plain);
   if (plain.is_safe()) return log_partition;
-  TreeElimination<WideNumber, SINGLE> wide(scores, n, workspace, workspace.wide);
-  return run(wide);
+  if (largest_size(scores, n) < WideNumber::LARGEST_LOG)
+    return with_weights<SINGLE>(scores, n, workspace.wide, run);
+  ReducedScores& reduced = workspace.reduced;
+  if (!reduced.reduce(scores, n, MATRIX_TREE_DEPTH)) return MINUS_INFINITY;
+  const double* inner = reduced.scores.data();
+  TreeElimination<double, SINGLE> again(inner, n, workspace.plain);
+  log_partition = run(again);
+  if (!again.is_safe()) log_partition = with_weights<SINGLE>(inner, n, workspace.wide, run);
+  if (is_deep_enough(log_partition, n, MATRIX_TREE_DEPTH)) return reduced.taken.plus(log_partition);
+  return with_weights<SINGLE>(scores, n, workspace.tall, run);
 }
 
 template <typename Run>

@@ -9,13 +9,15 @@
 // multiplications and divisions of non-negative numbers, so that every result keeps full relative accuracy.
 //
 // Doubles serve as long as the elimination shows that nothing of weight can have underflowed; else the same
-// template runs again on WideNumber. O(n³), as much work as one inverse.
+// template runs again on WideNumber, and where scores are beyond that too (score_range.hpp) on TallNumber. O(n³), as much work as
+// one inverse.
 //
 // docs/explanation/single-root-elimination.md derives all of it, the single root too.
 #pragma once
 #include <vector>
 
 #include "kernels/base/wide_number.hpp"
+#include "kernels/inference/score_range.hpp"
 
 namespace arcwise {
 
@@ -28,6 +30,7 @@ struct EliminationLevels {
   std::vector<Level> levels;
   std::vector<Number> weights;  // w(h->m), each column shifted
   std::vector<Number> column_sum;
+  std::vector<double> shift;
 
   void grow(int n, size_t stride) {
     if (levels.empty() || levels[0].system.size() < n * stride) {
@@ -45,10 +48,15 @@ struct EliminationLevels {
 };
 
 struct MatrixTreeWorkspace {
-  std::vector<double> shift;
   EliminationLevels<double> plain;
   EliminationLevels<WideNumber> wide;
+  EliminationLevels<TallNumber> tall;
+  ReducedScores reduced;
 };
+
+// Where scores are too large for WideNumber, those that lie so far below the highest of their column are left out.
+constexpr double MATRIX_TREE_DEPTH = 5e5;
+static_assert(MATRIX_TREE_DEPTH < WideNumber::LARGEST_LOG);
 
 // log of the sum of exp(score) over all trees; -inf if there is none.
 double matrix_tree_log_partition(const double* scores, int n, bool single_root,

@@ -199,8 +199,10 @@ std::vector<double> ScoreBatch::log_weights(const Temperatures& temperatures) co
   std::vector<double> scores;
   return dense_numbers(MINUS_INFINITY, [&](size_t, size_t, const double* values, int count, auto number) {
     label_scores(values, count, Z, temperatures.heads, scores);
-    const double arc = log_sum(values, count, 1 / temperatures.heads),
-                 labels = log_sum(scores.data(), static_cast<int>(scores.size()), scale);
+    const double arc = log_sum(values, count, 1 / temperatures.heads);
+    const double top = *std::max_element(scores.begin(), scores.end());
+    for (double& score : scores) score -= top;
+    const double labels = log_sum(scores.data(), static_cast<int>(scores.size()), scale);
     for (int s = 0; s < count; s += Z) number(s) = arc + (scale * scores[s / Z] - labels);
   });
 }

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "kernels/inference/tall_sums.hpp"
+
 namespace arcwise {
 
 template <typename Real>
@@ -142,18 +144,35 @@ double TreeDecoder<Real>::best_label_probability(int h, int m) const {
 template <typename Real>
 double TreeDecoder<Real>::log_probability(const int32_t* heads) const {
   if (settings_.decoder == Decoder::greedy && !is_tree(heads, n(), settings_.trees)) return MINUS_INFINITY;
-  double score = 0;
-  for (int m = 1; m <= n(); ++m) score += arcs_[heads[m] * (n() + 1) + m];
+  double score = 0, size = std::fabs(log_partition_);
+  for (int m = 1; m <= n(); ++m) {
+    const double arc = arcs_[heads[m] * (n() + 1) + m];
+    score += arc;
+    size += std::fabs(arc);
+  }
+  if (cancels(size)) return tall_log_probability({arcs_.data(), n(), settings_.trees, spans_}, heads);
   return std::min(score - log_partition_, 0.0);
 }
 
-// H = log Z - Σ probability · score
+// H = log Z - Σ probability · score. With u(m) the highest score of an arc into word m that is log Z - Σ u, and what trees lose
+// against u on average.
 template <typename Real>
 double TreeDecoder<Real>::head_entropy() const {
-  double expected = 0;
-  for (size_t i = 0; i < marginals_.size(); ++i)
-    if (marginals_[i] > 0) expected += marginals_[i] * arcs_[i];
-  return std::max(log_partition_ - expected, 0.0);
+  double lost = 0, size = std::fabs(log_partition_);
+  CarefulSum highest;
+  for (int m = 1; m <= n(); ++m) {
+    double top = MINUS_INFINITY;
+    for (int h = 0; h <= n(); ++h) top = std::max(top, arcs_[h * (n() + 1) + m]);
+    highest.add(-top);
+    size += std::fabs(top);
+    for (int h = 0; h <= n(); ++h) {
+      const size_t at = h * (n() + 1) + m;
+      if (marginals_[at] > 0) lost += marginals_[at] * (top - arcs_[at]);
+    }
+  }
+  if (cancels(size) || magnifies(lost))
+    return tall_entropy({arcs_.data(), n(), settings_.trees, spans_}, nullptr);
+  return std::max(highest.plus(log_partition_) + lost, 0.0);
 }
 
 void ParseResult::start(size_t words, size_t sentences, bool probabilities, const AskedTrees& asked) {

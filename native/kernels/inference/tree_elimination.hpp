@@ -21,12 +21,6 @@ inline void exp_of(const double* scores, const double* shifts, double shared, in
     store(to + i, exp_of_nonpositive(load(scores + i) - load(shifts + i) - shared));
   for (; i < count; ++i) to[i] = exp_of_nonpositive(spread(scores[i] - shifts[i] - shared))[0];
 }
-inline void exp_of(const double* scores, const double* shifts, double shared, int count, WideNumber* to) {
-  for (int i = 0; i < count; ++i) to[i] = WideNumber::exp(scores[i] - shifts[i] - shared);
-}
-
-inline double log_of(double x) { return std::log(x); }
-inline double log_of(WideNumber x) { return x.log(); }
 
 // Four running sums, so that the compiler can use vector registers.
 template <typename Number>
@@ -44,16 +38,18 @@ void add_multiple(Number* __restrict to, Number factor, const Number* __restrict
   for (int i = 0; i < count; ++i) to[i] += factor * from[i];
 }
 
-// One sentence, one number type, one root policy. A system is a matrix with a row for each state (word):
+// One sentence, one number type, one root policy. Doubles are made from scores, shifted; other numbers are given as weights. A system is a matrix with a row for each state (word):
 // first its exits to the root, then its exits to the other states, not normalised; the entry of a state for
 // itself is ignored. SINGLE: the weights of exits to the root are infinitesimal. Column 0
 // is mass of order 1 that goes to the root, column 1 such mass of order 0.
 template <typename Number, bool SINGLE>
 class TreeElimination {
  public:
-  TreeElimination(const double* scores, int n, MatrixTreeWorkspace& workspace,
-                  EliminationLevels<Number>& levels)
-      : scores_(scores), n_(n), width_(n + 1), shift_(workspace.shift), levels_(levels) {
+  // What the weights are made from: scores, or the weights themselves; (n+1)².
+  static constexpr bool SHIFTED = std::is_same_v<Number, double>;
+
+  TreeElimination(const Number* scores, int n, EliminationLevels<Number>& levels)
+      : scores_(scores), n_(n), width_(n + 1), shift_(levels.shift), levels_(levels) {
     stride_ = (static_cast<size_t>(n) + ROOT_COLUMNS + 3) / 4 * 4 + 4;
   }
 
@@ -74,11 +70,15 @@ class TreeElimination {
     return log_partition_;
   }
 
-  // Whether underflow can have changed the result. What underflows is below 1e-307 of the largest weight of
-  // its row; each pivot s magnifies it by 1/s at most.
+  // Z itself, unless doubles are used: these need not hold it.
+  const Number& partition() const { return partition_; }
+
+  // Whether neither underflow nor rounding can have changed the result. What underflows is below 1e-307 of the largest weight of
+  // its row; each pivot s magnifies it by 1/s at most. log Z is a sum with the shifts in it, whose rounding errors are theirs.
   bool is_safe() const {
-    constexpr double MOST_MAGNIFIED = 300, LOWEST = 700;
-    return in_range_ && magnified_ < MOST_MAGNIFIED && (zero_pivots_ == 0 || n_ * spread() < LOWEST);
+    constexpr double MOST_MAGNIFIED = 300, LOWEST = 700, LARGEST_SHIFT = 1e4;
+    return in_range_ && magnified_ < MOST_MAGNIFIED && largest_shift_ < LARGEST_SHIFT &&
+           (zero_pivots_ == 0 || n_ * spread() < LOWEST);
   }
 
  protected:
@@ -107,7 +107,7 @@ class TreeElimination {
   void write(double* out);
   double spread() const;
 
-  const double* scores_;
+  const Number* scores_;
   int n_, width_;
   size_t stride_;
   std::vector<double>& shift_;
@@ -115,7 +115,8 @@ class TreeElimination {
   bool has_holes_ = false;  // an arc between words is forbidden: with a single root, order 0 may occur
   double root_shift_ = 0;
   double log_partition_ = 0;
-  double magnified_ = 0;
+  Number partition_{1.0};
+  double magnified_ = 0, largest_shift_ = 0;
   bool in_range_ = true;
   int zero_pivots_ = 0, recorded_zeros_ = 0;
 };
@@ -141,19 +142,27 @@ bool TreeElimination<Number, SINGLE>::find_shifts() {
     if (root_shift_ == MINUS_INFINITY) return false;
   }
   log_partition_ = root_shift_;
-  for (int m = 1; m <= n_; ++m) log_partition_ += shift_[m];
+  largest_shift_ = std::fabs(root_shift_);
+  for (int m = 1; m <= n_; ++m) {
+    log_partition_ += shift_[m];
+    largest_shift_ = std::max(largest_shift_, std::fabs(shift_[m]));
+  }
   return log_partition_ != MINUS_INFINITY;
 }
 
 // The weights and, transposed, the system of all words.
 template <typename Number, bool SINGLE>
 bool TreeElimination<Number, SINGLE>::fill() {
-  if (!find_shifts()) return false;
+  if constexpr (SHIFTED)
+    if (!find_shifts()) return false;
   levels_.grow(n_, stride_);
   const Block<Number> weights{levels_.weights.data(), stride_}, all = system(0);
   for (int h = 0; h <= n_; ++h) {
-    const double* row = scores_ + static_cast<size_t>(h) * width_;
-    exp_of(row + 1, &shift_[1], h == 0 ? root_shift_ : 0, n_, weights.row(h) + 1);
+    const Number* row = scores_ + static_cast<size_t>(h) * width_;
+    if constexpr (SHIFTED)
+      exp_of(row + 1, &shift_[1], h == 0 ? root_shift_ : 0, n_, weights.row(h) + 1);
+    else
+      std::copy_n(row + 1, n_, weights.row(h) + 1);
     weights.row(h)[h] = Number();
   }
   for (int m = 1; m <= n_; ++m) {
@@ -261,9 +270,13 @@ void TreeElimination<Number, SINGLE>::normalise(Number* row, int state, bool rec
 // log Z = sum of shifts + sum of log pivots of one full elimination.
 template <typename Number, bool SINGLE>
 void TreeElimination<Number, SINGLE>::record_pivot(Number pivot) {
-  const double log_pivot = log_of(pivot);
-  log_partition_ += log_pivot;
-  magnified_ -= std::min(log_pivot, 0.0);
+  if constexpr (SHIFTED) {
+    const double log_pivot = std::log(pivot);
+    log_partition_ += log_pivot;
+    magnified_ -= std::min(log_pivot, 0.0);
+  } else {
+    partition_ *= pivot;
+  }
 }
 
 // The last state has the root as its only exit. With a single root exactly one pivot of the whole elimination
@@ -274,7 +287,11 @@ void TreeElimination<Number, SINGLE>::record_last(Block<Number> system) {
   const bool of_order_1 = SINGLE && row[ROOT_COLUMNS - 1] == Number();
   record_pivot(of_order_1 ? row[0] : row[ROOT_COLUMNS - 1]);
   recorded_zeros_ += of_order_1;
-  if (SINGLE && recorded_zeros_ > 1) log_partition_ = MINUS_INFINITY;
+  if (SINGLE && recorded_zeros_ > 1) {
+    log_partition_ = MINUS_INFINITY;
+    partition_ = Number();
+  }
+  if constexpr (!SHIFTED) log_partition_ = partition_.log();
 }
 
 // mu(h->m) ∝ w(h->m) esc_m(h), with the order-0 escapes alone where a column has any.

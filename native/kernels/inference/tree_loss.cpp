@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "kernels/inference/tall_sums.hpp"
+
 namespace arcwise {
 namespace {}  // namespace
 
@@ -59,15 +61,18 @@ double SentenceLoss<Real>::by_sums(const ArcScores<Real>& scores, const ArcScore
   if (log_z == MINUS_INFINITY || known_log_z == MINUS_INFINITY) return -MINUS_INFINITY;
   for_each_arc(all, [&](int h, int m, int set, const Real* values, int count) {
     size_t at = h * (n + 1) + m, first = values - all.values.data();
-    const Real* plain = &scores.values[first];
-    // P(state) = P(arc) exp(score of state - score of arc), under either distribution
+    const auto agrees = [&](int s) { return gold.agrees(scores.states->label_of(set, s), m); };
+    const bool is_known = known_marginals_[at] > 0;
+    const StateShares<Real> shares(values, count, arcs_[at], every_state),
+        known_shares(&scores.values[first], is_known ? count : 0, is_known ? known_arcs_[at] : 0, agrees);
+    // P(state) = P(arc) P(state | arc), under either distribution
     for (int s = 0; s < count; ++s) {
-      double p = marginals_[at] * std::exp(values[s] - arcs_[at]), known = 0;
-      if (known_marginals_[at] > 0 && gold.agrees(scores.states->label_of(set, s), m))
-        known = known_marginals_[at] * std::exp(plain[s] - known_arcs_[at]);
-      gradient_[first + s] = static_cast<Real>(p - known);
+      const double known = is_known && agrees(s) ? known_marginals_[at] * known_shares[s] : 0;
+      gradient_[first + s] = static_cast<Real>(marginals_[at] * shares[s] - known);
     }
   });
+  if (cancels(std::fabs(log_z) + std::fabs(known_log_z)))
+    return tall_log_ratio({arcs_.data(), n, trees}, {known_arcs_.data(), n, trees});
   return log_z - known_log_z;
 }
 
@@ -78,23 +83,25 @@ double SentenceLoss<Real>::by_best_trees(const ArcScores<Real>& scores, const Ar
                                          const KnownTree& gold, TreeClass trees) {
   known_ = scores;
   constrain(known_, {gold.heads.data(), gold.labels.data(), nullptr});
-  double known = add_best_tree(known_, trees, -1);
-  if (known == MINUS_INFINITY) return -MINUS_INFINITY;
-  double best = add_best_tree(all, trees, 1);
-  return best == MINUS_INFINITY ? -MINUS_INFINITY : best - known;
+  CarefulSum ahead;
+  if (!add_best_tree(known_, trees, -1, ahead) || !add_best_tree(all, trees, 1, ahead))
+    return -MINUS_INFINITY;
+  return std::max(ahead.plus(0), 0.0);
 }
 
+// Adds the best tree, times sign, to the gradient, and the scores of its arcs to the sum; false if there is none.
 template <typename Real>
-double SentenceLoss<Real>::add_best_tree(const ArcScores<Real>& scores, TreeClass trees, Real sign) {
+bool SentenceLoss<Real>::add_best_tree(const ArcScores<Real>& scores, TreeClass trees, Real sign,
+                                       CarefulSum& sum) {
   arcs_by_maximum(scores, arcs_, best_);
   heads_.resize(scores.n + 1);
-  double value = inference_.decode(arcs_.data(), scores.n, trees, heads_.data());
-  if (value == MINUS_INFINITY) return value;
+  if (inference_.decode(arcs_.data(), scores.n, trees, heads_.data()) == MINUS_INFINITY) return false;
   for (int m = 1; m <= scores.n; ++m) {
     size_t at = heads_[m] * (scores.n + 1) + m;
     gradient_[scores.arcs[at].start + best_[at]] += sign;
+    sum.add(sign * arcs_[at]);
   }
-  return value;
+  return true;
 }
 
 template class SentenceLoss<float>;

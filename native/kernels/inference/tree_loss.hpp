@@ -58,7 +58,7 @@ class SentenceLoss {
   double by_best_trees(const ArcScores<Real>& scores, const ArcScores<Real>& all, const KnownTree& gold,
                        TreeClass trees);
   double known_marginals(const ArcScores<Real>& scores, const KnownTree& gold, TreeClass trees);
-  double add_best_tree(const ArcScores<Real>& scores, TreeClass trees, Real sign);
+  bool add_best_tree(const ArcScores<Real>& scores, TreeClass trees, Real sign, CarefulSum& sum);
 
   TreeInference inference_;
   ArcScores<Real> with_costs_, known_;
@@ -78,8 +78,8 @@ double state_marginals(const ArcScores<Real>& scores, TreeClass trees, TreeInfer
   by_state.resize(scores.values.size());
   for_each_arc(scores, [&](int h, int m, int, const Real* values, int count) {
     size_t at = h * (scores.n + 1) + m, first = values - scores.values.data();
-    // P(state) = P(arc) exp(score of state - score of arc)
-    for (int s = 0; s < count; ++s) by_state[first + s] = marginals[at] * std::exp(values[s] - arcs[at]);
+    const StateShares<Real> shares(values, count, arcs[at], every_state);
+    for (int s = 0; s < count; ++s) by_state[first + s] = marginals[at] * shares[s];
   });
   return log_z;
 }

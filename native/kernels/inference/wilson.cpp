@@ -18,8 +18,8 @@ class TreeDraw : TreeElimination<Number, false> {
   using Elimination::levels_, Elimination::n_, Elimination::stride_, Elimination::system;
 
  public:
-  TreeDraw(const double* scores, int n, MatrixTreeWorkspace& workspace, EliminationLevels<Number>& levels)
-      : Elimination(scores, n, workspace, levels) {}
+  TreeDraw(const Number* weights, int n, EliminationLevels<Number>& levels)
+      : Elimination(weights, n, levels) {}
 
   void draw(Random& random, int32_t* heads) {
     Elimination::fill();
@@ -150,6 +150,7 @@ class WilsonSampler {
   int draw(const double* sums);
   bool walk(int root, int32_t* heads);
   void eliminate(int root, int32_t* heads);
+  void draw_by_elimination(const double* scores, int n, int32_t* heads);
 
   const double* scores_;
   int n_, width_;
@@ -215,10 +216,25 @@ bool WilsonSampler::walk(int root, int32_t* heads) {
   return true;
 }
 
+// In the smallest numbers that will do, as in matrix_tree.
+void WilsonSampler::draw_by_elimination(const double* scores, int n, int32_t* heads) {
+  MatrixTreeWorkspace& memory = workspace_.matrix_tree;
+  const auto draw_with = [&]<typename Number>(const double* from, EliminationLevels<Number>& levels) {
+    const std::vector<Number> weights = weights_as<Number>(from, n);
+    TreeDraw<Number>(weights.data(), n, levels).draw(random_, heads);
+  };
+  if (largest_size(scores, n) < WideNumber::LARGEST_LOG) return draw_with(scores, memory.wide);
+  ReducedScores reduced;
+  if (reduced.reduce(scores, n, MATRIX_TREE_DEPTH) &&
+      is_deep_enough(matrix_tree_log_partition(reduced.scores.data(), n, false, memory), n,
+                     MATRIX_TREE_DEPTH))
+    return draw_with(reduced.scores.data(), memory.wide);
+  draw_with(scores, memory.tall);
+}
+
 // The tree by elimination; where there is a single root, that word takes the place of word 0.
 void WilsonSampler::eliminate(int root, int32_t* heads) {
-  MatrixTreeWorkspace& memory = workspace_.matrix_tree;
-  if (!single_root_) return TreeDraw<WideNumber>(scores_, n_, memory, memory.wide).draw(random_, heads);
+  if (!single_root_) return draw_by_elimination(scores_, n_, heads);
   heads[0] = -1;
   heads[root] = 0;
   if (n_ == 1) return;
@@ -229,7 +245,7 @@ void WilsonSampler::eliminate(int root, int32_t* heads) {
     for (int m = 0; m < n_; ++m) scores.push_back(scores_[static_cast<size_t>(outer(h)) * width_ + outer(m)]);
   std::vector<int32_t>& inner = workspace_.inner_heads;
   inner.resize(n_);
-  TreeDraw<WideNumber>(scores.data(), n_ - 1, memory, memory.wide).draw(random_, inner.data());
+  draw_by_elimination(scores.data(), n_ - 1, inner.data());
   for (int m = 1; m < n_; ++m) heads[outer(m)] = outer(inner[m]);
 }
 

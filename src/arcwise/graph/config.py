@@ -9,7 +9,7 @@ from arcwise.features.atoms import feature_atom
 from arcwise.features.templates import Template
 from arcwise.graph.templates import ARC_TEMPLATES, LABEL_TEMPLATES
 from arcwise.graph.trainer_table import TRAINERS, TrainerKind, own_options, readers
-from arcwise.learning.options import SEEDS, check_options, declared, option, refuse_unread
+from arcwise.learning.options import SEEDS, check_options, declared, option, refuse_unread, short_repr
 from arcwise.optional import require
 
 __all__ = ["TRAINERS", "GraphConfig"]
@@ -124,6 +124,8 @@ class GraphConfig:
         False,
         "Leave out templates of two words, of two lemmas or of four tags: clusters must carry what these tell (Smith & Smith 2007).",
     )
+
+    __repr__ = short_repr
 
     def __post_init__(self) -> None:
         check_options(self)

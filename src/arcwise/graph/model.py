@@ -40,6 +40,15 @@ class GraphModel(Packable):
     report: Mapping[str, Any] = field(default_factory=dict)
     """Data, scores and history of the training."""
 
+    @property
+    def summary(self) -> str:
+        """Trainer and sizes."""
+        names = self.alphabets
+        return f"trained by {self.config.trainer}, {len(names.labels)} labels, {len(names.tags)} tags"
+
+    def __repr__(self) -> str:
+        return f"<GraphModel: {self.summary}>"
+
     def with_temperatures(self, heads: float, labels: float) -> GraphModel:
         """The same model with other confidences."""
         return replace(self, temperature=heads, label_temperature=labels)

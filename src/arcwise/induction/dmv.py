@@ -106,6 +106,9 @@ class DMV:
     tags: tuple[str, ...]
     log_probabilities: Vector
 
+    def __repr__(self) -> str:
+        return f"<DMV over {len(self.tags)} tags: {' '.join(self.tags)}>"
+
     def __post_init__(self) -> None:
         theta = np.array(self.log_probabilities, np.float64)
         expected = Features(tuple(self.tags)).count

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from arcwise.errors import InputError, NoTreeError
+from arcwise.inference.arguments import LARGEST_SCORE, floats
 
 Floats = npt.NDArray[np.float64]
 Heads = npt.NDArray[np.int32]
@@ -19,6 +20,7 @@ Span = tuple[int, int]
 MINUS_INFINITY = float("-inf")
 """The score of a forbidden arc, and of the best of no tree."""
 
+_FLOAT64 = np.dtype(np.float64)
 _NO_ENDS = np.empty(0, np.int32)
 _NO_STARTS = np.empty(0, np.int64)
 
@@ -46,16 +48,18 @@ class ArcMatrices:
 
         Sentences of one length may come as one array (B, n+1, n+1): nothing is then done sentence by sentence.
         """
+        if isinstance(scores, str) or not hasattr(scores, "__len__"):
+            raise InputError(f"scores: found {scores!r}, expected a list of arrays, one a sentence")
         if not len(scores):
             raise InputError("scores: found no sentence, expected at least one")
         if isinstance(scores, np.ndarray) and scores.ndim == 3 and scores.shape[1] == scores.shape[2] > 1:
-            cube = np.ascontiguousarray(scores, dtype=np.float64)
+            cube = np.ascontiguousarray(floats(scores, "scores"))
             count, side, _ = cube.shape
             offsets = np.arange(count, dtype=np.int64) * (side * side)
             batch = cls(cube.reshape(-1), offsets, np.full(count, side - 1, np.int32))
         else:
             batch = cls.of_checked([_check_shape(matrix, "scores", s) for s, matrix in enumerate(scores)])
-        if not batch.flat.max() < np.inf:
+        if not batch.flat.max() <= LARGEST_SCORE:
             for s, matrix in enumerate(batch.matrices()):
                 _check_values(matrix, f"scores[{s}]")
         return batch
@@ -113,19 +117,26 @@ class ArcMatrices:
 
     def require_trees(self, values: Floats) -> None:
         """Raise ``NoTreeError`` where a value is -inf: the sentence has no tree of the class."""
-        require_trees(values, self.lengths)
+        require_trees(values, self.lengths, self.flat)
 
 
-def require_trees(values: Floats, lengths: npt.NDArray[np.int32]) -> None:
-    """Raise ``NoTreeError`` where the value of a sentence is -inf: it has no tree of the class."""
+def require_trees(
+    values: Floats, lengths: npt.NDArray[np.int32], scores: npt.ArrayLike = MINUS_INFINITY
+) -> None:
+    """Raise ``NoTreeError`` where the value of a sentence is -inf: it has no tree of the class. ``scores``: those of all."""
     if not len(values) or values.min() > -np.inf:
         return
     sentence = int(np.argmin(values))
     where = f" (sentence {sentence} of the batch)" if len(lengths) > 1 else ""
     raise NoTreeError(
-        f"scores: no tree of this class exists over the {lengths[sentence]} words{where}: "
-        "too many arcs are forbidden (-inf)"
+        f"scores: no tree of this class exists over the {lengths[sentence]} words{where}: {_why(np.asarray(scores))}"
     )
+
+
+def _why(scores: Floats) -> str:
+    if ((scores < -LARGEST_SCORE) & (scores > MINUS_INFINITY)).any():
+        return f"scores below {-LARGEST_SCORE:g} add up to -inf; forbid arcs with -inf, or with scores of {-LARGEST_SCORE:g}"
+    return "too many arcs are forbidden (-inf)"
 
 
 def span_arrays(spans: Sequence[Sequence[Span]]) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int64]]:
@@ -138,39 +149,42 @@ def span_arrays(spans: Sequence[Sequence[Span]]) -> tuple[npt.NDArray[np.int32],
 
 def as_matrix(scores: npt.ArrayLike) -> npt.NDArray[Any]:
     """``scores`` of one sentence for a native call that checks and converts them itself, and answers nan if it cannot."""
-    matrix = scores if isinstance(scores, np.ndarray) else np.asarray(scores, dtype=np.float64)
-    return matrix if matrix.ndim == 2 else check_scores(matrix, "scores")
+    if isinstance(scores, np.ndarray) and scores.dtype is _FLOAT64 and scores.ndim == 2:
+        return scores
+    return check_scores(scores, "scores")
 
 
 def why_no_value(scores: npt.ArrayLike) -> Exception:
     """What to raise where such a call answered nan or -inf."""
-    n = len(check_scores(scores, "scores")) - 1
+    matrix = check_scores(scores, "scores")
     return NoTreeError(
-        f"scores: no tree of this class exists over the {n} words: too many arcs are forbidden (-inf)"
+        f"scores: no tree of this class exists over the {len(matrix) - 1} words: {_why(matrix)}"
     )
 
 
 def check_scores(scores: npt.ArrayLike, name: str) -> Floats:
-    """``scores`` as float64 (n+1, n+1), n >= 1, without NaN or +inf where a score is read."""
+    """``scores`` as float64 (n+1, n+1), n >= 1, without NaN or too large a number where a score is read."""
     matrix = _check_shape(scores, name)
-    if not matrix.max() < np.inf:
+    if not matrix.max() <= LARGEST_SCORE:
         _check_values(matrix, name)
     return matrix
 
 
 def _check_shape(scores: npt.ArrayLike, name: str, sentence: int | None = None) -> Floats:
-    matrix = np.ascontiguousarray(scores, dtype=np.float64)
+    where = name if sentence is None else f"{name}[{sentence}]"
+    matrix = np.ascontiguousarray(floats(scores, where))
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or len(matrix) < 2:
-        where = name if sentence is None else f"{name}[{sentence}]"
         raise InputError(f"{where}: found shape {matrix.shape}, expected (n+1, n+1) for n >= 1 words")
     return matrix
 
 
 def _check_values(matrix: Floats, name: str) -> None:
-    """NaN or +inf is somewhere; column 0 and the diagonal are not read."""
-    wrong = ~(matrix < np.inf)
+    """NaN or too large a number is somewhere; column 0 and the diagonal are not read."""
+    wrong = ~(matrix <= LARGEST_SCORE)
     wrong[:, 0] = False
     np.fill_diagonal(wrong, False)
     if wrong.any():
         h, m = (int(i) for i in np.argwhere(wrong)[0])
-        raise InputError(f"{name}: found {matrix[h, m]} for the arc {h} → {m}, expected a number or -inf")
+        raise InputError(
+            f"{name}: found {matrix[h, m]} for the arc {h} → {m}, expected a number up to {LARGEST_SCORE:g}, or -inf"
+        )

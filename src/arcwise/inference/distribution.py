@@ -11,8 +11,19 @@ import numpy.typing as npt
 
 from arcwise import native
 from arcwise.errors import InputError
+from arcwise.inference import large_scores
 from arcwise.inference.alternatives import alternatives_of
 from arcwise.inference.arc_matrices import ArcMatrices, Floats, Heads
+from arcwise.inference.arguments import (
+    depth,
+    floats,
+    label_set,
+    seed_number,
+    temperature_number,
+    thread_count,
+    tree_count,
+    unpadded,
+)
 from arcwise.inference.constraints import Constraints
 from arcwise.inference.kernels import NATIVE
 from arcwise.inference.labels import k_best_labelled, label_names
@@ -31,7 +42,11 @@ class TreeDistribution:
 
     ``scores`` is (n+1, n+1): ``scores[h, m]`` is the score of the arc h → m, word 0 is the root, -inf forbids; column 0 and
     the diagonal are not read. With ``labels`` (a list of L names) it is (L, n+1, n+1), and trees are labelled trees. A list of such
-    arrays, of any lengths, is a batch: every answer is then a list, or an array (B,) of numbers. A batch may also be ``Scores``.
+    arrays, of any lengths, is a batch: every answer is then a list, or an array (B,) of numbers. A batch may also be ``Scores``, or one
+    padded array (B, N+1, N+1), or (B, L, N+1, N+1), with the ``lengths`` of the sentences, shape (B,): padding is not read.
+
+    Scores may be of any size up to 1e300, also where arcs are forbidden with -1e9, -1e30 or the lowest number there is instead of -inf:
+    probabilities are right to nine digits or more (docs/reference/inference.md says how).
 
     ``projective`` and ``single_root`` (exactly one arc leaves the root) say which trees there are. ``constraints`` (one for
     all sentences, or a list with one or None for each) hold in every operation. Nothing depends on ``threads``.
@@ -51,6 +66,7 @@ class TreeDistribution:
     def __init__(
         self,
         scores: npt.ArrayLike | Sequence[npt.ArrayLike] | Scores,
+        lengths: npt.ArrayLike | None = None,
         *,
         projective: bool,
         single_root: bool,
@@ -61,16 +77,19 @@ class TreeDistribution:
         threads: int = 1,
     ) -> None:
         self.tree_class = TreeClass(projective=projective, single_root=single_root)
-        self.threads = threads
-        self.temperature = _check_temperature("temperature", temperature)
-        self.label_temperature = _check_temperature("label_temperature", label_temperature)
+        self.threads = thread_count(threads)
+        self.temperature = temperature_number("temperature", temperature)
+        self.label_temperature = temperature_number("label_temperature", label_temperature)
         if isinstance(scores, Scores):
+            if lengths is not None:
+                raise InputError("lengths: found beside Scores, which have their own; expected none")
             self.labels = scores.labels or None
             self.is_batch = True
             self._given: Scores | list[Floats] = scores
         else:
-            self.labels = None if labels is None else _check_labels(labels)
-            self.is_batch = isinstance(scores, list | tuple) and _depth(scores) > (3 if labels else 2)
+            self.labels = None if labels is None else label_set(labels)
+            scores = unpadded(scores, lengths, sentence_axes=3 if labels else 2)
+            self.is_batch = isinstance(scores, list | tuple) and depth(scores) > (3 if labels else 2)
             self._given = self._checked_scores(scores)
         self.constraints = self._one_for_each(constraints)
         self._spans = [() if known is None else tuple(known.subtrees) for known in self.constraints]
@@ -78,6 +97,21 @@ class TreeDistribution:
             self._constrained  # noqa: B018  (clashes are told now)
 
     # ---- the batch
+
+    def __repr__(self) -> str:
+        size = (
+            f"{len(self)} sentences of {sum(self._words)} words"
+            if self.is_batch
+            else f"{self._words[0]} words"
+        )
+        trees = f"{'' if self.tree_class.projective else 'non-'}projective, {'one root' if self.tree_class.single_root else 'any roots'}"
+        labels = f", {len(self.labels)} labels" if self.labels else ""
+        return f"<TreeDistribution over trees of {size}: {trees}{labels}>"
+
+    @property
+    def _words(self) -> list[int]:
+        given = self._given
+        return given.lengths.tolist() if isinstance(given, Scores) else [own.shape[-1] - 1 for own in given]
 
     def __len__(self) -> int:
         """The number of sentences."""
@@ -194,8 +228,10 @@ class TreeDistribution:
 
     def log_prob(self, tree: Tree | Sequence[Tree]) -> OneOrEach:
         """log p(tree) = score - log Z; -inf if it is not one of the distribution's trees. Never above 0, whatever rounding does."""
-        scores, log_z = (np.asarray(self._each(own)) for own in (self.score(tree), self.log_partition))
-        return self._numbers(np.minimum(scores - log_z, 0.0))
+        triples = zip(self._sentences, self._each(tree), self._each(self.log_partition), strict=True)
+        return self._numbers(
+            [large_scores.log_probability(own, self.tree_class, one, log_z) for own, one, log_z in triples]
+        )
 
     def prob(self, tree: Tree | Sequence[Tree]) -> OneOrEach:
         """p(tree)."""
@@ -203,49 +239,65 @@ class TreeDistribution:
 
     def expected(self, values: npt.ArrayLike | Sequence[npt.ArrayLike]) -> OneOrEach:
         """The expectation of Σ ``values[h, m]`` over the arcs of a tree; values are (n+1, n+1), or shaped as labelled scores."""
-        return self._numbers(self._expected([np.asarray(own, np.float64) for own in self._each(values)]))
+        return self._numbers(self._expected([floats(own, "values") for own in self._each(values)]))
 
     def expected_attachment(self, tree: Tree | Sequence[Tree], *, labelled: bool = False) -> OneOrEach:
         """The expected share of the known heads of ``tree`` that a random tree has too; with ``labelled``, heads and labels."""
         marginals = zip(self._each(self.marginals), self._finest_marginals, strict=True)
         shares = []
         for own, one, (arcs, labelled_arcs) in zip(self._sentences, self._each(tree), marginals, strict=True):
-            wanted = one if labelled else Tree(one.heads)
-            shares.append(own.of_arcs(arcs, labelled_arcs, wanted).mean())
+            wanted = one if labelled or not isinstance(one, Tree) else Tree(one.heads)
+            known = own.of_arcs(arcs, labelled_arcs, wanted)
+            if not known.size:
+                raise InputError("tree: found no known head, expected at least one")
+            shares.append(known.mean())
         return self._numbers(shares)
 
     def entropy(self) -> OneOrEach:
         """H = log Z - Σ μ·score, in nats: how unsure the distribution is, of labels too if it has them."""
-        expected = self._expected([own.scores for own in self._sentences])
-        return self._numbers(np.maximum(np.asarray(self._each(self.log_partition)) - expected, 0.0))
+        return self._entropies(self._finest_marginals)
 
     def head_entropy(self) -> OneOrEach:
         """The entropy of the trees, their labels left open, in nats."""
-        triples = zip(self._sentences, self._each(self.marginals), strict=True)
-        expected = np.array([own.expected(own.summed, marginals) for own, marginals in triples])
-        return self._numbers(np.maximum(np.asarray(self._each(self.log_partition)) - expected, 0.0))
+        return self._entropies(self._each(self.marginals))
 
     def kl(self, other: TreeDistribution) -> OneOrEach:
         """KL(self ‖ other) = Σ p(tree) log(p(tree) / q(tree)), in nats; inf where ``other`` rules out a possible tree."""
         self._check_comparable(other)
-        pairs = zip(self._sentences, other._sentences, strict=True)
-        with np.errstate(invalid="ignore"):  # -inf - -inf: forbidden by both, of probability 0
-            differences = [mine.scores - theirs.scores for mine, theirs in pairs]
-        log_z, other_log_z = (np.asarray(d._each(d.log_partition)) for d in (self, other))
-        return self._numbers(np.maximum(self._expected(differences) - log_z + other_log_z, 0.0))
+        log_zs = zip(self._each(self.log_partition), other._each(other.log_partition), strict=True)
+        each = zip(self._sentences, other._sentences, self._finest_marginals, log_zs, strict=True)
+        return self._numbers(
+            [
+                large_scores.divergence(own, self.tree_class, theirs, other.tree_class, marginals, both)
+                for own, theirs, marginals, both in each
+            ]
+        )
+
+    def cross_entropy(self, other: TreeDistribution) -> OneOrEach:
+        """-Σ p(tree) log q(tree) = entropy + KL(self ‖ other), in nats; inf where ``other`` rules out a possible tree.
+
+        >>> trees = TreeDistribution(np.zeros((3, 3)), projective=False, single_root=False)
+        >>> round(trees.cross_entropy(trees) - trees.entropy(), 12)
+        0.0
+        """
+        return self._numbers(np.add(self._each(self.entropy()), self._each(self.kl(other))))
+
+    def _entropies(self, marginals: Sequence[Floats]) -> OneOrEach:
+        triples = zip(self._sentences, marginals, self._each(self.log_partition), strict=True)
+        return self._numbers(
+            [large_scores.entropy(own, self.tree_class, one, log_z) for own, one, log_z in triples]
+        )
 
     # ---- samples
 
-    def sample(self, count: int, *, seed: int, replace: bool = True) -> OneOrEach:
-        """``count`` trees drawn from the distribution, exactly; the same seed gives the same trees.
+    def sample(self, count: int, *, seed: int | np.random.Generator, replace: bool = True) -> OneOrEach:
+        """``count`` trees drawn from the distribution, exactly; the same seed gives the same trees. A numpy ``Generator`` gives a seed.
 
         ``replace=False``: all different, each drawn from what the earlier ones have left, exactly (see
         ``arcwise.inference.sampling``).
         """
-        if count < 0:
-            raise InputError(f"count: found {count}, expected 0 or more")
-        if not 0 <= seed < 2**64:
-            raise InputError(f"seed: found {seed}, expected 0 <= seed < 2**64")
+        count = tree_count("count", count, sum(self._words) + len(self), 0)
+        seed = seed_number(seed)
         streams = [np.random.default_rng([seed, s]) for s in range(len(self))]
         if not replace:
             return self._answer(
@@ -281,10 +333,15 @@ class TreeDistribution:
     ) -> list[Constraints | None]:
         if constraints is None or isinstance(constraints, Constraints):
             return [constraints] * len(self)
+        if not isinstance(constraints, list | tuple):
+            raise InputError(f"constraints: found {constraints!r}, expected Constraints, or a list of them")
         if len(constraints) != len(self):
             raise InputError(
                 f"constraints: found {len(constraints)}, expected one for each of {len(self)} sentences"
             )
+        for known in constraints:
+            if not isinstance(known, Constraints | None):
+                raise InputError(f"constraints: found {known!r}, expected Constraints or None")
         return list(constraints)
 
     # ---- scores: as given; under the constraints; as probabilities see them
@@ -361,8 +418,7 @@ class TreeDistribution:
 
     def _k_best_structures(self, k: int) -> list[tuple[Heads, Heads, Floats]]:
         """Of each sentence the heads, shape (K, n+1), the numbers of their best labels, and their scores, shape (K,)."""
-        if k < 1:
-            raise InputError(f"k: found {k}, expected at least 1")
+        k = tree_count("k", k, sum(self._words) + len(self), 1)
         if self._is_plain:
             plain = NATIVE.k_best(self._sum_batch, self.tree_class, k, self.threads)
             return [(heads, heads, values) for heads, values in zip(*plain, strict=True)]
@@ -388,9 +444,11 @@ class TreeDistribution:
         """One value for each sentence."""
         if not self.is_batch:
             return [answer]
+        if not isinstance(answer, list | tuple | np.ndarray):
+            raise InputError(f"found {answer!r}, expected a list with one for each of {len(self)} sentences")
         if len(answer) != len(self):
             raise InputError(f"found {len(answer)} values, expected one for each of {len(self)} sentences")
-        return answer  # type: ignore[no-any-return]
+        return answer  # type: ignore[return-value]
 
     def _answer(self, answers: list[Any]) -> OneOrEach:
         return answers if self.is_batch else answers[0]
@@ -399,6 +457,8 @@ class TreeDistribution:
         return np.asarray(numbers, np.float64) if self.is_batch else float(numbers[0])
 
     def _check_comparable(self, other: TreeDistribution) -> None:
+        if not isinstance(other, TreeDistribution):
+            raise InputError(f"other: found {other!r}, expected a TreeDistribution")
         if self.labels != other.labels or [len(s) for s in self._sentences] != [
             len(s) for s in other._sentences
         ]:
@@ -412,26 +472,3 @@ class TreeDistribution:
                 raise InputError(
                     f"other: requires the subtrees {theirs.spans}, expected none but {mine.spans}"
                 )
-
-
-def _check_labels(labels: Sequence[str]) -> tuple[str, ...]:
-    names = tuple(labels)
-    if not names or len(set(names)) != len(names):
-        raise InputError(f"labels: found {names}, expected at least one, all different")
-    return names
-
-
-def _depth(scores: Any) -> int:
-    """How many indices lead to a number; only the first of each sequence is looked at."""
-    levels = 0
-    while isinstance(scores, list | tuple):
-        if not scores:
-            raise InputError("scores: found an empty list, expected at least one sentence")
-        scores, levels = scores[0], levels + 1
-    return levels + np.ndim(scores)
-
-
-def _check_temperature(name: str, value: float) -> float:
-    if not 0 < value < np.inf:
-        raise InputError(f"{name}: found {value}, expected a number above 0")
-    return float(value)

@@ -15,8 +15,8 @@ import numpy as np
 import numpy.typing as npt
 
 from arcwise import native
-from arcwise.errors import InputError
 from arcwise.inference.arc_matrices import ArcMatrices, Floats, Heads
+from arcwise.inference.arguments import seed_number, thread_count, tree_count
 from arcwise.inference.tree_class import TreeClass
 
 
@@ -53,6 +53,7 @@ class NativeKernels:
 
     def decode(self, batch: ArcMatrices, trees: TreeClass, threads: int) -> tuple[Heads, Floats]:
         """The best tree of each sentence."""
+        threads = thread_count(threads)
         if trees.projective:
             heads, values = native.eisner_decode_batch(*_arguments(batch, trees), threads, *_spans(batch))
         else:
@@ -64,8 +65,7 @@ class NativeKernels:
         self, batch: ArcMatrices, trees: TreeClass, k: int, threads: int
     ) -> tuple[list[Heads], list[Floats]]:
         """The k best trees of each sentence."""
-        if k < 1:
-            raise InputError(f"k: found {k}, expected at least 1")
+        k, threads = tree_count("k", k, int(batch.head_starts[-1]), 1), thread_count(threads)
         if trees.projective:
             flat, values, counts = native.eisner_k_best_batch(
                 *_arguments(batch, trees), k, threads, *_spans(batch)
@@ -76,12 +76,14 @@ class NativeKernels:
 
     def log_partition(self, batch: ArcMatrices, trees: TreeClass, threads: int) -> Floats:
         """log Z of each sentence."""
+        threads = thread_count(threads)
         if trees.projective:
             return native.eisner_log_partition_batch(*_arguments(batch, trees), threads, *_spans(batch))
         return native.matrix_tree_log_partition_batch(*_arguments(batch, trees), threads)
 
     def marginals(self, batch: ArcMatrices, trees: TreeClass, threads: int) -> tuple[Floats, Floats]:
         """The probability of every arc, and log Z."""
+        threads = thread_count(threads)
         if trees.projective:
             flat, values = native.eisner_marginals_batch(*_arguments(batch, trees), threads, *_spans(batch))
         else:
@@ -93,8 +95,8 @@ class NativeKernels:
         self, batch: ArcMatrices, trees: TreeClass, count: int, seed: int, stream: int, threads: int
     ) -> list[Heads]:
         """``count`` draws of each sentence."""
-        if count < 0:
-            raise InputError(f"count: found {count}, expected 0 or more")
+        count, threads = tree_count("count", count, int(batch.head_starts[-1]), 0), thread_count(threads)
+        seed = seed_number(seed)
         if trees.projective:
             flat, values = native.eisner_sample_batch(
                 *_arguments(batch, trees), count, seed, stream, threads, *_spans(batch)

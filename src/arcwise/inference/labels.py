@@ -24,10 +24,18 @@ def log_sum_scores(labelled: Floats) -> Floats:
         return np.asarray(np.log(np.exp(labelled - shift).sum(axis=0)) + shift)
 
 
+def log_label_probabilities(labelled: Floats) -> Floats:
+    """log p(label | arc), shape (L, n+1, n+1); -inf for arcs that are forbidden. Taken from the highest score of each arc, so that
+    labels of any size of score have their share."""
+    top = labelled.max(axis=0)
+    below = labelled - np.where(np.isfinite(top), top, 0.0)
+    total = np.exp(below).sum(axis=0)
+    return below - np.log(np.where(total > 0, total, 1.0))
+
+
 def label_probabilities(labelled: Floats) -> Floats:
     """p(label | arc), shape (L, n+1, n+1); 0 for arcs that are forbidden."""
-    total = log_sum_scores(labelled)
-    return np.exp(labelled - np.where(np.isfinite(total), total, 0.0))
+    return np.exp(log_label_probabilities(labelled))
 
 
 def sample_labels(labelled: Floats, heads: Heads, rng: np.random.Generator) -> LabelCodes:

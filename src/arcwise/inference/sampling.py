@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from arcwise.errors import InputError
-from arcwise.inference.arc_matrices import ArcMatrices, Floats
+from arcwise.inference.arc_matrices import ArcMatrices, Floats, require_trees
 from arcwise.inference.kernels import NATIVE
 from arcwise.inference.sentence_scores import SentenceScores
 from arcwise.inference.tree_class import TreeClass
@@ -59,6 +59,7 @@ def sample_without_replacement(
     """``count`` different trees, in the order in which they were drawn."""
     spaces = [Space((), ())]
     log_sums = _log_sums(sentence, tree_class, spaces)
+    require_trees(log_sums, np.array([len(sentence)], np.int32))
     drawn: list[Tree] = []
     while len(drawn) < count:
         if not log_sums.size or log_sums.max() == -np.inf:

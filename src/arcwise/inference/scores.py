@@ -13,6 +13,7 @@ import numpy.typing as npt
 from arcwise import native
 from arcwise.errors import InputError
 from arcwise.inference.arc_matrices import Floats, Heads, Span, require_trees, span_arrays
+from arcwise.inference.arguments import a_tree, thread_count, tree_count
 from arcwise.inference.sentence_scores import check_arc_scores
 from arcwise.trees import Tree
 
@@ -52,6 +53,11 @@ class Scores:
     def __len__(self) -> int:
         """The number of sentences."""
         return len(self.batch)
+
+    def __repr__(self) -> str:
+        return (
+            f"<Scores of {len(self)} sentences, {int(self.lengths.sum())} words, {len(self.labels)} labels>"
+        )
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _of_parts, (self.batch.parts(), self.labels)
@@ -102,6 +108,7 @@ class Scores:
         ``spans``: those of each sentence that must be subtrees (projective trees alone).
         """
         ends, starts = span_arrays(spans)
+        threads = thread_count(threads)
         found = self.batch.decode(settings, span_ends=ends, span_starts=starts, threads=threads)
         require_trees(np.where(np.asarray(found.parsed) > 0, 0.0, -np.inf), self.lengths)
         return _by_sentence(found.heads, self.lengths), _by_sentence(found.labels, self.lengths)
@@ -116,6 +123,8 @@ class Scores:
     ) -> list[tuple[Heads, Heads, Floats]]:
         """Of each sentence the heads of the k best trees, shape (K, n+1), K <= k, the numbers of their labels, and their scores."""
         ends, starts = span_arrays(spans)
+        k = tree_count("k", k, int(self.lengths.sum()) + len(self), 1)
+        threads = thread_count(threads)
         found = self.batch.k_best(settings, k, span_ends=ends, span_starts=starts, threads=threads)
         counts = np.asarray(found.counts, np.int64)
         require_trees(np.where(counts > 0, 0.0, -np.inf), self.lengths)
@@ -152,10 +161,12 @@ class Scores:
         >>> values.round(3).tolist(), gradient[2, 1].item()
         ([0.693], -0.5)
         """
+        threads = thread_count(threads)
         if loss not in LOSSES:
             raise InputError(f"loss: found {loss!r}, expected one of {', '.join(LOSSES)}")
-        if len(trees) != len(self) or any(len(t) != n for t, n in zip(trees, self.lengths, strict=True)):
-            raise InputError("trees: expected one for each sentence, of its length")
+        if len(trees) != len(self):
+            raise InputError(f"trees: found {len(trees)}, expected one for each sentence ({len(self)})")
+        trees = [a_tree(tree, n) for tree, n in zip(trees, self.lengths.tolist(), strict=True)]
         heads = np.concatenate([tree.heads[1:] for tree in trees]).astype(np.int32)
         values, gradient = self.batch.loss(
             LOSSES[loss],

@@ -12,6 +12,7 @@ import numpy.typing as npt
 from arcwise.errors import InputError
 from arcwise.inference import labels as labelling
 from arcwise.inference.arc_matrices import Floats, Heads, Span, check_scores
+from arcwise.inference.arguments import LARGEST_SCORE, a_tree, floats
 from arcwise.inference.tree_class import TreeClass
 from arcwise.trees import Tree
 
@@ -50,6 +51,7 @@ class SentenceScores:
 
     def score(self, tree: Tree, tree_class: TreeClass) -> float:
         """The sum over the arcs of a tree, -inf if it is no tree of the class or breaks a span."""
+        tree = a_tree(tree, len(self))
         if not tree.is_complete:
             raise InputError(
                 "tree: some heads are unknown; for a partial tree use given(Constraints.from_tree(tree)).log_partition"
@@ -60,8 +62,7 @@ class SentenceScores:
 
     def of_arcs(self, of_arcs: Floats, of_labelled_arcs: Floats, tree: Tree) -> Floats:
         """The entries of the tree's known arcs: with their labels, where both the scores and the tree have labels."""
-        if len(tree) != len(self):
-            raise InputError(f"tree: found {len(tree)} words, expected {len(self)}")
+        tree = a_tree(tree, len(self))
         words = np.flatnonzero(tree.heads >= 0)
         heads = tree.heads[words]
         if self.labels is None or tree.labels is None:
@@ -86,17 +87,22 @@ class SentenceScores:
 
 
 def check_arc_scores(scores: npt.ArrayLike, labels: Sequence[str] | None, name: str) -> Floats:
-    """A copy of ``scores`` as float64 of the right shape, without NaN or +inf; -inf in column 0 and on the diagonal."""
-    array = np.array(scores, dtype=np.float64)
-    if labels is None:
-        check_scores(array, name)
-    else:
-        if array.ndim != 3 or len(array) != len(labels):
-            expected = f"({len(labels)}, n+1, n+1) for {len(labels)} labels"
-            raise InputError(f"{name}: found shape {array.shape}, expected {expected}")
-        if array.shape[1] != array.shape[2] or array.shape[1] < 2 or not array.max() < np.inf:
-            for label, matrix in zip(labels, array, strict=True):
-                check_scores(matrix, f"{name} of label {label!r}")
+    """A copy of ``scores`` as float64 of the right shape, without NaN or +inf; -inf in column 0 and on the diagonal. Finite scores
+    below -``LARGEST_SCORE`` become that."""
+    array = np.array(floats(scores, name))
+    if labels is not None and (array.ndim != 3 or len(array) != len(labels)):
+        expected = f"({len(labels)}, n+1, n+1) for {len(labels)} labels"
+        raise InputError(f"{name}: found shape {array.shape}, expected {expected}")
+    matrix = array if labels is None else array[0]
+    if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or len(matrix) < 2:
+        check_scores(matrix, name if labels is None else f"{name} of label {labels[0]!r}")
+    if not np.abs(array).max() <= LARGEST_SCORE:  # also where some are -inf
+        if labels is None:
+            check_scores(array, name)
+        else:
+            for label, own in zip(labels, array, strict=True):
+                check_scores(own, f"{name} of label {label!r}")
+        array[(array < -LARGEST_SCORE) & (array > -np.inf)] = -LARGEST_SCORE
     array[..., 0] = -np.inf
     diagonal = np.arange(array.shape[-1])
     array[..., diagonal, diagonal] = -np.inf

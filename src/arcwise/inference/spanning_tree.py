@@ -14,8 +14,9 @@ import numpy as np
 import numpy.typing as npt
 
 from arcwise import native
-from arcwise.errors import InputError
 from arcwise.inference.arc_matrices import MINUS_INFINITY, ArcMatrices, Floats, Heads, as_matrix, why_no_value
+from arcwise.inference.kernels import NATIVE
+from arcwise.inference.tree_class import TreeClass
 
 HEAD_TYPE = np.dtype(np.int32)
 
@@ -41,10 +42,7 @@ def spanning_tree_decode_batch(
 ) -> tuple[list[Heads], Floats]:
     """``spanning_tree_decode`` of every sentence: a list of heads, and the scores, shape (B,)."""
     batch = ArcMatrices.of(scores)
-    heads, values = native.spanning_tree_decode_batch(
-        batch.flat, batch.offsets, batch.lengths, single_root, threads
-    )
-    batch.require_trees(values)
+    heads, values = NATIVE.decode(batch, _trees(single_root), threads)
     return [heads[start:end] for start, end in pairwise(batch.head_starts.tolist())], values
 
 
@@ -66,10 +64,8 @@ def spanning_tree_k_best_batch(
     scores: Sequence[npt.ArrayLike], *, k: int, single_root: bool, threads: int = 1
 ) -> tuple[list[Heads], list[Floats]]:
     """``spanning_tree_k_best`` of every sentence."""
-    if k < 1:
-        raise InputError(f"k: found {k}, expected at least 1")
-    batch = ArcMatrices.of(scores)
-    flat, values, counts = native.spanning_tree_k_best_batch(
-        batch.flat, batch.offsets, batch.lengths, single_root, k, threads
-    )
-    return batch.k_best(flat, values, counts)
+    return NATIVE.k_best(ArcMatrices.of(scores), _trees(single_root), k, threads)
+
+
+def _trees(single_root: bool) -> TreeClass:
+    return TreeClass(projective=False, single_root=single_root)

@@ -12,9 +12,9 @@ from collections.abc import Sequence
 
 import numpy.typing as npt
 
-from arcwise import native
-from arcwise.errors import InputError
 from arcwise.inference.arc_matrices import ArcMatrices, Heads
+from arcwise.inference.kernels import NATIVE
+from arcwise.inference.tree_class import TreeClass
 
 
 def wilson_sample(scores: npt.ArrayLike, *, count: int, seed: int, single_root: bool) -> Heads:
@@ -34,11 +34,5 @@ def wilson_sample_batch(
     scores: Sequence[npt.ArrayLike], *, count: int, seed: int, single_root: bool, threads: int = 1
 ) -> list[Heads]:
     """``wilson_sample`` of every sentence; each draws from a stream of its own, so threads change nothing."""
-    if count < 0:
-        raise InputError(f"count: found {count}, expected 0 or more")
-    batch = ArcMatrices.of(scores)
-    flat, log_partitions = native.wilson_sample_batch(
-        batch.flat, batch.offsets, batch.lengths, single_root, count, seed, 0, threads
-    )
-    batch.require_trees(log_partitions)
-    return list(batch.heads(flat, count))
+    trees = TreeClass(projective=False, single_root=single_root)
+    return NATIVE.sample(ArcMatrices.of(scores), trees, count, seed, 0, threads)

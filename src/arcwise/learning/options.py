@@ -194,6 +194,11 @@ def changed(config: Any) -> dict[str, Any]:
     return {name: value for name, value in found.items() if value != declared(type(config))[name].default}
 
 
+def short_repr(config: Any) -> str:
+    """For ``__repr__``: the options that differ from their defaults, as one would write them."""
+    return f"{type(config).__name__}({', '.join(f'{name}={value!r}' for name, value in changed(config).items())})"
+
+
 def refuse_unread(config: Any, unread: Mapping[str, str]) -> None:
     """``OptionError`` if one of these options, name → why nothing reads it, is not what it is by default."""
     found = changed(config)

@@ -20,6 +20,11 @@ if TYPE_CHECKING:
 class Model(Protocol):
     """What a parser asks of its model."""
 
+    @property
+    def summary(self) -> str:
+        """What it is, in a few words."""
+        ...
+
     def pack(self, precision: Precision = "float32") -> Packed:
         """Everything that the model consists of."""
         ...
@@ -35,6 +40,9 @@ class TrainedParser(Packable, Generic[M]):
 
     def __init__(self, model: M) -> None:
         self.model = model
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}: {self.model.summary}>"
 
     @classmethod
     @abstractmethod

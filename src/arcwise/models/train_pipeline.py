@@ -11,7 +11,7 @@ from arcwise.engine import Engine, ThisProcess
 from arcwise.errors import InputError, OptionError
 from arcwise.evaluation import evaluate
 from arcwise.learning.config import from_dict, read_toml
-from arcwise.learning.options import SEEDS, check_options, option, section
+from arcwise.learning.options import SEEDS, check_options, option, section, short_repr
 from arcwise.learning.progress import Progress
 from arcwise.models.registry import trainable
 from arcwise.models.training import parser_config, train_parser
@@ -55,6 +55,8 @@ class PipelineConfig:
         high=1_000_000,
     )
     seed: int = option(1, "For the order of the data, and for dropout.", low=0, high=SEEDS)
+
+    __repr__ = short_repr
 
     def __post_init__(self) -> None:
         check_options(self)

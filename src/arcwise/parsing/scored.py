@@ -21,7 +21,7 @@ from arcwise.parsing.output import analysis
 from arcwise.parsing.parser import DECODERS, KEPT, Capabilities, Decoder, Given, ParseOptions
 from arcwise.parsing.parses import Analysis, Codes, KBestParses, Parses, k_best_of, parses_of
 from arcwise.parsing.scorer import FusedScorer, Scorer, decode_scores, label_codes
-from arcwise.treebanks import Sentence, Treebank
+from arcwise.treebanks import Sentence, Treebank, treebank_of
 from arcwise.treebanks.files import PathLike
 
 if TYPE_CHECKING:
@@ -107,6 +107,9 @@ class ScoredParser:
     ) -> None:
         self._scorer, self._decoding, self._temperatures = scorer, decoding, temperatures
 
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}: {type(self.scorer).__name__}, {self.decoding.decode}, {self.decoding.trees}>"
+
     @property
     def scorer(self) -> Scorer:
         """What makes the scores."""
@@ -187,7 +190,7 @@ class ScoredParser:
         threads: int = 1,
     ) -> Analysis:
         """``parse``, and the same as arrays."""
-        return analysis(self, treebank, options, constraints, threads)
+        return analysis(self, treebank_of(treebank), options, constraints, threads)
 
     def parses(
         self,

@@ -16,11 +16,13 @@ from arcwise.pipeline.document import Document
 from arcwise.text.tagger import Tagger
 from arcwise.text.text_stream import Errors, stream_text
 from arcwise.text.tokenizer import Tokenizer
-from arcwise.treebanks import Sentence, Treebank
+from arcwise.treebanks import Sentence, Treebank, treebank_of
 from arcwise.treebanks.files import PathLike
 
 if TYPE_CHECKING:
     from typing import Self
+
+    from arcwise.treebanks.given import TreebankLike
 
 KIND = "pipeline"
 VERSION = 2
@@ -42,6 +44,11 @@ class Pipeline:
         self.parser = parser
         self.card = dict(card or {})
         """What the model was made from, and its scores: language, treebank, licence, command."""
+
+    def __repr__(self) -> str:
+        card = ", ".join(str(self.card[key]) for key in ("language", "treebank") if self.card.get(key))
+        parts = ", ".join(map(repr, (self.tokenizer, self.tagger, self.parser)))
+        return f"<Pipeline{' for ' * bool(card)}{card}: {parts}>"
 
     # ---- text to trees
 
@@ -79,7 +86,7 @@ class Pipeline:
 
     def parse(
         self,
-        treebank: Treebank,
+        treebank: TreebankLike,
         *,
         options: ParseOptions = ParseOptions(),
         constraints: Given = None,
@@ -88,20 +95,20 @@ class Pipeline:
         """The treebank with LEMMA, UPOS, XPOS, FEATS, HEAD and DEPREL replaced (and what the options ask for).
 
         Values that ``options.keep`` keeps are those that tagger and parser see. ``constraints``: for each sentence what its tree
-        must obey, or None.
+        must obey, or None. Sentences may also come as lists of words: ``nlp.parse([["Birds", "sing"]])``.
         """
         return self.analyse(treebank, options=options, constraints=constraints, threads=threads).treebank
 
     def analyse(
         self,
-        treebank: Treebank,
+        treebank: TreebankLike,
         *,
         options: ParseOptions = ParseOptions(),
         constraints: Given = None,
         threads: int = 1,
     ) -> Analysis:
         """``parse``, and the trees with their probabilities as arrays where the parser gives one tree a sentence."""
-        tagged = self._tagged(treebank, options, threads)
+        tagged = self._tagged(treebank_of(treebank), options, threads)
         return self.parser.analyse(tagged, options=options, constraints=constraints, threads=threads)
 
     def alternatives(

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from arcwise import native
 from arcwise.errors import InputError, ModelError
 from arcwise.learning.model_file import Packable, Packed, Precision, check_precision
-from arcwise.learning.options import check_options, option
+from arcwise.learning.options import check_options, option, short_repr
 from arcwise.text.edit_scripts import LemmaScript, lemma_script
 from arcwise.text.linear import (
     DAMPING,
@@ -68,6 +68,8 @@ class TaggerConfig:
         20, "A form seen so often takes no other tag than those seen with it.", low=0, high=MAX_COUNT
     )
     prune: float = option(0.05, PRUNE, low=0)
+
+    __repr__ = short_repr
 
     def __post_init__(self) -> None:
         check_options(self)
@@ -146,6 +148,10 @@ class Tagger(Packable):
     def __init__(self, model: native.Tagger, alphabet: TagAlphabet) -> None:
         self._model = model
         self.alphabet = alphabet
+
+    def __repr__(self) -> str:
+        known = self.alphabet
+        return f"<Tagger: {len(known.upos)} UPOS, {len(known.bundles)} bundles of XPOS and FEATS, {len(known.scripts)} lemma scripts>"
 
     @classmethod
     def train(cls, treebank: Treebank, *, config: TaggerConfig = TaggerConfig(), seed: int = 1) -> Self:

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from arcwise import native
 from arcwise.errors import InputError, ModelError
 from arcwise.learning.model_file import Packable, Packed, Precision
-from arcwise.learning.options import check_options, option
+from arcwise.learning.options import check_options, option, short_repr
 from arcwise.text.linear import (
     DAMPING,
     EPOCHS,
@@ -53,6 +53,8 @@ class TokenizerConfig:
         below=1,
     )
 
+    __repr__ = short_repr
+
     def __post_init__(self) -> None:
         check_options(self)
 
@@ -81,6 +83,9 @@ class Tokenizer(Packable):
     def __init__(self, model: native.Tokenizer, table: MultiwordTable | None) -> None:
         self._model = model
         self._table = table
+
+    def __repr__(self) -> str:
+        return f"<Tokenizer {'without' if self._table is None else 'with'} multiword tokens>"
 
     @classmethod
     def train(cls, treebank: Treebank, *, config: TokenizerConfig = TokenizerConfig(), seed: int = 1) -> Self:

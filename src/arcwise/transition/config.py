@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from arcwise.errors import OptionError
-from arcwise.learning.options import SEEDS, check_options, option, refuse_unread
+from arcwise.learning.options import SEEDS, check_options, option, refuse_unread, short_repr
 from arcwise.parsing.parser import MAX_BEAM
 from arcwise.transition.named import system
 from arcwise.transition.templates import LABEL_TEMPLATES, MOVE_TEMPLATES, check_template
@@ -97,6 +97,8 @@ class TransitionConfig:
     label_templates: tuple[str, ...] = option(
         LABEL_TEMPLATES, "Templates that score the label of an arc.", check=check_template, form=_TEMPLATE
     )
+
+    __repr__ = short_repr
 
     def __post_init__(self) -> None:
         check_options(self)

@@ -63,6 +63,14 @@ class TransitionModel(Packable):
     """Scores are divided by this before they become shares of the beam's mass."""
     report: Mapping[str, Any] = field(default_factory=dict)
 
+    @property
+    def summary(self) -> str:
+        """System and sizes."""
+        return f"{self.system!r}, beam {self.config.beam}, {len(self.labels)} labels"
+
+    def __repr__(self) -> str:
+        return f"<TransitionModel: {self.summary}>"
+
     @classmethod
     def build(
         cls,

@@ -18,7 +18,7 @@ from arcwise.parsing.parses import Analysis, GraphParses, KBestParses, Parses, P
 from arcwise.transition.config import TransitionConfig
 from arcwise.transition.graphs import deps_column
 from arcwise.transition.model import KIND, TransitionModel
-from arcwise.treebanks import Treebank
+from arcwise.treebanks import Treebank, treebank_of
 
 if TYPE_CHECKING:
     from typing import Self
@@ -108,6 +108,7 @@ class TransitionParser(TrainedParser[TransitionModel]):
         threads: int = 1,
     ) -> Analysis:
         """``parse``, and the same as arrays."""
+        treebank = treebank_of(treebank)
         if self.model.system.many_heads:
             refuse_constraints(str(self.model.system), constraints)
             found = self.graph_parses(treebank, options=options, threads=threads)

@@ -2,6 +2,7 @@
 
 from arcwise.treebanks.columns import COLUMNS, Coded, column_number
 from arcwise.treebanks.files import open_input, open_output, read_bytes
+from arcwise.treebanks.given import treebank_of
 from arcwise.treebanks.problems import Problem, ProblemKind
 from arcwise.treebanks.streaming import stream
 from arcwise.treebanks.treebank import Sentence, Treebank
@@ -18,4 +19,5 @@ __all__ = [
     "open_output",
     "read_bytes",
     "stream",
+    "treebank_of",
 ]

@@ -6,14 +6,18 @@ None of them is needed by arcwise; a function asks for its own.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from arcwise.errors import InputError
 from arcwise.optional import require
 from arcwise.treebanks.columns import COLUMNS
+from arcwise.treebanks.given import treebank_of
 from arcwise.treebanks.treebank import Sentence, Treebank
+
+if TYPE_CHECKING:
+    from arcwise.treebanks.given import TreebankLike
 
 _SPACY_COLUMNS = {"lemma": "lemma_", "upos": "pos_", "xpos": "tag_", "deprel": "dep_"}
 
@@ -21,20 +25,22 @@ _SPACY_COLUMNS = {"lemma": "lemma_", "upos": "pos_", "xpos": "tag_", "deprel": "
 # ---- pandas
 
 
-def to_pandas(treebank: Treebank) -> Any:
-    """A table with a row per word: ``sentence`` (from 0), ``sent_id`` and the ten columns; ``id`` and ``head`` are numbers.
+def to_pandas(treebank: TreebankLike) -> Any:
+    """A table with a row per word of a treebank, or of a ``Document``: ``sentence`` (from 0), ``sent_id`` and the ten columns; ``id``
+    and ``head`` are numbers.
 
     Multiword tokens and empty nodes have no row. HEAD is -1 where it is unknown.
     """
     pandas = _module("pandas")
-    lengths = treebank.sentence_lengths.tolist()
+    words = treebank_of(treebank)
+    lengths = words.sentence_lengths.tolist()
     table: dict[str, Any] = {
         "sentence": [number for number, length in enumerate(lengths) for _ in range(length)],
-        "sent_id": [s.sent_id for s in treebank for _ in range(len(s))],
+        "sent_id": [s.sent_id for s in words for _ in range(len(s))],
         "id": [i for length in lengths for i in range(1, length + 1)],
     }
     for name in COLUMNS[1:]:
-        table[name] = treebank.heads if name == "head" else treebank.column(name)
+        table[name] = words.heads if name == "head" else words.column(name)
     return pandas.DataFrame(table)
 
 

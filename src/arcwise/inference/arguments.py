@@ -1,0 +1,132 @@
+"""What callers pass, checked once: each function returns the value as the rest wants it, or raises a sentence that names the argument."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from arcwise.errors import InputError
+from arcwise.trees import Tree
+
+LARGEST_SCORE = 1e300
+"""Scores above are refused, finite ones below its negative count as its negative: so no sum over a sentence overflows.
+
+As ``LARGEST_SCORE`` in ``score_matrix.hpp``.
+"""
+MOST_HEADS = 2**31
+"""So many heads are written in one call, at most: trees asked for, times n+1, over the whole batch."""
+MOST_THREADS = 1024
+
+_KINDS = {"c": "complex numbers", "U": "text", "S": "text", "O": "objects that are no numbers", "M": "dates"}
+
+
+def floats(values: npt.ArrayLike, name: str) -> npt.NDArray[np.float64]:
+    """``values`` as an array of float64; it may share their memory."""
+    if isinstance(values, np.ndarray) and values.dtype.char == "d":
+        return values
+    if getattr(values, "requires_grad", False):
+        raise InputError(f"{name}: found a tensor that requires gradients, expected {name}.detach()")
+    try:
+        array = np.asarray(values)
+    except (ValueError, TypeError, RuntimeError) as error:
+        reason = "rows of different lengths" if "inhomogeneous" in str(error) else "what is no array"
+        raise InputError(
+            f"{name}: found {reason}, expected an array of numbers; a batch of sentences is a list of such arrays"
+        ) from error
+    if array.dtype.kind not in "fiub":
+        found = _KINDS.get(array.dtype.kind, f"values of type {array.dtype}")
+        raise InputError(f"{name}: found {found}, expected real numbers")
+    return array.astype(np.float64)
+
+
+def whole(name: str, value: Any, lowest: int, highest: int) -> int:
+    """A whole number within bounds."""
+    try:
+        number = operator.index(value)
+    except TypeError:
+        number = lowest - 1
+    if not lowest <= number <= highest:
+        raise InputError(f"{name}: found {value!r}, expected a whole number from {lowest} to {highest}")
+    return number
+
+
+def thread_count(threads: Any) -> int:
+    """How many threads may work."""
+    return whole("threads", threads, 1, MOST_THREADS)
+
+
+def seed_number(seed: Any) -> int:
+    """A seed; a numpy ``Generator`` gives one, and moves on."""
+    if isinstance(seed, np.random.Generator):
+        return int(seed.integers(2**63))
+    try:
+        return whole("seed", seed, 0, 2**64 - 1)
+    except InputError:
+        if isinstance(seed, int):
+            raise
+        raise InputError(
+            f"seed: found {seed!r}, expected a whole number (the same seed gives the same trees) or a numpy Generator"
+        ) from None
+
+
+def tree_count(name: str, count: Any, heads: int, lowest: int) -> int:
+    """How many trees are asked for of each sentence, where one tree of each has so many ``heads``."""
+    return whole(name, count, lowest, max(MOST_HEADS // max(heads, 1), lowest))
+
+
+def a_tree(tree: Any, words: int) -> Tree:
+    """A tree of the right length."""
+    if not isinstance(tree, Tree):
+        raise InputError(
+            f"tree: found {type(tree).__name__} {tree!r}, expected a Tree, such as Tree.from_heads([2, 0, 2])"
+        )
+    if len(tree) != words:
+        raise InputError(f"tree: found {len(tree)} words, expected {words}")
+    return tree
+
+
+def label_set(labels: Sequence[str]) -> tuple[str, ...]:
+    names = (labels,) if isinstance(labels, str) else tuple(labels)
+    if isinstance(labels, str) or not names or len(set(names)) != len(names):
+        raise InputError(f"labels: found {names}, expected at least one, all different")
+    return names
+
+
+def unpadded(scores: Any, lengths: npt.ArrayLike | None, *, sentence_axes: int) -> Any:
+    """A padded batch as a list with an array for each sentence; other scores as they are."""
+    if lengths is None:
+        if not isinstance(scores, list | tuple) and np.ndim(scores) == sentence_axes + 1:
+            raise InputError(
+                f"scores: found shape {np.shape(scores)}; expected one sentence, a list with an array for each sentence, or a padded "
+                "batch with lengths="
+            )
+        return scores
+    padded = floats(scores, "scores")
+    if padded.ndim != sentence_axes + 1 or padded.shape[-1] != padded.shape[-2]:
+        expected = "(B, L, N+1, N+1)" if sentence_axes == 3 else "(B, N+1, N+1)"
+        raise InputError(f"scores: found shape {padded.shape} with lengths=, expected {expected}")
+    words = np.asarray(lengths)
+    if words.shape != (len(padded),):
+        raise InputError(f"lengths: found shape {words.shape}, expected ({len(padded)},)")
+    sides = [whole("lengths", n, 1, padded.shape[-1] - 1) + 1 for n in words.tolist()]
+    return [own[..., :side, :side] for own, side in zip(padded, sides, strict=True)]
+
+
+def depth(scores: Any) -> int:
+    """How many indices lead to a number; only the first of each sequence is looked at."""
+    levels = 0
+    while isinstance(scores, list | tuple):
+        if not scores:
+            raise InputError("scores: found an empty list, expected at least one sentence")
+        scores, levels = scores[0], levels + 1
+    return levels + np.ndim(scores)
+
+
+def temperature_number(name: str, value: float) -> float:
+    if not isinstance(value, int | float | np.number) or not 0 < value < np.inf:
+        raise InputError(f"{name}: found {value}, expected a number above 0")
+    return float(value)
