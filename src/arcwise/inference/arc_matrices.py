@@ -171,9 +171,12 @@ def check_scores(scores: npt.ArrayLike, name: str) -> Floats:
 
 
 def _check_shape(scores: npt.ArrayLike, name: str, sentence: int | None = None) -> Floats:
-    where = name if sentence is None else f"{name}[{sentence}]"
-    matrix = np.ascontiguousarray(floats(scores, where))
+    if isinstance(scores, np.ndarray) and scores.dtype is _FLOAT64:
+        matrix = np.ascontiguousarray(scores)
+    else:
+        matrix = np.ascontiguousarray(floats(scores, name if sentence is None else f"{name}[{sentence}]"))
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or len(matrix) < 2:
+        where = name if sentence is None else f"{name}[{sentence}]"
         raise InputError(f"{where}: found shape {matrix.shape}, expected (n+1, n+1) for n >= 1 words")
     return matrix
 

@@ -20,6 +20,7 @@ As ``LARGEST_SCORE`` in ``score_matrix.hpp``.
 MOST_HEADS = 2**31
 """So many heads are written in one call, at most: trees asked for, times n+1, over the whole batch."""
 MOST_THREADS = 1024
+_LARGEST_SEED = 2**64 - 1
 
 _KINDS = {"c": "complex numbers", "U": "text", "S": "text", "O": "objects that are no numbers", "M": "dates"}
 
@@ -45,6 +46,8 @@ def floats(values: npt.ArrayLike, name: str) -> npt.NDArray[np.float64]:
 
 def whole(name: str, value: Any, lowest: int, highest: int) -> int:
     """A whole number within bounds."""
+    if type(value) is int and lowest <= value <= highest:
+        return value
     try:
         number = operator.index(value)
     except TypeError:
@@ -64,7 +67,7 @@ def seed_number(seed: Any) -> int:
     if isinstance(seed, np.random.Generator):
         return int(seed.integers(2**63))
     try:
-        return whole("seed", seed, 0, 2**64 - 1)
+        return whole("seed", seed, 0, _LARGEST_SEED)
     except InputError:
         if isinstance(seed, int):
             raise

@@ -16,7 +16,7 @@ import numpy.typing as npt
 from arcwise import native
 from arcwise.inference.arc_matrices import MINUS_INFINITY, ArcMatrices, Floats, Heads, as_matrix, why_no_value
 from arcwise.inference.kernels import NATIVE
-from arcwise.inference.tree_class import TreeClass
+from arcwise.inference.tree_class import PROJECTIVE
 
 
 def eisner_decode(scores: npt.ArrayLike, *, single_root: bool) -> tuple[Heads, float]:
@@ -40,7 +40,7 @@ def eisner_decode_batch(
 ) -> tuple[list[Heads], Floats]:
     """``eisner_decode`` of every sentence: a list of heads, and the scores, shape (B,)."""
     batch = ArcMatrices.of(scores)
-    heads, values = NATIVE.decode(batch, _trees(single_root), threads)
+    heads, values = NATIVE.decode(batch, PROJECTIVE[bool(single_root)], threads)
     return [own[0] for own in batch.heads(heads)], values
 
 
@@ -61,7 +61,7 @@ def eisner_k_best_batch(
     scores: Sequence[npt.ArrayLike], *, k: int, single_root: bool, threads: int = 1
 ) -> tuple[list[Heads], list[Floats]]:
     """``eisner_k_best`` of every sentence."""
-    return NATIVE.k_best(ArcMatrices.of(scores), _trees(single_root), k, threads)
+    return NATIVE.k_best(ArcMatrices.of(scores), PROJECTIVE[bool(single_root)], k, threads)
 
 
 def eisner_log_partition(scores: npt.ArrayLike, *, single_root: bool) -> float:
@@ -82,7 +82,7 @@ def eisner_log_partition_batch(
 ) -> Floats:
     """``eisner_log_partition`` of every sentence, shape (B,)."""
     batch = ArcMatrices.of(scores)
-    values = NATIVE.log_partition(batch, _trees(single_root), threads)
+    values = NATIVE.log_partition(batch, PROJECTIVE[bool(single_root)], threads)
     batch.require_trees(values)
     return values
 
@@ -107,7 +107,7 @@ def eisner_marginals_batch(
 ) -> tuple[list[Floats], Floats]:
     """``eisner_marginals`` of every sentence: a list of matrices, and log Z, shape (B,)."""
     batch = ArcMatrices.of(scores)
-    flat, log_partitions = NATIVE.marginals(batch, _trees(single_root), threads)
+    flat, log_partitions = NATIVE.marginals(batch, PROJECTIVE[bool(single_root)], threads)
     return list(batch.matrices(flat)), log_partitions
 
 
@@ -126,8 +126,4 @@ def eisner_sample_batch(
     scores: Sequence[npt.ArrayLike], *, count: int, seed: int, single_root: bool, threads: int = 1
 ) -> list[Heads]:
     """``eisner_sample`` of every sentence; each draws from a stream of its own, so threads change nothing."""
-    return NATIVE.sample(ArcMatrices.of(scores), _trees(single_root), count, seed, 0, threads)
-
-
-def _trees(single_root: bool) -> TreeClass:
-    return TreeClass(projective=True, single_root=single_root)
+    return NATIVE.sample(ArcMatrices.of(scores), PROJECTIVE[bool(single_root)], count, seed, 0, threads)

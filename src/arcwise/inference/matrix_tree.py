@@ -20,7 +20,7 @@ import numpy.typing as npt
 from arcwise import native
 from arcwise.inference.arc_matrices import MINUS_INFINITY, ArcMatrices, Floats, as_matrix, why_no_value
 from arcwise.inference.kernels import NATIVE
-from arcwise.inference.tree_class import TreeClass
+from arcwise.inference.tree_class import NON_PROJECTIVE
 
 
 def matrix_tree_log_partition(scores: npt.ArrayLike, *, single_root: bool) -> float:
@@ -41,7 +41,7 @@ def matrix_tree_log_partition_batch(
 ) -> Floats:
     """``matrix_tree_log_partition`` of every sentence, shape (B,)."""
     batch = ArcMatrices.of(scores)
-    values = NATIVE.log_partition(batch, _trees(single_root), threads)
+    values = NATIVE.log_partition(batch, NON_PROJECTIVE[bool(single_root)], threads)
     batch.require_trees(values)
     return values
 
@@ -66,9 +66,5 @@ def matrix_tree_marginals_batch(
 ) -> tuple[list[Floats], Floats]:
     """``matrix_tree_marginals`` of every sentence: a list of matrices, and log Z, shape (B,)."""
     batch = ArcMatrices.of(scores)
-    flat, log_partitions = NATIVE.marginals(batch, _trees(single_root), threads)
+    flat, log_partitions = NATIVE.marginals(batch, NON_PROJECTIVE[bool(single_root)], threads)
     return list(batch.matrices(flat)), log_partitions
-
-
-def _trees(single_root: bool) -> TreeClass:
-    return TreeClass(projective=False, single_root=single_root)

@@ -16,7 +16,7 @@ import numpy.typing as npt
 from arcwise import native
 from arcwise.inference.arc_matrices import MINUS_INFINITY, ArcMatrices, Floats, Heads, as_matrix, why_no_value
 from arcwise.inference.kernels import NATIVE
-from arcwise.inference.tree_class import TreeClass
+from arcwise.inference.tree_class import NON_PROJECTIVE
 
 HEAD_TYPE = np.dtype(np.int32)
 
@@ -42,7 +42,7 @@ def spanning_tree_decode_batch(
 ) -> tuple[list[Heads], Floats]:
     """``spanning_tree_decode`` of every sentence: a list of heads, and the scores, shape (B,)."""
     batch = ArcMatrices.of(scores)
-    heads, values = NATIVE.decode(batch, _trees(single_root), threads)
+    heads, values = NATIVE.decode(batch, NON_PROJECTIVE[bool(single_root)], threads)
     return [heads[start:end] for start, end in pairwise(batch.head_starts.tolist())], values
 
 
@@ -64,8 +64,4 @@ def spanning_tree_k_best_batch(
     scores: Sequence[npt.ArrayLike], *, k: int, single_root: bool, threads: int = 1
 ) -> tuple[list[Heads], list[Floats]]:
     """``spanning_tree_k_best`` of every sentence."""
-    return NATIVE.k_best(ArcMatrices.of(scores), _trees(single_root), k, threads)
-
-
-def _trees(single_root: bool) -> TreeClass:
-    return TreeClass(projective=False, single_root=single_root)
+    return NATIVE.k_best(ArcMatrices.of(scores), NON_PROJECTIVE[bool(single_root)], k, threads)

@@ -25,3 +25,9 @@ class TreeClass:
         return not (self.single_root and len(tree.roots) != 1) and not (
             self.projective and not is_projective(tree)
         )
+
+
+PROJECTIVE = {single: TreeClass(projective=True, single_root=single) for single in (False, True)}
+"""The projective classes, by ``single_root``."""
+NON_PROJECTIVE = {single: TreeClass(projective=False, single_root=single) for single in (False, True)}
+"""The others."""

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from arcwise.inference.arc_matrices import ArcMatrices, Heads
 from arcwise.inference.kernels import NATIVE
-from arcwise.inference.tree_class import TreeClass
+from arcwise.inference.tree_class import NON_PROJECTIVE
 
 
 def wilson_sample(scores: npt.ArrayLike, *, count: int, seed: int, single_root: bool) -> Heads:
@@ -34,5 +34,4 @@ def wilson_sample_batch(
     scores: Sequence[npt.ArrayLike], *, count: int, seed: int, single_root: bool, threads: int = 1
 ) -> list[Heads]:
     """``wilson_sample`` of every sentence; each draws from a stream of its own, so threads change nothing."""
-    trees = TreeClass(projective=False, single_root=single_root)
-    return NATIVE.sample(ArcMatrices.of(scores), trees, count, seed, 0, threads)
+    return NATIVE.sample(ArcMatrices.of(scores), NON_PROJECTIVE[bool(single_root)], count, seed, 0, threads)
