@@ -178,9 +178,9 @@ CONSTRAINED = (
 ENGINE_FAULTS = [
     Fault("costs left out of the hinge", TREE_LOSS, "add_costs(with_costs_, gold);", "", VALUE + "[whole-True-hinge-True-True]"),
     Fault("known heads ignored", TREE_LOSS, "if (!gold.agrees_with_head(h, m)) return;", "", VALUE + "[partial-True-likelihood-True-True]"),
-    Fault("known labels ignored", TREE_LOSS, "    auto agrees = [&](int s) { return gold.agrees(scores.states->label_of(set, s), m); };", "    auto agrees = [&](int) { return true; };", VALUE + "[whole-True-likelihood-True-True]"),
+    Fault("known labels ignored", TREE_LOSS, "return gold.agrees(scores.states->label_of(set, s), m);", "return true;", VALUE + "[whole-True-likelihood-True-True]"),
     Fault("known marginals without their probability", TREE_LOSS, KNOWN, "known_shares[s]", SLOPE + "[partial-True-likelihood-False-True]"),
-    Fault("known marginals of labels that do not agree", TREE_LOSS, "is_known && agrees(s) ?", "is_known ?", SLOPE + "[whole-True-likelihood-True-True]"),
+    Fault("known marginals of labels that do not agree", TREE_LOSS, "is_known && agrees(s)", "is_known", SLOPE + "[whole-True-likelihood-True-True]"),
     Fault("hinge: known labels ignored", TREE_LOSS, "gold.labels.data()", "nullptr", VALUE + "[whole-True-hinge-True-True]"),
     Fault("hinge: no step towards gold", TREE_LOSS, "add_best_tree(known_, trees, -1, ahead)", "add_best_tree(known_, trees, 0, ahead)", SLOPE + "[whole-True-hinge-True-True]"),
     Fault("a whole tree of any class", TREE_LOSS, "is_tree(gold.heads.data(), n, trees) ? log_z : MINUS_INFINITY", "log_z", LOSSES + "test_a_whole_tree_of_another_class_agrees_with_none[crossing-likelihood]"),

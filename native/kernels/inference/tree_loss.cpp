@@ -61,7 +61,7 @@ double SentenceLoss<Real>::by_sums(const ArcScores<Real>& scores, const ArcScore
   if (log_z == MINUS_INFINITY || known_log_z == MINUS_INFINITY) return -MINUS_INFINITY;
   for_each_arc(all, [&](int h, int m, int set, const Real* values, int count) {
     size_t at = h * (n + 1) + m, first = values - all.values.data();
-    const auto agrees = [&](int s) { return gold.agrees(scores.states->label_of(set, s), m); };
+    const auto agrees = [&](int s) { return gold.agrees(all.states->label_of(set, s), m); };
     const bool is_known = known_marginals_[at] > 0;
     const StateShares<Real> shares(values, count, arcs_[at], every_state),
         known_shares(&scores.values[first], is_known ? count : 0, is_known ? known_arcs_[at] : 0, agrees);
