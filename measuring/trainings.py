@@ -157,6 +157,12 @@ class Training:
             GraphParser.load(model) if isinstance(self.config, GraphConfig) else TransitionParser.load(model)
         )
 
+    def report(self) -> dict[str, Any]:
+        """What the model of a graph-based parser tells of its training: each epoch's numbers, and the epoch that was chosen."""
+        parser = self.parser()
+        assert isinstance(parser, GraphParser)
+        return parser.model.report
+
     def run(self) -> Trained:
         """Train, unless that is done already."""
         known = self.trained

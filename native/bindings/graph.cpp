@@ -64,7 +64,7 @@ void set_classes(ArcTable& table, Array<uint32_t> starts, Array<uint16_t> ids, A
 
 ArcData make_data(const ArcTable& table, const TreebankLayout& layout, nb::bytes text, int tag_column,
                   const std::vector<std::string>& tags, const std::vector<std::string>& labels,
-                  std::optional<Array<int32_t>> heads) {
+                  std::optional<Array<int32_t>> heads, std::optional<Array<int32_t>> label_codes) {
   const char* bytes = text.c_str();
   nb::gil_scoped_release release;
   ArcData data;
@@ -74,10 +74,11 @@ ArcData make_data(const ArcTable& table, const TreebankLayout& layout, nb::bytes
   data.tags = known_codes(layout, bytes, tag_column, tags);
   for (int32_t& tag : data.tags)
     if (tag < 0) tag = table.tags;
-  data.labels = known_codes(layout, bytes, DEPREL, labels);
+  data.labels = label_codes ? vector_of(*label_codes) : known_codes(layout, bytes, DEPREL, labels);
   data.heads = heads ? vector_of(*heads) : layout.heads;
   data.sentence_words = layout.sentence_words;
   if (data.heads.size() != data.tags.size()) throw nb::value_error("one head per word is needed");
+  if (data.labels.size() != data.tags.size()) throw nb::value_error("one label per word is needed");
   return data;
 }
 
@@ -171,8 +172,10 @@ void bind_table(nb::module_& m) {
       .def_prop_ro(
           "reach", [](const ArcTable& s) { return moved(s.reach); }, nb::rv_policy::automatic)
       .def("data", &make_data, "layout"_a, "text"_a, "tag_column"_a, "tags"_a, "labels"_a,
-           "heads"_a = nb::none(),
-           "The treebank as this table sees it; `heads` stand in for those of the file.")
+           "heads"_a = nb::none(), "label_codes"_a = nb::none(),
+           "The treebank as this table sees it; `heads` and `label_codes` (places in `labels`, -1 where "
+           "unknown) stand in for those of "
+           "the file.")
       .def("learn_classes", &ArcTable::learn_classes, "data"_a, "restricted"_a,
            nb::call_guard<nb::gil_scoped_release>())
       .def(
@@ -283,22 +286,34 @@ void bind_loss_trainer(nb::module_& m) {
           },
           "sentences"_a, "epoch"_a, "rate"_a);
   bind_weights(trainer);
-  m.def(
-      "loss_objective",
-      [](const ArcTable& table, const ArcData& data, TreeLoss loss, bool projective, bool single_root,
-         Array<double> weights, int threads) {
-        check_weights(table, weights.shape(0));
-        std::vector<double> gradient(table.cells(), 0);
-        double value;
-        {
-          nb::gil_scoped_release release;
-          value = loss_objective(table, data, loss, {projective, single_root}, weights.data(),
-                                 gradient.data(), threads);
-        }
-        return std::make_tuple(value, moved(std::move(gradient)));
-      },
-      "table"_a, "data"_a, nb::kw_only(), "loss"_a, "projective"_a, "single_root"_a, "weights"_a, "threads"_a,
-      "The loss of the treebank, and its gradient by the weights.");
+  nb::class_<LossObjective>(m, "LossObjective",
+                            "The loss of a treebank by the weights of the features that occur in it.")
+      .def(
+          "__init__",
+          [](LossObjective* self, const ArcTable& table, const ArcData& data, TreeLoss loss, bool projective,
+             bool single_root, int threads) {
+            nb::gil_scoped_release release;
+            new (self) LossObjective(table, data, loss, {projective, single_root}, threads);
+          },
+          "table"_a, "data"_a, nb::kw_only(), "loss"_a, "projective"_a, "single_root"_a, "threads"_a,
+          nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>())
+      .def_prop_ro(
+          "places", [](const LossObjective& o) { return moved(o.places()); }, nb::rv_policy::automatic,
+          "the cells of these features")
+      .def_prop_ro("skipped", &LossObjective::skipped, "sentences left out of the last value")
+      .def(
+          "__call__",
+          [](LossObjective& self, Array<double> x) {
+            if (x.shape(0) != self.places().size()) throw nb::value_error("weights of another table");
+            std::vector<double> gradient(x.shape(0));
+            double value;
+            {
+              nb::gil_scoped_release release;
+              value = self.compute(x.data(), gradient.data());
+            }
+            return std::make_tuple(value, moved(std::move(gradient)));
+          },
+          "x"_a, "The loss, and its gradient by the weights of the places.");
 }
 
 void bind_exponentiated_gradient(nb::module_& m) {
@@ -307,12 +322,12 @@ void bind_exponentiated_gradient(nb::module_& m) {
       .def(
           "__init__",
           [](Trainer* self, const ArcTable& table, const ArcData& data, bool projective, bool single_root,
-             double C, double beta) {
+             double C, double beta, int violators) {
             nb::gil_scoped_release release;
-            new (self) Trainer(table, data, {{projective, single_root}, C, beta});
+            new (self) Trainer(table, data, {{projective, single_root}, C, beta, violators});
           },
           "table"_a, "data"_a, nb::kw_only(), "projective"_a, "single_root"_a, "C"_a, "beta"_a,
-          nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>())
+          "violators"_a = 3, nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>())
       .def(
           "run",
           [](Trainer& self, Array<int64_t> sentences) {
@@ -320,9 +335,10 @@ void bind_exponentiated_gradient(nb::module_& m) {
             nb::gil_scoped_release release;
             return self.run(sentences.data(), sentences.shape(0));
           },
-          "sentences"_a, "C times the expected cost of the sentences after their steps")
-      .def("dual", &Trainer::dual, "expected_costs"_a)
+          "sentences"_a, "One visit to each of the sentences; C times their expected costs after it.")
+      .def_prop_ro("dual", &Trainer::dual)
       .def_prop_ro("mean_step", &Trainer::mean_step)
+      .def_prop_ro("skipped", &Trainer::skipped, "sentences left out: their heads are no tree of the class")
       .def("primal", &Trainer::primal, nb::call_guard<nb::gil_scoped_release>())
       .def_prop_ro("weights", [](const Trainer& t) { return moved(t.weights()); }, nb::rv_policy::automatic);
 }

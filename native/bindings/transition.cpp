@@ -188,7 +188,13 @@ void bind_state(nb::module_& m) {
             return TransitionOracle::cost(decomposable_as(state.system()), state, gold_of(state, heads),
                                           move_of(state, move));
           },
-          "heads"_a, "move"_a);
+          "heads"_a, "move"_a)
+      .def(
+          "arcs_lost",
+          [](const TransitionState& state, Array<int32_t> heads, const MoveTuple& move) {
+            return TransitionOracle::arcs_lost(state, gold_of(state, heads), move_of(state, move));
+          },
+          "heads"_a, "move"_a, "How many gold arcs a move loses, as if all tokens were active.");
 }
 
 }  // namespace

@@ -76,6 +76,22 @@ TRANSITION_FAULTS = [
     Fault("label weights not updated", "transition/transition_scorer.cpp", "of_label(scorer_.label_row(label_hashes_[k], move.transition) + move.label);", "", TRANSITION_TESTS + "test_scores_are_sums_of_weights[arc-eager]"),
 ]  # fmt: skip
 
+ORACLE = "transition/transition_oracle.cpp"
+LOST = "tests/transition/test_oracle.py::test_arcs_lost_are_counted_as_if_all_tokens_were_active"
+GRAPHS = "tests/transition/test_graphs.py::"
+BY_HEART = GRAPHS + "test_it_learns_graphs_by_heart_and_writes_deps_alone"
+
+ORACLE_FAULTS = [
+    Fault("the gold head is never lost", ORACLE, "gold_head != arc.head && !state.is_removed(gold_head)", "0", LOST + "[3-bounded]"),
+    Fault("a gold head that is gone is lost again", ORACLE, "gold_head != arc.head && !state.is_removed(gold_head)", "gold_head != arc.head", LOST + "[3-bounded]"),
+    Fault("children are never lost", ORACLE, "gold.head(c) == arc.modifier && state.head(c) == NO_TOKEN", "false", LOST + "[2-bounded]"),
+    Fault("a SHIFT costs nothing", ORACLE, "gold.has(arc.head, arc.modifier) && lost_by(m) == 0", "false", LOST + "[2-bounded]"),
+    Fault("a SHIFT loses arcs that cost others", ORACLE, "gold.has(arc.head, arc.modifier) && lost_by(m) == 0", "gold.has(arc.head, arc.modifier)", LOST + "[3-bounded]"),
+    Fault("graphs: the first head of a word alone", "transition/transition_oracle.hpp", "at < first_[modifier + 1]", "at < first_[modifier] + 1", BY_HEART),
+    Fault("graphs: every label the first", "transition/transition_oracle.hpp", "at < 0 ? 0 : labels_[at]", "static_cast<int16_t>(0)", BY_HEART),
+    Fault("graphs: the gold of the first sentence", TRAINER, "GoldArcs(data_.graphs[s], data_.words(s))", "GoldArcs(data_.graphs[0], data_.words(0))", BY_HEART),
+]  # fmt: skip
+
 LINEAR, LINEAR_HEADER, SOFTMAX = (
     "learning/sparse_linear.cpp",
     "learning/sparse_linear.hpp",
@@ -174,6 +190,7 @@ INDUCTION_FAULTS = [
 
 FAULTS = [
     *TRANSITION_FAULTS,
+    *ORACLE_FAULTS,
     *CHOICE_FAULTS,
     *TAGGER_FAULTS,
     *KEPT_TAG_FAULTS,

@@ -24,6 +24,7 @@ def smallest_change(differences: Floats, losses: Floats, start: Floats, C: float
     right = losses - differences @ start
     solver = highspy.Highs()
     solver.silent()
+    solver.setOptionValue("qp_regularization_value", 0.0)
     model = highspy.HighsModel()
     model.lp_.num_col_ = size + k
     model.lp_.num_row_ = k

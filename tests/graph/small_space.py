@@ -17,7 +17,7 @@ from arcwise import native
 from arcwise.graph import GraphParser
 from arcwise.graph.config import GraphConfig
 from arcwise.graph.model import GraphModel
-from arcwise.graph.preparation import prepare_heads
+from arcwise.graph.preparation import prepare_trees
 from arcwise.graph.table import Alphabets, arc_data, learn_alphabets, make_table, word_counts
 from arcwise.graph.trainer_table import TRAINERS
 from arcwise.inference import LOSSES, Scores
@@ -87,11 +87,11 @@ def small(treebank: str | Treebank = "whole", **options: object) -> Small:
     bank = treebank if isinstance(treebank, Treebank) else TREEBANKS[treebank]()
     settings = {"arc_bits": 9, "row_bits": 10, "word_dropout": 0.0} | options
     config = GraphConfig(**settings)  # type: ignore[arg-type]
-    heads = prepare_heads(bank, projective=config.projective, single_root=config.single_root).heads
+    prepared = prepare_trees(bank, projective=config.projective, single_root=config.single_root)
     alphabets = learn_alphabets(config, bank)
     words = word_counts(config, bank)
     table = make_table(config, alphabets, words.hashes, words.counts)
-    data = arc_data(table, bank, alphabets, config.tag, heads)
+    data = arc_data(table, bank, alphabets, config.tag, prepared.heads, prepared.labels)
     table.learn_classes(data, restricted=config.restrict_labels)
     everywhere = np.full_like(table.reach, 99)  # no arc is left out: trees to choose from, even here
     table.set_classes(table.label_starts, table.label_ids, everywhere)
@@ -240,8 +240,10 @@ def likelihood_trainer(
     )
 
 
-def dual_trainer(case: Small, *, C: float, beta: float = 9.0) -> native.ExponentiatedGradientTrainer:
-    """Exponentiated gradient over the trees of the configuration."""
+def dual_trainer(
+    case: Small, *, C: float, beta: float = 9.0, violators: int = 3
+) -> native.ExponentiatedGradientTrainer:
+    """Exponentiated gradient over the trees of the configuration; without violators the paper's steps alone."""
     return native.ExponentiatedGradientTrainer(
         table=case.table,
         data=case.data,
@@ -249,6 +251,7 @@ def dual_trainer(case: Small, *, C: float, beta: float = 9.0) -> native.Exponent
         single_root=case.config.single_root,
         C=C,
         beta=beta,
+        violators=violators,
     )
 
 
@@ -291,14 +294,23 @@ def averaged_of(trainer: native.MarginTrainer | native.LossTrainer) -> Floats:
 def objective(
     case: Small, weights: Floats, threads: int = 1, *, loss: str = "likelihood"
 ) -> tuple[float, Floats]:
-    """A loss of the treebank (minus the log likelihood), and its gradient by the weights."""
-    return native.loss_objective(
+    """A loss of the treebank (minus the log likelihood), and its gradient by the weights. No sentence may be left out."""
+    computed = objective_of(case, threads, loss=loss)
+    value, slope = computed(np.ascontiguousarray(weights[computed.places]))
+    assert computed.skipped == 0
+    gradient = np.zeros(cells(case))
+    gradient[computed.places] = slope
+    return value, gradient
+
+
+def objective_of(case: Small, threads: int = 1, *, loss: str = "likelihood") -> native.LossObjective:
+    """A loss of the treebank by the weights of the features that occur."""
+    return native.LossObjective(
         table=case.table,
         data=case.data,
         loss=LOSSES[loss],
         projective=case.config.projective,
         single_root=case.config.single_root,
-        weights=weights,
         threads=threads,
     )
 

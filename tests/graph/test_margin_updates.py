@@ -33,9 +33,10 @@ def margins(twin: Twin, weights: Floats, others: list[int]) -> tuple[Floats, Flo
 
 
 def relative_error(found: Floats, wanted: Floats, start: Floats) -> float:
-    """|found - wanted| as a share of the step wanted; 0 where none is wanted and none was made."""
+    """|found - wanted| as a share of the step wanted, less what rounding to float32 takes; 0 where none is wanted and none was made."""
     step = np.linalg.norm(wanted - start)
-    return float(np.linalg.norm(found - wanted) / step) if step > 1e-9 else float(np.any(found != start))
+    beyond = np.maximum(np.abs(found - wanted) - np.finfo(np.float32).eps * np.abs(wanted), 0)
+    return float(np.linalg.norm(beyond) / step) if step > 1e-9 else float(np.any(found != start))
 
 
 def starts(case: Small, *, C: float, seeds: int = 3, **options: Any) -> Iterator[tuple[Any, int]]:
@@ -81,7 +82,7 @@ def test_mira_with_one_tree_makes_the_smallest_change_that_gives_the_margin(
         errors, held_back = mira_errors(
             labelled, (projective, single_root), k=1, C=C, loss_augmented=loss_augmented
         )
-        assert max(errors) < 1e-4
+        assert max(errors) < 1e-6
         assert held_back == binds
 
 
@@ -91,14 +92,12 @@ def test_mira_with_one_tree_makes_the_smallest_change_that_gives_the_margin(
 def test_mira_with_five_trees_solves_the_quadratic_program(
     labelled: bool, projective: bool, single_root: bool, loss_augmented: bool
 ) -> None:
-    """Hildreth's algorithm stops after a few passes, where some cases are not at the solution yet: all come within 10 % of
-    the step, half of them within 0.5 %."""
+    """Hildreth's algorithm goes on until it is there."""
     for C, binds in ((0.0005, True), (0.003, True), (10.0, False)):
         errors, held_back = mira_errors(
             labelled, (projective, single_root), k=5, C=C, loss_augmented=loss_augmented
         )
-        assert max(errors) < 0.1
-        assert np.median(errors) < 0.005
+        assert max(errors) < 1e-6
         assert held_back == binds
 
 
@@ -144,8 +143,7 @@ def test_factored_mira_wants_a_margin_for_every_arc(
             wanted = smallest_change(differences, losses, before, C) if len(losses) else before
             errors.append(relative_error(weights_of(trainer), wanted, before))
         assert len(errors) >= 8
-        assert max(errors) < 0.1
-        assert np.median(errors) < 0.005
+        assert max(errors) < 1e-6
 
 
 def factored(twin: Twin, weights: Floats) -> tuple[Floats, Floats, float]:

@@ -8,7 +8,7 @@ import pytest
 from arcwise.errors import InputError, ModelError
 from arcwise.evaluation.calibration import Calibration
 from arcwise.graph import GraphConfig, GraphParser
-from arcwise.graph.preparation import prepare_heads
+from arcwise.graph.preparation import prepare_trees
 from arcwise.learning.model_file import Packed, read_model, write_model
 from arcwise.parsing import ParseOptions
 from arcwise.parsing.calibration import fit_temperatures, reliability
@@ -124,17 +124,68 @@ def test_unseen_tags_words_and_a_single_word(parser: GraphParser) -> None:
 
 
 def test_projectivising_is_counted() -> None:
-    prepared = prepare_heads(small_treebank(crossing=True), projective=True, single_root=True)
+    prepared = prepare_trees(small_treebank(crossing=True), projective=True, single_root=True)
     assert prepared.projectivised == 2
     assert prepared.changed_heads == 2
     assert "2 sentences with crossing arcs were made projective (2 heads changed)" in prepared.notes
 
 
 def test_further_roots_count_as_unknown() -> None:
-    prepared = prepare_heads(two_rooted(), projective=False, single_root=True)
+    prepared = prepare_trees(two_rooted(), projective=False, single_root=True)
     assert prepared.extra_roots == 1
     assert prepared.partial == 1
-    assert prepare_heads(two_rooted(), projective=False, single_root=False).extra_roots == 0
+    assert prepare_trees(two_rooted(), projective=False, single_root=False).extra_roots == 0
+
+
+def test_the_label_of_a_forgotten_root_is_forgotten_too() -> None:
+    """It said `root`, which no arc from a word should learn; every other label stays."""
+    treebank = two_rooted()
+    prepared = prepare_trees(treebank, projective=False, single_root=True)
+    extra = np.flatnonzero((treebank.heads == 0) & (prepared.heads < 0))
+    assert len(extra) == 1
+    assert [prepared.labels[word] for word in extra] == ["_"]
+    others = np.delete(np.arange(treebank.word_count), extra)
+    assert [prepared.labels[w] for w in others] == [treebank.column("deprel")[w] for w in others]
+    assert prepare_trees(treebank, projective=False, single_root=False).labels == treebank.column("deprel")
+
+
+@pytest.mark.parametrize("trainer", ["log-linear", "perceptron", "eg"])
+def test_no_arc_from_a_word_learns_the_label_of_a_forgotten_root(trainer: str) -> None:
+    """The second root is told apart by its word alone: its label must come from elsewhere."""
+    sentences = ["go/V/0/root dogs/N/1/obj", "go/V/0/root cats/N/1/obj", "go/V/0/root mice/N/0/root"]
+    bank = Treebank.from_string(conllu(sentences * 3))
+    config = GraphConfig(trainer=trainer, epochs=5, arc_bits=12, row_bits=12, restrict_labels=False)
+    parsed = GraphParser.train(bank, config=config).parse(bank)
+    from_words = [
+        label for label, head in zip(parsed.column("deprel"), parsed.heads, strict=True) if head > 0
+    ]
+    assert set(from_words) == {"obj"}
+
+
+def test_words_that_projectivising_puts_under_the_root_or_takes_from_it_lose_their_label() -> None:
+    bank = Treebank.from_string(conllu(["a/X/3/x b/X/0/root c/X/4/y d/X/2/z"]))
+    prepared = prepare_trees(bank, projective=True, single_root=True)
+    for word in range(4):
+        changed = (bank.heads[word] == 0) != (prepared.heads[word] == 0)
+        assert prepared.labels[word] == ("_" if changed else bank.column("deprel")[word])
+
+
+@pytest.mark.parametrize("trainer", ["log-linear", "softmax-margin", "log-linear-batch"])
+def test_sentences_that_no_tree_fits_are_left_out_and_told(trainer: str) -> None:
+    """A word with a label that no arc of its tags was ever seen with, and without a head."""
+    bank = Treebank.from_string(conllu(["a/X/2/x b/X/0/root", "a/X/_/never b/X/0/root", "a/X/0/root"]))
+    config = GraphConfig(trainer=trainer, epochs=2, arc_bits=12, row_bits=12)
+    report = GraphParser.train(bank, config=config).model.report
+    assert [told["left out"] for told in report["history"]] == [1] * len(report["history"])
+    why = "what is known of their heads and labels fits no tree with a single root"
+    assert f"1 sentences were left out: {why}" in report["notes"]
+
+
+def test_a_second_root_leaves_no_sentence_out() -> None:
+    """Its label used to stay, which no arc from a word has: no tree fitted, and nobody was told."""
+    config = GraphConfig(trainer="log-linear-batch", epochs=2, arc_bits=12, row_bits=12)
+    report = GraphParser.train(two_rooted(), config=config).model.report
+    assert not any("left out" in told for told in report["history"])
 
 
 def test_partial_trees_are_projectivised_around_what_is_known() -> None:
@@ -142,7 +193,7 @@ def test_partial_trees_are_projectivised_around_what_is_known() -> None:
     heads = crossing.heads.copy()
     heads[0] = -1
     heads[-5:-3] = -1
-    prepared = prepare_heads(crossing.annotate(heads=heads), projective=True, single_root=True)
+    prepared = prepare_trees(crossing.annotate(heads=heads), projective=True, single_root=True)
     assert (prepared.heads[heads < 0] == -1).all()
     assert prepared.partial == 2
 

@@ -25,6 +25,7 @@ from graph.small_space import (
     learn,
     margin_trainer,
     objective,
+    objective_of,
     small,
     states,
     trainer_of,
@@ -94,6 +95,26 @@ def test_the_batch_objective_does_not_depend_on_threads() -> None:
     one, two = objective(case, weights, 1), objective(case, weights, 3)
     assert one[0] == two[0]
     assert np.array_equal(one[1], two[1])
+
+
+@pytest.mark.parametrize("labelled", [True, False])
+def test_the_batch_objective_knows_the_features_that_occur_and_no_others(labelled: bool) -> None:
+    """In a table of many cells most are nobody's: the solver does not see them, and they stay 0."""
+    case = small("whole", trainer="log-linear-batch", labelled=labelled, arc_bits=16, row_bits=19)
+    occur = {
+        place
+        for s, sentence in enumerate(case.treebank)
+        for m in range(1, len(sentence) + 1)
+        for h in range(len(sentence) + 1)
+        if h != m
+        for state in range(len(states(case, s, h, m)))
+        for place in feature_places(case, s, h, m, state)
+    }
+    trainer = trainer_of(BatchTrainer, case)
+    assert set(objective_of(case).places.tolist()) == occur
+    assert len(occur) < 0.2 * cells(case)
+    trainer.epoch(1, case.order(), no_advance)
+    assert set(np.flatnonzero(trainer.weights).tolist()) <= occur
 
 
 @pytest.mark.parametrize("projective", [True, False])

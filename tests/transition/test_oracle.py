@@ -70,6 +70,42 @@ def test_dynamic_cost_is_the_exhaustive_cost(chosen: TransitionSystem, n: int) -
                 assert state.cost(gold, move) == best(twin_state) - best(following)
 
 
+WIDE = [s for s in ALL if s.is_bottom_up and not s.many_heads and (s.capacity is None or s.capacity > 2)]
+
+
+@pytest.mark.parametrize("chosen", WIDE, ids=str)
+@pytest.mark.parametrize("n", [2, 3])
+def test_arcs_lost_are_counted_as_if_all_tokens_were_active(chosen: TransitionSystem, n: int) -> None:
+    """The cost of exploring in systems that are not arc-decomposable: from any state, after wrong moves too."""
+    twin, positive = Twin(chosen, n), 0
+    for heads in every_tree(n):
+        gold = gold_heads(list(heads))
+        for state, twin_state in every_state(chosen, twin, n):
+            for move in state.moves():
+                wanted = arcs_lost(twin, twin_state, heads, TwinMove(*move[:3]))
+                assert state.arcs_lost(gold, move) == wanted
+                positive += wanted > 0
+    assert positive > 0
+
+
+def arcs_lost(twin: Twin, state: TwinState, gold: tuple[int, ...], move: TwinMove) -> int:
+    """An arc takes its modifier away: lost are the arc to its gold head, unless that is gone, and those to gold children without a
+    head. A SHIFT loses what could have been had: 1 if a gold arc of the leftmost active token costs nothing now."""
+    if twin.system.transitions[move.transition].is_arc:
+        head, modifier = twin.arc(move)
+        wanted = gold[modifier - 1]
+        there = wanted in state.operative or wanted in twin.tokens[state.used :]
+        waiting = [c for c in range(1, twin.n + 1) if gold[c - 1] == modifier and state.heads[c] is None]
+        return int(head != wanted and there) + len(waiting)
+    active = min(len(state.operative), twin.system.capacity or twin.n + 1)
+    for other in twin.moves(state):
+        if twin.system.transitions[other.transition].is_arc and other.left == state.operative[-active]:
+            head, modifier = twin.arc(other)
+            if gold[modifier - 1] == head and arcs_lost(twin, state, gold, other) == 0:
+                return 1
+    return 0
+
+
 def every_state(chosen: TransitionSystem, twin: Twin, n: int) -> Iterator[tuple[State, TwinState]]:
     """Every state that any moves lead to, and its twin."""
     waiting, seen = [(start(chosen, n, single_root=False), twin.start())], set()

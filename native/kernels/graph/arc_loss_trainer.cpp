@@ -95,49 +95,91 @@ LossReport LossTrainer::run(const int64_t* sentences, size_t count, uint64_t epo
   return report;
 }
 
-double loss_objective(const ArcTable& table, const ArcData& data, TreeLoss loss, TreeClass trees,
-                      const double* weights, double* gradient, int threads) {
-  // Sentences in blocks: their gradients by states in parallel, then spread over the cells in order, so that
-  // the sums are the same at any number of threads.
-  constexpr size_t BLOCK = 256;
-  struct Own {
-    SentenceLoss<double> loss;
-    ArcScorer<double> scorer;
-    KnownTree gold;
-  };
-  std::vector<Own> own(std::max(threads, 1));
-  std::vector<ArcSentence> prepared(BLOCK);
-  std::vector<ArcScores<double>> scores(BLOCK);
-  std::vector<std::vector<double>> by_state(BLOCK);
-  std::vector<double> values(BLOCK);
-  ArcGradient<double> spread;
-  auto add_cell = [&](uint32_t place, double value) { gradient[place] += value; };
+namespace {
+constexpr size_t BLOCK = 256;  // sentences whose gradients are computed in parallel
+}
+
+LossObjective::LossObjective(const ArcTable& table, const ArcData& data, TreeLoss loss, TreeClass trees,
+                             int threads)
+    : table_(table),
+      data_(data),
+      loss_(loss),
+      trees_(trees),
+      threads_(threads),
+      weights_(table.cells(), 0),
+      gradient_(table.cells(), 0),
+      workers_(std::max(threads, 1)),
+      block_(std::min(BLOCK, data.sentences())) {
+  find_places();
+}
+
+// A cell occurs if it gets a part of a gradient that is 1 in every state of every arc.
+void LossObjective::find_places() {
+  ArcSentence sentence;
+  ArcScores<double> scores;
+  KnownTree gold;
+  auto add_cell = [&](uint32_t place, double value) { gradient_[place] += value; };
   auto add_row = [&](uint32_t place, const double* by_cell, int width) {
-    for (int i = 0; i < width; ++i) gradient[place + i] += by_cell[i];
+    for (int i = 0; i < width; ++i) gradient_[place + i] += by_cell[i];
   };
-  double total = 0;
-  for (size_t start = 0; start < data.sentences(); start += BLOCK) {
-    size_t count = std::min(BLOCK, data.sentences() - start);
-    parallel_for(count, threads, [&](size_t i, size_t worker) {
-      Own& mine = own[worker];
-      prepared[i].set(table, data, start + i, {});
-      data.known_tree(start + i, mine.gold);
-      mine.scorer.score(table, weights, prepared[i], {nullptr, mine.gold.complete}, scores[i]);
-      values[i] = mine.loss.compute(loss, scores[i], mine.gold, trees);
-      by_state[i] = mine.loss.gradient();
+  for (size_t s = 0; s < data_.sentences(); ++s) {
+    sentence.set(table_, data_, s, {});
+    data_.known_tree(s, gold);
+    workers_[0].scorer.score(table_, weights_.data(), sentence, {nullptr, gold.complete}, scores);
+    const std::vector<double> ones(scores.values.size(), 1);
+    spread_.start(table_, sentence);
+    for_each_arc(scores, [&](int h, int m, int, const double*, int) {
+      spread_.add_arc(table_, sentence, h, m, ones.data(), add_cell, add_row);
     });
-    for (size_t i = 0; i < count; ++i) {
-      if (std::isinf(values[i])) continue;
-      total += values[i];
-      spread.start(table, prepared[i]);
-      for_each_arc(scores[i], [&](int h, int m, int, const double* states, int) {
-        const double* own_states = &by_state[i][states - scores[i].values.data()];
-        spread.add_arc(table, prepared[i], h, m, own_states, add_cell, add_row);
-      });
-      spread.finish(table, prepared[i], add_cell, add_row);
-    }
+    spread_.finish(table_, sentence, add_cell, add_row);
   }
-  return total;
+  for (size_t place = 0; place < gradient_.size(); ++place)
+    if (gradient_[place] != 0) places_.push_back(static_cast<uint32_t>(place));
+}
+
+double LossObjective::compute(const double* x, double* gradient) {
+  for (size_t i = 0; i < places_.size(); ++i) {
+    weights_[places_[i]] = x[i];
+    gradient_[places_[i]] = 0;
+  }
+  total_ = 0;
+  skipped_ = 0;
+  for (size_t start = 0; start < data_.sentences(); start += BLOCK)
+    add_block(start, std::min(BLOCK, data_.sentences() - start));
+  for (size_t i = 0; i < places_.size(); ++i) gradient[i] = gradient_[places_[i]];
+  return total_;
+}
+
+// The gradients of some sentences by states in parallel, then spread over the cells in order, so that the sums are
+// the same at any number of threads.
+void LossObjective::add_block(size_t start, size_t count) {
+  parallel_for(count, threads_, [&](size_t i, size_t worker) {
+    Worker& mine = workers_[worker];
+    Prepared& own = block_[i];
+    own.sentence.set(table_, data_, start + i, {});
+    data_.known_tree(start + i, mine.gold);
+    mine.scorer.score(table_, weights_.data(), own.sentence, {nullptr, mine.gold.complete}, own.scores);
+    own.value = mine.loss.compute(loss_, own.scores, mine.gold, trees_);
+    own.by_state = mine.loss.gradient();
+  });
+  auto add_cell = [&](uint32_t place, double value) { gradient_[place] += value; };
+  auto add_row = [&](uint32_t place, const double* by_cell, int width) {
+    for (int i = 0; i < width; ++i) gradient_[place + i] += by_cell[i];
+  };
+  for (size_t i = 0; i < count; ++i) {
+    const Prepared& own = block_[i];
+    if (std::isinf(own.value)) {
+      ++skipped_;
+      continue;
+    }
+    total_ += own.value;
+    spread_.start(table_, own.sentence);
+    for_each_arc(own.scores, [&](int h, int m, int, const double* states, int) {
+      spread_.add_arc(table_, own.sentence, h, m, &own.by_state[states - own.scores.values.data()], add_cell,
+                      add_row);
+    });
+    spread_.finish(table_, own.sentence, add_cell, add_row);
+  }
 }
 
 }  // namespace arcwise

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "kernels/base/huge_pages.hpp"
 #include "kernels/graph/arc_dropout.hpp"
 #include "kernels/graph/arc_gradient.hpp"
 #include "kernels/graph/arc_scorer.hpp"
@@ -60,9 +61,47 @@ class LossTrainer {
   std::vector<uint8_t> keep_;
 };
 
-// The sum of the losses of all sentences, and its gradient by the weights (added to `gradient`, cells() numbers). Sentences whose known
-// heads fit no tree of the class are left out.
-double loss_objective(const ArcTable& table, const ArcData& data, TreeLoss loss, TreeClass trees,
-                      const double* weights, double* gradient, int threads);
+// The sum of the losses of all sentences as a function of the weights of those features that occur in them, in any state of
+// any arc that is scored: a solver need not know of the others. Sentences whose known heads fit no tree of the class are left out.
+class LossObjective {
+ public:
+  LossObjective(const ArcTable& table, const ArcData& data, TreeLoss loss, TreeClass trees, int threads);
+
+  // The cells of the features that occur, in order.
+  const std::vector<uint32_t>& places() const { return places_; }
+  // The value at x, the weights of these cells; its derivative by each goes to `gradient`.
+  double compute(const double* x, double* gradient);
+  // Sentences left out of the last value.
+  int64_t skipped() const { return skipped_; }
+  const ArcTable& table() const { return table_; }
+
+ private:
+  void find_places();
+  void add_block(size_t start, size_t count);
+
+  const ArcTable& table_;
+  const ArcData& data_;
+  TreeLoss loss_;
+  TreeClass trees_;
+  int threads_;
+  std::vector<uint32_t> places_;
+  Table<double> weights_, gradient_;  // of all cells; 0 but for the places
+  double total_ = 0;
+  int64_t skipped_ = 0;
+  struct Worker {
+    SentenceLoss<double> loss;
+    ArcScorer<double> scorer;
+    KnownTree gold;
+  };
+  struct Prepared {
+    ArcSentence sentence;
+    ArcScores<double> scores;
+    std::vector<double> by_state;
+    double value = 0;
+  };
+  std::vector<Worker> workers_;
+  std::vector<Prepared> block_;
+  ArcGradient<double> spread_;
+};
 
 }  // namespace arcwise

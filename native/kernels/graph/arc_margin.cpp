@@ -1,10 +1,16 @@
 #include "kernels/graph/arc_margin.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 #include "kernels/inference/tree_loss.hpp"
 
 namespace arcwise {
+
+namespace {
+constexpr int HILDRETH_PASSES = 10'000;  // at most
+constexpr double SETTLED = 1e-9;         // a pass that moves w by this part of the longest move is the last
+}  // namespace
 
 // The tree to learn: the gold tree, its unknown heads those of the best tree around the known ones (with the
 // present weights). False if there is no such tree.
@@ -80,28 +86,59 @@ void MarginTrainer::add_factored() {
 }
 
 // Hildreth's algorithm: the smallest change of w that satisfies the constraints, by projecting on one after
-// the other; a multiplier stays between 0 and C. Whether anything changed.
+// the other until nothing moves; a multiplier stays between 0 and C. Whether anything changed.
 bool MarginTrainer::hildreth() {
-  double most = 0;
-  for (size_t i = 0; i < constraint_count_; ++i)
-    constraints_[i].norm = constraints_[i].difference.squared_norm();
-  for (int pass = 0; pass < options_.hildreth_passes; ++pass) {
-    double moved = 0;
-    for (size_t i = 0; i < constraint_count_; ++i) {
-      Constraint& constraint = constraints_[i];
-      if (constraint.norm == 0) continue;
-      double violation = constraint.loss - constraint.difference.dot(weights_.weights.data());
-      double step =
-          std::clamp(violation / constraint.norm, -constraint.multiplier, options_.C - constraint.multiplier);
-      if (step == 0) continue;
-      constraint.multiplier += step;
-      moved = std::max(moved, std::abs(step));
-      for (const auto& [place, value] : constraint.difference.entries()) weights_.add(place, step * value);
-    }
-    most = std::max(most, moved);
-    if (moved < 1e-8 || constraint_count_ == 1) break;
+  start_hildreth();
+  double longest = 0;
+  bool idle_too = true;
+  for (int pass = 0; pass < HILDRETH_PASSES; ++pass) {
+    const double moved = hildreth_pass(idle_too);
+    longest = std::max(longest, moved);
+    if (constraint_count_ == 1) break;
+    const bool settled = moved <= SETTLED * longest;
+    if (settled && idle_too) break;
+    idle_too =
+        settled || pass % 10 == 9;  // those that want nothing are asked again now and then, and at the end
   }
+  double most = 0;
+  for (size_t i = 0; i < constraint_count_; ++i) most = std::max(most, constraints_[i].multiplier);
+  for (size_t i = 0; i < change_.size(); ++i)
+    if (change_[i] != 0) weights_.add(touched_.entries()[i].place, change_[i]);
   return most > 1e-7;
+}
+
+// The cells that the constraints touch are numbered, so that passes need no weights.
+void MarginTrainer::start_hildreth() {
+  touched_.clear();
+  for (size_t i = 0; i < constraint_count_; ++i) {
+    Constraint& constraint = constraints_[i];
+    constraint.norm = constraint.difference.squared_norm();
+    constraint.wanted = constraint.loss - constraint.difference.dot(weights_.weights.data());
+    constraint.idle = false;
+    constraint.local.clear();
+    for (const auto& [place, value] : constraint.difference.entries())
+      constraint.local.push_back({touched_.add(place, 0), value});
+  }
+  change_.assign(touched_.entries().size(), 0);
+}
+
+// One projection on each constraint; the length of the longest change of w.
+double MarginTrainer::hildreth_pass(bool idle_too) {
+  double longest = 0;
+  for (size_t i = 0; i < constraint_count_; ++i) {
+    Constraint& constraint = constraints_[i];
+    if (constraint.norm == 0 || (constraint.idle && !idle_too)) continue;
+    double violation = constraint.wanted;
+    for (const auto& [number, value] : constraint.local) violation -= value * change_[number];
+    const double step =
+        std::clamp(violation / constraint.norm, -constraint.multiplier, options_.C - constraint.multiplier);
+    constraint.multiplier += step;
+    constraint.idle = constraint.multiplier == 0;
+    if (step == 0) continue;
+    longest = std::max(longest, std::abs(step) * std::sqrt(constraint.norm));
+    for (const auto& [number, value] : constraint.local) change_[number] += step * value;
+  }
+  return longest;
 }
 
 // w += f(gold) - f(found), for the best tree found.

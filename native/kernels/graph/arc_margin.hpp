@@ -22,7 +22,6 @@ struct MarginOptions {
   double C = 0.01;             // MIRA: no constraint gets a larger multiplier
   bool loss_augmented = true;  // look for trees that are wrong and score high, instead of high alone
   bool minimum_risk = false;  // look for the tree of minimum risk under the present weights, not for the best
-  int hildreth_passes = 10;
   WordDropout dropout;
 };
 
@@ -47,6 +46,9 @@ class MarginTrainer {
     SparseVector difference;  // f(gold) - f(other)
     double loss = 0;          // the margin wanted
     double norm = 0, multiplier = 0;
+    double wanted = 0;  // loss - w·difference before the update
+    bool idle = false;  // its multiplier was 0 and had no reason to rise when last looked at
+    std::vector<SparseVector::Entry> local;  // the difference by entries of touched_
   };
 
   bool complete_gold();
@@ -58,6 +60,8 @@ class MarginTrainer {
   void take_marginals();
   double add_found_trees();
   bool hildreth();
+  void start_hildreth();
+  double hildreth_pass(bool idle_too);
   bool perceptron();
 
   const ArcTable& table_;
@@ -75,6 +79,8 @@ class MarginTrainer {
   std::vector<int32_t> target_, target_states_;  // the gold tree, its unknown heads filled in, and its states
   std::vector<Constraint> constraints_;
   size_t constraint_count_ = 0;
+  SparseVector touched_;        // the cells that an update may change
+  std::vector<double> change_;  // of each of them
 };
 
 }  // namespace arcwise

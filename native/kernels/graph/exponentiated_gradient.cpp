@@ -3,78 +3,153 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 #include <numeric>
+#include <stdexcept>
 
 namespace arcwise {
 
 namespace {
-constexpr double NEGLIGIBLE = 1e-7;  // w does not follow a smaller change of a marginal
-constexpr int ATTEMPTS = 4;          // to find a step that does not lower the dual
+constexpr double NEGLIGIBLE = 1e-10;  // w does not follow a smaller change of C times a marginal
+constexpr int ATTEMPTS = 30;          // to find a step that does not lower the dual
 constexpr double SHORTEN = 0.1, LENGTHEN = 2, LONGEST = 16;  // factors from one η to the next; most of η C
+constexpr double LEAST = 1e-12;                              // gains that differ by less are the same
+constexpr double ENOUGH = 0.1;  // trees are balanced when they differ by this part of what they differed by
+constexpr int MOVES = 10;       // of shares, for one violator
+constexpr double SMALLEST = 1e-8;  // a smaller smooth part is given up
+constexpr size_t SMOOTH = std::numeric_limits<size_t>::max();
+
+// Where on the way from 0 to 1 a parabola of this slope (at 0) and curvature is highest.
+double top_of_the_way(double slope, double curvature) { return curvature > slope ? slope / curvature : 1; }
 }  // namespace
 
 ExponentiatedGradientTrainer::ExponentiatedGradientTrainer(const ArcTable& table, const ArcData& data,
                                                            const ExponentiatedGradientOptions& options)
-    : table_(table),
-      data_(data),
-      options_(options),
-      weights_(table.cells(), 0),
-      starts_(1, 0),
-      steps_(data.sentences(), 1) {
-  // θ = β on gold arcs, 0 elsewhere; w = C Σ_i (gold - μ_i) f.
-  std::vector<double> zero(table.cells(), 0);
-  for (size_t s = 0; s < data.sentences(); ++s) {
-    prepare(s);
-    scorer_.score(table_, zero.data(), sentence_, {}, scores_);
-    size_t at = theta_.size();
-    theta_.resize(at + scores_.values.size(), 0);
-    starts_.push_back(theta_.size());
-    std::vector<double> gold(scores_.values.size(), 0);
-    for_each_arc(scores_, [&](int h, int m, int set, double* states, int count) {
-      for (int state = 0; state < count; ++state)
-        if (h == gold_.heads[m] && gold_.agrees(table_.states.label_of(set, state), m)) {
-          theta_[at + (states - scores_.values.data()) + state] = options_.beta;
-          gold[(states - scores_.values.data()) + state] = 1;
-        }
-    });
-    marginals(&theta_[at], after_);
-    mu_.insert(mu_.end(), after_.begin(), after_.end());
-    for (size_t i = 0; i < gold.size(); ++i) gold[i] -= mu_[at + i];
-    add_features(gold);
+    : table_(table), data_(data), options_(options), weights_(table.cells(), 0), mixtures_(data.sentences()) {
+  for (size_t s = 0; s < data.sentences(); ++s) start(s);
+}
+
+// θ = β on gold arcs, 0 elsewhere; w = C Σ_i (gold - μ_i) f.
+void ExponentiatedGradientTrainer::start(size_t s) {
+  prepare(s);
+  Mixture& mixture = mixtures_[s];
+  mixture.first = theta_.size();
+  if (!has_gold_tree()) {
+    ++skipped_;
+    mixture.smooth = 0;
+    return;
   }
+  theta_.resize(theta_.size() + costs_.size(), 0);
+  mu_.resize(theta_.size(), 0);
+  for_each_arc(scores_, [&](int h, int m, int, const double* own, int count) {
+    const size_t first = own - scores_.values.data();
+    for (size_t i = first; h == gold_.heads[m] && i < first + count; ++i)
+      if (costs_[i] == 0) {
+        theta_[mixture.first + i] = options_.beta;
+        mu_[mixture.first + i] = 1;
+      }
+  });
+  marginals(mixture);
+  find_change(&mu_[mixture.first]);
+  add_features(-options_.C);
+  take_change(mixture);
 }
 
-void ExponentiatedGradientTrainer::prepare(size_t sentence) {
-  sentence_.set(table_, data_, sentence, {});
-  data_.known_tree(sentence, gold_);
+// The sentence, its scores under the present weights, and the costs of its states.
+void ExponentiatedGradientTrainer::prepare(size_t s) {
+  sentence_.set(table_, data_, s, {});
+  data_.known_tree(s, gold_);
+  for (int m = 1; m <= sentence_.n(); ++m)
+    if (gold_.heads[m] < 0 || (table_.states.labels > 0 && gold_.labels[m] < 0))
+      throw std::invalid_argument("exponentiated gradient needs every head and label");
+  score();
 }
 
-// P(state) under the distribution over trees that theta gives.
-void ExponentiatedGradientTrainer::marginals(const double* theta, std::vector<double>& by_state) {
+// Of every state its cost, and its gain: cost + w·f.
+void ExponentiatedGradientTrainer::score() {
+  scorer_.score(table_, weights_.data(), sentence_, {}, scores_);
+  costs_.resize(scores_.values.size());
+  gains_.resize(scores_.values.size());
+  for_each_arc(scores_, [&](int h, int m, int set, const double* own, int count) {
+    const size_t first = own - scores_.values.data();
+    for (int state = 0; state < count; ++state) {
+      costs_[first + state] = gold_.cost(h, table_.states.label_of(set, state), m);
+      gains_[first + state] = costs_[first + state] + own[state];
+    }
+  });
+}
+
+// after_: the probability of every state under the mixture.
+void ExponentiatedGradientTrainer::marginals(const Mixture& mixture) {
   given_.n = scores_.n;
   given_.states = scores_.states;
   given_.arcs = scores_.arcs;
-  given_.values.assign(theta, theta + scores_.values.size());
-  state_marginals(given_, options_.trees, inference_, arcs_, arc_marginals_, by_state);
+  given_.values.assign(&theta_[mixture.first], &theta_[mixture.first] + costs_.size());
+  state_marginals(given_, options_.trees, inference_, arcs_, arc_marginals_, after_);
+  if (mixture.trees.empty()) return;
+  for (double& p : after_) p *= mixture.smooth;
+  for (const Part& tree : mixture.trees) add_tree(after_, tree, tree.share);
 }
 
-// w += C Σ by_state f, over the arcs of the present sentence; by how much |w|² rises.
-double ExponentiatedGradientTrainer::add_features(const std::vector<double>& by_state) {
+void ExponentiatedGradientTrainer::add_tree(std::vector<double>& by_state, const Part& tree, double share) {
+  for (size_t m = 1; m < tree.at.size(); ++m) by_state[tree.at[m]] += share;
+}
+
+// change_ = after_ - mu, where that is worth following. The likeliest state of each word takes what the others leave,
+// so that the marginals of a word have the sum 1 whatever was left out or rounded. Whether anything changes.
+bool ExponentiatedGradientTrainer::find_change(const double* mu) {
+  constexpr size_t NONE = std::numeric_limits<size_t>::max();
+  likeliest_.assign(scores_.n + 1, NONE);
+  rest_.assign(scores_.n + 1, 0);
+  change_.assign(scores_.values.size(), 0);
+  for_each_arc(scores_, [&](int, int m, int, const double* own, int count) {
+    const size_t first = own - scores_.values.data();
+    for (size_t i = first; i < first + count; ++i)
+      if (likeliest_[m] == NONE || after_[i] > after_[likeliest_[m]]) likeliest_[m] = i;
+  });
+  bool changes = false;
+  for_each_arc(scores_, [&](int, int m, int, const double* own, int count) {
+    const size_t first = own - scores_.values.data();
+    for (size_t i = first; i < first + count; ++i) {
+      const double change = after_[i] - mu[i];
+      if (i == likeliest_[m] || options_.C * std::abs(change) < NEGLIGIBLE) continue;
+      change_[i] = change;
+      rest_[m] -= change;
+      changes = true;
+    }
+  });
+  for (int m = 1; m <= scores_.n; ++m) change_[likeliest_[m]] = rest_[m];
+  return changes;
+}
+
+// μ += change_: w has it already.
+void ExponentiatedGradientTrainer::take_change(Mixture& mixture) {
+  double* mu = &mu_[mixture.first];
+  double cost = 0;
+  for (size_t i = 0; i < change_.size(); ++i) {
+    mu[i] += change_[i];
+    cost += mu[i] * costs_[i];
+  }
+  mixture.expected_cost = options_.C * cost;
+}
+
+// w += factor Σ change_ f, over the arcs of the present sentence; by how much |w|² rises.
+double ExponentiatedGradientTrainer::add_features(double factor) {
   std::array<double, 8> rises{};  // rows are as wide as a multiple of these, or one cell
   auto add = [&](double& weight, double value, double& rise) {
     rise += value * (2 * weight + value);
     weight += value;
   };
-  auto add_cell = [&](uint32_t place, double value) { add(weights_[place], options_.C * value, rises[0]); };
+  auto add_cell = [&](uint32_t place, double value) { add(weights_[place], factor * value, rises[0]); };
   auto add_row = [&](uint32_t place, const double* values, int width) {
     if (width == 1) return add_cell(place, values[0]);
     double* row = &weights_[place];
     for (int i = 0; i < width; i += 8)
-      for (int k = 0; k < 8; ++k) add(row[i + k], options_.C * values[i + k], rises[k]);
+      for (int k = 0; k < 8; ++k) add(row[i + k], factor * values[i + k], rises[k]);
   };
   spread_.start(table_, sentence_);
   for_each_arc(scores_, [&](int h, int m, int, const double* states, int count) {
-    const double* own = &by_state[states - scores_.values.data()];
+    const double* own = &change_[states - scores_.values.data()];
     if (std::any_of(own, own + count, [](double g) { return g != 0; }))
       spread_.add_arc(table_, sentence_, h, m, own, add_cell, add_row);
   });
@@ -84,62 +159,207 @@ double ExponentiatedGradientTrainer::add_features(const std::vector<double>& by_
 
 double ExponentiatedGradientTrainer::run(const int64_t* sentences, size_t count) {
   double expected_costs = 0;
-  for (size_t i = 0; i < count; ++i) expected_costs += step(static_cast<size_t>(sentences[i]));
+  for (size_t i = 0; i < count; ++i) {
+    const size_t s = static_cast<size_t>(sentences[i]);
+    prepare(s);
+    if (has_gold_tree()) visit(mixtures_[s]);
+    expected_costs += mixtures_[s].expected_cost;
+  }
   return expected_costs;
 }
 
-// θ' = θ + η C (cost + w·f), w' = w + C Σ (μ - μ') f; C times the expected cost under θ'.
+// A step of the smooth part, then moves of shares to some violators, each with the scores of its own moment.
+void ExponentiatedGradientTrainer::visit(Mixture& mixture) {
+  if (mixture.smooth > 0) raise_smooth_part(mixture);
+  for (int found = 0; found < options_.violators; ++found) {
+    score();
+    move_shares(mixture);
+  }
+}
+
+// θ' = θ + η C (cost + w·f), w' = w + C Σ (μ - μ') f.
 //
 // On the straight line from w to w' the dual is a parabola. Its slope at w and its curvature tell where its
 // top is: the next η is as much longer or shorter. A step that would lower the dual is taken back and tried
 // again.
-double ExponentiatedGradientTrainer::step(size_t s) {
-  prepare(s);
-  scorer_.score(table_, weights_.data(), sentence_, {}, scores_);
-  const size_t states = scores_.values.size();
-  costs_.resize(states);
-  for_each_arc(scores_, [&](int h, int m, int set, const double* own, int count) {
-    for (int state = 0; state < count; ++state)
-      costs_[(own - scores_.values.data()) + state] = gold_.cost(h, table_.states.label_of(set, state), m);
-  });
-  double* theta = &theta_[starts_[s]];
-  float* mu = &mu_[starts_[s]];
-  old_theta_.assign(theta, theta + states);
-  change_.resize(states);
+void ExponentiatedGradientTrainer::raise_smooth_part(Mixture& mixture) {
+  double* theta = &theta_[mixture.first];
+  old_theta_.assign(theta, theta + gains_.size());
   for (int attempt = 0; attempt < ATTEMPTS; ++attempt) {
-    for (size_t i = 0; i < states; ++i)
-      theta[i] = old_theta_[i] + steps_[s] * (costs_[i] + scores_.values[i]);
-    marginals(theta, after_);
+    for (size_t i = 0; i < gains_.size(); ++i) theta[i] = old_theta_[i] + mixture.step * gains_[i];
+    marginals(mixture);
+    if (!find_change(&mu_[mixture.first])) {
+      mixture.step = std::min(mixture.step * LENGTHEN, LONGEST);
+      return;
+    }
     double slope = 0, along = 0;
-    for (size_t i = 0; i < states; ++i) {
-      float now = static_cast<float>(after_[i]);
-      double change = static_cast<double>(mu[i]) - now;
-      if (std::abs(change) < NEGLIGIBLE) change = 0;
-      change_[i] = change;
-      slope -= options_.C * change * (costs_[i] + scores_.values[i]);
-      along += options_.C * change * scores_.values[i];
+    for (size_t i = 0; i < gains_.size(); ++i) {
+      slope += options_.C * change_[i] * gains_[i];
+      along += options_.C * change_[i] * scores_.values[i];
     }
-    double curvature = add_features(change_) - 2 * along;
-    if (curvature > 0)
-      steps_[s] = std::min(steps_[s] * std::clamp(slope / curvature, SHORTEN, LENGTHEN), LONGEST);
-    if (slope >= curvature / 2) {
-      for (size_t i = 0; i < states; ++i)
-        if (change_[i] != 0) mu[i] = static_cast<float>(after_[i]);
-      break;
+    const double curvature = add_features(-options_.C) + 2 * along;
+    const double top = curvature > 0 ? slope / curvature : LENGTHEN;
+    if (top >= 0.5) {
+      mixture.step = std::min(mixture.step * std::min(top, LENGTHEN), LONGEST);
+      return take_change(mixture);
     }
-    for (double& value : change_) value = -value;
-    add_features(change_);
-    std::copy(old_theta_.begin(), old_theta_.end(), theta);
+    mixture.step *= std::max(top, SHORTEN);
+    add_features(options_.C);
   }
-  double expected_cost = 0;
-  for (size_t i = 0; i < states; ++i) expected_cost += options_.C * mu[i] * costs_[i];
-  return expected_cost;
+  std::copy(old_theta_.begin(), old_theta_.end(), theta);
+}
+
+// Moves probability from the part with the lowest gain to the worst violator, then between the trees of the mixture.
+void ExponentiatedGradientTrainer::move_shares(Mixture& mixture) {
+  const size_t violator = add_violator(mixture);
+  double lowest = smooth_gain(mixture);
+  size_t giver = SMOOTH;
+  for (size_t t = 0; t < mixture.trees.size(); ++t)
+    if (const Part& tree = mixture.trees[t]; tree.share > 0 && tree.gain < lowest) {
+      lowest = tree.gain;
+      giver = t;
+    }
+  const double difference = mixture.trees[violator].gain - lowest;
+  if (difference > LEAST && giver == SMOOTH)
+    move_from_smooth_part(mixture, mixture.trees[violator], difference);
+  else if (difference > LEAST)
+    move_between_trees(mixture, mixture.trees[giver], mixture.trees[violator]);
+  balance_trees(mixture, ENOUGH * difference);
+}
+
+// Moves probability between the trees of a mixture, always from the one with the lowest gain to the one with the highest, until
+// they differ by no more than `enough`.
+void ExponentiatedGradientTrainer::balance_trees(Mixture& mixture, double enough) {
+  for (int move = 1;; ++move) {
+    std::erase_if(mixture.trees, [](const Part& tree) { return tree.share == 0; });
+    if (move >= MOVES || mixture.trees.size() < 2) return;
+    for (Part& tree : mixture.trees) find_gain(tree);
+    auto [giver, taker] = std::minmax_element(mixture.trees.begin(), mixture.trees.end(),
+                                              [](const Part& a, const Part& b) { return a.gain < b.gain; });
+    if (taker->gain - giver->gain <= std::max(enough, LEAST)) return;
+    move_between_trees(mixture, *giver, *taker);
+  }
+}
+
+// w += factor (f(of) - f(instead)); by how much |w|² rises.
+double ExponentiatedGradientTrainer::add_difference(const Part& of, const Part& instead, double factor) {
+  double rise = 0;
+  for (int m = 1; m <= sentence_.n(); ++m) {
+    if (of.at[m] == instead.at[m]) continue;
+    for (auto [tree, value] : {std::pair{&of, factor}, std::pair{&instead, -factor}})
+      state_places(table_, sentence_, tree->heads[m], m, tree->states[m], [&](uint32_t place) {
+        rise += value * (2 * weights_[place] + value);
+        weights_[place] += value;
+      });
+  }
+  return rise;
+}
+
+void ExponentiatedGradientTrainer::move_between_trees(Mixture& mixture, Part& giver, Part& taker) {
+  const double C = options_.C, most = giver.share, cost = C * most * (taker.cost - giver.cost);
+  const double slope = C * most * (taker.gain - giver.gain);
+  const double curvature = add_difference(taker, giver, -C * most) + 2 * (slope - cost);
+  const double part = top_of_the_way(slope, curvature);
+  if (part < 1) add_difference(taker, giver, C * most * (1 - part));
+  double* mu = &mu_[mixture.first];
+  for (int m = 1; m <= sentence_.n(); ++m) {
+    mu[giver.at[m]] -= part * most;
+    mu[taker.at[m]] += part * most;
+  }
+  giver.share = part < 1 ? most * (1 - part) : 0;
+  taker.share += part * most;
+  mixture.expected_cost += part * cost;
+}
+
+void ExponentiatedGradientTrainer::move_from_smooth_part(Mixture& mixture, Part& taker, double difference) {
+  const double C = options_.C, most = mixture.smooth, *mu = &mu_[mixture.first];
+  change_.assign(gains_.size(), 0);
+  for (size_t i = 0; i < change_.size(); ++i) change_[i] = -mu[i];
+  for (const Part& tree : mixture.trees) add_tree(change_, tree, tree.share);
+  add_tree(change_, taker, most);
+  const double cost = std::inner_product(change_.begin(), change_.end(), costs_.begin(), 0.0);
+  const double slope = C * most * difference;
+  const double curvature = add_features(-C) + 2 * (slope - C * cost);
+  double part = top_of_the_way(slope, curvature);
+  if (most * (1 - part) < SMALLEST) part = 1;
+  if (part < 1) {
+    for (double& change : change_) change *= 1 - part;
+    add_features(C);
+    for (double& change : change_) change *= part / (1 - part);
+  }
+  take_change(mixture);
+  mixture.smooth = part < 1 ? most * (1 - part) : 0;
+  taker.share += part * most;
+}
+
+// The tree with the highest gain, among the trees of the mixture: where it is there.
+size_t ExponentiatedGradientTrainer::add_violator(Mixture& mixture) {
+  Part found = worst_violator();
+  for (Part& tree : mixture.trees) tree.gain = sum_of(gains_, tree);
+  for (size_t t = 0; t < mixture.trees.size(); ++t)
+    if (mixture.trees[t].at == found.at) return t;
+  mixture.trees.push_back(std::move(found));
+  return mixture.trees.size() - 1;
+}
+
+double ExponentiatedGradientTrainer::sum_of(const std::vector<double>& by_state, const Part& tree) {
+  double sum = 0;
+  for (size_t m = 1; m < tree.at.size(); ++m) sum += by_state[tree.at[m]];
+  return sum;
+}
+
+// The tree with the highest cost + score.
+ExponentiatedGradientTrainer::Part ExponentiatedGradientTrainer::worst_violator() {
+  given_.n = scores_.n;
+  given_.states = scores_.states;
+  given_.arcs = scores_.arcs;
+  given_.values = gains_;
+  arcs_by_maximum(given_, arcs_, best_);
+  Part tree;
+  tree.heads.assign(scores_.n + 1, -1);
+  tree.states.assign(scores_.n + 1, 0);
+  tree.at.assign(scores_.n + 1, 0);
+  inference_.decode(arcs_.data(), scores_.n, options_.trees, tree.heads.data());
+  for (int m = 1; m <= scores_.n; ++m) {
+    tree.states[m] = best_[tree.heads[m] * (scores_.n + 1) + m];
+    tree.at[m] = scores_.arc(tree.heads[m], m).start + tree.states[m];
+  }
+  tree.cost = sum_of(costs_, tree);
+  tree.gain = sum_of(gains_, tree);
+  return tree;
+}
+
+// cost + w·f of a tree, under the present weights.
+void ExponentiatedGradientTrainer::find_gain(Part& tree) const {
+  tree.gain = tree.cost;
+  for (int m = 1; m <= sentence_.n(); ++m)
+    state_places(table_, sentence_, tree.heads[m], m, tree.states[m],
+                 [&](uint32_t place) { tree.gain += weights_[place]; });
+}
+
+// The expected gain of the smooth part, +inf if there is none: what the trees leave of that of the mixture.
+double ExponentiatedGradientTrainer::smooth_gain(const Mixture& mixture) {
+  if (mixture.smooth == 0) return std::numeric_limits<double>::infinity();
+  double gain = std::inner_product(gains_.begin(), gains_.end(), &mu_[mixture.first], 0.0);
+  for (const Part& tree : mixture.trees) gain -= tree.share * tree.gain;
+  return gain / mixture.smooth;
+}
+
+// Whether the gold heads of the present sentence are a tree of the class.
+bool ExponentiatedGradientTrainer::has_gold_tree() const {
+  return is_tree(gold_.heads.data(), sentence_.n(), options_.trees);
 }
 
 double ExponentiatedGradientTrainer::mean_step() const {
   double sum = 0;
-  for (double step : steps_) sum += step;
-  return sum / (options_.C * steps_.size());
+  for (const Mixture& mixture : mixtures_) sum += mixture.step;
+  return sum / (options_.C * static_cast<double>(mixtures_.size()));
+}
+
+double ExponentiatedGradientTrainer::dual() const {
+  double sum = 0;
+  for (const Mixture& mixture : mixtures_) sum += mixture.expected_cost;
+  return sum - squared_norm() / 2;
 }
 
 double ExponentiatedGradientTrainer::squared_norm() const {
@@ -150,20 +370,16 @@ double ExponentiatedGradientTrainer::squared_norm() const {
 
 double ExponentiatedGradientTrainer::primal() {
   double slacks = 0;
-  std::vector<int32_t> best, heads;
   for (size_t s = 0; s < data_.sentences(); ++s) {
     prepare(s);
-    scorer_.score(table_, weights_.data(), sentence_, {}, scores_);
-    double gold = 0;
-    for_each_arc(scores_, [&](int h, int m, int set, double* states, int count) {
-      for (int state = 0; state < count; ++state) {
-        if (h == gold_.heads[m] && gold_.agrees(table_.states.label_of(set, state), m)) gold += states[state];
-        states[state] += gold_.cost(h, table_.states.label_of(set, state), m);
-      }
+    if (!has_gold_tree()) continue;
+    const Part tree = worst_violator();
+    slacks += tree.gain;
+    for_each_arc(scores_, [&](int h, int m, int, const double* own, int count) {
+      const size_t first = own - scores_.values.data();
+      for (size_t i = first; h == gold_.heads[m] && i < first + count; ++i)
+        if (costs_[i] == 0) slacks -= gains_[i];
     });
-    arcs_by_maximum(scores_, arcs_, best);
-    heads.resize(scores_.n + 1);
-    slacks += inference_.decode(arcs_.data(), scores_.n, options_.trees, heads.data()) - gold;
   }
   return squared_norm() / 2 + options_.C * slacks;
 }

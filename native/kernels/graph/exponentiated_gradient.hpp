@@ -1,7 +1,13 @@
 // Max-margin training by exponentiated gradient (Koo et al. 2007, figure 2; Bartlett et al. 2004).
 //
-// Minimises  ½|w|² + C Σ_i max_y [cost(y) - w·(f(y_i) - f(y))]  through its dual: each sentence has a
-// distribution over trees, given by a number θ per state of an arc, and  w = C Σ_i [f(y_i) - E_θ f].
+// Minimises  ½|w|² + C Σ_i max_y [cost(y) - w·(f(y_i) - f(y))]  through its dual: each sentence has a distribution
+// over trees, and  w = C Σ_i [f(y_i) - E f].
+//
+// The distribution of a sentence is a mixture. Its smooth part is the paper's: a number θ per state of an arc gives
+// P(y) ∝ exp Σ θ. Steps of θ multiply probabilities, so that a tree which was all but ruled out takes long to come
+// back, and the last percents of the way are slow. Beside the smooth part stand single trees with shares of their own:
+// each visit moves some probability from the worst part of the mixture to the worst violator, exactly as far as the dual
+// rises (pairwise steps of Frank & Wolfe; Lacoste-Julien et al. 2013, Lacoste-Julien & Jaggi 2015).
 #pragma once
 #include <cstdint>
 #include <vector>
@@ -16,47 +22,83 @@ namespace arcwise {
 struct ExponentiatedGradientOptions {
   TreeClass trees;
   double C = 1;
-  double beta = 9;  // θ of gold arcs at the start
+  double beta = 9;    // θ of gold arcs at the start
+  int violators = 3;  // that get probability in a visit; 0: the paper's steps alone
 };
 
 class ExponentiatedGradientTrainer {
  public:
+  // Every head must be known, and every label if there are labels: std::invalid_argument otherwise.
   ExponentiatedGradientTrainer(const ArcTable& table, const ArcData& data,
                                const ExponentiatedGradientOptions& options);
 
-  // One step for each of the sentences; C times the expected costs of the sentences, for dual().
+  // One visit to each of the sentences; C times their expected costs after it.
   double run(const int64_t* sentences, size_t count);
-  // The dual objective, given the sum over all sentences of what run() returned: Σ C E[cost] - ½|w|².
-  double dual(double expected_costs) const { return expected_costs - squared_norm() / 2; }
-  // The primal objective: by finding the worst tree of every sentence.
+  // The dual objective: Σ C E[cost] - ½|w|².
+  double dual() const;
+  // The primal objective: by finding the worst violator of every sentence.
   double primal();
   // The mean of the sentences' η.
   double mean_step() const;
+  // Sentences whose gold heads are no tree of the class: they take no part.
+  size_t skipped() const { return skipped_; }
   const ArcData& data() const { return data_; }
   const Table<double>& weights() const { return weights_; }
 
  private:
+  struct Part {                          // of the mixture of a sentence: a tree and its probability
+    std::vector<int32_t> heads, states;  // 0..n
+    std::vector<int32_t> at;             // of each word, the place of its state among those of the sentence
+    double cost = 0, gain = 0;           // gain: cost + w·f
+    double share = 0;
+  };
+  struct Mixture {
+    size_t first = 0;          // of its θ and μ
+    double smooth = 1;         // the probability of the smooth part
+    double step = 1;           // η C
+    double expected_cost = 0;  // C E[cost]
+    std::vector<Part> trees;
+  };
+
+  void start(size_t sentence);
   void prepare(size_t sentence);
-  void marginals(const double* theta, std::vector<double>& by_state);
-  double step(size_t sentence);
-  double add_features(const std::vector<double>& by_state);
+  void score();
+  void marginals(const Mixture& mixture);
+  bool find_change(const double* mu);
+  void take_change(Mixture& mixture);
+  double add_features(double factor);
+  void visit(Mixture& mixture);
+  void raise_smooth_part(Mixture& mixture);
+  void move_shares(Mixture& mixture);
+  void balance_trees(Mixture& mixture, double enough);
+  void move_between_trees(Mixture& mixture, Part& giver, Part& taker);
+  void move_from_smooth_part(Mixture& mixture, Part& taker, double difference);
+  double add_difference(const Part& of, const Part& instead, double factor);
+  size_t add_violator(Mixture& mixture);
+  Part worst_violator();
+  void find_gain(Part& tree) const;
+  double smooth_gain(const Mixture& mixture);
+  static double sum_of(const std::vector<double>& by_state, const Part& tree);
+  static void add_tree(std::vector<double>& by_state, const Part& tree, double share);
+  bool has_gold_tree() const;
   double squared_norm() const;
 
   const ArcTable& table_;
   const ArcData& data_;
   ExponentiatedGradientOptions options_;
   Table<double> weights_;
-  std::vector<double> theta_;   // of all states of all sentences
-  std::vector<float> mu_;       // their marginals, as w has them
-  std::vector<size_t> starts_;  // S+1
-  std::vector<double> steps_;   // η C of every sentence
+  std::vector<double> theta_, mu_;  // of all states of all sentences; μ as w has it, the whole mixture's
+  std::vector<Mixture> mixtures_;
+  size_t skipped_ = 0;
   TreeInference inference_;
   ArcScorer<double> scorer_;
   ArcGradient<double> spread_;
   ArcScores<double> scores_, given_;
   ArcSentence sentence_;
   KnownTree gold_;
-  std::vector<double> arcs_, arc_marginals_, after_, change_, costs_, old_theta_;
+  std::vector<double> arcs_, arc_marginals_, costs_, gains_, after_, change_, old_theta_, rest_;
+  std::vector<size_t> likeliest_;
+  std::vector<int32_t> best_;
 };
 
 }  // namespace arcwise

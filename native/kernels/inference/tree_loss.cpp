@@ -6,7 +6,6 @@
 #include "kernels/inference/tall_sums.hpp"
 
 namespace arcwise {
-namespace {}  // namespace
 
 template <typename Real>
 double SentenceLoss<Real>::compute(TreeLoss loss, const ArcScores<Real>& scores, const KnownTree& gold,

@@ -17,7 +17,8 @@ class SparseVector {
     used_.clear();
     entries_.clear();
   }
-  void add(uint32_t place, double value) {
+  // The number of the place among the entries is returned.
+  uint32_t add(uint32_t place, double value) {
     if (entries_.size() * 2 >= slots_.size()) grow();
     uint32_t slot = slot_of(place);
     if (slots_[slot] < 0) {
@@ -26,6 +27,7 @@ class SparseVector {
       entries_.push_back({place, 0});
     }
     entries_[slots_[slot]].value += value;
+    return static_cast<uint32_t>(slots_[slot]);
   }
   const std::vector<Entry>& entries() const { return entries_; }
   double squared_norm() const {

@@ -73,6 +73,12 @@ class GraphConfig:
     average: bool = option(True, "Whether the weights are averaged over all steps.")
     solver: Literal["l-bfgs", "cg"] = option("l-bfgs", "L-BFGS or conjugate gradient.")
     beta: float = option(9.0, "The start of the dual variables of gold arcs.", low=0)
+    gap: float = option(
+        1e-4,
+        "Training ends when primal and dual are as near as this, as a share of the primal.",
+        low=0,
+        high=1,
+    )
     clusters: int = option(4, "How many clusters an arc may be in.", low=1, high=1024)
 
     word: Literal["form", "lower"] = option("lower", "What `word` means in templates.")

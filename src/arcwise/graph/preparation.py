@@ -16,18 +16,22 @@ Heads = npt.NDArray[np.int32]
 
 
 @dataclass(frozen=True)
-class PreparedHeads:
-    """The heads to train on, flat over all words, and what was changed."""
+class PreparedTrees:
+    """The heads and labels to train on, flat over all words, and what was changed."""
 
     heads: Heads
+    labels: list[str]
+    """``_`` where unknown."""
     projectivised: int = 0
     """Sentences that had crossing arcs."""
     changed_heads: int = 0
     """Words whose head became another one, so that no arcs cross."""
     extra_roots: int = 0
-    """Words that were roots beside another one, and whose head now counts as unknown."""
+    """Words that were roots beside another one, and whose head and label now count as unknown."""
     partial: int = 0
     """Sentences in which some heads are unknown."""
+    unlabelled: int = 0
+    """Words whose head is known and whose label is not."""
 
     @property
     def notes(self) -> list[str]:
@@ -43,12 +47,19 @@ class PreparedHeads:
             )
         if self.partial:
             lines.append(f"{self.partial} sentences have unknown heads")
+        if self.unlabelled:
+            lines.append(f"{self.unlabelled} words have a head and no label")
         return lines
 
 
-def prepare_heads(treebank: Treebank, *, projective: bool, single_root: bool) -> PreparedHeads:
-    """The heads of the treebank as trees of the class: projectivised if asked, one root if asked."""
-    heads = np.array(treebank.heads, np.int32)
+def prepare_trees(treebank: Treebank, *, projective: bool, single_root: bool) -> PreparedTrees:
+    """The trees of the treebank as trees of the class: projectivised if asked, one root if asked.
+
+    The label of an arc from the root says nothing about an arc from a word, nor the other way round: where one has become the other,
+    or the root arc is forgotten, so is its label.
+    """
+    given = np.asarray(treebank.heads, np.int32)
+    heads = given.copy()
     if not (heads >= 0).any():
         raise InputError(f"{treebank.source}: has no heads, expected trees to learn from")
     starts = treebank.sentence_words
@@ -56,9 +67,18 @@ def prepare_heads(treebank: Treebank, *, projective: bool, single_root: bool) ->
     changed = np.zeros(0, np.int64)
     if projective:
         changed = _projectivise(heads, starts, single_root=single_root)
-    unknown = np.add.reduceat(heads < 0, starts[:-1].astype(np.int64)) if len(heads) else np.zeros(0)
-    return PreparedHeads(
-        heads, int((changed > 0).sum()), int(changed.sum()), extra_roots, int((unknown > 0).sum())
+    labels = list(treebank.column("deprel"))
+    for word in np.flatnonzero((given == 0) != (heads == 0)):
+        labels[word] = "_"
+    unknown = np.add.reduceat(heads < 0, starts[:-1].astype(np.int64))
+    return PreparedTrees(
+        heads,
+        labels,
+        projectivised=int((changed > 0).sum()),
+        changed_heads=int(changed.sum()),
+        extra_roots=extra_roots,
+        partial=int((unknown > 0).sum()),
+        unlabelled=sum(label == "_" and head >= 0 for label, head in zip(labels, heads, strict=True)),
     )
 
 

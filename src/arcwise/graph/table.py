@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -127,8 +128,13 @@ def arc_data(
     alphabets: Alphabets,
     tag: str,
     heads: npt.NDArray[np.int32] | None = None,
+    labels: Sequence[str] | None = None,
 ) -> native.ArcData:
-    """The treebank as the table sees it; ``heads`` stand in for those of the file."""
+    """The treebank as the table sees it; ``heads`` and ``labels`` stand in for those of the file."""
+    codes = None
+    if labels is not None:
+        known = {label: code for code, label in enumerate(alphabets.labels)}
+        codes = np.array([known.get(label, -1) for label in labels], np.int32)
     return table.data(
         treebank.layout,
         treebank.data,
@@ -136,6 +142,7 @@ def arc_data(
         list(alphabets.tags),
         list(alphabets.labels),
         heads,
+        codes,
     )
 
 

@@ -112,10 +112,10 @@ TRAINERS: Mapping[str, TrainerKind] = {
     ),
     "eg": TrainerKind(
         lambda config, table, data, threads: ExponentiatedGradientTrainer(config, table, data),
-        "max-margin by exponentiated gradient, each sentence with a step of its own that never lowers the dual; primal, dual and the "
-        "gap between them are told",
+        "max-margin by exponentiated gradient, each sentence with a step of its own that never lowers the dual, and with moves of "
+        "probability to the worst violator (Lacoste-Julien et al. 2013); primal, dual and the gap between them are told",
         "Koo et al. 2007, figure 2",
-        reads=("C", "try_C", "beta"),
+        reads=("C", "try_C", "beta", "gap"),
         defaults={"C": 0.01},
         whole_trees=True,
     ),

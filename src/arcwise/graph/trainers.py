@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -27,9 +27,9 @@ def _chunks(order: npt.NDArray[np.int64], advance: Advance) -> Iterator[npt.NDAr
         advance(len(chunk))
 
 
-def _left_out(reports: Sequence[native.MarginReport] | Sequence[native.LossReport]) -> dict[str, float]:
-    skipped = sum(report.skipped for report in reports)
-    return {"left out": float(skipped)} if skipped else {}
+def _left_out(sentences: int) -> dict[str, float]:
+    """How many sentences took no part: what is known of their heads fits no tree of the class."""
+    return {"left out": float(sentences)} if sentences else {}
 
 
 class MarginTrainer:
@@ -64,7 +64,7 @@ class MarginTrainer:
         """One update per sentence."""
         reports = [self._native.run(chunk, number) for chunk in _chunks(order, advance)]
         told = {"loss": sum(r.loss for r in reports), "updates": float(sum(r.updates for r in reports))}
-        return told | _left_out(reports)
+        return told | _left_out(sum(r.skipped for r in reports))
 
     @property
     def weights(self) -> npt.NDArray[np.float32]:
@@ -99,7 +99,7 @@ class LossTrainer:
         """One step per sentence."""
         rate = self._config.effective_rate
         reports = [self._native.run(chunk, number, rate) for chunk in _chunks(order, advance)]
-        return {"loss": sum(r.loss for r in reports)} | _left_out(reports)
+        return {"loss": sum(r.loss for r in reports)} | _left_out(sum(r.skipped for r in reports))
 
     @property
     def weights(self) -> npt.NDArray[np.float32]:
@@ -110,7 +110,8 @@ class LossTrainer:
 class BatchTrainer:
     """Koo et al. 2007, equation 6: minimises L(w) = C Σ -log P(y|x; w) + |w|²/2 by L-BFGS or conjugate gradient.
 
-    An epoch is a few iterations of the solver, started again from where the last one ended.
+    An epoch is a few iterations of the solver, started again from where the last one ended. The solver sees the weights of
+    features that occur in the training data and no others: those stay 0.
     """
 
     ITERATIONS = 10
@@ -118,8 +119,16 @@ class BatchTrainer:
     def __init__(
         self, config: GraphConfig, table: native.ArcTable, data: native.ArcData, *, threads: int = 1
     ) -> None:
-        self._config, self._table, self._data, self._threads = config, table, data, threads
-        self._x = np.zeros(table.cells)
+        self._config, self._cells = config, table.cells
+        self._native = native.LossObjective(
+            table,
+            data,
+            loss=native.TreeLoss.likelihood,
+            projective=config.projective,
+            single_root=config.single_root,
+            threads=threads,
+        )
+        self._x = np.zeros(len(self._native.places))
         self._finished = False
         self.objective_value = np.inf
 
@@ -129,17 +138,9 @@ class BatchTrainer:
         return self._finished
 
     def objective(self, x: npt.NDArray[np.float64]) -> tuple[float, npt.NDArray[np.float64]]:
-        """L(w) and its gradient."""
+        """L(w) and its gradient, by the weights of the features that occur."""
         C = self._config.effective_C
-        loss, gradient = native.loss_objective(
-            self._table,
-            self._data,
-            loss=native.TreeLoss.likelihood,
-            projective=self._config.projective,
-            single_root=self._config.single_root,
-            weights=x,
-            threads=self._threads,
-        )
+        loss, gradient = self._native(x)
         return C * loss + 0.5 * float(x @ x), C * gradient + x
 
     def epoch(self, number: int, order: npt.NDArray[np.int64], advance: Advance) -> dict[str, float]:
@@ -154,19 +155,24 @@ class BatchTrainer:
         self._finished = bool(result.success)
         self._x = result.x
         self.objective_value = float(result.fun)
-        return {"L(w)": self.objective_value, "|gradient|": float(np.abs(result.jac).max())}
+        told = {"L(w)": self.objective_value, "|gradient|": float(np.abs(result.jac).max())}
+        return told | _left_out(self._native.skipped)
 
     @property
     def weights(self) -> npt.NDArray[np.float32]:
         """The present point, as float32."""
-        return self._x.astype(np.float32)
+        weights = np.zeros(self._cells, np.float32)
+        weights[self._native.places] = self._x
+        return weights
 
 
 class ExponentiatedGradientTrainer:
-    """Koo et al. 2007, figure 2. Each sentence has a step η of its own, 1/C at the start, that makes the dual rise."""
+    """Koo et al. 2007, figure 2. Each sentence has a step η of its own, 1/C at the start, that makes the dual rise; single
+    trees beside the paper's distribution bring primal and dual together (``exponentiated_gradient.hpp``)."""
 
     def __init__(self, config: GraphConfig, table: native.ArcTable, data: native.ArcData) -> None:
         self._data = data
+        self._enough = config.gap
         self._native = native.ExponentiatedGradientTrainer(
             table,
             data,
@@ -180,14 +186,16 @@ class ExponentiatedGradientTrainer:
     @property
     def finished(self) -> bool:
         """Whether primal and dual have met."""
-        return bool(self.gap < 1e-4)
+        return bool(self.gap <= self._enough)
 
     def epoch(self, number: int, order: npt.NDArray[np.int64], advance: Advance) -> dict[str, float]:
-        """One pass of updates; primal, dual and the gap between them (a share of the primal)."""
-        costs = sum(self._native.run(chunk) for chunk in _chunks(order, advance))
-        dual, primal = self._native.dual(costs), self._native.primal()
-        self.gap = (primal - dual) / max(abs(primal), 1e-12)
-        return {"primal": primal, "dual": dual, "gap": self.gap, "eta": self._native.mean_step}
+        """One visit to every sentence; primal, dual and the gap between them (a share of the primal)."""
+        for chunk in _chunks(order, advance):
+            self._native.run(chunk)
+        dual, primal = self._native.dual, self._native.primal()
+        self.gap = (primal - dual) / max(primal, 1e-12)
+        told = {"primal": primal, "dual": dual, "gap": self.gap, "eta": self._native.mean_step}
+        return told | _left_out(self._native.skipped)
 
     @property
     def weights(self) -> npt.NDArray[np.float32]:

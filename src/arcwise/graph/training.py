@@ -14,7 +14,7 @@ from arcwise.errors import InputError, OptionError
 from arcwise.evaluation.attachment import GoldTrees
 from arcwise.graph.config import GraphConfig
 from arcwise.graph.model import GraphModel
-from arcwise.graph.preparation import PreparedHeads, prepare_heads
+from arcwise.graph.preparation import PreparedTrees, prepare_trees
 from arcwise.graph.table import Alphabets, arc_data, learn_alphabets, make_table, word_counts
 from arcwise.learning.progress import Progress
 from arcwise.learning.training import Best, DevScore, Weights, finishing, fit, training_report
@@ -88,15 +88,15 @@ def _train_with_C(
 def _train_once(
     train: Treebank, dev: Treebank | None, config: GraphConfig, threads: int, progress: Progress
 ) -> GraphModel:
-    prepared = prepare_heads(train, projective=config.projective, single_root=config.single_root)
+    prepared = prepare_trees(train, projective=config.projective, single_root=config.single_root)
     for note in prepared.notes:
         progress.say(note)
     alphabets = learn_alphabets(config, train)
     vocabulary = word_counts(config, train)
     table = make_table(config, alphabets, vocabulary.hashes, vocabulary.counts)
-    if config.trainer_kind.whole_trees and prepared.partial:
+    if config.trainer_kind.whole_trees and (prepared.partial or (config.labelled and prepared.unlabelled)):
         prepared = _completed(train, prepared, config, threads, progress)
-    data = arc_data(table, train, alphabets, config.tag, prepared.heads)
+    data = arc_data(table, train, alphabets, config.tag, prepared.heads, prepared.labels)
     table.learn_classes(data, restricted=config.restrict_labels)
     features, places = table.count_features(data)
     collisions = 1 - places / max(features, 1)
@@ -116,18 +116,30 @@ def _train_once(
         progress=progress,
     )
     assert best.weights is not None
+    notes = [*prepared.notes, *_left_out(best, config)]
+    for note in notes[len(prepared.notes) :]:
+        progress.say(note)
     weights = np.ascontiguousarray(best.weights)
     if development is not None and not best.interrupted:
         with finishing(best, progress):
             decoding = _choose_decoding(table, development, best, config, threads, progress)
             weights = _pruned(table, development, weights, decoding, threads, progress)
-    report = training_report(train, dev, prepared.notes, best)
+    report = training_report(train, dev, notes, best)
     report |= {"features": features, "collision_rate": round(collisions, 4)}
     model = GraphModel(config, alphabets, table, vocabulary, weights, decoding, report=report)
     if dev is not None and not best.interrupted:
         with finishing(best, progress):
             model = _calibrated(model, dev, threads, progress)
     return replace(model, report={**model.report, "interrupted": best.interrupted})
+
+
+def _left_out(best: Best, config: GraphConfig) -> list[str]:
+    """Which sentences the trainer could not use, and why."""
+    sentences = int(max((told.get("left out", 0) for told in best.history), default=0))
+    if not sentences:
+        return []
+    kind = f"{'projective ' if config.projective else ''}tree{' with a single root' if config.single_root else ''}"
+    return [f"{sentences} sentences were left out: what is known of their heads and labels fits no {kind}"]
 
 
 def _pruned(
@@ -165,18 +177,23 @@ def _calibrated(model: GraphModel, dev: Treebank, threads: int, progress: Progre
 
 
 def _completed(
-    train: Treebank, prepared: PreparedHeads, config: GraphConfig, threads: int, progress: Progress
-) -> PreparedHeads:
+    train: Treebank, prepared: PreparedTrees, config: GraphConfig, threads: int, progress: Progress
+) -> PreparedTrees:
     """For a trainer that wants whole trees: unknown heads and labels are filled in by a perceptron trained on the rest."""
     from arcwise.graph.parser import GraphParser
 
-    progress.say(f"{config.trainer}: unknown heads are filled in by a perceptron trained on the known ones")
-    known = train.annotate(heads=prepared.heads)
+    what = "heads and labels" if config.labelled else "heads"
+    progress.say(f"{config.trainer}: unknown {what} are filled in by a perceptron trained on the known ones")
+    known = train.annotate(heads=prepared.heads, deprel=prepared.labels)
     helper = GraphParser.train(known, config=config.for_trainer("perceptron", epochs=5), threads=threads)
     if helper.model.report["interrupted"]:
         raise KeyboardInterrupt
-    filled = helper.parses(known, options=ParseOptions(keep=("head",)), threads=threads)
-    return replace(prepared, heads=filled.heads)
+    filled = helper.parse(known, options=ParseOptions(keep=("head",)), threads=threads)
+    labels = [
+        found if label == "_" else label
+        for label, found in zip(prepared.labels, filled.column("deprel"), strict=True)
+    ]
+    return replace(prepared, heads=np.asarray(filled.heads), labels=labels)
 
 
 def _development(
