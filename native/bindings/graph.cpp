@@ -4,6 +4,7 @@
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
 #include <optional>
 
 #include "bindings/arrays.hpp"
@@ -53,13 +54,29 @@ void make_table(ArcTable* self, const std::vector<std::string>& atoms, const std
   self->row_bits = row_bits;
 }
 
-void set_classes(ArcTable& table, Array<uint32_t> starts, Array<uint16_t> ids, Array<uint16_t> reach) {
+void set_classes(ArcTable& table, Array<uint32_t> starts, Array<uint16_t> ids, Array<uint16_t> reach,
+                 std::optional<Array<float>> novelty, double unseen) {
   auto classes = static_cast<size_t>(table.classes());
-  if (starts.shape(0) != classes + 1 || reach.shape(0) != classes || starts.data()[classes] != ids.shape(0))
+  if (starts.shape(0) != classes + 1 || reach.shape(0) != classes || starts.data()[classes] != ids.shape(0) ||
+      (novelty && novelty->shape(0) != classes) || !(unseen > 0 && unseen < 1) ||
+      !std::is_sorted(starts.data(), starts.data() + classes + 1) ||
+      std::any_of(ids.data(), ids.data() + ids.shape(0),
+                  [&](uint16_t id) { return id >= table.states.labels; }))
     throw nb::value_error("classes of another table");
-  table.states.set_starts = vector_of(starts);
-  table.states.set_labels = vector_of(ids);
-  table.reach = vector_of(reach);
+  table.set_classes(vector_of(starts), vector_of(ids), vector_of(reach),
+                    novelty ? vector_of(*novelty) : std::vector<float>{}, unseen);
+}
+
+// The sets of labels of the classes, without the one of all labels that comes after them.
+std::vector<uint32_t> label_starts(const ArcTable& table) {
+  const auto& starts = table.states.set_starts;
+  return {starts.begin(),
+          starts.begin() + static_cast<ptrdiff_t>(std::min<size_t>(starts.size(), table.classes() + 1))};
+}
+std::vector<uint16_t> label_ids(const ArcTable& table) {
+  const auto& ids = table.states.set_labels;
+  return {ids.begin(),
+          ids.begin() + (table.states.set_starts.empty() ? 0 : table.states.set_starts[table.classes()])};
 }
 
 ArcData make_data(const ArcTable& table, const TreebankLayout& layout, nb::bytes text, int tag_column,
@@ -103,15 +120,18 @@ const int32_t* words_of(const Required& given, const ArcData& data, const char* 
 // A table with its weights, and which of its rows have any: what turns a treebank into scores.
 class GraphScorer {
  public:
-  GraphScorer(const ArcTable& table, Array<float> weights) : table_(table), weights_(weights) {
+  GraphScorer(const ArcTable& table, Array<float> weights, double temperature, double label_temperature,
+              bool margins)
+      : table_(table), weights_(weights), unseen_(table, temperature, label_temperature, margins) {
     check_weights(table, weights.shape(0));
     occupied_ = occupied_rows(table, weights.data());
   }
-  WeightedTable weighted() const { return {table_, weights_.data(), occupied_.data()}; }
+  WeightedTable weighted() const { return {table_, weights_.data(), unseen_, occupied_.data()}; }
 
  private:
   const ArcTable& table_;
   Array<float> weights_;
+  UnseenScores unseen_;
   std::vector<uint64_t> occupied_;
 };
 
@@ -131,11 +151,10 @@ KBestResult k_best(const GraphScorer& scorer, const ArcData& data, Required requ
   return arc_k_best(scorer.weighted(), data, heads, settings, k, threads);
 }
 
-ScoreBatch scores(const GraphScorer& scorer, const ArcData& data, Required required, bool projective,
-                  bool single_root, int threads) {
+ScoreBatch scores(const GraphScorer& scorer, const ArcData& data, Required required, int threads) {
   const int32_t* heads = words_of(required, data, "one required head per word is needed");
   nb::gil_scoped_release release;
-  return score_treebank(scorer.weighted(), data, heads, {projective, single_root}, threads);
+  return score_treebank(scorer.weighted(), data, heads, threads);
 }
 
 // The places of the features of one arc in one state: what its score is the sum of.
@@ -165,18 +184,21 @@ void bind_table(nb::module_& m) {
            "tags"_a, "labels"_a, "clusters"_a, "arc_bits"_a, "row_bits"_a, "word_hashes"_a, "word_counts"_a)
       .def_prop_ro("cells", &ArcTable::cells)
       .def_prop_ro(
-          "label_starts", [](const ArcTable& s) { return moved(s.states.set_starts); },
-          nb::rv_policy::automatic)
+          "label_starts", [](const ArcTable& s) { return moved(label_starts(s)); }, nb::rv_policy::automatic)
       .def_prop_ro(
-          "label_ids", [](const ArcTable& s) { return moved(s.states.set_labels); }, nb::rv_policy::automatic)
+          "label_ids", [](const ArcTable& s) { return moved(label_ids(s)); }, nb::rv_policy::automatic)
       .def_prop_ro(
           "reach", [](const ArcTable& s) { return moved(s.reach); }, nb::rv_policy::automatic)
+      .def_prop_ro(
+          "novelty", [](const ArcTable& s) { return moved(s.novelty); }, nb::rv_policy::automatic)
+      .def_ro("unseen", &ArcTable::unseen)
+      .def_ro_static("UNTOLD", &ArcTable::UNTOLD)
       .def("data", &make_data, "layout"_a, "text"_a, "tag_column"_a, "tags"_a, "labels"_a,
            "heads"_a = nb::none(), "label_codes"_a = nb::none(),
            "The treebank as this table sees it; `heads` and `label_codes` (places in `labels`, -1 where "
            "unknown) stand in for those of "
            "the file.")
-      .def("learn_classes", &ArcTable::learn_classes, "data"_a, "restricted"_a,
+      .def("learn_classes", &ArcTable::learn_classes, "data"_a, "restricted"_a, "enough"_a,
            nb::call_guard<nb::gil_scoped_release>())
       .def(
           "count_features",
@@ -190,17 +212,18 @@ void bind_table(nb::module_& m) {
           },
           "data"_a,
           "How many different features the gold arcs have, and how many places in the table these take.")
-      .def("set_classes", &set_classes, "label_starts"_a, "label_ids"_a, "reach"_a)
+      .def("set_classes", &set_classes, "label_starts"_a, "label_ids"_a, "reach"_a, "novelty"_a = nb::none(),
+           "unseen"_a = ArcTable::UNTOLD)
       .def("feature_places", &feature_places, "data"_a, "sentence"_a, "head"_a, "modifier"_a, "state"_a);
 }
 
 void bind_parsing(nb::module_& m) {
   nb::class_<GraphScorer>(m, "GraphScorer",
                           "A table with its weights: from a treebank to scores, or at once to trees.")
-      .def(nb::init<const ArcTable&, Array<float>>(), "table"_a, "weights"_a, nb::keep_alive<1, 2>())
-      .def("scores", &scores, "data"_a, "required"_a.none() = nb::none(), nb::kw_only(), "projective"_a,
-           "single_root"_a, "threads"_a,
-           "The scores of all sentences, each with a tree of the class (if the required heads allow one).")
+      .def(nb::init<const ArcTable&, Array<float>, double, double, bool>(), "table"_a, "weights"_a,
+           "temperature"_a = 1.0, "label_temperature"_a = 1.0, "margins"_a = false, nb::keep_alive<1, 2>())
+      .def("scores", &scores, "data"_a, "required"_a.none() = nb::none(), nb::kw_only(), "threads"_a,
+           "The scores of all sentences: of every arc that the required heads allow, with every label.")
       .def("parse", &parse, "data"_a, "required"_a.none() = nb::none(), nb::kw_only(), "settings"_a,
            "asked_heads"_a.none() = nb::none(), "asked_labels"_a.none() = nb::none(), "threads"_a,
            "scores(…).decode(…), without keeping the scores.")

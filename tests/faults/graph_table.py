@@ -132,7 +132,11 @@ DUAL_FAULTS = [
 
 PARSE, SCORER, TABLE = "graph/arc_parse.cpp", "graph/arc_scorer.cpp", "graph/arc_table.cpp"
 FILTER_TESTS = "tests/graph/test_arc_filter.py::"
-FILTER = FILTER_TESTS + "test_arcs_longer_than_those_seen_are_left_out_where_a_tree_is_left[True-True]"
+UNSEEN = FILTER_TESTS + "test_arcs_and_labels_never_seen_have_the_scores_that_make_them_improbable[0.3-1]"
+NO_ZERO = FILTER_TESTS + "test_no_tree_of_the_class_has_the_probability_0[True-True]"
+ENOUGH = FILTER_TESTS + "test_a_class_is_cut_only_where_enough_longer_arcs_were_there_to_choose_from"
+FREQUENT = FILTER_TESTS + "test_what_is_not_seen_is_as_frequent_as_what_was_seen_once"
+ONE_ARC = FILTER_TESTS + "test_an_arc_of_a_class_never_seen_has_the_mass_of_one_arc"
 CLASSES = FILTER_TESTS + "test_a_class_of_arcs_has_the_labels_and_lengths_seen_with_it[True]"
 SUM = TRAINER_TESTS + "test_a_score_is_the_sum_of_the_weights_of_its_features"
 KEPT = "tests/contracts/test_scorers.py::test_kept_heads_stay[graph]"
@@ -143,22 +147,30 @@ ASKED = AGREEMENT + "test_what_is_asked_of_a_tree_are_the_marginals_of_its_arcs[
 PROBABILITIES = AGREEMENT + "test_probabilities_are_the_marginals_of_the_distribution[latent-False-True]"
 
 PARSE_FAULTS = [
-    Fault("no second look without the filter", PARSE, "if (find(decoder_)) return;", "find(decoder_); return;", FILTER),
-    Fault("scores without a second look", PARSE, "decoder.has_tree()", "true", FILTER),
-    Fault("the class of trees ignored in looking again", PARSE, "settings.trees = trees;", "", FILTER.replace("True]", "False]")),
+    Fault("arcs beyond reach left out", PARSE, "true, &weighted_->unseen, every_label", "true, nullptr, false", NO_ZERO),
+    Fault("labels never seen left out", PARSE, "parser.score(true)", "parser.score(false)", NO_ZERO),
+    Fault("labels never seen have no share of heads", "inference/tree_decoder.hpp", "return probabilities || decoder", "return decoder", AGREEMENT + "test_the_fused_path_gives_what_scores_and_decoder_give[map-english]"),
     Fault("kept heads ignored", PARSE, "required_.empty() ? nullptr : required_.data()", "nullptr", KEPT),
     Fault("kept heads of the first sentence", PARSE, "required + data.first(sentence)", "required", KEPT),
-    Fault("one of the k best", PARSE, "own[s].keep(decoder, k, settings.probabilities)", "own[s].keep(decoder, 1, settings.probabilities)", K_BEST),
-    Fault("trees asked for ignored", PARSE, "result.keep(decoder, s, data.first(s), settings.probabilities, asked)", "result.keep(decoder, s, data.first(s), settings.probabilities, AskedTrees{})", ASKED),
-    Fault("filter ignored", SCORER, "mask.filtered && !table.reaches(arc_class, h, std::abs(h - m))", "false", FILTER),
+    Fault("one of the k best", PARSE, "own[s].keep(parser.decoder(settings), k, settings.probabilities)", "own[s].keep(parser.decoder(settings), 1, settings.probabilities)", K_BEST),
+    Fault("trees asked for ignored", PARSE, "result.keep(parser.decoder(settings), s, data.first(s), settings.probabilities, asked)", "result.keep(parser.decoder(settings), s, data.first(s), settings.probabilities, AskedTrees{})", ASKED),
+    Fault("filter ignored", SCORER, "mask.filtered && !table.reaches(arc_class, h, std::abs(h - m))", "false", UNSEEN),
+    Fault("unseen arcs do not share", SCORER, "mask.unseen->one_arc_of(beyond_count[m])", "mask.unseen->arc", UNSEEN),
+    Fault("unseen arcs without the temperature", SCORER, "arc(heads_temperature * std::log(table.unseen))", "arc(std::log(table.unseen))", UNSEEN),
+    Fault("unseen labels do not share", SCORER, "std::clamp<double>(table.novelty[c], LEAST, MOST) / others", "std::clamp<double>(table.novelty[c], LEAST, MOST)", UNSEEN),
+    Fault("labels of arcs never seen not lowered", SCORER, "if (s / clusters != best_label) values[s] += by;", "", ONE_ARC),
+    Fault("any few arcs are enough to cut", TABLE, "farther[c] < enough", "false", ENOUGH),
+    Fault("candidates of unknown heads", TABLE, "if (heads[m - 1] < 0) continue;", "", ENOUGH),
+    Fault("what several were as long as counts as seen once", TABLE, "alone += longest[c] == 1;", "alone += longest[c] >= 1;", FREQUENT),
+    Fault("new labels are as frequent as kinds", TABLE, "kinds / (seen + kinds)", "kinds / seen", FREQUENT),
     Fault("the last of an odd number of features lost", SCORER, "if (i < pairs.size()) even += cells[(head[pairs[i]] ^ modifier[pairs[i]] ^ salt) & mask];", "", SUM + "[1.0-True-1]"),
     Fault("scores without what stands between", SCORER, "arc += weights[hash & arc_mask];", "", SUM + "[1.0-True-1]"),
     Fault("scores without the modifier's side", SCORER, "side_cells[HEAD_ROLE][h * 2 + direction] + side_cells[MODIFIER_ROLE][m * 2 + direction]", "side_cells[HEAD_ROLE][h * 2 + direction]", SUM + "[1.0-True-1]"),
     Fault("occupied by the first cell alone", SCORER, "cells + 8", "cells + 1", SUM + "[0.03-True-1]"),
     Fault("occupied bits beside their rows", SCORER, "bits[group / 64] |= uint64_t{1} << group % 64;", "bits[group / 64] |= uint64_t{1} << (group + 1) % 64;", SUM + "[0.03-True-1]"),
-    Fault("labels of arcs not seen", TABLE, "seen[static_cast<size_t>(arc_class) * labels + label] = 1;", "", CLASSES),
-    Fault("a class never seen has all labels", TABLE, "of_modifier[(tag * 2 + direction) * labels + label] = 1;", "", CLASSES),
-    Fault("the shortest reach", TABLE, "std::max(reach[arc_class], static_cast<uint16_t>(distance))", "static_cast<uint16_t>(distance)", CLASSES),
+    Fault("labels of arcs not seen", TABLE, "++seen[arc_class].counts[label];", "", CLASSES),
+    Fault("a class never seen has all labels", TABLE, "++of_modifier[modifier_of(arc_class)].counts[label];", "", CLASSES),
+    Fault("the shortest reach", TABLE, "std::max(reach[arc_class], length)", "length", CLASSES),
     Fault("collisions not counted", TABLE, "wide.arc_bits = wide.row_bits = 28;", "", TRAINER_TESTS + "test_collisions_are_counted"),
 ]  # fmt: skip
 

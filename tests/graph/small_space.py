@@ -92,9 +92,9 @@ def small(treebank: str | Treebank = "whole", **options: object) -> Small:
     words = word_counts(config, bank)
     table = make_table(config, alphabets, words.hashes, words.counts)
     data = arc_data(table, bank, alphabets, config.tag, prepared.heads, prepared.labels)
-    table.learn_classes(data, restricted=config.restrict_labels)
+    table.learn_classes(data, restricted=config.restrict_labels, enough=config.filter_after)
     everywhere = np.full_like(table.reach, 99)  # no arc is left out: trees to choose from, even here
-    table.set_classes(table.label_starts, table.label_ids, everywhere)
+    table.set_classes(table.label_starts, table.label_ids, everywhere, table.novelty, table.unseen)
     return Small(config, bank, alphabets, table, data)
 
 
@@ -112,9 +112,9 @@ def with_treebank(case: Small, bank: Treebank) -> Small:
 # ---- what the table says
 
 
-def learned_classes(case: Small) -> tuple[list[list[int]], list[int]]:
+def learned_classes(case: Small, enough: int = 0) -> tuple[list[list[int]], list[int]]:
     """The labels and the longest arc of each class of arcs (tag of the head, tag of the modifier, direction), as learned."""
-    case.table.learn_classes(case.data, restricted=case.config.restrict_labels)
+    case.table.learn_classes(case.data, restricted=case.config.restrict_labels, enough=enough)
     starts = case.table.label_starts
     labels = [case.table.label_ids[a:b].tolist() for a, b in pairwise(starts)]
     return labels, case.table.reach.tolist()
@@ -158,13 +158,29 @@ def feature_counts(case: Small) -> tuple[int, int]:
     return case.table.count_features(data=case.data)
 
 
-def labelled_scores(case: Small, weights: npt.NDArray[np.float32], s: int) -> Floats:
-    """Shape (labels, n+1, n+1): the scores of a sentence, clusters summed out."""
-    batch = native.GraphScorer(case.table, weights).scores(
-        case.data, projective=case.config.projective, single_root=case.config.single_root, threads=1
-    )
-    scores = Scores(batch, case.alphabets.labels).dense_arrays()[s]
+def parsing_scores(case: Small, weights: npt.NDArray[np.float32], s: int, temperature: float = 1.0) -> Floats:
+    """Shape (labels, n+1, n+1): the scores of a sentence, clusters summed out, as the parser has them: of every arc and label."""
+    margins = not case.config.trainer_kind.probabilistic
+    scorer = native.GraphScorer(case.table, weights, temperature, temperature, margins=margins)
+    batch = scorer.scores(case.data, threads=1)
+    scores = Scores(batch, case.alphabets.labels).dense_arrays(temperature=temperature)[s]
     return scores if case.alphabets.labels else scores[None]
+
+
+def labelled_scores(case: Small, weights: npt.NDArray[np.float32], s: int) -> Floats:
+    """The same as the trainers have them: without labels that the class of an arc was never seen with."""
+    batch = native.GraphScorer(case.table, weights).scores(case.data, threads=1)
+    scores = Scores(batch, case.alphabets.labels).dense_arrays()[s]
+    scores = scores if case.alphabets.labels else scores[None]
+    if not case.alphabets.labels:
+        return scores
+    known = np.full_like(scores, -np.inf)
+    for h in range(scores.shape[1]):
+        for m in range(1, scores.shape[1]):
+            if h != m:
+                own = sorted({label for label, _ in states(case, s, h, m)})
+                known[own, h, m] = scores[own, h, m]
+    return known
 
 
 # ---- trainers

@@ -19,7 +19,9 @@ LABELLED = pytest.mark.parametrize("labelled", [True, False])
 SEEDS = range(4)
 
 
-def latent(labelled: bool, projective: bool, single_root: bool, clusters: int = 3) -> Small:
+def latent(
+    labelled: bool, projective: bool, single_root: bool, clusters: int = 3, *, restrict_labels: bool = True
+) -> Small:
     return small(
         "tiny two roots",
         labelled=labelled,
@@ -27,6 +29,7 @@ def latent(labelled: bool, projective: bool, single_root: bool, clusters: int = 
         single_root=single_root,
         trainer="latent",
         clusters=clusters,
+        restrict_labels=restrict_labels,
     )
 
 
@@ -96,7 +99,7 @@ def test_mbr_is_the_tree_with_the_most_expected_right_heads(
     labelled: bool, projective: bool, single_root: bool, clusters: int
 ) -> None:
     """Labels and clusters are summed out. Somewhere map finds another tree."""
-    case = latent(labelled, projective, single_root, clusters)
+    case = latent(labelled, projective, single_root, clusters, restrict_labels=False)
     differ = 0
     for seed in range(12):
         weights = random_weights(case, seed)
@@ -149,7 +152,7 @@ def test_confidences_are_those_of_all_trees_one_by_one(
     labelled: bool, projective: bool, single_root: bool
 ) -> None:
     """At a temperature: every score is divided by it before clusters and labels are summed."""
-    case = latent(labelled, projective, single_root)
+    case = latent(labelled, projective, single_root, restrict_labels=False)
     temperature = 1.7
     weights = random_weights(case, 3)
     parser = parser_of(case, weights, temperature=temperature)

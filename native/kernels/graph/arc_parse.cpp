@@ -22,17 +22,16 @@ class SentenceParser {
     scorer_.occupied = weighted.occupied;
   }
 
-  // Scores, then `find`; once more with all arcs if that finds nothing.
-  template <typename Find>
-  void find(const DecodeSettings& settings, Find find) {
-    for (bool filtered : {true, false}) {
-      ArcMask mask{required_.empty() ? nullptr : required_.data(), filtered};
-      scorer_.score(weighted_->table, weighted_->weights, sentence_, mask, scores_);
-      decoder_.load(scores_, settings);
-      if (find(decoder_)) return;
-    }
+  // The scores of the sentence. every_label: also labels that are no arc's best one.
+  const ArcScores<float>& score(bool every_label) {
+    const ArcMask mask{required_.empty() ? nullptr : required_.data(), true, &weighted_->unseen, every_label};
+    scorer_.score(weighted_->table, weighted_->weights, sentence_, mask, scores_);
+    return scores_;
   }
-  const ArcScores<float>& scores() const { return scores_; }
+  TreeDecoder<float>& decoder(const DecodeSettings& settings) {
+    decoder_.load(score(settings.needs_marginals()), settings);
+    return decoder_;
+  }
 
  private:
   const WeightedTable* weighted_ = nullptr;
@@ -61,9 +60,7 @@ ParseResult arc_parse(const WeightedTable& weighted, const ArcData& data, const 
   ParseResult result;
   result.start(data.tags.size(), data.sentences(), settings.probabilities, asked);
   for_each_sentence(weighted, data, required, threads, [&](SentenceParser& parser, size_t s) {
-    parser.find(settings, [&](TreeDecoder<float>& decoder) {
-      return result.keep(decoder, s, data.first(s), settings.probabilities, asked);
-    });
+    result.keep(parser.decoder(settings), s, data.first(s), settings.probabilities, asked);
   });
   return result;
 }
@@ -72,25 +69,23 @@ KBestResult arc_k_best(const WeightedTable& weighted, const ArcData& data, const
                        const DecodeSettings& settings, int k, int threads) {
   std::vector<KBestResult> own(data.sentences());
   for_each_sentence(weighted, data, required, threads, [&](SentenceParser& parser, size_t s) {
-    parser.find(settings,
-                [&](TreeDecoder<float>& decoder) { return own[s].keep(decoder, k, settings.probabilities); });
+    own[s].keep(parser.decoder(settings), k, settings.probabilities);
   });
   return KBestResult::joined(own);
 }
 
 ScoreBatch score_treebank(const WeightedTable& weighted, const ArcData& data, const int32_t* required,
-                          TreeClass trees, int threads) {
+                          int threads) {
   std::vector<int32_t> lengths;
   for (size_t s = 0; s < data.sentences(); ++s) lengths.push_back(data.length(s));
   ScoreBatch batch = ScoreBatch::kept(weighted.table.states, std::move(lengths));
-  DecodeSettings settings;
-  settings.trees = trees;
   for_each_sentence(weighted, data, required, threads, [&](SentenceParser& parser, size_t s) {
-    parser.find(settings, [](TreeDecoder<float>& decoder) { return decoder.has_tree(); });
-    const ArcScores<float>& found = parser.scores();
+    const ArcScores<float>& found = parser.score(true);
     ArcScores<double>& own = batch[s];
-    for (size_t at = 0; at < found.arcs.size(); ++at)
-      own.arcs[at] = {found.arcs[at].start, found.arcs[at].set};
+    for (size_t at = 0; at < found.arcs.size(); ++at) {
+      const auto& arc = found.arcs[at];
+      own.arcs[at] = {arc.start, arc.set, arc.tied};
+    }
     own.values.assign(found.values.begin(), found.values.end());
   });
   return batch;

@@ -10,22 +10,23 @@
 
 namespace arcwise {
 
-// A table with its weights: the scorer of the graph-based parser.
+// A table with its weights: the scorer of the graph-based parser. What training never saw has scores too, so that nothing has the
+// probability 0.
 struct WeightedTable {
   const ArcTable& table;
   const float* weights;
+  const UnseenScores& unseen;
   const uint64_t* occupied = nullptr;  // see ArcScorer
 };
 
-// required: a head per word that must be kept, -1 for free ones; or null. Arcs of a class or length that training never saw are left
-// out, unless that leaves no tree: the sentence is then scored again with all arcs.
+// required: a head per word that must be kept, -1 for free ones; or null.
 ParseResult arc_parse(const WeightedTable& weighted, const ArcData& data, const int32_t* required,
                       const DecodeSettings& settings, const AskedTrees& asked, int threads);
 KBestResult arc_k_best(const WeightedTable& weighted, const ArcData& data, const int32_t* required,
                        const DecodeSettings& settings, int k, int threads);
 
-// The scores that these decode; every sentence has a tree of the class, if the required heads allow one.
+// The scores that these decode.
 ScoreBatch score_treebank(const WeightedTable& weighted, const ArcData& data, const int32_t* required,
-                          TreeClass trees, int threads);
+                          int threads);
 
 }  // namespace arcwise

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 namespace arcwise {
 namespace {
@@ -60,6 +61,18 @@ Real sum_cells(const Real* cells, uint32_t mask, const uint32_t* head, const uin
 }
 
 }  // namespace
+
+UnseenScores::UnseenScores(const ArcTable& table, double heads_temperature, double labels_temperature,
+                           bool trained_by_margins)
+    : temperature(heads_temperature),
+      arc(heads_temperature * std::log(table.unseen)),
+      labels(table.classes(), 0),
+      margins(trained_by_margins) {
+  for (int c = 0; c < table.classes(); ++c)
+    if (int others = table.unseen_labels(c) * table.states.clusters; others > 0)
+      labels[c] = std::max(heads_temperature, labels_temperature) *
+                  std::log(std::clamp<double>(table.novelty[c], LEAST, MOST) / others);
+}
 
 template <typename Real>
 void ArcScorer<Real>::sum_sides(const ArcTable& table, const Real* weights, const ArcSentence& sentence) {
@@ -135,6 +148,74 @@ void ArcScorer<Real>::score_arc(const ArcTable& table, const Real* weights, cons
     values[s] = arc + sum[1 + s] + head_side[1 + labels[s]] + modifier_side[1 + labels[s]];
 }
 
+// What the sides of an arc say of its labels.
+template <typename Real>
+void ArcScorer<Real>::score_labels(const ArcTable& table, int h, int m, int arc_class, Real* values) const {
+  const int direction = direction_of(h, m), count = table.states.count(arc_class);
+  const size_t width = ArcTable::padded(table.side_width());
+  const Real* head_side = &side_rows[HEAD_ROLE][(h * 2 + direction) * width];
+  const Real* modifier_side = &side_rows[MODIFIER_ROLE][(m * 2 + direction) * width];
+  for (int s = 0; s < count; ++s) {
+    const int cell = table.side_cell(arc_class, s);
+    values[s] = cell < 0 ? 0 : head_side[cell] + modifier_side[cell];
+  }
+}
+
+template <typename Real>
+void ArcScorer<Real>::lower_labels(const ArcTable& table, int arc_class, const UnseenScores& unseen,
+                                   Real* values) const {
+  const int count = table.states.count(arc_class), clusters = table.states.clusters;
+  if (!unseen.margins || table.states.labels == 0 || count == clusters) return;
+  const int best_label = static_cast<int>(std::max_element(values, values + count) - values) / clusters;
+  const auto by = static_cast<Real>(unseen.lowered(count / clusters));
+  for (int s = 0; s < count; ++s)
+    if (s / clusters != best_label) values[s] += by;
+}
+
+// A new arc: score(values) fills in the states of its class. With every label, those that its class was never seen with follow from
+// the best one.
+template <typename Real>
+template <typename Score>
+void ArcScorer<Real>::add_arc(const ArcTable& table, int h, int m, int arc_class, const ArcMask& mask,
+                              ArcScores<Real>& out, Score score) {
+  if (!mask.every_label || table.unseen_labels(arc_class) == 0) return score(out.add(h, m, arc_class));
+  const int full = table.all_labels(arc_class), own = table.states.count(arc_class),
+            all = table.states.count(full);
+  Real* values = out.add(h, m, full);
+  out.arcs[h * (out.n + 1) + m].tied = all - own;
+  score(values);
+  const Real other =
+      *std::max_element(values, values + own) + static_cast<Real>(mask.unseen->labels[arc_class]);
+  std::fill(values + own, values + all, other);
+}
+
+// The arcs that are beyond reach, each below the best arc of its word. A word that has no other arcs has all of them scored by
+// their features.
+template <typename Real>
+void ArcScorer<Real>::add_beyond(const ArcTable& table, const Real* weights, const ArcSentence& sentence,
+                                 const ArcMask& mask, ArcScores<Real>& out) {
+  constexpr Real none = -std::numeric_limits<Real>::infinity();
+  below.assign(best.size(), none);
+  for (size_t m = 1; m < best.size(); ++m)
+    if (beyond_count[m] > 0) below[m] = best[m] + static_cast<Real>(mask.unseen->one_arc_of(beyond_count[m]));
+  for (const auto& [h, m, arc_class] : beyond) {
+    const int head = h, modifier = m, own_class = arc_class;
+    add_arc(table, h, m, arc_class, mask, out, [&](Real* values) {
+      if (best[modifier] == none) {
+        score_arc(table, weights, sentence, head, modifier, own_class, sentence.between(head, modifier),
+                  values);
+        if (table.never_seen(own_class)) lower_labels(table, own_class, *mask.unseen, values);
+        return;
+      }
+      score_labels(table, head, modifier, own_class, values);
+      const int count = table.states.count(own_class);
+      const Real shift = below[modifier] - *std::max_element(values, values + count);
+      for (int s = 0; s < count; ++s) values[s] += shift;
+      lower_labels(table, own_class, *mask.unseen, values);
+    });
+  }
+}
+
 template <typename Real>
 void ArcScorer<Real>::score(const ArcTable& table, const Real* weights, const ArcSentence& sentence,
                             const ArcMask& mask, ArcScores<Real>& out) {
@@ -142,6 +223,9 @@ void ArcScorer<Real>::score(const ArcTable& table, const Real* weights, const Ar
   out.start(table.states, n);
   sum.resize(ArcTable::padded(table.side_width()) + 8);
   sum_sides(table, weights, sentence);
+  best.assign(n + 1, -std::numeric_limits<Real>::infinity());
+  beyond.clear();
+  beyond_count.assign(n + 1, 0);
   BetweenTags between;
   for (int h = 0; h <= n; ++h)
     for (int step = h == 0 ? 1 : -1; step <= 1; step += 2) {
@@ -152,11 +236,19 @@ void ArcScorer<Real>::score(const ArcTable& table, const Real* weights, const Ar
         if (mask.required && mask.required[m] >= 0) {
           if (mask.required[m] != h) continue;
         } else if (mask.filtered && !table.reaches(arc_class, h, std::abs(h - m))) {
+          beyond.push_back({h, m, arc_class});
+          ++beyond_count[m];
           continue;
         }
-        score_arc(table, weights, sentence, h, m, arc_class, between, out.add(h, m, arc_class));
+        add_arc(table, h, m, arc_class, mask, out, [&](Real* values) {
+          score_arc(table, weights, sentence, h, m, arc_class, between, values);
+          if (mask.unseen && table.never_seen(arc_class))
+            lower_labels(table, arc_class, *mask.unseen, values);
+          best[m] = std::max(best[m], *std::max_element(values, values + table.states.count(arc_class)));
+        });
       }
     }
+  if (mask.unseen) add_beyond(table, weights, sentence, mask, out);
 }
 
 std::vector<uint64_t> occupied_rows(const ArcTable& table, const float* weights) {

@@ -1,44 +1,132 @@
 #include "kernels/graph/arc_table.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 namespace arcwise {
 
-void ArcTable::learn_classes(const ArcData& data, bool restricted) {
-  const int labels = states.labels;
-  std::vector<uint32_t>& label_starts = states.set_starts;
-  std::vector<uint16_t>& label_ids = states.set_labels;
-  size_t tag_states = (tags + 2) * 2;  // modifier tag and direction
-  std::vector<uint8_t> seen(static_cast<size_t>(classes()) * labels, 0), of_modifier(tag_states * labels, 0);
-  reach.assign(classes(), 0);
+namespace {
+
+// visit(word, head, label, class) for every word whose head is known; words are numbered over all sentences.
+template <typename Visit>
+void for_each_gold_arc(const ArcTable& table, const ArcData& data, Visit visit) {
   for (size_t s = 0; s < data.sentences(); ++s) {
     size_t first = data.first(s);
     for (int m = 1; m <= data.length(s); ++m) {
-      int h = data.heads[first + m - 1], label = data.labels[first + m - 1], tag = data.tags[first + m - 1];
+      size_t word = first + m - 1;
+      int h = data.heads[word];
       if (h < 0) continue;
-      int direction = direction_of(h, m);
-      int arc_class = class_of(h == 0 ? root_tag() : data.tags[first + h - 1], tag, direction);
-      int distance = h == 0 ? 1 : std::min(std::abs(h - m), 65535);
-      reach[arc_class] = std::max(reach[arc_class], static_cast<uint16_t>(distance));
-      if (label < 0 || labels == 0) continue;
-      seen[static_cast<size_t>(arc_class) * labels + label] = 1;
-      of_modifier[(tag * 2 + direction) * labels + label] = 1;
+      int head_tag = h == 0 ? table.root_tag() : data.tags[first + h - 1];
+      visit(m, h, data.labels[word], table.class_of(head_tag, data.tags[word], direction_of(h, m)));
     }
   }
-  label_starts.assign(1, 0);
-  label_ids.clear();
-  for (int c = 0; c < classes(); ++c) {
-    auto add = [&](const uint8_t* wanted) {
-      for (int label = 0; label < labels; ++label)
-        if (!wanted || wanted[label]) label_ids.push_back(static_cast<uint16_t>(label));
-    };
-    size_t before = label_ids.size();
-    if (restricted) {
-      add(&seen[static_cast<size_t>(c) * labels]);
-      if (label_ids.size() == before) add(&of_modifier[(c / 2 % (tags + 2) * 2 + c % 2) * labels]);
+}
+
+// Labels and how often each was seen.
+struct LabelCounts {
+  std::vector<uint32_t> counts;
+
+  bool empty() const {
+    return std::all_of(counts.begin(), counts.end(), [](uint32_t c) { return c == 0; });
+  }
+  // P(the next label is a new one) = kinds / (seen + kinds) (Witten & Bell 1991, method C); 1 where nothing was seen.
+  double novelty() const {
+    double kinds = 0, seen = 0;
+    for (uint32_t count : counts) {
+      kinds += count > 0;
+      seen += count;
     }
-    if (label_ids.size() == before) add(nullptr);
-    label_starts.push_back(static_cast<uint32_t>(label_ids.size()));
+    return kinds == 0 ? 1 : kinds / (seen + kinds);
+  }
+};
+
+}  // namespace
+
+void ArcTable::learn_classes(const ArcData& data, bool restricted, int64_t enough) {
+  learn_labels(data, restricted);
+  learn_reach(data, enough);
+  add_all_labels();
+}
+
+void ArcTable::learn_labels(const ArcData& data, bool restricted) {
+  const size_t labels = states.labels;
+  const LabelCounts none{std::vector<uint32_t>(labels, 0)};
+  std::vector<LabelCounts> seen(classes(), none), of_modifier((tags + 2) * 2, none);
+  auto modifier_of = [&](int c) { return c / 2 % (tags + 2) * 2 + c % 2; };  // its tag, and the direction
+  for_each_gold_arc(*this, data, [&](int, int, int label, int arc_class) {
+    if (label < 0 || labels == 0) return;
+    ++seen[arc_class].counts[label];
+    ++of_modifier[modifier_of(arc_class)].counts[label];
+  });
+  states.set_starts.assign(1, 0);
+  states.set_labels.clear();
+  novelty.clear();
+  for (int c = 0; c < classes(); ++c) {
+    const LabelCounts& own = !seen[c].empty() ? seen[c] : of_modifier[modifier_of(c)];
+    const bool all = !restricted || own.empty();
+    for (size_t label = 0; label < labels; ++label)
+      if (all || own.counts[label]) states.set_labels.push_back(static_cast<uint16_t>(label));
+    states.set_starts.push_back(static_cast<uint32_t>(states.set_labels.size()));
+    novelty.push_back(static_cast<float>(seen[c].novelty()));
+  }
+}
+
+void ArcTable::learn_reach(const ArcData& data, int64_t enough) {
+  std::vector<int64_t> longest(classes(), 0), farther(classes(), 0);  // longest: how many arcs are as long
+  reach.assign(classes(), 0);
+  double arcs = 0, alone = 0;
+  for_each_gold_arc(*this, data, [&](int m, int h, int, int arc_class) {
+    const auto length = static_cast<uint16_t>(length_of(h, std::abs(h - m)));
+    if (length > reach[arc_class]) longest[arc_class] = 0;
+    longest[arc_class] += length >= reach[arc_class];
+    reach[arc_class] = std::max(reach[arc_class], length);
+    ++arcs;
+  });
+  for (size_t s = 0; s < data.sentences(); ++s) {
+    const int32_t *sentence_tags = &data.tags[data.first(s)], *heads = &data.heads[data.first(s)];
+    for (int m = 1; m <= data.length(s); ++m) {
+      if (heads[m - 1] < 0) continue;
+      for (int h = 0; h <= data.length(s); ++h) {
+        if (h == m) continue;
+        int arc_class =
+            class_of(h == 0 ? root_tag() : sentence_tags[h - 1], sentence_tags[m - 1], direction_of(h, m));
+        farther[arc_class] += !reaches(arc_class, h, std::abs(h - m));
+      }
+    }
+  }
+  for (int c = 0; c < classes(); ++c)
+    if (farther[c] < enough)
+      reach[c] = ANY_DISTANCE;
+    else
+      alone += longest[c] == 1;
+  // An arc is beyond the reach of the others if no other of its class is as long (Good & Turing: what was seen once).
+  unseen = (alone + 0.5) / (arcs + 1);
+}
+
+void ArcTable::set_classes(std::vector<uint32_t> label_starts, std::vector<uint16_t> label_ids,
+                           std::vector<uint16_t> reached, std::vector<float> label_novelty,
+                           double unseen_share) {
+  states.set_starts = std::move(label_starts);
+  states.set_labels = std::move(label_ids);
+  reach = std::move(reached);
+  novelty = std::move(label_novelty);
+  novelty.resize(classes(), static_cast<float>(UNTOLD));
+  unseen = unseen_share;
+  add_all_labels();
+}
+
+void ArcTable::add_all_labels() {
+  std::vector<uint8_t> seen;
+  for (int c = 0; c < classes(); ++c) {
+    seen.assign(states.labels, 0);
+    for (uint32_t i = states.set_starts[c]; i < states.set_starts[c + 1]; ++i) {
+      const uint16_t label = states.set_labels[i];
+      seen[label] = 1;
+      states.set_labels.push_back(label);
+    }
+    for (int label = 0; label < states.labels; ++label)
+      if (!seen[label]) states.set_labels.push_back(static_cast<uint16_t>(label));
+    states.set_starts.push_back(static_cast<uint32_t>(states.set_labels.size()));
   }
 }
 

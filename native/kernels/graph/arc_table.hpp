@@ -1,5 +1,6 @@
 // Where the features of arcs lie: data as the trainers see them, the table of weights, the places of an arc's features in it.
 #pragma once
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -39,8 +40,15 @@ struct ArcTable {
   ContextSalts salts;
   int tags = 0;  // known tags are 0..tags-1, an unknown one is `tags`, the root's is tags+1
   int arc_bits = 22, row_bits = 22;
-  ArcStates states;
-  std::vector<uint16_t> reach;  // farthest distance of an arc of each class in training, 0 if never seen
+  ArcStates states;  // a set of labels for each class; then, for each, one of all labels, its own first
+  std::vector<uint16_t>
+      reach;  // the farthest distance at which arcs of each class are scored by their features
+  std::vector<float>
+      novelty;  // of each class: P(a label is none of its set), as far as the training data tell; 1: never seen
+  double unseen = UNTOLD;  // P(the head of a word is beyond reach), as far as the training data tell
+
+  static constexpr uint16_t ANY_DISTANCE = 65535;
+  static constexpr double UNTOLD = 0.002;  // where nothing is told: models from before these were kept
 
   int root_tag() const { return tags + 1; }
   int classes() const { return (tags + 2) * (tags + 2) * 2; }
@@ -76,14 +84,34 @@ struct ArcTable {
   size_t cells() const { return row_start() + (size_t{1} << row_bits) + padded(side_width()); }
   static size_t padded(size_t width) { return (width + 7) / 8 * 8; }
 
+  // Whether an arc is scored by its features.
   bool reaches(int arc_class, int head, int distance) const {
-    return reach[arc_class] >= (head == 0 ? 1 : distance);
+    return reach[arc_class] >= length_of(head, distance);
+  }
+  // The length of an arc as reach counts it: all arcs of the root have one.
+  static int length_of(int head, int distance) {
+    return head == 0 ? 1 : std::min<int>(distance, ANY_DISTANCE);
   }
 
   // Learns from the gold arcs which labels and how long arcs each class has. restricted: a class has the
   // labels seen with it; a class never seen, those of its modifier's tag, or else all. Otherwise every class
-  // has all.
-  void learn_classes(const ArcData& data, bool restricted);
+  // has all. A class reaches as far as its longest gold arc if the words whose heads are known had at least
+  // `enough` farther arcs of it to choose from; else any distance.
+  void learn_classes(const ArcData& data, bool restricted, int64_t enough);
+  // The same from a model file. novelty may be empty.
+  void set_classes(std::vector<uint32_t> label_starts, std::vector<uint16_t> label_ids,
+                   std::vector<uint16_t> reached, std::vector<float> label_novelty, double unseen_share);
+  bool never_seen(int arc_class) const { return novelty[arc_class] >= 1; }
+  // The set of all labels, those of the class first; and how many are not in its own set.
+  int all_labels(int arc_class) const { return classes() + arc_class; }
+  int unseen_labels(int arc_class) const {
+    return states.labels == 0 ? 0 : states.labels - states.count(arc_class) / states.clusters;
+  }
+
+ private:
+  void learn_labels(const ArcData& data, bool restricted);
+  void learn_reach(const ArcData& data, int64_t enough);
+  void add_all_labels();
 };
 
 // One sentence prepared for scoring.

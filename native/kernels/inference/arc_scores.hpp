@@ -19,6 +19,7 @@ struct ArcScores {
   struct Arc {
     int32_t start = NONE;  // place of its first state in `values`; NONE: there is no such arc
     int32_t set = 0;       // its set of labels
+    int32_t tied = 0;  // so many of its last states have one score, which is not its best: sums are faster
   };
 
   int n = 0;
@@ -36,7 +37,7 @@ struct ArcScores {
   // The states of a new arc, to be filled in.
   Real* add(int h, int m, int set) {
     size_t at = values.size();
-    arcs[h * (n + 1) + m] = {static_cast<int32_t>(at), set};
+    arcs[h * (n + 1) + m] = {static_cast<int32_t>(at), set, 0};
     values.resize(at + states->count(set));
     return &values[at];
   }
@@ -69,10 +70,13 @@ Lanes load_some(const Real* from, int count) {
 }
 
 // log Σ exp(scale * value) over some values, not all -inf.
+// The last `tied` values are equal, and not the highest.
 template <typename Real>
-double log_sum(const Real* values, int count, double scale) {
+double log_sum(const Real* values, int count, double scale, int tied = 0) {
+  const int all = count;
+  count -= tied;
   const double top = *std::max_element(values, values + count);
-  if (count == 1) return scale * top;
+  if (all == 1) return scale * top;
   Lanes total = spread(0);
   int s = 0;
   for (; s + LANES <= count; s += LANES) {
@@ -81,6 +85,7 @@ double log_sum(const Real* values, int count, double scale) {
     total += exp_of_nonpositive(scale * (four - top));
   }
   if (s < count) total += exp_of_nonpositive(scale * (load_some(values + s, count - s) - top));
+  if (tied > 0) total[0] += tied * std::exp(scale * (values[count] - top));
   return scale * top + std::log(sum_of(total));
 }
 
@@ -116,8 +121,8 @@ void arcs_by_maximum(const ArcScores<Real>& scores, std::vector<double>& arcs, s
   arcs.assign(scores.arcs.size(), MINUS_INFINITY);
   best.assign(scores.arcs.size(), 0);
   for_each_arc(scores, [&](int h, int m, int, const Real* values, int count) {
-    const Real* top = std::max_element(values, values + count);
     size_t at = h * (scores.n + 1) + m;
+    const Real* top = std::max_element(values, values + count - scores.arcs[at].tied);
     arcs[at] = *top;
     best[at] = static_cast<int32_t>(top - values);
   });
@@ -126,7 +131,8 @@ template <typename Real>
 void arcs_by_sum(const ArcScores<Real>& scores, double scale, std::vector<double>& arcs) {
   arcs.assign(scores.arcs.size(), MINUS_INFINITY);
   for_each_arc(scores, [&](int h, int m, int, const Real* values, int count) {
-    arcs[h * (scores.n + 1) + m] = log_sum(values, count, scale);
+    size_t at = h * (scores.n + 1) + m;
+    arcs[at] = log_sum(values, count, scale, scores.arcs[at].tied);
   });
 }
 
@@ -147,6 +153,7 @@ void constrain(ArcScores<Real>& scores, const ArcConstraints& constraints) {
     bool possible = !(constraints.heads && constraints.heads[m] >= 0 && constraints.heads[m] != h) &&
                     !(constraints.forbidden && constraints.forbidden[at]);
     if (possible && constraints.labels && constraints.labels[m] >= 0) {
+      scores.arcs[at].tied = 0;
       for (int s = 0; s < count; ++s)
         if (int label = scores.states->label_of(set, s); label >= 0 && label != constraints.labels[m])
           values[s] = none;

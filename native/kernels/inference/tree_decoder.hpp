@@ -28,6 +28,11 @@ struct DecodeSettings {
   TreeClass trees;
   Temperatures temperatures;
   bool probabilities = false;
+
+  // Whether all labels of an arc count, not its best one alone.
+  bool needs_marginals() const {
+    return probabilities || decoder == Decoder::minimum_risk || decoder == Decoder::minimum_labelled_risk;
+  }
 };
 
 // Decodes one sentence after the other; one per thread.

@@ -2,13 +2,30 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from dataclasses import replace
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from arcwise.cli.files import Files
 
+if TYPE_CHECKING:
+    from arcwise.treebanks import Treebank
+
 FILES = Files(reads=("treebank",), may_read=("model",), writes=("output",), plots=("plot",))
+
+
+def _told(parser: Any, gold: Treebank, error: float) -> Any:
+    """The parser whose model tells on what its confidences were fitted."""
+    from arcwise.learning.folds import data_name
+
+    if not hasattr(parser, "model"):
+        return parser
+    report = {
+        **parser.model.report,
+        "calibration": {"on": data_name(gold), "error": round(error, 4), "doubts": []},
+    }
+    return type(parser)(replace(parser.model, report=report))
 
 
 def run(
@@ -58,6 +75,7 @@ def run(
     if plot is not None:
         save(plot_reliability(found.heads), plot)
     if output is not None:
+        fitted = _told(fitted, gold, found.heads.error)
         if isinstance(opened, Pipeline):
             Pipeline(opened.tokenizer, opened.tagger, fitted, card=opened.card).save(output)
         else:

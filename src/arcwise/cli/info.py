@@ -32,8 +32,11 @@ def run(
     Scores are in per cent. Of the options those are shown that differ from the defaults.
     """
     from arcwise.models import open_model
+    from arcwise.parsing.confidence import confidence_text
 
     info = dict(open_model(model).info)
+    if (confidences := confidence_text(info)) is not None:
+        info["confidences"] = confidences
     if as_json:
         import json
 

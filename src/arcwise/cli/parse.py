@@ -139,6 +139,7 @@ def run(
     """
     from arcwise.errors import InputError
     from arcwise.models import open_model
+    from arcwise.parsing.confidence import confidence_warning
     from arcwise.pipeline.parse_input import FORMATS, Reading, files_in, parse_file, parse_text
     from arcwise.treebanks.files import make_folder, path_kind
 
@@ -169,6 +170,8 @@ def run(
     parser = open_model(model)
     if show or html is not None:
         options = _for_pictures(options, parser.capabilities, page=html is not None)
+    if options.confidence and (doubt := confidence_warning(parser.info)):
+        typer.echo(f"warning: {model}: {doubt}", err=True)
     reading = Reading(input_format, errors)  # type: ignore[arg-type]
     if text is not None:
         found = parse_text(parser, text, options=options, threads=threads)

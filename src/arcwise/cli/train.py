@@ -34,7 +34,10 @@ def run(
     dev: Annotated[
         str | None,
         typer.Option(
-            help="Treebank on which epoch, C and decoder are chosen; without it the last epoch is kept."
+            help="On what epoch, C, decoder and the temperatures of confidences are chosen: a treebank; or 5fold (any number): each fifth "
+            "of the training data, parsed by a parser trained on the rest; or none. [default: 5fold for 10 to 1,000 "
+            "sentences, else none]",
+            show_default=False,
         ),
     ] = None,
     parser: Annotated[str, typer.Option(help=f"Kind of parser: {' or '.join(trainable())}.")] = "graph",
@@ -139,6 +142,7 @@ def run(
     'arcwise parse' uses the model, 'arcwise info' describes it.
     """
     from arcwise.errors import InputError
+    from arcwise.learning.folds import Development, Folds
     from arcwise.learning.model_file import check_precision
     from arcwise.learning.progress import Progress
     from arcwise.models.training import train_parser
@@ -161,7 +165,9 @@ def run(
         if value not in (None, []) and not pipeline:
             raise InputError(f"--{name}: is an option of --pipeline, which was not given")
     stored = check_precision(precision or ("int8" if pipeline else "float32"))
-    development = None if dev is None else Treebank.read(dev)
+    development: Development = dev or "auto"
+    if dev is not None and dev not in ("auto", "none") and Folds.parse(dev) is None:
+        development = Treebank.read(dev)
     if pipeline:
         from arcwise.models.train_pipeline import read_config, read_notes, train_pipeline
 
@@ -189,7 +195,7 @@ def run(
             progress=progress,
         )
         _save(trained, model, stored, bool(trained.info.get("interrupted")), progress)
-        if stored != "float32" and development is not None:
+        if stored != "float32" and isinstance(development, Treebank):
             from arcwise.models.training import precision_cost
 
             progress.say(precision_cost(trained, model, development, threads=threads))

@@ -93,7 +93,15 @@ class GraphConfig:
         "The column whose pairs decide which labels and lengths an arc may have, and what stands between.",
     )
     restrict_labels: bool = option(
-        True, "Whether an arc may have only labels seen with its pair of tags and direction."
+        True,
+        "Whether an arc has weights only for labels seen with its pair of tags and direction; the others keep a low probability.",
+    )
+    filter_after: int = option(
+        500,
+        "Arcs between two tags (and a direction) that are longer than any seen in training are not scored by their features, if training had "
+        "this many of them to choose from and none was right. They keep a low probability.",
+        low=0,
+        high=1_000_000_000,
     )
     arc_bits: int = option(22, "The table of weights has 2^arc_bits cells for arc templates.", low=8, high=28)
     row_bits: int = option(24, "And 2^row_bits cells for label templates.", low=10, high=28)

@@ -61,6 +61,7 @@ class GraphModel(Packable):
             "decoding": asdict(self.decoding),
             "temperature": self.temperature,
             "label_temperature": self.label_temperature,
+            "unseen": self.table.unseen,
             "precision": precision,
             "report": self.report,
         }
@@ -69,6 +70,7 @@ class GraphModel(Packable):
             "classes.label_starts": self.table.label_starts,
             "classes.label_ids": self.table.label_ids,
             "classes.reach": self.table.reach,
+            "classes.novelty": self.table.novelty,
             **pack_weights("weights", self.weights, precision),
         }
         return Packed(KIND, VERSION, header, arrays)
@@ -83,10 +85,17 @@ class GraphModel(Packable):
             alphabets = from_dict(Alphabets, header["alphabets"], where=packed.path)
             vocabulary = read_vocabulary(packed)
             table = make_table(config, alphabets, vocabulary.hashes, vocabulary.counts)
-            classes = [
+            starts, labels, reach = (
                 np.array(packed.array(f"classes.{name}")) for name in ("label_starts", "label_ids", "reach")
-            ]
-            table.set_classes(*classes)
+            )
+            novelty = packed.arrays.get("classes.novelty")  # models of 0.1 have none
+            table.set_classes(
+                starts,
+                labels,
+                reach,
+                novelty=None if novelty is None else np.array(novelty),
+                unseen=float(header.get("unseen", native.ArcTable.UNTOLD)),
+            )
             return cls(
                 config,
                 alphabets,

@@ -13,6 +13,7 @@ from arcwise.engine import Engine, ThisProcess
 from arcwise.graph.config import GraphConfig
 from arcwise.graph.model import KIND, GraphModel
 from arcwise.graph.scorer import GraphScorer
+from arcwise.learning.folds import Development
 from arcwise.learning.model_file import Packed
 from arcwise.learning.progress import Progress
 from arcwise.learning.trained import TrainedParser
@@ -64,7 +65,7 @@ class GraphParser(TrainedParser[GraphModel], ScoredParser):
     def train(
         cls,
         train: Treebank,
-        dev: Treebank | None = None,
+        dev: Development = None,
         *,
         config: GraphConfig = GraphConfig(),
         threads: int = 1,
@@ -72,7 +73,8 @@ class GraphParser(TrainedParser[GraphModel], ScoredParser):
         engine: Engine = ThisProcess(),
     ) -> Self:
         """Train on ``train``; epoch, C (``config.try_C``, each tried where the ``engine`` says) and decoder are chosen on ``dev``
-        if it is given.
+        if it is given: a treebank, or folds of the training data (``"5fold"``; ``"auto"``: for a small treebank). Temperatures are
+        fitted on it too: without it, confidences mean little.
 
         Trees may be partial (heads ``_``). Ctrl-C keeps the best weights so far. The same seed gives the same parser at any
         number of threads.

@@ -27,7 +27,14 @@ class GraphScorer:
 
     @cached_property
     def _native(self) -> native.GraphScorer:
-        return native.GraphScorer(self._model.table, self._model.weights)
+        model = self._model
+        return native.GraphScorer(
+            model.table,
+            model.weights,
+            temperature=model.temperature,
+            label_temperature=model.label_temperature,
+            margins=not model.config.trainer_kind.probabilistic,
+        )
 
     def _data(self, treebank: Treebank) -> native.ArcData:
         return arc_data(self._model.table, treebank, self._model.alphabets, self._model.config.tag)
@@ -35,14 +42,9 @@ class GraphScorer:
     def scores(
         self, treebank: Treebank, *, trees: TreeClass, required: Codes | None = None, threads: int = 1
     ) -> Scores:
-        """The scores of the arcs that training saw the like of; of all arcs, in sentences that would have no tree."""
-        batch = self._native.scores(
-            self._data(treebank),
-            required,
-            projective=trees.projective,
-            single_root=trees.single_root,
-            threads=threads,
-        )
+        """The scores of every arc with every label, of any class of ``trees``. What training never saw the like of has a low
+        score, which the model's temperatures make a low probability; none has the probability 0."""
+        batch = self._native.scores(self._data(treebank), required, threads=threads)
         return Scores(batch, self.labels)
 
     def decoded(

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -16,6 +17,14 @@ from arcwise.graph.config import GraphConfig
 from arcwise.graph.model import GraphModel
 from arcwise.graph.preparation import PreparedTrees, prepare_trees
 from arcwise.graph.table import Alphabets, arc_data, learn_alphabets, make_table, word_counts
+from arcwise.learning.folds import (
+    Development,
+    Folds,
+    calibration_report,
+    data_name,
+    development,
+    warnings,
+)
 from arcwise.learning.progress import Progress
 from arcwise.learning.training import Best, DevScore, Weights, finishing, fit, training_report
 from arcwise.parsing.parser import ParseOptions
@@ -29,7 +38,7 @@ PRUNING_COST = 0.0005
 
 
 @dataclass(frozen=True)
-class Development:
+class DevelopmentData:
     """Development data as the table sees them, with their gold trees."""
 
     data: native.ArcData
@@ -46,7 +55,7 @@ class Development:
 
 def train_model(
     train: Treebank,
-    dev: Treebank | None,
+    dev: Development,
     config: GraphConfig,
     *,
     threads: int,
@@ -56,13 +65,18 @@ def train_model(
     """Train as the configuration says; with several values of C to try (where the ``engine`` says), the one best on ``dev``."""
     progress = progress or Progress(shown=False)
     config.refuse_unread()
+    chosen = development(train, dev)
+    for line in warnings(train, chosen):
+        progress.say(f"warning: {line}")
     if not config.try_C:
-        return _train_once(train, dev, config, threads, progress)
-    if dev is None:
+        return _train_once(train, chosen, config, threads, progress)
+    if chosen is None:
         raise OptionError("try_C", f"found {config.try_C}, expected development data (dev) to choose by")
     best: GraphModel | None = None
     try:
-        for model in engine.map(partial(_train_with_C, train, dev, config, threads, progress), config.try_C):
+        for model in engine.map(
+            partial(_train_with_C, train, chosen, config, threads, progress), config.try_C
+        ):
             interrupted = model.report["interrupted"]
             if best is None or model.report["dev_las"] > best.report["dev_las"]:
                 best = model
@@ -79,57 +93,124 @@ def train_model(
 
 
 def _train_with_C(
-    train: Treebank, dev: Treebank, config: GraphConfig, threads: int, progress: Progress, C: float
+    train: Treebank, dev: Treebank | Folds, config: GraphConfig, threads: int, progress: Progress, C: float
 ) -> GraphModel:
     progress.say(f"C = {C}")
     return _train_once(train, dev, replace(config, C=C, try_C=()), threads, progress)
 
 
+@dataclass(frozen=True)
+class Learner:
+    """The training data as a table sees them: ready to learn from."""
+
+    config: GraphConfig
+    train: Treebank
+    prepared: PreparedTrees
+    alphabets: Alphabets
+    vocabulary: native.Vocabulary
+    table: native.ArcTable
+    data: native.ArcData
+
+    @classmethod
+    def of(cls, train: Treebank, config: GraphConfig, threads: int, progress: Progress) -> Learner:
+        """The trees prepared, alphabets and classes learned."""
+        prepared = prepare_trees(train, projective=config.projective, single_root=config.single_root)
+        for note in prepared.notes:
+            progress.say(note)
+        alphabets = learn_alphabets(config, train)
+        vocabulary = word_counts(config, train)
+        table = make_table(config, alphabets, vocabulary.hashes, vocabulary.counts)
+        if config.trainer_kind.whole_trees and (
+            prepared.partial or (config.labelled and prepared.unlabelled)
+        ):
+            prepared = _completed(train, prepared, config, threads, progress)
+        data = arc_data(table, train, alphabets, config.tag, prepared.heads, prepared.labels)
+        table.learn_classes(data, restricted=config.restrict_labels, enough=config.filter_after)
+        return cls(config, train, prepared, alphabets, vocabulary, table, data)
+
+    def run(
+        self,
+        evaluate: Callable[[Weights], DevScore] | None,
+        threads: int,
+        progress: Progress,
+        *,
+        last_only: bool = False,
+    ) -> Best:
+        """All epochs."""
+        config = self.config
+        best = fit(
+            config.trainer_kind.make(config, self.table, self.data, threads),
+            len(self.train),
+            epochs=config.epochs,
+            patience=config.patience,
+            seed=config.seed,
+            evaluate=evaluate,
+            progress=progress,
+            last_only=last_only,
+        )
+        assert best.weights is not None
+        return best
+
+    def development(self, dev: Treebank) -> DevelopmentData:
+        """Development data as the table sees them."""
+        return _development(self.table, dev, self.alphabets, self.config)
+
+    def model(self, weights: Weights, decoding: Decoding, report: Mapping[str, Any]) -> GraphModel:
+        """The model with what was learned."""
+        return GraphModel(
+            self.config,
+            self.alphabets,
+            self.table,
+            self.vocabulary,
+            np.ascontiguousarray(weights),
+            decoding,
+            report=report,
+        )
+
+    def notes(self, best: Best, progress: Progress) -> list[str]:
+        """What was done to the trees, and which of them the trainer could not use: the latter is said now."""
+        left_out = _left_out(best, self.config)
+        for note in left_out:
+            progress.say(note)
+        return [*self.prepared.notes, *left_out]
+
+    def told(self, progress: Progress) -> dict[str, Any]:
+        """How many features there are and what is lost to collisions: said, and for the report."""
+        features, places = self.table.count_features(self.data)
+        collisions = 1 - places / max(features, 1)
+        progress.say(
+            f"{features:,} features of gold arcs, {100 * collisions:.1f} % lost to collisions in the table"
+        )
+        return {"features": features, "collision_rate": round(collisions, 4)}
+
+
 def _train_once(
-    train: Treebank, dev: Treebank | None, config: GraphConfig, threads: int, progress: Progress
+    train: Treebank, dev: Treebank | Folds | None, config: GraphConfig, threads: int, progress: Progress
 ) -> GraphModel:
-    prepared = prepare_trees(train, projective=config.projective, single_root=config.single_root)
-    for note in prepared.notes:
-        progress.say(note)
-    alphabets = learn_alphabets(config, train)
-    vocabulary = word_counts(config, train)
-    table = make_table(config, alphabets, vocabulary.hashes, vocabulary.counts)
-    if config.trainer_kind.whole_trees and (prepared.partial or (config.labelled and prepared.unlabelled)):
-        prepared = _completed(train, prepared, config, threads, progress)
-    data = arc_data(table, train, alphabets, config.tag, prepared.heads, prepared.labels)
-    table.learn_classes(data, restricted=config.restrict_labels)
-    features, places = table.count_features(data)
-    collisions = 1 - places / max(features, 1)
-    progress.say(
-        f"{features:,} features of gold arcs, {100 * collisions:.1f} % lost to collisions in the table"
-    )
+    if isinstance(dev, Folds):
+        from arcwise.graph.cross_validation import train_cross_validated
+
+        return train_cross_validated(train, dev, config, threads, progress)
+    learner = Learner.of(train, config, threads, progress)
+    counts = learner.told(progress)
+    data = None if dev is None else learner.development(dev)
     decoding = Decoding("map", config.projective, config.single_root)
-    development = None if dev is None else _development(table, dev, alphabets, config)
-    evaluate = _evaluator(table, development, decoding, threads)
-    best = fit(
-        config.trainer_kind.make(config, table, data, threads),
-        len(train),
-        epochs=config.epochs,
-        patience=config.patience,
-        seed=config.seed,
-        evaluate=evaluate,
-        progress=progress,
-    )
+    evaluate = _evaluator(learner.table, data, decoding, threads)
+    best = learner.run(evaluate, threads, progress)
     assert best.weights is not None
-    notes = [*prepared.notes, *_left_out(best, config)]
-    for note in notes[len(prepared.notes) :]:
-        progress.say(note)
+    notes = learner.notes(best, progress)
     weights = np.ascontiguousarray(best.weights)
-    if development is not None and not best.interrupted:
+    if data is not None and not best.interrupted:
         with finishing(best, progress):
-            decoding = _choose_decoding(table, development, best, config, threads, progress)
-            weights = _pruned(table, development, weights, decoding, threads, progress)
-    report = training_report(train, dev, notes, best)
-    report |= {"features": features, "collision_rate": round(collisions, 4)}
-    model = GraphModel(config, alphabets, table, vocabulary, weights, decoding, report=report)
+            candidates = decoding_candidates(config)
+            scores = [data.attachment(learner.table, weights, one, threads) for one in candidates]
+            decoding, best.score = choose_decoding(candidates, scores)
+            say_decoding(progress, best.epoch, decoding, best.score, "dev")
+            weights = _pruned(learner.table, data, weights, decoding, threads, progress)
+    model = learner.model(weights, decoding, training_report(train, dev, notes, best) | counts)
     if dev is not None and not best.interrupted:
         with finishing(best, progress):
-            model = _calibrated(model, dev, threads, progress)
+            model = _calibrated(model, train, dev, threads, progress)
     return replace(model, report={**model.report, "interrupted": best.interrupted})
 
 
@@ -142,9 +223,38 @@ def _left_out(best: Best, config: GraphConfig) -> list[str]:
     return [f"{sentences} sentences were left out: what is known of their heads and labels fits no {kind}"]
 
 
+def decoding_candidates(config: GraphConfig) -> list[Decoding]:
+    """The decoders and tree classes to choose from; that of training comes first."""
+    return [
+        Decoding(name, projective, config.single_root)
+        for projective in (config.projective, not config.projective)
+        for name in config.trainer_kind.decoders
+    ]
+
+
+def choose_decoding(candidates: Sequence[Decoding], scores: Sequence[DevScore]) -> tuple[Decoding, DevScore]:
+    """The decoder and projectivity that do best on the development data (Koo et al. 2007 choose so); ties go to training's own."""
+    best = max(range(len(candidates)), key=lambda i: scores[i].las)  # the first of several
+    return candidates[best], scores[best]
+
+
+def say_decoding(progress: Progress, epoch: int, chosen: Decoding, score: DevScore, on: str) -> None:
+    """What was chosen."""
+    trees = "projective" if chosen.projective else "non-projective"
+    progress.say(f"chosen: epoch {epoch}, decoder {chosen.decode}, {trees}: {on} {score}")
+
+
+def say_temperatures(progress: Progress, model: GraphModel, error: float, on: str) -> None:
+    """What the temperatures are and how well confidences agree with the data that they were fitted on."""
+    progress.say(
+        f"temperature of heads {model.temperature:.3g}, of labels {model.label_temperature:.3g}: "
+        f"calibration error of heads {100 * error:.1f} % on {on} ('arcwise calibrate' shows more)"
+    )
+
+
 def _pruned(
     table: native.ArcTable,
-    development: Development,
+    development: DevelopmentData,
     weights: Weights,
     decoding: Decoding,
     threads: int,
@@ -161,19 +271,20 @@ def _pruned(
     return weights
 
 
-def _calibrated(model: GraphModel, dev: Treebank, threads: int, progress: Progress) -> GraphModel:
+def _calibrated(
+    model: GraphModel, train: Treebank, dev: Treebank, threads: int, progress: Progress
+) -> GraphModel:
     """The model with temperatures fitted on (the first sentences of) the development data."""
     from arcwise.graph.parser import GraphParser
-    from arcwise.parsing.calibration import fit_temperatures
+    from arcwise.parsing.calibration import fit_temperatures, head_calibration_error
 
-    fitted = fit_temperatures(
-        GraphParser(model), dev[:CALIBRATION_SENTENCES], threads=threads, steps=12
-    ).model
-    progress.say(
-        f"temperature of heads {fitted.temperature:.3g}, of labels {fitted.label_temperature:.3g} "
-        "(arcwise calibrate shows how reliable confidences are)"
-    )
-    return fitted
+    some = dev[:CALIBRATION_SENTENCES]
+    fitted = fit_temperatures(GraphParser(model), some, threads=threads, steps=12)
+    parses = fitted.parses(some, options=ParseOptions(confidence=True), threads=threads)
+    error = head_calibration_error([(parses, some)])
+    say_temperatures(progress, fitted.model, error, data_name(dev))
+    report = {**model.report, "calibration": calibration_report(train, dev, error)}
+    return replace(fitted.model, report=report)
 
 
 def _completed(
@@ -198,42 +309,16 @@ def _completed(
 
 def _development(
     table: native.ArcTable, dev: Treebank, alphabets: Alphabets, config: GraphConfig
-) -> Development:
+) -> DevelopmentData:
     if not (dev.heads >= 0).any():
         raise InputError(f"{dev.source}: has no heads, expected trees to compare with")
     data = arc_data(table, dev, alphabets, config.tag)
-    return Development(data, GoldTrees.of(dev, alphabets.labels if config.labelled else ()))
+    return DevelopmentData(data, GoldTrees.of(dev, alphabets.labels if config.labelled else ()))
 
 
 def _evaluator(
-    table: native.ArcTable, development: Development | None, decoding: Decoding, threads: int
+    table: native.ArcTable, development: DevelopmentData | None, decoding: Decoding, threads: int
 ) -> Callable[[Weights], DevScore] | None:
     if development is None:
         return None
     return lambda weights: development.attachment(table, weights, decoding, threads)
-
-
-def _choose_decoding(
-    table: native.ArcTable,
-    development: Development,
-    best: Best,
-    config: GraphConfig,
-    threads: int,
-    progress: Progress,
-) -> Decoding:
-    """The decoder and projectivity that do best on the development data (Koo et al. 2007 choose so); ties go to training's own."""
-    chosen = Decoding("map", config.projective, config.single_root)
-    assert best.score is not None
-    assert best.weights is not None
-    highest = best.score
-    for projective in (config.projective, not config.projective):
-        for name in config.trainer_kind.decoders:
-            candidate = Decoding(name, projective, config.single_root)
-            score = development.attachment(table, best.weights, candidate, threads)
-            if score.las > highest.las:
-                chosen, highest = candidate, score
-    best.score = highest
-    progress.say(
-        f"chosen: epoch {best.epoch}, decoder {chosen.decode}, {'projective' if chosen.projective else 'non-projective'}: dev {best.score}"
-    )
-    return chosen

@@ -6,13 +6,13 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from arcwise.evaluation.attachment import UasLas
+from arcwise.learning.folds import Folds, data_name
 from arcwise.learning.progress import Progress
 from arcwise.treebanks import Treebank
 
@@ -57,14 +57,14 @@ class Best:
 
 
 def training_report(
-    train: Treebank, dev: Treebank | None, notes: Sequence[str], best: Best
+    train: Treebank, dev: Treebank | Folds | None, notes: Sequence[str], best: Best
 ) -> dict[str, Any]:
     """What the model file tells of its training; nothing in it depends on the machine or the hour."""
     return {
         "train": data_name(train),
         "train_sentences": len(train),
         "train_words": train.word_count,
-        "dev": None if dev is None else data_name(dev),
+        "dev": data_name(dev) if isinstance(dev, Treebank) else None if dev is None else str(dev),
         "dev_uas": None if best.score is None else best.score.uas,
         "dev_las": None if best.score is None else best.score.las,
         "dev_counting": None if best.score is None else COUNTING,
@@ -73,11 +73,6 @@ def training_report(
         "history": best.history,
         "notes": list(notes),
     }
-
-
-def data_name(treebank: Treebank) -> str:
-    """The name of a treebank's file and folder: a model is not to tell where on somebody's disk they were."""
-    return "/".join(Path(treebank.source).parts[-2:])
 
 
 def fit(
@@ -89,11 +84,12 @@ def fit(
     seed: int,
     evaluate: Callable[[Weights], DevScore] | None,
     progress: Progress,
+    last_only: bool = False,
 ) -> Best:
     """Train, after each epoch score the weights on development data, and return the best ones.
 
     Without ``evaluate`` the last weights are the best. Ctrl-C ends training and keeps the best so far; before the first epoch is over
-    there is nothing to keep, and ``KeyboardInterrupt`` goes on to the caller. The order of sentences is drawn from ``seed`` alone.
+    there is nothing to keep, and ``KeyboardInterrupt`` goes on to the caller. The order of sentences is drawn from ``seed`` alone. ``last_only``: weights are asked for once, at the end, and Ctrl-C keeps nothing.
     """
     best = Best()
     if evaluate is not None:
@@ -106,7 +102,7 @@ def fit(
             with progress.epoch(number, epochs, sentences) as advance:
                 numbers = trainer.epoch(number, order, advance)
             seconds = time.monotonic() - started
-            _keep(best, trainer, number, numbers, evaluate)
+            _keep(best, trainer, number, numbers, evaluate, last_only=last_only)
             progress.say(_line(number, epochs, numbers, best, sentences / max(seconds, 1e-9)))
             if trainer.finished or (patience and number - best.epoch >= patience):
                 break
@@ -116,6 +112,8 @@ def fit(
             raise
         best.interrupted = True
         progress.say(f"stopped; keeping the weights of epoch {best.epoch}")
+    if best.weights is None:
+        best.weights = trainer.weights
     return best
 
 
@@ -135,9 +133,11 @@ def _keep(
     number: int,
     numbers: dict[str, float],
     evaluate: Callable[[Weights], DevScore] | None,
+    *,
+    last_only: bool,
 ) -> None:
-    weights = trainer.weights
-    score = evaluate(weights) if evaluate else None
+    weights = None if last_only else trainer.weights
+    score = evaluate(weights) if evaluate and weights is not None else None
     best.history.append(
         {"epoch": number, **numbers, **({"dev_uas": score.uas, "dev_las": score.las} if score else {})}
     )

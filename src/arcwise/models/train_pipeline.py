@@ -11,6 +11,7 @@ from arcwise.engine import Engine, ThisProcess
 from arcwise.errors import InputError, OptionError
 from arcwise.evaluation import evaluate
 from arcwise.learning.config import from_dict, read_toml
+from arcwise.learning.folds import Development, development
 from arcwise.learning.options import SEEDS, check_options, option, section, short_repr
 from arcwise.learning.progress import Progress
 from arcwise.models.registry import trainable
@@ -92,7 +93,7 @@ def read_notes(notes: Sequence[str]) -> dict[str, str]:
 
 def train_pipeline(
     train: Treebank,
-    dev: Treebank | None = None,
+    dev: Development = None,
     *,
     config: PipelineConfig = PipelineConfig(),
     parser: Mapping[str, Any] | None = None,
@@ -104,11 +105,13 @@ def train_pipeline(
     """Tokenizer, tagger and parser from one treebank. ``parser``: options of the parser; ``card``: what to note in the model;
     ``engine``: where the taggers of the jack-knife are trained.
 
-    With ``dev`` the parser's epoch is chosen on it, and the scores of the whole, from its raw text, go into the card.
+    With ``dev`` the parser's epoch, decoder and temperatures are chosen on it; if it is a treebank, the scores of the whole, from its
+    raw text, go into the card. With folds (``"5fold"``) they are chosen on the training data, tagged as the parser will get them.
     """
     if not train.word_count:
         raise InputError("train: found no word, expected a treebank to learn from")
     progress = progress or Progress(shown=False)
+    chosen = development(train, dev)
     options = {"seed": config.seed, **(parser or {})}
     parser_config(config.kind, None, options).refuse_unread()  # said before long work, not after
     tokenizer = Tokenizer.train(train, config=config.tokenizer, seed=config.seed)
@@ -118,15 +121,15 @@ def train_pipeline(
     trained = train_parser(
         config.kind,
         _as_it_will_be(train, config, progress, engine),
-        None if dev is None else tagger.tag(dev, threads=threads),
+        tagger.tag(chosen, threads=threads) if isinstance(chosen, Treebank) else chosen,
         config=None,
         options=options,
         threads=threads,
         progress=progress,
     )
     pipeline = Pipeline(tokenizer, tagger, trained, card=card)
-    if dev is not None and not trained.info.get("interrupted"):
-        _tell_scores(pipeline, dev, threads, progress)
+    if isinstance(chosen, Treebank) and not trained.info.get("interrupted"):
+        _tell_scores(pipeline, chosen, threads, progress)
     return pipeline
 
 

@@ -8,6 +8,7 @@ from typing import Any
 from arcwise.errors import OptionError
 from arcwise.evaluation import UasLas, evaluate
 from arcwise.learning.config import from_dict, read_toml
+from arcwise.learning.folds import Development
 from arcwise.learning.options import declared
 from arcwise.learning.progress import Progress
 from arcwise.learning.training import COUNTING
@@ -44,7 +45,7 @@ def _refuse_foreign(kind: str, values: Mapping[str, Any], *, where: str = "") ->
 def train_parser(
     kind: str,
     train: Treebank,
-    dev: Treebank | None,
+    dev: Development,
     *,
     config: PathLike | None,
     options: Mapping[str, Any],

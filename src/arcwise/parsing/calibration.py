@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -18,6 +18,8 @@ from arcwise.parsing.scorer import decode_scores, label_codes
 from arcwise.treebanks import Treebank
 
 _LOW, _HIGH = 0.01, 10_000.0
+_NEAR = 3.0
+"""The second search looks at temperatures up to so many times higher or lower than those of the first."""
 _GOLDEN = (5**0.5 - 1) / 2
 _SMALLEST = 1e-7
 _KEPT_SENTENCES = 1000
@@ -54,18 +56,22 @@ def _reliability(parser: ScoredParser, treebank: Treebank, parses: Parses, bins:
     if parser.labels:
         right_label = right & (parses.label_strings == np.array(treebank.column("deprel"), object))
         labels = calibration(found.label[known], right_label[known], bins=bins)
-    return Reliability(heads, labels, *_losses(treebank, parses))
+    return Reliability(heads, labels, *_losses([(treebank, parses)]))
 
 
-def _losses(treebank: Treebank, parses: Parses) -> tuple[float, float]:
-    """The mean of -log P(gold head), and of -log P(gold label | gold head)."""
-    assert parses.probabilities is not None
-    asked = parses.probabilities.asked
-    assert asked is not None
-    known = np.asarray(treebank.heads) >= 0
-    # Labels that the parser does not consider on such an arc (-1) have no probability at any temperature.
-    possible = known & (asked.label >= 0) if parses.label_names else np.zeros(0, np.int64)
-    return _mean_loss(asked.head[known]), _mean_loss(asked.label[possible])
+def _losses(parsed: Sequence[tuple[Treebank, Parses]]) -> tuple[float, float]:
+    """The mean of -log P(gold head), and of -log P(gold label | gold head), over the words of all treebanks."""
+    heads, labels = [np.zeros(0, np.float32)], [np.zeros(0, np.float32)]
+    for treebank, parses in parsed:
+        assert parses.probabilities is not None
+        asked = parses.probabilities.asked
+        assert asked is not None
+        known = np.asarray(treebank.heads) >= 0
+        heads.append(asked.head[known])
+        # Labels that the parser does not know (-1) have no probability at any temperature.
+        if parses.label_names:
+            labels.append(asked.label[known & (asked.label >= 0)])
+    return _mean_loss(np.concatenate(heads)), _mean_loss(np.concatenate(labels))
 
 
 def _parsed_by(
@@ -79,13 +85,14 @@ def _parsed_by(
         return lambda temperatures: parser.with_temperatures(temperatures.heads, temperatures.labels).parses(
             treebank, options=options, asked=True, threads=threads
         )
-    scores = parser.scorer.scores(treebank, trees=parser.decoding.trees, threads=threads)
-    asked = np.ascontiguousarray(treebank.heads, np.int32), label_codes(treebank, parser.labels)
+    decoding, names = parser.decoding, parser.labels
+    scores = parser.scorer.scores(treebank, trees=decoding.trees, threads=threads)
+    asked = np.ascontiguousarray(treebank.heads, np.int32), label_codes(treebank, names)
 
     def parsed(temperatures: Temperatures) -> Parses:
-        settings = decode_settings(parser.decoding, temperatures, probabilities=True)
+        settings = decode_settings(decoding, temperatures, probabilities=True)
         result = decode_scores(scores, settings, asked=asked, threads=threads)
-        return parses_of(result, parser.labels, probabilities=True, asked=True)
+        return parses_of(result, names, probabilities=True, asked=True)
 
     return parsed
 
@@ -97,17 +104,57 @@ def fit_temperatures(parser: P, treebank: Treebank, *, threads: int = 1, steps: 
     risk. Trained for the best tree, a parser may be sure of heads and yet know labels by small margins only: so labels have
     a temperature of their own. Neither loss depends on the other temperature, so one search finds both.
     """
-    parsed = _parsed_by(parser, treebank, threads, keep=len(treebank) <= _KEPT_SENTENCES)
+    best = common_temperatures(
+        [(parser.with_temperatures, treebank)], start=parser.temperatures, threads=threads, steps=steps
+    )
+    return parser.with_temperatures(best.heads, best.labels)
+
+
+def common_temperatures(
+    parts: Sequence[tuple[Callable[[float, float], ScoredParser], Treebank]],
+    *,
+    start: Temperatures = Temperatures(),
+    threads: int = 1,
+    steps: int = 18,
+) -> Temperatures:
+    """The temperatures that make the heads and labels of all treebanks together most probable, each parsed by a parser of its own
+    (a function from temperatures of heads and of labels to the parser with them).
+
+    What training never saw has scores that depend on the temperatures (``GraphScorer``). So after a search with the scores at
+    ``start``, a second one near what it has found scores everything again at each temperature.
+    """
+    low, high = np.full(2, np.log(_LOW)), np.full(2, np.log(_HIGH))
+    small = sum(len(treebank) for _, treebank in parts) <= _KEPT_SENTENCES
+    found = _search(parts, start, low, high, threads, steps, keep=small)
+    middle = np.log([found.heads, found.labels])
+    low, high = np.maximum(middle - np.log(_NEAR), low), np.minimum(middle + np.log(_NEAR), high)
+    return _search(parts, found, low, high, threads, max(steps - 7, 1), keep=False)
+
+
+def _search(
+    parts: Sequence[tuple[Callable[[float, float], ScoredParser], Treebank]],
+    start: Temperatures,
+    low: npt.NDArray[np.float64],
+    high: npt.NDArray[np.float64],
+    threads: int,
+    steps: int,
+    *,
+    keep: bool,
+) -> Temperatures:
+    """Golden section over the logarithms of both temperatures at once. ``keep``: scores stay those at the temperatures ``start``."""
+    labelled, parsed = False, []
+    for parser_at, treebank in parts:
+        parser = parser_at(start.heads, start.labels)
+        labelled = labelled or bool(parser.labels)
+        parsed.append((treebank, _parsed_by(parser, treebank, threads, keep=keep)))
 
     def at(logs: npt.NDArray[np.float64]) -> Temperatures:
         heads, labels = (float(t) for t in np.exp(logs))
-        return Temperatures(heads, labels if parser.labels else 1.0)
+        return Temperatures(heads, labels if labelled else 1.0)
 
     def losses(logs: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-        return np.array(_losses(treebank, parsed(at(logs))))
+        return np.array(_losses([(treebank, parse(at(logs))) for treebank, parse in parsed]))
 
-    # Golden section over the logarithms of both temperatures at once.
-    low, high = np.full(2, np.log(_LOW)), np.full(2, np.log(_HIGH))
     left, right = high - _GOLDEN * (high - low), low + _GOLDEN * (high - low)
     left_loss, right_loss = losses(left), losses(right)
     for _ in range(steps):
@@ -120,8 +167,18 @@ def fit_temperatures(parser: P, treebank: Treebank, *, threads: int = 1, steps: 
             np.where(leftwards, tried_loss, right_loss),
             np.where(leftwards, left_loss, tried_loss),
         )
-    best = at((low + high) / 2)
-    return parser.with_temperatures(best.heads, best.labels)
+    return at((low + high) / 2)
+
+
+def head_calibration_error(parts: Sequence[tuple[Parses, Treebank]]) -> float:
+    """The expected calibration error of the heads of several parses together."""
+    said, right = [np.zeros(0)], [np.zeros(0, np.bool_)]
+    for parses, treebank in parts:
+        assert parses.probabilities is not None
+        known = np.asarray(treebank.heads) >= 0
+        said.append(np.asarray(parses.probabilities.head, np.float64)[known])
+        right.append((parses.heads == treebank.heads)[known])
+    return calibration(np.concatenate(said), np.concatenate(right)).error
 
 
 def _mean_loss(probabilities: npt.NDArray[np.float32]) -> float:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from arcwise import native
+from arcwise.learning.folds import Development
 from arcwise.learning.model_file import Packed
 from arcwise.learning.progress import Progress
 from arcwise.learning.trained import TrainedParser
@@ -44,13 +45,14 @@ class TransitionParser(TrainedParser[TransitionModel]):
     def train(
         cls,
         train: Treebank,
-        dev: Treebank | None = None,
+        dev: Development = None,
         *,
         config: TransitionConfig = TransitionConfig(),
         threads: int = 1,
         progress: Progress | None = None,
     ) -> Self:
-        """Train on ``train``; the epoch is chosen on ``dev`` if it is given. Ctrl-C keeps the best weights so far."""
+        """Train on ``train``; epoch and temperature are chosen on ``dev`` if it is given: a treebank, or folds of the training data
+        (``"5fold"``; ``"auto"``: for a small treebank). Ctrl-C keeps the best weights so far."""
         from arcwise.transition.training import train_model
 
         return cls(train_model(train, dev, config, threads=threads, progress=progress))
@@ -78,6 +80,7 @@ class TransitionParser(TrainedParser[TransitionModel]):
             "labels": len(model.labels),
             "weights": int(np.count_nonzero(model.weights)),
             "cells": len(model.weights),
+            "temperature": model.temperature,
             "config": model.config,
             **model.report,
         }

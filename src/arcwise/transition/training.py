@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -11,9 +14,19 @@ from arcwise import native
 from arcwise.errors import InputError
 from arcwise.evaluation.attachment import GoldTrees
 from arcwise.features.atoms import token_atoms
+from arcwise.learning.folds import (
+    Development,
+    Folds,
+    FoldScores,
+    best_epoch,
+    calibration_report,
+    development,
+    warnings,
+)
 from arcwise.learning.progress import Progress
 from arcwise.learning.training import Advance, DevScore, Weights, fit, training_report
 from arcwise.parsing.scorer import label_codes
+from arcwise.transition.calibration import fit_beam_temperature
 from arcwise.transition.config import TransitionConfig
 from arcwise.transition.model import TransitionModel, make_scorer
 from arcwise.transition.named import system as parse_system
@@ -21,6 +34,7 @@ from arcwise.transition.preparation import prepare_trees
 from arcwise.transition.system import TransitionSystem
 from arcwise.treebanks import Treebank
 
+CALIBRATION_SENTENCES = 300
 _PIECE = 100  # sentences between two looks at Ctrl-C and the progress bar
 
 
@@ -69,7 +83,7 @@ class TransitionTrainer:
 
 def train_model(
     train: Treebank,
-    dev: Treebank | None,
+    dev: Development,
     config: TransitionConfig,
     *,
     threads: int,
@@ -79,10 +93,46 @@ def train_model(
     progress = progress or Progress(shown=False)
     config.refuse_unread()
     system = parse_system(config.system)
-    if system.many_heads:
-        from arcwise.transition.graph_training import train_graph_model
+    chosen = development(train, dev)
+    for line in warnings(train, chosen):
+        progress.say(f"warning: {line}")
+    train_once = partial(_train_graphs if system.many_heads else _train_trees, system=system, threads=threads)
+    if isinstance(chosen, Folds):
+        return _cross_validated(train, chosen, config, train_once, threads, progress)
+    model = train_once(train, chosen, config, progress=progress)
+    if chosen is None or system.many_heads or model.report["interrupted"]:
+        return model
+    some = chosen[:CALIBRATION_SENTENCES]
+    temperature, error = fit_beam_temperature([(model, some)], threads)
+    return _with_temperature(model, temperature, calibration_report(train, chosen, error), progress)
 
-        return train_graph_model(train, dev, config, system, progress=progress)
+
+TrainOnce = Callable[..., TransitionModel]
+
+
+def _train_graphs(
+    train: Treebank,
+    dev: Treebank | None,
+    config: TransitionConfig,
+    *,
+    system: TransitionSystem,
+    threads: int,
+    progress: Progress,
+) -> TransitionModel:
+    from arcwise.transition.graph_training import train_graph_model
+
+    return train_graph_model(train, dev, config, system, progress=progress)
+
+
+def _train_trees(
+    train: Treebank,
+    dev: Treebank | None,
+    config: TransitionConfig,
+    *,
+    system: TransitionSystem,
+    threads: int,
+    progress: Progress,
+) -> TransitionModel:
     labels = tuple(sorted(set(train.column("deprel")))) if config.labelled else ()
     vocabulary = word_vocabulary(train, config)
     prepared = prepare_trees(
@@ -105,6 +155,57 @@ def train_model(
     assert best.weights is not None
     report = training_report(train, dev, prepared.notes, best)
     return TransitionModel.build(config, system, labels, vocabulary, best.weights, report=report)
+
+
+def _cross_validated(
+    train: Treebank,
+    folds: Folds,
+    config: TransitionConfig,
+    train_once: TrainOnce,
+    threads: int,
+    progress: Progress,
+) -> TransitionModel:
+    """The epoch that is best on all parts together, each parsed by a parser that learned from the others; then, from parsers of that
+    epoch, the temperature; then a parser that learns from everything."""
+    quiet = Progress(shown=False)
+    parts, scores = folds.split(train), []
+    for number, (others, part) in enumerate(parts, start=1):
+        progress.say(f"fold {number} of {folds.count}: {len(others)} sentences, scored on {len(part)}")
+        report = _finished(train_once(others, part, config, progress=quiet)).report
+        scores.append(FoldScores.of(part, report["history"]))
+    epoch, by_epoch = best_epoch(scores)
+    progress.say(f"chosen: epoch {epoch}: {folds} {by_epoch[epoch - 1]}")
+    # Where warm epochs and the first epoch end does not change with the number of epochs: so this is the epoch that was scored.
+    chosen = replace(config, epochs=epoch, patience=0)
+    model = train_once(train, None, chosen, progress=progress)
+    report = {
+        **model.report,
+        "dev": str(folds),
+        "dev_uas": by_epoch[epoch - 1].uas,
+        "dev_las": by_epoch[epoch - 1].las,
+    }
+    report["folds"] = [{"epoch": e, "uas": s.uas, "las": s.las} for e, s in enumerate(by_epoch, start=1)]
+    model = replace(model, config=config, report=report)
+    if model.system.many_heads or report["interrupted"]:
+        return model
+    held_out = [(_finished(train_once(others, None, chosen, progress=quiet)), part) for others, part in parts]
+    temperature, error = fit_beam_temperature(held_out, threads)
+    return _with_temperature(model, temperature, calibration_report(train, folds, error), progress)
+
+
+def _finished(model: TransitionModel) -> TransitionModel:
+    if model.report["interrupted"]:
+        raise KeyboardInterrupt  # nothing has learned from all the data yet
+    return model
+
+
+def _with_temperature(
+    model: TransitionModel, temperature: float, report: dict[str, Any], progress: Progress
+) -> TransitionModel:
+    progress.say(
+        f"temperature {temperature:.3g}: calibration error of heads {100 * report['error']:.1f} % on {report['on']}"
+    )
+    return replace(model, temperature=temperature, report={**model.report, "calibration": report})
 
 
 def word_vocabulary(train: Treebank, config: TransitionConfig) -> native.Vocabulary:

@@ -1,0 +1,139 @@
+"""Training a graph-based parser without development data: epoch, decoder and temperatures from folds of the training data."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from arcwise.graph.config import GraphConfig
+from arcwise.graph.model import GraphModel
+from arcwise.graph.parser import GraphParser
+from arcwise.graph.training import (
+    Learner,
+    choose_decoding,
+    decoding_candidates,
+    say_decoding,
+    say_temperatures,
+)
+from arcwise.learning.folds import Folds, FoldScores, best_epoch, calibration_report, together
+from arcwise.learning.progress import Progress
+from arcwise.learning.training import DevScore, training_report
+from arcwise.parsing.calibration import common_temperatures, head_calibration_error
+from arcwise.parsing.parser import ParseOptions
+from arcwise.parsing.scored import Decoding
+from arcwise.treebanks import Treebank
+
+
+def train_cross_validated(
+    train: Treebank, folds: Folds, config: GraphConfig, threads: int, progress: Progress
+) -> GraphModel:
+    """The epoch that is best on all parts together, each parsed by a parser that learned from the others; then, from parsers of that
+    epoch, decoder and temperatures; then a parser that learns from everything."""
+    quiet = Progress(shown=False)
+    parts = folds.split(train)
+    scores = []
+    for number, (others, part) in enumerate(parts, start=1):
+        progress.say(f"fold {number} of {folds.count}: {len(others)} sentences, scored on {len(part)}")
+        scores.append(_fold_scores(others, part, config, threads, quiet))
+    epoch, by_epoch = best_epoch(scores)
+    told = "  ".join(f"{100 * score.las:.2f}" for score in by_epoch)
+    progress.say(f"LAS of the held-out parts by epoch: {told}")
+    chosen = replace(config, epochs=epoch, patience=0)
+    held_out = [_FoldParser.of(others, part, chosen, threads, quiet) for others, part in parts]
+    decoding, score = _decoding(held_out, chosen, threads)
+    say_decoding(progress, epoch, decoding, score, str(folds))
+    temperatures = common_temperatures(
+        [(fold.at(decoding), fold.part) for fold in held_out], threads=threads, steps=12
+    )
+    at = temperatures.heads, temperatures.labels
+    options = ParseOptions(confidence=True)
+    error = head_calibration_error(
+        [
+            (fold.at(decoding)(*at).parses(fold.part, options=options, threads=threads), fold.part)
+            for fold in held_out
+        ]
+    )
+    progress.say(f"training on all {len(train)} sentences")
+    learner = Learner.of(train, chosen, threads, progress)
+    counts = learner.told(progress)
+    best = learner.run(None, threads, progress)
+    assert best.weights is not None
+    best.score = score
+    report = training_report(train, folds, learner.notes(best, progress), best) | counts
+    report["calibration"] = calibration_report(train, folds, error)
+    report["folds"] = [{"epoch": e, "uas": s.uas, "las": s.las} for e, s in enumerate(by_epoch, start=1)]
+    model = learner.model(best.weights, decoding, report).with_temperatures(*at)
+    model = replace(model, config=config)
+    say_temperatures(progress, model, error, str(folds))
+    return model
+
+
+def _fold_scores(
+    others: Treebank, part: Treebank, config: GraphConfig, threads: int, progress: Progress
+) -> FoldScores:
+    """What each epoch of learning from the others reaches on the part."""
+    learner = Learner.of(others, config, threads, progress)
+    decoding = Decoding("map", config.projective, config.single_root)
+    data = learner.development(part)
+    best = learner.run(
+        lambda weights: data.attachment(learner.table, weights, decoding, threads), threads, progress
+    )
+    if best.interrupted:
+        raise KeyboardInterrupt  # nothing has learned from all the data yet
+    return FoldScores.of(part, best.history)
+
+
+@dataclass(frozen=True)
+class _FoldParser:
+    """A parser that learned from the other parts; its weights without the zeros, for there are as many parsers as folds."""
+
+    learner: Learner
+    part: Treebank
+    places: npt.NDArray[np.int64]
+    values: npt.NDArray[np.float32]
+
+    @classmethod
+    def of(
+        cls, others: Treebank, part: Treebank, config: GraphConfig, threads: int, progress: Progress
+    ) -> _FoldParser:
+        learner = Learner.of(others, config, threads, progress)
+        best = learner.run(None, threads, progress, last_only=True)
+        assert best.weights is not None
+        places = np.flatnonzero(best.weights)
+        return cls(learner, part, places, best.weights[places].astype(np.float32))
+
+    @property
+    def weights(self) -> npt.NDArray[np.float32]:
+        weights = np.zeros(self.learner.table.cells, np.float32)
+        weights[self.places] = self.values
+        return weights
+
+    def scores(self, candidates: list[Decoding], threads: int) -> list[DevScore]:
+        """What each way to decode reaches on the part."""
+        data, weights = self.learner.development(self.part), self.weights
+        return [data.attachment(self.learner.table, weights, one, threads) for one in candidates]
+
+    def at(self, decoding: Decoding) -> _FoldParserAt:
+        return _FoldParserAt(self, decoding)
+
+
+@dataclass(frozen=True)
+class _FoldParserAt:
+    """From temperatures to the parser with them."""
+
+    fold: _FoldParser
+    decoding: Decoding
+
+    def __call__(self, heads: float, labels: float) -> GraphParser:
+        model = self.fold.learner.model(self.fold.weights, self.decoding, {})
+        return GraphParser(model.with_temperatures(heads, labels))
+
+
+def _decoding(held_out: list[_FoldParser], config: GraphConfig, threads: int) -> tuple[Decoding, DevScore]:
+    """The decoder and tree class that are best on all parts together."""
+    candidates = decoding_candidates(config)
+    words = [int((np.asarray(fold.part.heads) >= 0).sum()) for fold in held_out]
+    by_fold = [fold.scores(candidates, threads) for fold in held_out]
+    return choose_decoding(candidates, [together(words, scores) for scores in zip(*by_fold, strict=True)])
