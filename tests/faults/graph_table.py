@@ -122,7 +122,6 @@ DUAL_FAULTS = [
     Fault("gains of trees without their costs", DUAL, "tree.gain = tree.cost;", "tree.gain = 0;", MOVES),
     Fault("the trees of a mixture left out of its marginals", DUAL, "for (const Part& tree : mixture.trees) add_tree(after_, tree, tree.share);", "", MOVES),
     Fault("unknown labels count as gold", DUAL, "(table_.states.labels > 0 && gold_.labels[m] < 0)", "false", DUAL_TESTS + "test_whole_trees_are_needed"),
-    Fault("sentences that are no trees learned from", DUAL, "if (has_gold_tree()) visit(mixtures_[s]);", "visit(mixtures_[s]);", NO_TREE),
     Fault("sentences that are no trees not counted", DUAL, "++skipped_;", "", NO_TREE),
     Fault("primal without costs", DUAL, "slacks += tree.gain;", "slacks += tree.gain - tree.cost;", PRIMAL),
     Fault("primal with the whole norm", DUAL, "squared_norm() / 2 + options_.C * slacks", "squared_norm() + options_.C * slacks", PRIMAL),

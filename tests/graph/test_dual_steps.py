@@ -271,6 +271,11 @@ def test_a_start_too_sure_of_gold_is_left_by_the_steps_alone() -> None:
 
 
 def test_whole_trees_are_needed() -> None:
+    bank = small("tiny").treebank
+    unlabelled = bank.annotate(deprel=["_", *bank.column("deprel")[1:]])
+    with pytest.raises(ValueError, match="needs every head and label"):
+        dual_trainer(small(unlabelled, trainer="eg"), C=0.1)
+    assert dual_trainer(small(unlabelled, labelled=False, trainer="eg"), C=0.1).skipped == 0
     for labelled in (True, False):
         case = small("tiny partial", labelled=labelled, trainer="eg")
         with pytest.raises(ValueError, match="needs every head and label"):
