@@ -15,7 +15,7 @@ FILES = Files(may_read=("model",))
 _SHARES = ("dev_uas", "dev_las", "collision_rate")
 """What models keep as shares of 1; shown in per cent, as everything is."""
 
-_DETAILS = ("history", "cells", "features", "collision_rate")
+_DETAILS = ("history", "folds", "calibration", "cells", "features", "collision_rate")
 """What is shown with --all alone."""
 
 
