@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Literal, Protocol, runtime_checkable
 from arcwise.errors import OptionError
 from arcwise.inference import Constraints
 from arcwise.learning.model_file import Packed, Precision
-from arcwise.learning.options import changed, check_options, option
+from arcwise.learning.options import changed, check_options, option, short_repr
 from arcwise.parsing.parses import Analysis
 from arcwise.treebanks import Treebank
 from arcwise.treebanks.files import PathLike
@@ -104,6 +104,8 @@ class ParseOptions:
         high=MAX_ALTERNATIVES,
     )
     beam: int | None = option(None, "Beam of a transition-based parser.", low=1, high=MAX_BEAM)
+
+    __repr__ = short_repr
 
     def __post_init__(self) -> None:
         check_options(self)
