@@ -88,10 +88,16 @@ def test_the_batch_objective_is_C_times_the_losses_and_half_the_squared_weights(
     weights = random_weights(case)
     every = twins(case)
     trainer = trainer_of(BatchTrainer, case)
-    value, gradient = trainer.objective(weights)
+    occurring = trainer.places
+    elsewhere = np.ones(len(weights), bool)
+    elsewhere[occurring] = False
+    weights[elsewhere] = 0.0
+    value, gradient = trainer.objective(weights[occurring])
     losses = -sum(twin.log_likelihood(weights) for twin in every)
     assert value == pytest.approx(C * losses + weights @ weights / 2, rel=1e-9)
-    assert np.allclose(gradient, weights - C * sum(twin.gradient(weights) for twin in every), atol=1e-9)
+    whole = weights - C * sum(twin.gradient(weights) for twin in every)
+    assert np.allclose(gradient, whole[occurring], atol=1e-9)
+    assert not whole[elsewhere].any()
 
 
 def test_the_batch_trainer_ends_where_the_gradient_is_nothing() -> None:

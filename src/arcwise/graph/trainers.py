@@ -128,7 +128,7 @@ class BatchTrainer:
             single_root=config.single_root,
             threads=threads,
         )
-        self._x = np.zeros(len(self._native.places))
+        self._x = np.zeros(len(self.places))
         self._finished = False
         self.objective_value = np.inf
 
@@ -137,8 +137,13 @@ class BatchTrainer:
         """Whether the solver has converged."""
         return self._finished
 
+    @property
+    def places(self) -> npt.NDArray[np.uint32]:
+        """Where the features that occur lie in the table."""
+        return self._native.places
+
     def objective(self, x: npt.NDArray[np.float64]) -> tuple[float, npt.NDArray[np.float64]]:
-        """L(w) and its gradient, by the weights of the features that occur."""
+        """L(w) and its gradient, by the weights of the features that occur (``places``)."""
         C = self._config.effective_C
         loss, gradient = self._native(x)
         return C * loss + 0.5 * float(x @ x), C * gradient + x
@@ -162,7 +167,7 @@ class BatchTrainer:
     def weights(self) -> npt.NDArray[np.float32]:
         """The present point, as float32."""
         weights = np.zeros(self._cells, np.float32)
-        weights[self._native.places] = self._x
+        weights[self.places] = self._x
         return weights
 
 
