@@ -219,7 +219,7 @@ ENGINE_FAULTS = [
     Fault("known marginals without their probability", TREE_LOSS, KNOWN, "known_shares[s]", SLOPE + "[partial-True-likelihood-False-True]"),
     Fault("known marginals of labels that do not agree", TREE_LOSS, "is_known && agrees(s)", "is_known", SLOPE + "[whole-True-likelihood-True-True]"),
     Fault("hinge: known labels ignored", TREE_LOSS, "gold.labels.data()", "nullptr", VALUE + "[whole-True-hinge-True-True]"),
-    Fault("hinge: no step towards gold", TREE_LOSS, "add_best_tree(known_, trees, -1, ahead)", "add_best_tree(known_, trees, 0, ahead)", SLOPE + "[whole-True-hinge-True-True]"),
+    Fault("hinge: no step towards gold", TREE_LOSS, "add_best_tree(known_, trees, -1, ahead)", "add_best_tree(known_, trees, 0, ahead)", VALUE + "[whole-True-hinge-True-True]"),
     Fault("a whole tree of any class", TREE_LOSS, "is_tree(gold.heads.data(), n, trees) ? log_z : MINUS_INFINITY", "log_z", LOSSES + "test_a_whole_tree_of_another_class_agrees_with_none[crossing-likelihood]"),
     Fault("labels cost nothing", "inference/known_tree.hpp", "(label >= 0 && labels[m] >= 0 && label != labels[m])", "false", VALUE + "[whole-True-hinge-True-True]"),
     Fault("the best state is the first", SCORES, "static_cast<int32_t>(top - values)", "0", SLOPE + "[whole-True-hinge-True-True]"),
