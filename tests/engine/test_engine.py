@@ -132,7 +132,8 @@ def test_who_stops_asking_ends_the_workers(tmp_path: Path) -> None:
 @pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGKILL])
 def test_ctrl_c_ends_the_workers(tmp_path: Path, sent: signal.Signals) -> None:
     code = (
-        "import sys; sys.path.insert(0, sys.argv[2])\n"
+        "import signal, sys; sys.path.insert(0, sys.argv[2])\n"
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"  # ignored where the tests run in the background
         "from engine.test_engine import _note_and_sleep\n"
         "from arcwise.engine import Processes\n"
         "from functools import partial\nfrom pathlib import Path\n"
