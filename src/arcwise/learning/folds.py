@@ -13,7 +13,7 @@ import numpy as np
 
 from arcwise.errors import InputError, OptionError
 from arcwise.evaluation.attachment import UasLas
-from arcwise.treebanks import Treebank
+from arcwise.treebanks import Sentence, Treebank
 
 SMALLEST, SMALL = 10, 1000
 """Sentences of a treebank that counts as small: without development data it is cross-validated by ``automatic``."""
@@ -56,12 +56,16 @@ class Folds:
             raise InputError(
                 f"{treebank.source}: has {len(treebank)} sentences, expected at least {self.count} for {self}"
             )
+        return [others_and_part(treebank, self.count, fold) for fold in range(self.count)]
 
-        def part(fold: int, *, others: bool) -> Treebank:
-            chosen = (s for i, s in enumerate(treebank) if (i % self.count == fold) != others)
-            return Treebank.from_sentences(chosen, source=treebank.source)
 
-        return [(part(fold, others=True), part(fold, others=False)) for fold in range(self.count)]
+def others_and_part(treebank: Treebank, count: int, fold: int) -> tuple[Treebank, Treebank]:
+    """The sentences outside part ``fold`` of ``count`` and those in it; sentence i is in part i mod ``count``."""
+    parts: tuple[list[Sentence], list[Sentence]] = ([], [])
+    for number, sentence in enumerate(treebank):
+        parts[number % count == fold].append(sentence)
+    others, part = (Treebank.from_sentences(chosen, source=treebank.source) for chosen in parts)
+    return others, part
 
 
 Development = Treebank | Folds | str | None
@@ -112,10 +116,8 @@ def data_name(treebank: Treebank) -> str:
 
 def calibration_report(train: Treebank, dev: Treebank | Folds, error: float) -> dict[str, Any]:
     """What a model tells of its confidences: on which data they were fitted, with which calibration error, and what is wrong."""
-    folds = isinstance(dev, Folds)
     on = f"{dev} of the training data" if isinstance(dev, Folds) else data_name(dev)
-    doubts = [] if folds else warnings(train, dev)
-    return {"on": on, "error": round(error, 4), "doubts": doubts}
+    return {"on": on, "error": round(error, 4), "doubts": warnings(train, dev)}
 
 
 def shared_words(train: Treebank, dev: Treebank) -> float:

@@ -219,23 +219,22 @@ class ScoredParser:
 
         def found(group: Group) -> tuple[Parses, Codes]:
             settings = self._settings(decoding, group, probabilities=options.confidence)
+            others = None
             if self._is_fused(group) and not options.alternatives:
                 result = self.scorer.decoded(  # type: ignore[attr-defined]
                     group.treebank, settings, required=group.required(), asked=asked, threads=threads
                 )
-                parsed, others = result.parsed, None
             else:
                 scores = self._scores(group, threads)
                 bank = group.treebank
                 own = (np.asarray(bank.heads), label_codes(bank, self.labels)) if asked else None
                 result = decode_scores(scores, settings, asked=own, spans=group.spans, threads=threads)
-                parsed, others = result.parsed, None
-                if options.alternatives and np.all(parsed):
+                if options.alternatives and np.all(result.parsed):
                     others = [
-                        own for sentence in self._alternatives(scores, group, least) for own in sentence
+                        word for sentence in self._alternatives(scores, group, least) for word in sentence
                     ]
             parses = parses_of(result, self.labels, probabilities=options.confidence, asked=asked)
-            return replace(parses, alternatives=others), parsed
+            return replace(parses, alternatives=others), result.parsed
 
         return assembled(decisions, *in_groups(decisions, found), self.labels)
 

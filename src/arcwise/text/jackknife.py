@@ -7,6 +7,7 @@ from functools import partial
 
 from arcwise.engine import Engine, ThisProcess
 from arcwise.errors import InputError
+from arcwise.learning.folds import others_and_part
 from arcwise.text.tagger import Tagger, TaggerConfig
 from arcwise.treebanks import Treebank
 
@@ -38,7 +39,5 @@ def jackknifed(
 
 def _tagged_fold(treebank: Treebank, folds: int, config: TaggerConfig, seed: int, fold: int) -> Treebank:
     """One part, tagged by a tagger that has seen the others."""
-    numbers = range(len(treebank))
-    others = Treebank.from_sentences(treebank[i] for i in numbers if i % folds != fold)
-    part = Treebank.from_sentences(treebank[i] for i in numbers if i % folds == fold)
+    others, part = others_and_part(treebank, folds, fold)
     return Tagger.train(others, config=config, seed=seed).tag(part)
