@@ -203,3 +203,14 @@ def test_k_best_have_rank_and_probability(folder: Path, capsys: pytest.CaptureFi
         assert ranks >= ({"1"} if model == "graph" else {"1", "2"})
         assert all(0 <= float(s.comments["tree_prob"]) <= 1 for s in parsed)
         assert all(s.head_probabilities is not None for s in parsed)
+
+
+def test_a_missing_file_is_told_before_another_is_parsed(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    there = tmp_path / "there.conllu"
+    there.write_text("1\tDogs\t_\t_\t_\t_\t_\t_\t_\t_\n\n")
+    assert run(["parse", str(there), "--keep", str(tmp_path / "missing.conllu")]) == 2
+    told = capsys.readouterr()
+    assert told.out == ""
+    assert told.err.endswith("missing.conllu: no such file\n")

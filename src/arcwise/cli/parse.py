@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from arcwise.parsing.parses import Analysis, Note
     from arcwise.treebanks import Treebank
 
-FILES = Files(may_read=("inputs", "model"), writes=("html",), like={"output": "inputs"})
+FILES = Files(reads=("inputs",), may_read=("model",), writes=("html",), like={"output": "inputs"})
 
 _MOST_NOTES = 10
 """Notes shown on standard error; all are in the comments of the output."""
