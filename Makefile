@@ -2,7 +2,7 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-NATIVE := $(shell find native -name '*.[ch]pp' -o -name '*.c' 2>/dev/null)
+NATIVE := $(shell find native -name '*.[ch]pp' -o -name '*.c' -o -name '*.cu' -o -name '*.cuh' 2>/dev/null)
 PYTEST_WORKERS ?= 2
 JOBS ?= 2
 .DEFAULT_GOAL := help
