@@ -1,0 +1,138 @@
+"""CUDA source to machine code, on the user's machine, by NVRTC: a library that comes with torch. No compiler is needed, and what was
+compiled once is kept.
+
+NVRTC and not Triton: a chart of one sentence is filled by threads that each know their cell, with barriers between widths and
+tables in shared memory; Triton's programs over tiles have neither. The same source runs on the CPU in tests.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import hashlib
+import os
+import sys
+from functools import cache
+from pathlib import Path
+
+from arcwise import native
+from arcwise.errors import ArcwiseError
+
+OPTIONS = ("--std=c++20", "-default-device")
+
+
+class CudaError(ArcwiseError):
+    """What the compiler or the driver of the GPU has to say."""
+
+
+def source_folder() -> Path:
+    """Where the CUDA source lies, installed beside the native module."""
+    return Path(str(native.__file__)).parent / "cuda_source"
+
+
+def cache_folder() -> Path:
+    """Where compiled kernels are kept: ``$XDG_CACHE_HOME/arcwise/kernels``, or ``~/.cache/arcwise/kernels``."""
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "arcwise" / "kernels"
+
+
+def machine_code(source: str, architecture: str) -> bytes:
+    """The cubin of ``kernels/inference/<source>`` for an architecture (``sm_90``), from the cache or compiled now."""
+    text = (source_folder() / "kernels" / "inference" / source).read_bytes()
+    kept = cache_folder() / f"{Path(source).stem}-{architecture}-{_digest(source, architecture)}.cubin"
+    try:
+        return kept.read_bytes()
+    except OSError:
+        pass
+    code = compile_source(text, source, architecture)
+    _keep(kept, code)
+    return code
+
+
+def compile_source(text: bytes, name: str, architecture: str) -> bytes:
+    """Compile; ``CudaError`` with the compiler's words if it cannot."""
+    nvrtc = nvrtc_library()
+    program = ctypes.c_void_p()
+    _check(nvrtc.nvrtcCreateProgram(ctypes.byref(program), text, name.encode(), 0, None, None))
+    try:
+        options = [option.encode() for option in _options(architecture)]
+        status = nvrtc.nvrtcCompileProgram(program, len(options), (ctypes.c_char_p * len(options))(*options))
+        if status != 0:
+            log = _read(program, nvrtc.nvrtcGetProgramLogSize, nvrtc.nvrtcGetProgramLog)
+            raise CudaError(f"{name}: NVRTC cannot compile it for {architecture}: {log.decode().strip()}")
+        return _read(program, nvrtc.nvrtcGetCUBINSize, nvrtc.nvrtcGetCUBIN)
+    finally:
+        nvrtc.nvrtcDestroyProgram(ctypes.byref(program))
+
+
+@cache
+def nvrtc_library() -> ctypes.CDLL:
+    """NVRTC, as torch's packages bring it; else the system's."""
+    for name in _library_names():
+        try:
+            return ctypes.CDLL(name)
+        except OSError:
+            continue
+    raise CudaError("NVRTC was not found (libnvrtc.so, which torch for CUDA brings with it)")
+
+
+def _library_names() -> list[str]:
+    beside_torch = [
+        str(found)
+        for folder in map(Path, sys.path)
+        if folder.name in ("site-packages", "dist-packages")
+        for found in sorted(folder.glob("nvidia/*/lib/libnvrtc.so.*"))
+        if "builtins" not in found.name
+    ]
+    return [
+        *beside_torch,
+        "libnvrtc.so.13",
+        "libnvrtc.so.12",
+        "libnvrtc.so",
+        "nvrtc64_130_0.dll",
+        "nvrtc64_120_0.dll",
+    ]
+
+
+def _options(architecture: str) -> tuple[str, ...]:
+    return (f"--gpu-architecture={architecture}", *OPTIONS, f"-I{source_folder()}")
+
+
+def _digest(source: str, architecture: str) -> str:
+    """Everything that decides the machine code: all source there is, the options, the version of NVRTC."""
+    digest = hashlib.sha256(repr((source, architecture, OPTIONS, _version())).encode())
+    for path in sorted(source_folder().rglob("*.*")):
+        digest.update(path.name.encode() + b"\0" + path.read_bytes())
+    return digest.hexdigest()[:16]
+
+
+def _version() -> tuple[int, int]:
+    major, minor = ctypes.c_int(), ctypes.c_int()
+    _check(nvrtc_library().nvrtcVersion(ctypes.byref(major), ctypes.byref(minor)))
+    return major.value, minor.value
+
+
+def _keep(path: Path, code: bytes) -> None:
+    """Write whole or not at all; without a place to keep it, it is compiled again next time."""
+    part = path.with_suffix(f".{os.getpid()}.part")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        part.write_bytes(code)
+        part.replace(path)
+    except OSError:
+        part.unlink(missing_ok=True)
+
+
+def _read(
+    program: ctypes.c_void_p, size_of: ctypes._NamedFuncPointer, read: ctypes._NamedFuncPointer
+) -> bytes:
+    size = ctypes.c_size_t()
+    _check(size_of(program, ctypes.byref(size)))
+    found = ctypes.create_string_buffer(size.value)
+    _check(read(program, found))
+    return found.raw
+
+
+def _check(status: int) -> None:
+    if status != 0:
+        nvrtc = nvrtc_library()
+        nvrtc.nvrtcGetErrorString.restype = ctypes.c_char_p
+        raise CudaError(f"NVRTC: {nvrtc.nvrtcGetErrorString(status).decode()}")

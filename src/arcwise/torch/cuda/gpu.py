@@ -1,0 +1,116 @@
+"""Kernels on an NVIDIA GPU, through the driver, on the stream that torch uses."""
+
+from __future__ import annotations
+
+import ctypes
+import sys
+from collections.abc import Sequence
+from functools import cache
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from arcwise.torch.cuda.compiler import CudaError, machine_code
+
+_MAX_DYNAMIC_SHARED = 8
+"""CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES"""
+
+
+class Gpu:
+    """One GPU as a ``Launcher``."""
+
+    def __init__(self, device: torch.device) -> None:
+        self.device = device
+        properties: Any = torch.cuda.get_device_properties(device)
+        self.multiprocessors: int = properties.multi_processor_count
+        self.shared_limit: int = properties.shared_memory_per_block_optin
+        self.threads_limit = 1024
+        self._architecture = f"sm_{properties.major}{properties.minor}"
+        self._index = torch.cuda.current_device() if device.index is None else device.index
+        self._modules: dict[str, ctypes.c_void_p] = {}
+        self._kernels: dict[tuple[str, str], ctypes.c_void_p] = {}
+
+    def empty(self, shape: Sequence[int], dtype: torch.dtype) -> Tensor:
+        """Memory on the device, not filled."""
+        return torch.empty(shape, dtype=dtype, device=self.device)
+
+    def launch(
+        self,
+        source: str,
+        kernel: str,
+        arguments: ctypes.Structure,
+        *,
+        blocks: int,
+        threads: int,
+        shared: int = 0,
+    ) -> None:
+        """Run a kernel on the current stream of torch."""
+        if blocks == 0:
+            return
+        function = self._kernels.get((source, kernel)) or self._load(source, kernel)
+        stream = torch._C._cuda_getCurrentRawStream(self._index)
+        pointer = (ctypes.c_void_p * 1)(ctypes.addressof(arguments))
+        status = _driver().cuLaunchKernel(
+            function, blocks, 1, 1, threads, 1, 1, shared, stream, pointer, None
+        )
+        if status != 0:
+            _fail(f"{kernel} ({blocks} blocks of {threads} threads, {shared} bytes shared)", status)
+
+    def _load(self, source: str, kernel: str) -> ctypes.c_void_p:
+        """Compile the source, load it, and find the kernel in it."""
+        driver = _driver()
+        self._enter_context()
+        if source not in self._modules:
+            module = ctypes.c_void_p()
+            code = machine_code(source, self._architecture)
+            _check(f"loading {source}", driver.cuModuleLoadData(ctypes.byref(module), code))
+            self._modules[source] = module
+        function = ctypes.c_void_p()
+        found = driver.cuModuleGetFunction(ctypes.byref(function), self._modules[source], kernel.encode())
+        _check(f"{kernel} of {source}", found)
+        _check(kernel, driver.cuFuncSetAttribute(function, _MAX_DYNAMIC_SHARED, self.shared_limit))
+        self._kernels[source, kernel] = function
+        return function
+
+    def _enter_context(self) -> None:
+        """Make torch's context that of this thread, where none is (a thread of the backward pass, say)."""
+        context = ctypes.c_void_p()
+        _check("context", _driver().cuCtxGetCurrent(ctypes.byref(context)))
+        if not context:
+            _check("context", _driver().cuDevicePrimaryCtxRetain(ctypes.byref(context), self._index))
+            _check("context", _driver().cuCtxSetCurrent(context))
+
+
+@cache
+def gpu(index: int) -> Gpu:
+    """The GPU of that number."""
+    return Gpu(torch.device("cuda", index))
+
+
+@cache
+def _driver() -> ctypes.CDLL:
+    try:
+        driver = ctypes.CDLL("nvcuda.dll" if sys.platform == "win32" else "libcuda.so.1")
+    except OSError as problem:
+        raise CudaError(f"the driver of the GPU was not found: {problem}") from None
+    numbers = [ctypes.c_uint] * 7
+    driver.cuLaunchKernel.argtypes = [
+        ctypes.c_void_p,
+        *numbers,
+        ctypes.c_void_p,
+        ctypes.c_void_p,
+        ctypes.c_void_p,
+    ]
+    return driver
+
+
+def _check(what: str, status: int) -> None:
+    if status != 0:
+        _fail(what, status)
+
+
+def _fail(what: str, status: int) -> None:
+    text = ctypes.c_char_p()
+    _driver().cuGetErrorString(status, ctypes.byref(text))
+    raise CudaError(f"CUDA: {what}: {(text.value or b'error').decode()} ({status})")
