@@ -12,6 +12,7 @@ BELOW["treebanks"] = {"trees"}
 BELOW["inference"] = {"trees", "treebanks"}
 BELOW["features"] = {"trees", "treebanks"}
 BELOW["evaluation"] = {"trees", "treebanks"}
+BELOW["torch"] = {"trees", "treebanks", "inference"}
 BELOW["learning"] = {"trees", "treebanks", "inference", "features", "evaluation"}
 BELOW["parsing"] = BELOW["learning"] | {"learning"}
 for parser in ("graph", "transition", "induction"):

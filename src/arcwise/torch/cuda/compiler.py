@@ -17,7 +17,7 @@ from pathlib import Path
 from arcwise import native
 from arcwise.errors import ArcwiseError
 
-OPTIONS = ("--std=c++20", "-default-device")
+OPTIONS = ("-std=c++20", "-default-device")
 
 
 class CudaError(ArcwiseError):
@@ -93,7 +93,7 @@ def _library_names() -> list[str]:
 
 
 def _options(architecture: str) -> tuple[str, ...]:
-    return (f"--gpu-architecture={architecture}", *OPTIONS, f"-I{source_folder()}")
+    return (f"-arch={architecture}", *OPTIONS, f"-I{source_folder()}")
 
 
 def _digest(source: str, architecture: str) -> str:
