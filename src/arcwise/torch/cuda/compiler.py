@@ -14,7 +14,7 @@ import sys
 from functools import cache
 from pathlib import Path
 
-from arcwise import native
+from arcwise import _cpu
 from arcwise.errors import ArcwiseError
 
 OPTIONS = ("-std=c++20", "-default-device")
@@ -25,8 +25,8 @@ class CudaError(ArcwiseError):
 
 
 def source_folder() -> Path:
-    """Where the CUDA source lies, installed beside the native module."""
-    return Path(str(native.__file__)).parent / "cuda_source"
+    """Where the CUDA source lies: installed beside the native modules."""
+    return Path(str(_cpu.__file__)).parent / "cuda_source"
 
 
 def cache_folder() -> Path:
