@@ -1,0 +1,285 @@
+"""Trees as a layer of torch, on a GPU, side by side with torch-struct, SuPar and SynJax.
+
+``python -m benchmarks.torch`` needs a GPU and writes its section of RESULTS.md; ``--quick`` measures a few sizes only and prints. Times are those of
+CUDA events around the calls, Python included; everybody gets a batch in the form he likes, made beforehand; float32, one root.
+Libraries that cannot be imported are named as such.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import numpy as np
+import torch
+from measuring.tables import table
+
+from arcwise import TreeDistribution as NumpyTrees
+from arcwise.torch import TreeDistribution, log_likelihood
+from arcwise.torch.cuda import compiler
+from benchmarks.peers.gpu_trees import (
+    BEST,
+    PROJECTIVE_BEST,
+    PROJECTIVE_SUMS,
+    SUMS,
+    GpuPeer,
+    Run,
+    installed_peers,
+)
+from benchmarks.report import write_section
+
+LENGTHS = (10, 25, 50, 100)
+BATCHES = (64, 1024, 8192)
+SPREADS = (1, 60, 200, 2000)
+LONGEST_SECONDS = 2.0
+"""A contender that takes longer for one call is not measured at that size."""
+SHARED_BYTES_A_CLOCK = 128
+"""What a multiprocessor reads from shared memory in one clock."""
+
+
+def gaussian(batch: int, n: int, spread: float = 1.0, dtype: torch.dtype = torch.float32) -> torch.Tensor:
+    """Scores of a batch of sentences, the same in every run."""
+    generator = torch.Generator().manual_seed(n * 100_000 + batch)
+    scores = torch.randn((batch, n + 1, n + 1), generator=generator, dtype=torch.float64) * spread
+    return scores.to(dtype).cuda()
+
+
+def _sums(projective: bool) -> Run:
+    def run(scores: torch.Tensor) -> object:
+        trees = TreeDistribution(scores, projective=projective, single_root=True)
+        return trees.marginals, trees.log_partition
+
+    return run
+
+
+def _best(projective: bool) -> Run:
+    return lambda scores: TreeDistribution(scores, projective=projective, single_root=True).best()
+
+
+ARCWISE = GpuPeer(
+    "arcwise",
+    lambda scores: scores,
+    {
+        PROJECTIVE_SUMS: _sums(True),
+        PROJECTIVE_BEST: _best(True),
+        SUMS: _sums(False),
+        BEST: _best(False),
+    },
+)
+"""The operations, as a user calls them."""
+
+
+def seconds(run: Callable[[], object], finish: Callable[[object], None] | None, *, least: float) -> float:
+    """Seconds a call: calls in a row for at least that long, between two events of the GPU (or, for JAX, two looks at the clock)."""
+    result = run()
+    if finish:
+        finish(result)
+    torch.cuda.synchronize()
+    began = time.perf_counter()
+    result = run()
+    if finish:
+        finish(result)
+    torch.cuda.synchronize()
+    calls = max(1, min(200, int(least / max(time.perf_counter() - began, 1e-6))))
+    if finish:
+        began = time.perf_counter()
+        for _ in range(calls):
+            result = run()
+        finish(result)
+        return (time.perf_counter() - began) / calls
+    start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+    start.record()
+    for _ in range(calls):
+        run()
+    end.record()
+    torch.cuda.synchronize()
+    return float(start.elapsed_time(end)) / 1000 / calls
+
+
+def interleaved(contenders: Mapping[str, Callable[[], float]], rounds: int) -> dict[str, float]:
+    """The least of several rounds in which each takes its turn; who fails is left out."""
+    best: dict[str, float] = {}
+    gone: set[str] = set()
+    for _ in range(rounds):
+        for name, measure in contenders.items():
+            if name in gone:
+                continue
+            try:
+                found = measure()
+            except Exception as problem:
+                print(f"{name} fails: {type(problem).__name__}: {str(problem)[:200]}")
+                gone.add(name)
+                best.pop(name, None)
+                continue
+            best[name] = min(found, best.get(name, found))
+            if found > LONGEST_SECONDS:
+                gone.add(name)
+    return best
+
+
+def speed_table(
+    operation: str, peers: Sequence[GpuPeer], lengths: Sequence[int], batches: Sequence[int], rounds: int
+) -> str:
+    """Microseconds a sentence."""
+    knowing = [peer for peer in (ARCWISE, *peers) if operation in peer.operations]
+    rows = []
+    for n in lengths:
+        for batch in batches:
+            scores = gaussian(batch, n)
+            contenders = {}
+            for peer in knowing:
+                ready = peer.prepare(scores)
+                run = peer.operations[operation]
+                contenders[peer.name] = _measure(run, ready, peer)
+            found = interleaved(contenders, rounds)
+            rivals = [value for name, value in found.items() if name != "arcwise"]
+            cells = [f"{found[p.name] / batch * 1e6:.3g}" if p.name in found else "–" for p in knowing]
+            ahead = f"{min(rivals) / found['arcwise']:.1f} ×" if rivals and "arcwise" in found else "–"
+            rows.append([n, batch, *cells, ahead])
+            print(operation, rows[-1], flush=True)
+            del contenders
+            torch.cuda.empty_cache()
+    return table(["n", "batch", *(peer.name for peer in knowing), "arcwise is faster by"], rows)
+
+
+def _measure(run: Run, ready: object, peer: GpuPeer) -> Callable[[], float]:
+    return lambda: seconds(lambda: run(ready), peer.finish, least=0.02)
+
+
+def likelihood_row() -> str:
+    """Forward and backward of the likelihood of 1,024 labelled sentences of 25 words."""
+    batch, n, labels = 1024, 25, 50
+    generator = torch.Generator().manual_seed(0)
+    scores = torch.randn((batch, n + 1, n + 1, labels), generator=generator).cuda().requires_grad_()
+    rows = []
+    for projective in (True, False):
+        heads, names = TreeDistribution(
+            scores.detach(), projective=projective, single_root=True, labels=labels, label_dim=-1
+        ).sample()
+
+        def step(
+            projective: bool = projective, heads: torch.Tensor = heads, names: torch.Tensor = names
+        ) -> object:
+            loss = log_likelihood(
+                scores, heads, names, projective=projective, single_root=True, label_dim=-1
+            ).sum()
+            return torch.autograd.grad(loss, scores)
+
+        taken = min(seconds(step, None, least=0.05) for _ in range(3))
+        rows.append(["projective" if projective else "non-projective", f"{taken * 1e3:.2f}"])
+    return table(["trees", "forward and backward, ms"], rows)
+
+
+def memory_row() -> str:
+    """The most memory that log Z and its gradient take beside the scores, in units of the scores."""
+    rows = []
+    for projective in (True, False):
+        scores = gaussian(64, 100).requires_grad_()
+        size = scores.numel() * scores.element_size()
+        for _ in range(2):
+            torch.cuda.synchronize()
+            torch.cuda.reset_peak_memory_stats()
+            before = torch.cuda.memory_allocated()
+            log_z = TreeDistribution(scores, projective=projective, single_root=True).log_partition
+            torch.autograd.grad(log_z.sum(), scores)
+            torch.cuda.synchronize()
+            peak = torch.cuda.max_memory_allocated() - before
+        rows.append(["projective" if projective else "non-projective", f"{peak / size:.2f} ×"])
+    return table(["trees", "memory beside the scores (64 × 100 words)"], rows)
+
+
+def error_table(n: int = 20, batch: int = 16) -> str:
+    """The largest error of a marginal, against the CPU kernels in float64 on the same scores (themselves held to mpmath in the tests)."""
+    rows = []
+    for projective in (True, False):
+        for spread in SPREADS:
+            row: list[object] = ["projective" if projective else "non-projective", spread]
+            for dtype in (torch.float64, torch.float32):
+                scores = gaussian(batch, n, spread, dtype)
+                found = TreeDistribution(scores, projective=projective, single_root=True).marginals
+                exact = NumpyTrees(
+                    list(scores.double().cpu().numpy()), projective=projective, single_root=True
+                ).marginals
+                row.append(f"{np.abs(found.double().cpu().numpy() - np.stack(exact)).max():.1e}")
+            rows.append(row)
+    return table(["trees", "standard deviation of the scores", "float64", "float32"], rows)
+
+
+def share_row(n: int = 50, batch: int = 8192) -> str:
+    """How much of what shared memory can deliver the Eisner kernels use."""
+    scores = gaussian(batch, n)
+    taken = min(seconds(lambda: _sums(True)(scores), None, least=0.05) for _ in range(3))
+    properties = torch.cuda.get_device_properties(0)
+    clock = 1.98e9
+    # Each of the three sums of a cell, inside, and each of the six, outside, reads two doubles a term: 3 and 6 times n³/6 terms.
+    bytes_read = batch * (3 + 6) * n**3 / 6 * 16
+    limit = properties.multi_processor_count * SHARED_BYTES_A_CLOCK * clock
+    return (
+        f"Eisner log Z and marginals, n = {n}, batch {batch:,}: {taken * 1e3:.2f} ms. The sums read {bytes_read / 1e9:.1f} GB from shared memory (two doubles a "
+        f"term, (3 + 6) · n³/6 terms a sentence), {bytes_read / taken / 1e12:.1f} TB/s: {100 * bytes_read / taken / limit:.0f} % of the {limit / 1e12:.1f} TB/s of "
+        f"{properties.multi_processor_count} multiprocessors at {clock / 1e9:.2f} GHz.\n"
+    )
+
+
+def first_use_row() -> str:
+    """Seconds until the kernels are there: compiled, and from the cache."""
+    rows = []
+    folder = compiler.source_folder() / "kernels" / "inference"
+    properties = torch.cuda.get_device_properties(0)
+    architecture = f"sm_{properties.major}{properties.minor}"
+    for source in sorted(path.name for path in folder.glob("*.cu")):
+        times = []
+        with TemporaryDirectory() as empty:
+            original = compiler.cache_folder
+            compiler.cache_folder = lambda empty=empty: Path(empty)  # type: ignore[assignment, misc]
+            try:
+                for _ in range(2):
+                    began = time.perf_counter()
+                    compiler.machine_code(source, architecture)
+                    times.append(time.perf_counter() - began)
+            finally:
+                compiler.cache_folder = original
+        rows.append([source, f"{times[0]:.2f}", f"{times[1] * 1e3:.1f}"])
+    return table(["source", "compiled at first use, s", "from the cache, ms"], rows)
+
+
+def report(quick: bool, rounds: int) -> str:
+    peers, missing = installed_peers()
+    lengths, batches = (LENGTHS[1:2], BATCHES[:2]) if quick else (LENGTHS, BATCHES)
+    parts = [
+        f"{torch.cuda.get_device_name(0)}, torch {torch.__version__}. Microseconds a sentence; –: not run, because it fails or takes too long.\n"
+    ]
+    parts += [f"- {line}\n" for line in missing]
+    for operation in ARCWISE.operations:
+        parts += [f"### {operation}\n", speed_table(operation, peers, lengths, batches, rounds)]
+    parts += ["### likelihood of 1,024 sentences of 25 words, 50 labels\n", likelihood_row()]
+    parts += ["### memory\n", memory_row()]
+    parts += ["### largest error of a marginal\n\nn = 20, 16 sentences.\n", error_table()]
+    parts += ["### share of the GPU\n", share_row()]
+    parts += ["### first use\n", first_use_row()]
+    return "\n".join(parts)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="few sizes, nothing written")
+    parser.add_argument("--rounds", type=int, default=3, help="rounds of each measurement")
+    parser.add_argument("--save", type=Path, help="write the section into this file instead of RESULTS.md")
+    options = parser.parse_args()
+    if not torch.cuda.is_available():
+        raise SystemExit("benchmarks.torch needs a GPU that torch can use")
+    warnings.simplefilter("ignore")  # those of the other libraries
+    body = report(options.quick, options.rounds)
+    print(body)
+    if options.save:
+        write_section("torch", "Trees as a layer of torch", body, results=options.save)
+    elif not options.quick:
+        write_section("torch", "Trees as a layer of torch", body)
+
+
+if __name__ == "__main__":
+    main()
