@@ -158,10 +158,15 @@ class Training:
         )
 
     def report(self) -> dict[str, Any]:
-        """What the model of a graph-based parser tells of its training: each epoch's numbers, and the epoch that was chosen."""
-        parser = self.parser()
-        assert isinstance(parser, GraphParser)
-        return parser.model.report
+        """What the model of a graph-based parser tells of its training: each epoch's numbers, and the epoch that was chosen. Kept
+        beside the model, so that a cell can go to another machine without it."""
+        path = self.folder / "report.json"
+        if not path.exists():
+            parser = self.parser()
+            assert isinstance(parser, GraphParser)
+            write_whole(path, json.dumps(parser.model.report))
+        found: dict[str, Any] = json.loads(path.read_text())
+        return found
 
     def run(self) -> Trained:
         """Train, unless that is done already."""
