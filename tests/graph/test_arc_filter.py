@@ -118,7 +118,8 @@ def new_sentences(**options: object) -> tuple[Small, list[int], npt.NDArray[np.f
 def test_arcs_and_labels_never_seen_have_the_scores_that_make_them_improbable(
     clusters: int, temperature: float
 ) -> None:
-    """Arcs beyond reach share ``unseen`` of the probability of their word's best arc; labels that their class was never seen with
+    """Arcs beyond reach share ``unseen`` of the probability of their word's best arc, and where scores were made by margins they lie as
+    far below it as any arc of the sentence below the best of its word; labels that their class was never seen with
     ``novelty`` of that of the arc's best label, at most 5 %. Everything else has the sum of the weights of its features."""
     case, reach, weights = new_sentences(trainer="latent" if clusters > 1 else "mira", clusters=clusters)
     starts, every = case.table.label_starts, len(case.alphabets.labels)
@@ -127,6 +128,8 @@ def test_arcs_and_labels_never_seen_have_the_scores_that_make_them_improbable(
         scores = parsing_scores(case, weights, s, temperature)
         kept, arcs = short_enough(case, reach, s), short_enough(case, None, s)
         assert np.array_equal(np.isfinite(scores).all(axis=0), arcs)
+        best_label = np.where(kept, scores.max(axis=0), np.nan)[:, 1:][:, kept[:, 1:].any(axis=0)]
+        widest = (np.nanmax(best_label, axis=0) - best_label)[~np.isnan(best_label)].max(initial=0)
         for m in range(1, len(kept)):
             near, far = np.flatnonzero(kept[:, m]), np.flatnonzero(arcs[:, m] & ~kept[:, m])
             for h in [*near, *far]:
@@ -149,7 +152,8 @@ def test_arcs_and_labels_never_seen_have_the_scores_that_make_them_improbable(
                         assert scores[others, h, m] == pytest.approx(best + shift, abs=1e-4)
                     assert len(set(scores[others, h, m])) == 1
             if len(near) and clusters == 1:
-                wanted = scores[:, near, m].max() + temperature * np.log(case.table.unseen / max(len(far), 1))
+                down = temperature * np.log(case.table.unseen / max(len(far), 1))
+                wanted = scores[:, near, m].max() + min(down, -widest)
                 assert scores[:, far, m].max(axis=0) == pytest.approx(np.full(len(far), wanted), abs=1e-5)
     assert beyond_arcs > 5
     assert other_labels > 20

@@ -9,7 +9,9 @@ from arcwise.errors import InputError, ModelError
 from arcwise.evaluation.calibration import Calibration
 from arcwise.graph import GraphConfig, GraphParser
 from arcwise.graph.preparation import prepare_trees
+from arcwise.graph.training import Learner
 from arcwise.learning.model_file import Packed, read_model, write_model
+from arcwise.learning.progress import Progress
 from arcwise.parsing import ParseOptions
 from arcwise.parsing.calibration import fit_temperatures, reliability
 from arcwise.treebanks import Treebank
@@ -376,3 +378,33 @@ def test_training_with_development_data_fits_temperatures() -> None:
     model = GraphParser.train(treebank, treebank, config=GraphConfig(epochs=2, **SMALL)).model
     assert model.temperature != 1.0
     assert model.label_temperature not in (1.0, model.temperature)
+
+
+def chains(count: int, seed: int) -> Treebank:
+    """Sentences in which nouns follow their adjectives and everything else follows the verb, short arcs and a few long ones."""
+    rng = np.random.default_rng(seed)
+    sentences = []
+    for _ in range(count):
+        words = ["go/VERB/0/root"]
+        while len(words) < 14:
+            at = len(words) + 1
+            if rng.random() < 0.5:
+                words += [f"a{rng.integers(40)}/ADJ/{at + 1}/amod", f"n{rng.integers(40)}/NOUN/1/obj"]
+            else:
+                head = rng.integers(1, at)
+                words.append(f"x{rng.integers(40)}/ADV/{head}/advmod")
+        sentences.append(" ".join(words))
+    return Treebank.from_string(conllu(sentences), source=f"chains-{seed}.conllu")
+
+
+@pytest.mark.parametrize("trainer", ["perceptron", "mira", "log-linear"])
+def test_training_judges_development_data_by_the_scores_that_the_parser_has(trainer: str) -> None:
+    """Arcs that are cut get the same scores while training and afterwards."""
+    train, dev = chains(40, 1), chains(100, 2)
+    config = GraphConfig(trainer=trainer, epochs=1, filter_after=1, projective=True, **SMALL)
+    parser = GraphParser.train(train, config=config)
+    model = parser.model
+    judged = Learner.of(train, config, 1, Progress(shown=False)).development(dev)
+    found = judged.attachment(model.table, model.weights, model.decoding, 1)
+    right = np.asarray(parser.parse(blank(dev)).heads) == dev.heads
+    assert found.uas == pytest.approx(right.mean(), abs=1e-9)

@@ -189,6 +189,16 @@ void ArcScorer<Real>::add_arc(const ArcTable& table, int h, int m, int arc_class
   std::fill(values + own, values + all, other);
 }
 
+// By how much, at most, the best arc of a word is ahead of another of its arcs, over those scored so far.
+template <typename Real>
+Real ArcScorer<Real>::widest_choice(const ArcScores<Real>& scored) const {
+  Real widest = 0;
+  for_each_arc(scored, [&](int, int m, int, const Real* values, int count) {
+    widest = std::max(widest, best[m] - *std::max_element(values, values + count));
+  });
+  return widest;
+}
+
 // The arcs that are beyond reach, each below the best arc of its word. A word that has no other arcs has all of them scored by
 // their features.
 template <typename Real>
@@ -196,8 +206,10 @@ void ArcScorer<Real>::add_beyond(const ArcTable& table, const Real* weights, con
                                  const ArcMask& mask, ArcScores<Real>& out) {
   constexpr Real none = -std::numeric_limits<Real>::infinity();
   below.assign(best.size(), none);
+  const Real widest = mask.unseen->margins ? widest_choice(out) : 0;
   for (size_t m = 1; m < best.size(); ++m)
-    if (beyond_count[m] > 0) below[m] = best[m] + static_cast<Real>(mask.unseen->one_arc_of(beyond_count[m]));
+    if (beyond_count[m] > 0)
+      below[m] = best[m] + std::min(static_cast<Real>(mask.unseen->one_arc_of(beyond_count[m])), -widest);
   for (const auto& [h, m, arc_class] : beyond) {
     const int head = h, modifier = m, own_class = arc_class;
     add_arc(table, h, m, arc_class, mask, out, [&](Real* values) {

@@ -16,7 +16,8 @@ namespace arcwise {
 // the temperatures make such probabilities, or lower ones of labels whose temperature is not that of heads. Arcs of a class that was
 // never seen, or beyond reach, have weights for no label in particular: were their labels' scores left alike, they would have
 // the mass of an arc many times. Likelihood knows that; where training looked at best labels alone (margins), all but the best
-// label share MOST there too.
+// label share MOST there too, and an arc beyond reach, which training never set against others, is at least as far below the best
+// one as any arc of the sentence is below the best of its word: scores made by margins have a scale that no temperature tells.
 struct UnseenScores {
   static constexpr double LEAST = 1e-6, MOST = 0.05;
   double temperature, arc;     // arc: of one that is its word's only one beyond reach
@@ -72,6 +73,7 @@ struct ArcScorer {
   template <typename Score>
   void add_arc(const ArcTable& table, int h, int m, int arc_class, const ArcMask& mask, ArcScores<Real>& out,
                Score score);
+  Real widest_choice(const ArcScores<Real>& scored) const;
   void lower_labels(const ArcTable& table, int arc_class, const UnseenScores& unseen, Real* values) const;
 };
 

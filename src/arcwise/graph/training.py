@@ -43,12 +43,14 @@ class DevelopmentData:
 
     data: native.ArcData
     gold: GoldTrees
+    margins: bool
+    """Whether the trainer makes margins, not probabilities: what training never saw is then scored as ``GraphScorer`` does."""
 
     def attachment(
         self, table: native.ArcTable, weights: Weights, decoding: Decoding, threads: int
     ) -> DevScore:
         """UAS and LAS of a parse of the development data, as ``arcwise evaluate`` counts."""
-        scorer = native.GraphScorer(table, np.ascontiguousarray(weights))
+        scorer = native.GraphScorer(table, np.ascontiguousarray(weights), margins=self.margins)
         result = scorer.parse(self.data, settings=decode_settings(decoding), threads=threads)
         return self.gold.score(result.heads, result.labels)
 
@@ -313,7 +315,8 @@ def _development(
     if not (dev.heads >= 0).any():
         raise InputError(f"{dev.source}: has no heads, expected trees to compare with")
     data = arc_data(table, dev, alphabets, config.tag)
-    return DevelopmentData(data, GoldTrees.of(dev, alphabets.labels if config.labelled else ()))
+    gold = GoldTrees.of(dev, alphabets.labels if config.labelled else ())
+    return DevelopmentData(data, gold, margins=not config.trainer_kind.probabilistic)
 
 
 def _evaluator(
