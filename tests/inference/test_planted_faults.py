@@ -102,11 +102,9 @@ NATIVE_FAULTS = [
     NativeFault("derivative_number.hpp", "own * a.slope + other * b.slope", "a.slope + b.slope", "slope", "test_padded_batch"),
     NativeFault("derivative_number.hpp", " + a.first * b.second + a.second * b.first", "", "bend", "test_padded_batch"),
     NativeFault("derivative_number.hpp", "both + first * second};", "both};", "bend", "test_padded_batch"),
-    NativeFault("marginal_derivatives.cpp", "out[at] *= first * second", "out[at] *= first", "bend"),
     NativeFault("marginal_derivatives.cpp", "if (is_deep_enough(inner, n_, MATRIX_TREE_DEPTH)) return inner;", "return inner;", "slope"),
     NativeFault("padded_batch.cpp", "if (h > 0) wrong -= !(row[h] <= LARGEST_SCORE);", "", "log partition"),
     NativeFault("padded_batch.cpp", "std::fill(to + side() * batch.side(), to + batch.square(), Real{0});", "", "marginals"),
-    NativeFault("padded_batch.cpp", "values[b * k] = 0;", "", "the best is the first of k"),
 ]  # fmt: skip
 
 
