@@ -52,22 +52,22 @@ class CpuBackend:
     def decode(self, batch: Padded) -> tuple[Tensor, Tensor]:
         """The heads of the best tree, and its score."""
         sentences, side, _ = batch.scores.shape
-        heads, values = torch.empty((sentences, side), dtype=torch.int64), batch.scores.new_empty(sentences)
+        heads, values = torch.empty(sentences, side, dtype=torch.int64), batch.scores.new_empty(sentences)
         native.padded_decode(_native(batch), torch.get_num_threads(), heads.data_ptr(), values.data_ptr())
         return heads, values
 
     def k_best(self, batch: Padded, k: int) -> tuple[Tensor, Tensor]:
         """The k best trees, best first."""
         sentences, side, _ = batch.scores.shape
-        heads = torch.empty((sentences, k, side), dtype=torch.int64)
-        values = batch.scores.new_empty((sentences, k))
+        heads = torch.empty(sentences, k, side, dtype=torch.int64)
+        values = batch.scores.new_empty(sentences, k)
         native.padded_k_best(_native(batch), torch.get_num_threads(), k, heads.data_ptr(), values.data_ptr())
         return heads, values
 
     def sample(self, batch: Padded, count: int, seed: int) -> Tensor:
         """``count`` draws of each sentence."""
         sentences, side, _ = batch.scores.shape
-        heads = torch.empty((count, sentences, side), dtype=torch.int64)
+        heads = torch.empty(count, sentences, side, dtype=torch.int64)
         native.padded_sample(_native(batch), torch.get_num_threads(), count, seed % _SEEDS, heads.data_ptr())
         return heads
 
