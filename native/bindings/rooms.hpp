@@ -10,6 +10,7 @@ void bind_inference_eisner(nanobind::module_& m);
 void bind_inference_spanning_tree(nanobind::module_& m);
 void bind_inference_matrix_tree(nanobind::module_& m);
 void bind_inference_scores(nanobind::module_& m);
+void bind_inference_padded(nanobind::module_& m);
 void bind_inference_wilson(nanobind::module_& m);
 void bind_inference_tall_sums(nanobind::module_& m);
 void bind_induction(nanobind::module_& m);

@@ -42,16 +42,12 @@ struct ArcMatrices {
   std::vector<int64_t> head_starts;  // where the heads of each sentence start in a flat array of n+1 each
 };
 
-// A thread is worth starting for this much work: less is done before the thread runs.
-constexpr double WORK_PER_THREAD = 300'000;
-
 // Calls work(sentence, workspace) for every sentence, without the GIL, one workspace a thread; no more
 // threads than pay. trees: how many each sentence is asked for.
 template <typename Workspace, typename Work>
 void for_each_sentence(const ArcMatrices& batch, int threads, Work work, int trees = 1) {
   nanobind::gil_scoped_release release;
-  const int workers =
-      static_cast<int>(std::clamp(batch.work * trees / WORK_PER_THREAD, 1.0, std::max(threads, 1) * 1.0));
+  const int workers = workers_for(batch.work * trees, threads);
   std::vector<Workspace> workspaces(workers);
   parallel_for(batch.sentences, workers,
                [&](size_t sentence, size_t worker) { work(sentence, workspaces[worker]); });

@@ -6,15 +6,14 @@
 #include <cstdint>
 #include <limits>
 
+#include "kernels/inference/score_range.hpp"
+
 namespace arcwise {
 
 using ScoreMatrix =
     nanobind::ndarray<const double, nanobind::ndim<2>, nanobind::c_contig, nanobind::device::cpu>;
 using HeadsOut = nanobind::ndarray<int32_t, nanobind::ndim<1>, nanobind::c_contig, nanobind::device::cpu>;
 using MatrixOut = nanobind::ndarray<double, nanobind::ndim<2>, nanobind::c_contig, nanobind::device::cpu>;
-
-// Scores above this are not taken: the sum of a sentence would be more than a double holds.
-constexpr double LARGEST_SCORE = 1e300;
 
 // What a call returns for scores that are not square, or above the largest: Python then says what is wrong with them.
 constexpr double UNREADABLE = std::numeric_limits<double>::quiet_NaN();

@@ -11,6 +11,14 @@
 
 namespace arcwise {
 
+// A thread is worth starting for this much work, Σ (n+1)³ over its sentences: less is done before the thread runs.
+constexpr double WORK_PER_THREAD = 300'000;
+
+// How many threads pay, of those allowed.
+inline int workers_for(double work, int threads) {
+  return static_cast<int>(std::clamp(work / WORK_PER_THREAD, 1.0, std::max(threads, 1) * 1.0));
+}
+
 // Calls work(item, worker) for item = 0..items-1, with worker in 0..threads-1: workspaces are kept per
 // worker.
 template <typename Work>

@@ -47,6 +47,8 @@ class ScaledNumber {
 
   explicit operator double() const {
     const int64_t exponent = within(exponent_, 2000);
+    if (exponent > -BIAS && exponent < BIAS)
+      return mantissa_ * std::bit_cast<double>((exponent + BIAS) << 52);
     return exponent < -1074 ? 0 : std::ldexp(mantissa_, static_cast<int>(exponent));
   }
 

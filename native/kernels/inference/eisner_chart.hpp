@@ -16,6 +16,7 @@
 
 #include "kernels/base/lanes.hpp"
 #include "kernels/base/minus_infinity.hpp"
+#include "kernels/base/number_functions.hpp"
 #include "kernels/inference/eisner.hpp"
 
 namespace arcwise {
@@ -95,33 +96,32 @@ struct LogSum {
   }
 };
 
-// Weights as numbers of any type that can be added, multiplied and divided: no spread is too large for TallNumber.
+// Weights as numbers of any type that can be added, multiplied and divided: no spread is too large for TallNumber. Of numbers with
+// derivatives, the outside pass hands out the derivatives of the probabilities.
 template <typename Number>
 struct SumOf {
   using Value = Number;
   static constexpr Number zero{};
-  static inline const Number one{1.0};
+  static inline const Number one = unit<Number>();
   static Number times(const Number& a, const Number& b) { return a * b; }
   static Number dot(const Number* a, const Number* b, int length) {
     Number total;
     for (int k = 0; k < length; ++k)
-      if (!a[k].is_zero() && !b[k].is_zero()) total += a[k] * b[k];
+      if (!is_zero(a[k]) && !is_zero(b[k])) total += a[k] * b[k];
     return total;
   }
   static Number top_adjoint(const Number& partition) { return one / partition; }
-  static double posterior(const Number& cell, const Number& adjoint) {
-    return static_cast<double>(cell * adjoint);
-  }
+  static double posterior(const Number& cell, const Number& adjoint) { return answer_of(cell * adjoint); }
   static Number part_adjoint(const Number& adjoint, const Number& weight) { return adjoint * weight; }
   static Number span_of(const Number&, const Number&) { return zero; }
   static void split_weights(const Number* a, const Number* b, int length, double* weights) {
     const Number scale = one / dot(a, b, length);
-    for (int k = 0; k < length; ++k) weights[k] = static_cast<double>(a[k] * b[k] * scale);
+    for (int k = 0; k < length; ++k) weights[k] = as_double(a[k] * b[k] * scale);
   }
   static void dot_back(const Number& adjoint, const Number&, const Number* a, const Number* b, Number* da,
                        Number* db, int length) {
     for (int k = 0; k < length; ++k) {
-      if (a[k].is_zero() || b[k].is_zero()) continue;
+      if (is_zero(a[k]) || is_zero(b[k])) continue;
       da[k] += adjoint * b[k];
       db[k] += adjoint * a[k];
     }

@@ -16,6 +16,9 @@
 
 namespace arcwise {
 
+// Scores above this are not taken: the sum of a sentence would be more than a double holds.
+constexpr double LARGEST_SCORE = 1e300;
+
 constexpr double SCORE_UNDERFLOW = 800;  // exp(-800) is 0 as a double
 
 // Whether a sum over trees, all of them without arcs below -depth, stands for the sum over all trees. There are at most (n+1)^n.

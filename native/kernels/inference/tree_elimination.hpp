@@ -7,6 +7,7 @@
 
 #include "kernels/base/lanes.hpp"
 #include "kernels/base/minus_infinity.hpp"
+#include "kernels/base/number_functions.hpp"
 #include "kernels/inference/matrix_product.hpp"
 #include "kernels/inference/matrix_tree.hpp"
 
@@ -73,6 +74,16 @@ class TreeElimination {
   // Z itself, unless doubles are used: these need not hold it.
   const Number& partition() const { return partition_; }
 
+  // The weights made from scores, (n+1)², after either of the two above; what is taken from the scores changes no marginal.
+  void shifted_weights(double* to) const {
+    for (int h = 0; h <= n_; ++h) {
+      double* row = to + static_cast<size_t>(h) * width_;
+      exp_of(scores_ + static_cast<size_t>(h) * width_ + 1, &shift_[1], h == 0 ? root_shift_ : 0, n_,
+             row + 1);
+      row[0] = row[h] = 0;
+    }
+  }
+
   // Whether neither underflow nor rounding can have changed the result. What underflows is below 1e-307 of the largest weight of
   // its row; each pivot s magnifies it by 1/s at most. log Z is a sum with the shifts in it, whose rounding errors are theirs.
   bool is_safe() const {
@@ -115,7 +126,7 @@ class TreeElimination {
   bool has_holes_ = false;  // an arc between words is forbidden: with a single root, order 0 may occur
   double root_shift_ = 0;
   double log_partition_ = 0;
-  Number partition_{1.0};
+  Number partition_ = unit<Number>();
   double magnified_ = 0, largest_shift_ = 0;
   bool in_range_ = true;
   int zero_pivots_ = 0, recorded_zeros_ = 0;
@@ -257,11 +268,11 @@ void TreeElimination<Number, SINGLE>::normalise(Number* row, int state, bool rec
     if (SINGLE) {
       pivot = row[0];
       row[0] = Number();
-      row[1] = Number(pivot == Number() ? 0.0 : 1.0);
+      row[1] = pivot == Number() ? Number() : unit<Number>();
     }
   } else {
     see_pivot(pivot);
-    const Number scale = Number(1.0) / pivot;
+    const Number scale = unit<Number>() / pivot;
     for (int i = 0; i < ROOT_COLUMNS + state; ++i) row[i] = row[i] * scale;
   }
   if (record) record_pivot(pivot);
@@ -291,7 +302,7 @@ void TreeElimination<Number, SINGLE>::record_last(Block<Number> system) {
     log_partition_ = MINUS_INFINITY;
     partition_ = Number();
   }
-  if constexpr (!SHIFTED) log_partition_ = partition_.log();
+  if constexpr (!SHIFTED) log_partition_ = log_of(partition_);
 }
 
 // mu(h->m) ∝ w(h->m) esc_m(h), with the order-0 escapes alone where a column has any.
@@ -321,13 +332,13 @@ void TreeElimination<Number, SINGLE>::write(double* out) {
   }
   for (int m = 1; m <= n_; ++m) {
     see_pivot(sum[m]);
-    sum[m] = Number(1.0) / sum[m];
+    sum[m] = unit<Number>() / sum[m];
   }
   for (int h = 0; h <= n_; ++h) {
     double* to = out + static_cast<size_t>(h) * width_;
     const Number* weight = weights.row(h);
     to[0] = 0;
-    for (int m = 1; m <= n_; ++m) to[m] = static_cast<double>(weight[m] * sum[m]);
+    for (int m = 1; m <= n_; ++m) to[m] = answer_of(weight[m] * sum[m]);
   }
 }
 

@@ -6,6 +6,7 @@
 #include "kernels/inference/eisner.hpp"
 #include "kernels/inference/matrix_tree.hpp"
 #include "kernels/inference/spanning_tree.hpp"
+#include "kernels/inference/wilson.hpp"
 
 namespace arcwise {
 
@@ -29,7 +30,7 @@ inline bool is_tree(const int32_t* heads, int n, TreeClass trees) {
   return !trees.single_root || roots == 1;
 }
 
-// One per thread; see eisner.hpp, spanning_tree.hpp and matrix_tree.hpp for what each operation promises. spans: words that
+// One per thread; see eisner.hpp, spanning_tree.hpp, matrix_tree.hpp and wilson.hpp for what each operation promises. spans: words that
 // must be subtrees (projective trees alone).
 class TreeInference {
  public:
@@ -43,15 +44,25 @@ class TreeInference {
                ? eisner_k_best(scores, n, kind.single_root, k, heads, values, eisner_, spans)
                : spanning_tree_k_best(scores, n, kind.single_root, k, heads, values, spanning_tree_);
   }
+  double log_partition(const double* scores, int n, TreeClass kind, EisnerSpans spans = {}) {
+    return kind.projective ? eisner_log_partition(scores, n, kind.single_root, eisner_, spans)
+                           : matrix_tree_log_partition(scores, n, kind.single_root, wilson_.matrix_tree);
+  }
   double marginals(const double* scores, int n, TreeClass kind, double* marginals, EisnerSpans spans = {}) {
-    return kind.projective ? eisner_marginals(scores, n, kind.single_root, marginals, eisner_, spans)
-                           : matrix_tree_marginals(scores, n, kind.single_root, marginals, matrix_tree_);
+    return kind.projective
+               ? eisner_marginals(scores, n, kind.single_root, marginals, eisner_, spans)
+               : matrix_tree_marginals(scores, n, kind.single_root, marginals, wilson_.matrix_tree);
+  }
+  double sample(const double* scores, int n, TreeClass kind, int count, Random& random, int32_t* heads,
+                EisnerSpans spans = {}) {
+    return kind.projective ? eisner_sample(scores, n, kind.single_root, count, random, heads, eisner_, spans)
+                           : wilson_sample(scores, n, kind.single_root, count, random, heads, wilson_);
   }
 
  private:
   EisnerWorkspace eisner_;
   SpanningTreeWorkspace spanning_tree_;
-  MatrixTreeWorkspace matrix_tree_;
+  WilsonWorkspace wilson_;
 };
 
 }  // namespace arcwise

@@ -1,0 +1,115 @@
+// The chart of sums over projective trees, in the first kind of number that holds them: doubles, logarithms, WideNumber, TallNumber.
+#pragma once
+#include <cfenv>
+
+#include "kernels/base/minus_infinity.hpp"
+#include "kernels/inference/eisner_chart.hpp"
+#include "kernels/inference/score_range.hpp"
+
+namespace arcwise {
+
+// Takes its highest score from each column (score_range.hpp); returns their sum, of which the total is -inf if some word can have no
+// head.
+inline CarefulSum shift_columns(const double* scores, int n, EisnerWorkspace& workspace) {
+  const size_t side = n + 1;
+  std::vector<double>&shifts = workspace.shifts, &weights = workspace.weights;
+  weights.assign(scores, scores + side * side);
+  weights.resize(side * side + LANES, MINUS_INFINITY);
+  shifts.assign(side, MINUS_INFINITY);
+  for (size_t h = 0; h < side; ++h) {
+    double* row = &weights[h * side];
+    row[0] = row[h] = MINUS_INFINITY;
+    for (size_t m = 0; m < side; ++m) shifts[m] = row[m] > shifts[m] ? row[m] : shifts[m];
+  }
+  shifts[0] = 0;
+  CarefulSum total;
+  for (double shift : shifts) {
+    if (shift == MINUS_INFINITY) return {MINUS_INFINITY, 0};
+    total.add(shift);
+  }
+  for (size_t h = 0; h < side; ++h)
+    for (size_t m = 0; m < side; ++m) weights[h * side + m] -= shifts[m];
+  return total;
+}
+
+// How far below the highest of its column a score may lie before it is left out: where weights are doubles, and where they are
+// logarithms, whose error grows with their size.
+constexpr double EISNER_DEPTH = 5000, EISNER_LOG_DEPTH = 2e5;
+
+// exp of the shifted scores, times scale, 0 below -EISNER_DEPTH; false if one of the others is too small for a double.
+inline bool exponentiate(double scale, EisnerWorkspace& workspace) {
+  const std::vector<double>& weights = workspace.weights;
+  workspace.exponentials.resize(weights.size());
+  bool fits = true;
+  for (double weight : weights) fits &= weight >= -700 || weight < -EISNER_DEPTH;
+  for (size_t at = 0; fits && at + LANES <= weights.size(); at += LANES)
+    store(&workspace.exponentials[at], scale * exp_of_nonpositive(load(&weights[at])));
+  return fits;
+}
+
+inline double largest_cell(const EisnerTables<double>& cells) {
+  return *std::max_element(cells.rows, cells.rows + 3 * cells.size);
+}
+
+// Whether the sum over the trees without arcs below -depth stands for that over all.
+inline bool holds_for_all(double log_partition, int n, double depth, const EisnerWorkspace& workspace) {
+  if (is_deep_enough(log_partition, n, depth)) return true;
+  const std::vector<double>& weights = workspace.weights;
+  return std::none_of(weights.begin(), weights.end(),
+                      [=](double w) { return w < -depth && w != MINUS_INFINITY; });
+}
+
+// The number of projective trees grows like (27/4)^n: weights scaled by 4/27 keep every sum below 1.
+constexpr double GROWTH = 27.0 / 4;
+constexpr int SAFE_LENGTH = 300;  // below it, no sum exceeds 1e250
+constexpr double SAFE_SUM = 1e250;
+
+template <typename Number, typename Use>
+[[gnu::noinline, gnu::cold]] double with_eisner_numbers(const double* scores, int n, bool single_root,
+                                                        EisnerSpans spans, Use use) {
+  const std::vector<Number> weights = weights_as<Number>(scores, n);
+  std::vector<Number> cells, adjoints;
+  const EisnerChart<SumOf<Number>> chart(weights.data(), n, single_root, spans, cells);
+  if (chart.total().is_zero()) return MINUS_INFINITY;
+  use(chart, adjoints);
+  return chart.total().log();
+}
+
+// Fills the chart of sums and hands it to use(chart, memory for its adjoints); returns log Z, or -inf, without a use, if there is no
+// tree.
+//
+// All sums are of non-negative numbers, so every cell is exact to rounding unless a product left the range of
+// a double: the processor's flags tell. Then the same chart is filled with logarithms. (In the outside pass a
+// product may underflow: what is lost there is a probability below 1e-308 times a cell below SAFE_SUM.) Where even the best trees lie
+// so far below zero that logarithms lose digits, it is filled with numbers that have an exponent of their own.
+template <typename Use>
+double with_eisner_sums(const double* scores, int n, bool single_root, EisnerWorkspace& workspace,
+                        EisnerSpans spans, Use use) {
+  const CarefulSum shift = shift_columns(scores, n, workspace);
+  if (!std::isfinite(shift.total)) return MINUS_INFINITY;
+  for (double scale : {1.0, 1 / GROWTH}) {
+    if (!exponentiate(scale, workspace)) break;
+    std::feclearexcept(FE_UNDERFLOW);
+    EisnerChart<SumProduct> chart(workspace.exponentials.data(), n, single_root, spans, workspace.chart);
+    if (std::fetestexcept(FE_UNDERFLOW)) break;
+    if (n > SAFE_LENGTH && scale == 1 && !(largest_cell(chart.cells()) < SAFE_SUM)) continue;
+    const double log_partition = std::log(chart.total()) - n * std::log(scale);
+    if (!holds_for_all(log_partition, n, EISNER_DEPTH, workspace)) break;
+    if (chart.total() == 0) return MINUS_INFINITY;
+    use(chart, workspace.adjoints);
+    return shift.plus(log_partition);
+  }
+  std::vector<double>& shallow = workspace.exponentials;
+  shallow = workspace.weights;
+  for (double& weight : shallow) weight = weight < -EISNER_LOG_DEPTH ? MINUS_INFINITY : weight;
+  const EisnerChart<LogSum> chart(shallow.data(), n, single_root, spans, workspace.chart);
+  if (is_deep_enough(chart.total(), n, EISNER_LOG_DEPTH)) {
+    use(chart, workspace.adjoints);
+    return shift.plus(chart.total());
+  }
+  if (largest_size(scores, n) < WideNumber::LARGEST_LOG)
+    return with_eisner_numbers<WideNumber>(scores, n, single_root, spans, use);
+  return with_eisner_numbers<TallNumber>(scores, n, single_root, spans, use);
+}
+
+}  // namespace arcwise
