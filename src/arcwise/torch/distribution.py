@@ -18,7 +18,7 @@ from arcwise.torch import operators
 from arcwise.torch.constraint_masks import constrained
 from arcwise.torch.label_sums import MINUS_INFINITY, log_shares, weighted
 from arcwise.torch.score_tensors import Lengths, ScoreTensors, score_tensors
-from arcwise.torch.tree_tensors import Trees, are_trees, to_trees, word_mask
+from arcwise.torch.tree_tensors import Trees, to_trees, word_mask
 
 INFINITY = float("inf")
 
@@ -251,7 +251,8 @@ class TreeDistribution(Distribution):
 
     def best(self) -> Tensor | Trees:
         """The tree with the highest score, each arc with its best label. O(n³) projective, O(n²) non-projective."""
-        heads, _ = operators.decode(self._scores.padded(self._scores.best_arcs))
+        heads, values = operators.decode(self._scores.padded(self._scores.best_arcs))
+        self._checked(values)
         return self._trees(heads[:, None], torch.Size())
 
     @property
@@ -263,7 +264,8 @@ class TreeDistribution(Distribution):
         """The k best trees that differ in their heads, each with its best labels, best first: (k, …, N+1). Where there are fewer,
         all heads are -1."""
         k = whole("k", k, 1, 2**31 - 1)
-        heads, _ = operators.k_best(self._scores.padded(self._scores.best_arcs), k)
+        heads, values = operators.k_best(self._scores.padded(self._scores.best_arcs), k)
+        self._checked(values[:, 0])
         return self._trees(heads, torch.Size([k]))
 
     def minimum_risk(self) -> Tensor | Trees:
@@ -281,10 +283,10 @@ class TreeDistribution(Distribution):
     def _of_gains(self, gains: Tensor) -> Tensor | Trees:
         own = self._scores
         possible = torch.where(own.arcs == MINUS_INFINITY, MINUS_INFINITY, gains).detach()
-        heads, _ = operators.decode(own.padded(possible))
+        heads, values = operators.decode(own.padded(possible))
+        self._checked(values)
         return self._trees(heads[:, None], torch.Size())
 
-    @torch.no_grad()
     def sample(  # type: ignore[override]
         self, sample_shape: Any = torch.Size(), generator: Generator | None = None
     ) -> Tensor | Trees:
@@ -293,7 +295,8 @@ class TreeDistribution(Distribution):
         device = "cpu" if generator is None else generator.device
         seed = torch.randint(2**63 - 1, (), device=device, generator=generator)
         own = self._scores
-        draws = operators.sample(own.padded(own.arcs), prod(shape), seed)
+        self._checked_trees()
+        draws = operators.sample(own.padded(own.arcs.detach()), prod(shape), seed)
         return self._trees(draws.transpose(0, 1), shape, drawn=True, generator=generator)
 
     def to_trees(self, trees: Tensor | Trees) -> Any:
@@ -360,7 +363,7 @@ class TreeDistribution(Distribution):
         return self._scores.label_dim
 
     def _each(self, values: Tensor) -> Tensor:
-        return values.reshape(*self.batch_shape, *values.shape[1:])
+        return values.reshape((*self.batch_shape, *values.shape[1:]))
 
     def _answer(self, values: Tensor) -> Tensor:
         return self._each(values.to(self._scores.values.dtype))
@@ -409,7 +412,7 @@ class _Support(constraints.Constraint):
     def check(self, value: Any) -> Tensor:
         heads = value[0] if isinstance(value, tuple) else value
         own = self._of._scores
-        good = are_trees(self._of._by_sentence(heads, "value"), own.lengths, own.trees)
+        good = operators.are_trees(self._of._by_sentence(heads, "value"), own.lengths, own.trees)
         shape = torch.broadcast_shapes(heads.shape[:-1], self._of.batch_shape)
         return good.transpose(0, 1).reshape(shape)
 

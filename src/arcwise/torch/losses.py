@@ -23,7 +23,6 @@ from arcwise.inference.tree_class import TreeClass
 from arcwise.torch import operators
 from arcwise.torch.label_sums import MINUS_INFINITY, log_sum
 from arcwise.torch.score_tensors import Lengths, ScoreTensors, score_tensors, with_values
-from arcwise.torch.tree_tensors import word_mask
 
 INFINITY = float("inf")
 Labels = Sequence[int] | Tensor | None
@@ -154,7 +153,7 @@ def _score_of(scores: ScoreTensors, heads: Tensor, labels: Tensor | None) -> Ten
         best = scores.label_scores(heads).detach().argmax(-1)
         labels = best if labels is None else torch.where(labels >= 0, labels, best)
     total = scores.tree_arcs(heads, labels, with_all=False).sum(-1, dtype=torch.float64)
-    words = word_mask(scores.lengths, scores.size)[:, None]
+    words = scores.words[:, None]
     return torch.where((words & (heads < 0)).any(-1), MINUS_INFINITY, total)[:, 0]
 
 

@@ -15,8 +15,11 @@ import torch
 from torch import Tensor
 from torch.autograd import Function
 
+from arcwise import native
+from arcwise.inference.tree_class import TreeClass
 from arcwise.torch.backends import backend_of
 from arcwise.torch.padded import Padded
+from arcwise.torch.tree_tensors import tensors_are_trees
 
 _LIBRARY = torch.library.Library("arcwise", "DEF")
 _BATCH = (
@@ -59,6 +62,11 @@ def k_best(batch: Padded, k: int) -> tuple[Tensor, Tensor]:
 def sample(batch: Padded, count: int, seed: Tensor) -> Tensor:
     """``count`` draws, (count, B, N+1). ``seed``: one number, int64; best on the CPU, where reading it waits for nothing."""
     return torch.ops.arcwise.sample(*_parts(batch, detached=True), count, seed)
+
+
+def are_trees(heads: Tensor, lengths: Tensor, trees: TreeClass) -> Tensor:
+    """(B, S): whether heads (B, S, N+1) are those of trees of the class over so many words."""
+    return torch.ops.arcwise.are_trees(heads, lengths, trees.projective, trees.single_root)
 
 
 def _needs_gradient(scores: Tensor) -> bool:
@@ -191,6 +199,17 @@ def _sample(*parts: Any) -> Tensor:
     return backend_of(parts[0].device).sample(_padded(tuple(batch)), count, int(seed))
 
 
+def _are_trees(heads: Tensor, lengths: Tensor, projective: bool, single_root: bool) -> Tensor:
+    count = heads.shape[1]
+    if heads.device.type != "cpu":
+        return tensors_are_trees(heads, lengths, TreeClass(projective=projective, single_root=single_root))
+    rows, words = heads.reshape(-1, heads.shape[-1]), lengths
+    if count != 1:
+        words = lengths[:, None].expand(-1, count).reshape(-1)
+    found = native.are_trees(rows.numpy(), words.numpy(), projective, single_root)
+    return torch.from_numpy(found).view(-1, count)
+
+
 def _per_sentence(scores: Tensor) -> Tensor:
     return scores.new_empty(scores.shape[0])
 
@@ -222,6 +241,10 @@ _OPERATORS: dict[str, tuple[Any, Any]] = {
     f"sample({_BATCH}, int count, Tensor seed) -> Tensor": (
         _sample,
         lambda s, *rest: _heads(s, rest[-2], s.shape[0]),
+    ),
+    "are_trees(Tensor heads, Tensor lengths, bool projective, bool single_root) -> Tensor": (
+        _are_trees,
+        lambda heads, *_: heads.new_empty(heads.shape[:2], dtype=torch.bool),
     ),
 }
 

@@ -15,10 +15,11 @@ from arcwise.inference.tree_class import TreeClass
 from arcwise.torch import operators
 from arcwise.torch.label_sums import MINUS_INFINITY, group_states, log_sum
 from arcwise.torch.padded import Padded
-from arcwise.torch.tree_tensors import are_trees, word_mask
+from arcwise.torch.tree_tensors import word_mask
 
 Lengths = Tensor | Sequence[int] | int | None
 T = TypeVar("T")
+_NO_ENDS, _NO_STARTS = torch.empty((0, 2), dtype=torch.int32), torch.empty(0, dtype=torch.int64)
 
 
 @dataclass(frozen=True)
@@ -40,6 +41,11 @@ class ScoreTensors:
     def size(self) -> int:
         """N+1."""
         return self.values.shape[2]
+
+    @property
+    def words(self) -> Tensor:
+        """(B, N+1), True for the words 1..n."""
+        return self.once("words", lambda: word_mask(self.lengths, self.size))
 
     def once(self, name: str, compute: Callable[[], T]) -> T:
         """What was computed under this name, or is now; with its gradients, whoever asks first."""
@@ -118,7 +124,7 @@ class ScoreTensors:
         unknown or there is no word. ``with_all=False``: no label is unknown."""
         places = torch.arange(self.size, device=heads.device)
         arc = heads.clamp(0, self.size - 1) * self.size + places
-        known = word_mask(self.lengths, self.size)[:, None] & (heads >= 0)
+        known = self.words[:, None] & (heads >= 0)
         if labels is None or self.label_dim is None:
             return torch.where(known, _taken(self.arcs, arc), 0.0)
         count = self.values.shape[self.label_dim]
@@ -155,8 +161,8 @@ class ScoreTensors:
         if self.spans:
             return self._summed(heads, labels, self.lengths)
         total = self.tree_arcs(heads, labels).sum(-1, dtype=torch.float64)
-        total = torch.where(are_trees(heads, self.lengths, self.trees), total, MINUS_INFINITY)
-        is_open = (word_mask(self.lengths, self.size)[:, None] & (heads < 0)).any(-1)
+        total = torch.where(operators.are_trees(heads, self.lengths, self.trees), total, MINUS_INFINITY)
+        is_open = (self.words[:, None] & (heads < 0)).any(-1)
         if complete or (complete is None and _is_surely_false(is_open)):
             return total
         # The sum is over nothing where the tree is complete.
@@ -255,6 +261,8 @@ def with_values(scores: ScoreTensors, values: Tensor) -> ScoreTensors:
 def _span_tensors(
     spans: tuple[tuple[Span, ...], ...], repeats: int, device: torch.device
 ) -> tuple[Tensor, Tensor]:
+    if not spans and device.type == "cpu":
+        return _NO_ENDS, _NO_STARTS
     if not spans:
         return torch.empty((0, 2), dtype=torch.int32, device=device), torch.empty(
             0, dtype=torch.int64, device=device

@@ -27,8 +27,9 @@ def word_mask(lengths: Tensor, size: int) -> Tensor:
     return (places > 0) & (places <= lengths[:, None])
 
 
-def are_trees(heads: Tensor, lengths: Tensor, trees: TreeClass) -> Tensor:
-    """(B, S): whether the heads (B, S, N+1) of the words 1..n form a tree of the class. Nothing waits for the device."""
+def tensors_are_trees(heads: Tensor, lengths: Tensor, trees: TreeClass) -> Tensor:
+    """(B, S): whether the heads (B, S, N+1) of the words 1..n form a tree of the class. In tensor operations alone: nothing waits for
+    the device."""
     size = heads.shape[-1]
     words = word_mask(lengths, size)[:, None]
     in_range = (heads >= 0) & (heads <= lengths[:, None, None])
