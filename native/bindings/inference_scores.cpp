@@ -10,6 +10,7 @@
 #include "bindings/arrays.hpp"
 #include "bindings/rooms.hpp"
 #include "kernels/inference/score_batch.hpp"
+#include "kernels/inference/tree_inference.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -264,10 +265,33 @@ void bind_batch(nb::module_& m) {
           "(values of the sentences, gradient by label as by_label places them)");
 }
 
+// Which of the rows of heads, (M, N+1), are those of a tree of the class over as many words as lengths says: 1, or 0.
+auto are_trees(nb::ndarray<const int64_t, nb::ndim<2>, nb::c_contig, nb::device::cpu> heads,
+               Array<int32_t> lengths, bool projective, bool single_root) {
+  const size_t rows = heads.shape(0), side = heads.shape(1);
+  if (lengths.shape(0) != rows) throw nb::value_error("lengths: expected one for each row of heads");
+  auto found = new_array<bool, 1>({rows});
+  std::vector<int32_t> own(side);
+  for (size_t row = 0; row < rows; ++row) {
+    const int n = lengths.data()[row];
+    if (n < 0 || n >= static_cast<int>(side)) throw nb::value_error("lengths: expected 0..N");
+    const int64_t* given = heads.data() + row * side;
+    bool good = true;
+    for (int m = 1; m <= n && good; ++m) {
+      good = given[m] >= 0 && given[m] <= n;
+      own[m] = static_cast<int32_t>(given[m]);
+    }
+    found.data()[row] = good && (n == 0 || is_tree(own.data(), n, {projective, single_root}));
+  }
+  return found;
+}
+
 }  // namespace
 
 void bind_inference_scores(nb::module_& m) {
   bind_settings(m);
   bind_results(m);
   bind_batch(m);
+  m.def("are_trees", &are_trees, "heads"_a, "lengths"_a, "projective"_a, "single_root"_a,
+        "Whether each row of heads, (M, N+1), is a tree of the class over so many words.");
 }

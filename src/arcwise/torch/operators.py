@@ -1,0 +1,260 @@
+"""The kernels as operators of PyTorch, with their derivatives.
+
+    log_partition, marginals  →  marginals_slope  →  marginals_bend
+
+Each is the derivative of the one before it: the marginals are the gradient of log Z, the slope is the derivative of the marginals in a
+direction, the bend that of the slope. All come from sums of their own: nothing of the recurrences is recorded, and what is kept for a
+gradient is the scores and the marginals. The operators are opaque to ``torch.compile``.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.autograd import Function
+
+from arcwise import native
+from arcwise.inference.tree_class import TreeClass
+from arcwise.torch.backends import backend_of
+from arcwise.torch.padded import Padded
+from arcwise.torch.tree_tensors import tensors_are_trees
+
+_LIBRARY = torch.library.Library("arcwise", "DEF")
+_BATCH = (
+    "Tensor scores, Tensor lengths, Tensor span_ends, Tensor span_starts, bool projective, bool single_root"
+)
+
+
+# ---- what the layer calls
+
+
+def log_partition(batch: Padded) -> Tensor:
+    """log Z, (B,). Where a gradient will be wanted, the marginals, which are the gradient, come from the same pass."""
+    if _needs_gradient(batch.scores):
+        return marginals(batch)[0]
+    return torch.ops.arcwise.log_partition(*_parts(batch))
+
+
+def marginals(batch: Padded) -> tuple[Tensor, Tensor]:
+    """log Z, (B,), and the probability of every arc, (B, N+1, N+1)."""
+    if _needs_gradient(batch.scores):
+        return _Marginals.apply(*_parts(batch))
+    return torch.ops.arcwise.marginals(*_parts(batch))
+
+
+def marginals_slope(batch: Padded, direction: Tensor) -> Tensor:
+    """The derivative of the marginals in a direction, (B, N+1, N+1)."""
+    return _Slope.apply(direction, *_parts(batch))
+
+
+def decode(batch: Padded) -> tuple[Tensor, Tensor]:
+    """Heads of the best trees, (B, N+1), and their scores, (B,), without gradient."""
+    return torch.ops.arcwise.decode(*_parts(batch, detached=True))
+
+
+def k_best(batch: Padded, k: int) -> tuple[Tensor, Tensor]:
+    """Heads of the k best trees, (B, k, N+1), and their scores, (B, k), without gradient."""
+    return torch.ops.arcwise.k_best(*_parts(batch, detached=True), k)
+
+
+def sample(batch: Padded, count: int, seed: Tensor) -> Tensor:
+    """``count`` draws, (count, B, N+1). ``seed``: one number, int64; best on the CPU, where reading it waits for nothing."""
+    return torch.ops.arcwise.sample(*_parts(batch, detached=True), count, seed)
+
+
+def are_trees(heads: Tensor, lengths: Tensor, trees: TreeClass) -> Tensor:
+    """(B, S): whether heads (B, S, N+1) are those of trees of the class over so many words."""
+    return torch.ops.arcwise.are_trees(heads, lengths, trees.projective, trees.single_root)
+
+
+def _needs_gradient(scores: Tensor) -> bool:
+    return scores.requires_grad and torch.is_grad_enabled()
+
+
+def _parts(batch: Padded, *, detached: bool = False) -> tuple[Any, ...]:
+    scores = batch.scores.detach() if detached else batch.scores
+    return scores, batch.lengths, batch.span_ends, batch.span_starts, batch.projective, batch.single_root
+
+
+# ---- derivatives
+
+
+class _Marginals(Function):
+    """(log Z, μ). With gradients g of log Z and γ of μ, that by the scores is g μ + slope(γ)."""
+
+    @staticmethod
+    def forward(ctx: Any, *parts: Any) -> tuple[Tensor, Tensor]:
+        log_z, arcs = torch.ops.arcwise.marginals(*parts)
+        ctx.set_materialize_grads(False)
+        ctx.save_for_backward(*parts[:4], arcs)
+        ctx.tree_class = parts[4:]
+        return log_z, arcs
+
+    @staticmethod
+    def backward(ctx: Any, of_log_z: Tensor | None, of_arcs: Tensor | None) -> tuple[Any, ...]:
+        *parts, arcs = ctx.saved_tensors
+        gradient = None
+        if of_arcs is not None:
+            gradient = _Slope.apply(of_arcs, *parts, *ctx.tree_class)
+        if of_log_z is not None:
+            step = of_log_z[:, None, None] * arcs
+            gradient = step if gradient is None else gradient + step
+        return gradient, None, None, None, None, None
+
+
+class _Slope(Function):
+    """slope(direction): the Hessian of log Z times a direction. It is symmetric, so the gradient by the direction is a slope again;
+    that by the scores is a bend."""
+
+    @staticmethod
+    def forward(ctx: Any, direction: Tensor, *parts: Any) -> Tensor:
+        ctx.save_for_backward(direction, *parts[:4])
+        ctx.tree_class = parts[4:]
+        return torch.ops.arcwise.marginals_slope(*parts, direction)
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Any, ...]:
+        direction, *parts = ctx.saved_tensors
+        parts += ctx.tree_class
+        by_direction = by_scores = None
+        if ctx.needs_input_grad[0]:
+            by_direction = _Slope.apply(gradient, *parts)
+        if ctx.needs_input_grad[1]:
+            by_scores = _Bend.apply(direction, gradient, *parts)
+        return by_direction, by_scores, None, None, None, None, None
+
+
+class _Bend(Function):
+    """bend(first, second): the third derivative of log Z, times two directions. Symmetric; the fourth derivative is not here."""
+
+    @staticmethod
+    def forward(ctx: Any, first: Tensor, second: Tensor, *parts: Any) -> Tensor:
+        ctx.save_for_backward(first, second, *parts[:4])
+        ctx.tree_class = parts[4:]
+        return torch.ops.arcwise.marginals_bend(*parts, first, second)
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Any, ...]:
+        first, second, *parts = ctx.saved_tensors
+        parts += ctx.tree_class
+        by_first = by_second = None
+        if ctx.needs_input_grad[2]:
+            raise NotImplementedError(
+                "arcwise.torch: the fourth derivative of log Z was asked for, expected three at most"
+            )
+        if ctx.needs_input_grad[0]:
+            by_first = _Bend.apply(gradient, second, *parts)
+        if ctx.needs_input_grad[1]:
+            by_second = _Bend.apply(gradient, first, *parts)
+        return by_first, by_second, None, None, None, None, None, None
+
+
+# ---- the operators: what runs, and the shapes of what comes out
+
+
+def _padded(parts: tuple[Any, ...]) -> Padded:
+    scores, lengths, span_ends, span_starts, projective, single_root = parts
+    return Padded(
+        scores.contiguous(),
+        lengths.contiguous(),
+        projective,
+        single_root,
+        span_ends.contiguous(),
+        span_starts.contiguous(),
+    )
+
+
+def _log_partition(*parts: Any) -> Tensor:
+    return backend_of(parts[0].device).log_partition(_padded(parts))
+
+
+def _marginals(*parts: Any) -> tuple[Tensor, Tensor]:
+    return backend_of(parts[0].device).marginals(_padded(parts))
+
+
+def _slope(*parts: Any) -> Tensor:
+    *batch, direction = parts
+    return backend_of(direction.device).marginals_slope(_padded(tuple(batch)), direction.contiguous())
+
+
+def _bend(*parts: Any) -> Tensor:
+    *batch, first, second = parts
+    padded = _padded(tuple(batch))
+    return backend_of(first.device).marginals_bend(padded, first.contiguous(), second.contiguous())
+
+
+def _decode(*parts: Any) -> tuple[Tensor, Tensor]:
+    return backend_of(parts[0].device).decode(_padded(parts))
+
+
+def _k_best(*parts: Any) -> tuple[Tensor, Tensor]:
+    *batch, k = parts
+    return backend_of(parts[0].device).k_best(_padded(tuple(batch)), k)
+
+
+def _sample(*parts: Any) -> Tensor:
+    *batch, count, seed = parts
+    return backend_of(parts[0].device).sample(_padded(tuple(batch)), count, int(seed))
+
+
+def _are_trees(heads: Tensor, lengths: Tensor, projective: bool, single_root: bool) -> Tensor:
+    count = heads.shape[1]
+    if heads.device.type != "cpu":
+        return tensors_are_trees(heads, lengths, TreeClass(projective=projective, single_root=single_root))
+    rows, words = heads.reshape(-1, heads.shape[-1]), lengths
+    if count != 1:
+        words = lengths[:, None].expand(-1, count).reshape(-1)
+    found = native.are_trees(rows.numpy(), words.numpy(), projective, single_root)
+    return torch.from_numpy(found).view(-1, count)
+
+
+def _per_sentence(scores: Tensor) -> Tensor:
+    return scores.new_empty(scores.shape[0])
+
+
+def _per_arc(scores: Tensor) -> Tensor:
+    return torch.empty_like(scores, memory_format=torch.contiguous_format)
+
+
+def _heads(scores: Tensor, *leading: int) -> Tensor:
+    return scores.new_empty((*leading, scores.shape[-1]), dtype=torch.int64)
+
+
+_OPERATORS: dict[str, tuple[Any, Any]] = {
+    f"log_partition({_BATCH}) -> Tensor": (_log_partition, lambda s, *_: _per_sentence(s)),
+    f"marginals({_BATCH}) -> (Tensor, Tensor)": (
+        _marginals,
+        lambda s, *_: (_per_sentence(s), _per_arc(s)),
+    ),
+    f"marginals_slope({_BATCH}, Tensor direction) -> Tensor": (_slope, lambda s, *_: _per_arc(s)),
+    f"marginals_bend({_BATCH}, Tensor first, Tensor second) -> Tensor": (_bend, lambda s, *_: _per_arc(s)),
+    f"decode({_BATCH}) -> (Tensor, Tensor)": (
+        _decode,
+        lambda s, *_: (_heads(s, s.shape[0]), _per_sentence(s)),
+    ),
+    f"k_best({_BATCH}, int k) -> (Tensor, Tensor)": (
+        _k_best,
+        lambda s, *rest: (_heads(s, s.shape[0], rest[-1]), s.new_empty((s.shape[0], rest[-1]))),
+    ),
+    f"sample({_BATCH}, int count, Tensor seed) -> Tensor": (
+        _sample,
+        lambda s, *rest: _heads(s, rest[-2], s.shape[0]),
+    ),
+    "are_trees(Tensor heads, Tensor lengths, bool projective, bool single_root) -> Tensor": (
+        _are_trees,
+        lambda heads, *_: heads.new_empty(heads.shape[:2], dtype=torch.bool),
+    ),
+}
+
+
+def _register() -> None:
+    for schema, (compute, shapes) in _OPERATORS.items():
+        name = schema.partition("(")[0]
+        _LIBRARY.define(schema)
+        _LIBRARY.impl(name, compute, "CompositeExplicitAutograd")
+        torch.library.register_fake(f"arcwise::{name}", shapes, lib=_LIBRARY)
+
+
+_register()

@@ -1,0 +1,285 @@
+"""``ScoreTensors``: scores of a batch on their way from the layer's arguments to the operators."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeVar
+
+import torch
+from torch import Tensor
+
+from arcwise.errors import InputError
+from arcwise.inference.arc_matrices import Span
+from arcwise.inference.tree_class import TreeClass
+from arcwise.torch import operators
+from arcwise.torch.label_sums import MINUS_INFINITY, group_states, log_sum
+from arcwise.torch.padded import Padded
+from arcwise.torch.tree_tensors import word_mask
+
+Lengths = Tensor | Sequence[int] | int | None
+T = TypeVar("T")
+_NO_ENDS, _NO_STARTS = torch.empty((0, 2), dtype=torch.int32), torch.empty(0, dtype=torch.int64)
+
+
+@dataclass(frozen=True)
+class ScoreTensors:
+    """The scores of B sentences, all leading dimensions in one, float32 or float64."""
+
+    values: Tensor
+    """(B, N+1, N+1); with labels (B, L, N+1, N+1) or (B, N+1, N+1, L)."""
+    label_dim: int | None
+    """Where the labels are: 1, 3, or None."""
+    lengths: Tensor
+    """(B,), int32."""
+    trees: TreeClass
+    spans: tuple[tuple[Span, ...], ...] = ()
+    """Those of each sentence that must be subtrees; none at all where it is empty."""
+    _found: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def size(self) -> int:
+        """N+1."""
+        return self.values.shape[2]
+
+    @property
+    def words(self) -> Tensor:
+        """(B, N+1), True for the words 1..n."""
+        return self.once("words", lambda: word_mask(self.lengths, self.size))
+
+    def once(self, name: str, compute: Callable[[], T]) -> T:
+        """What was computed under this name, or is now; with its gradients, whoever asks first."""
+        if name not in self._found:
+            with torch.enable_grad():
+                self._found[name] = compute()
+        return self._found[name]
+
+    # ---- arcs
+
+    @property
+    def arcs(self) -> Tensor:
+        """(B, N+1, N+1): each arc with all its labels (log Σ exp)."""
+        if self.label_dim is None:
+            return self.values
+        dim = self.label_dim
+        return self.once("arcs", lambda: log_sum(self.values, dim))
+
+    @property
+    def best_arcs(self) -> Tensor:
+        """(B, N+1, N+1): each arc with its best label, without gradient."""
+        values = self.values.detach()
+        return values if self.label_dim is None else values.amax(self.label_dim)
+
+    def padded(self, arcs: Tensor, lengths: Tensor | None = None) -> Padded:
+        """A batch for the operators: other scores of arcs, (B, …) or (B · S, …) for S trees of each sentence."""
+        repeats = 1 if lengths is None else len(lengths) // max(len(self.lengths), 1)
+        ends, starts = _span_tensors(self.spans, repeats, arcs.device)
+        lengths = self.lengths if lengths is None else lengths
+        return Padded(arcs, lengths, self.trees.projective, self.trees.single_root, ends, starts)
+
+    def log_partition(self) -> Tensor:
+        """log Z, (B,), of the scores' type."""
+        return self._log_z(self.arcs, "sums")
+
+    def marginals(self) -> Tensor:
+        """The probability of every arc, (B, N+1, N+1)."""
+        return self._sums(self.arcs, "sums")[1]
+
+    def wide_log_partition(self) -> Tensor:
+        """log Z in float64: it is large, and what it is a term of need not be."""
+        return self._log_z(*self._wide())
+
+    def wide_sums(self) -> tuple[Tensor, Tensor]:
+        """log Z and marginals in float64."""
+        return self._sums(*self._wide())
+
+    def _wide(self) -> tuple[Tensor, str]:
+        is_wide = self.values.dtype == torch.float64
+        return (self.arcs, "sums") if is_wide else (self.arcs.double(), "wide sums")
+
+    def _log_z(self, arcs: Tensor, name: str) -> Tensor:
+        """Where a gradient may be wanted, the marginals, which are the gradient, come from the same pass, and are kept."""
+        if name in self._found or arcs.requires_grad:
+            return self._sums(arcs, name)[0]
+        return self.once(f"{name}: log Z", lambda: operators.log_partition(self.padded(arcs)))
+
+    def _sums(self, arcs: Tensor, name: str) -> tuple[Tensor, Tensor]:
+        return self.once(name, lambda: operators.marginals(self.padded(arcs)))
+
+    # ---- trees: heads and labels are (B, S, N+1), S trees of each sentence; -1 where not known
+
+    def label_scores(self, heads: Tensor) -> Tensor:
+        """(B, S, N+1, L): the scores of all labels of the arcs of trees."""
+        count = heads.shape[1]
+        rows = heads.clamp(0, self.size - 1)
+        if self.label_dim == 1:
+            labels = self.values.shape[1]
+            index = rows[:, None].expand(-1, labels, count, self.size)
+            return self.values.gather(2, index).permute(0, 2, 3, 1)
+        labels = self.values.shape[3]
+        return self.values.gather(1, rows[..., None].expand(-1, count, self.size, labels))
+
+    def tree_arcs(self, heads: Tensor, labels: Tensor | None, *, with_all: bool = True) -> Tensor:
+        """(B, S, N+1): the score of each word's arc, with its label, or with all labels where that is unknown. 0 where the head is
+        unknown or there is no word. ``with_all=False``: no label is unknown."""
+        places = torch.arange(self.size, device=heads.device)
+        arc = heads.clamp(0, self.size - 1) * self.size + places
+        known = self.words[:, None] & (heads >= 0)
+        if labels is None or self.label_dim is None:
+            return torch.where(known, _taken(self.arcs, arc), 0.0)
+        count = self.values.shape[self.label_dim]
+        codes = labels.clamp(0, count - 1)
+        at = codes * self.size**2 + arc if self.label_dim == 1 else arc * count + codes
+        found = torch.where(known, _taken(self.values, at), 0.0)
+        if with_all:
+            found = torch.where(known & (labels < 0), _taken(self.arcs, arc), found)
+        return found
+
+    def known_arcs(self, arcs: Tensor, heads: Tensor, labels: Tensor | None) -> Tensor:
+        """(B, S, N+1, N+1): the scores of arcs, -inf where they disagree with a head that is known, and those of a label where that
+        is."""
+        found = arcs[:, None]
+        size = self.size
+        if labels is not None and self.label_dim is not None:
+            count = self.values.shape[self.label_dim]
+            codes = labels.clamp(0, count - 1)
+            if self.label_dim == 1:
+                own = self.values.gather(1, codes[:, :, None].expand(-1, -1, size, -1))
+            else:
+                index = codes.transpose(1, 2)[:, None].expand(-1, size, -1, -1)
+                own = self.values.gather(3, index).permute(0, 3, 1, 2)
+            found = torch.where((labels >= 0)[:, :, None], own, found)
+        rows = torch.arange(size, device=heads.device)[:, None]
+        agrees = (heads[:, :, None] < 0) | (heads[:, :, None] == rows)
+        return torch.where(agrees, found, MINUS_INFINITY)
+
+    def log_weights(self, heads: Tensor, labels: Tensor | None, *, complete: bool | None) -> Tensor:
+        """(B, S), float64: the log of the sum of the weights of all trees that agree with what is known, -inf if none does.
+
+        Of a complete tree that is its score: nothing is summed. ``complete``: whether all are, None if that is not known.
+        """
+        if self.spans:
+            return self._summed(heads, labels, self.lengths)
+        total = self.tree_arcs(heads, labels).sum(-1, dtype=torch.float64)
+        total = torch.where(operators.are_trees(heads, self.lengths, self.trees), total, MINUS_INFINITY)
+        is_open = (self.words[:, None] & (heads < 0)).any(-1)
+        if complete or (complete is None and _is_surely_false(is_open)):
+            return total
+        # The sum is over nothing where the tree is complete.
+        lengths = torch.where(is_open, self.lengths[:, None], 0)
+        return torch.where(is_open, self._summed(heads, labels, lengths.flatten()), total)
+
+    def _summed(self, heads: Tensor, labels: Tensor | None, lengths: Tensor) -> Tensor:
+        count = heads.shape[1]
+        if len(lengths) != len(heads) * count:
+            lengths = lengths[:, None].expand(-1, count).flatten()
+        known = self.known_arcs(self.arcs, heads, labels).double().flatten(0, 1)
+        return operators.log_partition(self.padded(known, lengths)).unflatten(0, (-1, count))
+
+
+def score_tensors(
+    scores: Any,
+    lengths: Lengths,
+    trees: TreeClass,
+    *,
+    label_dim: int | None,
+    label_count: int | None = None,
+    label_of_state: Sequence[int] | Tensor | None = None,
+    by: Callable[[Tensor, int], Tensor] = log_sum,
+) -> tuple[ScoreTensors, torch.Size]:
+    """The arguments of the layer checked and laid out, and their leading dimensions. States of one label become one, ``by`` log-sum
+    or maximum."""
+    if not isinstance(scores, Tensor) or not scores.is_floating_point():
+        found = f"a tensor of {scores.dtype}" if isinstance(scores, Tensor) else type(scores).__name__
+        raise InputError(f"scores: found {found}, expected a tensor of real numbers")
+    dim = None if label_dim is None else _place_of_labels(scores, label_dim)
+    own = 2 if dim is None else 3
+    shape = list(scores.shape[max(scores.ndim - own, 0) :])
+    states = None if dim is None else shape.pop(0 if dim == 1 else 2)
+    if scores.ndim < own or shape[0] != shape[1] or not shape[0]:
+        expected = {None: "(…, N+1, N+1)", 1: "(…, L, N+1, N+1)", 3: "(…, N+1, N+1, L)"}[dim]
+        raise InputError(f"scores: found shape {tuple(scores.shape)}, expected {expected}")
+    batch_shape = scores.shape[: scores.ndim - own]
+    values = scores if scores.dtype in (torch.float32, torch.float64) else scores.float()
+    values = values.reshape(-1, *scores.shape[scores.ndim - own :])
+    if dim is not None and states is not None:
+        values = _labels_of_states(values, dim, states, label_count, label_of_state, by)
+    return ScoreTensors(values, dim, _lengths(lengths, batch_shape, values, shape[0] - 1), trees), batch_shape
+
+
+def _place_of_labels(scores: Tensor, label_dim: int) -> int:
+    place = label_dim % scores.ndim if -scores.ndim <= label_dim < scores.ndim else -1
+    if scores.ndim >= 3 and place in (scores.ndim - 3, scores.ndim - 1):
+        return 1 if place == scores.ndim - 3 else 3
+    raise InputError(
+        f"label_dim: found {label_dim} for scores of shape {tuple(scores.shape)}, expected -3 (…, L, N+1, N+1) or -1 (…, N+1, N+1, L)"
+    )
+
+
+def _labels_of_states(
+    values: Tensor,
+    dim: int,
+    states: int,
+    labels: int | None,
+    label_of_state: Sequence[int] | Tensor | None,
+    by: Callable[[Tensor, int], Tensor],
+) -> Tensor:
+    if label_of_state is None:
+        if (labels is not None and states != labels) or not states:
+            raise InputError(
+                f"scores: found {states} labels in dimension {dim}, expected {labels or 'at least one'}"
+            )
+        return values
+    numbers = label_of_state.tolist() if isinstance(label_of_state, Tensor) else list(label_of_state)
+    count = max(numbers, default=-1) + 1 if labels is None else labels
+    if len(numbers) != states or not all(0 <= number < count for number in numbers):
+        raise InputError(
+            f"label_of_state: found {numbers}, expected the number of a label, 0 to {count - 1}, for each of {states} states"
+        )
+    return by(group_states(values, dim, numbers, count), dim + 1)
+
+
+def _lengths(lengths: Lengths, batch_shape: torch.Size, values: Tensor, longest: int) -> Tensor:
+    if lengths is None:
+        return torch.full((len(values),), longest, dtype=torch.int32, device=values.device)
+    if not isinstance(lengths, Tensor):
+        lengths = torch.tensor(lengths)
+        if lengths.numel() and not 0 <= int(lengths.min()) <= int(lengths.max()) <= longest:
+            raise InputError(f"lengths: found {lengths.tolist()}, expected numbers from 0 to {longest}")
+    if lengths.shape != batch_shape or lengths.is_floating_point():
+        raise InputError(
+            f"lengths: found shape {tuple(lengths.shape)} of {lengths.dtype}, expected whole numbers of shape {tuple(batch_shape)}"
+        )
+    return lengths.to(values.device, torch.int32).reshape(-1)
+
+
+def with_values(scores: ScoreTensors, values: Tensor) -> ScoreTensors:
+    """The same sentences with other scores."""
+    return replace(scores, values=values, _found={})
+
+
+def _span_tensors(
+    spans: tuple[tuple[Span, ...], ...], repeats: int, device: torch.device
+) -> tuple[Tensor, Tensor]:
+    if not spans and device.type == "cpu":
+        return _NO_ENDS, _NO_STARTS
+    if not spans:
+        return torch.empty((0, 2), dtype=torch.int32, device=device), torch.empty(
+            0, dtype=torch.int64, device=device
+        )
+    each = [own for own in spans for _ in range(repeats)]
+    ends = torch.tensor([span for own in each for span in own], dtype=torch.int32, device=device)
+    starts = torch.tensor([0, *(len(own) for own in each)], dtype=torch.int64).cumsum(0)
+    return ends, starts.to(device)
+
+
+def _taken(values: Tensor, at: Tensor) -> Tensor:
+    """``values[b].flatten()[at[b]]``."""
+    return values.flatten(1).gather(1, at.flatten(1)).view_as(at)
+
+
+def _is_surely_false(flags: Tensor) -> bool:
+    """Whether none is true, where finding out waits for nothing."""
+    if flags.device.type != "cpu" or torch.compiler.is_compiling():
+        return False
+    return not bool(flags.any())

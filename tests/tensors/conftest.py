@@ -1,0 +1,29 @@
+"""Tests of ``arcwise.torch``: skipped, with a reason, where torch is not installed; run over every kind of device that is here."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from arcwise.optional import is_installed
+
+
+class _NeedsTorch(pytest.Module):
+    def collect(self) -> Any:
+        pytest.skip("needs torch: make test-torch installs it and runs these tests", allow_module_level=True)
+
+
+def pytest_pycollect_makemodule(module_path: Path, parent: Any) -> Any:
+    return None if is_installed("torch") else _NeedsTorch.from_parent(parent, path=module_path)
+
+
+@pytest.fixture(params=["enumeration", "cpu", "cuda"])
+def device(request: pytest.FixtureRequest) -> Iterator[Any]:
+    """A device, and the backend named so computing for it."""
+    from tensors.devices import using
+
+    with using(request.param) as device:
+        yield device

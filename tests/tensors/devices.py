@@ -1,0 +1,26 @@
+"""Devices that tests run over: each a name, a torch device, and the backend that computes for it meanwhile."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+import torch
+
+from arcwise.torch.backends import replaced
+from tensors.enumeration_backend import EnumerationBackend
+
+NAMES = ["enumeration", "cpu", "cuda"]
+
+
+@contextmanager
+def using(name: str) -> Iterator[torch.device]:
+    """``enumeration``: the twin that lists all trees (short sentences alone); ``cpu``: the native kernels; ``cuda``: a GPU."""
+    if name == "enumeration":
+        with replaced("cpu", EnumerationBackend()):
+            yield torch.device("cpu")
+    elif name == "cuda" and not torch.cuda.is_available():
+        pytest.skip("needs a GPU")
+    else:
+        yield torch.device(name)
