@@ -17,6 +17,7 @@ typedef unsigned long long uint64_t;
 #define KERNEL extern "C" __global__ void
 #define DEVICE __device__ __forceinline__
 #define CONSTANT __device__ constexpr
+#define THREADS_AT_MOST(count) __launch_bounds__(count)
 
 namespace arcwise {
 
@@ -65,6 +66,7 @@ DEVICE Value from_lane_across(Value value, int mask) {
 #define KERNEL extern "C" void
 #define DEVICE inline
 #define CONSTANT inline constexpr
+#define THREADS_AT_MOST(count)
 
 namespace arcwise {
 
