@@ -18,6 +18,7 @@ typedef unsigned long long uint64_t;
 #define DEVICE __device__ __forceinline__
 #define CONSTANT __device__ constexpr
 #define THREADS_AT_MOST(count) __launch_bounds__(count)
+#define UNROLL _Pragma("unroll UNROLLED")  // the next loop, UNROLLED times: a constant in scope
 
 namespace arcwise {
 
@@ -67,6 +68,7 @@ DEVICE Value from_lane_across(Value value, int mask) {
 #define DEVICE inline
 #define CONSTANT inline constexpr
 #define THREADS_AT_MOST(count)
+#define UNROLL
 
 namespace arcwise {
 

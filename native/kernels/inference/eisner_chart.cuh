@@ -133,7 +133,7 @@ class EisnerChart {
   }
 
  private:
-  static constexpr int UNROLLED = sizeof(Number) == sizeof(double) ? 4 : 1;
+  static constexpr int UNROLLED = sizeof(Number) == sizeof(double) ? 2 : 1;
 
   template <bool KEEPS_SPANS, typename Group>
   DEVICE void fill_width(Group, int width) {
@@ -143,7 +143,7 @@ class EisnerChart {
       const int i = begin + eisner_turn<Group>(Group::group()), j = i + width;
       Number span{}, right{}, left{};
       if (i < cells) {
-#pragma unroll UNROLLED
+        UNROLL
         for (int m = i + 1 + Group::lane(); m < j; m += Group::COUNT) {
           span += C(i, m - 1) * C(j, m);
           right += I(i, m) * C(m, j);
@@ -176,13 +176,13 @@ class EisnerChart {
       const int i = begin + eisner_turn<Group>(Group::group()), j = i + width;
       Number right{}, left{}, right_arc{}, left_arc{};
       if (i < cells) {
-#pragma unroll UNROLLED
+        UNROLL
         for (int x = j + 1 + Group::lane(); x <= n_; x += Group::COUNT) {
           right += dS(i, x) * C(x, j + 1);
           left += dC(x, i) * I(x, j);
           right_arc += dC(i, x) * C(j, x);
         }
-#pragma unroll UNROLLED
+        UNROLL
         for (int x = Group::lane(); x < i; x += Group::COUNT) {
           right += dC(x, j) * I(x, i);
           left += dS(x, j) * C(x, i - 1);

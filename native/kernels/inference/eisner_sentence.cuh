@@ -173,7 +173,7 @@ template <typename Scalar>
 DEVICE void eisner_reduce(const EisnerSentence<Scalar>& sentence, const EisnerScratch& scratch) {
   const int n = sentence.n, threads = thread_count(), parts = threads / n > 1 ? threads / n : 1;
   sync_block();
-  if (thread_index() < FLAGS) scratch.flags[thread_index()] = 0;
+  for (int flag = thread_index(); flag < FLAGS; flag += threads) scratch.flags[flag] = 0;
   sync_block();
   bool is_wrong = false;
   for (int at = thread_index(); at < parts * n; at += threads) {
