@@ -30,6 +30,7 @@ DEVICE int thread_index() { return threadIdx.x; }
 DEVICE int thread_count() { return blockDim.x; }
 DEVICE void sync_block() { __syncthreads(); }
 DEVICE void sync_warp() { __syncwarp(); }
+DEVICE bool any_in_warp(bool is_so) { return __any_sync(0xFFFFFFFFu, is_so); }
 
 // The memory that the threads of a block share, as much as the launch asked for.
 DEVICE char* shared_memory() {
@@ -89,6 +90,7 @@ inline void sync_block() {
   if (emulated.barrier) emulated.barrier->arrive_and_wait();
 }
 inline void sync_warp() {}
+inline bool any_in_warp(bool is_so) { return is_so; }
 inline char* shared_memory() { return emulated.shared; }
 inline int64_t bits_of(double x) { return std::bit_cast<int64_t>(x); }
 inline double from_bits(int64_t bits) { return std::bit_cast<double>(bits); }

@@ -100,7 +100,7 @@ class EisnerChart {
     for (int at = thread_index(); at < side * side; at += thread_count()) {
       const int h = at / side, m = at % side;
       if (h == m)
-        set_number(tables_.complete(h, h), 1);
+        set_one(tables_.complete(h, h));
       else if (m > 0)
         tables_.incomplete(h, m) = weight(h, m);
       else
@@ -192,7 +192,7 @@ class EisnerChart {
       right = Group::sum(right), left = Group::sum(left);
       right_arc = Group::sum(right_arc), left_arc = Group::sum(left_arc);
       if (i >= cells) continue;
-      if (width == n_) set_number(right, 1), right = right / total();
+      if (width == n_) set_one(right), right = right / total();
       if (sentence_.stops(i, j)) right = Number{};
       if (i == 0 || sentence_.stops(j, i)) left = Number{};
       right_arc += right;

@@ -110,17 +110,17 @@ DEVICE Number eisner_weight(const EisnerSentence<Scalar>& sentence, const double
   return EisnerWeight<Number>::of(left, sentence, sentence.place(head, modifier));
 }
 
-DEVICE void set_number(double& x, double to) { x = to; }
-DEVICE void set_number(WideNumber& x, double to) { x = WideNumber::normal(to, 0); }
+DEVICE void set_one(double& x) { x = 1; }
+DEVICE void set_one(WideNumber& x) { x = {1, 0}; }
 template <typename Number>
-DEVICE void set_number(Dual<Number>& x, double to) {
+DEVICE void set_one(Dual<Number>& x) {
   x = {};
-  set_number(x.value, to);
+  set_one(x.value);
 }
 template <typename Number>
-DEVICE void set_number(HyperDual<Number>& x, double to) {
+DEVICE void set_one(HyperDual<Number>& x) {
   x = {};
-  set_number(x.value, to);
+  set_one(x.value);
 }
 
 // Rows are a little longer than they need be. Cells of neighbouring groups of 4 lanes lie stride + 1 numbers apart and those of the

@@ -86,6 +86,50 @@ def marginals_bend(launcher: Launcher, batch: Padded, first: Tensor, second: Ten
     return answers
 
 
+def decode(launcher: Launcher, batch: Padded) -> tuple[Tensor, Tensor]:
+    """The heads of the best tree, (B, N+1), int64, and its score, (B,). Among equals, that of the CPU's kernel."""
+    scores = _totals(launcher, batch)
+    heads = launcher.empty(batch.scores.shape[:2], torch.int64)
+    plan = _sum_plan(launcher, batch, _DOUBLE, squares=2, triangles=0)
+    arguments = _arguments(batch, log_partition=scores, heads=heads)
+    _run(launcher, "eisner_decode.cu", "eisner_decode", batch, arguments, plan)
+    return heads, scores
+
+
+K_BEST_LIMIT = 32
+"""The most trees that ``k_best`` can give."""
+
+
+def k_best(launcher: Launcher, batch: Padded, k: int) -> tuple[Tensor, Tensor]:
+    """The k best trees, best first: heads, (B, k, N+1), int64, and scores, (B, k). k is at most ``K_BEST_LIMIT``."""
+    sentences, side, _ = batch.scores.shape
+    scores = launcher.empty((sentences, k), batch.scores.dtype)
+    heads = launcher.empty((sentences, k, side), torch.int64)
+    if k == 0:
+        return heads, scores
+    threads = _threads(launcher, sentences, side - 1)
+    lists = side * side + (side - 1) * side // 2
+    workspace = k * (8 * side + 12 * lists)
+    plan = _plan(launcher, batch, threads, _scratch(side - 1, threads), workspace, most=_LIST_WORKSPACE)
+    arguments = _arguments(batch, log_partition=scores, heads=heads)
+    arguments[0].count = k
+    _run(launcher, "eisner_k_best.cu", "eisner_k_best", batch, arguments, plan)
+    return heads, scores
+
+
+def sample(launcher: Launcher, batch: Padded, count: int, seed: int) -> Tensor:
+    """``count`` draws of each sentence, (count, B, N+1), int64."""
+    sentences, side, _ = batch.scores.shape
+    heads = launcher.empty((count, sentences, side), torch.int64)
+    if count == 0:
+        return heads
+    arguments = _arguments(batch, heads=heads, unsafe=_flags(launcher, batch))
+    arguments[0].count, arguments[0].seed = count, seed
+    plain, wide = (_sum_plan(launcher, batch, size, squares=2, triangles=0) for size in (_DOUBLE, _WIDE))
+    _run(launcher, "eisner_sample.cu", "eisner_sample", batch, arguments, plain, wide)
+    return heads
+
+
 def _totals(launcher: Launcher, batch: Padded) -> Tensor:
     return launcher.empty((len(batch.scores),), batch.scores.dtype)
 
@@ -119,19 +163,23 @@ def _sum_plan(launcher: Launcher, batch: Padded, size: int, squares: int, triang
     return _plan(launcher, batch, threads, shared, sum(tables))
 
 
-def _plan(launcher: Launcher, batch: Padded, threads: int, shared: int, workspace: int) -> _Plan:
-    """As many blocks as there are sentences; where they need a workspace, as many as can run at once and as it may have."""
+def _plan(
+    launcher: Launcher, batch: Padded, threads: int, shared: int, workspace: int, most: int | None = None
+) -> _Plan:
+    """As many blocks as there are sentences; where they need a workspace, as many as can run at once and as it may have: ``most`` bytes."""
     blocks = len(batch.scores)
     if workspace:
         workspace = -(-workspace // 16) * 16
-        room = max(_WORKSPACE_SHARE * batch.scores.numel(), _SMALL_WORKSPACE)
-        blocks = max(1, min(blocks, 2 * launcher.multiprocessors, int(room) // workspace))
+        room = most or max(_WORKSPACE_SHARE * batch.scores.numel(), _SMALL_WORKSPACE)
+        blocks = max(1, min(blocks, 2 * launcher.multiprocessors, room // workspace))
     return _Plan(blocks, threads, shared, workspace)
 
 
 _WORKSPACE_SHARE = 9
 """Bytes of workspace for each score: 2¼ times the scores, where these are float32. For 100 words, one table of doubles (8.5 bytes a score)."""
 _SMALL_WORKSPACE = 1 << 22
+_LIST_WORKSPACE = 1 << 28
+"""For lists of k best: a block has 6 MB of them for 100 words and k = 32."""
 
 
 def _threads(launcher: Launcher, sentences: int, words: int) -> int:
