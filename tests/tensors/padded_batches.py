@@ -16,6 +16,8 @@ Spans = list[list[tuple[int, int]]]
 
 WHOLE = EmulatedGpu()
 """All tables in shared memory."""
+WARP = EmulatedGpu(threads=32, lanes=32)
+"""One warp."""
 LAUNCHERS = [
     WHOLE,
     EmulatedGpu(shared_limit=6000, multiprocessors=1),

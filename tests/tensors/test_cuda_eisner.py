@@ -19,6 +19,7 @@ from reference.exact_trees import ExactTrees
 from tensors.emulated_gpu import COMPILER, EmulatedGpu
 from tensors.padded_batches import (
     LAUNCHERS,
+    WARP,
     WHOLE,
     Floats,
     exact,
@@ -63,6 +64,13 @@ def test_sums(launcher: EmulatedGpu, single_root: bool, dtype: torch.dtype) -> N
     if dtype == torch.float32:
         scores = [matrix.astype(np.float32).astype(np.float64) for matrix in scores]
     assert_sums(batch, scores, launcher, 1e-12 if dtype == torch.float64 else 1e-7)
+
+
+@pytest.mark.parametrize(("deviation", "shared_limit"), [(1.0, 232_448), (200.0, 232_448), (1.0, 3000)])
+def test_sums_by_the_lanes_of_a_warp(deviation: float, shared_limit: int) -> None:
+    scores = random_scores(23, [9, 5], deviation)
+    warp = EmulatedGpu(threads=32, lanes=32, shared_limit=shared_limit)
+    assert_sums(padded(scores, single_root=False), scores, warp, 1e-12)
 
 
 @pytest.mark.parametrize("deviation", [0.0, 10.0, 60.0, 200.0])
@@ -195,7 +203,7 @@ def covariance(matrix: Floats, directions: list[Floats]) -> Floats:
     return weighted.sum(axis=0)
 
 
-@pytest.mark.parametrize("launcher", LAUNCHERS)
+@pytest.mark.parametrize("launcher", [*LAUNCHERS, WARP])
 @pytest.mark.parametrize("deviation", [1.0, 200.0])
 def test_derivatives(launcher: EmulatedGpu, deviation: float) -> None:
     lengths = [5, 0, 1, 6]

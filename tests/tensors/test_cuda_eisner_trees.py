@@ -14,6 +14,7 @@ from reference.enumerate_trees import all_trees
 from tensors.emulated_gpu import COMPILER, EmulatedGpu
 from tensors.padded_batches import (
     LAUNCHERS,
+    WARP,
     WHOLE,
     Floats,
     exact,
@@ -53,6 +54,22 @@ def test_decode(launcher: EmulatedGpu, single_root: bool, dtype: torch.dtype) ->
         assert best[sentence].item() == pytest.approx(total, rel=1e-15 if dtype == torch.float64 else 1e-6)
 
 
+def test_trees_by_the_lanes_of_a_warp() -> None:
+    scores = [*random_scores(24, [9, 6]), np.round(random_scores(25, [9])[0])]
+    batch = padded(scores, single_root=True)
+    heads, _ = eisner.decode(WARP, batch)
+    for sentence, matrix in enumerate(scores):
+        assert heads[sentence, : len(matrix)].tolist() == cpu_best(matrix, single_root=True)
+    (short,) = random_scores(26, [3])
+    draws = eisner.sample(WARP, padded([short], single_root=True), 300, 1)
+    trees = all_trees(3, projective=True, single_root=True)
+    probability = np.exp(tree_scores(short, trees))
+    probability /= probability.sum()
+    counts = [(draws[:, 0] == torch.tensor(tree.tolist())).all(dim=1).sum().item() for tree in trees]
+    bound = 4.5 * np.sqrt(300 * probability * (1 - probability))
+    assert (np.abs(counts - 300 * probability) <= bound).all()
+
+
 def test_decode_long_sentences() -> None:
     scores = [*random_scores(16, [130]), np.round(random_scores(17, [118])[0])]
     heads, _ = eisner.decode(WHOLE, padded(scores, single_root=True))
@@ -60,7 +77,7 @@ def test_decode_long_sentences() -> None:
         assert heads[sentence, : len(matrix)].tolist() == cpu_best(matrix, single_root=True)
 
 
-@pytest.mark.parametrize("launcher", [WHOLE, EmulatedGpu(threads=3)])
+@pytest.mark.parametrize("launcher", [WHOLE, EmulatedGpu(threads=3), WARP])
 @pytest.mark.parametrize("single_root", [True, False])
 @pytest.mark.parametrize("k", [1, 2, 7, eisner.K_BEST_LIMIT])
 def test_k_best(launcher: EmulatedGpu, single_root: bool, k: int) -> None:
