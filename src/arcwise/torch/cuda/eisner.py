@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ctypes
 from dataclasses import dataclass
+from functools import lru_cache
 
 import torch
 from torch import Tensor
@@ -47,42 +48,46 @@ class _Arguments(ctypes.Structure):
 
 def log_partition(launcher: Launcher, batch: Padded) -> Tensor:
     """log Z, (B,)."""
-    totals, unsafe = _totals(launcher, batch), _flags(launcher, batch)
-    arguments = _arguments(batch, log_partition=totals, unsafe=unsafe)
-    plain, wide = (_sum_plan(launcher, batch, size, squares=2, triangles=0) for size in (_DOUBLE, _WIDE))
-    _run(launcher, "eisner.cu", "eisner_log_partition", batch, arguments, plain, wide)
+    totals = _totals(launcher, batch)
+    plain, wide = _sum_plan(launcher, batch, _DOUBLE, 2), _sum_plan(launcher, batch, _WIDE, 2)
+    _run(launcher, "eisner.cu", "eisner_log_partition", batch, plain, wide, totals=totals)
     return totals
 
 
 def marginals(launcher: Launcher, batch: Padded) -> tuple[Tensor, Tensor]:
     """log Z, (B,), and the probability of every arc, (B, N+1, N+1)."""
-    totals, unsafe = _totals(launcher, batch), _flags(launcher, batch)
-    answers = launcher.empty(batch.scores.shape, batch.scores.dtype)
-    arguments = _arguments(batch, log_partition=totals, answers=answers, unsafe=unsafe)
-    plain, wide = (_sum_plan(launcher, batch, size, squares=3, triangles=1) for size in (_DOUBLE, _WIDE))
-    _run(launcher, "eisner.cu", "eisner_marginals", batch, arguments, plain, wide)
+    totals, answers = _totals(launcher, batch), _answers(launcher, batch)
+    plain, wide = _sum_plan(launcher, batch, _DOUBLE, 4), _sum_plan(launcher, batch, _WIDE, 4)
+    _run(launcher, "eisner.cu", "eisner_marginals", batch, plain, wide, totals=totals, answers=answers)
     return totals, answers
 
 
 def marginals_slope(launcher: Launcher, batch: Padded, direction: Tensor) -> Tensor:
     """The derivative of the marginals at scores + ε · direction by ε, (B, N+1, N+1)."""
-    answers = launcher.empty(batch.scores.shape, batch.scores.dtype)
-    first = direction.to(batch.scores.dtype).contiguous()
-    arguments = _arguments(batch, first=first, log_partition=_totals(launcher, batch), answers=answers)
-    plan = _sum_plan(launcher, batch, _DUAL, squares=3, triangles=1)
-    _run(launcher, "eisner_derivatives.cu", "eisner_marginals_slope", batch, arguments, plan)
+    totals, answers = _totals(launcher, batch), _answers(launcher, batch)
+    first = _direction(batch, direction)
+    plan = _sum_plan(launcher, batch, _DUAL, 4)
+    source = "eisner_derivatives.cu"
+    _run(launcher, source, "eisner_marginals_slope", batch, plan, totals=totals, answers=answers, first=first)
     return answers
 
 
 def marginals_bend(launcher: Launcher, batch: Padded, first: Tensor, second: Tensor) -> Tensor:
     """The derivative of the marginals at scores + ε · first + δ · second by ε and δ, (B, N+1, N+1)."""
-    answers = launcher.empty(batch.scores.shape, batch.scores.dtype)
-    first, second = (direction.to(batch.scores.dtype).contiguous() for direction in (first, second))
-    arguments = _arguments(
-        batch, first=first, second=second, log_partition=_totals(launcher, batch), answers=answers
+    totals, answers = _totals(launcher, batch), _answers(launcher, batch)
+    first, second = _direction(batch, first), _direction(batch, second)
+    plan = _sum_plan(launcher, batch, _HYPER_DUAL, 4)
+    _run(
+        launcher,
+        "eisner_derivatives.cu",
+        "eisner_marginals_bend",
+        batch,
+        plan,
+        totals=totals,
+        answers=answers,
+        first=first,
+        second=second,
     )
-    plan = _sum_plan(launcher, batch, _HYPER_DUAL, squares=3, triangles=1)
-    _run(launcher, "eisner_derivatives.cu", "eisner_marginals_bend", batch, arguments, plan)
     return answers
 
 
@@ -90,9 +95,8 @@ def decode(launcher: Launcher, batch: Padded) -> tuple[Tensor, Tensor]:
     """The heads of the best tree, (B, N+1), int64, and its score, (B,). Among equals, that of the CPU's kernel."""
     scores = _totals(launcher, batch)
     heads = launcher.empty(batch.scores.shape[:2], torch.int64)
-    plan = _sum_plan(launcher, batch, _DOUBLE, squares=2, triangles=0)
-    arguments = _arguments(batch, log_partition=scores, heads=heads)
-    _run(launcher, "eisner_decode.cu", "eisner_decode", batch, arguments, plan)
+    plan = _sum_plan(launcher, batch, _DOUBLE, 2)
+    _run(launcher, "eisner_decode.cu", "eisner_decode", batch, plan, totals=scores, heads=heads)
     return heads, scores
 
 
@@ -107,13 +111,8 @@ def k_best(launcher: Launcher, batch: Padded, k: int) -> tuple[Tensor, Tensor]:
     heads = launcher.empty((sentences, k, side), torch.int64)
     if k == 0:
         return heads, scores
-    threads = _threads(launcher, sentences, side - 1)
-    lists = side * side + (side - 1) * side // 2
-    workspace = k * (8 * side + 12 * lists)
-    plan = _plan(launcher, batch, threads, _scratch(side - 1, threads), workspace, most=_LIST_WORKSPACE)
-    arguments = _arguments(batch, log_partition=scores, heads=heads)
-    arguments[0].count = k
-    _run(launcher, "eisner_k_best.cu", "eisner_k_best", batch, arguments, plan)
+    plan = _list_plan(launcher.multiprocessors, launcher.threads_limit, sentences, side - 1, k)
+    _run(launcher, "eisner_k_best.cu", "eisner_k_best", batch, plan, totals=scores, heads=heads, count=k)
     return heads, scores
 
 
@@ -123,10 +122,10 @@ def sample(launcher: Launcher, batch: Padded, count: int, seed: int) -> Tensor:
     heads = launcher.empty((count, sentences, side), torch.int64)
     if count == 0:
         return heads
-    arguments = _arguments(batch, heads=heads, unsafe=_flags(launcher, batch))
-    arguments[0].count, arguments[0].seed = count, seed
-    plain, wide = (_sum_plan(launcher, batch, size, squares=2, triangles=0) for size in (_DOUBLE, _WIDE))
-    _run(launcher, "eisner_sample.cu", "eisner_sample", batch, arguments, plain, wide)
+    plain, wide = _sum_plan(launcher, batch, _DOUBLE, 2), _sum_plan(launcher, batch, _WIDE, 2)
+    _run(
+        launcher, "eisner_sample.cu", "eisner_sample", batch, plain, wide, heads=heads, count=count, seed=seed
+    )
     return heads
 
 
@@ -134,8 +133,12 @@ def _totals(launcher: Launcher, batch: Padded) -> Tensor:
     return launcher.empty((len(batch.scores),), batch.scores.dtype)
 
 
-def _flags(launcher: Launcher, batch: Padded) -> Tensor:
-    return launcher.empty((len(batch.scores),), torch.int32)
+def _answers(launcher: Launcher, batch: Padded) -> Tensor:
+    return launcher.empty(batch.scores.shape, batch.scores.dtype)
+
+
+def _direction(batch: Padded, direction: Tensor) -> Tensor:
+    return direction.to(batch.scores.dtype).contiguous()
 
 
 @dataclass(frozen=True)
@@ -150,31 +153,6 @@ class _Plan:
     """Bytes of global memory a block."""
 
 
-def _sum_plan(launcher: Launcher, batch: Padded, size: int, squares: int, triangles: int) -> _Plan:
-    """A launch with tables of numbers of ``size`` bytes: ``squares`` of n+1 rows and ``triangles`` of n/2+1, see ``EisnerTables``."""
-    words = batch.scores.shape[1] - 1
-    threads = _threads(launcher, len(batch.scores), words)
-    row = _stride(words) * size
-    square, triangle = (words + 1) * row, (words // 2 + 1) * row
-    tables = [square, square, triangle, square] if triangles else [square] * squares
-    shared = _scratch(words, threads)
-    while tables and shared + tables[0] <= launcher.shared_limit:
-        shared += tables.pop(0)
-    return _plan(launcher, batch, threads, shared, sum(tables))
-
-
-def _plan(
-    launcher: Launcher, batch: Padded, threads: int, shared: int, workspace: int, most: int | None = None
-) -> _Plan:
-    """As many blocks as there are sentences; where they need a workspace, as many as can run at once and as it may have: ``most`` bytes."""
-    blocks = len(batch.scores)
-    if workspace:
-        workspace = -(-workspace // 16) * 16
-        room = most or max(_WORKSPACE_SHARE * batch.scores.numel(), _SMALL_WORKSPACE)
-        blocks = max(1, min(blocks, 2 * launcher.multiprocessors, room // workspace))
-    return _Plan(blocks, threads, shared, workspace)
-
-
 _WORKSPACE_SHARE = 9
 """Bytes of workspace for each score: 2¼ times the scores, where these are float32. For 100 words, one table of doubles (8.5 bytes a score)."""
 _SMALL_WORKSPACE = 1 << 22
@@ -182,10 +160,64 @@ _LIST_WORKSPACE = 1 << 28
 """For lists of k best: a block has 6 MB of them for 100 words and k = 32."""
 
 
-def _threads(launcher: Launcher, sentences: int, words: int) -> int:
-    """Four lanes a cell of the narrowest width; more where multiprocessors would idle otherwise."""
-    lanes = 8 if sentences <= launcher.multiprocessors else 4
-    return min(launcher.threads_limit, 512, max(64, -(-lanes * (words + 1) // 64) * 64))
+def _sum_plan(launcher: Launcher, batch: Padded, size: int, tables: int) -> _Plan:
+    """A launch with 2 or 4 tables of numbers of ``size`` bytes, see ``EisnerTables``."""
+    sentences, side, _ = batch.scores.shape
+    limits = launcher.multiprocessors, launcher.threads_limit, launcher.shared_limit
+    return _table_plan(*limits, sentences, side - 1, size, tables)
+
+
+@lru_cache(maxsize=1024)
+def _table_plan(
+    multiprocessors: int,
+    most_threads: int,
+    most_shared: int,
+    sentences: int,
+    words: int,
+    size: int,
+    tables: int,
+) -> _Plan:
+    """As many tables as fit lie in shared memory, in their order, the others in the workspace."""
+    threads = _threads(multiprocessors, most_threads, sentences, words)
+    row = _stride(words) * size
+    square, triangle = (words + 1) * row, (words // 2 + 1) * row
+    left = [square, square, triangle, square][:tables]
+    shared = _scratch(words, threads)
+    while left and shared + left[0] <= most_shared:
+        shared += left.pop(0)
+    room = max(_WORKSPACE_SHARE * sentences * (words + 1) ** 2, _SMALL_WORKSPACE)
+    blocks = _blocks(multiprocessors, sentences, sum(left), room)
+    if size != _DOUBLE:  # mostly there is nothing to do
+        blocks = min(blocks, 4 * multiprocessors)
+    return _Plan(blocks, threads, shared, sum(left))
+
+
+@lru_cache(maxsize=1024)
+def _list_plan(multiprocessors: int, most_threads: int, sentences: int, words: int, k: int) -> _Plan:
+    """Lists of k best in the workspace, see ``EisnerLists``."""
+    threads = _threads(multiprocessors, most_threads, sentences, words)
+    side = words + 1
+    lists = side * side + words * side // 2
+    workspace = _rounded_up(k * (8 * side + 12 * lists), 16)
+    blocks = _blocks(multiprocessors, sentences, workspace, _LIST_WORKSPACE)
+    return _Plan(blocks, threads, _scratch(words, threads), workspace)
+
+
+def _blocks(multiprocessors: int, sentences: int, workspace: int, room: int) -> int:
+    """One a sentence; with a workspace, as many as can run at once and find room."""
+    if not workspace:
+        return sentences
+    return max(1, min(sentences, 2 * multiprocessors, room // workspace))
+
+
+def _threads(multiprocessors: int, most: int, sentences: int, words: int) -> int:
+    """Four lanes a cell of the narrowest width; more where a multiprocessor has one block alone."""
+    is_alone = sentences <= multiprocessors or words > 56
+    return min(most, 512, max(64, _rounded_up((8 if is_alone else 4) * (words + 1), 64)))
+
+
+def _rounded_up(number: int, to: int) -> int:
+    return -(-number // to) * to
 
 
 def _stride(words: int) -> int:
@@ -195,18 +227,7 @@ def _stride(words: int) -> int:
 
 def _scratch(words: int, threads: int) -> int:
     """The bytes of ``EisnerScratch``."""
-    return -(-(64 + 8 * (words + 1 + threads)) // 16) * 16
-
-
-def _arguments(batch: Padded, **tensors: Tensor) -> tuple[_Arguments, dict[str, Tensor]]:
-    """The arguments of a kernel, and the tensors that they point to, which must live until the launch."""
-    tensors |= {"scores": batch.scores, "lengths": batch.lengths}
-    if len(batch.span_starts) > 0:
-        tensors |= {"span_ends": batch.span_ends, "span_starts": batch.span_starts}
-    arguments = _Arguments(batch=len(batch.scores), side=batch.scores.shape[1], single_root=batch.single_root)
-    for name, tensor in tensors.items():
-        setattr(arguments, name, tensor.data_ptr())
-    return arguments, tensors
+    return _rounded_up(64 + 8 * (words + 1 + threads), 16)
 
 
 def _run(
@@ -214,20 +235,63 @@ def _run(
     source: str,
     kernel: str,
     batch: Padded,
-    filled: tuple[_Arguments, dict[str, Tensor]],
     plan: _Plan,
     wide: _Plan | None = None,
+    *,
+    totals: Tensor | None = None,
+    answers: Tensor | None = None,
+    heads: Tensor | None = None,
+    first: Tensor | None = None,
+    second: Tensor | None = None,
+    count: int = 0,
+    seed: int = 0,
 ) -> None:
-    """Launch a kernel, and after it, where there is one, that for the sentences that were found unsafe."""
-    if len(batch.scores) == 0:
+    """Launch a kernel, and after it, where there is one, that for the sentences that were found unsafe. Their flags end the workspace."""
+    scores = batch.scores
+    sentences, side, _ = scores.shape
+    if sentences == 0:
         return
-    arguments, _ = filled
-    plans = [(kernel, plan)] if wide is None else [(kernel, plan), (f"{kernel}_wide", wide)]
-    workspace = launcher.empty((max(p.blocks * p.workspace for _, p in plans),), torch.uint8)
-    arguments.workspace = workspace.data_ptr()
-    scalar = "float" if batch.scores.dtype == torch.float32 else "double"
-    for name, p in plans:
-        arguments.workspace_bytes, arguments.shared_bytes = p.workspace, p.shared
-        launcher.launch(
-            source, f"{name}_{scalar}", arguments, blocks=p.blocks, threads=p.threads, shared=p.shared
-        )
+    size = max(plan.blocks * plan.workspace, wide.blocks * wide.workspace if wide else 0)
+    workspace = launcher.empty((size + 4 * sentences,), torch.uint8)
+    start = workspace.data_ptr()
+    has_spans = len(batch.span_starts) > 0
+    arguments = _Arguments(
+        scores.data_ptr(),
+        batch.lengths.data_ptr(),
+        batch.span_ends.data_ptr() if has_spans else None,
+        batch.span_starts.data_ptr() if has_spans else None,
+        None if first is None else first.data_ptr(),
+        None if second is None else second.data_ptr(),
+        None if totals is None else totals.data_ptr(),
+        None if answers is None else answers.data_ptr(),
+        None if heads is None else heads.data_ptr(),
+        start + size,
+        start,
+        plan.workspace,
+        seed,
+        sentences,
+        side,
+        batch.single_root,
+        plan.shared,
+        count,
+    )
+    scalar = "float" if scores.dtype == torch.float32 else "double"
+    launcher.launch(
+        source,
+        f"{kernel}_{scalar}",
+        arguments,
+        blocks=plan.blocks,
+        threads=plan.threads,
+        shared=plan.shared,
+    )
+    if wide is None:
+        return
+    arguments.workspace_bytes, arguments.shared_bytes = wide.workspace, wide.shared
+    launcher.launch(
+        source,
+        f"{kernel}_wide_{scalar}",
+        arguments,
+        blocks=wide.blocks,
+        threads=wide.threads,
+        shared=wide.shared,
+    )
