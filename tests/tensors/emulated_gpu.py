@@ -1,6 +1,6 @@
 """CUDA kernels on the CPU: the same source, compiled as C++, one thread after the other or several with barriers between them.
 
-What it cannot show: warps of several lanes, and races that no barrier of the block orders. Those are for the GPU itself.
+What it cannot show: several warps of several lanes, and races that no barrier of the block orders. Those are for the GPU itself.
 """
 
 from __future__ import annotations
@@ -34,7 +34,16 @@ extern "C" void set_thread(int block, int blocks, int thread, int threads, char*
 class EmulatedGpu:
     """A ``Launcher`` whose device is the CPU."""
 
-    def __init__(self, *, threads: int = 1, shared_limit: int = 232_448, multiprocessors: int = 2) -> None:
+    def __init__(
+        self,
+        *,
+        threads: int = 1,
+        lanes: int = 1,
+        shared_limit: int = 232_448,
+        multiprocessors: int = 2,
+    ) -> None:
+        assert lanes in (1, threads), "a block of lanes is one warp"
+        self.lanes = lanes
         self.multiprocessors = multiprocessors
         self.shared_limit = shared_limit
         self.threads_limit = threads
@@ -57,7 +66,7 @@ class EmulatedGpu:
         """Run the blocks one after the other, each with fresh shared memory."""
         assert 1 <= threads <= self.threads_limit
         assert shared <= self.shared_limit
-        library = _library(source)
+        library = _library(source, self.lanes)
         function = getattr(library, kernel)
         function.restype, function.argtypes = None, [type(arguments)]
         library.make_barrier.restype = ctypes.c_void_p
@@ -92,7 +101,7 @@ class EmulatedGpu:
 
 
 @cache
-def _library(source: str) -> ctypes.CDLL:
+def _library(source: str, lanes: int) -> ctypes.CDLL:
     assert COMPILER, "no C++ compiler"
     native = ROOT / "native"
     digest = hashlib.sha256(_WRAPPER.encode())
@@ -102,12 +111,13 @@ def _library(source: str) -> ctypes.CDLL:
         digest.update(path.read_bytes())
     folder = ROOT / "build" / "emulated"
     folder.mkdir(parents=True, exist_ok=True)
-    made = folder / f"{Path(source).stem}-{digest.hexdigest()[:12]}.so"
+    made = folder / f"{Path(source).stem}-{lanes}-{digest.hexdigest()[:12]}.so"
     if not made.exists():
         wrapper = folder / f"{made.stem}-{os.getpid()}.cpp"
         wrapper.write_text(_WRAPPER.format(source=source))
         part = made.with_suffix(f".{os.getpid()}.part")
         options = ["-std=c++20", "-O1", "-shared", "-fPIC", "-Wall", "-Wextra", "-pthread", f"-I{native}"]
+        options.append(f"-DEMULATED_LANES={lanes}")
         subprocess.run([COMPILER, *options, str(wrapper), "-o", str(part)], check=True)
         part.replace(made)
         wrapper.unlink()

@@ -1,5 +1,5 @@
 // The few words of CUDA that the kernels in *.cu use. The same source is compiled by NVRTC for a GPU (src/arcwise/torch/cuda), and by
-// any C++20 compiler for tests without one: there a block has one thread, or several with a barrier between them, and a warp one lane.
+// any C++20 compiler for tests without one: there a block has one thread, or several with a barrier between them.
 //
 // A kernel is a function  KERNEL name(Arguments arguments)  where Arguments is a plain struct of pointers and numbers; Python fills a
 // ctypes.Structure with the same fields.
@@ -17,6 +17,8 @@ typedef unsigned long long uint64_t;
 #define KERNEL extern "C" __global__ void
 #define DEVICE __device__ __forceinline__
 #define CONSTANT __device__ constexpr
+#define THREADS_AT_MOST(count) __launch_bounds__(count)
+#define UNROLL _Pragma("unroll UNROLLED")  // the next loop, UNROLLED times: a constant in scope
 
 namespace arcwise {
 
@@ -28,6 +30,7 @@ DEVICE int thread_index() { return threadIdx.x; }
 DEVICE int thread_count() { return blockDim.x; }
 DEVICE void sync_block() { __syncthreads(); }
 DEVICE void sync_warp() { __syncwarp(); }
+DEVICE bool any_in_warp(bool is_so) { return __any_sync(0xFFFFFFFFu, is_so); }
 
 // The memory that the threads of a block share, as much as the launch asked for.
 DEVICE char* shared_memory() {
@@ -56,19 +59,27 @@ DEVICE Value from_lane_across(Value value, int mask) {
 
 #else  // on the CPU, for tests
 
+#include <algorithm>
 #include <barrier>
 #include <bit>
 #include <cmath>
 #include <cstdint>
+#include <functional>
 #include <limits>
 
 #define KERNEL extern "C" void
 #define DEVICE inline
 #define CONSTANT inline constexpr
+#define THREADS_AT_MOST(count)
+#define UNROLL
 
 namespace arcwise {
 
-constexpr int WARP_LANES = 1;
+// A warp has one lane, or as many as EMULATED_LANES says: then a block is one warp, so that its barrier is that of the warp, too.
+#ifndef EMULATED_LANES
+#define EMULATED_LANES 1
+#endif
+constexpr int WARP_LANES = EMULATED_LANES;
 
 struct EmulatedThread {
   int block = 0, blocks = 1, thread = 0, threads = 1;
@@ -84,15 +95,33 @@ inline int thread_count() { return emulated.threads; }
 inline void sync_block() {
   if (emulated.barrier) emulated.barrier->arrive_and_wait();
 }
-inline void sync_warp() {}
+inline void sync_warp() {
+  if (WARP_LANES > 1) sync_block();
+}
 inline char* shared_memory() { return emulated.shared; }
 inline int64_t bits_of(double x) { return std::bit_cast<int64_t>(x); }
 inline double from_bits(int64_t bits) { return std::bit_cast<double>(bits); }
 inline double minus_infinity() { return -std::numeric_limits<double>::infinity(); }
 inline double not_a_number() { return std::numeric_limits<double>::quiet_NaN(); }
+// What use(values of all lanes) gives, in every lane.
+template <typename Value, typename Use>
+inline auto of_all_lanes(const Value& value, Use use) {
+  static Value values[WARP_LANES];
+  values[thread_index() % WARP_LANES] = value;
+  sync_warp();
+  const auto answer = use(values);
+  sync_warp();
+  return answer;
+}
 template <typename Value>
-inline Value from_lane_across(Value value, int) {
-  return value;
+inline Value from_lane_across(Value value, int mask) {
+  if (WARP_LANES == 1) return value;
+  return of_all_lanes(value, [=](const Value* values) { return values[thread_index() ^ mask]; });
+}
+inline bool any_in_warp(bool is_so) {
+  if (WARP_LANES == 1) return is_so;
+  return of_all_lanes(
+      is_so, [](const bool* values) { return std::any_of(values, values + WARP_LANES, std::identity()); });
 }
 using std::exp, std::exp2, std::fabs, std::fma, std::isnan, std::log, std::nearbyint, std::sqrt;
 

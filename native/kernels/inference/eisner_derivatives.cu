@@ -1,0 +1,20 @@
+// Derivatives of the probabilities of arcs in projective trees, first (slope) and second (bend), on a GPU.
+#include "kernels/inference/eisner_sums.cuh"
+
+using namespace arcwise;
+
+KERNEL THREADS_AT_MOST(512) eisner_marginals_slope_float(EisnerArguments arguments) {
+  eisner_sums_batch<Dual<WideNumber>, float, true>(arguments, false);
+}
+
+KERNEL THREADS_AT_MOST(512) eisner_marginals_slope_double(EisnerArguments arguments) {
+  eisner_sums_batch<Dual<WideNumber>, double, true>(arguments, false);
+}
+
+KERNEL THREADS_AT_MOST(512) eisner_marginals_bend_float(EisnerArguments arguments) {
+  eisner_sums_batch<HyperDual<WideNumber>, float, true>(arguments, false);
+}
+
+KERNEL THREADS_AT_MOST(512) eisner_marginals_bend_double(EisnerArguments arguments) {
+  eisner_sums_batch<HyperDual<WideNumber>, double, true>(arguments, false);
+}

@@ -1,0 +1,140 @@
+// Projective trees drawn at random with their probabilities, on a GPU.
+#include "kernels/inference/eisner_sums.cuh"
+#include "kernels/inference/eisner_walk.cuh"
+
+namespace arcwise {
+
+// A number that looks random, of a counter (the finaliser of splitmix64: Steele, Lea & Flood 2014).
+DEVICE uint64_t scrambled(uint64_t counter) {
+  counter += 0x9E3779B97F4A7C15ull;
+  counter = (counter ^ counter >> 30) * 0xBF58476D1CE4E5B9ull;
+  counter = (counter ^ counter >> 27) * 0x94D049BB133111EBull;
+  return counter ^ counter >> 31;
+}
+DEVICE double uniform_of(uint64_t bits) { return static_cast<double>(bits >> 11) * 0x1p-53; }
+
+// Whether a part of a whole is taken, at random: with probability part / whole.
+DEVICE bool is_taken(double uniform, double part, double whole) { return uniform * whole < part; }
+DEVICE bool is_taken(double uniform, const WideNumber& part, const WideNumber& whole) {
+  return !is_zero(part) && uniform < share_of(part, whole);
+}
+
+// Some of the splits: what they weigh together, and one of them, chosen at random by weight.
+template <typename Number>
+struct RandomSplit {
+  Number weight{};
+  int split = 0;
+  DEVICE void add(const RandomSplit& other, uint64_t bits) {
+    weight = weight + other.weight;
+    if (is_taken(uniform_of(bits), other.weight, weight)) split = other.split;
+  }
+};
+template <typename Number>
+struct ChooseAtRandom {
+  uint64_t seed;
+  int first_draw;
+
+  template <typename Group, typename Split>
+  DEVICE int operator()(Group, int draw, int cell, int from, int to, Split split) const {
+    const uint64_t key =
+        scrambled(scrambled(seed + static_cast<uint64_t>(first_draw + draw)) + static_cast<uint64_t>(cell));
+    RandomSplit<Number> chosen;
+    for (int k = from + Group::lane(); k < to; k += Group::COUNT) {
+      const auto parts = split(k);
+      chosen.add({parts.a * parts.b, k}, scrambled(key + static_cast<uint64_t>(k)));
+    }
+    // Two lanes add what they have in the same order, with the same number.
+    for (int mask = Group::COUNT / 2; mask > 0; mask /= 2) {
+      RandomSplit<Number> other = from_lane_across(chosen, mask);
+      const bool is_first = (Group::lane() & mask) == 0;
+      RandomSplit<Number> both = is_first ? chosen : other;
+      both.add(is_first ? other : chosen,
+               scrambled(~key + static_cast<uint64_t>(Group::lane() / (2 * mask) * 64 + mask)));
+      chosen = both;
+    }
+    return chosen.split;
+  }
+};
+
+// Where the draws of a sentence are, and what is said if there are none.
+template <typename Scalar>
+DEVICE int64_t* heads_of(const EisnerArguments& arguments, const EisnerSentence<Scalar>& sentence, int draw) {
+  return arguments.heads + (static_cast<int64_t>(draw) * arguments.batch + sentence.number) * sentence.side;
+}
+template <typename Scalar>
+DEVICE void pad_draws(const EisnerArguments& arguments, const EisnerSentence<Scalar>& sentence,
+                      bool is_tree) {
+  for (int draw = 0; draw < arguments.count; ++draw)
+    eisner_pad_heads(heads_of(arguments, sentence, draw), sentence.n, sentence.side, is_tree);
+}
+
+// Whether the sums may be wrong.
+template <typename Number, int SHARED, typename Scalar>
+DEVICE bool eisner_draws(const EisnerArguments& arguments, const EisnerSentence<Scalar>& sentence,
+                         const EisnerScratch& scratch, int shared, char* workspace) {
+  const int n = sentence.n;
+  EisnerChart<Number, Scalar, SHARED> chart(sentence, scratch, shared, workspace);
+  chart.start([&](int h, int m) { return eisner_weight<Number>(sentence, scratch.shifts, h, m); });
+  chart.template fill<false>();
+  if (!is_safe_total(chart.total(), n, false)) return true;
+  const bool is_tree = !is_zero(chart.total());
+  pad_draws(arguments, sentence, is_tree);
+  if (!is_tree) return false;
+  const int at_once = (sentence.side + thread_count()) / (n + 1);  // shifts and partials are no longer needed
+  const uint64_t seed = scrambled(static_cast<uint64_t>(arguments.seed)) +
+                        static_cast<uint64_t>(sentence.number) * 0xD1342543DE82EF95ull;
+  for (int first = 0; first < arguments.count; first += at_once) {
+    const int left = arguments.count - first, draws = left < at_once ? left : at_once;
+    eisner_walk(chart.tables(), scratch, n, draws, reinterpret_cast<int32_t*>(scratch.shifts),
+                ChooseAtRandom<Number>{seed, first},
+                [&](int draw, int m, int h) { heads_of(arguments, sentence, first + draw)[m] = h; });
+  }
+  return false;
+}
+
+template <typename Number, typename Scalar>
+DEVICE void eisner_sample_batch(const EisnerArguments& arguments, bool only_unsafe) {
+  constexpr bool IS_PLAIN = sizeof(Number) == sizeof(double);
+  const EisnerScratch scratch(arguments.side);
+  char* workspace = arguments.workspace + block_index() * arguments.workspace_bytes;
+  for (int s = block_index(); s < arguments.batch; s += block_count()) {
+    if (only_unsafe && !arguments.unsafe[s]) continue;
+    const EisnerSentence<Scalar> sentence(arguments, s);
+    bool is_unsafe = IS_PLAIN && sentence.n > SAFE_LENGTH;
+    bool has_trees = sentence.n > 0 && !is_unsafe;
+    if (has_trees) {
+      eisner_reduce(sentence, scratch);
+      has_trees = !scratch.flags[NOT_A_SCORE] && !scratch.flags[NO_HEAD];
+    }
+    if (has_trees) {
+      const int shared = eisner_shared_tables<Number>(sentence.n, scratch.room(arguments.shared_bytes));
+      is_unsafe =
+          IS_PLAIN && shared >= 2
+              ? eisner_draws<Number, IS_PLAIN ? 2 : -1>(arguments, sentence, scratch, shared, workspace)
+              : eisner_draws<Number, -1>(arguments, sentence, scratch, shared, workspace);
+    } else {
+      pad_draws(arguments, sentence, false);
+    }
+    if (IS_PLAIN && thread_index() == 0) arguments.unsafe[s] = is_unsafe;
+  }
+}
+
+}  // namespace arcwise
+
+using namespace arcwise;
+
+KERNEL THREADS_AT_MOST(512) eisner_sample_float(EisnerArguments arguments) {
+  eisner_sample_batch<double, float>(arguments, false);
+}
+
+KERNEL THREADS_AT_MOST(512) eisner_sample_double(EisnerArguments arguments) {
+  eisner_sample_batch<double, double>(arguments, false);
+}
+
+KERNEL THREADS_AT_MOST(512) eisner_sample_wide_float(EisnerArguments arguments) {
+  eisner_sample_batch<WideNumber, float>(arguments, true);
+}
+
+KERNEL THREADS_AT_MOST(512) eisner_sample_wide_double(EisnerArguments arguments) {
+  eisner_sample_batch<WideNumber, double>(arguments, true);
+}
