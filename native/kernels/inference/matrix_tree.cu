@@ -1,0 +1,11 @@
+// log Z and marginals: plain doubles first, then WideNumber for what they were not safe for.
+#include "kernels/inference/matrix_tree.cuh"
+
+using namespace arcwise;
+
+KERNEL BOUNDS(256, 2) matrix_tree_plain(MatrixTreeArguments arguments) {
+  matrix_tree<double, true>(arguments, false);
+}
+KERNEL BOUNDS(256, 1) matrix_tree_wide(MatrixTreeArguments arguments) {
+  matrix_tree<WideNumber, false>(arguments, true);
+}

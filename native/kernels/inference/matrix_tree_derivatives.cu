@@ -1,0 +1,11 @@
+// Derivatives of the marginals in one direction, and in two.
+#include "kernels/inference/matrix_tree.cuh"
+
+using namespace arcwise;
+
+KERNEL BOUNDS(256, 1) matrix_tree_slope(MatrixTreeArguments arguments) {
+  matrix_tree<Dual<WideNumber>, false>(arguments, false);
+}
+KERNEL BOUNDS(256, 1) matrix_tree_bend(MatrixTreeArguments arguments) {
+  matrix_tree<HyperDual<WideNumber>, false>(arguments, false);
+}

@@ -1,0 +1,435 @@
+// The elimination behind matrix_tree.cu: tree_elimination.hpp for a block of threads. Derivation and words:
+// docs/explanation/single-root-elimination.md.
+//
+// The two halves of the first level know nothing of each other: a block does one of them, a Half. From there on all 2^l tasks of a
+// level of the recursion run at the same time, so that a block waits for n pivots one after the other, and not for n log n.
+//
+// One matrix holds everything. A task of level l has as many rows as states, and in them the columns from column(l) on: exits to the
+// root, to the kept states, to those that are eliminated. Once these are gone, their columns belong to the tasks of level l + 1. On the
+// way back the escapes of kept states take the place of the kept rows, those of eliminated states lie from column(l + 1) on.
+#pragma once
+#include "kernels/base/cuda_number.cuh"
+
+#ifdef __CUDACC_RTC__
+#define UNROLL _Pragma("unroll")
+#define BOUNDS(threads, blocks) \
+  __launch_bounds__(threads, blocks)  // so many blocks a multiprocessor: registers are cut for it
+#else
+#define UNROLL
+#define BOUNDS(threads, blocks)
+#endif
+
+namespace arcwise {
+
+DEVICE double reciprocal(double x) {
+#ifdef __CUDACC_RTC__
+  double
+      y;  // a guess of 20 digits in binary, and two steps of Newton: for pivots in range, which are the only ones believed
+  asm("rcp.approx.ftz.f64 %0, %1;" : "=d"(y) : "d"(x));
+  y = fma(y, fma(-x, y, 1.0), y);
+  return fma(y, fma(-x, y, 1.0), y);
+#else
+  return 1 / x;
+#endif
+}
+
+// How each number is begun, and who works on them: pivots eliminated together, columns a lane holds, lanes a row.
+template <typename Number>
+struct Elimination;
+template <>
+struct Elimination<double> {
+  static constexpr int PIVOTS = 4, COLUMNS = 2, LANES = 32;
+  static DEVICE double one() { return 1; }
+  static DEVICE double& carried(double& x) { return x; }
+  static DEVICE double inverse(double x) { return reciprocal(x); }
+};
+template <>
+struct Elimination<WideNumber> {
+  static constexpr int PIVOTS = 1, COLUMNS = 1, LANES = 8;
+  static DEVICE WideNumber one() { return {1, 0}; }
+  static DEVICE double& carried(WideNumber& x) { return x.mantissa; }
+  static DEVICE WideNumber inverse(const WideNumber& x) { return one() / x; }
+};
+template <template <typename> typename Derivative>
+struct EliminationWithDerivative {
+  using Number = Derivative<WideNumber>;
+  static constexpr int PIVOTS = 1, COLUMNS = 1, LANES = 8;
+  static DEVICE Number one() {
+    Number x;
+    x.value = {1, 0};
+    return x;
+  }
+  static DEVICE double& carried(Number& x) { return x.value.mantissa; }
+  static DEVICE Number inverse(const Number& x) { return one() / x; }
+};
+template <>
+struct Elimination<Dual<WideNumber>> : EliminationWithDerivative<Dual> {};
+template <>
+struct Elimination<HyperDual<WideNumber>> : EliminationWithDerivative<HyperDual> {};
+
+// What the threads of a block tell each other. Any of them may raise a flag; the counters belong to one thread.
+struct Watch {
+  int not_a_number, no_head, unsafe, deep, zero_pivot;
+  int recorded_zeros;
+};
+
+// Pivots of a task that are eliminated together: states top, top - 1, …, and the exits that they are left with,
+//     exits_k = Σ_i through[k][i] row(top - i)   (+ sure[k] to the root, of order 0).
+// Every lane finds the same `through` for itself, so that nobody waits for it.
+template <typename Number, int PIVOTS, typename Team>
+struct Panel {
+  Number through[PIVOTS][PIVOTS], sure[PIVOTS];
+  Number* rows = nullptr;
+  int stride = 0, roots = 1, top = 0, count = 0;  // roots: columns of exits to the root, 2 with a single root
+
+  DEVICE int outer() const { return roots + top + 1 - count; }  // columns that stay
+  DEVICE Number* row(int state) const { return rows + static_cast<int64_t>(state) * stride; }
+
+  // pivots: where the pivot of each state is recorded, or null.
+  DEVICE void find(Watch& watch, Number* pivots) {
+    Number outside[PIVOTS], inner[PIVOTS][PIVOTS];
+    UNROLL
+    for (int k = 0; k < PIVOTS; ++k) {
+      outside[k] = Number();
+      if (k < count)
+        for (int c = roots - 1 + Team::lane(); c < outer(); c += Team::COUNT) outside[k] += row(top - k)[c];
+      UNROLL
+      for (int i = 0; i < PIVOTS; ++i) {
+        through[k][i] = i == k ? Elimination<Number>::one() : Number();
+        inner[k][i] = k < count && i < count ? row(top - k)[roots + top - i] : Number();
+      }
+      sure[k] = Number();
+    }
+    UNROLL
+    for (int k = 0; k < PIVOTS; ++k) outside[k] = Team::sum(outside[k]);
+    UNROLL
+    for (int k = 0; k < PIVOTS; ++k)
+      if (k < count) eliminate(k, outside, inner, watch, pivots);
+  }
+
+  // exits_k /= s, then exits_i += exits_i[k] exits_k for the other pivots of the panel.
+  DEVICE void eliminate(int k, Number (&outside)[PIVOTS], Number (&inner)[PIVOTS][PIVOTS], Watch& watch,
+                        Number* pivots) {
+    Number pivot = outside[k];
+    UNROLL
+    for (int i = k + 1; i < PIVOTS; ++i) pivot += inner[k][i];
+    if (is_zero(pivot)) {
+      pivot = without_exits(k, outside[k], watch, pivots != nullptr);
+    } else {
+      see(pivot, watch);
+      const Number scale = Elimination<Number>::inverse(pivot);
+      outside[k] = outside[k] * scale;
+      sure[k] = sure[k] * scale;
+      UNROLL
+      for (int i = 0; i < PIVOTS; ++i) {
+        through[k][i] = through[k][i] * scale;
+        if (i > k) inner[k][i] = inner[k][i] * scale;
+      }
+    }
+    if (pivots) pivots[top - k] = pivot;
+    UNROLL
+    for (int other = 0; other < PIVOTS; ++other) {
+      if (other == k) continue;
+      const Number share = inner[other][k];
+      outside[other] += share * outside[k];
+      sure[other] += share * sure[k];
+      UNROLL
+      for (int i = 0; i < PIVOTS; ++i) {
+        through[other][i] += share * through[k][i];
+        if (i > k && i != other) inner[other][i] += share * inner[k][i];
+      }
+    }
+  }
+
+  // A state whose only way out, if any, is the root's infinitesimal weight: it goes there for certain. Returns the pivot, of order 1.
+  DEVICE Number without_exits(int k, Number& outside, Watch& watch, bool record) {
+    watch.zero_pivot = 1;
+    if (roots == 1) return Number();
+    if (record) ++watch.recorded_zeros;
+    Number pivot = Number();
+    UNROLL
+    for (int i = 0; i < PIVOTS; ++i) {
+      if (i < count) pivot += through[k][i] * row(top - i)[0];
+      through[k][i] = Number();
+    }
+    outside = sure[k] = is_zero(pivot) ? Number() : Elimination<Number>::one();
+    return pivot;
+  }
+
+  static DEVICE void see(double pivot, Watch& watch) {
+    constexpr double SMALLEST = 1e-280;
+    if (!(pivot > SMALLEST && pivot < 1 / SMALLEST)) watch.unsafe = 1;
+  }
+  template <typename Other>
+  static DEVICE void see(const Other&, Watch&) {}
+
+  DEVICE Number exits(int k, int column) const {
+    Number sum = column == 1 && roots == 2 ? sure[k] : Number();
+    UNROLL
+    for (int i = 0; i < PIVOTS; ++i)
+      if (i < count) sum += through[k][i] * row(top - i)[column];
+    return sum;
+  }
+
+  // The rows of the panel's own states; after all have read what they were.
+  DEVICE void write_rows() {
+    for (int c = Team::lane(); c < outer(); c += Team::COUNT) {
+      Number left[PIVOTS];
+      UNROLL
+      for (int k = 0; k < PIVOTS; ++k) left[k] = exits(k, c);
+      UNROLL
+      for (int k = 0; k < PIVOTS; ++k)
+        if (k < count) row(top - k)[c] = left[k];
+    }
+  }
+
+  // row_i += Σ_k row_i[k] exits_k, for the rows of other states. Rows are dealt out from the last one, PIVOTS at a time, to the
+  // teams of a task; from_block: those before it stay as they are.
+  template <int COLUMNS>
+  DEVICE void update(int states, int team, int teams, int from_block) {
+    const int blocks = (states + PIVOTS - 1) / PIVOTS, own_block = (states - 1 - top) / PIVOTS;
+    const int before = from_block - team,
+              begin = before > 0 ? team + (before + teams - 1) / teams * teams : team;
+    for (int base = Team::lane(); count > 0 && base - Team::lane() < outer(); base += COLUMNS * Team::COUNT) {
+      Number left[PIVOTS][COLUMNS];
+      UNROLL
+      for (int j = 0; j < COLUMNS; ++j) {
+        const int c = base + j * Team::COUNT;
+        UNROLL
+        for (int k = 0; k < PIVOTS; ++k) left[k][j] = c < outer() ? exits(k, c) : Number();
+      }
+      for (int block = begin; block < blocks; block += teams) {
+        const int last = states - 1 - block * PIVOTS;
+        for (int i = last; i > last - PIVOTS && i >= 0; --i) {
+          if (block == own_block && i > top - count) continue;
+          Number* to = row(i);
+          Number shares[PIVOTS], sums[COLUMNS] = {};
+          UNROLL
+          for (int k = 0; k < PIVOTS; ++k) shares[k] = k < count ? to[roots + top - k] : Number();
+          UNROLL
+          for (int j = 0; j < COLUMNS; ++j)
+            if (base + j * Team::COUNT < outer()) sums[j] = to[base + j * Team::COUNT];
+          UNROLL
+          for (int k = 0; k < PIVOTS; ++k) UNROLL
+          for (int j = 0; j < COLUMNS; ++j) sums[j] += shares[k] * left[k][j];
+          UNROLL
+          for (int j = 0; j < COLUMNS; ++j)
+            if (base + j * Team::COUNT < outer()) to[base + j * Team::COUNT] = sums[j];
+        }
+      }
+    }
+  }
+};
+
+// Of `states` states, in as many rows from `row` on, those that come after the first `kept` are eliminated. Of the states of the
+// level above, states first_kept.. are kept and first_other.. eliminated.
+struct Task {
+  int states = 0, kept = 0, row = 0, first_kept = 0, first_other = 0;
+
+  DEVICE int above(int state) const { return state < kept ? first_kept + state : first_other + state - kept; }
+  // Where a state of the level above is.
+  DEVICE int place(int above) const {
+    const bool is_kept = above >= first_kept && above < first_kept + kept;
+    return is_kept ? above - first_kept : kept + above - first_other;
+  }
+};
+
+// The levels of one half of a sentence. kept: the states that are left of n after the first level.
+template <typename Number>
+struct Levels {
+  static constexpr int PIVOTS = Elimination<Number>::PIVOTS, COLUMNS = Elimination<Number>::COLUMNS,
+                       LANES = Elimination<Number>::LANES;
+  Number* matrix;
+  int stride, roots, n, kept;
+  Watch* watch;
+  Number* pivots;
+
+  DEVICE Number* at(int row, int column) const {
+    return matrix + static_cast<int64_t>(row) * stride + column;
+  }
+  // The most states of a task of a level.
+  DEVICE int states(int level) const {
+    if (level == 0) return n;
+    int states = kept;
+    for (int l = 1; l < level; ++l) states = (states + 1) / 2;
+    return states;
+  }
+  DEVICE int column(int level) const {
+    int column = 0, left = kept;
+    for (int l = 0; l < level; ++l, left = (left + 1) / 2) column += roots + left;
+    return column;
+  }
+  DEVICE int levels() const {
+    if (n < 2) return 0;
+    int levels = 1;
+    for (int states = kept; states > 1; states = (states + 1) / 2) ++levels;
+    return levels;
+  }
+  // Tasks 2i and 2i + 1 keep one half each of what task i of the level above kept.
+  DEVICE Task task(int level, int number) const {
+    if (level == 0) return {n, kept, 0, 0, kept};
+    int first = 0, size = kept;
+    for (int bit = level - 1; bit > 0; --bit) {
+      const int half = (size + 1) / 2;
+      const bool second = number >> bit & 1;
+      first += second ? half : 0;
+      size = second ? size - half : half;
+    }
+    const int half = (size + 1) / 2;
+    if (number & 1) return {size, size - half, 2 * first + size, half, 0};
+    return {size, half, 2 * first, 0, half};
+  }
+
+  DEVICE void eliminate(int level, bool keep_eliminated) const {
+    if (LANES == 8 || states(level) > 14)
+      eliminate_with<LANES, PIVOTS, COLUMNS>(level, keep_eliminated);
+    else
+      eliminate_with<8, (PIVOTS + 1) / 2, COLUMNS>(level, keep_eliminated);
+  }
+
+  template <int TEAM, int TOGETHER, int WIDE>
+  DEVICE void eliminate_with(int level, bool keep_eliminated) const {
+    using Team = Lanes<TEAM>;
+    const int tasks = 1 << level, teams = Team::groups() > tasks ? Team::groups() / tasks : 1;
+    const int at_once = Team::groups() / teams, member = Team::group() % teams;
+    const int most = level == 0 ? n - kept : (states(level) + 1) / 2;
+    for (int first = 0; first < tasks; first += at_once) {
+      const int number = first + Team::group() / teams;
+      const bool busy = number < tasks && Team::group() < at_once * teams;
+      Task task{};
+      if (busy) task = this->task(level, number);
+      if (task.states < 2) task.kept = task.states;
+      Panel<Number, TOGETHER, Team> panel;
+      panel.rows = at(task.row, column(level));
+      panel.stride = stride;
+      panel.roots = roots;
+      Number* record = busy && number == 0 && member == 0 && Team::lane() == 0 ? pivots : nullptr;
+      for (int step = 0; step * TOGETHER < most; ++step) {
+        if (keep_eliminated && step > 0 && member == (step - 1) % teams) panel.write_rows();
+        sync_warp();
+        panel.top = task.states - 1 - step * TOGETHER;
+        const int left = panel.top + 1 - task.kept;
+        panel.count = left < 0 ? 0 : left < TOGETHER ? left : TOGETHER;
+        panel.find(*watch, record);
+        panel.template update<WIDE>(task.states, member, teams, keep_eliminated ? 0 : step);
+        sync_block();
+      }
+      if (keep_eliminated && member == ((most + TOGETHER - 1) / TOGETHER - 1) % teams) panel.write_rows();
+    }
+    sync_block();
+  }
+
+  // The systems of the level below: what each task kept, once for each half, with the half to keep in front.
+  DEVICE void hand_down(int level) const {
+    using Team = Lanes<32>;
+    const int from_column = column(level), to_column = column(level + 1), most = states(level + 1);
+    for (int item = Team::group(); item < (2 << level) * most; item += Team::groups()) {
+      const int number = item / most, state = item % most;
+      const Task task = this->task(level + 1, number);
+      if (state >= task.states) continue;
+      const Number* from = at(this->task(level, number / 2).row + task.above(state), from_column);
+      Number* to = at(task.row + state, to_column);
+      for (int c = Team::lane(); c < roots + task.states; c += Team::COUNT)
+        to[c] = from[c < roots ? c : roots + task.above(c - roots)];
+    }
+    sync_block();
+  }
+
+  // keep_eliminated: for go_up.
+  DEVICE void go_down(bool keep_eliminated) const {
+    const int levels = this->levels();
+    for (int level = 0; level < levels; ++level) {
+      eliminate(level, keep_eliminated);
+      if (level + 1 < levels) hand_down(level);
+    }
+  }
+
+  // Escapes between all states that are kept at the first level, and from the others to them. order: 0 or 1; with several roots 0.
+  DEVICE void go_up(int order) const {
+    const int levels = this->levels();
+    if (levels == 0 && thread_index() == 0) *at(0, roots) = Number();
+    for (int level = levels - 1; level >= 0; --level) {
+      gather(level, level + 1 == levels);
+      sync_block();
+      const int root = roots - 1 - order;
+      if (LANES == 8 || states(level) > 14)
+        escape_with<LANES, PIVOTS, COLUMNS>(level, root);
+      else
+        escape_with<8, COLUMNS, 1>(level, root);
+      sync_block();
+    }
+    sync_block();
+  }
+
+  // Escapes between the kept states of each task, from the two tasks below.
+  DEVICE void gather(int level, bool is_last) const {
+    using Team = Lanes<8>;
+    const int most = level == 0 ? kept : (states(level) + 1) / 2;
+    for (int item = Team::group(); item < (1 << level) * most; item += Team::groups()) {
+      const int number = item / most, state = item % most;
+      const Task task = this->task(level, number);
+      if (state >= task.kept) continue;
+      Number* to = at(task.row + state, column(level) + roots);
+      if (is_last || task.kept == 1) {
+        if (Team::lane() == 0) to[0] = Number();
+        continue;
+      }
+      for (int half = 0; half < 2; ++half) {
+        const Task below = this->task(level + 1, 2 * number + half);
+        const int place = below.place(state);
+        const Number* from =
+            at(below.row + place, place < below.kept ? column(level + 1) + roots : column(level + 2));
+        for (int m = Team::lane(); m < below.kept; m += Team::COUNT) to[below.first_kept + m] = from[m];
+      }
+    }
+  }
+
+  // esc_m(e) = row(e)[root] + Σ_a row(e)[a] esc_m(a), over kept states a.
+  template <int TEAM, int ROWS, int WIDE>
+  DEVICE void escape_with(int level, int root) const {
+    using Team = Lanes<TEAM>;
+    const int most = level == 0 ? (n - kept > kept ? n - kept : kept) : (states(level) + 1) / 2;
+    const int tiles_down = (most + ROWS - 1) / ROWS, width = WIDE * Team::COUNT,
+              tiles_across = (most + width - 1) / width;
+    const int tiles = tiles_down * tiles_across;
+    for (int item = Team::group(); item < (1 << level) * tiles; item += Team::groups()) {
+      const Task task = this->task(level, item / tiles);
+      const int eliminated = task.states - task.kept, first = item % tiles / tiles_across * ROWS;
+      const int column = item % tiles_across * width + Team::lane();
+      if (task.states < 2 || first >= eliminated || column >= task.kept) continue;
+      const Number* rows = at(task.row + task.kept + first, this->column(level));
+      const Number* inner = at(task.row, this->column(level) + roots);
+      Number sums[ROWS][WIDE];
+      UNROLL
+      for (int i = 0; i < ROWS; ++i) UNROLL
+      for (int j = 0; j < WIDE; ++j)
+        sums[i][j] = first + i < eliminated ? rows[static_cast<int64_t>(i) * stride + root] : Number();
+      for (int a = 0; a < task.kept; ++a) {
+        Number escape[WIDE];
+        UNROLL
+        for (int j = 0; j < WIDE; ++j) {
+          const int m = column + j * Team::COUNT;
+          escape[j] = m < task.kept ? inner[static_cast<int64_t>(a) * stride + m] : Number();
+        }
+        UNROLL
+        for (int i = 0; i < ROWS; ++i) {
+          if (first + i >= eliminated) continue;
+          const Number share = rows[static_cast<int64_t>(i) * stride + roots + a];
+          UNROLL
+          for (int j = 0; j < WIDE; ++j) sums[i][j] += share * escape[j];
+        }
+      }
+      UNROLL
+      for (int i = 0; i < ROWS; ++i) UNROLL
+      for (int j = 0; j < WIDE; ++j)
+        if (first + i < eliminated && column + j * Team::COUNT < task.kept)
+          *at(task.row + task.kept + first + i, this->column(level + 1) + column + j * Team::COUNT) =
+              sums[i][j];
+    }
+  }
+
+  // esc_m(h) of states, m one of those kept at the first level.
+  DEVICE Number* escape(int h, int m) const { return at(h, h < kept ? roots + m : column(1) + m); }
+};
+
+}  // namespace arcwise

@@ -1,0 +1,184 @@
+"""Log partition, marginals and their derivatives of non-projective trees on a GPU: ``native/kernels/inference/matrix_tree.cu``."""
+
+from __future__ import annotations
+
+import ctypes
+
+import torch
+from torch import Tensor
+
+from arcwise.torch.cuda.launcher import Launcher
+from arcwise.torch.padded import Padded
+
+DOUBLE, WIDE_NUMBER, SLOPE, BEND = 8, 16, 24, 40
+"""Bytes of the numbers that the kernels add and multiply."""
+
+
+class _Arguments(ctypes.Structure):
+    _fields_ = [
+        ("scores", ctypes.c_void_p),
+        ("first", ctypes.c_void_p),
+        ("second", ctypes.c_void_p),
+        ("lengths", ctypes.c_void_p),
+        ("log_partition", ctypes.c_void_p),
+        ("marginals", ctypes.c_void_p),
+        ("unsafe", ctypes.c_void_p),
+        ("workspace", ctypes.c_void_p),
+        ("slice", ctypes.c_int64),
+        ("sentences", ctypes.c_int32),
+        ("side", ctypes.c_int32),
+        ("stride", ctypes.c_int32),
+        ("single_root", ctypes.c_int32),
+        ("in_double", ctypes.c_int32),
+    ]
+
+
+def log_partition(launcher: Launcher, batch: Padded) -> Tensor:
+    """As ``TreeBackend.log_partition``."""
+    result = launcher.empty((len(batch.lengths),), batch.scores.dtype)
+    _sum_trees(launcher, batch, result, None)
+    return result
+
+
+def marginals(launcher: Launcher, batch: Padded) -> tuple[Tensor, Tensor]:
+    """As ``TreeBackend.marginals``."""
+    log_z = launcher.empty((len(batch.lengths),), batch.scores.dtype)
+    result = launcher.empty(batch.scores.shape, batch.scores.dtype)
+    _sum_trees(launcher, batch, log_z, result)
+    return log_z, result
+
+
+def marginals_slope(launcher: Launcher, batch: Padded, direction: Tensor) -> Tensor:
+    """As ``TreeBackend.marginals_slope``."""
+    return _derivative(launcher, batch, "matrix_tree_slope", SLOPE, direction, direction)
+
+
+def marginals_bend(launcher: Launcher, batch: Padded, first: Tensor, second: Tensor) -> Tensor:
+    """As ``TreeBackend.marginals_bend``."""
+    return _derivative(launcher, batch, "matrix_tree_bend", BEND, first, second)
+
+
+def _sum_trees(launcher: Launcher, batch: Padded, log_z: Tensor, result: Tensor | None) -> None:
+    """Doubles first; what they were not safe for again, with numbers that have an exponent of their own."""
+    if not len(batch.lengths):
+        return
+    arguments = _arguments(batch, halved=result is not None)
+    arguments.log_partition = log_z.data_ptr()
+    arguments.marginals = None if result is None else result.data_ptr()
+    unsafe = launcher.empty((2 * len(batch.lengths),), torch.int32)
+    arguments.unsafe = unsafe.data_ptr()
+    if _shared_bytes(arguments, DOUBLE) <= launcher.shared_limit:
+        _launch(
+            launcher,
+            "matrix_tree.cu",
+            "matrix_tree_plain",
+            arguments,
+            DOUBLE,
+            most_threads=256,
+            most_blocks=None,
+        )
+    else:
+        most = 2 * launcher.multiprocessors
+        _launch(
+            launcher,
+            "matrix_tree_long.cu",
+            "matrix_tree_long",
+            arguments,
+            DOUBLE,
+            most_threads=512,
+            most_blocks=most,
+        )
+    _launch(
+        launcher,
+        "matrix_tree.cu",
+        "matrix_tree_wide",
+        arguments,
+        WIDE_NUMBER,
+        most_threads=256,
+        most_blocks=launcher.multiprocessors,
+    )
+
+
+def _derivative(
+    launcher: Launcher, batch: Padded, kernel: str, number_bytes: int, first: Tensor, second: Tensor
+) -> Tensor:
+    result = launcher.empty(batch.scores.shape, batch.scores.dtype)
+    if not len(batch.lengths):
+        return result
+    first, second = (x.to(batch.scores.dtype).contiguous() for x in (first, second))
+    arguments = _arguments(batch, halved=True)
+    arguments.first, arguments.second = first.data_ptr(), second.data_ptr()
+    arguments.marginals = result.data_ptr()
+    unsafe = launcher.empty((2 * len(batch.lengths),), torch.int32)
+    arguments.unsafe = unsafe.data_ptr()
+    most = 2 * launcher.multiprocessors
+    _launch(
+        launcher,
+        "matrix_tree_derivatives.cu",
+        kernel,
+        arguments,
+        number_bytes,
+        most_threads=256,
+        most_blocks=most,
+    )
+    return result
+
+
+def _arguments(batch: Padded, *, halved: bool) -> _Arguments:
+    side = batch.scores.shape[1]
+    return _Arguments(
+        scores=batch.scores.data_ptr(),
+        lengths=batch.lengths.data_ptr(),
+        sentences=len(batch.lengths),
+        side=side,
+        stride=_columns(side - 1, halved=halved)
+        | 1,  # odd: a column lies in different banks of shared memory
+        single_root=batch.single_root,
+        in_double=batch.scores.dtype == torch.float64,
+    )
+
+
+def _columns(words: int, *, halved: bool) -> int:
+    """Of the matrix of ``tree_elimination.cuh``: each level begins where the kept states of the level above end."""
+    roots, begin, states = 2, 0, words
+    kept = (words + 1) // 2 if halved else 1
+    columns = roots + states
+    while states > 1:
+        columns = max(columns, begin + roots + states, begin + roots + 2 * kept)
+        begin, states, kept = begin + roots + kept, kept, (kept + 1) // 2
+    return columns
+
+
+def _shared_bytes(arguments: _Arguments, number_bytes: int, *, with_matrix: bool = True) -> int:
+    """Flags, two numbers and a shift a word, and the matrix where it fits."""
+    few = 32 + arguments.side * (2 * number_bytes + 8) + 8
+    return few + (arguments.side * arguments.stride * number_bytes if with_matrix else 0)
+
+
+def _launch(
+    launcher: Launcher,
+    source: str,
+    kernel: str,
+    arguments: _Arguments,
+    number_bytes: int,
+    *,
+    most_threads: int,
+    most_blocks: int | None,
+) -> None:
+    pieces = arguments.sentences * (2 if arguments.marginals else 1)
+    blocks = pieces if most_blocks is None else min(pieces, most_blocks)
+    shared = _shared_bytes(arguments, number_bytes)
+    arguments.workspace = None
+    workspace = None
+    if shared > launcher.shared_limit:
+        shared = _shared_bytes(arguments, number_bytes, with_matrix=False)
+        arguments.slice = arguments.side * arguments.stride * number_bytes
+        workspace = launcher.empty((blocks * arguments.slice,), torch.uint8)
+        arguments.workspace = workspace.data_ptr()
+    threads = min(_threads(arguments.side - 1), most_threads, launcher.threads_limit)
+    launcher.launch(source, kernel, arguments, blocks=blocks, threads=threads, shared=shared)
+
+
+def _threads(words: int) -> int:
+    """A warp for about twelve rows of the first level."""
+    return 64 if words <= 24 else 128 if words <= 48 else 256 if words <= 160 else 512
