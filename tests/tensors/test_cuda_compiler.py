@@ -38,7 +38,7 @@ def test_every_source_compiles(source: str) -> None:
 
 @pytest.mark.usefixtures("_nvrtc")
 def test_what_cannot_be_compiled_is_told_in_the_words_of_the_compiler() -> None:
-    with pytest.raises(CudaError, match=r"wrong\.cu: NVRTC cannot compile it for sm_90: .*nonsense"):
+    with pytest.raises(CudaError, match=r"(?s)wrong\.cu: NVRTC cannot compile it for sm_90: .*nonsense"):
         compiler.compile_source(b"nonsense", "wrong.cu", "sm_90")
 
 

@@ -11,6 +11,7 @@ from functools import cache
 import torch
 from torch import Tensor
 
+from arcwise.torch.cuda.compiler import CudaError
 from arcwise.torch.padded import Padded, TreeBackend
 
 _replaced: dict[str, TreeBackend] = {}
@@ -44,7 +45,7 @@ def _backend_of(kind: str, index: int | None) -> TreeBackend:
     if kind == "cuda":
         try:
             return _cuda_backend(torch.device(kind, index or 0))
-        except (ImportError, OSError, RuntimeError) as error:
+        except (CudaError, ImportError, OSError, RuntimeError) as error:
             reason = f"its kernels could not be made ready ({error})"
     else:
         reason = "arcwise has no kernels for it"
@@ -61,9 +62,9 @@ def _cpu_backend() -> TreeBackend:
 
 
 def _cuda_backend(device: torch.device) -> TreeBackend:
-    from arcwise.torch.cuda import backend
+    from arcwise.torch.cuda.backend import cuda_backend
 
-    return backend(device)
+    return cuda_backend(device, ThroughCpu(_cpu_backend()))
 
 
 class ThroughCpu:

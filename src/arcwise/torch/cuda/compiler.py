@@ -11,6 +11,7 @@ import ctypes
 import hashlib
 import os
 import sys
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
@@ -57,7 +58,7 @@ def compile_source(text: bytes, name: str, architecture: str) -> bytes:
         status = nvrtc.nvrtcCompileProgram(program, len(options), (ctypes.c_char_p * len(options))(*options))
         if status != 0:
             log = _read(program, nvrtc.nvrtcGetProgramLogSize, nvrtc.nvrtcGetProgramLog)
-            raise CudaError(f"{name}: NVRTC cannot compile it for {architecture}: {log.decode().strip()}")
+            raise CudaError(f"{name}: NVRTC cannot compile it for {architecture}: {log.decode().rstrip(chr(0)).strip()}")
         return _read(program, nvrtc.nvrtcGetCUBINSize, nvrtc.nvrtcGetCUBIN)
     finally:
         nvrtc.nvrtcDestroyProgram(ctypes.byref(program))
@@ -118,7 +119,8 @@ def _keep(path: Path, code: bytes) -> None:
         part.write_bytes(code)
         part.replace(path)
     except OSError:
-        part.unlink(missing_ok=True)
+        with suppress(OSError):
+            part.unlink()
 
 
 def _read(
