@@ -32,7 +32,7 @@ struct Swap {
   int head, modifier;
 };
 
-constexpr int MOST_WARPS = 4;
+constexpr int MOST_WARPS = 32;
 
 // The contraction of one sentence. Vertices 1..n are the words, n+1.. the contracted cycles in order of creation.
 struct Contraction {

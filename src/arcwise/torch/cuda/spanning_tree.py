@@ -82,7 +82,7 @@ def _search(launcher: Launcher, batch: Padded, kernel: str, k: int) -> tuple[Ten
 
 def _few_bytes(side: int) -> int:
     """What ``Contraction`` has beside its rows: swaps, a double and seven integers a vertex, six integers a word."""
-    return _rounded(4 * 16 + 2 * side * 8 + (7 * 2 + 6) * side * 4 + 16)
+    return _rounded(32 * 16 + 2 * side * 8 + (7 * 2 + 6) * side * 4 + 16)
 
 
 def _search_bytes(side: int, k: int) -> int:
