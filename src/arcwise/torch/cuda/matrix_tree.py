@@ -151,8 +151,9 @@ def _columns(words: int, *, halved: bool) -> int:
 
 def _shared_bytes(arguments: _Arguments, number_bytes: int, *, with_matrix: bool = True) -> int:
     """Flags, two numbers and a shift a word, and the matrix where it fits."""
-    few = 32 + arguments.side * (2 * number_bytes + 8) + 8
-    return few + (arguments.side * arguments.stride * number_bytes if with_matrix else 0)
+    side, stride = int(arguments.side), int(arguments.stride)
+    few = 32 + side * (2 * number_bytes + 8) + 8
+    return few + (side * stride * number_bytes if with_matrix else 0)
 
 
 def _launch(

@@ -1,0 +1,94 @@
+"""The best non-projective trees on a GPU: ``native/kernels/inference/spanning_tree.cu``."""
+
+from __future__ import annotations
+
+import ctypes
+
+import torch
+from torch import Tensor
+
+from arcwise.torch.cuda.launcher import Launcher
+from arcwise.torch.padded import Padded
+
+LARGEST_K = 32
+"""More trees than that are for the kernels of the CPU."""
+
+_THREADS = 128
+_BLOCKS_AT_ONCE = 16
+"""Blocks for which there is work space in global memory, a multiprocessor."""
+
+
+class _Arguments(ctypes.Structure):
+    _fields_ = [
+        ("scores", ctypes.c_void_p),
+        ("lengths", ctypes.c_void_p),
+        ("heads", ctypes.c_void_p),
+        ("values", ctypes.c_void_p),
+        ("workspace", ctypes.c_void_p),
+        ("slice", ctypes.c_int64),
+        ("sentences", ctypes.c_int32),
+        ("side", ctypes.c_int32),
+        ("k", ctypes.c_int32),
+        ("single_root", ctypes.c_int32),
+        ("in_double", ctypes.c_int32),
+    ]
+
+
+def decode(launcher: Launcher, batch: Padded) -> tuple[Tensor, Tensor]:
+    """As ``TreeBackend.decode``."""
+    heads, values = _search(launcher, batch, "spanning_tree_decode", 1)
+    return heads[:, 0], values[:, 0]
+
+
+def k_best(launcher: Launcher, batch: Padded, k: int) -> tuple[Tensor, Tensor]:
+    """As ``TreeBackend.k_best``, for k up to ``LARGEST_K``."""
+    assert k <= LARGEST_K
+    return _search(launcher, batch, "spanning_tree_k_best", k)
+
+
+def _search(launcher: Launcher, batch: Padded, kernel: str, k: int) -> tuple[Tensor, Tensor]:
+    sentences, side = batch.scores.shape[:2]
+    heads = launcher.empty((sentences, k, side), torch.int64)
+    values = launcher.empty((sentences, k), batch.scores.dtype)
+    if not sentences or not k:
+        return heads, values
+    arguments = _Arguments(
+        scores=batch.scores.data_ptr(),
+        lengths=batch.lengths.data_ptr(),
+        heads=heads.data_ptr(),
+        values=values.data_ptr(),
+        sentences=sentences,
+        side=side,
+        k=k,
+        single_root=batch.single_root,
+        in_double=batch.scores.dtype == torch.float64,
+    )
+    rows, few = _rounded(2 * side * side * 8), _few_bytes(side)
+    if kernel == "spanning_tree_k_best":
+        few += _search_bytes(side, k)
+    blocks = sentences
+    workspace = None
+    if few + rows <= launcher.shared_limit:
+        shared = few + rows
+    else:
+        shared = few
+        blocks = min(sentences, _BLOCKS_AT_ONCE * launcher.multiprocessors)
+        workspace = launcher.empty((blocks * rows,), torch.uint8)
+        arguments.workspace, arguments.slice = workspace.data_ptr(), rows
+    threads = min(_THREADS, launcher.threads_limit)
+    launcher.launch("spanning_tree.cu", kernel, arguments, blocks=blocks, threads=threads, shared=shared)
+    return heads, values
+
+
+def _few_bytes(side: int) -> int:
+    """What ``Contraction`` has beside its rows: swaps, a double and seven integers a vertex, six integers a word."""
+    return _rounded(32 * 16 + 2 * side * 8 + (7 * 2 + 6) * side * 4 + 16)
+
+
+def _search_bytes(side: int, k: int) -> int:
+    """What ``KBestSearch`` has: two sets of trees a tree, values, counts, trees."""
+    return _rounded(2 * k * 56 + k * 8 + 16 + k * side * 4)
+
+
+def _rounded(count: int) -> int:
+    return (count + 15) // 16 * 16
