@@ -43,7 +43,7 @@ class ModelError(ArcwiseError):
     """A model file is missing, broken, of another kind, or of a version this arcwise cannot read."""
 
 
-class MissingExtraError(ArcwiseError):
+class MissingExtraError(ArcwiseError, ImportError):
     """An optional library is needed for what was asked; the message says how to install it (``arcwise.optional.require``)."""
 
     def __init__(self, library: str, command: str) -> None:
