@@ -50,5 +50,8 @@ class MissingExtraError(ArcwiseError, ImportError):
         super().__init__(f"this needs {library}, which is not installed: {command}")
         self._missing = (library, command)
 
+    def __str__(self) -> str:  # that of ImportError does not look at what was put before the message
+        return str(self.args[0])
+
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), self._missing, {"args": self.args}
