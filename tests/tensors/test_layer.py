@@ -461,23 +461,12 @@ except ImportError as error:
     assert issubclass(MissingExtraError, ImportError)
 
 
-def test_a_device_without_kernels_computes_on_the_cpu_after_one_warning(monkeypatch) -> None:
-    from tensors.enumeration_backend import EnumerationBackend
-
-    twin = EnumerationBackend()
-    monkeypatch.setattr(backends, "_cpu_backend", lambda: twin)
-
-    def impossible(device: torch.device) -> Any:
-        raise RuntimeError("no NVRTC")
-
-    monkeypatch.setattr(backends, "_cuda_backend", impossible)
+def test_a_device_without_kernels_computes_on_the_cpu_after_one_warning() -> None:
     backends._backend_of.cache_clear()
-    try:
-        with pytest.warns(UserWarning, match="cuda: its kernels could not be made ready .no NVRTC."):
-            found = backends.backend_of(torch.device("cuda", 0))
-        assert found is backends.backend_of(torch.device("cuda", 0))
-    finally:
-        backends._backend_of.cache_clear()
+    with pytest.warns(UserWarning, match="trees are computed on the CPU, not on mps"):
+        found = backends.backend_of(torch.device("mps", 0))
+    assert found is backends.backend_of(torch.device("mps", 0))
+    twin = backends.backend_of(torch.device("cpu"))
     batch = TreeDistribution(scores_of(torch.device("cpu"), 2, 4, 4), **ONE)._scores
     padded = batch.padded(batch.arcs)
     step = torch.ones_like(batch.arcs).cumsum(1)
