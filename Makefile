@@ -6,7 +6,7 @@ NATIVE := $(shell find native -name '*.[ch]pp' -o -name '*.c' -o -name '*.cu' -o
 PYTEST_WORKERS ?= 2
 JOBS ?= 2
 .DEFAULT_GOAL := help
-.PHONY: help setup try test test-long test-native lint format bench models experiments docs clean FORCE
+.PHONY: help setup try test test-long test-torch test-native lint format bench models experiments docs clean FORCE
 
 help: ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -39,6 +39,9 @@ test: $(VENV)/.installed-test ## set everything up and run the tests
 
 test-long: $(VENV)/.installed-test ## the tests, whole where make test takes a part (an hour)
 	ARCWISE_LONG_TESTS=1 $(BIN)/pytest -n $(PYTEST_WORKERS) --dist worksteal -q
+
+test-torch: $(VENV)/.installed-test $(VENV)/.installed-test-torch ## install torch too, and run the tests of arcwise.torch
+	$(BIN)/pytest -n $(PYTEST_WORKERS) --dist worksteal -q tests/tensors src/arcwise/torch docs/reference/torch.md docs/tutorials/a-parser-layer-in-pytorch.md
 
 test-native: $(VENV)/.tools ## the C++ tests, under the address and undefined-behaviour sanitizers
 	command -v cmake >/dev/null || $(BIN)/pip install -q --disable-pip-version-check cmake

@@ -43,12 +43,15 @@ class ModelError(ArcwiseError):
     """A model file is missing, broken, of another kind, or of a version this arcwise cannot read."""
 
 
-class MissingExtraError(ArcwiseError):
+class MissingExtraError(ArcwiseError, ImportError):
     """An optional library is needed for what was asked; the message says how to install it (``arcwise.optional.require``)."""
 
     def __init__(self, library: str, command: str) -> None:
         super().__init__(f"this needs {library}, which is not installed: {command}")
         self._missing = (library, command)
+
+    def __str__(self) -> str:  # that of ImportError does not look at what was put before the message
+        return str(self.args[0])
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), self._missing, {"args": self.args}

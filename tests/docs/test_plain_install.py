@@ -17,7 +17,10 @@ from arcwise.learning.config import read_toml
 from arcwise.optional import install_command, is_installed
 
 ROOT = Path(__file__).parents[2]
-TUTORIALS = sorted((ROOT / "docs" / "tutorials").glob("*.md"))
+TUTORIALS = sorted(
+    page for page in (ROOT / "docs" / "tutorials").glob("*.md") if page.stem != "a-parser-layer-in-pytorch"
+)
+"""All but the one that is about an extra, and says so."""
 _PROJECT = read_toml(ROOT / "pyproject.toml")["project"]
 
 _BLOCK = """
@@ -56,7 +59,9 @@ def test_the_extras_are_known() -> None:
 
 def test_the_extras_are_documented() -> None:
     page = (ROOT / "docs" / "reference" / "commands.md").read_text()
-    own = {"test", "lint"} | {name for name in _PROJECT["optional-dependencies"] if name.startswith("bench")}
+    own = {"test", "test-torch", "lint"} | {
+        name for name in _PROJECT["optional-dependencies"] if name.startswith("bench")
+    }
     assert {name for name in _PROJECT["optional-dependencies"] if f"| `{name}` |" not in page} == own
 
 

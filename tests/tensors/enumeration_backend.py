@@ -24,6 +24,9 @@ class EnumerationBackend:
         for s, (n, trees) in enumerate(_sentences(batch)):
             log_z[s] = _log_partition(n, trees)
             arcs[s, : n + 1, : n + 1] = torch.from_numpy(np.tensordot(_probabilities(trees), _arcs(trees), 1))
+            if _is_broken(trees):
+                log_z[s] = torch.nan
+                arcs[s, : n + 1, 1 : n + 1] = torch.nan
         return log_z, arcs
 
     def marginals_slope(self, batch: Padded, direction: Tensor) -> Tensor:
@@ -55,7 +58,7 @@ class EnumerationBackend:
             if n == 0:
                 values[s, 0] = 0
                 continue
-            found = min(k, len(trees.trees))
+            found = 0 if _is_broken(trees) else min(k, len(trees.trees))
             heads[s, :found, : n + 1] = torch.from_numpy(trees.trees[:found].astype(np.int64))
             values[s, :found] = torch.from_numpy(trees.values[:found])
         return heads, values
@@ -64,7 +67,7 @@ class EnumerationBackend:
         sentences, side, _ = batch.scores.shape
         heads = torch.full((count, sentences, side), -1)
         for s, (n, trees) in enumerate(_sentences(batch)):
-            if n and len(trees.trees):
+            if n and len(trees.trees) and not _is_broken(trees):
                 p = _probabilities(trees)
                 drawn = np.random.default_rng([seed, s]).choice(len(p), size=count, p=p / p.sum())
                 heads[:, s, : n + 1] = torch.from_numpy(trees.trees[drawn].astype(np.int64))
@@ -81,6 +84,13 @@ def _sentences(batch: Padded) -> Iterator[tuple[int, Enumeration]]:
             (lambda heads, spans=spans: all(is_subtree(heads, a, b) for a, b in spans)) if spans else None
         )
         yield n, Enumeration(scores, batch.projective, batch.single_root, allowed if n else None)
+
+
+def _is_broken(trees: Enumeration) -> bool:
+    """Whether nan or inf is among the scores that are read."""
+    read = ~np.eye(len(trees.scores), dtype=bool)
+    read[:, 0] = False
+    return bool((read & ~(trees.scores < np.inf)).any())
 
 
 def _log_partition(n: int, trees: Enumeration) -> float:

@@ -158,6 +158,8 @@ def test_every_operation_under_constraints(make: Make, projective, single_root) 
         )
         trees = make(scores, projective=projective, single_root=single_root, constraints=known)
         check_against(trees, plain_trees(expected))
+        for heads in all_trees(n, projective=projective, single_root=single_root):
+            assert obeys(known, heads) or trees.prob(Tree(heads)) == 0
 
 
 @Classes
@@ -300,6 +302,21 @@ def test_marginals_to_twelve_digits_whatever_the_spread(make: Make, single_root,
     trees = make(scores, projective=False, single_root=single_root)
     np.testing.assert_allclose(trees.marginals, expected, rtol=0, atol=1e-12)
     assert trees.log_partition == pytest.approx(log_z, rel=1e-12)
+
+
+@Classes
+def test_minimum_risk_where_it_is_not_the_best_tree(make: Make, projective, single_root) -> None:
+    words = np.arange(1, 5)
+    differs = 0
+    for seed in range(20):
+        scores = random_scores(np.random.default_rng(seed), 4)
+        expected = Enumeration(scores, projective=projective, single_root=single_root)
+        gains = [expected.marginals[heads[1:], words].sum() for heads in expected.trees]
+        trees = make(scores, projective=projective, single_root=single_root)
+        found = expected.marginals[trees.minimum_risk().heads[1:], words].sum()
+        assert found == pytest.approx(max(gains), abs=1e-9)
+        differs += gains[0] < max(gains) - 1e-9
+    assert differs
 
 
 @Classes

@@ -79,7 +79,7 @@ def test_decode_long_sentences() -> None:
 
 @pytest.mark.parametrize("launcher", [WHOLE, EmulatedGpu(threads=3), WARP])
 @pytest.mark.parametrize("single_root", [True, False])
-@pytest.mark.parametrize("k", [1, 2, 7, eisner.K_BEST_LIMIT])
+@pytest.mark.parametrize("k", [1, 2, 7, eisner.LARGEST_K])
 def test_k_best(launcher: EmulatedGpu, single_root: bool, k: int) -> None:
     lengths = [5, 0, 1, 2, 6, 6]
     scores = random_scores(18, lengths)

@@ -17,6 +17,12 @@ from reference.enumerate_trees import TREE_CLASSES
 
 Classes = pytest.mark.parametrize("projective, single_root", TREE_CLASSES)
 LOSSES = {"likelihood": log_likelihood, "softmax-margin": softmax_margin, "hinge": hinge}
+LABELS_ALONE = [
+    Tree.from_heads(heads, labels)
+    for heads in ([-1, 0, 2], [-1, -1, 2], [-1, -1, -1])
+    for labels in (["subj", "root", "obj"], ["obj", "obj", "subj"], ["root", "_", "root"])
+]
+"""Labels are known of words whose heads are not."""
 Losses = pytest.mark.parametrize("loss", LOSSES)
 
 
@@ -45,6 +51,7 @@ def test_they_are_the_native_ones(device, projective, single_root, loss, label_d
         Tree.from_heads([0]),
         Tree.from_heads([2, 0, 2, 3]),
         Tree.from_heads([-1, -1, 1]),
+        *LABELS_ALONE,
     ]
     lengths = [len(tree) for tree in trees]
     shape = (len(trees), 5, 5) if label_dim is None else (len(trees), 3, 5, 5)

@@ -1,13 +1,18 @@
-"""The operations on CUDA tensors, by kernels on the GPU."""
+"""The operations on CUDA tensors: by kernels on the GPU; by those of the CPU where the GPU cannot, said once."""
 
 from __future__ import annotations
+
+import warnings
+from functools import cache
 
 import torch
 from torch import Tensor
 
 from arcwise.torch.cuda import eisner, matrix_tree, spanning_tree, wilson
+from arcwise.torch.cuda.compiler import CudaError
 from arcwise.torch.cuda.gpu import gpu
 from arcwise.torch.cuda.launcher import Launcher
+from arcwise.torch.on_the_cpu import OnTheCpu
 from arcwise.torch.padded import Padded, TreeBackend
 
 LONGEST = 512
@@ -16,7 +21,7 @@ LONGEST = 512
 
 class CudaBackend:
     """Projective trees by ``eisner.cu``; others by ``matrix_tree.cu``, ``spanning_tree.cu`` and ``wilson.cu``. What is too long for them, and
-    more than ``K_BEST_LIMIT`` best trees, goes to ``instead``."""
+    more than ``LARGEST_K`` best trees, goes to ``instead``."""
 
     def __init__(self, launcher: Launcher, instead: TreeBackend) -> None:
         self.launcher = launcher
@@ -56,7 +61,7 @@ class CudaBackend:
     def k_best(self, batch: Padded, k: int) -> tuple[Tensor, Tensor]:
         """The k best trees and their scores."""
         module = eisner if batch.projective else spanning_tree
-        if _is_long(batch) or k > module.K_BEST_LIMIT:
+        if _is_long(batch) or k > module.LARGEST_K:
             return self.instead.k_best(batch, k)
         return module.k_best(self.launcher, batch, k)
 
@@ -67,11 +72,18 @@ class CudaBackend:
         return (eisner if batch.projective else wilson).sample(self.launcher, batch, count, seed)
 
 
-def cuda_backend(device: torch.device, instead: TreeBackend) -> TreeBackend:
-    """The backend of a GPU, tried on one word: ``CudaError`` where kernels cannot be compiled or run there."""
-    index = torch.cuda.current_device() if device.index is None else device.index
-    found = CudaBackend(gpu(index), instead)
-    found.log_partition(_one_word(torch.device("cuda", index)))
+@cache
+def cuda_backend(index: int) -> TreeBackend:
+    """The backend of the GPU of that number. Where kernels cannot be compiled or run there: one warning, and the CPU's."""
+    from arcwise.torch.cpu import CpuBackend
+
+    instead = OnTheCpu(CpuBackend())
+    try:
+        found = CudaBackend(gpu(index), instead)
+        found.log_partition(_one_word(torch.device("cuda", index)))
+    except (CudaError, OSError) as problem:
+        warnings.warn(f"trees are computed on the CPU, not on cuda:{index}: {problem}", stacklevel=2)
+        return instead
     return found
 
 

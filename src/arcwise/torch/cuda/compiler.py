@@ -58,7 +58,9 @@ def compile_source(text: bytes, name: str, architecture: str) -> bytes:
         status = nvrtc.nvrtcCompileProgram(program, len(options), (ctypes.c_char_p * len(options))(*options))
         if status != 0:
             log = _read(program, nvrtc.nvrtcGetProgramLogSize, nvrtc.nvrtcGetProgramLog)
-            raise CudaError(f"{name}: NVRTC cannot compile it for {architecture}: {log.decode().rstrip(chr(0)).strip()}")
+            raise CudaError(
+                f"{name}: NVRTC cannot compile it for {architecture}: {log.decode().rstrip(chr(0)).strip()}"
+            )
         return _read(program, nvrtc.nvrtcGetCUBINSize, nvrtc.nvrtcGetCUBIN)
     finally:
         nvrtc.nvrtcDestroyProgram(ctypes.byref(program))

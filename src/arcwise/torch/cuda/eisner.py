@@ -100,12 +100,12 @@ def decode(launcher: Launcher, batch: Padded) -> tuple[Tensor, Tensor]:
     return heads, scores
 
 
-K_BEST_LIMIT = 32
+LARGEST_K = 32
 """The most trees that ``k_best`` can give."""
 
 
 def k_best(launcher: Launcher, batch: Padded, k: int) -> tuple[Tensor, Tensor]:
-    """The k best trees, best first: heads, (B, k, N+1), int64, and scores, (B, k). k is at most ``K_BEST_LIMIT``."""
+    """The k best trees, best first: heads, (B, k, N+1), int64, and scores, (B, k). k is at most ``LARGEST_K``."""
     sentences, side, _ = batch.scores.shape
     scores = launcher.empty((sentences, k), batch.scores.dtype)
     heads = launcher.empty((sentences, k, side), torch.int64)

@@ -1,0 +1,150 @@
+"""Faults planted in the layer are caught: each by the check that is named beside it."""
+
+from __future__ import annotations
+
+import inspect
+import textwrap
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from importlib import import_module
+from typing import Any
+
+import pytest
+import torch
+
+from arcwise.errors import ArcwiseError
+from tensors import test_contract, test_gradients, test_layer, test_tensor_losses
+from tensors.devices import using
+from tensors.implementations import TensorTrees
+
+
+@dataclass(frozen=True)
+class Fault:
+    """In a function of arcwise.torch ``old`` is replaced by ``new``; the check must then fail."""
+
+    function: str
+    old: str
+    new: str
+    check: Callable[[torch.device], object]
+
+
+CLASS = {"projective": False, "single_root": True}
+
+
+def contract(test: Callable[..., None], **options: Any) -> Callable[[torch.device], object]:
+    return lambda device: test(partial(TensorTrees, device=device), **CLASS, **options)
+
+
+def derivative(name: str) -> Callable[[torch.device], object]:
+    marks = test_gradients.test_derivatives.pytestmark  # type: ignore[attr-defined]
+    asks = dict(next(mark.args[1] for mark in marks if mark.args[0] == "name, ask"))
+    return lambda device: test_gradients.test_derivatives(device, **CLASS, name=name, ask=asks[name])
+
+
+def loss(name: str, label_dim: int | None = None) -> Callable[[torch.device], object]:
+    return lambda device: test_tensor_losses.test_they_are_the_native_ones(
+        device, **CLASS, loss=name, label_dim=label_dim
+    )
+
+
+def no_tree(loss: str) -> Callable[[torch.device], object]:
+    return lambda device: test_tensor_losses.test_no_tree_that_agrees_means_infinity_and_no_gradient(
+        device, loss, [0, 0], False, True
+    )
+
+
+ENUMERATION = contract(test_contract.test_every_operation_against_enumeration, spread=1.0, holes=0.25)
+LABELLED = contract(test_contract.test_every_labelled_operation, spread=1.0, holes=0.4, label_dim=-3)
+LABELS_LAST = contract(test_contract.test_every_labelled_operation, spread=1.0, holes=0.4, label_dim=-1)
+KL = contract(test_contract.test_entropy_and_kl)
+LABELLED_KL = contract(test_contract.test_labelled_kl)
+CONSTRAINED = contract(test_contract.test_every_operation_under_constraints)
+SAMPLES = contract(test_contract.test_samples_have_the_probabilities_of_trees)
+PADDING = test_layer.test_sentences_of_all_lengths_and_garbage_in_the_padding
+PADDED_GRADIENT = test_gradients.test_gradients_are_zero_in_padding_and_where_arcs_are_forbidden
+PRECISION = test_layer.test_a_small_probability_beside_a_large_sum
+
+
+def latent(device: torch.device) -> None:
+    for known in test_tensor_losses.GOLD:
+        test_tensor_losses.test_latent_states_by_enumeration(device, **CLASS, loss="likelihood", known=known)
+
+
+FAULTS = [
+    Fault("operators._Marginals.backward", "of_log_z[:, None, None] * arcs", "-of_log_z[:, None, None] * arcs", derivative("log_partition")),
+    Fault("operators._Marginals.backward", "gradient + step", "step", derivative("entropy")),
+    Fault("operators._Slope.backward", "_Bend.apply(direction, gradient, *parts)", "-_Bend.apply(direction, gradient, *parts)", derivative("marginals")),
+    Fault("operators._Slope.backward", "by_direction = _Slope.apply(gradient, *parts)", "by_direction = 2 * _Slope.apply(gradient, *parts)", derivative("entropy")),
+    Fault("label_sums.log_shares", "torch.where(below <= 0, below, MINUS_INFINITY)", "below", PADDED_GRADIENT),
+    Fault("label_sums._LogSum.backward", "log_shares(scores, total, ctx.dim).exp()", "torch.ones_like(scores)", lambda device: test_gradients.test_derivatives_of_losses(device, test_gradients.log_likelihood, None)),
+    Fault("label_sums.weighted", "torch.where(weights > 0, values, 0.0)", "values", LABELLED),
+    Fault("label_sums.group_states", "MINUS_INFINITY", "0.0", latent),
+    Fault("distribution._expected", "torch.where(counted, values, 0.0)", "values", PADDING),
+    Fault("distribution.TreeDistribution.entropy", "-weighted(", "weighted(", LABELLED),
+    Fault("distribution.TreeDistribution.kl", "theirs.wide_log_partition() - log_z", "log_z - theirs.wide_log_partition()", KL),
+    Fault("distribution.TreeDistribution.kl", "torch.where(ruled_out.flatten(1).any(1), INFINITY, total.clamp(min=0.0))", "total.clamp(min=0.0)", KL),
+    Fault("distribution.TreeDistribution.kl", "ruled_out | ((arcs > 0) & label_out.any(dim))", "ruled_out", LABELLED_KL),
+    Fault("distribution.TreeDistribution.minimum_risk", "self._scores.marginals()", "self._scores.best_arcs", contract(test_contract.test_minimum_risk_where_it_is_not_the_best_tree)),
+    Fault("distribution.TreeDistribution.minimum_labelled_risk", "gains = own.marginals() *", "gains =", LABELLED),
+    Fault("distribution.TreeDistribution._trees", "scores - noise.log()", "scores", SAMPLES),
+    Fault("distribution.TreeDistribution._trees", "scores - noise.log()", "scores + noise.log()", test_layer.test_labels_of_samples),
+    Fault("score_tensors.ScoreTensors.log_weights", "operators.are_trees(heads, self.lengths, self.trees)", "(heads > -2).all(-1)", contract(test_contract.test_a_tree_of_another_class_has_probability_zero)),
+    Fault("score_tensors.ScoreTensors.log_weights", "if self.spans:", "if False:", lambda device: test_contract.test_every_operation_under_constraints(partial(TensorTrees, device=device), projective=True, single_root=True)),
+    Fault("score_tensors.ScoreTensors.known_arcs", "(heads[:, :, None] < 0) |", "", ENUMERATION),
+    Fault("score_tensors.ScoreTensors.known_arcs", "codes.transpose(1, 2)[:, None]", "codes.transpose(1, 2)[:, None].flip(2)", LABELS_LAST),
+    Fault("score_tensors.ScoreTensors.tree_arcs", "at = codes * self.size**2 + arc", "at = codes * self.size + arc", LABELLED),
+    Fault("score_tensors.ScoreTensors.tree_arcs", "if with_all:", "if False:", loss("likelihood", -3)),
+    Fault("score_tensors.ScoreTensors._wide", "(self.arcs.double(), \"wide sums\")", "(self.arcs, \"sums\")", PRECISION),
+    Fault("constraint_masks.constrained", "~mask", "mask", CONSTRAINED),
+    Fault("constraint_masks._mask", "found.permute(0, 2, 3, 1)", "found.permute(0, 3, 2, 1)", test_layer.test_masks),
+    Fault("losses._Known.with_costs", "values = values + (wrong", "values = values + 0 * (wrong", loss("softmax-margin", -3)),
+    Fault("losses._Known.with_costs", "(known & (self.heads.transpose(1, 2) != rows))", "(self.heads.transpose(1, 2) != rows)", loss("hinge")),
+    Fault("losses._Known.with_costs", "(known & (of_word >= 0) &", "((of_word >= 0) &", loss("softmax-margin", -1)),
+    Fault("losses._Known.answer", "torch.where(impossible, INFINITY, ahead)", "ahead", no_tree("hinge")),
+    Fault("losses._Known.best_right_score", "self.heads, self.labels)[:, 0]", "self.heads, None)[:, 0]", loss("hinge", -3)),
+    Fault("losses.softmax_margin", "known.with_costs()", "known.scores", loss("softmax-margin")),
+    Fault("losses.hinge", "known.with_costs()", "known.scores", loss("hinge")),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("fault", FAULTS, ids=lambda f: f"{f.function}: {f.old[:40]}")
+def test_a_fault_is_caught(fault: Fault) -> None:
+    caught = (AssertionError, ArcwiseError, RuntimeError, pytest.fail.Exception)
+    with using("enumeration") as device, planted(fault), pytest.raises(caught):
+        fault.check(device)
+
+
+def test_nothing_is_caught_without_a_fault() -> None:
+    for check in {fault.check for fault in FAULTS}:
+        with using("enumeration") as device:
+            check(device)
+
+
+@contextmanager
+def planted(fault: Fault) -> Iterator[None]:
+    """The function runs with the fault."""
+    module_name, *path = fault.function.split(".")
+    module = import_module(f"arcwise.torch.{module_name}")
+    owner: Any = module
+    for name in path[:-1]:
+        owner = getattr(owner, name)
+    function = inspect.getattr_static(owner, path[-1])
+    plain = function.__func__ if isinstance(function, staticmethod) else function
+    source = textwrap.dedent(inspect.getsource(plain))
+    assert source.count(fault.old) == 1, (
+        f"{fault.function} has {source.count(fault.old)} places with {fault.old!r}"
+    )
+    namespace = dict(vars(module))
+    lines = source.replace(fault.old, fault.new)
+    exec(compile("from __future__ import annotations\n" + lines, module.__file__ or "", "exec"), namespace)
+    faulty = namespace[path[-1]]
+    code, plain.__code__ = (
+        plain.__code__,
+        (faulty.__func__ if isinstance(faulty, staticmethod) else faulty).__code__,
+    )
+    try:
+        yield
+    finally:
+        plain.__code__ = code
