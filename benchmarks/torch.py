@@ -165,7 +165,7 @@ def likelihood_row() -> str:
             projective: bool = projective, heads: torch.Tensor = heads, names: torch.Tensor = names
         ) -> object:
             loss = log_likelihood(
-                scores, heads, names, projective=projective, single_root=True, label_dim=-1
+                scores, heads, names, projective=projective, single_root=True, label_dim=-1, complete=True
             ).sum()
             return torch.autograd.grad(loss, scores)
 
