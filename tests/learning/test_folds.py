@@ -119,6 +119,7 @@ def test_epoch_and_temperatures_are_those_of_parsers_trained_by_hand() -> None:
     if found.decoding.projective == chosen.projective:  # the same trees
         assert found.model.temperature == pytest.approx(best.heads)
         assert found.model.label_temperature == pytest.approx(best.labels)
+        assert found.model.smoothing == pytest.approx(best.smoothing)
     again = GraphParser.train(bank, config=chosen)  # it learned from everything
     assert (found.model.weights == again.model.weights).all()
     assert found.model.config.epochs == 4

@@ -47,7 +47,7 @@ def train_cross_validated(
     temperatures = common_temperatures(
         [(fold.at(decoding), fold.part) for fold in held_out], threads=threads, steps=12
     )
-    at = temperatures.heads, temperatures.labels
+    at = temperatures.heads, temperatures.labels, temperatures.smoothing
     options = ParseOptions(confidence=True)
     error = head_calibration_error(
         [
@@ -126,9 +126,9 @@ class _FoldParserAt:
     fold: _FoldParser
     decoding: Decoding
 
-    def __call__(self, heads: float, labels: float) -> GraphParser:
+    def __call__(self, heads: float, labels: float, smoothing: float) -> GraphParser:
         model = self.fold.learner.model(self.fold.weights, self.decoding, {})
-        return GraphParser(model.with_temperatures(heads, labels))
+        return GraphParser(model.with_temperatures(heads, labels, smoothing))
 
 
 def _decoding(held_out: list[_FoldParser], config: GraphConfig, threads: int) -> tuple[Decoding, DevScore]:

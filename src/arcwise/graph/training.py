@@ -249,7 +249,7 @@ def say_decoding(progress: Progress, epoch: int, chosen: Decoding, score: DevSco
 def say_temperatures(progress: Progress, model: GraphModel, error: float, on: str) -> None:
     """What the temperatures are and how well confidences agree with the data that they were fitted on."""
     progress.say(
-        f"temperature of heads {model.temperature:.3g}, of labels {model.label_temperature:.3g}: "
+        f"temperature of heads {model.temperature:.3g}, of labels {model.label_temperature:.3g}, smoothing {model.smoothing:.2g}: "
         f"calibration error of heads {100 * error:.1f} % on {on} ('arcwise calibrate' shows more)"
     )
 
