@@ -62,7 +62,7 @@ def train_cross_validated(
     assert best.weights is not None
     best.score = score
     report = training_report(train, folds, learner.notes(best, progress), best) | counts
-    report["calibration"] = calibration_report(train, folds, error)
+    report["calibration"] = calibration_report(folds, error, ())
     report["folds"] = [{"epoch": e, "uas": s.uas, "las": s.las} for e, s in enumerate(by_epoch, start=1)]
     model = learner.model(best.weights, decoding, report).with_temperatures(*at)
     model = replace(model, config=config)
