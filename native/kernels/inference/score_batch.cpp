@@ -177,8 +177,8 @@ std::vector<double> ScoreBatch::highest(double temperature, int threads) const {
   return result;
 }
 
-// place(sentence, at, values, count, number): for every arc, at its place `at` in the (n+1)² of its sentence; number(state) is where the
-// number of the state's label goes.
+// place(sentence, at, values, count, tied, number): for every arc, at its place `at` in the (n+1)² of its sentence; number(state) is where
+// the number of the state's label goes.
 template <typename Place>
 std::vector<double> ScoreBatch::dense_numbers(double empty, Place place) const {
   const int layers = std::max(states().labels, 1);
@@ -196,7 +196,7 @@ std::vector<double> ScoreBatch::dense_numbers(double empty, Place place) const {
         const auto& arc = own.arc(h, m);
         if (arc.start == own.NONE) continue;
         place(s, static_cast<size_t>(h * (n + 1) + m), &own.values[arc.start], states().count(arc.set),
-              [&](int state) -> double& {
+              arc.tied, [&](int state) -> double& {
                 return row[m * layers + std::max(states().label_of(arc.set, state), 0)];
               });
       }
@@ -210,9 +210,11 @@ std::vector<double> ScoreBatch::dense_numbers(double empty, Place place) const {
 
 std::vector<double> ScoreBatch::by_label(double temperature) const {
   const int Z = states().clusters;
-  return dense_numbers(MINUS_INFINITY, [&](size_t, size_t, const double* values, int count, auto number) {
-    for (int s = 0; s < count; s += Z) number(s) = label_score(values + s, Z, temperature);
-  });
+  return dense_numbers(MINUS_INFINITY,
+                       [&](size_t, size_t, const double* values, int count, int, auto number) {
+                         for (int s = 0; s < count; s += Z)
+                           number(s) = label_score(values + s, Z, temperature);
+                       });
 }
 
 std::vector<double> ScoreBatch::log_weights(const Temperatures& temperatures) const {
@@ -222,7 +224,7 @@ std::vector<double> ScoreBatch::log_weights(const Temperatures& temperatures) co
   const std::vector<double> arcs = arc_weights(temperatures, 1);
   std::vector<double> scores;
   return dense_numbers(MINUS_INFINITY,
-                       [&](size_t sentence, size_t at, const double* values, int count, auto number) {
+                       [&](size_t sentence, size_t at, const double* values, int count, int, auto number) {
                          label_scores(values, count, Z, temperatures.heads, scores);
                          const double arc = arcs[starts[sentence] + at];
                          const double top = *std::max_element(scores.begin(), scores.end());
@@ -239,13 +241,22 @@ std::vector<double> ScoreBatch::label_marginals(const double* marginals,
   const double scale = 1 / temperatures.labels;
   const std::vector<int64_t> starts = arc_starts();
   std::vector<double> scores;
-  return dense_numbers(0, [&](size_t sentence, size_t at, const double* values, int count, auto number) {
-    const double marginal = marginals[starts[sentence] + at];
-    if (marginal == 0) return;
-    label_scores(values, count, Z, temperatures.heads, scores);
-    const double total = shares(scores, scale);
-    for (int s = 0; s < count; s += Z) number(s) = marginal / total * scores[s / Z];
-  });
+  return dense_numbers(
+      0, [&](size_t sentence, size_t at, const double* values, int count, int tied, auto number) {
+        const double marginal = marginals[starts[sentence] + at];
+        if (marginal == 0) return;
+        const int own = count - tied;
+        label_scores(values, own, Z, temperatures.heads, scores);
+        const double top = *std::max_element(scores.begin(), scores.end());
+        double total = shares(scores, scale), other = 0;
+        if (tied > 0) {  // labels that have one score
+          other = std::exp(scale * (label_score(values + own, Z, temperatures.heads) - top));
+          total += tied / Z * other;
+        }
+        const double factor = marginal / total;
+        for (int s = 0; s < own; s += Z) number(s) = factor * scores[s / Z];
+        for (int s = own; s < count; s += Z) number(s) = factor * other;
+      });
 }
 
 BatchLoss tree_loss_batch(TreeLoss loss, const ScoreBatch& scores, const int32_t* heads,

@@ -33,8 +33,11 @@ void TreeDecoder<Real>::maximise() {
   if (Z == 1 || settings_.decoder == Decoder::max_z) return;
   for_each_arc(*scores_, [&](int h, int m, int, const Real* values, int count) {
     double best = MINUS_INFINITY;
-    for (int s = 0; s < count; s += Z) best = std::max(best, label_score(values + s));
-    arcs_[h * (n() + 1) + m] = best;
+    const size_t at = h * (n() + 1) + m;
+    const int others =
+        std::max(scores_->arcs[at].tied - Z, 0);  // labels that are all like the one before them
+    for (int s = 0; s < count - others; s += Z) best = std::max(best, label_score(values + s));
+    arcs_[at] = best;
   });
 }
 
