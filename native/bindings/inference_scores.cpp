@@ -32,8 +32,15 @@ const T* checked(const Optional<T>& given, size_t size, const char* what) {
 
 using Numbers = nb::ndarray<const double, nb::c_contig, nb::device::cpu>;
 
+// What ScoreBatch::set_highest takes; empty if there is nothing.
+std::vector<double> by_word(const ScoreBatch& scores, const Optional<double>& highest) {
+  if (!highest || highest->shape(0) == 0) return {};
+  checked(highest, scores.words(), "one number per word is needed");
+  return vector_of(*highest);
+}
+
 // The arrays are kept alive, not copied.
-ScoreBatch dense(const std::vector<Numbers>& arrays, int labels) {
+ScoreBatch dense(const std::vector<Numbers>& arrays, int labels, Optional<double> highest) {
   std::vector<const double*> data;
   std::vector<int32_t> lengths;
   for (const Numbers& array : arrays) {
@@ -45,23 +52,27 @@ ScoreBatch dense(const std::vector<Numbers>& arrays, int labels) {
     data.push_back(array.data());
     lengths.push_back(static_cast<int32_t>(side) - 1);
   }
-  return ScoreBatch::dense(std::move(data), std::move(lengths), labels,
-                           std::make_shared<const std::vector<Numbers>>(arrays));
+  ScoreBatch batch = ScoreBatch::dense(std::move(data), std::move(lengths), labels,
+                                       std::make_shared<const std::vector<Numbers>>(arrays));
+  batch.set_highest(by_word(batch, highest));
+  return batch;
 }
 
 ScoreBatch constrained(const ScoreBatch& scores, Optional<int32_t> heads, Optional<int32_t> labels,
-                       Optional<uint8_t> forbidden) {
+                       Optional<uint8_t> forbidden, Optional<double> highest) {
   const size_t words = scores.words(), arcs = static_cast<size_t>(scores.arc_starts().back());
   const int32_t* kept_heads = checked(heads, words, "one head per word is needed");
   const int32_t* kept_labels = checked(labels, words, "one label per word is needed");
   const uint8_t* mask = checked(forbidden, arcs, "one mark per arc is needed");
+  std::vector<double> before = by_word(scores, highest);
   nb::gil_scoped_release release;
-  return scores.constrained(kept_heads, kept_labels, mask);
+  return scores.constrained(kept_heads, kept_labels, mask, std::move(before));
 }
 
-// A batch as plain arrays, and made again from them: labels, clusters, sets of labels; lengths; place and set of every arc; scores.
+// A batch as plain arrays, and made again from them: labels, clusters, sets of labels; lengths; place and set of every arc; scores;
+// what was known before constraints.
 using Parts = std::tuple<int, int, NewArray<uint32_t>, NewArray<uint16_t>, NewArray<int32_t>,
-                         NewArray<int32_t>, NewArray<int32_t>, NewArray<double>>;
+                         NewArray<int32_t>, NewArray<int32_t>, NewArray<double>, NewArray<double>>;
 
 Parts parts(const ScoreBatch& batch) {
   std::vector<int32_t> lengths, starts, sets;
@@ -70,11 +81,13 @@ Parts parts(const ScoreBatch& batch) {
   for (size_t s = 0; s < batch.size(); ++s) {
     const ArcScores<double>& own = batch.scores(s, memory);
     lengths.push_back(own.n);
+    size_t size = 0;  // up to the last value of an arc that is there, as of_parts counts
     for (const auto& arc : own.arcs) {
       starts.push_back(arc.start);
       sets.push_back(arc.set);
+      if (arc.start != own.NONE) size = std::max<size_t>(size, arc.start + batch.states().count(arc.set));
     }
-    values.insert(values.end(), own.values.begin(), own.values.end());
+    values.insert(values.end(), own.values.begin(), own.values.begin() + size);
   }
   const ArcStates& states = batch.states();
   return {states.labels,
@@ -84,12 +97,13 @@ Parts parts(const ScoreBatch& batch) {
           moved(std::move(lengths)),
           moved(std::move(starts)),
           moved(std::move(sets)),
-          moved(std::move(values))};
+          moved(std::move(values)),
+          copied(batch.known_highest())};
 }
 
 ScoreBatch of_parts(int labels, int clusters, Array<uint32_t> set_starts, Array<uint16_t> set_labels,
-                    Array<int32_t> lengths, Array<int32_t> starts, Array<int32_t> sets,
-                    Array<double> values) {
+                    Array<int32_t> lengths, Array<int32_t> starts, Array<int32_t> sets, Array<double> values,
+                    Optional<double> highest) {
   if (std::any_of(lengths.data(), lengths.data() + lengths.shape(0), [](int32_t n) { return n < 1; }))
     throw nb::value_error("every sentence needs a word");
   ScoreBatch batch =
@@ -113,6 +127,7 @@ ScoreBatch of_parts(int labels, int clusters, Array<uint32_t> set_starts, Array<
     own.values.assign(values.data() + value, values.data() + value + size);
     value += size;
   }
+  batch.set_highest(by_word(batch, highest));
   return batch;
 }
 
@@ -159,12 +174,14 @@ void bind_settings(nb::module_& m) {
       .def(
           "__init__",
           [](DecodeSettings* self, Decoder decoder, bool projective, bool single_root, double temperature,
-             double label_temperature, bool probabilities) {
-            new (self) DecodeSettings{
-                decoder, {projective, single_root}, {temperature, label_temperature}, probabilities};
+             double label_temperature, double smoothing, bool probabilities) {
+            new (self) DecodeSettings{decoder,
+                                      {projective, single_root},
+                                      {temperature, label_temperature, smoothing},
+                                      probabilities};
           },
           nb::kw_only(), "decoder"_a = Decoder::map, "projective"_a, "single_root"_a, "temperature"_a = 1.0,
-          "label_temperature"_a = 1.0, "probabilities"_a = false);
+          "label_temperature"_a = 1.0, "smoothing"_a = 0.0, "probabilities"_a = false);
 }
 
 void bind_results(nb::module_& m) {
@@ -194,11 +211,11 @@ void bind_results(nb::module_& m) {
 
 void bind_batch(nb::module_& m) {
   nb::class_<ScoreBatch>(m, "ScoreBatch", "Scores of every arc of every sentence, in each of its states.")
-      .def_static("dense", &dense, "arrays"_a, "labels"_a,
+      .def_static("dense", &dense, "arrays"_a, "labels"_a, "highest"_a.none() = nb::none(),
                   "From one array a sentence, (labels, n+1, n+1) or, for labels = 0, (n+1, n+1); they are "
                   "not copied.")
       .def_static("of_parts", &of_parts, "labels"_a, "clusters"_a, "set_starts"_a, "set_labels"_a,
-                  "lengths"_a, "starts"_a, "sets"_a, "values"_a)
+                  "lengths"_a, "starts"_a, "sets"_a, "values"_a, "highest"_a.none() = nb::none())
       .def("parts", &parts, "Everything in it as plain arrays, for of_parts.")
       .def("__len__", &ScoreBatch::size)
       .def_prop_ro("labels", [](const ScoreBatch& s) { return s.states().labels; })
@@ -212,7 +229,7 @@ void bind_batch(nb::module_& m) {
           },
           nb::rv_policy::automatic)
       .def("constrained", &constrained, "heads"_a.none() = nb::none(), "labels"_a.none() = nb::none(),
-           "forbidden"_a.none() = nb::none(),
+           "forbidden"_a.none() = nb::none(), "highest"_a.none() = nb::none(),
            "The scores without what the given heads and labels (flat over words, -1: free) and forbidden "
            "arcs rule out.")
       .def("decode", &decode, "settings"_a, nb::kw_only(), "asked_heads"_a.none() = nb::none(),
@@ -221,24 +238,31 @@ void bind_batch(nb::module_& m) {
       .def("k_best", &k_best, "settings"_a, "k"_a, nb::kw_only(), "span_ends"_a.none() = nb::none(),
            "span_starts"_a.none() = nb::none(), "threads"_a)
       .def(
-          "arc_sums",
-          [](const ScoreBatch& s, double temperature, int threads) {
-            std::vector<double> sums;
+          "arc_weights",
+          [](const ScoreBatch& s, double temperature, double smoothing, int threads) {
+            std::vector<double> weights;
             {
               nb::gil_scoped_release release;
-              sums = s.arc_sums(temperature, threads);
+              weights = s.arc_weights({temperature, 1, smoothing}, threads);
             }
-            return moved(std::move(sums));
+            return moved(std::move(weights));
           },
-          "temperature"_a, "threads"_a)
+          "temperature"_a, "smoothing"_a, "threads"_a)
+      .def(
+          "highest",
+          [](const ScoreBatch& s, double temperature, int threads) {
+            return moved(s.highest(temperature, threads));
+          },
+          "temperature"_a, "threads"_a,
+          "Of each word the highest log weight of its arcs before constraints took some away.")
       .def(
           "by_label", [](const ScoreBatch& s, double t) { return moved(s.by_label(t)); }, "temperature"_a)
       .def(
           "log_weights",
-          [](const ScoreBatch& s, double heads, double labels) {
-            return moved(s.log_weights({heads, labels}));
+          [](const ScoreBatch& s, double heads, double labels, double smoothing) {
+            return moved(s.log_weights({heads, labels, smoothing}));
           },
-          "temperature"_a, "label_temperature"_a)
+          "temperature"_a, "label_temperature"_a, "smoothing"_a)
       .def(
           "label_marginals",
           [](const ScoreBatch& s, Array<double> marginals, double heads, double labels) {

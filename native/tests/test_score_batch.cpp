@@ -56,6 +56,44 @@ void test_decoder(const Labelled& labelled, const ScoreBatch& batch, int n, int 
   check(again.heads == parsed.heads && again.labels == parsed.labels, "constrained", n, round);
 }
 
+// Weights with smoothing, and of the batch under constraints, against the definition and against P(tree) / P(constraints).
+void test_smoothing(const Labelled& labelled, const ScoreBatch& batch, int n, int round, bool single_root) {
+  const Temperatures temperatures{1, 1, 0.25};
+  std::vector<double> smoothed = labelled.sums, highest(n, MINUS_INFINITY);
+  for (int m = 1; m <= n; ++m) {
+    for (int h = 0; h <= n; ++h)
+      if (h != m) highest[m - 1] = std::max(highest[m - 1], labelled.sums[h * (n + 1) + m]);
+    for (int h = 0; h <= n; ++h) {
+      double& weight = smoothed[h * (n + 1) + m];
+      if (h == m || weight == MINUS_INFINITY) continue;
+      weight = highest[m - 1] + std::log(std::exp(weight - highest[m - 1]) + temperatures.smoothing / n);
+    }
+  }
+  const TreeEnumeration all(smoothed, n, single_root);
+  if (all.trees.empty()) return;
+  const std::vector<double> found = batch.arc_weights(temperatures, 2);
+  for (int m = 1; m <= n; ++m)
+    for (int h = 0; h <= n; ++h)
+      if (const size_t at = h * (n + 1) + m; h != m && smoothed[at] > MINUS_INFINITY)
+        check(close(found[at], smoothed[at]), "smoothing: weight", n, round);
+  // Without the arc that the first word has in the best tree.
+  DecodeSettings settings;
+  settings.trees = {false, single_root};
+  settings.temperatures = temperatures;
+  settings.probabilities = true;
+  std::vector<uint8_t> forbidden(smoothed.size(), 0);
+  const size_t ruled_out = all.trees[0][1] * (n + 1) + 1;
+  forbidden[ruled_out] = 1;
+  smoothed[ruled_out] = MINUS_INFINITY;
+  const ScoreBatch less = batch.constrained(nullptr, nullptr, forbidden.data(), batch.highest(1, 1));
+  const ParseResult parsed = less.decode(settings, {}, {}, 1);
+  const TreeEnumeration rest(smoothed, n, single_root);
+  check((parsed.parsed[0] != 0) == !rest.trees.empty(), "smoothing: there is a tree", n, round);
+  for (int m = 1; m <= n && parsed.parsed[0]; ++m)
+    check(std::abs(parsed.head_probability[m - 1] - rest.marginals[parsed.heads[m - 1] * (n + 1) + m]) < 1e-6,
+          "smoothing: probability of a head under constraints", n, round);
+}
+
 void test_loss(const Labelled& labelled, const ScoreBatch& batch, int n, int round, bool single_root) {
   const TreeEnumeration all(labelled.sums, n, single_root);
   if (all.trees.empty()) return;
@@ -87,6 +125,7 @@ int main() {
         const Labelled labelled(random, n, round);
         const ScoreBatch batch = ScoreBatch::dense({labelled.scores.data()}, {n}, LABELS, nullptr);
         test_decoder(labelled, batch, n, round, single_root);
+        test_smoothing(labelled, batch, n, round, single_root);
         test_loss(labelled, batch, n, round, single_root);
       }
 }

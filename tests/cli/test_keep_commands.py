@@ -58,7 +58,7 @@ def test_one_hand_tree_outside_the_class_does_not_end_the_run(
 
 
 def test_the_list_of_columns_may_be_left_out_wherever_the_option_stands(
-    folder: Path, capsys: pytest.CaptureFixture[str]
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     file, model = str(folder / "hand.conllu"), str(folder / "graph")
     shown = []
@@ -72,12 +72,19 @@ def test_the_list_of_columns_may_be_left_out_wherever_the_option_stands(
         shown.append(capsys.readouterr().out)
     assert len(set(shown)) == 1
     assert with_all_columns(["a", "--keep", "--", "--keep"]) == ["a", "--keep=all", "--", "--keep"]
+    monkeypatch.chdir(tmp_path)
+    Path("heads").write_text("")  # a file of such a name is a file
+    assert with_all_columns(["--keep", "heads"]) == ["--keep=all", "heads"]
+    assert with_all_columns(["--keep", "lemmas"]) == ["--keep", "lemmas"]
 
 
 @pytest.mark.parametrize(
     "model, arguments, message",
     [
         ("graph", ["--keep", "heads,upos"], "--keep: found 'heads', expected one of lemma, upos, xpos"),
+        ("graph", ["--keep", "heads"], "--keep: found 'heads', expected one of lemma, upos, xpos"),
+        ("graph", ["--keep", "DEPREL"], "--keep: found 'DEPREL', expected one of lemma, upos, xpos"),
+        ("graph", ["--keep", "nothing.conllu"], "nothing.conllu: no such file"),
         ("graph", ["--keep="], "--keep: found '', expected one of"),
         (
             "transition",

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from arcwise.graph import GraphConfig, GraphParser
-from arcwise.inference import TreeDistribution
+from arcwise.inference import Constraints, TreeDistribution
 from arcwise.models import load
 from arcwise.parsing import Decoding, ParseOptions, Parses, ScoredParser
 from arcwise.parsing.scorer import Scorer
@@ -34,14 +34,15 @@ class PlainScorer:
 def english() -> tuple[ScoredParser, Treebank]:
     pipeline = load("en")
     assert isinstance(pipeline.parser, GraphParser)
-    return pipeline.parser, pipeline(TEXT).treebank
+    parser, fitted = pipeline.parser, pipeline.parser.temperatures
+    return parser.with_temperatures(fitted.heads, fitted.labels, 0.05), pipeline(TEXT).treebank
 
 
 @pytest.fixture(scope="module")
 def latent() -> tuple[ScoredParser, Treebank]:
     config = GraphConfig(trainer="latent", clusters=3, epochs=4, arc_bits=14, row_bits=15)
     trained = GraphParser.train(small_treebank(crossing=True), config=config)
-    return trained.with_temperatures(1.6, 0.7), small_treebank(crossing=True)
+    return trained.with_temperatures(1.6, 0.7, 0.2), small_treebank(crossing=True)
 
 
 @pytest.fixture(params=["english", "latent"])
@@ -99,7 +100,7 @@ def test_probabilities_are_the_marginals_of_the_distribution(model, projective, 
 def test_what_is_asked_of_a_tree_are_the_marginals_of_its_arcs(model) -> None:
     """P(head), and P(label | head), of a tree of one's own: here each word depends on the next."""
     parser, treebank = model
-    parser = parser.with_temperatures(3.0, 5.0)  # so that other labels than the best have a share
+    parser = parser.with_temperatures(3.0, 5.0, 0.1)  # so that other labels than the best have a share
     heads = np.concatenate([np.append(np.arange(2, len(s) + 1), 0) for s in treebank]).astype(np.int32)
     trees = parser.distributions(treebank)
     marginals, labelled = trees.marginals, trees.label_marginals
@@ -204,6 +205,29 @@ def test_the_fused_path_gives_what_scores_and_decoder_give(model, decode: str) -
             )
 
 
+def test_decisions_make_everything_conditional_on_them(model) -> None:
+    """Every third word must not have the head that it has: what parses tell is P(head | that), from the marginals and from what
+    ``given`` makes of the same distribution; and smoothing goes by all heads, also those that are ruled out."""
+    parser, treebank = model
+    assert parser.temperatures.smoothing > 0
+    free = parser.parses(treebank)
+    rules = [Constraints(forbidden=[]) for _ in treebank]
+    for s, m, word in words(treebank):
+        if m % 3 == 1 and len(treebank[s]) > 4:
+            rules[s] = Constraints(forbidden=[*rules[s].forbidden, (int(free.heads[word]), m)])
+    parses = parser.parses(treebank, options=ParseOptions(confidence=True), constraints=rules)
+    found, trees = parses.probabilities, parser.distributions(treebank)
+    assert found is not None
+    assert (parses.heads != free.heads).any()
+    for under in (trees.given(rules), parser.distributions(treebank, constraints=rules)):
+        for s, m, word in words(treebank):
+            assert found.head[word] == pytest.approx(under.marginals[s][parses.heads[word], m], abs=1e-6)
+        for s, tree in enumerate(under.best()):
+            log_share = under.log_partition[s] - trees.log_partition[s]
+            unlabelled = type(tree)(tree.heads)
+            assert found.log_tree[s] == pytest.approx(trees[s].log_prob(unlabelled) - log_share, abs=1e-6)
+
+
 def test_a_distribution_is_the_same_from_scores_and_from_arrays(model) -> None:
     parser, treebank = model
     trees = parser.distributions(treebank)
@@ -215,6 +239,7 @@ def test_a_distribution_is_the_same_from_scores_and_from_arrays(model) -> None:
         labels=scores.labels,
         temperature=parser.temperatures.heads,
         label_temperature=parser.temperatures.labels,
+        smoothing=parser.temperatures.smoothing,
     )
     np.testing.assert_allclose(trees.log_partition, dense.log_partition, atol=1e-9)
     for a, b in zip(trees.label_marginals, dense.label_marginals, strict=True):

@@ -98,7 +98,7 @@ def test_every_decoder_in_every_class_against_enumeration(
 
 def test_confidences_are_those_of_its_distribution(parser: ScoredParser) -> None:
     treebank = small_treebank()
-    tempered = parser.with_temperatures(1.5, 0.8)
+    tempered = parser.with_temperatures(1.5, 0.8, 0.1)
     found = tempered.parses(treebank, options=ParseOptions(confidence=True))
     assert found.probabilities is not None
     marginals = tempered.distributions(treebank).marginals
@@ -143,8 +143,9 @@ def test_it_can_be_evaluated_and_calibrated(parser: ScoredParser) -> None:
     assert after.head_loss <= before.head_loss + 1e-9
     assert (after.labels is not None) == bool(parser.labels)
     assert fitted.temperatures.heads != parser.temperatures.heads
+    at = fitted.temperatures
     for factor in (0.9, 1.1):
-        other = fitted.with_temperatures(factor * fitted.temperatures.heads, fitted.temperatures.labels)
+        other = fitted.with_temperatures(factor * at.heads, at.labels, at.smoothing)
         assert after.head_loss <= reliability(other, treebank).head_loss + 1e-6
     assert isinstance(fitted.distributions(treebank), TreeDistribution)
 

@@ -150,6 +150,20 @@ def test_scores(way: Callable[[Any], Any], trainer: str) -> None:
     options = {"projective": True, "single_root": True, "temperature": 1.3, "label_temperature": 0.8}
     one, other = (TreeDistribution(s, **options) for s in (scores, again))
     assert one.minimum_labelled_risk() == other.minimum_labelled_risk()
+    # What constraints took away is remembered, for smoothing.
+    forbidden = np.concatenate([_arcs(heads).ravel() for heads in one.greedy_heads()])
+    constrained = scores.constrained(forbidden=forbidden, highest=scores.highest(1.3))
+    options |= {"smoothing": 0.5, "projective": False}
+    one, other = (TreeDistribution(s, **options) for s in (constrained, way(constrained)))
+    for mine, theirs in zip(one.marginals, other.marginals, strict=True):
+        np.testing.assert_allclose(mine, theirs, atol=1e-12)
+
+
+def _arcs(heads: np.ndarray) -> np.ndarray:
+    """Marks the best arc of the first word, if it has another."""
+    found = np.zeros((len(heads), len(heads)), np.bool_)
+    found[heads[1], 1] = len(heads) > 3
+    return found
 
 
 def test_transition_systems(way: Callable[[Any], Any]) -> None:

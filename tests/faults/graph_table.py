@@ -173,6 +173,11 @@ PARSE_FAULTS = [
 ]  # fmt: skip
 
 DECODER, BATCH = "inference/tree_decoder.cpp", "inference/score_batch.cpp"
+WEIGHTS = "inference/arc_weights.hpp"
+SMOOTHING = "tests/inference/test_smoothing.py::"
+SMOOTHED = SMOOTHING + "test_probabilities_are_those_of_the_definition[False-True]"
+CONDITIONAL = SMOOTHING + "test_under_constraints_it_is_conditional[array-False-True]"
+REMEMBERED = SMOOTHING + "test_scores_remember_what_constraints_took_away"
 MAP = DECODER_TESTS + "test_map_is_the_best_labelled_tree_with_its_clusters_summed_out[True-False-True]"
 MAX_Z = DECODER_TESTS + "test_max_z_is_the_best_tree_with_its_best_clusters[True-False-True]"
 CONFIDENCE = DECODER_TESTS + "test_confidences_are_those_of_all_trees_one_by_one[True-False-True]"
@@ -186,7 +191,12 @@ DECODER_FAULTS = [
     Fault("max-z ignored for labels", DECODER, "if (settings_.decoder == Decoder::max_z)\n    return scores_->label_of(h, m, static_cast<int>(std::max_element(values, values + count) - values));", "", MAX_Z),
     Fault("clusters maximised, not summed", DECODER, "log_sum(values, Z, scale) / scale", "*std::max_element(values, values + Z)", MAP),
     Fault("label temperature ignored", DECODER, "1 / settings_.temperatures.labels", "1 / settings_.temperatures.heads", PROBABILITIES),
-    Fault("head temperature ignored", DECODER, "arcs_by_sum(*scores_, 1 / settings_.temperatures.heads, arcs_);", "arcs_by_sum(*scores_, 1.0, arcs_);", CONFIDENCE),
+    Fault("head temperature ignored", WEIGHTS, "arcs_by_sum(scores, 1 / temperatures.heads, arcs);", "arcs_by_sum(scores, 1.0, arcs);", CONFIDENCE),
+    Fault("smoothing ignored", WEIGHTS, "temperatures.smoothing == 0", "true", SMOOTHED),
+    Fault("smoothing whatever the length", WEIGHTS, "std::log(temperatures.smoothing / n)", "std::log(temperatures.smoothing)", SMOOTHED),
+    Fault("smoothing by the weight of the arc itself", WEIGHTS, "highest[m] + share", "weight + share", SMOOTHED),
+    Fault("smoothing by what constraints left", WEIGHTS, "!highest", "true", CONDITIONAL),
+    Fault("constraints forget what they took away", BATCH, "highest.empty() ? highest_ : std::move(highest)", "highest_", REMEMBERED),
     Fault("minimum risk is the best tree", DECODER, "find_marginals() && decode_marginals(false)", "has_tree()", DECODER_TESTS + "test_mbr_is_the_tree_with_the_most_expected_right_heads[1-True-False-True]"),
     Fault("minimum labelled risk counts heads only", DECODER, "decode_marginals(true)", "decode_marginals(false)", AGREEMENT + "test_the_two_minimum_risks_differ_where_they_should"),
     Fault("greedy is the best tree", DECODER, "return best_heads();", "return has_tree();", DECODER_TESTS + "test_greedy_is_the_best_head_of_each_word[1-True]"),

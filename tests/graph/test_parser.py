@@ -1,5 +1,6 @@
 """GraphParser: what can be asked of a parse, preparation of trees, model files."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +13,7 @@ from arcwise.graph.preparation import prepare_trees
 from arcwise.graph.training import Learner
 from arcwise.learning.model_file import Packed, read_model, write_model
 from arcwise.learning.progress import Progress
-from arcwise.parsing import ParseOptions
+from arcwise.parsing import ParseOptions, Temperatures
 from arcwise.parsing.calibration import fit_temperatures, reliability
 from arcwise.treebanks import Treebank
 from contracts.small_treebank import conllu, partial, small_treebank, two_rooted
@@ -323,7 +324,7 @@ def test_the_fitted_temperature_is_the_best_one() -> None:
     assert best <= reliability(parser, treebank).head_loss
     for factor in (0.8, 1.25):
         heads, labels = fitted.model.temperature, fitted.model.label_temperature
-        other = fitted.with_temperatures(factor * heads, labels)
+        other = fitted.with_temperatures(factor * heads, labels, fitted.model.smoothing)
         assert best <= reliability(other, treebank).head_loss + 1e-6
     # Two of three sentences are of one kind: that is what an honest parser says.
     said = fitted.parses(treebank, options=ParseOptions(confidence=True)).probabilities
@@ -347,7 +348,7 @@ def test_labels_have_a_temperature_of_their_own(tmp_path: Path) -> None:
     assert obj / (obj + obl) == pytest.approx(3 / 4, abs=0.02)
     assert 0 < root < obl
     # Trees, and the probabilities of heads, are those of the heads' temperature (but for labels never seen).
-    other = fitted.with_temperatures(fitted.model.temperature, 77.0)
+    other = fitted.with_temperatures(fitted.model.temperature, 77.0, fitted.model.smoothing)
     again = other.parses(treebank, options=ParseOptions(confidence=True))
     assert (again.heads == parses.heads).all()
     assert (again.labels == parses.labels).all()
@@ -408,3 +409,16 @@ def test_training_judges_development_data_by_the_scores_that_the_parser_has(trai
     found = judged.attachment(model.table, model.weights, model.decoding, 1)
     right = np.asarray(parser.parse(blank(dev)).heads) == dev.heads
     assert found.uas == pytest.approx(right.mean(), abs=1e-9)
+
+
+def test_the_file_keeps_temperatures_and_smoothing_and_older_ones_have_none(tmp_path: Path) -> None:
+    treebank = small_treebank()
+    trained = GraphParser.train(treebank, config=GraphConfig(epochs=2, **SMALL))
+    trained.with_temperatures(1.5, 0.5, 0.25).save(tmp_path / "m")
+    again = GraphParser.load(tmp_path / "m")
+    assert again.temperatures == Temperatures(1.5, 0.5, 0.25)
+    assert again.info["smoothing"] == 0.25
+    packed = again.pack()
+    header = {name: value for name, value in packed.header.items() if name != "smoothing"}
+    write_model(tmp_path / "older", replace(packed, header=header))
+    assert GraphParser.load(tmp_path / "older").temperatures == Temperatures(1.5, 0.5, 0.0)

@@ -85,6 +85,15 @@ def test_overlap_and_tiny_development_data_are_told() -> None:
     assert "not calibrated" in warnings(train, None)[0]
 
 
+def test_doubts_are_found_once_and_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = []
+    monkeypatch.setattr(folds_module, "shared_words", lambda *both: asked.append(both) or 1.0)
+    bank, config = small_treebank(), GraphConfig(epochs=1, **BITS)
+    trained = GraphParser.train(bank, bank, config=config)
+    assert len(asked) == 1
+    assert trained.model.report["calibration"]["doubts"] == warnings(bank, bank)
+
+
 def test_the_best_epoch_is_that_of_all_words_together() -> None:
     one = FoldScores(300, (UasLas(0.5, 0.5), UasLas(0.7, 0.6), UasLas(0.7, 0.4)))
     two = FoldScores(100, (UasLas(0.9, 0.9), UasLas(0.9, 0.5)))  # ended early
@@ -119,6 +128,7 @@ def test_epoch_and_temperatures_are_those_of_parsers_trained_by_hand() -> None:
     if found.decoding.projective == chosen.projective:  # the same trees
         assert found.model.temperature == pytest.approx(best.heads)
         assert found.model.label_temperature == pytest.approx(best.labels)
+        assert found.model.smoothing == pytest.approx(best.smoothing)
     again = GraphParser.train(bank, config=chosen)  # it learned from everything
     assert (found.model.weights == again.model.weights).all()
     assert found.model.config.epochs == 4

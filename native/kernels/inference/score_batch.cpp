@@ -103,9 +103,10 @@ ScoreBatch ScoreBatch::dense(std::vector<const double*> arrays, std::vector<int3
   return batch;
 }
 
-ScoreBatch ScoreBatch::constrained(const int32_t* heads, const int32_t* labels,
-                                   const uint8_t* forbidden) const {
+ScoreBatch ScoreBatch::constrained(const int32_t* heads, const int32_t* labels, const uint8_t* forbidden,
+                                   std::vector<double> highest) const {
   ScoreBatch result = kept(states(), lengths_);
+  result.highest_ = highest.empty() ? highest_ : std::move(highest);
   const std::vector<int64_t> words = word_starts(), arcs = arc_starts();
   ArcScores<double> memory;
   for (size_t s = 0; s < size(); ++s) {
@@ -125,7 +126,7 @@ ParseResult ScoreBatch::decode(const DecodeSettings& settings, const AskedTrees&
   std::vector<Decoding> workers(std::max(threads, 1));
   parallel_for(size(), threads, [&](size_t s, size_t worker) {
     Decoding& mine = workers[worker];
-    mine.decoder.load(scores(s, mine.memory), settings, spans.of(s));
+    mine.decoder.load(scores(s, mine.memory), settings, spans.of(s), highest_of(words[s]));
     result.keep(mine.decoder, s, words[s], settings.probabilities, asked);
   });
   return result;
@@ -134,29 +135,50 @@ ParseResult ScoreBatch::decode(const DecodeSettings& settings, const AskedTrees&
 KBestResult ScoreBatch::k_best(const DecodeSettings& settings, int k, const BatchSpans& spans,
                                int threads) const {
   std::vector<KBestResult> own(size());
+  const std::vector<int64_t> words = word_starts();
   std::vector<Decoding> workers(std::max(threads, 1));
   parallel_for(size(), threads, [&](size_t s, size_t worker) {
     Decoding& mine = workers[worker];
-    mine.decoder.load(scores(s, mine.memory), settings, spans.of(s));
+    mine.decoder.load(scores(s, mine.memory), settings, spans.of(s), highest_of(words[s]));
     own[s].keep(mine.decoder, k, settings.probabilities);
   });
   return KBestResult::joined(own);
 }
 
-std::vector<double> ScoreBatch::arc_sums(double temperature, int threads) const {
-  const std::vector<int64_t> starts = arc_starts();
+std::vector<double> ScoreBatch::arc_weights(const Temperatures& temperatures, int threads) const {
+  struct Own {
+    ArcScores<double> memory;
+    ArcWeights<double> weights;
+    std::vector<double> arcs;
+  };
+  const std::vector<int64_t> starts = arc_starts(), words = word_starts();
   std::vector<double> result(starts.back());
-  std::vector<std::vector<double>> arcs(std::max(threads, 1));
-  std::vector<ArcScores<double>> memory(std::max(threads, 1));
+  std::vector<Own> workers(std::max(threads, 1));
   parallel_for(size(), threads, [&](size_t s, size_t worker) {
-    arcs_by_sum(scores(s, memory[worker]), 1 / temperature, arcs[worker]);
-    std::copy(arcs[worker].begin(), arcs[worker].end(), result.begin() + starts[s]);
+    Own& mine = workers[worker];
+    mine.weights.compute(scores(s, mine.memory), temperatures, highest_of(words[s]), mine.arcs);
+    std::copy(mine.arcs.begin(), mine.arcs.end(), result.begin() + starts[s]);
   });
   return result;
 }
 
-// place(sentence, at, values, count, number): for every arc, at its place `at` in the (n+1)² of its sentence; number(state) is where the
-// number of the state's label goes.
+std::vector<double> ScoreBatch::highest(double temperature, int threads) const {
+  if (!highest_.empty()) return highest_;
+  const std::vector<double> arcs = arc_weights({temperature}, threads);
+  std::vector<double> result, own, of_words;
+  const double* first = arcs.data();
+  for (int n : lengths_) {
+    const double* last = first + static_cast<size_t>(n + 1) * (n + 1);
+    own.assign(first, last);
+    highest_of_words(own, n, of_words);
+    result.insert(result.end(), of_words.begin() + 1, of_words.end());
+    first = last;
+  }
+  return result;
+}
+
+// place(sentence, at, values, count, tied, number): for every arc, at its place `at` in the (n+1)² of its sentence; number(state) is where
+// the number of the state's label goes.
 template <typename Place>
 std::vector<double> ScoreBatch::dense_numbers(double empty, Place place) const {
   const int layers = std::max(states().labels, 1);
@@ -174,7 +196,7 @@ std::vector<double> ScoreBatch::dense_numbers(double empty, Place place) const {
         const auto& arc = own.arc(h, m);
         if (arc.start == own.NONE) continue;
         place(s, static_cast<size_t>(h * (n + 1) + m), &own.values[arc.start], states().count(arc.set),
-              [&](int state) -> double& {
+              arc.tied, [&](int state) -> double& {
                 return row[m * layers + std::max(states().label_of(arc.set, state), 0)];
               });
       }
@@ -188,23 +210,29 @@ std::vector<double> ScoreBatch::dense_numbers(double empty, Place place) const {
 
 std::vector<double> ScoreBatch::by_label(double temperature) const {
   const int Z = states().clusters;
-  return dense_numbers(MINUS_INFINITY, [&](size_t, size_t, const double* values, int count, auto number) {
-    for (int s = 0; s < count; s += Z) number(s) = label_score(values + s, Z, temperature);
-  });
+  return dense_numbers(MINUS_INFINITY,
+                       [&](size_t, size_t, const double* values, int count, int, auto number) {
+                         for (int s = 0; s < count; s += Z)
+                           number(s) = label_score(values + s, Z, temperature);
+                       });
 }
 
 std::vector<double> ScoreBatch::log_weights(const Temperatures& temperatures) const {
   const int Z = states().clusters;
   const double scale = 1 / temperatures.labels;
+  const std::vector<int64_t> starts = arc_starts();
+  const std::vector<double> arcs = arc_weights(temperatures, 1);
   std::vector<double> scores;
-  return dense_numbers(MINUS_INFINITY, [&](size_t, size_t, const double* values, int count, auto number) {
-    label_scores(values, count, Z, temperatures.heads, scores);
-    const double arc = log_sum(values, count, 1 / temperatures.heads);
-    const double top = *std::max_element(scores.begin(), scores.end());
-    for (double& score : scores) score -= top;
-    const double labels = log_sum(scores.data(), static_cast<int>(scores.size()), scale);
-    for (int s = 0; s < count; s += Z) number(s) = arc + (scale * scores[s / Z] - labels);
-  });
+  return dense_numbers(MINUS_INFINITY,
+                       [&](size_t sentence, size_t at, const double* values, int count, int, auto number) {
+                         label_scores(values, count, Z, temperatures.heads, scores);
+                         const double arc = arcs[starts[sentence] + at];
+                         const double top = *std::max_element(scores.begin(), scores.end());
+                         for (double& score : scores) score -= top;
+                         const double labels = log_sum(scores.data(), static_cast<int>(scores.size()), scale);
+                         for (int s = 0; s < count; s += Z)
+                           number(s) = arc + (scale * scores[s / Z] - labels);
+                       });
 }
 
 std::vector<double> ScoreBatch::label_marginals(const double* marginals,
@@ -213,13 +241,22 @@ std::vector<double> ScoreBatch::label_marginals(const double* marginals,
   const double scale = 1 / temperatures.labels;
   const std::vector<int64_t> starts = arc_starts();
   std::vector<double> scores;
-  return dense_numbers(0, [&](size_t sentence, size_t at, const double* values, int count, auto number) {
-    const double marginal = marginals[starts[sentence] + at];
-    if (marginal == 0) return;
-    label_scores(values, count, Z, temperatures.heads, scores);
-    const double total = shares(scores, scale);
-    for (int s = 0; s < count; s += Z) number(s) = marginal / total * scores[s / Z];
-  });
+  return dense_numbers(
+      0, [&](size_t sentence, size_t at, const double* values, int count, int tied, auto number) {
+        const double marginal = marginals[starts[sentence] + at];
+        if (marginal == 0) return;
+        const int own = count - tied;
+        label_scores(values, own, Z, temperatures.heads, scores);
+        const double top = *std::max_element(scores.begin(), scores.end());
+        double total = shares(scores, scale), other = 0;
+        if (tied > 0) {  // labels that have one score
+          other = std::exp(scale * (label_score(values + own, Z, temperatures.heads) - top));
+          total += tied / Z * other;
+        }
+        const double factor = marginal / total;
+        for (int s = 0; s < own; s += Z) number(s) = factor * scores[s / Z];
+        for (int s = own; s < count; s += Z) number(s) = factor * other;
+      });
 }
 
 BatchLoss tree_loss_batch(TreeLoss loss, const ScoreBatch& scores, const int32_t* heads,

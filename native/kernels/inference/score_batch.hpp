@@ -45,27 +45,36 @@ class ScoreBatch {
   static ScoreBatch dense(std::vector<const double*> arrays, std::vector<int32_t> lengths, int labels,
                           std::shared_ptr<const void> owner);
 
-  // What is known before: heads and labels flat over words, forbidden flat over arcs; each may be null.
-  ScoreBatch constrained(const int32_t* heads, const int32_t* labels, const uint8_t* forbidden) const;
+  // What is known before: heads and labels flat over words, forbidden flat over arcs; each may be null. What the weights of arcs were
+  // before stays known if it is given, or was.
+  ScoreBatch constrained(const int32_t* heads, const int32_t* labels, const uint8_t* forbidden,
+                         std::vector<double> highest = {}) const;
+
+  // Flat over words: the highest log weight of an arc into the word, before constraints took arcs away.
+  std::vector<double> highest(double temperature, int threads) const;
+  void set_highest(std::vector<double> by_word) { highest_ = std::move(by_word); }
+  const std::vector<double>& known_highest() const { return highest_; }
 
   ParseResult decode(const DecodeSettings& settings, const AskedTrees& asked, const BatchSpans& spans,
                      int threads) const;
   KBestResult k_best(const DecodeSettings& settings, int k, const BatchSpans& spans, int threads) const;
 
-  // Flat over arcs: log Σ exp(score / temperature) over the states of each arc.
-  std::vector<double> arc_sums(double temperature, int threads) const;
+  // Flat over arcs: the logarithms of their weights (arc_weights.hpp).
+  std::vector<double> arc_weights(const Temperatures& temperatures, int threads) const;
 
   // ---- labels × (n+1)² numbers a sentence, clusters summed out
 
   // The scores by label, -inf where there is none.
   std::vector<double> by_label(double temperature) const;
-  // log of the weight of a labelled arc: log Σ exp(score / heads) + log P(label | arc), so that probabilities of labelled trees are
+  // log of the weight of a labelled arc: that of the arc + log P(label | arc), so that probabilities of labelled trees are
   // those of these scores at temperature 1.
   std::vector<double> log_weights(const Temperatures& temperatures) const;
   // P(arc and label), from the probabilities of arcs.
   std::vector<double> label_marginals(const double* marginals, const Temperatures& temperatures) const;
 
  private:
+  // For ArcWeights: of words 1..n of a sentence whose words start at `first`, or null.
+  const double* highest_of(int64_t first) const { return highest_.empty() ? nullptr : &highest_[first] - 1; }
   template <typename Place>
   std::vector<double> dense_numbers(double empty, Place place) const;
 
@@ -74,6 +83,7 @@ class ScoreBatch {
   std::vector<ArcScores<double>> sentences_;
   std::vector<const double*> arrays_;
   std::shared_ptr<const void> owner_;
+  std::vector<double> highest_;  // flat over words; empty: nothing was taken away
 };
 
 // The loss of every sentence, and its gradient by score, placed as by_label places scores (summed over clusters, 0 where there is no

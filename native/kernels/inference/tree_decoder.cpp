@@ -8,11 +8,12 @@
 namespace arcwise {
 
 template <typename Real>
-void TreeDecoder<Real>::load(const ArcScores<Real>& scores, const DecodeSettings& settings,
-                             EisnerSpans spans) {
+void TreeDecoder<Real>::load(const ArcScores<Real>& scores, const DecodeSettings& settings, EisnerSpans spans,
+                             const double* highest) {
   scores_ = &scores;
   settings_ = settings;
   spans_ = spans;
+  highest_ = highest;
 }
 
 // The score of one label, clusters summed out: T log Σ exp(score / T), which is the score itself where there is one cluster.
@@ -32,8 +33,11 @@ void TreeDecoder<Real>::maximise() {
   if (Z == 1 || settings_.decoder == Decoder::max_z) return;
   for_each_arc(*scores_, [&](int h, int m, int, const Real* values, int count) {
     double best = MINUS_INFINITY;
-    for (int s = 0; s < count; s += Z) best = std::max(best, label_score(values + s));
-    arcs_[h * (n() + 1) + m] = best;
+    const size_t at = h * (n() + 1) + m;
+    const int others =
+        std::max(scores_->arcs[at].tied - Z, 0);  // labels that are all like the one before them
+    for (int s = 0; s < count - others; s += Z) best = std::max(best, label_score(values + s));
+    arcs_[at] = best;
   });
 }
 
@@ -72,7 +76,7 @@ int TreeDecoder<Real>::k_best(int k, std::vector<int32_t>& heads, std::vector<do
 
 template <typename Real>
 bool TreeDecoder<Real>::find_marginals() {
-  arcs_by_sum(*scores_, 1 / settings_.temperatures.heads, arcs_);
+  weights_.compute(*scores_, settings_.temperatures, highest_, arcs_);
   marginals_.resize(arcs_.size());
   log_partition_ = inference_.marginals(arcs_.data(), n(), settings_.trees, marginals_.data(), spans_);
   return log_partition_ != MINUS_INFINITY;

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "kernels/inference/arc_scores.hpp"
+#include "kernels/inference/arc_weights.hpp"
 #include "kernels/inference/tree_inference.hpp"
 
 namespace arcwise {
@@ -14,14 +15,6 @@ namespace arcwise {
 // expected right heads and labels; greedy: the best head of each word, tree or not. Labels are the best ones of
 // their arcs in all of them.
 enum class Decoder { map, minimum_risk, minimum_labelled_risk, max_z, greedy };
-
-// Scores are divided by the first before they become probabilities of trees, and by the second before they become probabilities
-// of labels given their arcs:  P(tree, labels) = P(tree) Π P(label | arc),
-//   P(tree) ∝ Π_arcs Σ_labels exp(score / heads),  P(label | arc) ∝ exp(score / labels).
-// They change nothing that is chosen by score alone.
-struct Temperatures {
-  double heads = 1, labels = 1;
-};
 
 struct DecodeSettings {
   Decoder decoder = Decoder::map;
@@ -39,8 +32,9 @@ struct DecodeSettings {
 template <typename Real>
 class TreeDecoder {
  public:
-  // The scores must live as long as they are asked about.
-  void load(const ArcScores<Real>& scores, const DecodeSettings& settings, EisnerSpans spans = {});
+  // The scores must live as long as they are asked about. highest: see ArcWeights.
+  void load(const ArcScores<Real>& scores, const DecodeSettings& settings, EisnerSpans spans = {},
+            const double* highest = nullptr);
 
   int n() const { return scores_->n; }
   // Whether there is a tree of the class.
@@ -74,6 +68,8 @@ class TreeDecoder {
   const ArcScores<Real>* scores_ = nullptr;
   DecodeSettings settings_;
   EisnerSpans spans_;
+  const double* highest_ = nullptr;
+  ArcWeights<Real> weights_;
   TreeInference inference_;
   std::vector<int32_t> best_, heads_;
   std::vector<double> arcs_, marginals_, risk_;

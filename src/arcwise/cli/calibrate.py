@@ -32,7 +32,7 @@ def run(
     treebank: Annotated[str, typer.Argument(help="Treebank with the right trees, not used in training.")],
     model: Annotated[str, typer.Option("--model", help="Model file of 'arcwise train', or en.")],
     output: Annotated[
-        str | None, typer.Option("--output", "-o", help="Write the model with the fitted temperatures here.")
+        str | None, typer.Option("--output", "-o", help="Write the model with what was fitted here.")
     ] = None,
     bins: Annotated[int, typer.Option(min=1, max=100, help="Rows of the reliability plot.")] = 10,
     plot: Annotated[
@@ -40,11 +40,11 @@ def run(
     ] = None,
     threads: Annotated[int, typer.Option(min=1, help="Threads.")] = 1,
 ) -> None:
-    """Compare the probabilities of heads and labels with how often they are right, and fit the temperatures that make them agree.
+    """Compare the probabilities of heads and labels with how often they are right, and fit the temperatures and the smoothing that make them agree.
 
     In each row '│' marks the probability said, the bar how many were right: once for heads (HeadProb), once for heads with their
     labels (DeprelProb). The last line of each tells how many errors one finds who checks the words that the parser is least sure of.
-    With --output the temperatures are stored in a copy of the model, in which 'arcwise parse --confidence'
+    With --output they are stored in a copy of the model, in which 'arcwise parse --confidence'
     then uses them. A pipeline tags the treebank's words itself, as it does with text.
     """
     from arcwise.errors import ModelError
@@ -64,12 +64,14 @@ def run(
     fitted = fit_temperatures(parser, gold, threads=threads)
     for title, chosen in (("as the model is", parser), ("fitted", fitted)):
         found = reliability(chosen, gold, bins=bins, threads=threads)
-        heads, labels = chosen.temperatures.heads, chosen.temperatures.labels
-        typer.echo(f"{title}: temperature {heads:.4g}, mean -log P(gold head) {found.head_loss:.4f}")
+        at = chosen.temperatures
+        typer.echo(
+            f"{title}: temperature {at.heads:.4g}, smoothing {at.smoothing:.4g}, mean -log P(gold head) {found.head_loss:.4f}"
+        )
         typer.echo(f"{found.heads}\n")
         if found.labels is not None:
             typer.echo(
-                f"{title}, head and label: temperature {labels:.4g}, mean -log P(gold label) {found.label_loss:.4f}"
+                f"{title}, head and label: temperature {at.labels:.4g}, mean -log P(gold label) {found.label_loss:.4f}"
             )
             typer.echo(f"{found.labels}\n")
     if plot is not None:

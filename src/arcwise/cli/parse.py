@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -50,8 +51,11 @@ def with_all_columns(arguments: list[str]) -> list[str]:
 
 
 def _is_list(word: str | None) -> bool:
-    """Whether a word is meant as a list of columns: one of them, or something with commas that is no file."""
-    return word is not None and (word in (*KEPT, "all") or ("," in word and not Path(word).exists()))
+    """Whether a word is meant as a list of columns: one of them, or no file, and with commas or nearly the name of one."""
+    if word is None or word in (*KEPT, "all"):
+        return word is not None
+    meant = "," in word or bool(get_close_matches(word.lower(), KEPT))
+    return meant and not word.startswith("-") and not Path(word).exists()
 
 
 def run(

@@ -47,7 +47,7 @@ def train_cross_validated(
     temperatures = common_temperatures(
         [(fold.at(decoding), fold.part) for fold in held_out], threads=threads, steps=12
     )
-    at = temperatures.heads, temperatures.labels
+    at = temperatures.heads, temperatures.labels, temperatures.smoothing
     options = ParseOptions(confidence=True)
     error = head_calibration_error(
         [
@@ -62,7 +62,7 @@ def train_cross_validated(
     assert best.weights is not None
     best.score = score
     report = training_report(train, folds, learner.notes(best, progress), best) | counts
-    report["calibration"] = calibration_report(train, folds, error)
+    report["calibration"] = calibration_report(folds, error, ())
     report["folds"] = [{"epoch": e, "uas": s.uas, "las": s.las} for e, s in enumerate(by_epoch, start=1)]
     model = learner.model(best.weights, decoding, report).with_temperatures(*at)
     model = replace(model, config=config)
@@ -126,9 +126,9 @@ class _FoldParserAt:
     fold: _FoldParser
     decoding: Decoding
 
-    def __call__(self, heads: float, labels: float) -> GraphParser:
+    def __call__(self, heads: float, labels: float, smoothing: float) -> GraphParser:
         model = self.fold.learner.model(self.fold.weights, self.decoding, {})
-        return GraphParser(model.with_temperatures(heads, labels))
+        return GraphParser(model.with_temperatures(heads, labels, smoothing))
 
 
 def _decoding(held_out: list[_FoldParser], config: GraphConfig, threads: int) -> tuple[Decoding, DevScore]:

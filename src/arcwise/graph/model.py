@@ -37,6 +37,8 @@ class GraphModel(Packable):
     """Scores are divided by this before they become probabilities; see ``arcwise calibrate``."""
     label_temperature: float = 1.0
     """The same for labels given their heads."""
+    smoothing: float = 0.0
+    """The share of the weight of a word's best arc that all its arcs have together beside their own."""
     report: Mapping[str, Any] = field(default_factory=dict)
     """Data, scores and history of the training."""
 
@@ -49,9 +51,9 @@ class GraphModel(Packable):
     def __repr__(self) -> str:
         return f"<GraphModel: {self.summary}>"
 
-    def with_temperatures(self, heads: float, labels: float) -> GraphModel:
+    def with_temperatures(self, heads: float, labels: float, smoothing: float = 0.0) -> GraphModel:
         """The same model with other confidences."""
-        return replace(self, temperature=heads, label_temperature=labels)
+        return replace(self, temperature=heads, label_temperature=labels, smoothing=smoothing)
 
     def pack(self, precision: Precision = "float32") -> Packed:
         """The model as plain values."""
@@ -61,6 +63,7 @@ class GraphModel(Packable):
             "decoding": asdict(self.decoding),
             "temperature": self.temperature,
             "label_temperature": self.label_temperature,
+            "smoothing": self.smoothing,
             "unseen": self.table.unseen,
             "precision": precision,
             "report": self.report,
@@ -105,6 +108,7 @@ class GraphModel(Packable):
                 Decoding(**header["decoding"]),
                 float(header["temperature"]),
                 float(header.get("label_temperature", header["temperature"])),
+                float(header.get("smoothing", 0.0)),  # older models have none
                 read_report(packed),
             )
         except (KeyError, TypeError, ValueError) as error:

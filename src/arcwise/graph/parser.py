@@ -53,11 +53,12 @@ class GraphParser(TrainedParser[GraphModel], ScoredParser):
     @property
     def temperatures(self) -> Temperatures:
         """How its scores become probabilities."""
-        return Temperatures(self.model.temperature, self.model.label_temperature)
+        model = self.model
+        return Temperatures(model.temperature, model.label_temperature, model.smoothing)
 
-    def with_temperatures(self, heads: float, labels: float) -> Self:
+    def with_temperatures(self, heads: float, labels: float, smoothing: float = 0.0) -> Self:
         """The same parser with other confidences."""
-        return type(self)(self.model.with_temperatures(heads, labels))
+        return type(self)(self.model.with_temperatures(heads, labels, smoothing))
 
     # ---- training
 
@@ -107,6 +108,7 @@ class GraphParser(TrainedParser[GraphModel], ScoredParser):
             "decoding": model.decoding,
             "temperature": model.temperature,
             "label_temperature": model.label_temperature,
+            "smoothing": model.smoothing,
             "config": model.config,
             **model.report,
         }

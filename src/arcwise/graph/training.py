@@ -68,16 +68,17 @@ def train_model(
     progress = progress or Progress(shown=False)
     config.refuse_unread()
     chosen = development(train, dev)
-    for line in warnings(train, chosen):
+    doubts = warnings(train, chosen)
+    for line in doubts:
         progress.say(f"warning: {line}")
     if not config.try_C:
-        return _train_once(train, chosen, config, threads, progress)
+        return _train_once(train, chosen, doubts, config, threads, progress)
     if chosen is None:
         raise OptionError("try_C", f"found {config.try_C}, expected development data (dev) to choose by")
     best: GraphModel | None = None
     try:
         for model in engine.map(
-            partial(_train_with_C, train, chosen, config, threads, progress), config.try_C
+            partial(_train_with_C, train, chosen, doubts, config, threads, progress), config.try_C
         ):
             interrupted = model.report["interrupted"]
             if best is None or model.report["dev_las"] > best.report["dev_las"]:
@@ -95,10 +96,16 @@ def train_model(
 
 
 def _train_with_C(
-    train: Treebank, dev: Treebank | Folds, config: GraphConfig, threads: int, progress: Progress, C: float
+    train: Treebank,
+    dev: Treebank | Folds,
+    doubts: list[str],
+    config: GraphConfig,
+    threads: int,
+    progress: Progress,
+    C: float,
 ) -> GraphModel:
     progress.say(f"C = {C}")
-    return _train_once(train, dev, replace(config, C=C, try_C=()), threads, progress)
+    return _train_once(train, dev, doubts, replace(config, C=C, try_C=()), threads, progress)
 
 
 @dataclass(frozen=True)
@@ -187,7 +194,12 @@ class Learner:
 
 
 def _train_once(
-    train: Treebank, dev: Treebank | Folds | None, config: GraphConfig, threads: int, progress: Progress
+    train: Treebank,
+    dev: Treebank | Folds | None,
+    doubts: list[str],
+    config: GraphConfig,
+    threads: int,
+    progress: Progress,
 ) -> GraphModel:
     if isinstance(dev, Folds):
         from arcwise.graph.cross_validation import train_cross_validated
@@ -212,7 +224,7 @@ def _train_once(
     model = learner.model(weights, decoding, training_report(train, dev, notes, best) | counts)
     if dev is not None and not best.interrupted:
         with finishing(best, progress):
-            model = _calibrated(model, train, dev, threads, progress)
+            model = _calibrated(model, dev, doubts, threads, progress)
     return replace(model, report={**model.report, "interrupted": best.interrupted})
 
 
@@ -249,7 +261,7 @@ def say_decoding(progress: Progress, epoch: int, chosen: Decoding, score: DevSco
 def say_temperatures(progress: Progress, model: GraphModel, error: float, on: str) -> None:
     """What the temperatures are and how well confidences agree with the data that they were fitted on."""
     progress.say(
-        f"temperature of heads {model.temperature:.3g}, of labels {model.label_temperature:.3g}: "
+        f"temperature of heads {model.temperature:.3g}, of labels {model.label_temperature:.3g}, smoothing {model.smoothing:.2g}: "
         f"calibration error of heads {100 * error:.1f} % on {on} ('arcwise calibrate' shows more)"
     )
 
@@ -274,7 +286,7 @@ def _pruned(
 
 
 def _calibrated(
-    model: GraphModel, train: Treebank, dev: Treebank, threads: int, progress: Progress
+    model: GraphModel, dev: Treebank, doubts: list[str], threads: int, progress: Progress
 ) -> GraphModel:
     """The model with temperatures fitted on (the first sentences of) the development data."""
     from arcwise.graph.parser import GraphParser
@@ -285,7 +297,7 @@ def _calibrated(
     parses = fitted.parses(some, options=ParseOptions(confidence=True), threads=threads)
     error = head_calibration_error([(parses, some)])
     say_temperatures(progress, fitted.model, error, data_name(dev))
-    report = {**model.report, "calibration": calibration_report(train, dev, error)}
+    report = {**model.report, "calibration": calibration_report(dev, error, doubts)}
     return replace(fitted.model, report=report)
 
 

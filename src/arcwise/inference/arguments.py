@@ -133,3 +133,9 @@ def temperature_number(name: str, value: float) -> float:
     if not isinstance(value, int | float | np.number) or not 0 < value < np.inf:
         raise InputError(f"{name}: found {value}, expected a number above 0")
     return float(value)
+
+
+def smoothing_number(value: float) -> float:
+    if not isinstance(value, int | float | np.number) or not 0 <= value < np.inf:
+        raise InputError(f"smoothing: found {value}, expected a number, 0 or more")
+    return float(value)

@@ -19,6 +19,7 @@ from arcwise.inference.arguments import (
     floats,
     label_set,
     seed_number,
+    smoothing_number,
     temperature_number,
     thread_count,
     tree_count,
@@ -52,8 +53,9 @@ class TreeDistribution:
     all sentences, or a list with one or None for each) hold in every operation. Nothing depends on ``threads``.
 
     ``temperature`` and ``label_temperature``: scores are divided by the first before they become probabilities of trees, and by the second
-    before they become probabilities of labels given their arcs. They change nothing that goes by score alone: ``best``,
-    ``k_best``, ``k_best_labelled``, ``greedy_heads``.
+    before they become probabilities of labels given their arcs. ``smoothing``: all arcs into a word have, beside their own weight, that share
+    of the highest one of them together. These three change nothing that goes by score alone: ``best``, ``k_best``,
+    ``k_best_labelled``, ``greedy_heads``.
 
     >>> scores = np.log([[1, 2, 6, 1], [1, 1, 2, 1], [1, 8, 1, 4], [1, 1, 2, 1]])
     >>> trees = TreeDistribution(scores, projective=True, single_root=True)
@@ -74,12 +76,14 @@ class TreeDistribution:
         constraints: Constraints | Sequence[Constraints | None] | None = None,
         temperature: float = 1.0,
         label_temperature: float = 1.0,
+        smoothing: float = 0.0,
         threads: int = 1,
     ) -> None:
         self.tree_class = TreeClass(projective=projective, single_root=single_root)
         self.threads = thread_count(threads)
         self.temperature = temperature_number("temperature", temperature)
         self.label_temperature = temperature_number("label_temperature", label_temperature)
+        self.smoothing = smoothing_number(smoothing)
         if isinstance(scores, Scores):
             if lengths is not None:
                 raise InputError("lengths: found beside Scores, which have their own; expected none")
@@ -119,7 +123,10 @@ class TreeDistribution:
 
     def __getitem__(self, sentence: int) -> TreeDistribution:
         """The distribution of one sentence of the batch."""
-        return self._like(self._dense[sentence], self.constraints[sentence])
+        highest = self._highest
+        if highest is not None:
+            highest = np.split(highest, np.cumsum(self._words)[:-1])[sentence]
+        return self._like(self._dense[sentence], self.constraints[sentence], highest)
 
     def __iter__(self) -> Iterator[TreeDistribution]:
         return (self[sentence] for sentence in range(len(self)))
@@ -132,7 +139,7 @@ class TreeDistribution:
         >>> round(float(np.exp(trees.given(Constraints(required=[(0, 1)])).log_partition - trees.log_partition)), 3)
         0.667
         """
-        return self._like(self._dense if self.is_batch else self._dense[0], constraints)
+        return self._like(self._dense if self.is_batch else self._dense[0], constraints, self._highest)
 
     # ---- the best trees
 
@@ -311,8 +318,8 @@ class TreeDistribution:
 
     # ---- one sentence and batches
 
-    def _like(self, scores: Any, constraints: Any) -> TreeDistribution:
-        return TreeDistribution(
+    def _like(self, scores: Any, constraints: Any, highest: Floats | None) -> TreeDistribution:
+        other = TreeDistribution(
             scores,
             projective=self.tree_class.projective,
             single_root=self.tree_class.single_root,
@@ -320,8 +327,11 @@ class TreeDistribution:
             constraints=constraints,
             temperature=self.temperature,
             label_temperature=self.label_temperature,
+            smoothing=self.smoothing,
             threads=self.threads,
         )
+        other.__dict__["_highest"] = highest
+        return other
 
     def _checked_scores(self, scores: Any) -> list[Floats]:
         if not self.is_batch:
@@ -366,15 +376,24 @@ class TreeDistribution:
         """The same for the native decoder."""
         if isinstance(self._given, Scores) and not any(known is not None for known in self.constraints):
             return self._given
-        return Scores.of_checked(self._constrained, self.labels or ())
+        return Scores.of_checked(self._constrained, self.labels or (), highest=self._highest)
+
+    @cached_property
+    def _highest(self) -> Floats | None:
+        """What smoothing needs to know of the scores without the constraints."""
+        if self.smoothing == 0:
+            return None
+        given = self._given
+        free = given if isinstance(given, Scores) else Scores.of_checked(given, self.labels or ())
+        return free.highest(self.temperature, threads=self.threads)
 
     @cached_property
     def _sentences(self) -> list[SentenceScores]:
         """The logarithms of the weights whose products are the probabilities of trees, up to Z."""
         weights = self._constrained
-        if self.temperature != 1 or self.label_temperature != 1:
+        if self.temperature != 1 or self.label_temperature != 1 or self.smoothing != 0:
             weights = self._scores.split(
-                self._scores.batch.log_weights(self.temperature, self.label_temperature)
+                self._scores.batch.log_weights(self.temperature, self.label_temperature, self.smoothing)
             )
         return [
             SentenceScores(own, self.labels, spans) for own, spans in zip(weights, self._spans, strict=True)
@@ -382,15 +401,16 @@ class TreeDistribution:
 
     @property
     def _is_plain(self) -> bool:
-        """Whether the scores of arcs are all there is: no labels, no clusters, no temperature."""
-        return self.labels is None and self.temperature == 1 and not isinstance(self._given, Scores)
+        """Whether the scores of arcs are all there is: no labels, no clusters, no temperature, no smoothing."""
+        as_given = self.temperature == 1 and self.smoothing == 0
+        return self.labels is None and as_given and not isinstance(self._given, Scores)
 
     @cached_property
     def _sum_batch(self) -> ArcMatrices:
         """The weights of arcs, labels summed out."""
         if self._is_plain:
             return ArcMatrices.of_checked(self._constrained, self._spans)
-        flat = self._scores.batch.arc_sums(self.temperature, self.threads)
+        flat = self._scores.batch.arc_weights(self.temperature, self.smoothing, self.threads)
         return ArcMatrices.of_flat(flat, self._scores.lengths, self._spans)
 
     # ---- the decoder
@@ -402,6 +422,7 @@ class TreeDistribution:
             single_root=self.tree_class.single_root,
             temperature=self.temperature,
             label_temperature=self.label_temperature,
+            smoothing=self.smoothing,
         )
 
     def _decode(self, decoder: native.Decoder) -> tuple[list[Heads], list[Heads]]:

@@ -46,9 +46,11 @@ class Scores:
         return cls.of_checked(checked, tuple(labels))
 
     @classmethod
-    def of_checked(cls, matrices: Sequence[Floats], labels: tuple[str, ...]) -> Scores:
-        """``dense`` of arrays that need no check."""
-        return cls(native.ScoreBatch.dense(list(matrices), len(labels)), labels)
+    def of_checked(
+        cls, matrices: Sequence[Floats], labels: tuple[str, ...], *, highest: Floats | None = None
+    ) -> Scores:
+        """``dense`` of arrays that need no check. ``highest``: of the scores before constraints took arcs away."""
+        return cls(native.ScoreBatch.dense(list(matrices), len(labels), highest), labels)
 
     def __len__(self) -> int:
         """The number of sentences."""
@@ -73,15 +75,17 @@ class Scores:
         heads: Codes | None = None,
         labels: Codes | None = None,
         forbidden: npt.NDArray[np.bool_] | None = None,
+        highest: Floats | None = None,
     ) -> Scores:
         """Without what is ruled out: ``heads`` and ``labels`` (numbers) flat over all words, -1 where free;
-        ``forbidden`` flat over the (n+1)² arcs of all sentences."""
-        return Scores(
-            self.batch.constrained(
-                heads, labels, None if forbidden is None else np.ascontiguousarray(forbidden, np.uint8)
-            ),
-            self.labels,
-        )
+        ``forbidden`` flat over the (n+1)² arcs of all sentences. ``highest``: of these scores, for smoothing, which then is that of
+        the scores as they are here."""
+        mask = None if forbidden is None else np.ascontiguousarray(forbidden, np.uint8)
+        return Scores(self.batch.constrained(heads, labels, mask, highest), self.labels)
+
+    def highest(self, temperature: float, *, threads: int = 1) -> Floats:
+        """Flat over words: the logarithm of the highest weight of an arc into each, before constraints took arcs away."""
+        return np.asarray(self.batch.highest(temperature, threads))
 
     def dense_arrays(self, *, temperature: float = 1.0) -> list[Floats]:
         """One array a sentence, (n+1, n+1) or (L, n+1, n+1), latent clusters summed out; -inf where there is no such arc."""

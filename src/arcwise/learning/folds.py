@@ -114,10 +114,11 @@ def data_name(treebank: Treebank) -> str:
     return "/".join(Path(treebank.source).parts[-2:])
 
 
-def calibration_report(train: Treebank, dev: Treebank | Folds, error: float) -> dict[str, Any]:
-    """What a model tells of its confidences: on which data they were fitted, with which calibration error, and what is wrong."""
+def calibration_report(dev: Treebank | Folds, error: float, doubts: Sequence[str]) -> dict[str, Any]:
+    """What a model tells of its confidences: on which data they were fitted, with which calibration error, and what is wrong
+    (``warnings``)."""
     on = f"{dev} of the training data" if isinstance(dev, Folds) else data_name(dev)
-    return {"on": on, "error": round(error, 4), "doubts": warnings(train, dev)}
+    return {"on": on, "error": round(error, 4), "doubts": list(doubts)}
 
 
 def shared_words(train: Treebank, dev: Treebank) -> float:

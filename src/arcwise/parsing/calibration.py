@@ -1,9 +1,9 @@
-"""Confidences that mean something: how reliable they are, and the temperatures that make them so."""
+"""Confidences that mean something: how reliable they are, and the temperatures and the smoothing that make them so."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeVar
 
 import numpy as np
@@ -21,11 +21,22 @@ _LOW, _HIGH = 0.01, 10_000.0
 _NEAR = 3.0
 """The second search looks at temperatures up to so many times higher or lower than those of the first."""
 _GOLDEN = (5**0.5 - 1) / 2
+_GAIN = 1e-5
+"""Nats a word that are worth a step."""
+_FIRST_SMOOTHING, _MOST_SMOOTHING = 0.1, 10.0
+_STEPS = tuple(np.log(2) * 0.5**halved for halved in range(3))
+"""Of the search for the smoothing, in its logarithm: by a factor of 2 to 1.19. Those of the temperature are a quarter of that."""
+_DIRECTIONS = np.array([(-1, 1), (0, 1), (1, 1), (1, 0), (1, -1), (0, -1), (-1, -1), (-1, 0)]) * (0.25, 1)
 _SMALLEST = 1e-7
 _KEPT_SENTENCES = 1000
 """Of so many sentences scores are kept, so that each is scored once; more are scored again for each temperature tried."""
 
 P = TypeVar("P", bound=ScoredParser)
+
+ParserAt = Callable[[float, float, float], ScoredParser]
+"""From the temperatures of heads and of labels, and the smoothing, to the parser with them."""
+Parts = Sequence[tuple[ParserAt, Treebank]]
+"""Treebanks, each parsed by a parser of its own."""
 
 
 @dataclass(frozen=True)
@@ -82,7 +93,7 @@ def _parsed_by(
         raise InputError(f"{treebank.source}: has no heads, expected trees to compare with")
     options = ParseOptions(confidence=True)
     if not keep:
-        return lambda temperatures: parser.with_temperatures(temperatures.heads, temperatures.labels).parses(
+        return lambda temperatures: _at(parser.with_temperatures, temperatures).parses(
             treebank, options=options, asked=True, threads=threads
         )
     decoding, names = parser.decoding, parser.labels
@@ -98,76 +109,104 @@ def _parsed_by(
 
 
 def fit_temperatures(parser: P, treebank: Treebank, *, threads: int = 1, steps: int = 18) -> P:
-    """The parser with the temperatures that make the treebank's heads, and its labels given their heads, most probable.
+    """The parser with the temperatures and the smoothing that make the treebank's heads, and its labels given their heads, most
+    probable.
 
     Scores are divided by a temperature before they become probabilities (Guo et al. 2017); trees do not change, but for minimum
     risk. Trained for the best tree, a parser may be sure of heads and yet know labels by small margins only: so labels have
-    a temperature of their own. Neither loss depends on the other temperature, so one search finds both.
+    a temperature of their own. And trained on little, it rules some right heads out altogether: what smoothing leaves to all heads
+    keeps the temperature from doubting everything instead.
     """
     best = common_temperatures(
         [(parser.with_temperatures, treebank)], start=parser.temperatures, threads=threads, steps=steps
     )
-    return parser.with_temperatures(best.heads, best.labels)
+    return _at(parser.with_temperatures, best)
 
 
 def common_temperatures(
-    parts: Sequence[tuple[Callable[[float, float], ScoredParser], Treebank]],
-    *,
-    start: Temperatures = Temperatures(),
-    threads: int = 1,
-    steps: int = 18,
+    parts: Parts, *, start: Temperatures = Temperatures(), threads: int = 1, steps: int = 18
 ) -> Temperatures:
-    """The temperatures that make the heads and labels of all treebanks together most probable, each parsed by a parser of its own
-    (a function from temperatures of heads and of labels to the parser with them).
+    """The temperatures and the smoothing that make the heads and labels of all treebanks together most probable, each parsed by
+    a parser of its own.
 
     What training never saw has scores that depend on the temperatures (``GraphScorer``). So after a search with the scores at
     ``start``, a second one near what it has found scores everything again at each temperature.
     """
     low, high = np.full(2, np.log(_LOW)), np.full(2, np.log(_HIGH))
     small = sum(len(treebank) for _, treebank in parts) <= _KEPT_SENTENCES
-    found = _search(parts, start, low, high, threads, steps, keep=small)
+    found = _search(_Losses(parts, start, threads, keep=small), Temperatures(), low, high, steps)
+    found = _smoothed(_Losses(parts, found, threads, keep=small), found)
     middle = np.log([found.heads, found.labels])
     low, high = np.maximum(middle - np.log(_NEAR), low), np.minimum(middle + np.log(_NEAR), high)
-    return _search(parts, found, low, high, threads, max(steps - 7, 1), keep=False)
+    return _search(_Losses(parts, found, threads, keep=False), found, low, high, max(steps - 7, 1))
+
+
+def _at(parser_at: Callable[[float, float, float], P], temperatures: Temperatures) -> P:
+    return parser_at(temperatures.heads, temperatures.labels, temperatures.smoothing)
+
+
+class _Losses:
+    """From temperatures to the losses of heads and of labels over all parts. ``keep``: scores stay those at the temperatures ``start``."""
+
+    def __init__(self, parts: Parts, start: Temperatures, threads: int, *, keep: bool) -> None:
+        self.labelled = False
+        self._parsed = []
+        for parser_at, treebank in parts:
+            parser = _at(parser_at, start)
+            self.labelled = self.labelled or bool(parser.labels)
+            self._parsed.append((treebank, _parsed_by(parser, treebank, threads, keep=keep)))
+
+    def __call__(self, temperatures: Temperatures) -> npt.NDArray[np.float64]:
+        return np.array(_losses([(treebank, parsed(temperatures)) for treebank, parsed in self._parsed]))
 
 
 def _search(
-    parts: Sequence[tuple[Callable[[float, float], ScoredParser], Treebank]],
+    losses_at: _Losses,
     start: Temperatures,
     low: npt.NDArray[np.float64],
     high: npt.NDArray[np.float64],
-    threads: int,
     steps: int,
-    *,
-    keep: bool,
 ) -> Temperatures:
-    """Golden section over the logarithms of both temperatures at once. ``keep``: scores stay those at the temperatures ``start``."""
-    labelled, parsed = False, []
-    for parser_at, treebank in parts:
-        parser = parser_at(start.heads, start.labels)
-        labelled = labelled or bool(parser.labels)
-        parsed.append((treebank, _parsed_by(parser, treebank, threads, keep=keep)))
+    """Golden section over the logarithms of both temperatures at once, for neither loss depends on the other temperature."""
 
     def at(logs: npt.NDArray[np.float64]) -> Temperatures:
         heads, labels = (float(t) for t in np.exp(logs))
-        return Temperatures(heads, labels if labelled else 1.0)
-
-    def losses(logs: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-        return np.array(_losses([(treebank, parse(at(logs))) for treebank, parse in parsed]))
+        return replace(start, heads=heads, labels=labels if losses_at.labelled else 1.0)
 
     left, right = high - _GOLDEN * (high - low), low + _GOLDEN * (high - low)
-    left_loss, right_loss = losses(left), losses(right)
+    left_loss, right_loss = losses_at(at(left)), losses_at(at(right))
     for _ in range(steps):
         leftwards = left_loss < right_loss
         low, high = np.where(leftwards, low, left), np.where(leftwards, right, high)
         tried = np.where(leftwards, high - _GOLDEN * (high - low), low + _GOLDEN * (high - low))
-        tried_loss = losses(tried)
+        tried_loss = losses_at(at(tried))
         left, right = np.where(leftwards, tried, right), np.where(leftwards, left, tried)
         left_loss, right_loss = (
             np.where(leftwards, tried_loss, right_loss),
             np.where(leftwards, left_loss, tried_loss),
         )
     return at((low + high) / 2)
+
+
+def _smoothed(losses_at: _Losses, start: Temperatures) -> Temperatures:
+    """With smoothing, if that makes heads more probable: it and the temperature of heads by steps in the logarithms of both, to wherever
+    the loss falls, smaller ones where it falls nowhere."""
+
+    def at(logs: npt.NDArray[np.float64]) -> Temperatures:
+        heads, smoothing = (float(x) for x in np.exp(logs))
+        return replace(start, heads=heads, smoothing=min(smoothing, _MOST_SMOOTHING))
+
+    here = np.log([start.heads, _FIRST_SMOOTHING])
+    least = losses_at(at(here))[0]
+    for step in _STEPS:
+        direction, failed = 0, 0
+        while failed < len(_DIRECTIONS):
+            there = here + step * _DIRECTIONS[direction]
+            if (loss := losses_at(at(there))[0]) < least - _GAIN:
+                here, least, failed = there, loss, 0  # and on in this direction
+            else:
+                direction, failed = (direction + 1) % len(_DIRECTIONS), failed + 1
+    return at(here) if least < losses_at(start)[0] - _GAIN else start
 
 
 def head_calibration_error(parts: Sequence[tuple[Parses, Treebank]]) -> float:

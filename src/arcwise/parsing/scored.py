@@ -63,10 +63,12 @@ class Decoding:
 
 @dataclass(frozen=True)
 class Temperatures:
-    """What scores are divided by before they become probabilities: of heads, and of labels given their heads."""
+    """What scores are divided by before they become probabilities: of heads, and of labels given their heads; and which share of the
+    weight of a word's best arc all its arcs have together beside their own (``TreeDistribution``)."""
 
     heads: float = 1.0
     labels: float = 1.0
+    smoothing: float = 0.0
 
 
 def decode_settings(
@@ -79,6 +81,7 @@ def decode_settings(
         single_root=decoding.single_root,
         temperature=temperatures.heads,
         label_temperature=temperatures.labels,
+        smoothing=temperatures.smoothing,
         probabilities=probabilities,
     )
 
@@ -125,9 +128,10 @@ class ScoredParser:
         """How its scores become probabilities."""
         return self._temperatures
 
-    def with_temperatures(self, heads: float, labels: float) -> Self:
+    def with_temperatures(self, heads: float, labels: float, smoothing: float = 0.0) -> Self:
         """The same parser with other confidences."""
-        return type(self)(self._scorer, decoding=self._decoding, temperatures=Temperatures(heads, labels))
+        temperatures = Temperatures(heads, labels, smoothing)
+        return type(self)(self._scorer, decoding=self._decoding, temperatures=temperatures)
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -310,8 +314,10 @@ class ScoredParser:
         scores = self.scorer.scores(group.treebank, trees=group.trees, required=required, threads=threads)
         if group.is_free:
             return scores
+        heads, smoothing = self.temperatures.heads, self.temperatures.smoothing
+        highest = scores.highest(heads, threads=threads) if smoothing > 0 else None
         return scores.constrained(
-            heads=required, labels=group.labels(self.labels), forbidden=group.forbidden()
+            heads=required, labels=group.labels(self.labels), forbidden=group.forbidden(), highest=highest
         )
 
     def _alternatives(self, scores: Scores, group: Group, least: float) -> list[list[list[Alternative]]]:
@@ -323,6 +329,7 @@ class ScoredParser:
             constraints=spans,
             temperature=self.temperatures.heads,
             label_temperature=self.temperatures.labels,
+            smoothing=self.temperatures.smoothing,
         )
         return trees.alternatives(None, least=least)  # type: ignore[no-any-return]
 
@@ -346,5 +353,6 @@ class ScoredParser:
             constraints=constraints,
             temperature=self.temperatures.heads,
             label_temperature=self.temperatures.labels,
+            smoothing=self.temperatures.smoothing,
             threads=threads,
         )

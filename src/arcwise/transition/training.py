@@ -94,7 +94,8 @@ def train_model(
     config.refuse_unread()
     system = parse_system(config.system)
     chosen = development(train, dev)
-    for line in warnings(train, chosen):
+    doubts = warnings(train, chosen)
+    for line in doubts:
         progress.say(f"warning: {line}")
     train_once = partial(_train_graphs if system.many_heads else _train_trees, system=system, threads=threads)
     if isinstance(chosen, Folds):
@@ -104,7 +105,7 @@ def train_model(
         return model
     some = chosen[:CALIBRATION_SENTENCES]
     temperature, error = fit_beam_temperature([(model, some)], threads)
-    return _with_temperature(model, temperature, calibration_report(train, chosen, error), progress)
+    return _with_temperature(model, temperature, calibration_report(chosen, error, doubts), progress)
 
 
 TrainOnce = Callable[..., TransitionModel]
@@ -190,7 +191,7 @@ def _cross_validated(
         return model
     held_out = [(_finished(train_once(others, None, chosen, progress=quiet)), part) for others, part in parts]
     temperature, error = fit_beam_temperature(held_out, threads)
-    return _with_temperature(model, temperature, calibration_report(train, folds, error), progress)
+    return _with_temperature(model, temperature, calibration_report(folds, error, ()), progress)
 
 
 def _finished(model: TransitionModel) -> TransitionModel:

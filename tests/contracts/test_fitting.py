@@ -1,0 +1,96 @@
+"""Temperatures and smoothing are those that make right trees most probable: on trees drawn with known ones, and by the definition of the
+loss."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from arcwise import Tree, TreeDistribution
+from arcwise.parsing import ScoredParser, Temperatures
+from arcwise.parsing.calibration import common_temperatures, fit_temperatures, reliability
+from arcwise.parsing.scorer import FunctionScorer
+from arcwise.treebanks import Sentence, Treebank
+
+WORDS, SENTENCES = 6, 600
+CLASS = {"projective": False, "single_root": True}
+
+
+def scores_of(sentence: Sentence) -> np.ndarray:
+    """Scores that the number of the sentence, its first word, makes at random; the best heads are clear."""
+    return np.random.default_rng(int(sentence.forms[0])).normal(0, 3, (WORDS + 1, WORDS + 1))
+
+
+def treebank_of(trees: list[Tree], first: int = 0) -> Treebank:
+    rows = []
+    for number, tree in enumerate(trees, start=first):
+        rows += [f"{m}\t{number}\t_\tX\t_\t_\t{tree.heads[m]}\tdep\t_\t_\n" for m in range(1, WORDS + 1)]
+        rows.append("\n")
+    return Treebank.from_string("".join(rows))
+
+
+def drawn_with(temperatures: Temperatures, first: int = 0) -> Treebank:
+    """One tree a sentence, from the distribution with these temperatures."""
+    empty = treebank_of([Tree.from_heads([0] * WORDS)] * SENTENCES, first)
+    trees = TreeDistribution(
+        [scores_of(sentence) for sentence in empty],
+        temperature=temperatures.heads,
+        smoothing=temperatures.smoothing,
+        **CLASS,
+    )
+    return treebank_of([one for (one,) in trees.sample(1, seed=7)], first)
+
+
+@pytest.mark.parametrize("heads, smoothing", [(0.8, 0.4), (0.5, 0.15), (1.3, 0.0)])
+def test_what_was_planted_is_found(heads: float, smoothing: float) -> None:
+    treebank = drawn_with(Temperatures(heads, 1.0, smoothing))
+    fitted = fit_temperatures(ScoredParser(FunctionScorer(scores_of)), treebank)
+    found = fitted.temperatures
+    assert found.heads == pytest.approx(heads, rel=0.1)
+    assert found.smoothing == pytest.approx(smoothing, rel=0.35, abs=0.03)
+    after = reliability(fitted, treebank)
+    assert after.heads.error < 0.03
+    planted = reliability(fitted.with_temperatures(heads, 1.0, smoothing), treebank)
+    assert after.head_loss < planted.head_loss + 1e-3
+    if smoothing > 0:  # a temperature alone does not mend it
+        alone = [fitted.with_temperatures(t, 1.0) for t in np.geomspace(0.3, 6, 20)]
+        assert min(reliability(one, treebank).head_loss for one in alone) > after.head_loss + 0.01
+
+
+def test_the_loss_is_that_of_held_out_heads_and_no_neighbour_has_less() -> None:
+    """Two treebanks, each parsed by its own parser, together."""
+    parts = [drawn_with(Temperatures(0.8, 1.0, 0.4)), drawn_with(Temperatures(1.6, 1.0, 0.2), SENTENCES)]
+    parsers = [ScoredParser(FunctionScorer(scores_of)) for _ in parts]
+    found = common_temperatures(
+        [(one.with_temperatures, bank) for one, bank in zip(parsers, parts, strict=True)], steps=30
+    )
+
+    def loss(heads: float, smoothing: float) -> float:
+        """By hand, from marginals."""
+        losses = []
+        for bank in parts:
+            trees = TreeDistribution(
+                [scores_of(sentence) for sentence in bank], temperature=heads, smoothing=smoothing, **CLASS
+            )
+            for sentence, marginals in zip(bank, trees.marginals, strict=True):
+                losses += [-np.log(marginals[sentence.tree.heads[m], m]) for m in range(1, WORDS + 1)]
+        return float(np.mean(losses))
+
+    least = loss(found.heads, found.smoothing)
+    told = [
+        reliability(one.with_temperatures(found.heads, 1.0, found.smoothing), bank).head_loss
+        for one, bank in zip(parsers, parts, strict=True)
+    ]
+    assert np.mean(told) == pytest.approx(least, abs=1e-5)
+    for heads in (0.9, 1.0, 1.1):
+        for smoothing in (0.0, 0.7, 1.0, 1.4):
+            assert loss(heads * found.heads, smoothing * found.smoothing) > least - 2e-4
+    assert found.smoothing > 0
+
+
+def test_smoothing_that_gains_nothing_is_left_out() -> None:
+    """Gold heads are the best ones: the surer, the better."""
+    empty = treebank_of([Tree.from_heads([0] * WORDS)] * 40)
+    best = TreeDistribution([scores_of(sentence) for sentence in empty], **CLASS).best()
+    found = fit_temperatures(ScoredParser(FunctionScorer(scores_of)), treebank_of(best)).temperatures
+    assert found.smoothing == 0
