@@ -1,10 +1,10 @@
 """Which examples are run: those that need torch where torch is. Pages are skipped with a reason where it is not, as tests/tensors are."""
 
-from importlib.util import find_spec
-
 import pytest
 
-HAS_TORCH = find_spec("torch") is not None
+from arcwise.optional import is_installed
+
+HAS_TORCH = is_installed("torch")
 TORCH_PAGES = ("docs/tutorials/a-parser-layer-in-pytorch.md", "docs/reference/torch.md")
 collect_ignore_glob = [] if HAS_TORCH else ["src/arcwise/torch/*"]
 

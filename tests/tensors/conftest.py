@@ -16,8 +16,13 @@ class _NeedsTorch(pytest.Module):
         pytest.skip("needs torch: make test-torch installs it and runs these tests", allow_module_level=True)
 
 
-def pytest_pycollect_makemodule(module_path: Path, parent: Any) -> Any:
-    return None if is_installed("torch") else _NeedsTorch.from_parent(parent, path=module_path)
+@pytest.hookimpl(wrapper=True)
+def pytest_collect_file(file_path: Path, parent: Any) -> Any:
+    """Nothing here is imported without torch, for examples in it neither."""
+    found = yield
+    if is_installed("torch") or file_path.suffix != ".py":
+        return found
+    return [_NeedsTorch.from_parent(parent, path=file_path)] if file_path.stem.startswith("test_") else []
 
 
 @pytest.fixture(params=["enumeration", "cpu", "cuda"])

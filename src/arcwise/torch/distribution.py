@@ -239,9 +239,7 @@ class TreeDistribution(Distribution):
         """
         log_z = self._checked(self._scores.wide_log_partition())[:, None]
         weights, shape = self._log_weights(value, complete)
-        impossible = weights == MINUS_INFINITY
-        found = torch.where(impossible, 0.0, weights) - torch.where(log_z == MINUS_INFINITY, 0.0, log_z)
-        found = torch.where(impossible, MINUS_INFINITY, found.clamp(max=0.0))
+        found = torch.where(weights == MINUS_INFINITY, MINUS_INFINITY, (weights - log_z).clamp(max=0.0))
         return found.transpose(0, 1).reshape(shape).to(self._scores.values.dtype)
 
     def score(self, value: Tensor | Trees, *, complete: bool | None = None) -> Tensor:

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import torch
 from torch import Tensor
@@ -25,7 +25,7 @@ from arcwise.torch.label_sums import MINUS_INFINITY, log_sum
 from arcwise.torch.score_tensors import Lengths, ScoreTensors, score_tensors, with_values
 
 INFINITY = float("inf")
-Labels = Sequence[int] | Tensor | None
+Labels: TypeAlias = Sequence[int] | Tensor | None
 
 
 def log_likelihood(
@@ -110,7 +110,7 @@ class _Known:
     def answer(self, of_all: Tensor, of_right: Tensor) -> Tensor:
         """The loss, 0 or more; inf, without gradient, where there is no right tree."""
         impossible = (of_right == MINUS_INFINITY) | (of_all == MINUS_INFINITY)
-        ahead = (of_all - torch.where(impossible, 0.0, of_right)).clamp(min=0.0)
+        ahead = (of_all - of_right).clamp(min=0.0)
         return torch.where(impossible, INFINITY, ahead).to(self.scores.values.dtype).reshape(self.shape)
 
     def log_weight(self, complete: bool | None) -> Tensor:

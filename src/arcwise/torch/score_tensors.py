@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 import torch
 from torch import Tensor
@@ -17,7 +17,7 @@ from arcwise.torch.label_sums import MINUS_INFINITY, group_states, log_sum
 from arcwise.torch.padded import Padded
 from arcwise.torch.tree_tensors import word_mask
 
-Lengths = Tensor | Sequence[int] | int | None
+Lengths: TypeAlias = Tensor | Sequence[int] | int | None
 T = TypeVar("T")
 _NO_ENDS, _NO_STARTS = torch.empty((0, 2), dtype=torch.int32), torch.empty(0, dtype=torch.int64)
 
@@ -242,15 +242,15 @@ def _labels_of_states(
 def _lengths(lengths: Lengths, batch_shape: torch.Size, values: Tensor, longest: int) -> Tensor:
     if lengths is None:
         return torch.full((len(values),), longest, dtype=torch.int32, device=values.device)
-    if not isinstance(lengths, Tensor):
-        lengths = torch.tensor(lengths)
-        if lengths.numel() and not 0 <= int(lengths.min()) <= int(lengths.max()) <= longest:
-            raise InputError(f"lengths: found {lengths.tolist()}, expected numbers from 0 to {longest}")
-    if lengths.shape != batch_shape or lengths.is_floating_point():
+    given: Tensor = torch.as_tensor(lengths)
+    is_list = not isinstance(lengths, Tensor)  # then nothing waits for a GPU
+    if is_list and given.numel() and not 0 <= int(given.min()) <= int(given.max()) <= longest:
+        raise InputError(f"lengths: found {given.tolist()}, expected numbers from 0 to {longest}")
+    if given.shape != batch_shape or given.is_floating_point():
         raise InputError(
-            f"lengths: found shape {tuple(lengths.shape)} of {lengths.dtype}, expected whole numbers of shape {tuple(batch_shape)}"
+            f"lengths: found shape {tuple(given.shape)} of {given.dtype}, expected whole numbers of shape {tuple(batch_shape)}"
         )
-    return lengths.to(values.device, torch.int32).reshape(-1)
+    return given.to(values.device, torch.int32).reshape(-1)
 
 
 def with_values(scores: ScoreTensors, values: Tensor) -> ScoreTensors:
