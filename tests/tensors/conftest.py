@@ -25,7 +25,7 @@ def pytest_collect_file(file_path: Path, parent: Any) -> Any:
     return [_NeedsTorch.from_parent(parent, path=file_path)] if file_path.stem.startswith("test_") else []
 
 
-@pytest.fixture(params=["enumeration", "cpu", "cuda"])
+@pytest.fixture(params=["enumeration", "cpu", "emulated", "cuda"])
 def device(request: pytest.FixtureRequest) -> Iterator[Any]:
     """A device, and the backend named so computing for it."""
     from tensors.devices import using

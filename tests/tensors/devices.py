@@ -9,16 +9,25 @@ import pytest
 import torch
 
 from arcwise.torch.backends import replaced
+from arcwise.torch.cpu import CpuBackend
+from arcwise.torch.cuda.backend import CudaBackend
+from tensors.emulated_gpu import COMPILER, EmulatedGpu
 from tensors.enumeration_backend import EnumerationBackend
 
-NAMES = ["enumeration", "cpu", "cuda"]
+NAMES = ["enumeration", "cpu", "emulated", "cuda"]
 
 
 @contextmanager
 def using(name: str) -> Iterator[torch.device]:
-    """``enumeration``: the twin that lists all trees (short sentences alone); ``cpu``: the native kernels; ``cuda``: a GPU."""
+    """``enumeration``: the twin that lists all trees (short sentences alone); ``cpu``: the native kernels; ``cuda``: a GPU; ``emulated``: the
+    kernels of a GPU, compiled for the CPU."""
     if name == "enumeration":
         with replaced("cpu", EnumerationBackend()):
+            yield torch.device("cpu")
+    elif name == "emulated":
+        if not COMPILER:
+            pytest.skip("needs a C++ compiler")
+        with replaced("cpu", CudaBackend(EmulatedGpu(), CpuBackend())):
             yield torch.device("cpu")
     elif name == "cuda" and not torch.cuda.is_available():
         pytest.skip("needs a GPU")

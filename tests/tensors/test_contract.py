@@ -23,7 +23,7 @@ LABELS = ["subj", "obj"]
 Make = Callable[..., Any]
 
 
-@pytest.fixture(params=["numpy", "enumeration", "cpu", "cuda"])
+@pytest.fixture(params=["numpy", "enumeration", "cpu", "emulated", "cuda"])
 def make(request: pytest.FixtureRequest) -> Iterator[Make]:
     """How a distribution is made."""
     if request.param == "numpy":
