@@ -104,7 +104,7 @@ def test_largest_spread() -> None:
     _, marginals = eisner.marginals(WHOLE, batch)
     for sentence, matrix in enumerate(scores):
         found = marginals[sentence, : len(matrix), : len(matrix)].numpy()
-        np.testing.assert_allclose(found, exact(matrix, single_root=True).marginals, rtol=0, atol=1e-11)
+        np.testing.assert_allclose(found, exact(matrix, single_root=True).marginals, rtol=0, atol=1e-12)
         np.testing.assert_allclose(found[:, 1:].sum(axis=0), 1, rtol=0, atol=1e-14)
 
 

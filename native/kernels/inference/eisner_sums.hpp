@@ -36,6 +36,9 @@ inline CarefulSum shift_columns(const double* scores, int n, EisnerWorkspace& wo
 // logarithms, whose error grows with their size.
 constexpr double EISNER_DEPTH = 5000, EISNER_LOG_DEPTH = 2e5;
 
+// Up to this size logarithms have 12 digits after the point.
+constexpr double EISNER_LOG_EXACT = 5000;
+
 // exp of the shifted scores, times scale, 0 below -EISNER_DEPTH; false if one of the others is too small for a double.
 inline bool exponentiate(double scale, EisnerWorkspace& workspace) {
   const std::vector<double>& weights = workspace.weights;
@@ -104,6 +107,8 @@ double with_eisner_sums(const double* scores, int n, bool single_root, EisnerWor
   for (double& weight : shallow) weight = weight < -EISNER_LOG_DEPTH ? MINUS_INFINITY : weight;
   const EisnerChart<LogSum> chart(shallow.data(), n, single_root, spans, workspace.chart);
   if (is_deep_enough(chart.total(), n, EISNER_LOG_DEPTH)) {
+    if (chart.total() < -EISNER_LOG_EXACT)
+      return shift.plus(with_eisner_numbers<WideNumber>(shallow.data(), n, single_root, spans, use));
     use(chart, workspace.adjoints);
     return shift.plus(chart.total());
   }
