@@ -41,9 +41,11 @@ class EmulatedGpu:
         lanes: int = 1,
         shared_limit: int = 232_448,
         multiprocessors: int = 2,
+        native: Path = ROOT / "native",
     ) -> None:
         assert lanes in (1, threads), "a block of lanes is one warp"
         self.lanes = lanes
+        self.native = native
         self.multiprocessors = multiprocessors
         self.shared_limit = shared_limit
         self.threads_limit = threads
@@ -66,7 +68,7 @@ class EmulatedGpu:
         """Run the blocks one after the other, each with fresh shared memory."""
         assert 1 <= threads <= self.threads_limit
         assert shared <= self.shared_limit
-        library = _library(source, self.lanes)
+        library = _library(source, self.lanes, self.native)
         function = getattr(library, kernel)
         function.restype, function.argtypes = None, [type(arguments)]
         library.make_barrier.restype = ctypes.c_void_p
@@ -101,9 +103,8 @@ class EmulatedGpu:
 
 
 @cache
-def _library(source: str, lanes: int) -> ctypes.CDLL:
+def _library(source: str, lanes: int, native: Path) -> ctypes.CDLL:
     assert COMPILER, "no C++ compiler"
-    native = ROOT / "native"
     digest = hashlib.sha256(_WRAPPER.encode())
     for path in sorted(
         [*native.glob("kernels/*/*.cu"), *native.glob("kernels/*/*.cuh"), *native.glob("kernels/*/*.hpp")]

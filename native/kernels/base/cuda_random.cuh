@@ -5,24 +5,28 @@
 
 namespace arcwise {
 
+// A number that looks random, of a counter.
+constexpr uint64_t COUNTER_STEP = 0x9E3779B97F4A7C15ull;
+DEVICE uint64_t mixed(uint64_t z) {
+  z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9ull;
+  z = (z ^ (z >> 27)) * 0x94D049BB133111EBull;
+  return z ^ (z >> 31);
+}
+DEVICE uint64_t scrambled(uint64_t counter) { return mixed(counter + COUNTER_STEP); }
+
+// Uniform in [0, 1), by 53 random bits.
+DEVICE double uniform_of(uint64_t bits) { return static_cast<double>(bits >> 11) * 0x1p-53; }
+
 struct CounterRandom {
   uint64_t state;
 
-  static DEVICE uint64_t mixed(uint64_t z) {
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ull;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebull;
-    return z ^ (z >> 31);
-  }
-  static constexpr uint64_t STEP = 0x9e3779b97f4a7c15ull;
-
   DEVICE CounterRandom(uint64_t seed, uint64_t sentence, uint64_t draw, uint64_t purpose) {
-    state = mixed(seed + STEP);
-    state = mixed(state ^ (sentence * STEP + 1));
-    state = mixed(state ^ (draw * STEP + 2));
-    state = mixed(state ^ (purpose * STEP + 3));
+    state = mixed(seed + COUNTER_STEP);
+    state = mixed(state ^ (sentence * COUNTER_STEP + 1));
+    state = mixed(state ^ (draw * COUNTER_STEP + 2));
+    state = mixed(state ^ (purpose * COUNTER_STEP + 3));
   }
-  // Uniform in [0, 1), with 53 random bits.
-  DEVICE double uniform() { return static_cast<double>(mixed(state += STEP) >> 11) * 0x1p-53; }
+  DEVICE double uniform() { return uniform_of(mixed(state += COUNTER_STEP)); }
 };
 
 }  // namespace arcwise

@@ -1,17 +1,9 @@
 // Projective trees drawn at random with their probabilities, on a GPU.
+#include "kernels/base/cuda_random.cuh"
 #include "kernels/inference/eisner_sums.cuh"
 #include "kernels/inference/eisner_walk.cuh"
 
 namespace arcwise {
-
-// A number that looks random, of a counter (the finaliser of splitmix64: Steele, Lea & Flood 2014).
-DEVICE uint64_t scrambled(uint64_t counter) {
-  counter += 0x9E3779B97F4A7C15ull;
-  counter = (counter ^ counter >> 30) * 0xBF58476D1CE4E5B9ull;
-  counter = (counter ^ counter >> 27) * 0x94D049BB133111EBull;
-  return counter ^ counter >> 31;
-}
-DEVICE double uniform_of(uint64_t bits) { return static_cast<double>(bits >> 11) * 0x1p-53; }
 
 // Whether a part of a whole is taken, at random: with probability part / whole.
 DEVICE bool is_taken(double uniform, double part, double whole) { return uniform * whole < part; }
