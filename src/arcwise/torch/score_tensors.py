@@ -23,9 +23,9 @@ T = TypeVar("T")
 _REALS = (torch.float32, torch.float64)
 
 
-@dataclass(frozen=True)
+@dataclass(slots=True)
 class ScoreTensors:
-    """The scores of B sentences, all leading dimensions in one, float32 or float64."""
+    """The scores of B sentences, all leading dimensions in one, float32 or float64. Nobody changes it (frozen, it takes longer to make)."""
 
     values: Tensor
     """(B, N+1, N+1); with labels (B, L, N+1, N+1) or (B, N+1, N+1, L)."""
