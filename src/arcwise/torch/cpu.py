@@ -74,6 +74,14 @@ class CpuBackend:
         native.padded_sample(_native(batch), torch.get_num_threads(), count, seed % _SEEDS, heads.data_ptr())
         return heads
 
+    def are_trees(self, heads: Tensor, lengths: Tensor, projective: bool, single_root: bool) -> Tensor:
+        """Whether heads are those of trees."""
+        count = heads.shape[1]
+        words = lengths if count == 1 else lengths[:, None].expand(-1, count).reshape(-1)
+        rows = heads.reshape(-1, heads.shape[-1])
+        found = native.are_trees(rows.numpy(), words.numpy(), projective, single_root)
+        return torch.from_numpy(found).view(-1, count)
+
 
 def _native(batch: Padded) -> native.PaddedBatch:
     """The addresses of the batch, once it is sure that they hold what the kernels expect."""

@@ -19,6 +19,11 @@ def is_plain(tensor: Tensor) -> bool:
     )
 
 
+def in_inference_mode() -> bool:
+    """Whether what is made now can never have a gradient."""
+    return not torch.compiler.is_compiling() and torch.is_inference_mode_enabled()
+
+
 def constant_lengths(values: Tensor, words: int) -> Tensor:
     """(B,), int32, on the device of (B, …): so many words for each sentence. It may be shared: nobody writes to it."""
     device = values.device

@@ -17,12 +17,10 @@ import torch
 from torch import Tensor
 from torch.autograd import Function
 
-from arcwise import native
 from arcwise.inference.tree_class import TreeClass
 from arcwise.torch.backends import backend_of
 from arcwise.torch.eager import is_plain
 from arcwise.torch.padded import Padded
-from arcwise.torch.tree_tensors import tensors_are_trees
 
 _LIBRARY = torch.library.Library("arcwise", "DEF")
 _BATCH = (
@@ -75,7 +73,8 @@ def sample(batch: Padded, count: int, seed: Tensor) -> Tensor:
 
 def are_trees(heads: Tensor, lengths: Tensor, trees: TreeClass) -> Tensor:
     """(B, S): whether heads (B, S, N+1) are those of trees of the class over so many words."""
-    return torch.ops.arcwise.are_trees(heads, lengths, trees.projective, trees.single_root)
+    run = _are_trees if is_plain(heads) else torch.ops.arcwise.are_trees
+    return run(heads, lengths, trees.projective, trees.single_root)
 
 
 def _needs_gradient(scores: Tensor) -> bool:
@@ -218,14 +217,8 @@ def _sample(*parts: Any) -> Tensor:
 
 
 def _are_trees(heads: Tensor, lengths: Tensor, projective: bool, single_root: bool) -> Tensor:
-    count = heads.shape[1]
-    if heads.device.type != "cpu":
-        return tensors_are_trees(heads, lengths, TreeClass(projective=projective, single_root=single_root))
-    rows, words = heads.reshape(-1, heads.shape[-1]), lengths
-    if count != 1:
-        words = lengths[:, None].expand(-1, count).reshape(-1)
-    found = native.are_trees(rows.numpy(), words.numpy(), projective, single_root)
-    return torch.from_numpy(found).view(-1, count)
+    backend = backend_of(heads.device)
+    return backend.are_trees(heads.contiguous(), lengths.contiguous(), projective, single_root)
 
 
 def _per_sentence(scores: Tensor) -> Tensor:

@@ -62,3 +62,7 @@ class TreeBackend(Protocol):
     def sample(self, batch: Padded, count: int, seed: int) -> Tensor:
         """``count`` draws of each sentence, (count, B, N+1), int64; the same seed, the same draws."""
         ...
+
+    def are_trees(self, heads: Tensor, lengths: Tensor, projective: bool, single_root: bool) -> Tensor:
+        """(B, S), bool: whether the heads, (B, S, N+1), int64, contiguous, of the words 1..n of each sentence form a tree of the class."""
+        ...

@@ -13,7 +13,7 @@ from arcwise.errors import InputError
 from arcwise.inference.arc_matrices import Span
 from arcwise.inference.tree_class import TreeClass
 from arcwise.torch import operators
-from arcwise.torch.eager import constant_lengths, no_spans
+from arcwise.torch.eager import constant_lengths, in_inference_mode, no_spans
 from arcwise.torch.label_sums import MINUS_INFINITY, group_states, log_sum
 from arcwise.torch.padded import Padded
 from arcwise.torch.tree_tensors import word_mask
@@ -54,7 +54,7 @@ class ScoreTensors:
             return self._found[name]
         if not self.values.requires_grad:
             self._found[name] = compute()
-        elif torch.is_inference_mode_enabled():  # no use afterwards, where there are gradients again
+        elif in_inference_mode():  # no use afterwards, where there are gradients again
             return compute()
         else:
             with torch.enable_grad():
@@ -172,8 +172,10 @@ class ScoreTensors:
             return self._summed(heads, labels, self.lengths)
         total = self.tree_arcs(heads, labels).sum(-1, dtype=torch.float64)
         total = torch.where(operators.are_trees(heads, self.lengths, self.trees), total, MINUS_INFINITY)
+        if complete:
+            return total
         is_open = (self.words[:, None] & (heads < 0)).any(-1)
-        if complete or (complete is None and _is_surely_false(is_open)):
+        if complete is None and _is_surely_false(is_open):
             return total
         # The sum is over nothing where the tree is complete.
         lengths = torch.where(is_open, self.lengths[:, None], 0)
