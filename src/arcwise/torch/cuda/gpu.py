@@ -6,6 +6,7 @@ import ctypes
 import sys
 from collections.abc import Sequence
 from functools import cache, lru_cache
+from math import prod
 from typing import Any
 
 import torch
@@ -14,6 +15,8 @@ from torch import Tensor
 from arcwise.torch.cuda.compiler import CudaError, machine_code
 
 _ONE_POINTER = ctypes.c_void_p * 1
+_NO_CONTEXT = 201
+"""CUDA_ERROR_INVALID_CONTEXT: a thread in which nothing of CUDA was called before"""
 _MAX_DYNAMIC_SHARED = 8
 """CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES"""
 
@@ -50,12 +53,18 @@ class Gpu:
         """Run a kernel on the current stream of torch."""
         if blocks == 0:
             return
+        if torch._C._cuda_getDevice() != self._index:  # the driver launches on the current one
+            with torch.cuda.device(self._index):
+                self.launch(source, kernel, arguments, blocks=blocks, threads=threads, shared=shared)
+            return
         function = self._kernels.get((source, kernel)) or self._load(source, kernel)
         stream = torch._C._cuda_getCurrentRawStream(self._index)
         pointer = _ONE_POINTER(ctypes.addressof(arguments))
-        status = _driver().cuLaunchKernel(
-            function, blocks, 1, 1, threads, 1, 1, shared, stream, pointer, None
-        )
+        numbers = blocks, 1, 1, threads, 1, 1, shared
+        status = _driver().cuLaunchKernel(function, *numbers, stream, pointer, None)
+        if status == _NO_CONTEXT:
+            self._enter_context()
+            status = _driver().cuLaunchKernel(function, *numbers, stream, pointer, None)
         if status != 0:
             _fail(f"{kernel} ({blocks} blocks of {threads} threads, {shared} bytes shared)", status)
 
@@ -87,10 +96,7 @@ class Gpu:
 @lru_cache(maxsize=1024)
 def _strides(*shape: int) -> tuple[int, ...]:
     """Of a contiguous tensor."""
-    strides = [1]
-    for side in shape[:0:-1]:
-        strides.append(strides[-1] * max(side, 1))
-    return tuple(reversed(strides))
+    return tuple(prod(max(side, 1) for side in shape[at:]) for at in range(1, len(shape) + 1))
 
 
 @cache
