@@ -259,7 +259,7 @@ def _labels_of_states(
 def _lengths(lengths: Lengths, batch_shape: torch.Size, values: Tensor, longest: int) -> Tensor:
     if lengths is None:
         return constant_lengths(values, longest)
-    given: Tensor = torch.as_tensor(lengths)
+    given: Tensor = lengths if isinstance(lengths, Tensor) else torch.as_tensor(lengths)
     is_list = not isinstance(lengths, Tensor)  # then nothing waits for a GPU
     if is_list and given.numel() and not 0 <= int(given.min()) <= int(given.max()) <= longest:
         raise InputError(f"lengths: found {given.tolist()}, expected numbers from 0 to {longest}")
