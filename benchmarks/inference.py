@@ -34,6 +34,7 @@ from arcwise.inference.spanning_tree import (
     spanning_tree_decode_batch,
     spanning_tree_k_best,
 )
+from arcwise.optional import is_installed
 from benchmarks.peers.tree_inference import Peer, installed_peers
 from benchmarks.report import write_section
 
@@ -132,6 +133,36 @@ def growth_table(repeat: int) -> str:
     return table(["operation", *(f"n = {n}" for n in GROWTH_LENGTHS), "log-log slope"], rows)
 
 
+def torch_table(lengths: Sequence[int], repeat: int) -> str:
+    """What a call of ``arcwise.torch`` takes beside that of numpy for the same sentence, made beforehand as a tensor; no gradients."""
+    import torch
+
+    from arcwise.torch import TreeDistribution
+
+    torch.set_num_threads(1)
+
+    def ask(operation: str, scores: torch.Tensor) -> object:
+        is_projective = operation.startswith("projective")
+        trees = TreeDistribution(scores, projective=is_projective, single_root=True)
+        return trees.best() if operation.endswith("decode") else (trees.marginals, trees.log_partition)
+
+    rows = []
+    for operation, run in SINGLE.items():
+        for n in lengths:
+            (scores,) = sentences(n, 1)
+            found = interleaved(
+                {
+                    "numpy": partial(run, scores, single_root=True),
+                    "torch": partial(ask, operation, torch.from_numpy(scores)),
+                },
+                repeat=repeat,
+                min_seconds=0.005,
+            )
+            by_numpy, by_torch = (found[name] * 1e6 for name in ("numpy", "torch"))
+            rows.append([operation, n, f"{by_numpy:.1f}", f"{by_torch:.1f}", f"{by_torch - by_numpy:.1f}"])
+    return table(["operation", "n", "numpy", "arcwise.torch", "more"], rows)
+
+
 def error_table(peers: Sequence[Peer], n: int, count: int) -> str:
     """The largest error of any marginal over a few sentences."""
     knowing = [peer for peer in peers if "non-projective marginals" in peer.operations]
@@ -175,6 +206,11 @@ def report(peers: Sequence[Peer], missing: Sequence[str], lengths: Sequence[int]
     parts.append(k_best_table(lengths, repeat))
     parts.append("### growth\n\nMicroseconds; one sentence, one thread.\n")
     parts.append(growth_table(repeat))
+    if is_installed("torch"):
+        parts.append(
+            "### arcwise.torch on the CPU\n\nMicroseconds a call; one sentence, one thread, float64.\n"
+        )
+        parts.append(torch_table(lengths, repeat))
     parts.append(
         "### largest error of a marginal\n\nNon-projective, single root, n = 20, against the same sums with enough digits "
         "(mpmath).\n"

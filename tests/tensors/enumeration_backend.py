@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from arcwise.torch.padded import Padded
-from reference.enumerate_trees import Enumeration, is_subtree
+from reference.enumerate_trees import Enumeration, all_trees, is_subtree
 
 
 class EnumerationBackend:
@@ -72,6 +72,13 @@ class EnumerationBackend:
                 drawn = np.random.default_rng([seed, s]).choice(len(p), size=count, p=p / p.sum())
                 heads[:, s, : n + 1] = torch.from_numpy(trees.trees[drawn].astype(np.int64))
         return heads
+
+    def are_trees(self, heads: Tensor, lengths: Tensor, projective: bool, single_root: bool) -> Tensor:
+        found = torch.empty(heads.shape[:2], dtype=torch.bool)
+        for s, n in enumerate(lengths.tolist()):
+            right = all_trees(n, projective=projective, single_root=single_root).tolist() if n else [[-1]]
+            found[s] = torch.tensor([[-1, *own] in right for own in heads[s, :, 1 : n + 1].tolist()])
+        return found
 
 
 def _sentences(batch: Padded) -> Iterator[tuple[int, Enumeration]]:

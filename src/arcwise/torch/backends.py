@@ -20,7 +20,7 @@ def backend_of(device: torch.device) -> TreeBackend:
     the CPU, on copies, after one warning."""
     if _replaced and device.type in _replaced:
         return _replaced[device.type]
-    return _backend_of(device.type, device.index)
+    return _backend_of(device)
 
 
 @contextmanager
@@ -37,11 +37,12 @@ def replaced(kind: str, backend: TreeBackend) -> Iterator[None]:
 
 
 @cache
-def _backend_of(kind: str, index: int | None) -> TreeBackend:
+def _backend_of(device: torch.device) -> TreeBackend:
+    kind = device.type
     if kind == "cuda":
         from arcwise.torch.cuda.backend import cuda_backend
 
-        return cuda_backend(index or 0)
+        return cuda_backend(device.index or 0)
     from arcwise.torch.cpu import CpuBackend
 
     if kind == "cpu":

@@ -52,7 +52,10 @@ class CpuBackend:
     def decode(self, batch: Padded) -> tuple[Tensor, Tensor]:
         """The heads of the best tree, and its score."""
         sentences, side, _ = batch.scores.shape
-        heads, values = torch.empty(sentences, side, dtype=torch.int64), batch.scores.new_empty(sentences)
+        heads = torch.empty_strided(
+            (sentences, side), (side, 1), dtype=torch.int64
+        )  # sooner than torch.empty
+        values = batch.scores.new_empty(sentences)
         native.padded_decode(_native(batch), torch.get_num_threads(), heads.data_ptr(), values.data_ptr())
         return heads, values
 
@@ -70,6 +73,14 @@ class CpuBackend:
         heads = torch.empty(count, sentences, side, dtype=torch.int64)
         native.padded_sample(_native(batch), torch.get_num_threads(), count, seed % _SEEDS, heads.data_ptr())
         return heads
+
+    def are_trees(self, heads: Tensor, lengths: Tensor, projective: bool, single_root: bool) -> Tensor:
+        """Whether heads are those of trees."""
+        count = heads.shape[1]
+        words = lengths if count == 1 else lengths[:, None].expand(-1, count).reshape(-1)
+        rows = heads.reshape(-1, heads.shape[-1])
+        found = native.are_trees(rows.numpy(), words.numpy(), projective, single_root)
+        return torch.from_numpy(found).view(-1, count)
 
 
 def _native(batch: Padded) -> native.PaddedBatch:

@@ -13,7 +13,7 @@ from torch.distributions import Distribution, constraints, register_kl
 from arcwise.errors import InputError, NoTreeError
 from arcwise.inference.arguments import label_set, whole
 from arcwise.inference.constraints import Constraints
-from arcwise.inference.tree_class import TreeClass
+from arcwise.inference.tree_class import NON_PROJECTIVE, PROJECTIVE
 from arcwise.torch import operators
 from arcwise.torch.constraint_masks import constrained
 from arcwise.torch.label_sums import MINUS_INFINITY, log_shares, weighted
@@ -71,7 +71,7 @@ class TreeDistribution(Distribution):
         constraints: Constraints | Sequence[Constraints | None] | Tensor | None = None,
         validate_args: bool | None = None,
     ) -> None:
-        self.tree_class = TreeClass(projective=projective, single_root=single_root)
+        self.tree_class = (PROJECTIVE if projective else NON_PROJECTIVE)[bool(single_root)]
         self.labels = None if labels is None or isinstance(labels, int) else label_set(labels)
         count = labels if isinstance(labels, int) else None if self.labels is None else len(self.labels)
         given, batch_shape = score_tensors(
@@ -105,7 +105,7 @@ class TreeDistribution(Distribution):
     @property
     def lengths(self) -> Tensor:
         """The words of each sentence, shape ``batch_shape``, int32."""
-        return self._given.lengths.reshape(self.batch_shape)
+        return self._given.lengths.clone().reshape(self.batch_shape)  # others may share ours
 
     @property
     def support(self) -> Any:
@@ -251,7 +251,7 @@ class TreeDistribution(Distribution):
         """The tree with the highest score, each arc with its best label. O(n³) projective, O(n²) non-projective."""
         heads, values = operators.decode(self._scores.padded(self._scores.best_arcs))
         self._checked(values)
-        return self._trees(heads[:, None], torch.Size())
+        return self._one_tree(heads)
 
     @property
     def mode(self) -> Tensor | Trees:  # type: ignore[override]
@@ -283,7 +283,7 @@ class TreeDistribution(Distribution):
         possible = torch.where(own.arcs == MINUS_INFINITY, MINUS_INFINITY, gains).detach()
         heads, values = operators.decode(own.padded(possible))
         self._checked(values)
-        return self._trees(heads[:, None], torch.Size())
+        return self._one_tree(heads)
 
     def sample(  # type: ignore[override]
         self, sample_shape: Any = torch.Size(), generator: Generator | None = None
@@ -301,6 +301,12 @@ class TreeDistribution(Distribution):
         """What ``best``, ``k_best`` or ``sample`` gave, as ``arcwise.Tree``, in lists nested as the dimensions are."""
         names = self.labels or tuple(str(number) for number in range(self.label_count or 0))
         return to_trees(trees, self.lengths.cpu(), names)
+
+    def _one_tree(self, heads: Tensor) -> Tensor | Trees:
+        """From heads (B, N+1), without gradient, to (*batch_shape, N+1), with the best labels."""
+        if self._scores.label_dim is None:
+            return self._each(heads)
+        return self._trees(heads[:, None], torch.Size())
 
     def _trees(
         self, heads: Tensor, shape: torch.Size, *, drawn: bool = False, generator: Generator | None = None
@@ -361,6 +367,9 @@ class TreeDistribution(Distribution):
         return self._scores.label_dim
 
     def _each(self, values: Tensor) -> Tensor:
+        dims = len(self._batch_shape)
+        if dims < 2:
+            return values if dims else values.squeeze(0)
         return values.reshape((*self.batch_shape, *values.shape[1:]))
 
     def _answer(self, values: Tensor) -> Tensor:

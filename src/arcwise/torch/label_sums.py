@@ -31,7 +31,8 @@ def weighted(log_weights: Tensor, values: Tensor) -> Tensor:
 
 
 class _LogSum(Function):
-    """Its gradient is P(label | arc). It is made of operations that can be differentiated again."""
+    """Its gradient is P(label | arc), made of operations that can be differentiated again where that may be asked for, else in fewer
+    passes over memory."""
 
     @staticmethod
     def forward(ctx: Any, scores: Tensor, dim: int) -> Tensor:
@@ -43,6 +44,9 @@ class _LogSum(Function):
     @staticmethod
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None]:
         scores, total = ctx.saved_tensors
+        if not torch.is_grad_enabled():
+            shares = torch.softmax(scores, ctx.dim).nan_to_num_(nan=0.0)
+            return shares.mul_(gradient.unsqueeze(ctx.dim)), None
         return gradient.unsqueeze(ctx.dim) * log_shares(scores, total, ctx.dim).exp(), None
 
 

@@ -6,7 +6,9 @@ from dataclasses import replace
 
 from torch import Tensor
 
+from arcwise.inference.tree_class import TreeClass
 from arcwise.torch.padded import Padded, TreeBackend
+from arcwise.torch.tree_tensors import tensors_are_trees
 
 
 class OnTheCpu:
@@ -46,6 +48,10 @@ class OnTheCpu:
     def sample(self, batch: Padded, count: int, seed: int) -> Tensor:
         """Draws of each sentence."""
         return self.backend.sample(_moved(batch), count, seed).to(batch.scores.device)
+
+    def are_trees(self, heads: Tensor, lengths: Tensor, projective: bool, single_root: bool) -> Tensor:
+        """Whether heads are those of trees: where they are, in tensor operations."""
+        return tensors_are_trees(heads, lengths, TreeClass(projective=projective, single_root=single_root))
 
 
 def _moved(batch: Padded) -> Padded:

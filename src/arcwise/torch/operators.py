@@ -4,22 +4,23 @@
 
 Each is the derivative of the one before it: the marginals are the gradient of log Z, the slope is the derivative of the marginals in a
 direction, the bend that of the slope. All come from sums of their own: nothing of the recurrences is recorded, and what is kept for a
-gradient is the scores and the marginals. The operators are opaque to ``torch.compile``.
+gradient is the scores and the marginals. The operators are opaque to ``torch.compile``. Where torch has nothing to see (``eager.is_plain``),
+the kernels are called without them.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import torch
 from torch import Tensor
 from torch.autograd import Function
 
-from arcwise import native
 from arcwise.inference.tree_class import TreeClass
 from arcwise.torch.backends import backend_of
+from arcwise.torch.eager import is_plain
 from arcwise.torch.padded import Padded
-from arcwise.torch.tree_tensors import tensors_are_trees
 
 _LIBRARY = torch.library.Library("arcwise", "DEF")
 _BATCH = (
@@ -34,6 +35,8 @@ def log_partition(batch: Padded) -> Tensor:
     """log Z, (B,). Where a gradient will be wanted, the marginals, which are the gradient, come from the same pass."""
     if _needs_gradient(batch.scores):
         return marginals(batch)[0]
+    if is_plain(batch.scores):
+        return backend_of(batch.scores.device).log_partition(_contiguous(batch))
     return torch.ops.arcwise.log_partition(*_parts(batch))
 
 
@@ -41,6 +44,8 @@ def marginals(batch: Padded) -> tuple[Tensor, Tensor]:
     """log Z, (B,), and the probability of every arc, (B, N+1, N+1)."""
     if _needs_gradient(batch.scores):
         return _Marginals.apply(*_parts(batch))
+    if is_plain(batch.scores):
+        return backend_of(batch.scores.device).marginals(_contiguous(batch))
     return torch.ops.arcwise.marginals(*_parts(batch))
 
 
@@ -51,6 +56,8 @@ def marginals_slope(batch: Padded, direction: Tensor) -> Tensor:
 
 def decode(batch: Padded) -> tuple[Tensor, Tensor]:
     """Heads of the best trees, (B, N+1), and their scores, (B,), without gradient."""
+    if not batch.scores.requires_grad and is_plain(batch.scores):
+        return backend_of(batch.scores.device).decode(_contiguous(batch))
     return torch.ops.arcwise.decode(*_parts(batch, detached=True))
 
 
@@ -66,7 +73,8 @@ def sample(batch: Padded, count: int, seed: Tensor) -> Tensor:
 
 def are_trees(heads: Tensor, lengths: Tensor, trees: TreeClass) -> Tensor:
     """(B, S): whether heads (B, S, N+1) are those of trees of the class over so many words."""
-    return torch.ops.arcwise.are_trees(heads, lengths, trees.projective, trees.single_root)
+    run = _are_trees if is_plain(heads) else torch.ops.arcwise.are_trees
+    return run(heads, lengths, trees.projective, trees.single_root)
 
 
 def _needs_gradient(scores: Tensor) -> bool:
@@ -86,7 +94,8 @@ class _Marginals(Function):
 
     @staticmethod
     def forward(ctx: Any, *parts: Any) -> tuple[Tensor, Tensor]:
-        log_z, arcs = torch.ops.arcwise.marginals(*parts)
+        run = _marginals if is_plain(parts[0]) else torch.ops.arcwise.marginals
+        log_z, arcs = run(*parts)
         ctx.set_materialize_grads(False)
         ctx.save_for_backward(*parts[:4], arcs)
         ctx.tree_class = parts[4:]
@@ -112,7 +121,8 @@ class _Slope(Function):
     def forward(ctx: Any, direction: Tensor, *parts: Any) -> Tensor:
         ctx.save_for_backward(direction, *parts[:4])
         ctx.tree_class = parts[4:]
-        return torch.ops.arcwise.marginals_slope(*parts, direction)
+        run = _slope if is_plain(parts[0]) and is_plain(direction) else torch.ops.arcwise.marginals_slope
+        return run(*parts, direction)
 
     @staticmethod
     def backward(ctx: Any, gradient: Tensor) -> tuple[Any, ...]:
@@ -152,6 +162,13 @@ class _Bend(Function):
 
 
 # ---- the operators: what runs, and the shapes of what comes out
+
+
+def _contiguous(batch: Padded) -> Padded:
+    """The batch as the kernels read it; mostly it is that already."""
+    if batch.scores.is_contiguous() and batch.lengths.is_contiguous():
+        return batch
+    return replace(batch, scores=batch.scores.contiguous(), lengths=batch.lengths.contiguous())
 
 
 def _padded(parts: tuple[Any, ...]) -> Padded:
@@ -200,14 +217,8 @@ def _sample(*parts: Any) -> Tensor:
 
 
 def _are_trees(heads: Tensor, lengths: Tensor, projective: bool, single_root: bool) -> Tensor:
-    count = heads.shape[1]
-    if heads.device.type != "cpu":
-        return tensors_are_trees(heads, lengths, TreeClass(projective=projective, single_root=single_root))
-    rows, words = heads.reshape(-1, heads.shape[-1]), lengths
-    if count != 1:
-        words = lengths[:, None].expand(-1, count).reshape(-1)
-    found = native.are_trees(rows.numpy(), words.numpy(), projective, single_root)
-    return torch.from_numpy(found).view(-1, count)
+    backend = backend_of(heads.device)
+    return backend.are_trees(heads.contiguous(), lengths.contiguous(), projective, single_root)
 
 
 def _per_sentence(scores: Tensor) -> Tensor:

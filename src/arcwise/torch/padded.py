@@ -8,9 +8,12 @@ from typing import Protocol
 from torch import Tensor
 
 
-@dataclass(frozen=True)
+@dataclass(slots=True)
 class Padded:
-    """Scores of arcs, padded to the longest sentence. What lies in the padding, in column 0 and on the diagonal is never read."""
+    """Scores of arcs, padded to the longest sentence. What lies in the padding, in column 0 and on the diagonal is never read.
+
+    Nobody changes it; it is not frozen because that costs a call more than a microsecond.
+    """
 
     scores: Tensor
     """(B, N+1, N+1), contiguous, float32 or float64; ``scores[b, h, m]``, -inf forbids. Its device is that of all the others."""
@@ -58,4 +61,8 @@ class TreeBackend(Protocol):
 
     def sample(self, batch: Padded, count: int, seed: int) -> Tensor:
         """``count`` draws of each sentence, (count, B, N+1), int64; the same seed, the same draws."""
+        ...
+
+    def are_trees(self, heads: Tensor, lengths: Tensor, projective: bool, single_root: bool) -> Tensor:
+        """(B, S), bool: whether the heads, (B, S, N+1), int64, contiguous, of the words 1..n of each sentence form a tree of the class."""
         ...

@@ -13,18 +13,19 @@ from arcwise.errors import InputError
 from arcwise.inference.arc_matrices import Span
 from arcwise.inference.tree_class import TreeClass
 from arcwise.torch import operators
+from arcwise.torch.eager import constant_lengths, in_inference_mode, no_spans
 from arcwise.torch.label_sums import MINUS_INFINITY, group_states, log_sum
 from arcwise.torch.padded import Padded
 from arcwise.torch.tree_tensors import word_mask
 
 Lengths: TypeAlias = Tensor | Sequence[int] | int | None
 T = TypeVar("T")
-_NO_ENDS, _NO_STARTS = torch.empty((0, 2), dtype=torch.int32), torch.empty(0, dtype=torch.int64)
+_REALS = (torch.float32, torch.float64)
 
 
-@dataclass(frozen=True)
+@dataclass(slots=True)
 class ScoreTensors:
-    """The scores of B sentences, all leading dimensions in one, float32 or float64."""
+    """The scores of B sentences, all leading dimensions in one, float32 or float64. Nobody changes it (frozen, it takes longer to make)."""
 
     values: Tensor
     """(B, N+1, N+1); with labels (B, L, N+1, N+1) or (B, N+1, N+1, L)."""
@@ -49,7 +50,13 @@ class ScoreTensors:
 
     def once(self, name: str, compute: Callable[[], T]) -> T:
         """What was computed under this name, or is now; with its gradients, whoever asks first."""
-        if name not in self._found:
+        if name in self._found:
+            return self._found[name]
+        if not self.values.requires_grad:
+            self._found[name] = compute()
+        elif in_inference_mode():  # no use afterwards, where there are gradients again
+            return compute()
+        else:
             with torch.enable_grad():
                 self._found[name] = compute()
         return self._found[name]
@@ -67,13 +74,16 @@ class ScoreTensors:
     @property
     def best_arcs(self) -> Tensor:
         """(B, N+1, N+1): each arc with its best label, without gradient."""
-        values = self.values.detach()
+        values = self.values.detach() if self.values.requires_grad else self.values
         return values if self.label_dim is None else values.amax(self.label_dim)
 
     def padded(self, arcs: Tensor, lengths: Tensor | None = None) -> Padded:
         """A batch for the operators: other scores of arcs, (B, …) or (B · S, …) for S trees of each sentence."""
-        repeats = 1 if lengths is None else len(lengths) // max(len(self.lengths), 1)
-        ends, starts = _span_tensors(self.spans, repeats, arcs.device)
+        if self.spans:
+            repeats = 1 if lengths is None else len(lengths) // max(len(self.lengths), 1)
+            ends, starts = _span_tensors(self.spans, repeats, arcs.device)
+        else:
+            ends, starts = no_spans(arcs)
         lengths = self.lengths if lengths is None else lengths
         return Padded(arcs, lengths, self.trees.projective, self.trees.single_root, ends, starts)
 
@@ -162,8 +172,10 @@ class ScoreTensors:
             return self._summed(heads, labels, self.lengths)
         total = self.tree_arcs(heads, labels).sum(-1, dtype=torch.float64)
         total = torch.where(operators.are_trees(heads, self.lengths, self.trees), total, MINUS_INFINITY)
+        if complete:
+            return total
         is_open = (self.words[:, None] & (heads < 0)).any(-1)
-        if complete or (complete is None and _is_surely_false(is_open)):
+        if complete is None and _is_surely_false(is_open):
             return total
         # The sum is over nothing where the tree is complete.
         lengths = torch.where(is_open, self.lengths[:, None], 0)
@@ -192,6 +204,11 @@ def score_tensors(
     if not isinstance(scores, Tensor) or not scores.is_floating_point():
         found = f"a tensor of {scores.dtype}" if isinstance(scores, Tensor) else type(scores).__name__
         raise InputError(f"scores: found {found}, expected a tensor of real numbers")
+    if label_dim is None and 2 <= scores.ndim <= 3 and scores.dtype in _REALS:  # mostly
+        *batch, side, columns = scores.shape
+        if side == columns and side:
+            values, leading = scores if batch else scores.unsqueeze(0), torch.Size(batch)
+            return ScoreTensors(values, None, _lengths(lengths, leading, values, side - 1), trees), leading
     dim = None if label_dim is None else _place_of_labels(scores, label_dim)
     own = 2 if dim is None else 3
     shape = list(scores.shape[max(scores.ndim - own, 0) :])
@@ -200,7 +217,7 @@ def score_tensors(
         expected = {None: "(…, N+1, N+1)", 1: "(…, L, N+1, N+1)", 3: "(…, N+1, N+1, L)"}[dim]
         raise InputError(f"scores: found shape {tuple(scores.shape)}, expected {expected}")
     batch_shape = scores.shape[: scores.ndim - own]
-    values = scores if scores.dtype in (torch.float32, torch.float64) else scores.float()
+    values = scores if scores.dtype in _REALS else scores.float()
     values = values.reshape(-1, *scores.shape[scores.ndim - own :])
     if dim is not None and states is not None:
         values = _labels_of_states(values, dim, states, label_count, label_of_state, by)
@@ -241,8 +258,8 @@ def _labels_of_states(
 
 def _lengths(lengths: Lengths, batch_shape: torch.Size, values: Tensor, longest: int) -> Tensor:
     if lengths is None:
-        return torch.full((len(values),), longest, dtype=torch.int32, device=values.device)
-    given: Tensor = torch.as_tensor(lengths)
+        return constant_lengths(values, longest)
+    given: Tensor = lengths if isinstance(lengths, Tensor) else torch.as_tensor(lengths)
     is_list = not isinstance(lengths, Tensor)  # then nothing waits for a GPU
     if is_list and given.numel() and not 0 <= int(given.min()) <= int(given.max()) <= longest:
         raise InputError(f"lengths: found {given.tolist()}, expected numbers from 0 to {longest}")
@@ -250,7 +267,9 @@ def _lengths(lengths: Lengths, batch_shape: torch.Size, values: Tensor, longest:
         raise InputError(
             f"lengths: found shape {tuple(given.shape)} of {given.dtype}, expected whole numbers of shape {tuple(batch_shape)}"
         )
-    return given.to(values.device, torch.int32).reshape(-1)
+    if given.dtype is not torch.int32 or given.device != values.device:
+        given = given.to(values.device, torch.int32)
+    return given if given.ndim == 1 else given.reshape(-1)
 
 
 def with_values(scores: ScoreTensors, values: Tensor) -> ScoreTensors:
@@ -261,12 +280,6 @@ def with_values(scores: ScoreTensors, values: Tensor) -> ScoreTensors:
 def _span_tensors(
     spans: tuple[tuple[Span, ...], ...], repeats: int, device: torch.device
 ) -> tuple[Tensor, Tensor]:
-    if not spans and device.type == "cpu":
-        return _NO_ENDS, _NO_STARTS
-    if not spans:
-        return torch.empty((0, 2), dtype=torch.int32, device=device), torch.empty(
-            0, dtype=torch.int64, device=device
-        )
     each = [own for own in spans for _ in range(repeats)]
     ends = torch.tensor([span for own in each for span in own], dtype=torch.int32, device=device)
     starts = torch.tensor([0, *(len(own) for own in each)], dtype=torch.int64).cumsum(0)

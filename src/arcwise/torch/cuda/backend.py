@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from arcwise.torch.cuda import eisner, matrix_tree, spanning_tree, wilson
+from arcwise.torch.cuda.are_trees import are_trees
 from arcwise.torch.cuda.compiler import CudaError
 from arcwise.torch.cuda.gpu import gpu
 from arcwise.torch.cuda.launcher import Launcher
@@ -70,6 +71,12 @@ class CudaBackend:
         if _is_long(batch):
             return self.instead.sample(batch, count, seed)
         return (eisner if batch.projective else wilson).sample(self.launcher, batch, count, seed)
+
+    def are_trees(self, heads: Tensor, lengths: Tensor, projective: bool, single_root: bool) -> Tensor:
+        """Whether heads are those of trees."""
+        if heads.shape[-1] - 1 > LONGEST:
+            return self.instead.are_trees(heads, lengths, projective, single_root)
+        return are_trees(self.launcher, heads, lengths, projective, single_root)
 
 
 @cache

@@ -49,7 +49,7 @@ class _Arguments(ctypes.Structure):
 def log_partition(launcher: Launcher, batch: Padded) -> Tensor:
     """log Z, (B,)."""
     totals = _totals(launcher, batch)
-    plain, wide = _sum_plan(launcher, batch, _DOUBLE, 2), _sum_plan(launcher, batch, _WIDE, 2)
+    plain, wide = _sum_plans(launcher, batch, 2)
     _run(launcher, "eisner.cu", "eisner_log_partition", batch, plain, wide, totals=totals)
     return totals
 
@@ -57,7 +57,7 @@ def log_partition(launcher: Launcher, batch: Padded) -> Tensor:
 def marginals(launcher: Launcher, batch: Padded) -> tuple[Tensor, Tensor]:
     """log Z, (B,), and the probability of every arc, (B, N+1, N+1)."""
     totals, answers = _totals(launcher, batch), _answers(launcher, batch)
-    plain, wide = _sum_plan(launcher, batch, _DOUBLE, 4), _sum_plan(launcher, batch, _WIDE, 4)
+    plain, wide = _sum_plans(launcher, batch, 4)
     _run(launcher, "eisner.cu", "eisner_marginals", batch, plain, wide, totals=totals, answers=answers)
     return totals, answers
 
@@ -122,7 +122,7 @@ def sample(launcher: Launcher, batch: Padded, count: int, seed: int) -> Tensor:
     heads = launcher.empty((count, sentences, side), torch.int64)
     if count == 0:
         return heads
-    plain, wide = _sum_plan(launcher, batch, _DOUBLE, 2), _sum_plan(launcher, batch, _WIDE, 2)
+    plain, wide = _sum_plans(launcher, batch, 2)
     _run(
         launcher, "eisner_sample.cu", "eisner_sample", batch, plain, wide, heads=heads, count=count, seed=seed
     )
@@ -130,7 +130,7 @@ def sample(launcher: Launcher, batch: Padded, count: int, seed: int) -> Tensor:
 
 
 def _totals(launcher: Launcher, batch: Padded) -> Tensor:
-    return launcher.empty((len(batch.scores),), batch.scores.dtype)
+    return launcher.empty(batch.scores.shape[:1], batch.scores.dtype)
 
 
 def _answers(launcher: Launcher, batch: Padded) -> Tensor:
@@ -162,12 +162,40 @@ _LIST_WORKSPACE = 1 << 28
 
 def _sum_plan(launcher: Launcher, batch: Padded, size: int, tables: int) -> _Plan:
     """A launch with 2 or 4 tables of numbers of ``size`` bytes, see ``EisnerTables``."""
+    return _table_plans(*_sizes(launcher, batch), tables, size)[0]
+
+
+def _sum_plans(launcher: Launcher, batch: Padded, tables: int) -> tuple[_Plan, ...]:
+    """That with doubles, and that with numbers of any size."""
+    return _table_plans(*_sizes(launcher, batch), tables, _DOUBLE, _WIDE)
+
+
+def _sizes(launcher: Launcher, batch: Padded) -> tuple[int, int, int, int, int]:
     sentences, side, _ = batch.scores.shape
-    limits = launcher.multiprocessors, launcher.threads_limit, launcher.shared_limit
-    return _table_plan(*limits, sentences, side - 1, size, tables)
+    return (
+        launcher.multiprocessors,
+        launcher.threads_limit,
+        launcher.shared_limit,
+        sentences,
+        side - 1,
+    )
 
 
 @lru_cache(maxsize=1024)
+def _table_plans(
+    multiprocessors: int,
+    most_threads: int,
+    most_shared: int,
+    sentences: int,
+    words: int,
+    tables: int,
+    *sizes: int,
+) -> tuple[_Plan, ...]:
+    """One for numbers of each of the sizes."""
+    limits = multiprocessors, most_threads, most_shared
+    return tuple(_table_plan(*limits, sentences, words, size, tables) for size in sizes)
+
+
 def _table_plan(
     multiprocessors: int,
     most_threads: int,
@@ -251,47 +279,33 @@ def _run(
     sentences, side, _ = scores.shape
     if sentences == 0:
         return
-    size = max(plan.blocks * plan.workspace, wide.blocks * wide.workspace if wide else 0)
+    size = plan.blocks * plan.workspace
+    if wide is not None:
+        size = max(size, wide.blocks * wide.workspace)
     workspace = launcher.empty((size + 4 * sentences,), torch.uint8)
     start = workspace.data_ptr()
-    has_spans = len(batch.span_starts) > 0
-    arguments = _Arguments(
-        scores.data_ptr(),
-        batch.lengths.data_ptr(),
-        batch.span_ends.data_ptr() if has_spans else None,
-        batch.span_starts.data_ptr() if has_spans else None,
-        None if first is None else first.data_ptr(),
-        None if second is None else second.data_ptr(),
-        None if totals is None else totals.data_ptr(),
-        None if answers is None else answers.data_ptr(),
-        None if heads is None else heads.data_ptr(),
-        start + size,
-        start,
-        plan.workspace,
-        seed,
-        sentences,
-        side,
-        batch.single_root,
-        plan.shared,
-        count,
-    )
-    scalar = "float" if scores.dtype == torch.float32 else "double"
-    launcher.launch(
-        source,
-        f"{kernel}_{scalar}",
-        arguments,
-        blocks=plan.blocks,
-        threads=plan.threads,
-        shared=plan.shared,
-    )
-    if wide is None:
-        return
-    arguments.workspace_bytes, arguments.shared_bytes = wide.workspace, wide.shared
-    launcher.launch(
-        source,
-        f"{kernel}_wide_{scalar}",
-        arguments,
-        blocks=wide.blocks,
-        threads=wide.threads,
-        shared=wide.shared,
-    )
+    arguments = _Arguments()
+    arguments.scores, arguments.lengths = scores.data_ptr(), batch.lengths.data_ptr()
+    if batch.span_starts.shape[0]:
+        arguments.span_ends, arguments.span_starts = batch.span_ends.data_ptr(), batch.span_starts.data_ptr()
+    if first is not None:
+        arguments.first = first.data_ptr()
+    if second is not None:
+        arguments.second = second.data_ptr()
+    if totals is not None:
+        arguments.log_partition = totals.data_ptr()
+    if answers is not None:
+        arguments.answers = answers.data_ptr()
+    if heads is not None:
+        arguments.heads = heads.data_ptr()
+    arguments.unsafe, arguments.workspace = start + size, start
+    arguments.batch, arguments.side, arguments.single_root = sentences, side, batch.single_root
+    arguments.count, arguments.seed = count, seed
+    scalar = "float" if scores.dtype is torch.float32 else "double"
+    names = f"{kernel}_{scalar}", f"{kernel}_wide_{scalar}"
+    for name, each in zip(names, (plan, wide), strict=True):
+        if each is not None:
+            arguments.workspace_bytes, arguments.shared_bytes = each.workspace, each.shared
+            launcher.launch(
+                source, name, arguments, blocks=each.blocks, threads=each.threads, shared=each.shared
+            )

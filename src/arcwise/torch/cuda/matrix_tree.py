@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+from functools import lru_cache
 
 import torch
 from torch import Tensor
@@ -35,14 +36,14 @@ class _Arguments(ctypes.Structure):
 
 def log_partition(launcher: Launcher, batch: Padded) -> Tensor:
     """As ``TreeBackend.log_partition``."""
-    result = launcher.empty((len(batch.lengths),), batch.scores.dtype)
+    result = launcher.empty(batch.lengths.shape, batch.scores.dtype)
     _sum_trees(launcher, batch, result, None)
     return result
 
 
 def marginals(launcher: Launcher, batch: Padded) -> tuple[Tensor, Tensor]:
     """As ``TreeBackend.marginals``."""
-    log_z = launcher.empty((len(batch.lengths),), batch.scores.dtype)
+    log_z = launcher.empty(batch.lengths.shape, batch.scores.dtype)
     result = launcher.empty(batch.scores.shape, batch.scores.dtype)
     _sum_trees(launcher, batch, log_z, result)
     return log_z, result
@@ -60,12 +61,13 @@ def marginals_bend(launcher: Launcher, batch: Padded, first: Tensor, second: Ten
 
 def _sum_trees(launcher: Launcher, batch: Padded, log_z: Tensor, result: Tensor | None) -> None:
     """Doubles first; what they were not safe for again, with numbers that have an exponent of their own."""
-    if not len(batch.lengths):
+    sentences = batch.lengths.shape[0]
+    if not sentences:
         return
     arguments = _arguments(batch, halved=result is not None)
     arguments.log_partition = log_z.data_ptr()
     arguments.marginals = None if result is None else result.data_ptr()
-    unsafe = launcher.empty((2 * len(batch.lengths),), torch.int32)
+    unsafe = launcher.empty((2 * sentences,), torch.int32)
     arguments.unsafe = unsafe.data_ptr()
     if _shared_bytes(arguments, DOUBLE) <= launcher.shared_limit:
         _launch(
@@ -125,19 +127,19 @@ def _derivative(
 
 
 def _arguments(batch: Padded, *, halved: bool) -> _Arguments:
-    side = batch.scores.shape[1]
-    return _Arguments(
-        scores=batch.scores.data_ptr(),
-        lengths=batch.lengths.data_ptr(),
-        sentences=len(batch.lengths),
-        side=side,
-        stride=_columns(side - 1, halved=halved)
-        | 1,  # odd: a column lies in different banks of shared memory
-        single_root=batch.single_root,
-        in_double=batch.scores.dtype == torch.float64,
-    )
+    sentences, side, _ = batch.scores.shape
+    arguments = _Arguments()
+    arguments.scores, arguments.lengths = batch.scores.data_ptr(), batch.lengths.data_ptr()
+    arguments.sentences, arguments.side = sentences, side
+    arguments.stride = (
+        _columns(side - 1, halved=halved) | 1
+    )  # odd: a column lies in different banks of shared memory
+    arguments.single_root = batch.single_root
+    arguments.in_double = batch.scores.dtype is torch.float64
+    return arguments
 
 
+@lru_cache(maxsize=1024)
 def _columns(words: int, *, halved: bool) -> int:
     """Of the matrix of ``tree_elimination.cuh``: each level begins where the kept states of the level above end."""
     roots, begin, states = 2, 0, words

@@ -36,22 +36,26 @@ class _Arguments(ctypes.Structure):
 
 def decode(launcher: Launcher, batch: Padded) -> tuple[Tensor, Tensor]:
     """As ``TreeBackend.decode``."""
-    heads, values = _search(launcher, batch, "spanning_tree_decode", 1)
-    return heads[:, 0], values[:, 0]
+    heads = launcher.empty(batch.scores.shape[:2], torch.int64)
+    values = launcher.empty(batch.scores.shape[:1], batch.scores.dtype)
+    _search(launcher, batch, "spanning_tree_decode", 1, heads, values)
+    return heads, values
 
 
 def k_best(launcher: Launcher, batch: Padded, k: int) -> tuple[Tensor, Tensor]:
     """As ``TreeBackend.k_best``, for k up to ``LARGEST_K``."""
     assert k <= LARGEST_K
-    return _search(launcher, batch, "spanning_tree_k_best", k)
-
-
-def _search(launcher: Launcher, batch: Padded, kernel: str, k: int) -> tuple[Tensor, Tensor]:
-    sentences, side = batch.scores.shape[:2]
+    sentences, side, _ = batch.scores.shape
     heads = launcher.empty((sentences, k, side), torch.int64)
     values = launcher.empty((sentences, k), batch.scores.dtype)
+    _search(launcher, batch, "spanning_tree_k_best", k, heads, values)
+    return heads, values
+
+
+def _search(launcher: Launcher, batch: Padded, kernel: str, k: int, heads: Tensor, values: Tensor) -> None:
+    sentences, side, _ = batch.scores.shape
     if not sentences or not k:
-        return heads, values
+        return
     arguments = _Arguments(
         scores=batch.scores.data_ptr(),
         lengths=batch.lengths.data_ptr(),
@@ -77,7 +81,6 @@ def _search(launcher: Launcher, batch: Padded, kernel: str, k: int) -> tuple[Ten
         arguments.workspace, arguments.slice = workspace.data_ptr(), rows
     threads = min(_THREADS, launcher.threads_limit)
     launcher.launch("spanning_tree.cu", kernel, arguments, blocks=blocks, threads=threads, shared=shared)
-    return heads, values
 
 
 def _few_bytes(side: int) -> int:

@@ -1,0 +1,50 @@
+"""Which heads are those of trees, on a GPU: ``native/kernels/inference/are_trees.cu``."""
+
+from __future__ import annotations
+
+import ctypes
+
+import torch
+from torch import Tensor
+
+from arcwise.torch.cuda.launcher import Launcher
+
+_BLOCKS_AT_ONCE = 16
+"""Blocks a multiprocessor; each does one row after the other."""
+
+
+class _Arguments(ctypes.Structure):
+    _fields_ = [
+        ("heads", ctypes.c_void_p),
+        ("lengths", ctypes.c_void_p),
+        ("found", ctypes.c_void_p),
+        ("rows", ctypes.c_int32),
+        ("rows_a_sentence", ctypes.c_int32),
+        ("side", ctypes.c_int32),
+        ("projective", ctypes.c_int32),
+        ("single_root", ctypes.c_int32),
+    ]
+
+
+def are_trees(
+    launcher: Launcher, heads: Tensor, lengths: Tensor, projective: bool, single_root: bool
+) -> Tensor:
+    """As ``TreeBackend.are_trees``."""
+    sentences, count, side = heads.shape
+    rows = sentences * count
+    found = launcher.empty((sentences, count), torch.uint8)
+    if rows:
+        arguments = _Arguments()
+        arguments.heads, arguments.lengths = heads.data_ptr(), lengths.data_ptr()
+        arguments.found = found.data_ptr()
+        arguments.rows, arguments.rows_a_sentence, arguments.side = rows, count, side
+        arguments.projective, arguments.single_root = projective, single_root
+        launcher.launch(
+            "are_trees.cu",
+            "are_trees",
+            arguments,
+            blocks=min(rows, _BLOCKS_AT_ONCE * launcher.multiprocessors),
+            threads=min(32 if side <= 32 else 64 if side <= 64 else 128, launcher.threads_limit),
+            shared=4 * (3 * side + 2),
+        )
+    return found.view(torch.bool)
