@@ -33,8 +33,16 @@ def expected(scores: np.ndarray, single_root: bool) -> tuple[float, np.ndarray]:
     return log_z, marginals
 
 
-def check(gpu: EmulatedGpu, sentences: list, single_root: bool, dtype: torch.dtype, error: float) -> None:
-    batch = padded(sentences, single_root=single_root, dtype=dtype)
+def check(
+    gpu: EmulatedGpu,
+    sentences: list,
+    single_root: bool,
+    dtype: torch.dtype,
+    error: float,
+    *,
+    padding: int = 2,
+) -> None:
+    batch = padded(sentences, single_root=single_root, dtype=dtype, padding=padding)
     log_z, marginals = matrix_tree.marginals(gpu, batch)
     alone = matrix_tree.log_partition(gpu, batch)
     assert log_z.dtype == marginals.dtype == alone.dtype == dtype
@@ -62,6 +70,53 @@ def test_sums_are_those_of_the_cpu(gpu: EmulatedGpu, single_root: bool, spread: 
     check(gpu, sentences, single_root, torch.float64, 1e-12)
     if gpu.threads_limit == 1:
         check(gpu, sentences, single_root, torch.float32, 1e-6)
+
+
+SIZES = [*([n] for n in range(1, 41)), [63, 64], [65], [100, 7], [126, 127, 128], [129]]
+
+
+@Root
+@pytest.mark.parametrize("holes", [0.0, 0.3])
+@pytest.mark.parametrize("lengths", SIZES, ids=str)
+def test_every_size(lengths: list[int], single_root: bool, holes: float) -> None:
+    """Kernels for short sentences hold as many words as fit, or fewer."""
+    rng = np.random.default_rng(sum(lengths))
+    sentences = [random_scores(rng, n, spread=2.0, holes=holes) for n in lengths]
+    check(EmulatedGpu(), sentences, single_root, torch.float64, 1e-12, padding=0)
+
+
+@Root
+@pytest.mark.parametrize("lengths", [[1, 10, 16, 0, 3], [13, 25, 32], [50], [70]], ids=str)
+def test_lanes_of_a_warp(lengths: list[int], single_root: bool) -> None:
+    """With as many lanes as a GPU's warp, where each holds some columns of some rows."""
+    rng = np.random.default_rng(sum(lengths))
+    sentences = [random_scores(rng, n, spread=2.0) for n in lengths]
+    check(EmulatedGpu(threads=32, lanes=32), sentences, single_root, torch.float64, 1e-12, padding=0)
+
+
+@Root
+@pytest.mark.parametrize("with_marginals", [True, False])
+@pytest.mark.parametrize("words", [16, 32, 64, 128])
+def test_doubles_are_believed(
+    words: int, with_marginals: bool, single_root: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Ordinary scores are never computed twice."""
+    sentences = [random_scores(np.random.default_rng(n), n) for n in (1, 2, 5, words // 2 + 1, words)]
+    gpu, flags = EmulatedGpu(), []
+    memory = gpu.empty
+
+    def remembered(shape: tuple[int, ...], dtype: torch.dtype) -> torch.Tensor:
+        made = memory(shape, dtype)
+        if dtype == torch.int32:
+            flags.append(made)
+        return made
+
+    monkeypatch.setattr(gpu, "empty", remembered)
+    batch = padded(sentences, single_root=single_root, padding=0)
+    (matrix_tree.marginals if with_marginals else matrix_tree.log_partition)(gpu, batch)
+    assert len(flags) == 1
+    pieces = len(sentences) * (2 if with_marginals else 1)
+    assert flags[0][:pieces].tolist() == [0] * pieces
 
 
 @Root

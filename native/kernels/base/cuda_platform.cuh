@@ -17,12 +17,13 @@ typedef unsigned long long uint64_t;
 #define KERNEL extern "C" __global__ void
 #define DEVICE __device__ __forceinline__
 #define CONSTANT __device__ constexpr
+#define CONSTANT_MEMORY __constant__  // not in the code itself
 #define THREADS_AT_MOST(count) __launch_bounds__(count)
 #define UNROLL _Pragma("unroll UNROLLED")  // the next loop, UNROLLED times: a constant in scope
 
 namespace arcwise {
 
-constexpr int WARP_LANES = 32;
+constexpr int WARP_LANES = 32, MOST_THREADS = 1024;
 
 DEVICE int block_index() { return blockIdx.x; }
 DEVICE int block_count() { return gridDim.x; }
@@ -70,6 +71,7 @@ DEVICE Value from_lane_across(Value value, int mask) {
 #define KERNEL extern "C" void
 #define DEVICE inline
 #define CONSTANT inline constexpr
+#define CONSTANT_MEMORY inline constexpr
 #define THREADS_AT_MOST(count)
 #define UNROLL
 
@@ -79,7 +81,11 @@ namespace arcwise {
 #ifndef EMULATED_LANES
 #define EMULATED_LANES 1
 #endif
-constexpr int WARP_LANES = EMULATED_LANES;
+// Threads that a kernel may count on, where it is compiled for a fixed number of them.
+#ifndef EMULATED_THREADS
+#define EMULATED_THREADS EMULATED_LANES
+#endif
+constexpr int WARP_LANES = EMULATED_LANES, MOST_THREADS = EMULATED_THREADS;
 
 struct EmulatedThread {
   int block = 0, blocks = 1, thread = 0, threads = 1;

@@ -4,10 +4,14 @@
 
 #ifdef __CUDACC_RTC__
 #define UNROLL _Pragma("unroll")
+#define ROLLED _Pragma("unroll 1")
+#define BY_FOURS _Pragma("unroll 4")
 #define BOUNDS(threads, blocks) \
   __launch_bounds__(threads, blocks)  // so many blocks a multiprocessor: registers are cut for it
 #else
 #define UNROLL
+#define ROLLED
+#define BY_FOURS
 #define BOUNDS(threads, blocks)
 #endif
 

@@ -4,8 +4,6 @@
 using namespace arcwise;
 
 KERNEL BOUNDS(256, 2) matrix_tree_plain(MatrixTreeArguments arguments) {
-  matrix_tree<double, true>(arguments, false);
+  matrix_tree<double, true>(arguments);
 }
-KERNEL BOUNDS(256, 1) matrix_tree_wide(MatrixTreeArguments arguments) {
-  matrix_tree<WideNumber, false>(arguments, true);
-}
+KERNEL BOUNDS(256, 1) matrix_tree_wide(MatrixTreeArguments arguments) { matrix_tree_again(arguments); }

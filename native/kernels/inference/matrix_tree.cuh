@@ -17,7 +17,11 @@ struct MatrixTreeArguments {
   int64_t slice;
   int32_t sentences, side, stride;
   int32_t single_root, in_double;  // in_double: the scores, and what is written, are doubles
+  int32_t pieces;                  // of work that a block does at a time (matrix_tree_short.cuh)
 };
+
+// What a kernel with plain doubles says of its work. WITHOUT_EXITS: it needs orders (single-root-elimination.md), but maybe no wide numbers.
+CONSTANT int32_t SAFE = 0, UNSAFE = 1, WITHOUT_EXITS = 2;
 
 // A sum whose rounding errors are added up as well (Neumaier 1974).
 struct CarefulSum {
@@ -323,12 +327,37 @@ struct MatrixTree {
 
 // Every piece of work: a sentence, or half of one.
 template <typename Number, bool SHARED>
-DEVICE void matrix_tree(const MatrixTreeArguments& arguments, bool only_unsafe) {
+DEVICE void matrix_tree(const MatrixTreeArguments& arguments) {
   const int halves = arguments.marginals ? 2 : 1;
   for (int piece = block_index(); piece < arguments.sentences * halves; piece += block_count()) {
-    if (only_unsafe && !arguments.unsafe[piece]) continue;
     const int half = halves == 1 ? -1 : piece % 2;
     MatrixTree<Number, SHARED>(arguments, piece / halves, half).run(arguments.unsafe + piece);
+  }
+}
+
+// Those that doubles were not safe for, mostly none: the threads of a block look at its pieces at the same time.
+DEVICE void matrix_tree_again(const MatrixTreeArguments& arguments) {
+  const int halves = arguments.marginals ? 2 : 1, all = arguments.sentences * halves;
+  int* found = reinterpret_cast<int*>(shared_memory());
+  for (int first = block_index(); first < all; first += block_count() * thread_count()) {
+    const int own = first + thread_index() * block_count();
+    if (thread_index() == 0) *found = 0;
+    sync_block();
+    if (own < all && arguments.unsafe[own]) *found = 1;
+    sync_block();
+    const bool is_work = *found;
+    sync_block();
+    for (int i = 0; is_work && i < thread_count(); ++i) {
+      const int piece = first + i * block_count();
+      if (piece >= all || !arguments.unsafe[piece]) continue;
+      const int half = halves == 1 ? -1 : piece % 2;
+      if (arguments.unsafe[piece] == WITHOUT_EXITS) {
+        sync_block();
+        MatrixTree<double, false>(arguments, piece / halves, half).run(arguments.unsafe + piece);
+        if (!arguments.unsafe[piece]) continue;
+      }
+      MatrixTree<WideNumber, false>(arguments, piece / halves, half).run(arguments.unsafe + piece);
+    }
   }
 }
 

@@ -4,8 +4,8 @@
 using namespace arcwise;
 
 KERNEL BOUNDS(256, 1) matrix_tree_slope(MatrixTreeArguments arguments) {
-  matrix_tree<Dual<WideNumber>, false>(arguments, false);
+  matrix_tree<Dual<WideNumber>, false>(arguments);
 }
 KERNEL BOUNDS(256, 1) matrix_tree_bend(MatrixTreeArguments arguments) {
-  matrix_tree<HyperDual<WideNumber>, false>(arguments, false);
+  matrix_tree<HyperDual<WideNumber>, false>(arguments);
 }

@@ -4,5 +4,5 @@
 using namespace arcwise;
 
 KERNEL BOUNDS(512, 1) matrix_tree_long(MatrixTreeArguments arguments) {
-  matrix_tree<double, false>(arguments, false);
+  matrix_tree<double, false>(arguments);
 }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 from functools import lru_cache
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
@@ -13,6 +14,27 @@ from arcwise.torch.padded import Padded
 
 DOUBLE, WIDE_NUMBER, SLOPE, BEND = 8, 16, 24, 40
 """Bytes of the numbers that the kernels add and multiply."""
+
+
+class Short(NamedTuple):
+    """A kernel ``matrix_tree_<words>.cu``."""
+
+    words: int
+    """The most of a sentence."""
+    lanes: int
+    """Threads for each half of a sentence."""
+    threads: int
+    """Threads of a block."""
+    bytes: int
+    """Of shared memory, for each half of a sentence."""
+
+
+SHORT = (
+    Short(16, 16, 128, 3536),
+    Short(32, 32, 128, 11_152),
+    Short(64, 128, 128, 38_800),
+    Short(128, 512, 512, 143_888),
+)
 
 
 class _Arguments(ctypes.Structure):
@@ -31,6 +53,7 @@ class _Arguments(ctypes.Structure):
         ("stride", ctypes.c_int32),
         ("single_root", ctypes.c_int32),
         ("in_double", ctypes.c_int32),
+        ("pieces", ctypes.c_int32),
     ]
 
 
@@ -69,7 +92,10 @@ def _sum_trees(launcher: Launcher, batch: Padded, log_z: Tensor, result: Tensor 
     arguments.marginals = None if result is None else result.data_ptr()
     unsafe = launcher.empty((2 * sentences,), torch.int32)
     arguments.unsafe = unsafe.data_ptr()
-    if _shared_bytes(arguments, DOUBLE) <= launcher.shared_limit:
+    short = next((x for x in SHORT if x.words >= arguments.side - 1), None)
+    if short and short.bytes <= launcher.shared_limit:
+        _launch_short(launcher, short, arguments)
+    elif _shared_bytes(arguments, DOUBLE) <= launcher.shared_limit:
         _launch(
             launcher,
             "matrix_tree.cu",
@@ -98,6 +124,21 @@ def _sum_trees(launcher: Launcher, batch: Padded, log_z: Tensor, result: Tensor 
         WIDE_NUMBER,
         most_threads=256,
         most_blocks=launcher.multiprocessors,
+    )
+
+
+def _launch_short(launcher: Launcher, short: Short, arguments: _Arguments) -> None:
+    threads = min(short.threads, launcher.threads_limit)
+    pieces = max(1, threads // short.lanes)
+    arguments.pieces = pieces
+    halves = arguments.sentences * (2 if arguments.marginals else 1)
+    launcher.launch(
+        f"matrix_tree_{short.words}.cu",
+        f"matrix_tree_{short.words}",
+        arguments,
+        blocks=-(-halves // pieces),
+        threads=threads,
+        shared=pieces * short.bytes,
     )
 
 
