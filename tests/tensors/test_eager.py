@@ -60,7 +60,7 @@ def test_nothing_but_memory_is_asked_of_torch(dtype, projective: bool) -> None:
             assert trees.best().shape == (3, 5)
 
     ask()
-    with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU]) as seen:
+    with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU], acc_events=True) as seen:
         ask()
     assert {event.name for event in seen.events() if event.name.startswith("aten::")} <= MEMORY
 

@@ -78,6 +78,7 @@ FAULTS = [
     Fault("operators._Slope.backward", "_Bend.apply(direction, gradient, *parts)", "-_Bend.apply(direction, gradient, *parts)", derivative("marginals")),
     Fault("operators._Slope.backward", "by_direction = _Slope.apply(gradient, *parts)", "by_direction = 2 * _Slope.apply(gradient, *parts)", derivative("entropy")),
     Fault("label_sums.log_shares", "torch.where(below <= 0, below, MINUS_INFINITY)", "below", PADDED_GRADIENT),
+    Fault("label_sums._LogSum.backward", "torch.softmax(scores, ctx.dim)", "torch.ones_like(scores)", lambda device: test_gradients.test_derivatives_of_losses(device, test_gradients.log_likelihood, None)),
     Fault("label_sums._LogSum.backward", "log_shares(scores, total, ctx.dim).exp()", "torch.ones_like(scores)", lambda device: test_gradients.test_derivatives_of_losses(device, test_gradients.log_likelihood, None)),
     Fault("label_sums.weighted", "torch.where(weights > 0, values, 0.0)", "values", LABELLED),
     Fault("label_sums.group_states", "MINUS_INFINITY", "0.0", latent),
