@@ -18,9 +18,11 @@ minimum of several rounds.
 """
 
 
-def write_section(name: str, title: str, body: str, *, results: Path = RESULTS) -> None:
-    """Replace (or add) the section of RESULTS.md that belongs to the module ``name`` and to the command line of this run."""
-    command = shlex.join(["python", "-m", f"benchmarks.{name}", *sys.argv[1:]])
+def write_section(
+    name: str, title: str, body: str, *, module: str | None = None, results: Path = RESULTS
+) -> None:
+    """Replace (or add) the section ``name`` of RESULTS.md, by the module of that name or another one, and by the command line of this run."""
+    command = shlex.join(["python", "-m", f"benchmarks.{module or name}", *sys.argv[1:]])
     date = datetime.now(timezone.utc).date().isoformat()
     section = f"<!-- {name} -->\n## {title}\n\n`{command}` · {date} · {machine()}\n\n{body.strip()}\n<!-- /{name} -->\n"
     text = results.read_text() if results.exists() else HEADING
