@@ -34,7 +34,6 @@ from arcwise.inference.spanning_tree import (
     spanning_tree_decode_batch,
     spanning_tree_k_best,
 )
-from arcwise.optional import is_installed
 from benchmarks.peers.tree_inference import Peer, installed_peers
 from benchmarks.report import write_section
 
@@ -206,11 +205,6 @@ def report(peers: Sequence[Peer], missing: Sequence[str], lengths: Sequence[int]
     parts.append(k_best_table(lengths, repeat))
     parts.append("### growth\n\nMicroseconds; one sentence, one thread.\n")
     parts.append(growth_table(repeat))
-    if is_installed("torch"):
-        parts.append(
-            "### arcwise.torch on the CPU\n\nMicroseconds a call; one sentence, one thread, float64.\n"
-        )
-        parts.append(torch_table(lengths, repeat))
     parts.append(
         "### largest error of a marginal\n\nNon-projective, single root, n = 20, against the same sums with enough digits "
         "(mpmath).\n"
@@ -222,10 +216,22 @@ def report(peers: Sequence[Peer], missing: Sequence[str], lengths: Sequence[int]
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="short sentences, few rounds, nothing written")
+    parser.add_argument(
+        "--torch",
+        action="store_true",
+        help="what a call of arcwise.torch takes beside one of numpy, and nothing else",
+    )
     parser.add_argument("--repeat", type=int, default=7, help="rounds of each measurement")
     options = parser.parse_args()
     quick = options.quick
     warnings.simplefilter("ignore")  # those of the other libraries
+    if options.torch:
+        print(
+            body
+            := f"Microseconds a call; one sentence, one thread, float64.\n\n{torch_table(LENGTHS, options.repeat)}"
+        )
+        write_section("inference-torch", "arcwise.torch on the CPU", body, module="inference")
+        return
     peers, missing = installed_peers()
     body = report(peers, missing, LENGTHS[:2] if quick else LENGTHS, 2 if quick else options.repeat)
     print(body)
