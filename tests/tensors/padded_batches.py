@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from functools import partial
+
 import numpy as np
 import numpy.typing as npt
 import torch
@@ -38,10 +41,16 @@ def random_scores(
 
 
 def padded(
-    scores: list[Floats], *, single_root: bool, dtype: torch.dtype = torch.float64, spans: Spans | None = None
+    scores: Sequence[Floats],
+    *,
+    single_root: bool,
+    projective: bool = True,
+    dtype: torch.dtype = torch.float64,
+    spans: Spans | None = None,
+    padding: int = 0,
 ) -> Padded:
-    """Everything that must not be read is nan."""
-    side = max((len(matrix) for matrix in scores), default=1)
+    """Padded to the longest and so many words more; everything that must not be read is nan."""
+    side = max((len(matrix) for matrix in scores), default=1) + padding
     tensor = torch.full((len(scores), side, side), float("nan"), dtype=dtype)
     for sentence, matrix in enumerate(scores):
         tensor[sentence, : len(matrix), : len(matrix)] = torch.from_numpy(matrix)
@@ -51,13 +60,17 @@ def padded(
     return Padded(
         scores=tensor,
         lengths=torch.tensor([len(matrix) - 1 for matrix in scores], dtype=torch.int32),
-        projective=True,
+        projective=projective,
         single_root=single_root,
         span_ends=torch.tensor([span for each in spans or [] for span in each], dtype=torch.int32).reshape(
             -1, 2
         ),
         span_starts=torch.tensor(counts, dtype=torch.int64),
     )
+
+
+crossing = partial(padded, projective=False, padding=2)
+"""The same for trees that need not be projective."""
 
 
 def exact(matrix: Floats, *, single_root: bool) -> arcwise.TreeDistribution:

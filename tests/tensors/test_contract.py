@@ -10,16 +10,23 @@ import numpy as np
 import pytest
 
 from arcwise import Constraints, Tree
-from arcwise.errors import InputError, NoTreeError
+from arcwise.errors import InputError
 from inference.test_constraints import obeys, some_constraints
-from inference.trees_in_tests import labelled_trees, log_sum, plain_trees
+from inference.trees_in_tests import (
+    LABELS,
+    check_k_best,
+    check_marginals,
+    check_operations,
+    labelled_trees,
+    log_sum,
+    plain_trees,
+)
 from reference.enumerate_trees import TREE_CLASSES, Enumeration, all_trees, random_scores, tree_count
 from reference.matrix_tree_digits import precise_matrix_tree
 from tensors.devices import using
 from tensors.implementations import NumpyTrees, TensorTrees
 
 Classes = pytest.mark.parametrize("projective, single_root", TREE_CLASSES)
-LABELS = ["subj", "obj"]
 Make = Callable[..., Any]
 
 
@@ -41,39 +48,12 @@ def lists_trees(make: Make) -> bool:
 
 def check_against(trees: Any, all_of_them: list[tuple[Tree, float]]) -> None:
     """Every operation against the list of all trees with their scores, best first."""
-    if not all_of_them:
-        for operation in (trees.best, lambda: trees.log_partition, lambda: trees.marginals, trees.entropy):
-            with pytest.raises(NoTreeError):
-                operation()
+    probabilities = check_operations(trees, all_of_them)
+    if probabilities is None:
         return
-    values = np.array([value for _, value in all_of_them])
-    log_partition = log_sum(values)
-    probabilities = np.exp(values - log_partition)
-    tolerance = {"abs": 1e-9, "rel": 1e-11}
-    assert trees.score(trees.best()) == pytest.approx(values[0], **tolerance)
-    assert trees.log_partition == pytest.approx(log_partition, **tolerance)
-    assert trees.entropy() == pytest.approx(-(probabilities * (values - log_partition)).sum(), abs=1e-8)
-    for tree, value in all_of_them[:20]:
-        assert trees.score(tree) == pytest.approx(value, **tolerance)
-        assert trees.log_prob(tree) == pytest.approx(value - log_partition, **tolerance)
-    for draw in trees.sample(3, seed=1):
-        assert trees.score(draw) > -np.inf
     check_k_best(trees, all_of_them)
     check_partial(trees, all_of_them, probabilities)
-    check_marginals(trees, all_of_them, probabilities)
-
-
-def check_k_best(trees: Any, all_of_them: list[tuple[Tree, float]]) -> None:
-    """Every structure once, with the best labels, best first."""
-    best: dict[bytes, float] = {}
-    for tree, value in all_of_them:
-        best[tree.heads.tobytes()] = max(value, best.get(tree.heads.tobytes(), -np.inf))
-    found = trees.k_best(len(best) + 3)
-    assert {tree.heads.tobytes() for tree in found} == {*best}
-    assert len(found) == len(best)
-    np.testing.assert_allclose(
-        [trees.score(tree) for tree in found], sorted(best.values(), reverse=True), rtol=1e-11, atol=1e-9
-    )
+    check_risk(trees, all_of_them, *check_marginals(trees, all_of_them, probabilities))
 
 
 def check_partial(trees: Any, all_of_them, probabilities) -> None:
@@ -90,20 +70,9 @@ def check_partial(trees: Any, all_of_them, probabilities) -> None:
     assert np.exp(trees.partial_log_prob(Tree(heads, labels))) == pytest.approx(wanted, abs=1e-9)
 
 
-def check_marginals(trees: Any, all_of_them, probabilities) -> None:
-    n = len(all_of_them[0][0])
-    words = np.arange(1, n + 1)
-    arcs = np.zeros((n + 1, n + 1))
-    labels = np.zeros((len(LABELS), n + 1, n + 1))
-    for (tree, _), probability in zip(all_of_them, probabilities, strict=True):
-        arcs[tree.heads[1:], words] += probability
-        if tree.labels:
-            labels[[LABELS.index(label) for label in tree.labels[1:]], tree.heads[1:], words] += probability
-    np.testing.assert_allclose(trees.marginals, arcs, atol=1e-10)
-    gains = arcs
-    if trees.labels:
-        np.testing.assert_allclose(trees.label_marginals, labels, atol=1e-10)
-        gains = labels.max(axis=0)
+def check_risk(trees: Any, all_of_them, arcs, labels) -> None:
+    words = np.arange(1, len(arcs))
+    gains = labels.max(axis=0) if trees.labels else arcs
     for expected, risky in ((arcs, trees.minimum_risk()), (gains, trees.minimum_labelled_risk())):
         best = max(expected[tree.heads[1:], words].sum() for tree, _ in all_of_them)
         assert expected[risky.heads[1:], words].sum() >= best - 1e-9

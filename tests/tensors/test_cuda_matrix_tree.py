@@ -13,8 +13,8 @@ from arcwise.errors import NoTreeError  # noqa: E402
 from arcwise.inference.matrix_tree import matrix_tree_marginals  # noqa: E402
 from arcwise.torch.cuda import matrix_tree  # noqa: E402
 from reference.enumerate_trees import Enumeration, random_scores  # noqa: E402
-from tensors.crossing_batches import padded  # noqa: E402
 from tensors.emulated_gpu import COMPILER, EmulatedGpu  # noqa: E402
+from tensors.padded_batches import crossing  # noqa: E402
 
 pytestmark = pytest.mark.skipif(COMPILER is None, reason="needs a C++ compiler")
 Root = pytest.mark.parametrize("single_root", [True, False])
@@ -42,7 +42,7 @@ def check(
     *,
     padding: int = 2,
 ) -> None:
-    batch = padded(sentences, single_root=single_root, dtype=dtype, padding=padding)
+    batch = crossing(sentences, single_root=single_root, dtype=dtype, padding=padding)
     log_z, marginals = matrix_tree.marginals(gpu, batch)
     alone = matrix_tree.log_partition(gpu, batch)
     assert log_z.dtype == marginals.dtype == alone.dtype == dtype
@@ -112,7 +112,7 @@ def test_doubles_are_believed(
         return made
 
     monkeypatch.setattr(gpu, "empty", remembered)
-    batch = padded(sentences, single_root=single_root, padding=0)
+    batch = crossing(sentences, single_root=single_root, padding=0)
     (matrix_tree.marginals if with_marginals else matrix_tree.log_partition)(gpu, batch)
     assert len(flags) == 1
     pieces = len(sentences) * (2 if with_marginals else 1)
@@ -136,8 +136,8 @@ def test_masks_forbid(single_root: bool, mask: float, dtype: torch.dtype, share:
             masked.append(np.where(hidden, mask, scores))
             forbidden.append(with_holes)
     gpu = EmulatedGpu()
-    found = matrix_tree.marginals(gpu, padded(masked, single_root=single_root, dtype=dtype))
-    wanted = matrix_tree.marginals(gpu, padded(forbidden, single_root=single_root, dtype=dtype))
+    found = matrix_tree.marginals(gpu, crossing(masked, single_root=single_root, dtype=dtype))
+    wanted = matrix_tree.marginals(gpu, crossing(forbidden, single_root=single_root, dtype=dtype))
     for one, other in zip(found, wanted, strict=True):
         assert torch.allclose(one, other, rtol=1e-12, atol=0 if dtype == torch.float64 else 1e-6)
 
@@ -156,7 +156,7 @@ def test_enumeration(single_root: bool, holes: float) -> None:
     sentences = [
         random_scores(np.random.default_rng(seed), n, holes=holes) for seed in range(6) for n in (1, 2, 3, 4)
     ]
-    log_z, marginals = matrix_tree.marginals(EmulatedGpu(), padded(sentences, single_root=single_root))
+    log_z, marginals = matrix_tree.marginals(EmulatedGpu(), crossing(sentences, single_root=single_root))
     for b, scores in enumerate(sentences):
         trees = Enumeration(scores, projective=False, single_root=single_root)
         found = marginals[b, : len(scores), : len(scores)].numpy()
@@ -173,7 +173,7 @@ def test_enumeration(single_root: bool, holes: float) -> None:
 def test_nan_and_infinity_give_nan(single_root: bool, wrong: float) -> None:
     scores = [random_scores(np.random.default_rng(n), n) for n in (3, 4)]
     scores[0][2, 1] = wrong
-    batch = padded(scores, single_root=single_root)
+    batch = crossing(scores, single_root=single_root)
     log_z, marginals = matrix_tree.marginals(EmulatedGpu(), batch)
     slope = matrix_tree.marginals_slope(EmulatedGpu(), batch, torch.ones_like(batch.scores))
     assert torch.isnan(log_z).tolist() == [True, False]
@@ -193,7 +193,7 @@ def test_derivatives_are_those_of_finite_differences(
     sentences = [
         random_scores(rng, n, holes=holes) for n in ([0, 1, 2, 3, 6, 9] if gpu.threads_limit == 1 else [1, 4])
     ]
-    batch = padded(sentences, single_root=single_root)
+    batch = crossing(sentences, single_root=single_root)
     first, second = (torch.tensor(rng.normal(size=tuple(batch.scores.shape))) for _ in range(2))
 
     def moved(by_first: float, by_second: float = 0.0) -> torch.Tensor:
@@ -213,7 +213,7 @@ def test_derivatives_at_a_large_spread(single_root: bool) -> None:
     """Scores times 200: the slope in the direction of one arc is that of the sums with it weighted a little more."""
     rng = np.random.default_rng(8)
     scores = random_scores(rng, 5, spread=200.0)
-    batch = padded([scores], single_root=single_root)
+    batch = crossing([scores], single_root=single_root)
     direction = torch.tensor(rng.normal(size=tuple(batch.scores.shape)))
     step = 1e-4
     ends = [
@@ -236,7 +236,7 @@ def test_long_sentences(single_root: bool) -> None:
 
 
 def test_no_sentence() -> None:
-    batch = padded([np.zeros((3, 3))], single_root=True)
+    batch = crossing([np.zeros((3, 3))], single_root=True)
     empty = replace(batch, scores=batch.scores[:0], lengths=batch.lengths[:0])
     log_z, marginals = matrix_tree.marginals(EmulatedGpu(), empty)
     assert tuple(log_z.shape) == (0,)

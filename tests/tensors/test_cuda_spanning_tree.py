@@ -13,8 +13,8 @@ from arcwise.errors import NoTreeError  # noqa: E402
 from arcwise.inference.spanning_tree import spanning_tree_decode, spanning_tree_k_best  # noqa: E402
 from arcwise.torch.cuda import spanning_tree  # noqa: E402
 from reference.enumerate_trees import Enumeration, random_scores  # noqa: E402
-from tensors.crossing_batches import padded  # noqa: E402
 from tensors.emulated_gpu import COMPILER, EmulatedGpu  # noqa: E402
+from tensors.padded_batches import crossing  # noqa: E402
 
 pytestmark = pytest.mark.skipif(COMPILER is None, reason="needs a C++ compiler")
 Root = pytest.mark.parametrize("single_root", [True, False])
@@ -42,7 +42,7 @@ def test_the_best_tree_is_that_of_the_cpu(
 ) -> None:
     for seed in range(4):
         made = sentences(seed, holes=holes, whole=whole)
-        heads, values = spanning_tree.decode(gpu, padded(made, single_root=single_root))
+        heads, values = spanning_tree.decode(gpu, crossing(made, single_root=single_root))
         for b, scores in enumerate(made):
             if len(scores) == 1:
                 assert float(values[b]) == 0
@@ -66,7 +66,7 @@ def test_the_k_best_trees_are_those_of_the_cpu(
     gpu: EmulatedGpu, single_root: bool, k: int, whole: bool
 ) -> None:
     made = [*sentences(k, holes=0.3, whole=whole), *sentences(k + 1, holes=0.0, whole=whole)]
-    heads, values = spanning_tree.k_best(gpu, padded(made, single_root=single_root), k)
+    heads, values = spanning_tree.k_best(gpu, crossing(made, single_root=single_root), k)
     for b, scores in enumerate(made):
         size = len(scores)
         wanted, wanted_values = np.full((1, 1), -1), np.zeros(1)
@@ -89,7 +89,7 @@ def test_enumeration(single_root: bool, holes: float) -> None:
     made = [
         random_scores(np.random.default_rng(seed), n, holes=holes) for seed in range(6) for n in (1, 2, 3, 4)
     ]
-    batch = padded(made, single_root=single_root, dtype=torch.float32)
+    batch = crossing(made, single_root=single_root, dtype=torch.float32)
     best, best_values = spanning_tree.decode(EmulatedGpu(), batch)
     heads, values = spanning_tree.k_best(EmulatedGpu(), batch, 12)
     assert values.dtype == best_values.dtype == torch.float32
@@ -116,7 +116,7 @@ def test_enumeration(single_root: bool, holes: float) -> None:
 def test_nan_and_infinity_give_no_tree(single_root: bool, wrong: float) -> None:
     made = [random_scores(np.random.default_rng(n), n) for n in (3, 4)]
     made[0][0, 2] = wrong
-    batch = padded(made, single_root=single_root)
+    batch = crossing(made, single_root=single_root)
     heads, values = spanning_tree.decode(EmulatedGpu(), batch)
     several, their_values = spanning_tree.k_best(EmulatedGpu(), batch, 3)
     assert torch.isnan(values).tolist() == [True, False]
@@ -132,7 +132,7 @@ def test_large_masks_and_long_sentences(single_root: bool) -> None:
     made = [random_scores(rng, n, spread=5.0) for n in (100, 130)]
     for scores in made:
         scores[rng.random(scores.shape) < 0.2] = -1e9
-    heads, values = spanning_tree.decode(EmulatedGpu(), padded(made, single_root=single_root))
+    heads, values = spanning_tree.decode(EmulatedGpu(), crossing(made, single_root=single_root))
     for b, scores in enumerate(made):
         wanted, value = spanning_tree_decode(scores, single_root=single_root)
         assert heads[b, : len(scores)].tolist() == wanted.tolist()
@@ -140,7 +140,7 @@ def test_large_masks_and_long_sentences(single_root: bool) -> None:
 
 
 def test_no_sentence() -> None:
-    batch = padded([np.zeros((3, 3))], single_root=True)
+    batch = crossing([np.zeros((3, 3))], single_root=True)
     empty = replace(batch, scores=batch.scores[:0], lengths=batch.lengths[:0])
     heads, values = spanning_tree.k_best(EmulatedGpu(), empty, 2)
     assert tuple(heads.shape) == (0, 2, 5)

@@ -13,8 +13,8 @@ from arcwise.inference.matrix_tree import matrix_tree_marginals  # noqa: E402
 from arcwise.torch.cuda import wilson  # noqa: E402
 from inference.test_wilson import fits  # noqa: E402
 from reference.enumerate_trees import Enumeration, random_scores  # noqa: E402
-from tensors.crossing_batches import padded  # noqa: E402
 from tensors.emulated_gpu import COMPILER, EmulatedGpu  # noqa: E402
+from tensors.padded_batches import crossing  # noqa: E402
 
 pytestmark = pytest.mark.skipif(COMPILER is None, reason="needs a C++ compiler")
 Root = pytest.mark.parametrize("single_root", [True, False])
@@ -24,7 +24,7 @@ Root = pytest.mark.parametrize("single_root", [True, False])
 @pytest.mark.parametrize("holes", [0.0, 0.25])
 def test_samples_pass_a_chi_squared_test(single_root: bool, holes: float) -> None:
     sentences = [random_scores(np.random.default_rng(n), n, holes=holes) for n in (1, 2, 3, 4)]
-    batch = padded(sentences, single_root=single_root)
+    batch = crossing(sentences, single_root=single_root)
     draws = wilson.sample(EmulatedGpu(), batch, 4000, seed=5).numpy()
     assert draws.shape == (4000, 4, 7)
     for b, scores in enumerate(sentences):
@@ -45,7 +45,7 @@ def test_words_that_prefer_each_other_do_not_stop_it(single_root: bool, stuck: f
         for one, other in ((1, 2), (3, 4)):
             scores[one, other] += stuck
             scores[other, one] += stuck
-    draws = wilson.sample(EmulatedGpu(), padded(sentences, single_root=single_root), 3000, seed=6).numpy()
+    draws = wilson.sample(EmulatedGpu(), crossing(sentences, single_root=single_root), 3000, seed=6).numpy()
     for b, scores in enumerate(sentences):
         expected = Enumeration(scores, projective=False, single_root=single_root)
         assert fits(draws[:, b, : len(scores)], expected)
@@ -64,7 +64,7 @@ def test_frequencies_are_marginals(
     for one in range(1, n, 2):
         scores[one, one + 1] += stuck
         scores[one + 1, one] += stuck
-    draws = wilson.sample(gpu, padded([scores], single_root=single_root, dtype=dtype), count, seed=3)[
+    draws = wilson.sample(gpu, crossing([scores], single_root=single_root, dtype=dtype), count, seed=3)[
         :, 0
     ].numpy()
     frequencies = np.zeros((n + 1, n + 1))
@@ -84,7 +84,7 @@ def test_same_seed_same_trees_whatever_the_threads_and_the_batch(single_root: bo
         if len(scores) > 2:
             scores[1, 2] += stuck
             scores[2, 1] += stuck
-    batch = padded(sentences, single_root=single_root)
+    batch = crossing(sentences, single_root=single_root)
     draws = wilson.sample(EmulatedGpu(), batch, 7, seed=2)
     assert torch.equal(draws, wilson.sample(EmulatedGpu(threads=3), batch, 7, seed=2))
     assert torch.equal(draws[:4], wilson.sample(EmulatedGpu(), batch, 4, seed=2))
@@ -99,14 +99,14 @@ def test_masks_nan_and_no_tree(single_root: bool) -> None:
     without_tree = np.full((4, 4), -np.inf)
     wrong = np.zeros((4, 4))
     wrong[2, 1] = np.nan
-    batch = padded([masked, without_tree, wrong], single_root=single_root)
+    batch = crossing([masked, without_tree, wrong], single_root=single_root)
     draws = wilson.sample(EmulatedGpu(), batch, 50, seed=1)
     assert (draws[:, 0, 3] == 1).all()
     assert (draws[:, 1:] == -1).all()
 
 
 def test_nothing_to_draw() -> None:
-    batch = padded([np.zeros((3, 3))], single_root=True)
+    batch = crossing([np.zeros((3, 3))], single_root=True)
     assert tuple(wilson.sample(EmulatedGpu(), batch, 0, seed=1).shape) == (0, 1, 5)
     empty = replace(batch, scores=batch.scores[:0], lengths=batch.lengths[:0])
     assert tuple(wilson.sample(EmulatedGpu(), empty, 2, seed=1).shape) == (2, 0, 5)

@@ -81,13 +81,4 @@ struct as<WideNumber> {
   }
 };
 
-template <typename Number>
-DEVICE double log_of(const Dual<Number>& x) {
-  return log_of(x.value);
-}
-template <typename Number>
-DEVICE double log_of(const HyperDual<Number>& x) {
-  return log_of(x.value);
-}
-
 }  // namespace arcwise

@@ -78,6 +78,16 @@ DEVICE bool is_zero(const HyperDual<Number>& x) {
   return is_zero(x.value);
 }
 
+DEVICE double log_of(double x);  // number_functions.hpp, cuda_number.cuh
+template <typename Number>
+DEVICE double log_of(const Dual<Number>& x) {
+  return log_of(x.value);
+}
+template <typename Number>
+DEVICE double log_of(const HyperDual<Number>& x) {
+  return log_of(x.value);
+}
+
 // What a kernel writes of a number: the number itself, or the derivative that was asked for.
 template <typename Number>
 DEVICE double answer_of(const Dual<Number>& x) {

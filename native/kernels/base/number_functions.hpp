@@ -36,14 +36,6 @@ double log_of(const Number& x) {
 }
 
 inline double log_of(double x) { return std::log(x); }
-template <typename Number>
-double log_of(const Dual<Number>& x) {
-  return log_of(x.value);
-}
-template <typename Number>
-double log_of(const HyperDual<Number>& x) {
-  return log_of(x.value);
-}
 
 // x + x' ε, ε² = 0, with x' itself: quicker than Dual, for numbers within the range of a double. Within another one, it has the second
 // derivative as well: Tangent<Tangent<double>> is x + x₁ ε + (x₂ + x₁₂ ε) δ.

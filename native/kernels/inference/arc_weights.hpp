@@ -18,7 +18,7 @@ struct Temperatures {
 };
 
 // highest[m] = the highest of the numbers of word m's arcs, for words 1..n; -inf where it has none.
-inline void highest_of_words(const std::vector<double>& arcs, int n, std::vector<double>& highest) {
+inline void highest_of_words(const double* arcs, int n, std::vector<double>& highest) {
   highest.assign(n + 1, MINUS_INFINITY);
   for (int h = 0; h <= n; ++h)
     for (int m = 1; m <= n; ++m) highest[m] = std::max(highest[m], arcs[h * (n + 1) + m]);
@@ -42,7 +42,7 @@ class ArcWeights {
     if (temperatures.smoothing == 0) return;
     const int n = scores.n;
     if (!highest) {
-      highest_of_words(arcs, n, highest_);
+      highest_of_words(arcs.data(), n, highest_);
       highest = highest_.data();
     }
     const double share = std::log(temperatures.smoothing / n);

@@ -165,14 +165,12 @@ std::vector<double> ScoreBatch::arc_weights(const Temperatures& temperatures, in
 std::vector<double> ScoreBatch::highest(double temperature, int threads) const {
   if (!highest_.empty()) return highest_;
   const std::vector<double> arcs = arc_weights({temperature}, threads);
-  std::vector<double> result, own, of_words;
-  const double* first = arcs.data();
+  std::vector<double> result, of_words;
+  const double* own = arcs.data();
   for (int n : lengths_) {
-    const double* last = first + static_cast<size_t>(n + 1) * (n + 1);
-    own.assign(first, last);
     highest_of_words(own, n, of_words);
     result.insert(result.end(), of_words.begin() + 1, of_words.end());
-    first = last;
+    own += static_cast<size_t>(n + 1) * (n + 1);
   }
   return result;
 }

@@ -13,7 +13,7 @@ from itertools import combinations
 import numpy as np
 import numpy.typing as npt
 
-from arcwise.errors import ConstraintError
+from arcwise.errors import ConstraintError, InputError
 from arcwise.inference.arc_matrices import Floats, Heads, Span
 from arcwise.inference.tree_class import TreeClass
 from arcwise.trees import Arc, Tree, find_cycle
@@ -211,6 +211,26 @@ class Constraints:
             for h, m in self.required:
                 if h in span and m not in span:
                     raise ConstraintError(f"the required arc {h} → {m} leaves the subtree ({first}, {last})")
+
+
+def one_for_each(
+    constraints: object, count: int, *, expected: str = "Constraints, or a list of them"
+) -> list[Constraints | None]:
+    """Constraints as they are given (one for all sentences, None, or a list with one or None for each) for each of ``count`` sentences.
+
+    >>> one_for_each(None, 2)
+    [None, None]
+    """
+    if constraints is None or isinstance(constraints, Constraints):
+        return [constraints] * count
+    if not isinstance(constraints, list | tuple):
+        raise InputError(f"constraints: found {constraints!r}, expected {expected}")
+    if len(constraints) != count:
+        raise InputError(f"constraints: found {len(constraints)}, expected one for each of {count} sentences")
+    for known in constraints:
+        if not isinstance(known, Constraints | None):
+            raise InputError(f"constraints: found {known!r}, expected Constraints or None")
+    return list(constraints)
 
 
 def crossing_pair(arcs: Iterable[Arc]) -> tuple[Arc, Arc] | None:

@@ -25,7 +25,7 @@ from arcwise.inference.arguments import (
     tree_count,
     unpadded,
 )
-from arcwise.inference.constraints import Constraints
+from arcwise.inference.constraints import Constraints, one_for_each
 from arcwise.inference.kernels import NATIVE
 from arcwise.inference.labels import k_best_labelled, label_names
 from arcwise.inference.sampling import sample_without_replacement
@@ -95,7 +95,7 @@ class TreeDistribution:
             scores = unpadded(scores, lengths, sentence_axes=3 if labels else 2)
             self.is_batch = isinstance(scores, list | tuple) and depth(scores) > (3 if labels else 2)
             self._given = self._checked_scores(scores)
-        self.constraints = self._one_for_each(constraints)
+        self.constraints = one_for_each(constraints, len(self))
         self._spans = [() if known is None else tuple(known.subtrees) for known in self.constraints]
         if any(known is not None for known in self.constraints):
             self._constrained  # noqa: B018  (clashes are told now)
@@ -337,22 +337,6 @@ class TreeDistribution:
         if not self.is_batch:
             return [check_arc_scores(scores, self.labels, "scores")]
         return [check_arc_scores(own, self.labels, f"scores[{s}]") for s, own in enumerate(scores)]
-
-    def _one_for_each(
-        self, constraints: Constraints | Sequence[Constraints | None] | None
-    ) -> list[Constraints | None]:
-        if constraints is None or isinstance(constraints, Constraints):
-            return [constraints] * len(self)
-        if not isinstance(constraints, list | tuple):
-            raise InputError(f"constraints: found {constraints!r}, expected Constraints, or a list of them")
-        if len(constraints) != len(self):
-            raise InputError(
-                f"constraints: found {len(constraints)}, expected one for each of {len(self)} sentences"
-            )
-        for known in constraints:
-            if not isinstance(known, Constraints | None):
-                raise InputError(f"constraints: found {known!r}, expected Constraints or None")
-        return list(constraints)
 
     # ---- scores: as given; under the constraints; as probabilities see them
 

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from arcwise.errors import InputError
-from arcwise.inference.constraints import Constraints
+from arcwise.inference.constraints import Constraints, one_for_each
 from arcwise.torch.label_sums import MINUS_INFINITY
 from arcwise.torch.score_tensors import ScoreTensors
 
@@ -27,7 +27,9 @@ def constrained(
     if isinstance(constraints, Tensor):
         mask, spans = _given_mask(scores, batch_shape, constraints), scores.spans
     else:
-        each = _one_for_each(constraints, len(scores.values))
+        each = one_for_each(
+            constraints, len(scores.values), expected="Constraints, a list of them, or a bool tensor"
+        )
         if all(known is None for known in each):
             return scores
         mask = _mask(scores, each, labels)
@@ -50,21 +52,6 @@ def _given_mask(scores: ScoreTensors, batch_shape: torch.Size, mask: Tensor) -> 
             f"constraints: found a mask of shape {tuple(mask.shape)}, expected {(*batch_shape, side, side)}"
         ) from None
     return arcs if scores.label_dim is None else arcs.unsqueeze(scores.label_dim)
-
-
-def _one_for_each(constraints: Any, count: int) -> list[Constraints | None]:
-    if constraints is None or isinstance(constraints, Constraints):
-        return [constraints] * count
-    if not isinstance(constraints, list | tuple):
-        raise InputError(
-            f"constraints: found {constraints!r}, expected Constraints, a list of them, or a bool tensor"
-        )
-    if len(constraints) != count:
-        raise InputError(f"constraints: found {len(constraints)}, expected one for each of {count} sentences")
-    for known in constraints:
-        if not isinstance(known, Constraints | None):
-            raise InputError(f"constraints: found {known!r}, expected Constraints or None")
-    return list(constraints)
 
 
 def _mask(scores: ScoreTensors, each: list[Constraints | None], labels: Sequence[str] | None) -> Tensor:

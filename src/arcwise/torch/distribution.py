@@ -18,7 +18,7 @@ from arcwise.torch import operators
 from arcwise.torch.constraint_masks import constrained
 from arcwise.torch.label_sums import MINUS_INFINITY, log_shares, weighted
 from arcwise.torch.score_tensors import Lengths, ScoreTensors, score_tensors
-from arcwise.torch.tree_tensors import Trees, to_trees, word_mask
+from arcwise.torch.tree_tensors import Trees, described, to_trees, word_mask
 
 INFINITY = float("inf")
 
@@ -347,13 +347,8 @@ class TreeDistribution(Distribution):
         own = self._scores
         wrong = not isinstance(value, Tensor) or value.is_floating_point() or value.dtype == torch.bool
         if wrong or value.ndim < 1 or value.shape[-1] != own.size:
-            found = (
-                f"shape {tuple(value.shape)} of {value.dtype}"
-                if isinstance(value, Tensor)
-                else type(value).__name__
-            )
             raise InputError(
-                f"{name}: found {found}, expected whole numbers of shape (…, {', '.join(map(str, (*self.batch_shape, own.size)))})"
+                f"{name}: found {described(value)}, expected whole numbers of shape (…, {', '.join(map(str, (*self.batch_shape, own.size)))})"
             )
         shape = torch.broadcast_shapes(value.shape[:-1], self.batch_shape)
         flat = value.long().expand(*shape, own.size).reshape(-1, len(own.values), own.size)

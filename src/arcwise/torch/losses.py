@@ -23,6 +23,7 @@ from arcwise.inference.tree_class import TreeClass
 from arcwise.torch import operators
 from arcwise.torch.label_sums import MINUS_INFINITY, log_sum
 from arcwise.torch.score_tensors import Lengths, ScoreTensors, score_tensors, with_values
+from arcwise.torch.tree_tensors import described
 
 INFINITY = float("inf")
 Labels: TypeAlias = Sequence[int] | Tensor | None
@@ -189,10 +190,5 @@ def _laid_out(value: Any, name: str, scores: ScoreTensors, shape: torch.Size) ->
     """(…, N+1) as (B, 1, N+1)."""
     expected = (*shape, scores.size)
     if not isinstance(value, Tensor) or value.is_floating_point() or value.shape != expected:
-        found = (
-            f"shape {tuple(value.shape)} of {value.dtype}"
-            if isinstance(value, Tensor)
-            else type(value).__name__
-        )
-        raise InputError(f"{name}: found {found}, expected whole numbers of shape {expected}")
+        raise InputError(f"{name}: found {described(value)}, expected whole numbers of shape {expected}")
     return value.to(scores.values.device, torch.int64).reshape(-1, 1, scores.size)

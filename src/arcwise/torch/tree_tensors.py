@@ -21,6 +21,13 @@ class Trees(NamedTuple):
     labels: Tensor
 
 
+def described(value: Any) -> str:
+    """What was found where a tensor of another kind was expected."""
+    return (
+        f"shape {tuple(value.shape)} of {value.dtype}" if isinstance(value, Tensor) else type(value).__name__
+    )
+
+
 def word_mask(lengths: Tensor, size: int) -> Tensor:
     """(B, size), True for the words 1..n of each sentence."""
     places = torch.arange(size, device=lengths.device)

@@ -30,51 +30,51 @@ class CudaBackend:
 
     def log_partition(self, batch: Padded) -> Tensor:
         """log Z, (B,)."""
-        if _is_long(batch):
+        if _is_long(batch.scores):
             return self.instead.log_partition(batch)
         return (eisner if batch.projective else matrix_tree).log_partition(self.launcher, batch)
 
     def marginals(self, batch: Padded) -> tuple[Tensor, Tensor]:
         """log Z, (B,), and the probability of every arc."""
-        if _is_long(batch):
+        if _is_long(batch.scores):
             return self.instead.marginals(batch)
         return (eisner if batch.projective else matrix_tree).marginals(self.launcher, batch)
 
     def marginals_slope(self, batch: Padded, direction: Tensor) -> Tensor:
         """The derivative of the marginals in a direction."""
-        if _is_long(batch):
+        if _is_long(batch.scores):
             return self.instead.marginals_slope(batch, direction)
         return (eisner if batch.projective else matrix_tree).marginals_slope(self.launcher, batch, direction)
 
     def marginals_bend(self, batch: Padded, first: Tensor, second: Tensor) -> Tensor:
         """The second derivative of the marginals in two directions."""
-        if _is_long(batch):
+        if _is_long(batch.scores):
             return self.instead.marginals_bend(batch, first, second)
         module = eisner if batch.projective else matrix_tree
         return module.marginals_bend(self.launcher, batch, first, second)
 
     def decode(self, batch: Padded) -> tuple[Tensor, Tensor]:
         """The best tree and its score."""
-        if _is_long(batch):
+        if _is_long(batch.scores):
             return self.instead.decode(batch)
         return (eisner if batch.projective else spanning_tree).decode(self.launcher, batch)
 
     def k_best(self, batch: Padded, k: int) -> tuple[Tensor, Tensor]:
         """The k best trees and their scores."""
         module = eisner if batch.projective else spanning_tree
-        if _is_long(batch) or k > module.LARGEST_K:
+        if _is_long(batch.scores) or k > module.LARGEST_K:
             return self.instead.k_best(batch, k)
         return module.k_best(self.launcher, batch, k)
 
     def sample(self, batch: Padded, count: int, seed: int) -> Tensor:
         """Draws of each sentence."""
-        if _is_long(batch):
+        if _is_long(batch.scores):
             return self.instead.sample(batch, count, seed)
         return (eisner if batch.projective else wilson).sample(self.launcher, batch, count, seed)
 
     def are_trees(self, heads: Tensor, lengths: Tensor, projective: bool, single_root: bool) -> Tensor:
         """Whether heads are those of trees."""
-        if heads.shape[-1] - 1 > LONGEST:
+        if _is_long(heads):
             return self.instead.are_trees(heads, lengths, projective, single_root)
         return are_trees(self.launcher, heads, lengths, projective, single_root)
 
@@ -106,5 +106,6 @@ def _one_word(device: torch.device) -> Padded:
     )
 
 
-def _is_long(batch: Padded) -> bool:
-    return batch.scores.shape[-1] - 1 > LONGEST
+def _is_long(tensor: Tensor) -> bool:
+    """Whether it has more places than the kernels take, (…, N+1)."""
+    return tensor.shape[-1] - 1 > LONGEST

@@ -37,12 +37,12 @@ def cache_folder() -> Path:
 
 def machine_code(source: str, architecture: str) -> bytes:
     """The cubin of ``kernels/inference/<source>`` for an architecture (``sm_90``), from the cache or compiled now."""
-    text = (source_folder() / "kernels" / "inference" / source).read_bytes()
     kept = cache_folder() / f"{Path(source).stem}-{architecture}-{_digest(source, architecture)}.cubin"
     try:
         return kept.read_bytes()
     except OSError:
         pass
+    text = (source_folder() / "kernels" / "inference" / source).read_bytes()
     code = compile_source(text, source, architecture)
     _keep(kept, code)
     return code

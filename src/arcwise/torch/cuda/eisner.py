@@ -13,11 +13,8 @@ from functools import lru_cache
 import torch
 from torch import Tensor
 
-from arcwise.torch.cuda.launcher import Launcher
+from arcwise.torch.cuda.launcher import DOUBLE, DUAL, HYPER_DUAL, WIDE_NUMBER, Launcher
 from arcwise.torch.padded import Padded
-
-_DOUBLE, _WIDE, _DUAL, _HYPER_DUAL = 8, 16, 24, 40
-"""Bytes of a number of ``cuda_number.cuh``."""
 
 
 class _Arguments(ctypes.Structure):
@@ -66,7 +63,7 @@ def marginals_slope(launcher: Launcher, batch: Padded, direction: Tensor) -> Ten
     """The derivative of the marginals at scores + ε · direction by ε, (B, N+1, N+1)."""
     totals, answers = _totals(launcher, batch), _answers(launcher, batch)
     first = _direction(batch, direction)
-    plan = _sum_plan(launcher, batch, _DUAL, 4)
+    plan = _sum_plan(launcher, batch, DUAL, 4)
     source = "eisner_derivatives.cu"
     _run(launcher, source, "eisner_marginals_slope", batch, plan, totals=totals, answers=answers, first=first)
     return answers
@@ -76,7 +73,7 @@ def marginals_bend(launcher: Launcher, batch: Padded, first: Tensor, second: Ten
     """The derivative of the marginals at scores + ε · first + δ · second by ε and δ, (B, N+1, N+1)."""
     totals, answers = _totals(launcher, batch), _answers(launcher, batch)
     first, second = _direction(batch, first), _direction(batch, second)
-    plan = _sum_plan(launcher, batch, _HYPER_DUAL, 4)
+    plan = _sum_plan(launcher, batch, HYPER_DUAL, 4)
     _run(
         launcher,
         "eisner_derivatives.cu",
@@ -95,7 +92,7 @@ def decode(launcher: Launcher, batch: Padded) -> tuple[Tensor, Tensor]:
     """The heads of the best tree, (B, N+1), int64, and its score, (B,). Among equals, that of the CPU's kernel."""
     scores = _totals(launcher, batch)
     heads = launcher.empty(batch.scores.shape[:2], torch.int64)
-    plan = _sum_plan(launcher, batch, _DOUBLE, 2)
+    plan = _sum_plan(launcher, batch, DOUBLE, 2)
     _run(launcher, "eisner_decode.cu", "eisner_decode", batch, plan, totals=scores, heads=heads)
     return heads, scores
 
@@ -167,7 +164,7 @@ def _sum_plan(launcher: Launcher, batch: Padded, size: int, tables: int) -> _Pla
 
 def _sum_plans(launcher: Launcher, batch: Padded, tables: int) -> tuple[_Plan, ...]:
     """That with doubles, and that with numbers of any size."""
-    return _table_plans(*_sizes(launcher, batch), tables, _DOUBLE, _WIDE)
+    return _table_plans(*_sizes(launcher, batch), tables, DOUBLE, WIDE_NUMBER)
 
 
 def _sizes(launcher: Launcher, batch: Padded) -> tuple[int, int, int, int, int]:
@@ -215,7 +212,7 @@ def _table_plan(
         shared += left.pop(0)
     room = max(_WORKSPACE_SHARE * sentences * (words + 1) ** 2, _SMALL_WORKSPACE)
     blocks = _blocks(multiprocessors, sentences, sum(left), room)
-    if size != _DOUBLE:  # mostly there is nothing to do
+    if size != DOUBLE:  # mostly there is nothing to do
         blocks = min(blocks, 4 * multiprocessors)
     return _Plan(blocks, threads, shared, sum(left))
 

@@ -9,6 +9,9 @@ from typing import Protocol
 import torch
 from torch import Tensor
 
+DOUBLE, WIDE_NUMBER, DUAL, HYPER_DUAL = 8, 16, 24, 40
+"""Bytes of a number of ``cuda_number.cuh``; those with derivatives are over ``WideNumber``."""
+
 
 class Launcher(Protocol):
     """A device that runs kernels of ``native/kernels/inference/*.cu``."""

@@ -9,11 +9,8 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from arcwise.torch.cuda.launcher import Launcher
+from arcwise.torch.cuda.launcher import DOUBLE, DUAL, HYPER_DUAL, WIDE_NUMBER, Launcher
 from arcwise.torch.padded import Padded
-
-DOUBLE, WIDE_NUMBER, SLOPE, BEND = 8, 16, 24, 40
-"""Bytes of the numbers that the kernels add and multiply."""
 
 
 class Short(NamedTuple):
@@ -74,12 +71,12 @@ def marginals(launcher: Launcher, batch: Padded) -> tuple[Tensor, Tensor]:
 
 def marginals_slope(launcher: Launcher, batch: Padded, direction: Tensor) -> Tensor:
     """As ``TreeBackend.marginals_slope``."""
-    return _derivative(launcher, batch, "matrix_tree_slope", SLOPE, direction, direction)
+    return _derivative(launcher, batch, "matrix_tree_slope", DUAL, direction, direction)
 
 
 def marginals_bend(launcher: Launcher, batch: Padded, first: Tensor, second: Tensor) -> Tensor:
     """As ``TreeBackend.marginals_bend``."""
-    return _derivative(launcher, batch, "matrix_tree_bend", BEND, first, second)
+    return _derivative(launcher, batch, "matrix_tree_bend", HYPER_DUAL, first, second)
 
 
 def _sum_trees(launcher: Launcher, batch: Padded, log_z: Tensor, result: Tensor | None) -> None:

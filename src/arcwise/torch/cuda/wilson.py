@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from arcwise.torch.cuda import matrix_tree
-from arcwise.torch.cuda.launcher import Launcher
+from arcwise.torch.cuda.launcher import WIDE_NUMBER, Launcher
 from arcwise.torch.padded import Padded
 
 _WALKERS = 128
@@ -87,12 +87,12 @@ def _eliminate(launcher: Launcher, arguments: _Arguments) -> None:
     """The draws whose walk took too long."""
     side = int(arguments.side)
     threads = min(_THREADS, launcher.threads_limit)
-    arguments.slice = matrix_tree.WIDE_NUMBER * (side * threads + _matrix_numbers(side - 1))
+    arguments.slice = WIDE_NUMBER * (side * threads + _matrix_numbers(side - 1))
     most = max(1, min(launcher.multiprocessors, _WORKSPACE // arguments.slice))
     blocks = min(most, arguments.sentences * arguments.count)
     workspace = launcher.empty((blocks * arguments.slice,), torch.uint8)
     arguments.workspace = workspace.data_ptr()
-    shared = _rounded(32 + side * (matrix_tree.WIDE_NUMBER + 8 + 4))
+    shared = _rounded(32 + side * (WIDE_NUMBER + 8 + 4))
     launcher.launch("wilson.cu", "wilson_eliminate", arguments, blocks=blocks, threads=threads, shared=shared)
 
 
