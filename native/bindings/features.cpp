@@ -62,6 +62,9 @@ void bind_features(nb::module_& m) {
   m.def("token_atoms", &atoms_of, "layout"_a, "data"_a, "names"_a,
         "The atoms of every word, shape (words, names), uint64; 0 where a column has nothing.");
   m.def(
+      "check_atom", [](const std::string& name) { arcwise::atom_spec(name); }, "name"_a,
+      "ValueError, with the known names, unless there is an atom of that name.");
+  m.def(
       "known_codes",
       [](const TreebankLayout& layout, nb::bytes data, int column, const std::vector<std::string>& strings) {
         std::vector<int32_t> codes = arcwise::known_codes(layout, data.c_str(), column, strings);
@@ -95,5 +98,14 @@ void bind_features(nb::module_& m) {
       .def_prop_ro(
           "counts", [](const Vocabulary& v) { return copied(v.counts()); }, nb::rv_policy::automatic)
       .def("rank", &Vocabulary::rank, "hash"_a)
+      .def(
+          "ranks",
+          [](const Vocabulary& v, Array<uint64_t> hashes) {
+            std::vector<int32_t> ranks(hashes.shape(0));
+            for (size_t i = 0; i < ranks.size(); ++i)
+              ranks[i] = static_cast<int32_t>(v.rank(hashes.data()[i]));
+            return moved(std::move(ranks));
+          },
+          "hashes"_a, "The rank of each value, -1 where it never occurred.")
       .def("count", &Vocabulary::count, "hash"_a);
 }

@@ -17,10 +17,10 @@ from arcwise import native
 from arcwise.graph import GraphParser
 from arcwise.graph.config import GraphConfig
 from arcwise.graph.model import GraphModel
-from arcwise.graph.preparation import prepare_trees
 from arcwise.graph.table import Alphabets, arc_data, learn_alphabets, make_table, word_counts
 from arcwise.graph.trainer_table import TRAINERS
 from arcwise.inference import LOSSES, Scores
+from arcwise.learning.preparation import prepare_trees
 from arcwise.parsing import Decoding, ParseOptions
 from arcwise.treebanks import Treebank
 from contracts.small_treebank import conllu, partial, small_treebank, two_rooted

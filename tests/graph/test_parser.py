@@ -9,9 +9,9 @@ import pytest
 from arcwise.errors import InputError, ModelError
 from arcwise.evaluation.calibration import Calibration
 from arcwise.graph import GraphConfig, GraphParser
-from arcwise.graph.preparation import prepare_trees
 from arcwise.graph.training import Learner
 from arcwise.learning.model_file import Packed, read_model, write_model
+from arcwise.learning.preparation import prepare_trees
 from arcwise.learning.progress import Progress
 from arcwise.parsing import ParseOptions, Temperatures
 from arcwise.parsing.calibration import fit_temperatures, reliability

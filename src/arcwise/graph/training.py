@@ -15,7 +15,6 @@ from arcwise.errors import InputError, OptionError
 from arcwise.evaluation.attachment import GoldTrees
 from arcwise.graph.config import GraphConfig
 from arcwise.graph.model import GraphModel
-from arcwise.graph.preparation import PreparedTrees, prepare_trees
 from arcwise.graph.table import Alphabets, arc_data, learn_alphabets, make_table, word_counts
 from arcwise.learning.folds import (
     Development,
@@ -25,6 +24,7 @@ from arcwise.learning.folds import (
     development,
     warnings,
 )
+from arcwise.learning.preparation import PreparedTrees, prepare_trees
 from arcwise.learning.progress import Progress
 from arcwise.learning.training import Best, DevScore, Weights, finishing, fit, training_report
 from arcwise.parsing.parser import ParseOptions

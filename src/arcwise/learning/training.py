@@ -45,6 +45,18 @@ class EpochTrainer(Protocol):
         ...
 
 
+class Checkpoint(Protocol):
+    """Where a training that may be killed keeps how far it is."""
+
+    def load(self) -> tuple[int, Best] | None:
+        """The last epoch that was finished, and the best so far, the trainer being what it was then; None: there is nothing to go on from."""
+        ...
+
+    def save(self, epoch: int, best: Best) -> None:
+        """Keep both, and the state of the trainer."""
+        ...
+
+
 @dataclass
 class Best:
     """The best weights so far, and how they came about."""
@@ -85,25 +97,35 @@ def fit(
     evaluate: Callable[[Weights], DevScore] | None,
     progress: Progress,
     last_only: bool = False,
+    checkpoint: Checkpoint | None = None,
 ) -> Best:
     """Train, after each epoch score the weights on development data, and return the best ones.
 
     Without ``evaluate`` the last weights are the best. Ctrl-C ends training and keeps the best so far; before the first epoch is over
     there is nothing to keep, and ``KeyboardInterrupt`` goes on to the caller. The order of sentences is drawn from ``seed`` alone. ``last_only``: weights are asked for once, at the end, and Ctrl-C keeps nothing.
+    ``checkpoint``: written after each epoch; training goes on from it if there is one, to the same result.
     """
-    best = Best()
+    done, best = (None if checkpoint is None else checkpoint.load()) or (0, Best())
+    if done:
+        progress.say(f"going on after epoch {done}")
     if evaluate is not None:
         progress.say(f"scores on the development data: {COUNTING}, as in 'arcwise evaluate'")
     random = np.random.default_rng(seed)
     try:
         for number in range(1, epochs + 1):
             order = random.permutation(sentences).astype(np.int64)
+            if number <= done:
+                continue
+            if patience and done - best.epoch >= patience:
+                break
             started = time.monotonic()
             with progress.epoch(number, epochs, sentences) as advance:
                 numbers = trainer.epoch(number, order, advance)
             seconds = time.monotonic() - started
             _keep(best, trainer, number, numbers, evaluate, last_only=last_only)
             progress.say(_line(number, epochs, numbers, best, sentences / max(seconds, 1e-9)))
+            if checkpoint is not None:
+                checkpoint.save(number, best)
             if trainer.finished or (patience and number - best.epoch >= patience):
                 break
     except KeyboardInterrupt:
