@@ -10,6 +10,7 @@ NB_MODULE(ARCWISE_MODULE, m) {
   bind_features(m);
   bind_inference_scores(m);
   bind_graph(m);
+  bind_neural(m);
   bind_inference_eisner(m);
   bind_inference_spanning_tree(m);
   bind_inference_matrix_tree(m);

@@ -6,6 +6,7 @@ void bind_trees(nanobind::module_& m);
 void bind_treebanks(nanobind::module_& m);
 void bind_features(nanobind::module_& m);
 void bind_graph(nanobind::module_& m);
+void bind_neural(nanobind::module_& m);
 void bind_inference_eisner(nanobind::module_& m);
 void bind_inference_spanning_tree(nanobind::module_& m);
 void bind_inference_matrix_tree(nanobind::module_& m);

@@ -15,10 +15,10 @@ BELOW["evaluation"] = {"trees", "treebanks"}
 BELOW["torch"] = {"trees", "treebanks", "inference"}
 BELOW["learning"] = {"trees", "treebanks", "inference", "features", "evaluation"}
 BELOW["parsing"] = BELOW["learning"] | {"learning"}
-for parser in ("graph", "transition", "induction"):
+for parser in ("graph", "neural", "transition", "induction"):
     BELOW[parser] = BELOW["parsing"] | {"parsing"}
 BELOW["text"] = BELOW["parsing"]
-BELOW["visual"] = BELOW["graph"] | {"graph", "transition", "induction"}
+BELOW["visual"] = BELOW["graph"] | {"graph", "neural", "transition", "induction"}
 BELOW["pipeline"] = BELOW["visual"] | {"visual", "text"}
 BELOW["models"] = BELOW["pipeline"] | {"pipeline"}
 BELOW["spacy_component"] = BELOW["models"] | {"models"}
@@ -37,7 +37,7 @@ NATIVE_BELOW: dict[str, set[str]] = {"base": set(), "trees": set(), "learning": 
 NATIVE_BELOW["treebanks"] = {"trees"}
 NATIVE_BELOW["inference"] = {"trees"}
 NATIVE_BELOW["features"] = {"trees", "treebanks"}
-for parser in ("graph", "transition", "induction"):
+for parser in ("graph", "neural", "transition", "induction"):
     NATIVE_BELOW[parser] = {"trees", "treebanks", "inference", "features", "learning"}
 NATIVE_BELOW["text"] = {"trees", "treebanks", "features", "learning"}
 

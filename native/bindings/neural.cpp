@@ -1,0 +1,234 @@
+// The network of the neural parser.
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
+
+#include <optional>
+
+#include "bindings/arrays.hpp"
+#include "bindings/rooms.hpp"
+#include "kernels/neural/neural_parse.hpp"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+using namespace arcwise;
+using namespace arcwise::bindings;
+
+namespace {
+
+using AnyArray = nb::ndarray<nb::ro, nb::c_contig, nb::device::cpu>;
+using Required = std::optional<Array<int32_t>>;
+
+constexpr std::pair<const char*, Instructions> INSTRUCTIONS[] = {
+    {"baseline", Instructions::baseline}, {"avx2", Instructions::avx2}, {"avx512", Instructions::avx512}};
+
+Instructions instructions_of(const std::optional<std::string>& name) {
+  if (!name) return widest_instructions();
+  for (const auto& [known, instructions] : INSTRUCTIONS)
+    if (*name == known) {
+      if (!has_instructions(instructions))
+        throw nb::value_error(("instructions: this machine has no " + *name).c_str());
+      return instructions;
+    }
+  throw nb::value_error(("instructions: found '" + *name + "', expected baseline, avx2 or avx512").c_str());
+}
+
+using NamedArrays = nb::typed<nb::dict, nb::str, nb::object>;
+
+// `kept` keeps the arrays alive, copies of those included that were not contiguous.
+GivenArrays given_arrays(const nb::dict& arrays, std::vector<AnyArray>& kept) {
+  GivenArrays given;
+  for (const auto& [key, value] : arrays) {
+    const auto name = nb::cast<std::string>(key);
+    GivenArray& one = given[name];
+    AnyArray array;
+    const bool is_array = nb::try_cast(value, array);
+    if (is_array && array.dtype() == nb::dtype<float>())
+      one.numbers = static_cast<const float*>(array.data());
+    else if (is_array && array.dtype() == nb::dtype<int8_t>())
+      one.bytes = static_cast<const int8_t*>(array.data());
+    else
+      throw nb::value_error(("array '" + name + "': expected an array of float32 or int8").c_str());
+    for (size_t side = 0; side < array.ndim(); ++side) one.shape.push_back(array.shape(side));
+    kept.push_back(array);
+  }
+  return given;
+}
+
+void make_network(NeuralNetwork* self, const std::vector<std::string>& atoms,
+                  const std::vector<const Vocabulary*>& vocabularies, const NamedArrays& arrays, int layers,
+                  int labels, int clusters, int tags, const std::string& precision,
+                  const std::optional<std::string>& instructions) {
+  NetworkPlan plan{
+      atoms, {}, layers, labels, clusters, tags, NetworkPrecision::float32, instructions_of(instructions)};
+  for (const Vocabulary* vocabulary : vocabularies) plan.vocabularies.push_back(*vocabulary);
+  if (precision == "int8")
+    plan.precision = NetworkPrecision::int8;
+  else if (precision != "float32")
+    throw nb::value_error(("precision: found '" + precision + "', expected float32 or int8").c_str());
+  std::vector<AnyArray> kept;
+  new (self) NeuralNetwork(plan, given_arrays(arrays, kept));
+}
+
+// One row after the other, whatever the shape before the last side.
+auto quantised(nb::ndarray<const float, nb::c_contig, nb::device::cpu> array) {
+  if (array.ndim() < 1 || array.shape(array.ndim() - 1) == 0)
+    throw nb::value_error("found an array without rows, expected at least one side");
+  const size_t columns = array.shape(array.ndim() - 1), rows = array.size() / columns;
+  std::vector<size_t> shape;
+  for (size_t side = 0; side < array.ndim(); ++side) shape.push_back(array.shape(side));
+  auto* bytes = new int8_t[array.size()];
+  nb::capsule bytes_owner(bytes, [](void* memory) noexcept { delete[] static_cast<int8_t*>(memory); });
+  auto* scales = new float[rows];
+  nb::capsule scales_owner(scales, [](void* memory) noexcept { delete[] static_cast<float*>(memory); });
+  for (size_t row = 0; row < rows; ++row)
+    scales[row] =
+        row_in_bytes(array.data() + row * columns, static_cast<int>(columns), bytes + row * columns);
+  return std::make_tuple(nb::ndarray<nb::numpy, int8_t>(bytes, shape.size(), shape.data(), bytes_owner),
+                         nb::ndarray<nb::numpy, float>(scales, shape.size() - 1, shape.data(), scales_owner));
+}
+
+const int32_t* words_of(const Required& given, const TreebankLayout& layout, const char* what) {
+  if (!given) return nullptr;
+  if (given->shape(0) != layout.words()) throw nb::value_error(what);
+  return given->data();
+}
+
+ScoreBatch scores(const NeuralNetwork& network, const TreebankLayout& layout, nb::bytes data,
+                  Required required, int threads) {
+  const int32_t* heads = words_of(required, layout, "one required head per word is needed");
+  const char* bytes = data.c_str();
+  nb::gil_scoped_release release;
+  return neural_scores(network, {layout, bytes}, heads, threads);
+}
+
+using Tags = std::vector<std::pair<NewArray<int32_t>, NewArray<float>>>;
+
+Tags tag_arrays(std::vector<TagResult> found) {
+  Tags tags;
+  for (TagResult& one : found)
+    tags.emplace_back(moved(std::move(one.codes)), moved(std::move(one.probabilities)));
+  return tags;
+}
+
+std::pair<ParseResult, Tags> parse_and_tag(const NeuralNetwork& network, const TreebankLayout& layout,
+                                           nb::bytes data, Required required, const DecodeSettings& settings,
+                                           Required asked_heads, Required asked_labels, int threads,
+                                           bool tags) {
+  const int32_t* heads = words_of(required, layout, "one required head per word is needed");
+  AskedTrees asked{words_of(asked_heads, layout, "one head per word is needed"),
+                   words_of(asked_labels, layout, "one label per word is needed")};
+  const char* bytes = data.c_str();
+  std::vector<TagResult> found;
+  ParseResult parsed;
+  {
+    nb::gil_scoped_release release;
+    parsed = neural_parse(network, {layout, bytes}, heads, settings, asked, threads, tags ? &found : nullptr);
+  }
+  return {std::move(parsed), tag_arrays(std::move(found))};
+}
+
+KBestResult k_best(const NeuralNetwork& network, const TreebankLayout& layout, nb::bytes data,
+                   Required required, const DecodeSettings& settings, int k, int threads) {
+  if (k < 1) throw nb::value_error("k must be at least 1");
+  const int32_t* heads = words_of(required, layout, "one required head per word is needed");
+  const char* bytes = data.c_str();
+  nb::gil_scoped_release release;
+  return neural_k_best(network, {layout, bytes}, heads, settings, k, threads);
+}
+
+// What a function of kernels/neural tells of a treebank, as one flat array.
+template <std::vector<float> (*Look)(const NeuralNetwork&, const NeuralText&)>
+NewArray<float> look(const NeuralNetwork& network, const TreebankLayout& layout, nb::bytes data) {
+  std::vector<float> found;
+  {
+    const char* bytes = data.c_str();
+    nb::gil_scoped_release release;
+    found = Look(network, {layout, bytes});
+  }
+  return moved(std::move(found));
+}
+
+void bind_parsing(nb::class_<NeuralNetwork>& network) {
+  network
+      .def("scores", &scores, "layout"_a, "data"_a, "required"_a.none() = nb::none(), nb::kw_only(),
+           "threads"_a, "The scores of all sentences: of every arc that the required heads allow.")
+      .def(
+          "parse",
+          [](const NeuralNetwork& self, const TreebankLayout& layout, nb::bytes data, Required required,
+             const DecodeSettings& settings, Required asked_heads, Required asked_labels, int threads) {
+            return parse_and_tag(self, layout, data, required, settings, asked_heads, asked_labels, threads,
+                                 false)
+                .first;
+          },
+          "layout"_a, "data"_a, "required"_a.none() = nb::none(), nb::kw_only(), "settings"_a,
+          "asked_heads"_a.none() = nb::none(), "asked_labels"_a.none() = nb::none(), "threads"_a,
+          "scores(…).decode(…), without keeping the scores.")
+      .def(
+          "parse_and_tag",
+          [](const NeuralNetwork& self, const TreebankLayout& layout, nb::bytes data, Required required,
+             const DecodeSettings& settings, Required asked_heads, Required asked_labels, int threads) {
+            return parse_and_tag(self, layout, data, required, settings, asked_heads, asked_labels, threads,
+                                 true);
+          },
+          "layout"_a, "data"_a, "required"_a.none() = nb::none(), nb::kw_only(), "settings"_a,
+          "asked_heads"_a.none() = nb::none(), "asked_labels"_a.none() = nb::none(), "threads"_a,
+          "(parse(…), tags(…)), from one pass through the encoder.")
+      .def("k_best", &k_best, "layout"_a, "data"_a, "required"_a.none() = nb::none(), nb::kw_only(),
+           "settings"_a, "k"_a, "threads"_a, "scores(…).k_best(…), without keeping the scores.")
+      .def(
+          "tags",
+          [](const NeuralNetwork& self, const TreebankLayout& layout, nb::bytes data, int threads) {
+            std::vector<TagResult> found;
+            {
+              const char* bytes = data.c_str();
+              nb::gil_scoped_release release;
+              found = neural_tags(self, {layout, bytes}, threads);
+            }
+            return tag_arrays(std::move(found));
+          },
+          "layout"_a, "data"_a, nb::kw_only(), "threads"_a,
+          "For each tag output the best class of every word and its probability, flat over words.");
+}
+
+}  // namespace
+
+void bind_neural(nb::module_& m) {
+  auto network = nb::class_<NeuralNetwork>(m, "NeuralNetwork",
+                                           "The network of the neural parser, made from named arrays: see "
+                                           "native/kernels/neural/neural_network.hpp.");
+  network
+      .def("__init__", &make_network, nb::kw_only(), "atoms"_a, "vocabularies"_a, "arrays"_a, "layers"_a,
+           "labels"_a = 0, "clusters"_a = 1, "tags"_a = 0, "precision"_a = "float32",
+           "instructions"_a.none() = nb::none(),
+           "instructions: baseline, avx2 or avx512; None: the widest that this machine has.")
+      .def_prop_ro("instructions",
+                   [](const NeuralNetwork& self) {
+                     for (const auto& [name, known] : INSTRUCTIONS)
+                       if (known == self.loops().instructions) return std::string(name);
+                     return std::string();
+                   })
+      .def(
+          "states", &look<neural_states>, "layout"_a, "data"_a,
+          "Outputs of the encoder: 2H numbers for every position, the root before the words of its sentence.")
+      .def("arcs", &look<neural_arcs>, "layout"_a, "data"_a,
+           "Scores of arcs without labels, (n+1)² a sentence.")
+      .def("labels", &look<neural_labels>, "layout"_a, "data"_a,
+           "Scores of states before softmax, (n+1)² · states a sentence; 0 for arcs into the root.");
+  bind_parsing(network);
+  m.def("quantised", &quantised, "array"_a,
+        "(int8, scales): the numbers in 8 bits, each row of the last side with a scale of its own, as "
+        "NeuralNetwork rounds them.");
+  m.def(
+      "neural_instructions",
+      [] {
+        std::vector<std::string> here;
+        for (const auto& [name, known] : INSTRUCTIONS)
+          if (has_instructions(known)) here.emplace_back(name);
+        return here;
+      },
+      "The instruction sets that this machine can run a NeuralNetwork with, the widest last.");
+}

@@ -1,0 +1,173 @@
+#include "kernels/neural/neural_parse.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <deque>
+
+#include "kernels/base/parallel.hpp"
+#include "kernels/neural/network_batch.hpp"
+#include "kernels/neural/sentence_scorer.hpp"
+
+namespace arcwise {
+namespace {
+
+constexpr size_t WORDS_AT_ONCE = 16384, SENTENCES_AT_ONCE = 48, ROWS_AT_ONCE = 4096;
+
+int length_of(const TreebankLayout& layout, size_t sentence) {
+  return static_cast<int>(layout.sentence_words[sentence + 1] - layout.sentence_words[sentence]);
+}
+
+// One thread's memory.
+struct Worker {
+  explicit Worker(const NeuralNetwork& network) : batch(network), scorer(network, batch) {}
+  NetworkBatch batch;
+  SentenceScorer scorer;
+  TreeDecoder<float> decoder;
+};
+
+// Sentences first..last-1 in batches of like length, the longest first.
+std::vector<std::vector<BatchSentence>> batches_of(const TreebankLayout& layout, size_t first, size_t last,
+                                                   int threads) {
+  std::vector<BatchSentence> sentences;
+  for (size_t s = first; s < last; ++s)
+    sentences.push_back(
+        {s, length_of(layout, s), layout.sentence_words[s] - size_t{layout.sentence_words[first]}});
+  std::stable_sort(sentences.begin(), sentences.end(),
+                   [](const BatchSentence& a, const BatchSentence& b) { return a.n > b.n; });
+  const size_t share = sentences.size() / (2 * static_cast<size_t>(std::max(threads, 1))) + 1;
+  const size_t most = std::min(SENTENCES_AT_ONCE, std::max<size_t>(share, 6));
+  std::vector<std::vector<BatchSentence>> batches;
+  size_t rows = 0;
+  for (const BatchSentence& sentence : sentences) {
+    rows += static_cast<size_t>(sentence.n) + 1;
+    if (batches.empty() || batches.back().size() == most || rows > ROWS_AT_ONCE) {
+      batches.emplace_back();
+      rows = static_cast<size_t>(sentence.n) + 1;
+    }
+    batches.back().push_back(sentence);
+  }
+  return batches;
+}
+
+// work(worker, sentences of the batch) for all batches, whose states are there.
+template <typename Work>
+void for_each_batch(const NeuralNetwork& network, const NeuralText& text, int threads, Work work) {
+  const TreebankLayout& layout = text.layout;
+  std::deque<Worker> workers;  // they stay where they are
+  for (int i = 0; i < std::max(threads, 1); ++i) workers.emplace_back(network);
+  InputProducts products;
+  for (size_t first = 0; first < layout.sentences();) {
+    size_t last = first + 1;
+    const size_t start = layout.sentence_words[first];
+    while (last < layout.sentences() && layout.sentence_words[last + 1] - start <= WORDS_AT_ONCE) ++last;
+    network.input().look_up(layout, text.data, start, layout.sentence_words[last], threads, products);
+    const auto batches = batches_of(layout, first, last, threads);
+    parallel_for(batches.size(), threads, [&](size_t b, size_t worker) {
+      workers[worker].batch.encode(batches[b], products);
+      work(workers[worker], batches[b]);
+    });
+    first = last;
+  }
+}
+
+// work(worker, sentence, its place in the batch) for all sentences, whose spaces are there.
+template <typename Work>
+void for_each_sentence(const NeuralNetwork& network, const NeuralText& text, const int32_t* required,
+                       int threads, Work work) {
+  for_each_batch(network, text, threads, [&](Worker& worker, const std::vector<BatchSentence>& batch) {
+    worker.batch.project();
+    for (size_t place = 0; place < batch.size(); ++place) {
+      const size_t first = text.layout.sentence_words[batch[place].sentence];
+      worker.scorer.load(static_cast<int>(place), batch[place].n, required ? required + first : nullptr);
+      work(worker, batch[place].sentence, first);
+    }
+  });
+}
+
+std::vector<TagResult> no_tags(const NeuralNetwork& network, size_t words) {
+  return std::vector<TagResult>(network.tags().size(),
+                                {std::vector<int32_t>(words), std::vector<float>(words)});
+}
+
+void keep_tags(const NeuralNetwork& network, const NeuralText& text, NetworkBatch& encoded,
+               const std::vector<BatchSentence>& batch, std::vector<TagResult>& out) {
+  for (size_t t = 0; t < out.size(); ++t) {
+    const int classes = network.tags()[t].columns();
+    encoded.classify(static_cast<int>(t));
+    for (size_t place = 0; place < batch.size(); ++place)
+      for (int m = 1; m <= batch[place].n; ++m) {
+        const float* scores = encoded.classes(encoded.first_row(static_cast<int>(place)) + m);
+        const float* best = std::max_element(scores, scores + classes);
+        const size_t word = text.layout.sentence_words[batch[place].sentence] + size_t(m) - 1;
+        out[t].codes[word] = static_cast<int32_t>(best - scores);
+        out[t].probabilities[word] =
+            std::min(std::exp(*best - network.loops().log_sum(scores, classes, 1.0f)), 1.0f);
+      }
+  }
+}
+
+}  // namespace
+
+ScoreBatch neural_scores(const NeuralNetwork& network, const NeuralText& text, const int32_t* required,
+                         int threads) {
+  std::vector<int32_t> lengths;
+  for (size_t s = 0; s < text.layout.sentences(); ++s) lengths.push_back(length_of(text.layout, s));
+  ScoreBatch result = ScoreBatch::kept(network.states(), std::move(lengths));
+  for_each_sentence(network, text, required, threads, [&](Worker& worker, size_t s, size_t) {
+    const ArcScores<float>& found = worker.scorer.every_state();
+    ArcScores<double>& own = result[s];
+    for (size_t at = 0; at < found.arcs.size(); ++at)
+      own.arcs[at] = {found.arcs[at].start, found.arcs[at].set, found.arcs[at].tied};
+    own.values.assign(found.values.begin(), found.values.end());
+  });
+  return result;
+}
+
+ParseResult neural_parse(const NeuralNetwork& network, const NeuralText& text, const int32_t* required,
+                         const DecodeSettings& settings, const AskedTrees& asked, int threads,
+                         std::vector<TagResult>* tags) {
+  ParseResult result;
+  result.start(text.layout.words(), text.layout.sentences(), settings.probabilities, asked);
+  if (tags) *tags = no_tags(network, text.layout.words());
+  for_each_batch(network, text, threads, [&](Worker& worker, const std::vector<BatchSentence>& batch) {
+    if (tags) keep_tags(network, text, worker.batch, batch, *tags);
+    worker.batch.project();
+    for (size_t place = 0; place < batch.size(); ++place) {
+      const size_t sentence = batch[place].sentence, first = text.layout.sentence_words[sentence];
+      worker.scorer.load(static_cast<int>(place), batch[place].n, required ? required + first : nullptr);
+      if (!SentenceScorer::can_reduce(settings)) {
+        worker.decoder.load(worker.scorer.every_state(), settings);
+        result.keep(worker.decoder, sentence, first, settings.probabilities, asked);
+        continue;
+      }
+      worker.decoder.load(worker.scorer.reduced(settings), settings);
+      if (!worker.decoder.decode()) continue;
+      result.parsed[sentence] = 1;
+      std::copy_n(worker.decoder.heads().begin() + 1, batch[place].n, result.heads.begin() + first);
+      worker.decoder.load(worker.scorer.states_of(&result.heads[first]), settings);
+      for (int m = 1; m <= batch[place].n; ++m)
+        result.labels[first + m - 1] = worker.decoder.best_label(result.heads[first + m - 1], m);
+    }
+  });
+  return result;
+}
+
+KBestResult neural_k_best(const NeuralNetwork& network, const NeuralText& text, const int32_t* required,
+                          const DecodeSettings& settings, int k, int threads) {
+  std::vector<KBestResult> own(text.layout.sentences());
+  for_each_sentence(network, text, required, threads, [&](Worker& worker, size_t s, size_t) {
+    worker.decoder.load(worker.scorer.every_state(), settings);
+    own[s].keep(worker.decoder, k, settings.probabilities);
+  });
+  return KBestResult::joined(own);
+}
+
+std::vector<TagResult> neural_tags(const NeuralNetwork& network, const NeuralText& text, int threads) {
+  std::vector<TagResult> result = no_tags(network, text.layout.words());
+  for_each_batch(network, text, threads, [&](Worker& worker, const std::vector<BatchSentence>& batch) {
+    keep_tags(network, text, worker.batch, batch, result);
+  });
+  return result;
+}
+
+}  // namespace arcwise

@@ -1,0 +1,95 @@
+#include "kernels/neural/sentence_scorer.hpp"
+
+#include <algorithm>
+
+namespace arcwise {
+
+void SentenceScorer::load(int place, int n, const int32_t* required) {
+  place_ = place;
+  n_ = n;
+  required_ = required;
+  arcs_ = batch_->arcs(place, n);
+}
+
+// visit(m) for every word, whose labels are ready to be scored.
+template <typename Visit>
+void SentenceScorer::for_each_word(Visit visit) {
+  for (int first = 1; first <= n_; first += NetworkBatch::LABEL_WORDS) {
+    const int last = std::min(first + NetworkBatch::LABEL_WORDS, n_ + 1);
+    batch_->prepare_labels(place_, first, last);
+    for (int m = first; m < last; ++m) visit(m);
+  }
+}
+
+const ArcScores<float>& SentenceScorer::every_state() {
+  const size_t stride = batch_->arc_stride();
+  const int states = network_->state_count();
+  every_.start(network_->states(), n_);
+  if (states == 0) {
+    for (int m = 1; m <= n_; ++m)
+      for (int h = 0; h <= n_; ++h)
+        if (is_allowed(h, m)) *every_.add(h, m, 0) = arcs_[h * stride + m];
+    return every_;
+  }
+  for_each_word([&](int m) {
+    const int fixed = required_ ? required_[m - 1] : -1, first = std::max(fixed, 0);
+    if (fixed > n_) return;
+    float* rows = batch_->labels(place_, m, first, fixed < 0 ? n_ + 1 : 1);
+    for (int h = first; h <= (fixed < 0 ? n_ : fixed); ++h) {
+      if (!is_allowed(h, m)) continue;
+      float* row = rows + (h - first) * batch_->label_stride();
+      network_->loops().log_softmax(row, states, arcs_[h * stride + m]);
+      std::copy_n(row, states, every_.add(h, m, 0));
+    }
+  });
+  return every_;
+}
+
+const ArcScores<float>& SentenceScorer::states_of(const int32_t* heads) {
+  const int states = network_->state_count();
+  chosen_.start(network_->states(), n_);
+  if (states == 0) return chosen_;
+  for_each_word([&](int m) {
+    const int h = heads[m - 1];
+    float* row = batch_->labels(place_, m, h, 1);
+    network_->loops().log_softmax(row, states, arcs_[h * batch_->arc_stride() + m]);
+    std::copy_n(row, states, chosen_.add(h, m, 0));
+  });
+  return chosen_;
+}
+
+// Of log softmax of the labels: T log Σ exp(· / T) over all states, or over the clusters of the best label.
+float SentenceScorer::reduced_number(const float* labels, const DecodeSettings& settings) const {
+  const NetworkLoops& loops = network_->loops();
+  const int states = network_->state_count(), Z = network_->states().clusters;
+  const float T = static_cast<float>(settings.temperatures.heads),
+              total = loops.log_sum(labels, states, 1.0f);
+  if (settings.decoder == Decoder::minimum_risk) return T * loops.log_sum(labels, states, 1 / T) - total;
+  if (Z == 1 || settings.decoder == Decoder::max_z) return *std::max_element(labels, labels + states) - total;
+  float best = -3e38f;
+  for (int s = 0; s < states; s += Z) best = std::max(best, T * loops.log_sum(labels + s, Z, 1 / T));
+  return best - total;
+}
+
+const ArcScores<float>& SentenceScorer::reduced(const DecodeSettings& settings) {
+  const size_t stride = batch_->arc_stride();
+  // At temperature 1 the states of an arc sum up to 1.
+  const bool sums_to_one = settings.decoder == Decoder::minimum_risk && settings.temperatures.heads == 1;
+  reduced_.start(unlabelled_, n_);
+  if (network_->state_count() == 0 || sums_to_one) {
+    for (int h = 0; h <= n_; ++h)
+      for (int m = 1; m <= n_; ++m)
+        if (is_allowed(h, m)) *reduced_.add(h, m, 0) = arcs_[h * stride + m];
+    return reduced_;
+  }
+  for_each_word([&](int m) {
+    const float* labels = batch_->labels(place_, m, 0, n_ + 1);
+    for (int h = 0; h <= n_; ++h)
+      if (is_allowed(h, m))
+        *reduced_.add(h, m, 0) =
+            arcs_[h * stride + m] + reduced_number(labels + h * batch_->label_stride(), settings);
+  });
+  return reduced_;
+}
+
+}  // namespace arcwise
