@@ -9,6 +9,7 @@
 
 #include "bindings/arrays.hpp"
 #include "bindings/rooms.hpp"
+#include "kernels/inference/mean_scores.hpp"
 #include "kernels/inference/score_batch.hpp"
 #include "kernels/inference/tree_inference.hpp"
 
@@ -216,6 +217,10 @@ void bind_batch(nb::module_& m) {
                   "not copied.")
       .def_static("of_parts", &of_parts, "labels"_a, "clusters"_a, "set_starts"_a, "set_labels"_a,
                   "lengths"_a, "starts"_a, "sets"_a, "values"_a, "highest"_a.none() = nb::none())
+      .def_static(
+          "mean", [](const std::vector<const ScoreBatch*>& batches) { return mean_scores(batches); },
+          "batches"_a, nb::call_guard<nb::gil_scoped_release>(),
+          "The geometric mean of the distributions over trees.")
       .def("parts", &parts, "Everything in it as plain arrays, for of_parts.")
       .def("__len__", &ScoreBatch::size)
       .def_prop_ro("labels", [](const ScoreBatch& s) { return s.states().labels; })

@@ -18,6 +18,7 @@ BELOW["parsing"] = BELOW["learning"] | {"learning"}
 for parser in ("graph", "neural", "transition", "induction"):
     BELOW[parser] = BELOW["parsing"] | {"parsing"}
 BELOW["text"] = BELOW["parsing"]
+BELOW["neural"] |= {"torch"}
 BELOW["visual"] = BELOW["graph"] | {"graph", "neural", "transition", "induction"}
 BELOW["pipeline"] = BELOW["visual"] | {"visual", "text"}
 BELOW["models"] = BELOW["pipeline"] | {"pipeline"}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -12,6 +13,7 @@ from arcwise.graph.config import TRAINERS, GraphConfig
 from arcwise.learning.options import declared
 from arcwise.models.registry import trainable
 from arcwise.models.train_pipeline import PipelineConfig
+from arcwise.neural.config import NeuralConfig
 from arcwise.parsing.parser import ParseOptions
 from arcwise.transition.config import TransitionConfig
 
@@ -123,6 +125,33 @@ def run(
             text="Graph-based: a column of your own that takes part in features, e.g. MISC:Cluster; may be repeated.",
         ),
     ] = None,
+    size: Annotated[
+        str | None, from_declaration(NeuralConfig, "size", text="Neural: how large the network is.")
+    ] = None,
+    objective: Annotated[
+        str | None, from_declaration(NeuralConfig, "objective", text="Neural: what training makes small.")
+    ] = None,
+    ensemble: Annotated[
+        int | None,
+        from_declaration(
+            NeuralConfig,
+            "ensemble",
+            text="Neural: train so many networks into one model; their scores are averaged.",
+        ),
+    ] = None,
+    device: Annotated[
+        str | None,
+        from_declaration(
+            NeuralConfig, "device", text="Neural: where to train; auto takes a GPU if there is one."
+        ),
+    ] = None,
+    resume: Annotated[
+        bool,
+        typer.Option(
+            "--resume",
+            help="Neural: go on with a training that was killed, from MODEL.checkpoint, with the same options and data.",
+        ),
+    ] = False,
     seed: Annotated[int | None, from_declaration(GraphConfig, "seed")] = None,
     precision: Annotated[
         str | None,
@@ -160,7 +189,12 @@ def run(
         "beam": beam,
         "update": update,
         "unreachable": unreachable,
+        "size": size,
+        "objective": objective,
+        "ensemble": ensemble,
+        "device": device,
     }
+    checkpoint = _checkpoint(model, parser, resume=resume)
     for name, value in (("jackknife", jackknife), ("note", note)):
         if value not in (None, []) and not pipeline:
             raise InputError(f"--{name}: is an option of --pipeline, which was not given")
@@ -181,6 +215,7 @@ def run(
                 card=read_notes(note or []),
                 threads=threads,
                 progress=progress,
+                checkpoint=checkpoint,
             )
             _save(whole, model, stored, bool(whole.parser.info.get("interrupted")), progress)
         return
@@ -193,6 +228,7 @@ def run(
             options=options,
             threads=threads,
             progress=progress,
+            checkpoint=checkpoint,
         )
         _save(trained, model, stored, bool(trained.info.get("interrupted")), progress)
         if stored != "float32" and isinstance(development, Treebank):
@@ -201,10 +237,28 @@ def run(
             progress.say(precision_cost(trained, model, development, threads=threads))
 
 
+def _checkpoint(model: str, parser: str, *, resume: bool) -> str | None:
+    """The file from which a neural training goes on; one that is there is neither overwritten nor taken up unasked."""
+    from arcwise.errors import InputError
+
+    if parser != "neural":
+        if resume:
+            raise InputError("--resume: is an option of --parser neural, which was not given")
+        return None
+    path = f"{model}.checkpoint"
+    if Path(path).exists() and not resume:
+        raise InputError(f"{path}: a training was interrupted; go on with --resume, or delete the file")
+    if resume and not Path(path).exists():
+        raise InputError(f"{path}: no such file, expected the checkpoint of a training to --resume")
+    return path
+
+
 def _save(trained: Parser, model: str, precision: Precision, interrupted: bool, progress: Progress) -> None:
     """Write the model; what an interrupted training has goes nowhere near a model that was there before."""
     target = where_it_goes(model, interrupted=interrupted)
     trained.save(target, precision=precision)
+    if not interrupted:
+        Path(f"{model}.checkpoint").unlink(missing_ok=True)
     if target == model:
         progress.say(f"model written to {target}")
         return

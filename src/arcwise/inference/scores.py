@@ -52,6 +52,25 @@ class Scores:
         """``dense`` of arrays that need no check. ``highest``: of the scores before constraints took arcs away."""
         return cls(native.ScoreBatch.dense(list(matrices), len(labels), highest), labels)
 
+    @classmethod
+    def mean(cls, several: Sequence[Scores]) -> Scores:
+        """Scores of the same sentences by several scorers made into one: P(tree) is the geometric mean of theirs, normalised.
+
+        Means are taken of the logs of the weights of arcs, and of P(label | arc); the latter are then normalised.
+
+        >>> one, other = (Scores.dense([np.full((2, 2), value)]) for value in (1.0, 3.0))
+        >>> Scores.mean([one, other]).dense_arrays()[0][0, 1].item()
+        2.0
+        """
+        if not several:
+            raise InputError("several: found none, expected at least one")
+        if any(one.labels != several[0].labels for one in several):
+            raise InputError("several: found scores with other labels, expected the same for all")
+        try:
+            return cls(native.ScoreBatch.mean([one.batch for one in several]), several[0].labels)
+        except ValueError as error:
+            raise InputError(f"several: {error}") from error
+
     def __len__(self) -> int:
         """The number of sentences."""
         return len(self.batch)

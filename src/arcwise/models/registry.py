@@ -62,6 +62,22 @@ def _transition_config() -> type[Any]:
     return TransitionConfig
 
 
+def _open_neural(packed: Packed) -> Parser:
+    return _neural_parser().unpack(packed)  # type: ignore[no-any-return]
+
+
+def _neural_parser() -> type[Any]:
+    from arcwise.neural import NeuralParser
+
+    return NeuralParser
+
+
+def _neural_config() -> type[Any]:
+    from arcwise.neural import NeuralConfig
+
+    return NeuralConfig
+
+
 def _open_dmv(packed: Packed) -> Parser:
     from arcwise.induction.parser import DmvParser
 
@@ -79,6 +95,7 @@ KINDS: dict[str, Kind] = {
     "transition": Kind(
         "transition-based, greedy or with a beam", _open_transition, _transition_parser, _transition_config
     ),
+    "neural": Kind("neural, exact inference", _open_neural, _neural_parser, _neural_config),
     "dmv": Kind("a grammar, made by 'arcwise induce'", _open_dmv),
     "pipeline": Kind("from raw text to trees, made by 'arcwise train --pipeline'", _open_pipeline),
 }

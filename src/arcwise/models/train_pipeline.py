@@ -16,6 +16,7 @@ from arcwise.learning.options import SEEDS, check_options, option, section, shor
 from arcwise.learning.progress import Progress
 from arcwise.models.registry import trainable
 from arcwise.models.training import parser_config, train_parser
+from arcwise.neural.config import INPUTS
 from arcwise.parsing.parser import ParseOptions
 from arcwise.pipeline.pipeline import Pipeline
 from arcwise.text.jackknife import jackknifed
@@ -25,6 +26,11 @@ from arcwise.text.tokenizer import Tokenizer, TokenizerConfig
 from arcwise.treebanks import Treebank
 from arcwise.treebanks.files import PathLike
 
+_NEURAL: dict[str, Any] = {
+    "inputs": [*INPUTS, "xpos", "feats"],
+    "learns": ["upos", "xpos", "feats"],
+}
+"""What a neural parser sees and learns in a pipeline unless told otherwise."""
 METRICS = (
     "Tokens",
     "Sentences",
@@ -101,9 +107,13 @@ def train_pipeline(
     threads: int = 1,
     progress: Progress | None = None,
     engine: Engine = ThisProcess(),
+    checkpoint: PathLike | None = None,
 ) -> Pipeline:
     """Tokenizer, tagger and parser from one treebank. ``parser``: options of the parser; ``card``: what to note in the model;
-    ``engine``: where the taggers of the jack-knife are trained.
+    ``engine``: where the taggers of the jack-knife are trained; ``checkpoint``: where the training of a neural parser goes on from.
+
+    A neural parser sees the tags of the tagger and learns better ones beside the trees (``learns``); which columns it fills in is chosen on
+    ``dev``.
 
     With ``dev`` the parser's epoch, decoder and temperatures are chosen on it; if it is a treebank, the scores of the whole, from its
     raw text, go into the card. With folds (``"5fold"``) they are chosen on the training data, tagged as the parser will get them.
@@ -112,20 +122,23 @@ def train_pipeline(
         raise InputError("train: found no word, expected a treebank to learn from")
     progress = progress or Progress(shown=False)
     chosen = development(train, dev)
-    options = {"seed": config.seed, **(parser or {})}
+    options = {"seed": config.seed, **(_NEURAL if config.kind == "neural" else {}), **(parser or {})}
     parser_config(config.kind, None, options).refuse_unread()  # said before long work, not after
     tokenizer = Tokenizer.train(train, config=config.tokenizer, seed=config.seed)
     progress.say("tokenizer trained")
     tagger = Tagger.train(train, config=config.tagger, seed=config.seed)
     progress.say("tagger trained")
+    seen = _as_it_will_be(train, config, progress, engine)
+    seen_dev = tagger.tag(chosen, threads=threads) if isinstance(chosen, Treebank) else None
+    if config.kind == "neural":
+        from arcwise.neural.seen import Seen
+
+        others: dict[str, Any] = {"seen": Seen(seen, seen_dev), "checkpoint": checkpoint}
+        data = train, chosen
+    else:
+        others, data = {}, (seen, seen_dev or chosen)
     trained = train_parser(
-        config.kind,
-        _as_it_will_be(train, config, progress, engine),
-        tagger.tag(chosen, threads=threads) if isinstance(chosen, Treebank) else chosen,
-        config=None,
-        options=options,
-        threads=threads,
-        progress=progress,
+        config.kind, *data, config=None, options=options, threads=threads, progress=progress, **others
     )
     pipeline = Pipeline(tokenizer, tagger, trained, card=card)
     if isinstance(chosen, Treebank) and not trained.info.get("interrupted"):

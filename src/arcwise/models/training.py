@@ -51,11 +51,16 @@ def train_parser(
     options: Mapping[str, Any],
     threads: int,
     progress: Progress,
+    checkpoint: PathLike | None = None,
+    **others: Any,
 ) -> Parser:
-    """A parser of that kind; ``options`` that are not None win over the TOML file ``config``."""
+    """A parser of that kind; ``options`` that are not None win over the TOML file ``config``. ``checkpoint``: where training goes on from,
+    of a kind that can; ``others``: what else its ``train`` takes."""
     chosen = parser_config(kind, config, options)
     parser, _ = trained_kind(kind)
-    trained: Parser = parser.train(train, dev, config=chosen, threads=threads, progress=progress)
+    if checkpoint is not None:
+        others["checkpoint"] = checkpoint
+    trained: Parser = parser.train(train, dev, config=chosen, threads=threads, progress=progress, **others)
     return trained
 
 

@@ -221,7 +221,7 @@ class Tagger(Packable):
             "feats": Coded(feats.codes[tags.bundle], feats.strings),
         }
         columns: dict[str, Any] = {
-            name: _where_blank(treebank.column(name), coded) if name in keep else coded
+            name: coded.where_blank(treebank.column(name)) if name in keep else coded
             for name, coded in found.items()
         }
         if confidence:
@@ -301,11 +301,6 @@ class Tagger(Packable):
         except (KeyError, TypeError, ValueError) as error:
             raise ModelError(f"model: its tagger is damaged ({error})") from error
         return cls(model, alphabet)
-
-
-def _where_blank(column: Sequence[str], found: Coded) -> list[str]:
-    """The column, with what was found where it has ``_``."""
-    return [found.strings[code] if own == "_" else own for own, code in zip(column, found.codes, strict=True)]
 
 
 def _uint32(arrays: Mapping[str, npt.NDArray[Any]], name: str) -> npt.NDArray[np.uint32]:

@@ -28,6 +28,12 @@ class Coded:
         codes = np.fromiter((numbers.setdefault(v, len(numbers)) for v in values), np.int32, len(values))
         return cls(codes, list(numbers))
 
+    def where_blank(self, column: Sequence[str]) -> list[str]:
+        """``column`` with these values where it has ``_``."""
+        return [
+            self.strings[code] if own == "_" else own for own, code in zip(column, self.codes, strict=True)
+        ]
+
 
 def column_number(name: str) -> int:
     """The place of a column, from 0; an unknown name is an error that lists the known ones."""

@@ -1,0 +1,188 @@
+"""How the defaults of the neural parser were chosen: LAS on the development data of several treebanks, one change at a time.
+
+``python -m benchmarks.neural_choices --jobs 8 [--only NAME …] [--treebanks NAME …]`` trains what is missing and prints the table. What was
+trained is kept in ~/.cache/arcwise/neural-choices (or ARCWISE_CACHE), a file of figures each: the table can be printed elsewhere.
+Test sets are not read.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import time
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from dataclasses import dataclass
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any
+
+from measuring.trainings import cache_folder, treebank_folder
+
+from arcwise.learning.config import from_dict, to_dict
+from arcwise.learning.progress import Progress
+from arcwise.neural import NeuralConfig
+from arcwise.neural.config import INPUTS
+from arcwise.treebanks import Treebank
+from arcwise.treebanks.files import open_output
+
+TREEBANKS = ("English-EWT", "Danish-CDT", "Dutch-Alpino-cdbl", "Turkish-IMST")
+START: dict[str, Any] = {"learning_rate": 0.002, "epochs": 0.5}
+"""Where the search began; what is changed is changed from there. ``epochs``: how many times those of the defaults."""
+LAST = 300
+"""Epochs whose scores are kept."""
+CHANGES: dict[str, dict[str, Any]] = {
+    "as it is": {},
+    "small": {"size": "small"},
+    "large": {"size": "large"},
+    "dropout 0.33": {"dropout": 0.33},
+    "dropout 0.4": {"dropout": 0.4},
+    "dropout 0.5": {"dropout": 0.5},
+    "word dropout 0.1": {"word_dropout": 0.1},
+    "word dropout 0.5": {"word_dropout": 0.5},
+    "affix dropout 0": {"affix_dropout": 0.0},
+    "affix dropout 0.2": {"affix_dropout": 0.2},
+    "tag dropout 0": {"tag_dropout": 0.0},
+    "rate 0.001": {"learning_rate": 0.001},
+    "rate 0.003": {"learning_rate": 0.003},
+    "weight decay 0.1": {"weight_decay": 0.1},
+    "average 0.995": {"average": 0.995},
+    "average 0.999": {"average": 0.999},
+    "half the epochs": {"epochs": 0.25},
+    "twice the epochs": {"epochs": 1},
+    "batches of 2,000 words": {"batch_words": 2000},
+    "batches of 5,000 words": {"batch_words": 5000},
+    "all values known": {"rare": 0},
+    "longer affixes": {"inputs": [*INPUTS, "prefix4", "prefix5", "suffix6", "suffix7"]},
+    "no affixes": {"inputs": ["lower", "shape", "upos"]},
+    "twice the epochs, rate 0.003": {"epochs": 1, "learning_rate": 0.003},
+    "twice the epochs, rate 0.004": {"epochs": 1, "learning_rate": 0.004},
+    "four times the epochs, rate 0.003": {"epochs": 2, "learning_rate": 0.003},
+    "twice the epochs, rate 0.003, dropout 0.5": {"epochs": 1, "learning_rate": 0.003, "dropout": 0.5},
+    "twice the epochs, rate 0.003, word dropout 0.1": {
+        "epochs": 1,
+        "learning_rate": 0.003,
+        "word_dropout": 0.1,
+    },
+    "small, twice the epochs, rate 0.003": {"size": "small", "epochs": 1, "learning_rate": 0.003},
+    "small, twice the epochs, rate 0.003, dropout 0.2": {
+        "size": "small",
+        "epochs": 1,
+        "learning_rate": 0.003,
+        "dropout": 0.2,
+    },
+    "head by head": {"objective": "head-by-head"},
+    "projective": {"projective": True},
+}
+"""Name → what is changed."""
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A training: a treebank, what is changed, a seed."""
+
+    treebank: str
+    changes: Mapping[str, Any]
+    seed: int
+
+    def config(self, words: int) -> NeuralConfig:
+        """The configuration, every value told."""
+        changes = START | dict(self.changes)
+        times = changes.pop("epochs")
+        config = from_dict(NeuralConfig, {"seed": self.seed, **changes}).resolved(words)
+        return from_dict(NeuralConfig, {**to_dict(config), "epochs": round(times * (config.epochs or 0))})
+
+    @property
+    def path(self) -> Path:
+        """Where its figures are kept."""
+        words = _read(self.treebank, "train").word_count
+        told = {**to_dict(self.config(words)), "device": "any"}
+        key = hashlib.sha256(json.dumps([self.treebank, told], sort_keys=True).encode()).hexdigest()[:16]
+        return cache_folder() / "neural-choices" / f"{self.treebank}-{key}.json"
+
+
+def _read(treebank: str, part: str) -> Treebank:
+    return Treebank.read(treebank_folder() / treebank / f"{part}.conllu.xz")
+
+
+def train(cell: Cell, save: str | None = None) -> dict[str, Any]:
+    """Train a cell and keep its figures. ``save``: a folder for the model."""
+    from arcwise.neural.training import Learner
+
+    started = time.monotonic()
+    treebank, dev = (_read(cell.treebank, part) for part in ("train", "dev"))
+    quiet = Progress(shown=False)
+    learner = Learner.of(treebank, treebank, cell.config(treebank.word_count), 1, quiet)
+    model, best = learner.run(dev, quiet)
+    assert best.score is not None
+    told = {
+        "treebank": cell.treebank,
+        "changes": dict(cell.changes),
+        "seed": cell.seed,
+        "epoch": best.epoch,
+        "uas": best.score.uas,
+        "las": best.score.las,
+        "last": [round(e["dev_las"], 5) for e in best.history][-LAST:],
+        "seconds": round(time.monotonic() - started, 1),
+        "device": learner.device,
+    }
+    cell.path.parent.mkdir(parents=True, exist_ok=True)
+    with open_output(cell.path) as stream:
+        stream.write(json.dumps(told).encode())
+    if save is not None:
+        from arcwise.neural import NeuralParser
+
+        NeuralParser(model).save(Path(save) / f"{cell.path.stem}.arcwise", precision="float16")
+    return told
+
+
+def kept(cell: Cell) -> dict[str, Any] | None:
+    """Its figures, if it was trained."""
+    return json.loads(cell.path.read_bytes()) if cell.path.exists() else None
+
+
+def table(names: Sequence[str], treebanks: Sequence[str], seeds: Sequence[int]) -> str:
+    """LAS of each change on each treebank, the mean over seeds; those not trained are left open."""
+    lines = [f"| change | {' | '.join(treebanks)} |", "|---|" + "---|" * len(treebanks)]
+    for name in names:
+        row = []
+        for treebank in treebanks:
+            found = [kept(Cell(treebank, CHANGES[name], seed)) for seed in seeds]
+            las = [100 * told["las"] for told in found if told is not None]
+            row.append(f"{sum(las) / len(las):.2f} ({len(las)})" if las else "")
+        if any(row):
+            lines.append(f"| {name} | {' | '.join(row)} |")
+    return "\n".join(lines)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--only", nargs="*", default=list(CHANGES))
+    parser.add_argument("--treebanks", nargs="*", default=list(TREEBANKS))
+    parser.add_argument("--seeds", type=int, nargs="*", default=[1])
+    parser.add_argument("--save", help="a folder for the models")
+    parser.add_argument("--print", action="store_true", help="train nothing")
+    given = parser.parse_args()
+    cells = [
+        Cell(treebank, CHANGES[name], seed)
+        for name in given.only
+        for treebank in given.treebanks
+        for seed in given.seeds
+    ]
+    missing = [] if given.print else [cell for cell in cells if not cell.path.exists()]
+    with ProcessPoolExecutor(given.jobs, mp_context=get_context("spawn")) as pool:
+        running = {pool.submit(train, cell, given.save): cell for cell in missing}
+        for done in as_completed(running):
+            told = done.result()
+            print(
+                f"{told['treebank']} {told['changes']} seed {told['seed']}: UAS {100 * told['uas']:.2f} LAS {100 * told['las']:.2f} "
+                f"epoch {told['epoch']}, {told['seconds']} s",
+                flush=True,
+            )
+    print(table(given.only, given.treebanks, given.seeds))
+
+
+if __name__ == "__main__":
+    main()

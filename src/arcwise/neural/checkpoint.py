@@ -1,0 +1,116 @@
+"""``Checkpoint``: a file from which an interrupted training goes on, written whole after each epoch."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from math import inf
+from pathlib import Path
+from time import monotonic
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from arcwise.errors import ModelError
+from arcwise.evaluation.attachment import UasLas
+from arcwise.learning.model_file import Packed, read_model, write_model
+from arcwise.learning.training import Best
+from arcwise.treebanks.files import PathLike
+
+KIND = "neural-checkpoint"
+VERSION = 1
+OFTEN = 20.0
+"""Seconds between two checkpoints, at least."""
+
+
+class Resumable(Protocol):
+    """A trainer that tells its state, and goes on from one."""
+
+    def state(self) -> dict[str, npt.NDArray[Any]]:
+        """Everything that training goes on from."""
+        ...
+
+    def load_state(self, state: dict[str, npt.NDArray[Any]]) -> None:
+        """Go on from there."""
+        ...
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """A file, and what the training is that it belongs to."""
+
+    path: PathLike
+    fingerprint: str
+    """Of configuration and data: a file of another training is refused."""
+    written: list[float] = field(default_factory=lambda: [-inf])
+    """When it was written, in seconds."""
+
+    def of(self, member: int, trainer: Resumable, epochs: int) -> MemberCheckpoint:
+        """That of one of the networks of an ensemble, which has so many epochs."""
+        return MemberCheckpoint(self, member, trainer, epochs)
+
+    def read(self) -> Packed | None:
+        """What the file has; None if there is none. ``ModelError`` if it belongs to another training."""
+        if not Path(self.path).exists():
+            return None
+        packed = read_model(self.path)
+        packed.expect(KIND, VERSION)
+        if packed.header.get("fingerprint") != self.fingerprint:
+            raise ModelError(
+                f"{self.path}: belongs to a training with other options or data (delete it to start anew)"
+            )
+        return packed
+
+
+@dataclass(frozen=True)
+class MemberCheckpoint:
+    """``learning.training.Checkpoint`` of one network; those that are finished are kept in the same file."""
+
+    file: Checkpoint
+    member: int
+    trainer: Resumable
+    epochs: int
+
+    def load(self) -> tuple[int, Best] | None:
+        """The last epoch that was finished, and the best so far; the trainer goes on from there. None: nothing was done yet."""
+        packed = self.file.read()
+        if packed is None or self.member > int(packed.header["member"]):
+            return None
+        told = packed.header["told"][self.member]
+        best = Best(
+            np.array(packed.array(f"best.{self.member}")),
+            told["epoch"],
+            None if told["score"] is None else UasLas(*told["score"]),
+            told["history"],
+        )
+        if self.member == int(packed.header["member"]):
+            start = "state."
+            self.trainer.load_state(
+                {name.removeprefix(start): a for name, a in packed.arrays.items() if name.startswith(start)}
+            )
+        return told["done"], best
+
+    def save(self, epoch: int, best: Best) -> None:
+        """Write the file, unless that was done a moment ago; after the last epoch always."""
+        now = monotonic()
+        if epoch < self.epochs and now - self.file.written[-1] < OFTEN:
+            return
+        self.file.written.append(now)
+        before = self.file.read()
+        assert best.weights is not None
+        told = [] if before is None else list(before.header["told"][: self.member])
+        told.append(
+            {
+                "done": epoch,
+                "epoch": best.epoch,
+                "score": None if best.score is None else list(best.score),
+                "history": best.history,
+            }
+        )
+        arrays = {f"state.{name}": values for name, values in self.trainer.state().items()}
+        for number in range(self.member):
+            assert before is not None
+            arrays[f"best.{number}"] = np.array(before.array(f"best.{number}"))
+        arrays[f"best.{self.member}"] = best.weights
+        header = {"fingerprint": self.file.fingerprint, "member": self.member, "told": told}
+        write_model(self.file.path, Packed(KIND, VERSION, header, arrays))

@@ -1,0 +1,109 @@
+"""Sentences as tensors: what a network sees, and what it learns from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor
+
+from arcwise.neural.inputs import ROOT, Inputs
+from arcwise.neural.network import Batch
+from arcwise.treebanks import Treebank
+
+Ints = npt.NDArray[np.int64]
+Codes = npt.NDArray[np.int32]
+_LIKE = 100
+"""So many batches of sentences are sorted by length at a time, so that those of a batch are of like length."""
+_WIDEST = 40_000_000
+"""Numbers that labels of all arcs of a batch may need at most."""
+
+
+@dataclass(frozen=True)
+class Data:
+    """Sentences, each with its root before its words: rows (P, atoms), heads and labels (P,), -1 where unknown; tags, one (P,) each."""
+
+    rows: Tensor
+    heads: Tensor
+    labels: Tensor
+    tags: tuple[Tensor, ...]
+    starts: Ints
+    lengths: Ints
+    complete: bool
+    """Whether all heads are known."""
+    heads_with_labels: bool
+    """Whether each word whose label is known has a known head."""
+
+    @classmethod
+    def of(
+        cls,
+        treebank: Treebank,
+        inputs: Inputs,
+        heads: Codes,
+        labels: Codes,
+        tags: Sequence[Codes],
+        device: str,
+    ) -> Data:
+        """``heads``, ``labels`` and ``tags`` are flat over the words of the treebank."""
+        lengths = treebank.sentence_lengths.astype(np.int64)
+        starts = np.concatenate([[0], np.cumsum(lengths + 1)])
+        is_word = np.ones(int(starts[-1]), np.bool_)
+        is_word[starts[:-1]] = False
+        rows = np.full((len(is_word), len(inputs.atoms)), ROOT, np.int64)
+        rows[is_word] = inputs.rows(treebank)
+
+        def with_roots(values: Codes) -> Tensor:
+            out = np.full(len(is_word), -1, np.int64)
+            out[is_word] = values
+            return torch.from_numpy(out).to(device)
+
+        return cls(
+            torch.from_numpy(rows).to(device),
+            with_roots(heads),
+            with_roots(labels),
+            tuple(with_roots(own) for own in tags),
+            starts,
+            lengths,
+            bool((heads >= 0).all()),
+            bool((heads[labels >= 0] >= 0).all()),
+        )
+
+    @property
+    def device(self) -> torch.device:
+        """Where the tensors are."""
+        return self.rows.device
+
+    def batch(self, sentences: Ints) -> Batch:
+        """These sentences as a batch."""
+        return Batch.of(sentences, self.starts, self.lengths, self.device)
+
+    def batches(self, words: int, order: Ints | None = None, *, states: int = 1) -> Iterator[Ints]:
+        """The sentences in batches of about so many words, those of a batch of like length. ``order``: in which they are taken, else by
+        length. ``states``: of an arc, so that long sentences do not need too much memory."""
+        if order is None:
+            yield from self._cut(np.argsort(self.lengths, kind="stable"), words, states)
+            return
+        mean = max(int(self.lengths.mean()), 1) if len(self.lengths) else 1
+        stretch = max(words // mean, 1) * _LIKE
+        found = []
+        for first in range(0, len(order), stretch):
+            some = order[first : first + stretch]
+            found += list(self._cut(some[np.argsort(self.lengths[some], kind="stable")], words, states))
+        random = np.random.default_rng(order[:1])
+        for place in random.permutation(len(found)):
+            yield found[place]
+
+    def _cut(self, sentences: Ints, words: int, states: int) -> Iterator[Ints]:
+        sentences = sentences[self.lengths[sentences] > 0]
+        first = 0
+        while first < len(sentences):
+            own = self.lengths[sentences[first:]]
+            widest = np.maximum.accumulate(own + 1)
+            count = np.arange(1, len(own) + 1)
+            fits = (np.cumsum(own) <= words) & (count * widest * widest * states <= _WIDEST)
+            taken = max(int(np.argmin(fits)) if not fits.all() else len(own), 1)
+            yield sentences[first : first + taken]
+            first += taken

@@ -1,0 +1,197 @@
+"""``NeuralModel``: the parts of a trained neural parser, and its model file."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from arcwise import native
+from arcwise.errors import ModelError
+from arcwise.learning.config import from_dict, to_dict
+from arcwise.learning.model_file import Packable, Packed, Precision, check_precision
+from arcwise.learning.trained import read_report
+from arcwise.neural.config import NeuralConfig
+from arcwise.neural.inputs import Inputs
+from arcwise.neural.shape import NetworkShape
+from arcwise.neural.tags import TagAlphabets
+from arcwise.parsing.scored import Decoding, Temperatures
+
+KIND = "neural"
+VERSION = 1
+Floats = npt.NDArray[np.float32]
+_SCALE = ".scale"
+_QUANTISED = ("table.", ".input", ".recurrent", ".weight", "label.product")
+"""Arrays of which 8 bits are kept, one scale a row, begin or end so; the others are small."""
+
+
+@dataclass(frozen=True)
+class NeuralModel(Packable):
+    """Configuration, alphabets and the weights of one network or several; what was learned from what; how scores become probabilities."""
+
+    config: NeuralConfig
+    inputs: Inputs
+    labels: tuple[str, ...]
+    tags: TagAlphabets
+    members: tuple[Mapping[str, npt.NDArray[Any]], ...]
+    """The arrays of each network: float32, or 8-bit with scales (``native.quantised``)."""
+    decoding: Decoding
+    temperatures: Temperatures = field(default_factory=Temperatures)
+    """What the scores of arcs and of labels are divided by; the networks that run have it in their weights."""
+    writes: tuple[str, ...] = ()
+    """The columns of tags that the network fills in: those that it was better at, on development data, than what it saw."""
+    report: Mapping[str, Any] = field(default_factory=dict)
+    """Data, scores and history of the training."""
+
+    @property
+    def summary(self) -> str:
+        """Sizes."""
+        shape = self.shape
+        many = f"{len(self.members)} networks of " if len(self.members) > 1 else ""
+        return f"{many}{shape.layers} layers of 2 × {shape.hidden} units, {len(self.labels)} labels"
+
+    def __repr__(self) -> str:
+        return f"<NeuralModel: {self.summary}>"
+
+    @property
+    def shape(self) -> NetworkShape:
+        """The sizes of its networks."""
+        return network_shape(self.config, self.inputs, self.labels, self.tags)
+
+    @property
+    def is_8_bit(self) -> bool:
+        """Whether the weights are kept in 8 bits."""
+        return any(name.endswith(_SCALE) for name in self.members[0])
+
+    def networks(self) -> list[native.NeuralNetwork]:
+        """The networks, ready to run: their scores are log-probabilities, at temperature 1."""
+        shape = self.shape
+        return [
+            native.NeuralNetwork(
+                atoms=list(self.inputs.atoms),
+                vocabularies=list(self.inputs.vocabularies),
+                arrays=_tempered(member, self.temperatures),
+                layers=shape.layers,
+                labels=shape.labels,
+                clusters=shape.clusters,
+                tags=len(shape.tags),
+                precision="int8" if self.is_8_bit else "float32",
+            )
+            for member in self.members
+        ]
+
+    def pack(self, precision: Precision = "float32") -> Packed:
+        """The model as plain values. 8-bit weights stay what they are, whatever the precision."""
+        check_precision(precision)
+        header = {
+            "config": to_dict(self.config),
+            "atoms": self.inputs.atoms,
+            "labels": self.labels,
+            "tags": asdict(self.tags),
+            "members": len(self.members),
+            "decoding": asdict(self.decoding),
+            "temperatures": asdict(self.temperatures),
+            "writes": self.writes,
+            "precision": "int8" if self.is_8_bit else precision,
+            "report": self.report,
+        }
+        arrays = dict(self.inputs.arrays())
+        for number, member in enumerate(self.members):
+            for name, values in _stored(member, precision).items():
+                arrays[f"member.{number}.{name}"] = values
+        return Packed(KIND, VERSION, header, arrays)
+
+    @classmethod
+    def unpack(cls, packed: Packed) -> NeuralModel:
+        """The model again."""
+        packed.expect(KIND, VERSION)
+        try:
+            header = packed.header
+            config = from_dict(NeuralConfig, header["config"], where=packed.path)
+            inputs = Inputs.read(packed, [str(atom) for atom in header["atoms"]])
+            labels = tuple(str(label) for label in header["labels"])
+            tags = TagAlphabets.read(header["tags"])
+            shape = network_shape(config, inputs, labels, tags)
+            return cls(
+                config,
+                inputs,
+                labels,
+                tags,
+                tuple(_member(packed, number, shape) for number in range(int(header["members"]))),
+                Decoding(**header["decoding"]),
+                Temperatures(**header["temperatures"]),
+                tuple(str(column) for column in header["writes"]),
+                read_report(packed),
+            )
+        except (KeyError, TypeError, ValueError) as error:
+            raise ModelError(f"{packed.path}: is a damaged neural model ({error})") from error
+
+    def with_temperatures(self, temperatures: Temperatures) -> NeuralModel:
+        """The same model with other confidences."""
+        return replace(self, temperatures=temperatures)
+
+    def in_8_bits(self) -> NeuralModel:
+        """The same model with 8-bit weights: four times smaller, two times faster, a little less exact."""
+        return replace(self, members=tuple(_stored(member, "int8") for member in self.members))
+
+
+def network_shape(
+    config: NeuralConfig, inputs: Inputs, labels: tuple[str, ...], tags: TagAlphabets
+) -> NetworkShape:
+    """The sizes of the network that a (resolved) configuration and its alphabets ask for."""
+    layers, hidden, arc_size, label_size = config.sizes
+    return NetworkShape(
+        tuple(
+            (rows, config.vector_size(atom))
+            for atom, rows in zip(inputs.atoms, inputs.table_rows, strict=True)
+        ),
+        layers,
+        hidden,
+        arc_size,
+        label_size if labels else 0,
+        len(labels),
+        config.clusters,
+        tuple(len(values) for values in tags.values),
+    )
+
+
+def _stored(member: Mapping[str, npt.NDArray[Any]], precision: Precision) -> dict[str, npt.NDArray[Any]]:
+    """The arrays in that precision."""
+    if precision == "float32" or any(name.endswith(_SCALE) for name in member):
+        return dict(member)
+    if precision == "float16":
+        return {name: values.astype(np.float16) for name, values in member.items()}
+    found: dict[str, npt.NDArray[Any]] = {}
+    for name, values in member.items():
+        if name.startswith(_QUANTISED) or name.endswith(_QUANTISED):
+            small, scales = native.quantised(np.ascontiguousarray(values, np.float32))
+            found[name], found[name + _SCALE] = np.asarray(small), np.asarray(scales)
+        else:
+            found[name] = values
+    return found
+
+
+def _tempered(member: Mapping[str, npt.NDArray[Any]], temperatures: Temperatures) -> dict[str, object]:
+    """The arrays of a network whose scores of arcs and labels are divided by the temperatures."""
+    found: dict[str, object] = dict(member)
+    for start, temperature in (("arc.", temperatures.heads), ("label.", temperatures.labels)):
+        for name, values in member.items():
+            if name.startswith(start) and temperature != 1 and values.dtype != np.int8:
+                found[name] = (values / np.float32(temperature)).astype(np.float32)
+    return found
+
+
+def _member(packed: Packed, number: int, shape: NetworkShape) -> dict[str, npt.NDArray[Any]]:
+    """The arrays of one network, checked."""
+    start = f"member.{number}."
+    found = {
+        name.removeprefix(start): np.array(values)
+        for name, values in packed.arrays.items()
+        if name.startswith(start)
+    }
+    found = {name: a.astype(np.float32) if a.dtype == np.float16 else a for name, a in found.items()}
+    shape.check(found, packed.path)
+    return found

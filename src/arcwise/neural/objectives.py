@@ -1,0 +1,87 @@
+"""What training makes small: the losses of trees, labels and tags of a batch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.nn.functional import cross_entropy
+
+from arcwise.neural.config import NeuralConfig
+from arcwise.neural.data import Data
+from arcwise.neural.network import Batch, Hidden, Network
+from arcwise.torch import losses
+
+_LOSSES: dict[str, Callable[..., Tensor]] = {
+    "likelihood": losses.log_likelihood,
+    "softmax-margin": losses.softmax_margin,
+    "hinge": losses.hinge,
+}
+
+
+def tree_loss(network: Network, hidden: Hidden, data: Data, batch: Batch, config: NeuralConfig) -> Tensor:
+    """(B,): the loss of the tree of each sentence; inf, without gradient, where no tree of the class agrees with what is known.
+
+    The score of a labelled arc is that of the arc + log P(label | arc). So the likelihood of a labelled tree falls into that of its heads
+    and those of its labels, and only labels of right arcs need be scored. Where costs of labels are added, or a label is known whose head is
+    not, all arcs have to be scored with all labels.
+    """
+    heads, labels = known(data.heads, batch), known(data.labels, batch)
+    arcs = network.arcs(hidden)
+    trees: dict[str, Any] = {
+        "projective": config.projective,
+        "single_root": config.single_root,
+        "lengths": batch.lengths,
+    }
+    labelled = network.shape.states > 0
+    if config.objective == "head-by-head":
+        of_heads = _head_by_head(arcs, heads, batch)
+    elif labelled and (config.objective != "likelihood" or not data.heads_with_labels):
+        clusters = torch.arange(network.shape.states, device=heads.device) // network.shape.clusters
+        scores = arcs[..., None] + network.all_label_scores(hidden)
+        loss = _LOSSES[config.objective]
+        return loss(scores, heads, labels, label_dim=-1, label_of_state=clusters, **trees)
+    elif config.objective == "likelihood":
+        of_heads = losses.log_likelihood(arcs, heads, complete=data.complete or None, **trees)
+    else:
+        of_heads = _LOSSES[config.objective](arcs, heads, **trees)
+    if not labelled:
+        return of_heads
+    return of_heads + _label_loss(network, hidden, heads, labels)
+
+
+def tag_losses(network: Network, hidden: Hidden, data: Data, batch: Batch) -> list[Tensor]:
+    """For each tag that is learned the sum of -log P(tag) over the words that have one."""
+    return [
+        cross_entropy(scores, tags[batch.positions], ignore_index=-1, reduction="sum")
+        for scores, tags in zip(network.tag_scores(hidden), data.tags, strict=True)
+    ]
+
+
+def known(values: Tensor, batch: Batch) -> Tensor:
+    """(P,) → (B, T), -1 in the padding."""
+    flat = values.new_full((batch.size * batch.width,), -1)
+    flat[batch.places] = values[batch.positions]
+    return flat.view(batch.size, batch.width)
+
+
+def _label_loss(network: Network, hidden: Hidden, heads: Tensor, labels: Tensor) -> Tensor:
+    """(B,): -log P(labels | their arcs), clusters summed out, of words whose head and label are known."""
+    found = network.label_scores(hidden, heads)  # (B, T, S)
+    if network.shape.clusters > 1:
+        found = found.view(*heads.shape, network.shape.labels, network.shape.clusters).logsumexp(-1)
+    of_words = found.gather(-1, labels.clamp(min=0)[..., None]).squeeze(-1)
+    return -torch.where((labels >= 0) & (heads >= 0), of_words, 0.0).sum(1)
+
+
+def _head_by_head(arcs: Tensor, heads: Tensor, batch: Batch) -> Tensor:
+    """(B,): Σ over words of -log softmax of the score of the right head among all words but itself, and the root."""
+    places = torch.arange(batch.width, device=arcs.device)
+    outside = places[None, :] > batch.lengths[:, None]  # (B, T)
+    impossible = outside[:, :, None] | torch.eye(batch.width, dtype=torch.bool, device=arcs.device)
+    scores = arcs.masked_fill(impossible, float("-inf")).transpose(1, 2)  # (B, m, h)
+    scores = scores.masked_fill(outside[:, :, None], 0.0)
+    found = scores.log_softmax(-1).gather(-1, heads.clamp(min=0)[..., None]).squeeze(-1)
+    return -torch.where(heads >= 0, found, 0.0).sum(1)

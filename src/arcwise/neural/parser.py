@@ -1,0 +1,145 @@
+"""``NeuralParser``: a BiLSTM and bilinear scores under exact inference (Dozat & Manning 2017; Koo et al. 2007)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from arcwise.learning.folds import Development
+from arcwise.learning.model_file import Packed, Precision
+from arcwise.learning.progress import Progress
+from arcwise.learning.trained import TrainedParser
+from arcwise.neural.config import NeuralConfig
+from arcwise.neural.model import KIND, NeuralModel
+from arcwise.neural.scorer import EnsembleScorer, NeuralScorer
+from arcwise.neural.seen import Seen
+from arcwise.parsing.parser import Capabilities, Given, ParseOptions
+from arcwise.parsing.parses import Analysis
+from arcwise.parsing.scored import Decoding, ScoredParser, Temperatures
+from arcwise.treebanks import Treebank, treebank_of
+from arcwise.treebanks.files import PathLike
+
+if TYPE_CHECKING:
+    from typing import Self
+
+
+class NeuralParser(TrainedParser[NeuralModel], ScoredParser):
+    """A trained neural parser. Training needs torch; parsing needs nothing but numpy.
+
+    Every decoder, class of trees, constraint and confidence is that of the graph-based parser: from the scores on both are the same.
+    """
+
+    kind: ClassVar[str] = KIND
+    description: ClassVar[str] = "neural"
+
+    @cached_property
+    def scorer(self) -> EnsembleScorer:
+        """Networks, in native code."""
+        return (NeuralScorer if len(self.model.members) == 1 else EnsembleScorer)(self.model)
+
+    @property
+    def decoding(self) -> Decoding:
+        """How it parses unless told otherwise."""
+        return self.model.decoding
+
+    @property
+    def temperatures(self) -> Temperatures:
+        """How its scores become probabilities: the temperatures of the model are in the weights of its networks."""
+        return Temperatures(smoothing=self.model.temperatures.smoothing)
+
+    def with_temperatures(self, heads: float, labels: float, smoothing: float = 0.0) -> Self:
+        """The same parser with other confidences."""
+        return type(self)(self.model.with_temperatures(Temperatures(heads, labels, smoothing)))
+
+    # ---- training
+
+    @classmethod
+    def train(
+        cls,
+        train: Treebank,
+        dev: Development = None,
+        *,
+        config: NeuralConfig = NeuralConfig(),
+        threads: int = 1,
+        progress: Progress | None = None,
+        seen: Seen | None = None,
+        checkpoint: PathLike | None = None,
+    ) -> Self:
+        """Train on ``train``; epoch and decoder are chosen on ``dev`` if it is given, and temperatures fitted: a treebank, or folds of the
+        training data (``"5fold"``; ``"auto"``: for a small treebank).
+
+        Trees may be partial (heads ``_``). Ctrl-C keeps the best weights so far. ``seen``: training and development data with the tags
+        that the network is to see, where it learns better ones (``config.learns``). ``checkpoint``: a file that is written after each epoch,
+        and from which training goes on if it is there.
+        """
+        from arcwise.neural.training import train_model
+
+        return cls(train_model(train, dev, config, threads=threads, progress=progress, checkpoint=checkpoint))
+
+    @classmethod
+    def _model_of(cls, packed: Packed) -> NeuralModel:
+        return NeuralModel.unpack(packed)
+
+    def pack(self, precision: Precision = "float32") -> Packed:
+        """The model, weights in that precision."""
+        return self.model.pack(precision)
+
+    # ---- parsing
+
+    def analyse(
+        self,
+        treebank: Treebank,
+        *,
+        options: ParseOptions = ParseOptions(),
+        constraints: Given = None,
+        threads: int = 1,
+    ) -> Analysis:
+        """``parse``, and the same as arrays. A network that has learned tags beside trees also replaces those, but for what
+        ``options.keep`` keeps."""
+        treebank = treebank_of(treebank)
+        found = super().analyse(treebank, options=options, constraints=constraints, threads=threads)
+        if not self.model.writes or options.k_best > 1:
+            return found
+        columns = self._tags(treebank, options, threads)
+        return replace(found, treebank=found.treebank.annotate(**columns, strict=False))
+
+    def _tags(self, treebank: Treebank, options: ParseOptions, threads: int) -> dict[str, Any]:
+        """The columns of tags that the networks fill in."""
+        found = self.scorer.tags(treebank, threads=threads)
+        columns: dict[str, Any] = {}
+        for name, coded in self.model.tags.annotations([codes for codes, _ in found]).items():
+            if name in self.model.writes:
+                own = treebank.column(name) if name in options.kept else None
+                columns[name] = coded if own is None else coded.where_blank(own)
+        if options.confidence and "upos" in columns:
+            sure = found[self.model.tags.names.index("upos")][1]
+            if "upos" in options.kept:
+                sure = np.where(np.array(treebank.column("upos"), object) == "_", sure, 1.0)
+            columns["misc_update"] = [f"UposProb={p:.3f}" for p in sure]
+        return columns
+
+    @property
+    def capabilities(self) -> Capabilities:
+        """Everything but a beam; it learns from partial trees."""
+        return replace(super().capabilities, partial_trees=True)
+
+    @property
+    def info(self) -> Mapping[str, Any]:
+        """Configuration, training data, scores, sizes."""
+        model = self.model
+        return {
+            "kind": KIND,
+            "networks": len(model.members),
+            "labels": len(model.labels),
+            "weights": sum(values.size for name, values in model.members[0].items()),
+            "decoding": model.decoding,
+            "temperature": model.temperatures.heads,
+            "label_temperature": model.temperatures.labels,
+            "smoothing": model.temperatures.smoothing,
+            "config": model.config,
+            **model.report,
+        }

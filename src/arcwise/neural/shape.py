@@ -1,0 +1,102 @@
+"""``NetworkShape``: the sizes of a network, and the names and shapes of its arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from arcwise.errors import ModelError
+
+Arrays = Mapping[str, npt.NDArray[Any]]
+
+
+@dataclass(frozen=True)
+class NetworkShape:
+    """The sizes of a network: tables of vectors → a bidirectional LSTM → heads, labels, tags by bilinear products.
+
+    Its arrays have the names that ``native.NeuralNetwork`` wants; what is done with them stands in
+    ``native/kernels/neural/neural_network.hpp``.
+
+    >>> NetworkShape(((5, 4),), layers=1, hidden=2, arc_size=3).arrays["layer.0.forward.input"]
+    (8, 4)
+    """
+
+    tables: tuple[tuple[int, int], ...]
+    """Rows and columns of each table."""
+    layers: int
+    hidden: int
+    arc_size: int
+    label_size: int = 0
+    labels: int = 0
+    clusters: int = 1
+    tags: tuple[int, ...] = ()
+    """How many values each tag that is learned has."""
+
+    @property
+    def input_size(self) -> int:
+        """Numbers in the vector of a word."""
+        return sum(columns for _, columns in self.tables)
+
+    @property
+    def states(self) -> int:
+        """States of an arc: labels, in each of their clusters."""
+        return self.labels * self.clusters
+
+    @property
+    def arrays(self) -> dict[str, tuple[int, ...]]:
+        """Name → shape, in a fixed order."""
+        return dict(self._arrays())
+
+    def _arrays(self) -> Iterator[tuple[str, tuple[int, ...]]]:
+        wide, H, A, R, S = 2 * self.hidden, self.hidden, self.arc_size, self.label_size, self.states
+        for place, table in enumerate(self.tables):
+            yield f"table.{place}", table
+        for layer in range(self.layers):
+            for direction in ("forward", "backward"):
+                name = f"layer.{layer}.{direction}"
+                yield f"{name}.input", (4 * H, self.input_size if layer == 0 else wide)
+                yield f"{name}.recurrent", (4 * H, H)
+                yield f"{name}.bias", (4 * H,)
+        for name, size in (("arc", A), *([("label", R)] if S else [])):
+            for side in ("head", "dependent"):
+                yield f"{name}_{side}.weight", (size, wide)
+                yield f"{name}_{side}.bias", (size,)
+        yield "arc.product", (A, A)
+        yield "arc.head", (A,)
+        if S:
+            yield "label.product", (S, R, R)
+            yield "label.head", (S, R)
+            yield "label.dependent", (S, R)
+            yield "label.bias", (S,)
+        for place, values in enumerate(self.tags):
+            yield f"tag.{place}.weight", (values, wide)
+            yield f"tag.{place}.bias", (values,)
+
+    def flat(self, arrays: Arrays) -> npt.NDArray[np.float32]:
+        """All numbers one after the other."""
+        return np.concatenate([np.asarray(arrays[name], np.float32).ravel() for name in self.arrays])
+
+    def split(self, flat: npt.NDArray[np.float32]) -> dict[str, npt.NDArray[np.float32]]:
+        """``flat`` as arrays again."""
+        found, start = {}, 0
+        for name, shape in self.arrays.items():
+            size = int(np.prod(shape))
+            found[name] = flat[start : start + size].reshape(shape)
+            start += size
+        return found
+
+    def check(self, arrays: Arrays, where: str) -> None:
+        """``ModelError`` that names the first array that is missing, of another shape, or not finite."""
+        for name, shape in self.arrays.items():
+            if name not in arrays:
+                raise ModelError(f"{where}: has no array {name!r}; the file is damaged")
+            if arrays[name].shape != shape:
+                raise ModelError(
+                    f"{where}: array {name!r} has the shape {arrays[name].shape}, expected {shape}"
+                )
+            if not np.isfinite(arrays[name]).all():
+                raise ModelError(f"{where}: array {name!r} has numbers that are not finite")

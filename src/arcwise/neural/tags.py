@@ -1,0 +1,113 @@
+"""Tags that a network learns beside the trees: UPOS, XPOS, each attribute of FEATS, lemma scripts; as numbers and back."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from arcwise.treebanks import Coded, Treebank
+
+Codes = npt.NDArray[np.int32]
+_FEATS = "feats."
+NO_VALUE = ""
+"""The value of an attribute that a word does not have."""
+
+
+@dataclass(frozen=True)
+class TagAlphabets:
+    """What is learned: ``upos``, ``xpos`` and ``feats.Case`` (one for each attribute), and the values of each.
+
+    >>> row = "1\\tBirds\\tbird\\tNOUN\\t_\\tNumber=Plur\\t0\\troot\\t_\\t_\\n\\n"
+    >>> tags = TagAlphabets.learn(Treebank.from_string(row), ("upos", "feats"))
+    >>> tags.names, tags.values
+    (('upos', 'feats.Number'), (('NOUN',), ('', 'Plur')))
+    """
+
+    names: tuple[str, ...] = ()
+    values: tuple[tuple[str, ...], ...] = ()
+
+    @classmethod
+    def learn(cls, treebank: Treebank, columns: Sequence[str]) -> TagAlphabets:
+        """The values that the columns have in a treebank; a column without any is left out."""
+        names: list[str] = []
+        values: list[tuple[str, ...]] = []
+        for column in columns:
+            own = Coded.of(treebank.column(column)).strings
+            if column == "feats":
+                found: dict[str, set[str]] = {}
+                for bundle in own:
+                    for attribute, value in _pairs(bundle):
+                        found.setdefault(attribute, set()).add(value)
+                for attribute in sorted(found, key=_order):
+                    names.append(f"{_FEATS}{attribute}")
+                    values.append((NO_VALUE, *sorted(found[attribute])))
+            elif set(own) - {"_"}:
+                names.append(column)
+                values.append(tuple(sorted(own)))
+        return cls(tuple(names), tuple(values))
+
+    @classmethod
+    def read(cls, header: Mapping[str, Any]) -> TagAlphabets:
+        """From a model file."""
+        return cls(
+            tuple(str(name) for name in header["names"]),
+            tuple(tuple(str(value) for value in own) for own in header["values"]),
+        )
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns that are learned."""
+        return tuple(dict.fromkeys(name.split(".")[0] for name in self.names))
+
+    def codes(self, treebank: Treebank) -> list[Codes]:
+        """For each name the number of each word's value, -1 where the alphabet has it not."""
+        found = []
+        for name, values in zip(self.names, self.values, strict=True):
+            numbers = {value: number for number, value in enumerate(values)}
+            column = name.split(".")[0]
+            coded = Coded.of(treebank.column(column))
+            if column == "feats":
+                attribute = name.removeprefix(_FEATS)
+                of_string = [
+                    numbers.get(dict(_pairs(bundle)).get(attribute, NO_VALUE), -1) for bundle in coded.strings
+                ]
+            else:
+                of_string = [numbers.get(value, -1) for value in coded.strings]
+            found.append(np.array(of_string, np.int32)[coded.codes])
+        return found
+
+    def annotations(self, codes: Sequence[Codes]) -> dict[str, Coded]:
+        """The columns of so many words, from the numbers of their values."""
+        found: dict[str, Coded] = {}
+        features = [place for place, name in enumerate(self.names) if name.startswith(_FEATS)]
+        for place, name in enumerate(self.names):
+            if place not in features:
+                found[name] = Coded(codes[place], list(self.values[place]))
+        if features:
+            kinds, of_word = np.unique(np.stack([codes[p] for p in features], 1), axis=0, return_inverse=True)
+            strings = [self._bundle(features, kind) for kind in kinds.tolist()]
+            found["feats"] = Coded(of_word.astype(np.int32).ravel(), strings)
+        return found
+
+    def _bundle(self, features: Sequence[int], kind: Sequence[int]) -> str:
+        pairs = [
+            f"{self.names[place].removeprefix(_FEATS)}={self.values[place][code]}"
+            for place, code in zip(features, kind, strict=True)
+            if self.values[place][code] != NO_VALUE
+        ]
+        return "|".join(pairs) or "_"
+
+
+def _pairs(bundle: str) -> list[tuple[str, str]]:
+    if bundle == "_":
+        return []
+    return [(key, value) for key, _, value in (part.partition("=") for part in bundle.split("|"))]
+
+
+def _order(attribute: str) -> tuple[str, str]:
+    """As CoNLL-U orders attributes: case does not count."""
+    return attribute.lower(), attribute

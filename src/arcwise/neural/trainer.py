@@ -1,0 +1,215 @@
+"""``NetworkTrainer``: passes over the data with AdamW, averaged weights, and the parse of development data while training."""
+
+from __future__ import annotations
+
+import copy
+import math
+import os
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor
+
+from arcwise.inference.tree_class import TreeClass
+from arcwise.learning.training import Advance, Weights
+from arcwise.neural.config import NeuralConfig
+from arcwise.neural.data import Data
+from arcwise.neural.inputs import is_affix, is_word
+from arcwise.neural.network import Batch, Drops, Network
+from arcwise.neural.objectives import tag_losses, tree_loss
+from arcwise.neural.shape import NetworkShape
+from arcwise.torch import TreeDistribution
+
+_FLOOR = 0.01
+"""The learning rate at the end, as a share of its highest."""
+_BETAS = (0.9, 0.95)
+_PARSED_WORDS = 20_000
+"""Words of a batch that is parsed."""
+
+
+class NetworkTrainer:
+    """Trains a network; ``learning.training.fit`` runs it."""
+
+    finished = False
+
+    def __init__(self, config: NeuralConfig, shape: NetworkShape, data: Data, atoms: tuple[str, ...]) -> None:
+        assert config.epochs is not None
+        assert config.batch_words is not None
+        assert config.dropout is not None
+        prepare(str(data.device), config.seed)
+        self._config, self._data = config, data
+        self.network = Network(shape).to(data.device)
+        self.average = copy.deepcopy(self.network)
+        for layer in self.average.layers:
+            layer.flatten_parameters()  # type: ignore[operator]
+        self._parameters: list[Tensor] = list(self.network.parameters())
+        self._averages: list[Tensor] = [p.requires_grad_(False) for p in self.average.parameters()]
+        self._optimizer = torch.optim.AdamW(
+            self._parameters,
+            lr=config.learning_rate,
+            betas=_BETAS,
+            weight_decay=config.weight_decay,
+            fused=data.device.type == "cuda",
+        )
+        self._drops = Drops(tuple(_share(config, atom) for atom in atoms), config.dropout)
+        self._states = shape.states if config.objective not in ("likelihood", "head-by-head") else 1
+        self._steps = config.epochs * sum(1 for _ in data.batches(config.batch_words, states=self._states))
+        self.step = 0
+
+    # ---- training
+
+    def epoch(self, number: int, order: npt.NDArray[np.int64], advance: Advance) -> dict[str, float]:
+        """One pass; the mean loss of a word."""
+        self.network.train()
+        total, words = torch.zeros((), dtype=torch.float64, device=self._data.device), 0
+        for sentences in self._data.batches(self._words, order, states=self._states):
+            total += self._learn(sentences)
+            words += int(self._data.lengths[sentences].sum())
+            advance(len(sentences))
+        return {"loss": total.item() / max(words, 1)}
+
+    def _learn(self, sentences: npt.NDArray[np.int64]) -> Tensor:
+        batch = self._data.batch(sentences)
+        hidden = self.network.hidden(self._data.rows[batch.positions], batch, self._drops)
+        of_trees = tree_loss(self.network, hidden, self._data, batch, self._config)
+        loss = torch.where(of_trees.isfinite(), of_trees, 0.0).sum()
+        for of_tags in tag_losses(self.network, hidden, self._data, batch):
+            loss = loss + of_tags
+        mean = loss / int(self._data.lengths[sentences].sum())
+        mean.backward()  # type: ignore[no-untyped-call]
+        torch.nn.utils.clip_grad_norm_(self._parameters, self._config.gradient_norm)
+        for group in self._optimizer.param_groups:
+            group["lr"] = self._rate()
+        self._optimizer.step()
+        self._optimizer.zero_grad(set_to_none=True)
+        self.step += 1
+        kept = min(self._config.average, self.step / (self.step + 10))
+        with torch.no_grad():
+            torch._foreach_lerp_(self._averages, self._parameters, 1 - kept)
+        return loss.detach()
+
+    def _rate(self) -> float:
+        """Up in a straight line, then down as half a cosine."""
+        warm = min(self._config.warm_up, self._steps // 5)
+        if self.step < warm:
+            return self._config.learning_rate * (self.step + 1) / warm
+        done = min((self.step - warm) / max(self._steps - warm, 1), 1.0)
+        return self._config.learning_rate * (_FLOOR + (1 - _FLOOR) * 0.5 * (1 + math.cos(math.pi * done)))
+
+    @property
+    def _words(self) -> int:
+        assert self._config.batch_words is not None
+        return self._config.batch_words
+
+    @property
+    def weights(self) -> Weights:
+        """The averaged weights, flat."""
+        return self.average.shape.flat(self.average.arrays())
+
+    # ---- parsing while training
+
+    @torch.no_grad()
+    def parse(self, data: Data, *, minimum_risk: bool = True) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
+        """Heads and labels by the averaged weights, flat over the words of ``data``."""
+        self.average.eval()
+        heads = torch.full_like(data.heads, -1)
+        labels = torch.full_like(data.heads, -1)
+        trees = TreeClass(projective=self._config.projective, single_root=self._config.single_root)
+        for sentences in data.batches(_PARSED_WORDS):
+            batch = data.batch(sentences)
+            hidden = self.average.hidden(data.rows[batch.positions], batch)
+            best = _best_trees(self.average.arcs(hidden), batch, trees, minimum_risk=minimum_risk)
+            heads[batch.positions] = best.flatten()[batch.places]
+            if self.average.shape.states:
+                scores = self.average.label_scores(hidden, best)
+                own = scores.view(*best.shape, self.average.shape.labels, self.average.shape.clusters)
+                labels[batch.positions] = own.logsumexp(-1).argmax(-1).flatten()[batch.places]
+        words = np.ones(len(heads), np.bool_)
+        words[data.starts[:-1]] = False
+        return heads.cpu().numpy()[words].astype(np.int32), labels.cpu().numpy()[words].astype(np.int32)
+
+    @torch.no_grad()
+    def tagged(self, data: Data) -> list[npt.NDArray[np.int32]]:
+        """The numbers of the best tags by the averaged weights, one array over the words of ``data`` for each tag."""
+        self.average.eval()
+        found = [torch.full_like(data.heads, -1) for _ in self.average.tags]
+        for sentences in data.batches(_PARSED_WORDS):
+            batch = data.batch(sentences)
+            states = self.average.encoded(data.rows[batch.positions], batch, None)
+            for out, tag in zip(found, self.average.tags, strict=True):
+                out[batch.positions] = tag(states).argmax(-1)
+        words = np.ones(len(data.heads), np.bool_)
+        words[data.starts[:-1]] = False
+        return [out.cpu().numpy()[words].astype(np.int32) for out in found]
+
+    # ---- to go on later
+
+    def state(self) -> dict[str, npt.NDArray[Any]]:
+        """Everything that training goes on from."""
+        found: dict[str, npt.NDArray[Any]] = {"step": np.array(self.step)}
+        moments = [self._optimizer.state[p] for p in self._parameters]
+        for name, values in {
+            "weights": self._parameters,
+            "average": self._averages,
+            "first_moment": [m["exp_avg"] for m in moments] if self.step else self._averages,
+            "second_moment": [m["exp_avg_sq"] for m in moments] if self.step else self._averages,
+        }.items():
+            found[name] = torch.cat([v.detach().flatten().cpu() for v in values]).numpy()
+        found["random.cpu"] = torch.get_rng_state().numpy()
+        if self._data.device.type == "cuda":
+            found["random.cuda"] = torch.cuda.get_rng_state(self._data.device).numpy()
+        return found
+
+    def load_state(self, state: dict[str, npt.NDArray[Any]]) -> None:
+        """Go on from what ``state`` told."""
+        self.step = int(state["step"])
+
+        def spread(name: str, into: list[Tensor]) -> None:
+            flat, start = torch.from_numpy(np.array(state[name])), 0
+            for one in into:
+                one.data.copy_(flat[start : start + one.numel()].view_as(one))
+                start += one.numel()
+
+        spread("weights", self._parameters)
+        spread("average", self._averages)
+        for name, key in (("first_moment", "exp_avg"), ("second_moment", "exp_avg_sq")):
+            values = [torch.zeros_like(p) for p in self._parameters]
+            spread(name, values)
+            for parameter, value in zip(self._parameters, values, strict=True):
+                own = self._optimizer.state[parameter]
+                own[key] = value
+                own["step"] = torch.tensor(float(self.step), device=value.device if value.is_cuda else "cpu")
+        torch.set_rng_state(torch.from_numpy(np.array(state["random.cpu"])))
+        if "random.cuda" in state:
+            torch.cuda.set_rng_state(torch.from_numpy(np.array(state["random.cuda"])), self._data.device)
+
+
+def _best_trees(arcs: Tensor, batch: Batch, trees: TreeClass, *, minimum_risk: bool) -> Tensor:
+    """(B, T): the heads of the best trees, or of those with the most expected right heads."""
+    for again in (True, False) if minimum_risk else (False,):
+        found = TreeDistribution(
+            arcs, batch.lengths, projective=trees.projective, single_root=trees.single_root
+        )
+        if again:
+            arcs = found.marginals
+    best = found.best()
+    assert isinstance(best, Tensor)
+    return best
+
+
+def prepare(device: str, seed: int) -> None:
+    """The same seed gives the same numbers on the same device."""
+    os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:2")
+    torch.manual_seed(seed % 2**63)
+    if device.startswith("cuda"):
+        torch.cuda.manual_seed(seed % 2**63)
+        torch.backends.cuda.matmul.allow_tf32 = False
+
+
+def _share(config: NeuralConfig, atom: str) -> float:
+    assert config.word_dropout is not None
+    if is_word(atom):
+        return config.word_dropout
+    return config.affix_dropout if is_affix(atom) else config.tag_dropout

@@ -1,0 +1,314 @@
+"""Training a neural parser: prepare the trees, learn alphabets, train one network or several, choose on development data."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from arcwise.errors import InputError
+from arcwise.evaluation.attachment import GoldTrees
+from arcwise.learning.folds import (
+    Development,
+    Folds,
+    FoldScores,
+    best_epoch,
+    calibration_report,
+    data_name,
+    development,
+    warnings,
+)
+from arcwise.learning.preparation import PreparedTrees, prepare_trees
+from arcwise.learning.progress import Progress
+from arcwise.learning.training import Best, DevScore, Weights, finishing, fit, training_report
+from arcwise.neural.checkpoint import Checkpoint
+from arcwise.neural.config import NeuralConfig
+from arcwise.neural.devices import check_device
+from arcwise.neural.inputs import Inputs
+from arcwise.neural.model import NeuralModel, network_shape
+from arcwise.neural.seen import Seen
+from arcwise.neural.shape import NetworkShape
+from arcwise.neural.tags import TagAlphabets
+from arcwise.parsing.parser import ParseOptions
+from arcwise.parsing.scored import Decoding
+from arcwise.parsing.scorer import label_codes
+from arcwise.treebanks import Treebank
+from arcwise.treebanks.files import PathLike
+
+CALIBRATION_SENTENCES = 1000
+_DECODERS = ("mbr", "map")
+
+
+def train_model(
+    train: Treebank,
+    dev: Development,
+    config: NeuralConfig,
+    *,
+    threads: int = 1,
+    progress: Progress | None = None,
+    seen: Seen | None = None,
+    checkpoint: PathLike | None = None,
+) -> NeuralModel:
+    """Train as the configuration says. ``seen``: the data with the tags that the network is to see, where these are not those that it
+    learns."""
+    progress = progress or Progress(shown=False)
+    config.refuse_unread()
+    chosen = development(train, dev)
+    doubts = warnings(train, chosen)
+    for line in doubts:
+        progress.say(f"warning: {line}")
+    seen = seen or Seen(train)
+    learner = Learner.of(train, seen.train, config, threads, progress)
+    keeper = None if checkpoint is None else Checkpoint(checkpoint, learner.fingerprint)
+    if isinstance(chosen, Folds):
+        return _cross_validated(learner, chosen, progress)
+    gold, chosen = chosen, seen.dev or chosen
+    model, best = learner.run(chosen, progress, keeper)
+    if chosen is None or gold is None or best.interrupted:
+        return replace(model, writes=learner.tags.columns)
+    with finishing(best, progress):
+        model = replace(model, writes=_written(model, gold, chosen, threads, progress))
+        model = _decoding_chosen(model, chosen, threads, progress)
+        model = _calibrated(model, [(model, chosen)], chosen, doubts, threads, progress)
+    return replace(model, report={**model.report, "interrupted": best.interrupted})
+
+
+@dataclass(frozen=True)
+class Learner:
+    """The training data and their alphabets: ready to learn from."""
+
+    config: NeuralConfig
+    """With a value for every option."""
+    train: Treebank
+    seen: Treebank
+    """The training data as the network sees them."""
+    prepared: PreparedTrees
+    inputs: Inputs
+    labels: tuple[str, ...]
+    tags: TagAlphabets
+    device: str
+    threads: int
+
+    @classmethod
+    def of(
+        cls, train: Treebank, seen: Treebank, config: NeuralConfig, threads: int, progress: Progress
+    ) -> Learner:
+        """The trees prepared, alphabets learned."""
+        if not train.word_count:
+            raise InputError(f"{train.source}: has no words, expected trees to learn from")
+        prepared = prepare_trees(train, projective=config.projective, single_root=config.single_root)
+        for note in prepared.notes:
+            progress.say(note)
+        device = check_device(config.device)
+        config = config.resolved(train.word_count)
+        labels = tuple(sorted(set(prepared.labels) - {"_"})) if config.labelled else ()
+        learner = cls(
+            config,
+            train,
+            seen,
+            prepared,
+            Inputs.learn(seen, config.inputs, rare=config.rare),
+            labels,
+            TagAlphabets.learn(train, config.learns),
+            device,
+            threads,
+        )
+        weights = sum(int(np.prod(shape)) for shape in learner.shape.arrays.values())
+        progress.say(
+            f"{weights:,} weights, dropout {config.dropout}, {config.epochs} epochs, batches of {config.batch_words} words, on {device}"
+        )
+        return learner
+
+    @property
+    def shape(self) -> NetworkShape:
+        """The sizes of the networks."""
+        return network_shape(self.config, self.inputs, self.labels, self.tags)
+
+    @property
+    def fingerprint(self) -> str:
+        """What a checkpoint must agree with: configuration and data."""
+        from hashlib import sha256
+
+        return sha256(b"\0".join((repr(self.config).encode(), self.train.data, self.seen.data))).hexdigest()
+
+    def run(
+        self, dev: Treebank | None, progress: Progress, keeper: Checkpoint | None = None
+    ) -> tuple[NeuralModel, Best]:
+        """All networks, each with the weights of its best epoch; and how the last of them came about."""
+        members: list[Mapping[str, npt.NDArray[Any]]] = []
+        scores: list[DevScore] = []
+        best = Best()
+        for number in range(self.config.ensemble):
+            if self.config.ensemble > 1:
+                progress.say(f"network {number + 1} of {self.config.ensemble}")
+            best = self._run_one(number, dev, progress, keeper)
+            assert best.weights is not None
+            members.append(self.shape.split(best.weights))
+            if best.score is not None:
+                scores.append(best.score)
+            if best.interrupted:
+                break
+        report = training_report(self.train, dev, self.prepared.notes, best)
+        report |= {"device": self.device}
+        if len(scores) > 1:
+            report["members_dev_las"] = [score.las for score in scores]
+        decoding = Decoding("mbr", self.config.projective, self.config.single_root)
+        if self.config.objective == "hinge":
+            decoding = replace(decoding, decode="map")
+        model = NeuralModel(
+            self.config, self.inputs, self.labels, self.tags, tuple(members), decoding, report=report
+        )
+        return model, best
+
+    def _run_one(
+        self, number: int, dev: Treebank | None, progress: Progress, keeper: Checkpoint | None
+    ) -> Best:
+        import torch
+
+        from arcwise.neural.data import Data
+        from arcwise.neural.trainer import NetworkTrainer
+
+        torch.set_num_threads(max(self.threads, 1))
+        config = replace(self.config, seed=self.config.seed + number)
+        assert config.epochs is not None
+        labels = _codes(self.prepared.labels, self.labels)
+        tags = self.tags.codes(self.train)
+        data = Data.of(self.seen, self.inputs, self.prepared.heads, labels, tags, self.device)
+        trainer = NetworkTrainer(config, self.shape, data, self.inputs.atoms)
+        return fit(
+            trainer,
+            len(self.train),
+            epochs=config.epochs,
+            patience=config.patience,
+            seed=config.seed,
+            evaluate=None if dev is None else self._evaluator(trainer, dev),
+            progress=progress,
+            checkpoint=None if keeper is None else keeper.of(number, trainer, config.epochs),
+        )
+
+    def _evaluator(self, trainer: Any, dev: Treebank) -> Callable[[Weights], DevScore]:
+        """A function that scores the trainer's averaged weights on the development data."""
+        from arcwise.neural.data import Data
+
+        if not (dev.heads >= 0).any():
+            raise InputError(f"{dev.source}: has no heads, expected trees to compare with")
+        heads = np.ascontiguousarray(dev.heads, np.int32)
+        data = Data.of(dev, self.inputs, heads, label_codes(dev, self.labels), (), self.device)
+        gold = GoldTrees.of(dev, self.labels)
+        by_risk = self.config.objective != "hinge"
+        return lambda weights: gold.score(*trainer.parse(data, minimum_risk=by_risk))
+
+
+def _codes(values: Sequence[str], names: Sequence[str]) -> npt.NDArray[np.int32]:
+    known = {name: code for code, name in enumerate(names)}
+    return np.array([known.get(value, -1) for value in values], np.int32)
+
+
+def _written(
+    model: NeuralModel, gold: Treebank, seen: Treebank, threads: int, progress: Progress
+) -> tuple[str, ...]:
+    """The columns of tags that the network gets right more often than those it sees already are."""
+    if not model.tags.names:
+        return ()
+    from arcwise.neural.parser import NeuralParser
+
+    parser = NeuralParser(replace(model, writes=model.tags.columns))
+    found = parser.parse(seen, threads=threads)
+    better = []
+    for column in model.tags.columns:
+        right = np.array(gold.column(column), object)
+        shares = [float((np.array(own.column(column), object) == right).mean()) for own in (seen, found)]
+        progress.say(
+            f"{column}: {100 * shares[0]:.2f} % right as seen, {100 * shares[1]:.2f} % by the network"
+        )
+        if shares[1] > shares[0] or (gold is seen):
+            better.append(column)
+    return tuple(better)
+
+
+def _decoding_chosen(model: NeuralModel, dev: Treebank, threads: int, progress: Progress) -> NeuralModel:
+    """The decoder and projectivity that do best on the development data; ties go to training's own."""
+    from arcwise.neural.parser import NeuralParser
+
+    gold = GoldTrees.of(dev, model.labels)
+    own = model.decoding
+    candidates = [
+        replace(own, decode=decode, projective=projective)
+        for projective in (own.projective, not own.projective)
+        for decode in (own.decode, *(name for name in _DECODERS if name != own.decode))
+    ]
+    scores = []
+    parser = NeuralParser(model)
+    for one in candidates:
+        options = ParseOptions(decode=one.decode, projective=one.projective)  # type: ignore[arg-type]
+        parses = parser.parses(dev, options=options, threads=threads)
+        scores.append(gold.score(parses.heads, parses.labels))
+    best = max(range(len(candidates)), key=lambda i: scores[i].las)
+    trees = "projective" if candidates[best].projective else "non-projective"
+    progress.say(f"chosen: decoder {candidates[best].decode}, {trees}: dev {scores[best]}")
+    told = {"dev_uas": scores[best].uas, "dev_las": scores[best].las}
+    return replace(model, decoding=candidates[best], report={**model.report, **told})
+
+
+def _calibrated(
+    model: NeuralModel,
+    parts: Sequence[tuple[NeuralModel, Treebank]],
+    dev: Treebank | Folds,
+    doubts: Sequence[str],
+    threads: int,
+    progress: Progress,
+) -> NeuralModel:
+    """The model with temperatures fitted on data that the models of ``parts`` did not learn from."""
+    from arcwise.neural.parser import NeuralParser
+    from arcwise.parsing.calibration import common_temperatures, head_calibration_error
+
+    parsers = [
+        (NeuralParser(replace(own, decoding=model.decoding)), some[:CALIBRATION_SENTENCES])
+        for own, some in parts
+    ]
+    found = common_temperatures(
+        [(parser.with_temperatures, some) for parser, some in parsers], threads=threads, steps=12
+    )
+    parsed = []
+    for parser, some in parsers:
+        fitted = parser.with_temperatures(found.heads, found.labels, found.smoothing)
+        options = ParseOptions(confidence=True)
+        parsed.append((fitted.parses(some, options=options, threads=threads), some))
+    error = head_calibration_error(parsed)
+    on = str(dev) if isinstance(dev, Folds) else data_name(dev)
+    progress.say(
+        f"temperature of heads {found.heads:.3g}, of labels {found.labels:.3g}, smoothing {found.smoothing:.2g}: "
+        f"calibration error of heads {100 * error:.1f} % on {on} ('arcwise calibrate' shows more)"
+    )
+    report = {**model.report, "calibration": calibration_report(dev, error, doubts)}
+    return replace(model, temperatures=found, report=report)
+
+
+def _cross_validated(learner: Learner, folds: Folds, progress: Progress) -> NeuralModel:
+    """Networks that learn from all parts but one tell the epoch, on all parts together, and the temperatures; then one learns from
+    everything, as many epochs."""
+    quiet = Progress(shown=False)
+    scores, held_out = [], []
+    config = replace(learner.config, ensemble=1)
+    parts = zip(folds.split(learner.train), folds.split(learner.seen), strict=True)
+    for number, ((others, _), (seen, part)) in enumerate(parts, start=1):
+        progress.say(f"fold {number} of {folds.count}: {len(others)} sentences, scored on {len(part)}")
+        model, best = Learner.of(others, seen, config, learner.threads, quiet).run(part, quiet)
+        if best.interrupted:
+            raise KeyboardInterrupt  # nothing has learned from all the data yet
+        scores.append(FoldScores.of(part, best.history))
+        held_out.append((model, part))
+    epoch, by_epoch = best_epoch(scores)
+    reached = by_epoch[epoch - 1]
+    progress.say(f"epoch {epoch} is best: {folds} {reached}")
+    model, best = learner.run(None, progress)
+    told = {"dev": str(folds), "dev_uas": reached.uas, "dev_las": reached.las}
+    model = replace(model, writes=learner.tags.columns, report={**model.report, **told})
+    if best.interrupted:
+        return model
+    with finishing(best, progress):
+        model = _calibrated(model, held_out, folds, (), learner.threads, progress)
+    return replace(model, report={**model.report, "interrupted": best.interrupted})
