@@ -131,7 +131,7 @@ def test_an_option_of_another_kind_in_a_file(tmp_path: Path, capsys: Output) -> 
     assert message == f"arcwise: {config}: beam: is an option of --parser transition, found --parser graph\n"
 
 
-@pytest.mark.parametrize("kind", [*sorted(set(KINDS) - set(trainable())), "neural"])
+@pytest.mark.parametrize("kind", [*sorted(set(KINDS) - set(trainable())), "magic"])
 def test_kinds_that_are_named_can_be_trained(tmp_path: Path, capsys: Output, kind: str) -> None:
     message = train(capsys, tmp_path, "--parser", kind)
     assert f"--parser: found {kind!r}, expected one of {', '.join(trainable())}" in message

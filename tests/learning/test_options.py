@@ -24,6 +24,7 @@ from arcwise.induction.global_search import CountOptions, ThetaOptions
 from arcwise.learning.config import from_dict, from_toml, to_dict
 from arcwise.learning.options import Declared, check_options, declared, option
 from arcwise.models.train_pipeline import PipelineConfig
+from arcwise.neural import NeuralConfig
 from arcwise.parsing import ParseOptions
 from arcwise.text.tagger import TaggerConfig
 from arcwise.text.tokenizer import TokenizerConfig
@@ -33,6 +34,7 @@ from contracts.small_treebank import small_treebank
 CONFIGURATIONS: tuple[type[Any], ...] = (
     GraphConfig,
     TransitionConfig,
+    NeuralConfig,
     TokenizerConfig,
     TaggerConfig,
     PipelineConfig,
