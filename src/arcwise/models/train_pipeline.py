@@ -26,7 +26,7 @@ from arcwise.text.tokenizer import Tokenizer, TokenizerConfig
 from arcwise.treebanks import Treebank
 from arcwise.treebanks.files import PathLike
 
-_NEURAL: dict[str, Any] = {
+NEURAL: dict[str, Any] = {
     "inputs": [*INPUTS, "xpos", "feats"],
     "learns": ["upos", "xpos", "feats"],
 }
@@ -122,7 +122,7 @@ def train_pipeline(
         raise InputError("train: found no word, expected a treebank to learn from")
     progress = progress or Progress(shown=False)
     chosen = development(train, dev)
-    options = {"seed": config.seed, **(_NEURAL if config.kind == "neural" else {}), **(parser or {})}
+    options = {"seed": config.seed, **(NEURAL if config.kind == "neural" else {}), **(parser or {})}
     parser_config(config.kind, None, options).refuse_unread()  # said before long work, not after
     tokenizer = Tokenizer.train(train, config=config.tokenizer, seed=config.seed)
     progress.say("tokenizer trained")

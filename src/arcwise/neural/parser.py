@@ -78,7 +78,10 @@ class NeuralParser(TrainedParser[NeuralModel], ScoredParser):
         """
         from arcwise.neural.training import train_model
 
-        return cls(train_model(train, dev, config, threads=threads, progress=progress, checkpoint=checkpoint))
+        model = train_model(
+            train, dev, config, threads=threads, progress=progress, seen=seen, checkpoint=checkpoint
+        )
+        return cls(model)
 
     @classmethod
     def _model_of(cls, packed: Packed) -> NeuralModel:

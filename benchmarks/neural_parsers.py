@@ -1,0 +1,255 @@
+"""Neural parsers on several treebanks: accuracy on test, calibration, time of training; each cell a training, the mean over seeds told.
+
+    python -m benchmarks.neural_parsers [--jobs N] [--seeds 1 2 3] [--only CELL …] [--report]
+
+Each training is done once, on a GPU if there is one, and kept in ~/.cache/arcwise/neural-parsers (or ARCWISE_CACHE): its figures, and its model
+where --models says so. Gold tokens; ``own tags``: the tags are those of our tagger, by jack-knife in the training data (ARCWISE_TAGGED: a
+folder where these lie ready, NAME/train.conllu.xz, dev, test), and the network learns better ones beside the trees.
+Scores count punctuation and subtypes of labels. Needs ARCWISE_TREEBANKS.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import time
+from collections.abc import Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from dataclasses import dataclass, replace
+from functools import partial
+from multiprocessing import get_context
+from pathlib import Path
+from statistics import mean
+from typing import Any
+
+from measuring.tables import table
+from measuring.trainings import cache_folder, treebank_folder
+
+from arcwise.evaluation import evaluate
+from arcwise.learning.config import from_dict
+from arcwise.learning.progress import Progress
+from arcwise.models.train_pipeline import NEURAL
+from arcwise.neural import NeuralConfig, NeuralModel, NeuralParser
+from arcwise.neural.seen import Seen
+from arcwise.parsing.calibration import reliability
+from arcwise.text.jackknife import jackknifed
+from arcwise.text.tagger import Tagger
+from arcwise.treebanks import Treebank
+from arcwise.treebanks.files import open_output
+from benchmarks.report import write_section
+
+GOLD = ("English-EWT", "Danish-CDT", "Dutch-Alpino-cdbl", "Turkish-IMST")
+OWN = ("English-EWT", "Turkish-IMST", "Portuguese-Bosque", "Gothic-PROIEL")
+FOLDS = 5
+COLUMNS = ("upos", "xpos", "feats")
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A training."""
+
+    treebank: str
+    size: str
+    seed: int
+    own_tags: bool = False
+
+    @property
+    def name(self) -> str:
+        """Without the seed."""
+        return f"{self.treebank}, {self.size}{', own tags' if self.own_tags else ''}"
+
+    @property
+    def path(self) -> Path:
+        """Where its figures are kept; the model beside it."""
+        stem = self.name.replace(", ", "-").replace(" ", "-")
+        return cache_folder() / "neural-parsers" / f"{stem}-{self.seed}.json"
+
+    @property
+    def model(self) -> Path:
+        """Where its model is kept."""
+        return self.path.with_suffix(".arcwise")
+
+    @property
+    def config(self) -> NeuralConfig:
+        """Defaults but for size and seed, as ``arcwise train`` has them."""
+        return from_dict(
+            NeuralConfig, {"size": self.size, "seed": self.seed, **(NEURAL if self.own_tags else {})}
+        )
+
+
+def cells(seeds: Sequence[int]) -> list[Cell]:
+    """All cells; the longest trainings first."""
+    return [
+        *(Cell(name, "base", seed, own_tags=True) for name in OWN for seed in seeds[:1]),
+        *(Cell("English-EWT", "small", seed, own_tags=True) for seed in seeds[:1]),
+        *(Cell(name, "base", seed) for name in GOLD for seed in seeds),
+        *(Cell("English-EWT", "small", seed) for seed in seeds),
+    ]
+
+
+def read(treebank: str, part: str) -> Treebank:
+    """A part of a treebank."""
+    return Treebank.read(treebank_folder() / treebank / f"{part}.conllu.xz")
+
+
+def seen(cell: Cell, part: str) -> Treebank:
+    """A part as the network sees it."""
+    if not cell.own_tags:
+        return read(cell.treebank, part)
+    ready = os.environ.get("ARCWISE_TAGGED")
+    if ready:
+        return Treebank.read(Path(ready) / cell.treebank / f"{part}.conllu.xz")
+    train = read(cell.treebank, "train")
+    if part == "train":
+        return jackknifed(train, folds=FOLDS)
+    return Tagger.train(train).tag(read(cell.treebank, part))
+
+
+def run(cell: Cell, models: bool) -> dict[str, Any]:
+    """Train, measure and keep."""
+    started = time.monotonic()
+    train, dev = (read(cell.treebank, part) for part in ("train", "dev"))
+    data = Seen(seen(cell, "train"), seen(cell, "dev")) if cell.own_tags else None
+    prepared = time.monotonic()
+    parser = NeuralParser.train(train, dev, config=cell.config, seen=data, progress=Progress(shown=False))
+    trained = time.monotonic()
+    told = {
+        "cell": cell.name,
+        "seed": cell.seed,
+        "seconds": round(trained - prepared, 1),
+        "prepared": round(prepared - started, 1),
+        "epoch": parser.info["epoch"],
+        "device": parser.info["device"],
+        "writes": parser.model.writes,
+        "decoding": str(parser.decoding),
+        "history": [round(epoch["dev_las"], 5) for epoch in parser.info["history"]],
+    }
+    for name, model in (("float32", parser.model), ("int8", parser.model.in_8_bits())):
+        told[name] = {part: figures(model, cell, part) for part in ("dev", "test")}
+    cell.path.parent.mkdir(parents=True, exist_ok=True)
+    if models:
+        parser.save(cell.model, precision="int8")
+    with open_output(cell.path) as stream:
+        stream.write(json.dumps(told).encode())
+    return told
+
+
+def figures(model: NeuralModel, cell: Cell, part: str) -> dict[str, float]:
+    """Scores of a part, and how well confidences agree with it."""
+    parser, gold, given = NeuralParser(model), read(cell.treebank, part), seen(cell, part)
+    parsed = parser.parse(given)
+    scores = evaluate(gold, parsed, subtypes="keep").attachment
+    sure = reliability(parser, given)
+    found = {
+        "uas": scores.uas,
+        "las": scores.las,
+        "las_cut": evaluate(gold, parsed).attachment.las,
+        "ece_heads": sure.heads.error,
+        "ece_labels": sure.labels.error if sure.labels else 0.0,
+    }
+    if cell.own_tags:
+        for column in COLUMNS:
+            right = gold.column(column)
+            for name, own in (("", parsed), ("seen_", given)):
+                found[name + column] = mean(a == b for a, b in zip(right, own.column(column), strict=True))
+    return found
+
+
+def together(cells: Sequence[Cell]) -> dict[str, dict[str, dict[str, float]]] | None:
+    """The figures of an ensemble of the models of several seeds, if they were kept: as ``--ensemble`` makes it."""
+    if not all(cell.model.exists() for cell in cells):
+        return None
+    kept = cells[0].path.with_name(f"{cells[0].path.stem}-ensemble-{len(cells)}.json")
+    if not kept.exists():
+        models = [NeuralParser.load(cell.model).model for cell in cells]
+        members = tuple(member for model in models for member in model.members)
+        one = replace(models[0], members=members)
+        dev = read(cells[0].treebank, "dev")
+        from arcwise.parsing.calibration import fit_temperatures
+
+        fitted = fit_temperatures(NeuralParser(one), dev[:1000], steps=12).model
+        told = {"int8": {part: figures(fitted, cells[0], part) for part in ("dev", "test")}}
+        with open_output(kept) as stream:
+            stream.write(json.dumps(told).encode())
+    return json.loads(kept.read_bytes())  # type: ignore[no-any-return]
+
+
+def rows(everything: Sequence[Cell]) -> list[list[str]]:
+    """One row for each cell, the mean over the seeds that are there."""
+    found = []
+    for name in dict.fromkeys(cell.name for cell in everything):
+        own = [cell for cell in everything if cell.name == name and cell.path.exists()]
+        if not own:
+            continue
+        kept = [json.loads(cell.path.read_bytes()) for cell in own]
+        seconds = mean(told["seconds"] for told in kept)
+        for precision in ("float32", "int8"):
+            found.append(
+                [
+                    name,
+                    precision,
+                    str(len(own)),
+                    *_row([told[precision] for told in kept]),
+                    f"{seconds:.0f} s on {kept[0]['device']}",
+                ]
+            )
+        if len(own) > 1 and not own[0].own_tags:
+            many = together(own)
+            if many is not None:
+                found.append([name, f"int8, ensemble of {len(own)}", "1", *_row([many["int8"]]), ""])
+    return found
+
+
+def _row(told: Sequence[dict[str, dict[str, float]]]) -> list[str]:
+    def of(part: str, key: str) -> str:
+        values = [100 * one[part][key] for one in told if key in one[part]]
+        return f"{mean(values):.2f}" if values else ""
+
+    las = sorted(100 * one["test"]["las"] for one in told)
+    spread = f" ({las[0]:.2f}–{las[-1]:.2f})" if len(las) > 1 else ""
+    tags = " / ".join(of("test", column) for column in COLUMNS)
+    return [
+        of("dev", "las"),
+        f"{of('test', 'uas')} / {of('test', 'las')}{spread}",
+        f"{of('test', 'ece_heads')} / {of('test', 'ece_labels')}",
+        tags if tags.strip(" /") else "",
+    ]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--seeds", type=int, nargs="*", default=[1, 2, 3])
+    parser.add_argument("--only", nargs="*", help="names of cells, as the table has them")
+    parser.add_argument("--models", action="store_true", help="keep the models, in 8 bits")
+    parser.add_argument("--print", action="store_true", help="train nothing")
+    parser.add_argument("--report", action="store_true", help="write the section of RESULTS.md")
+    given = parser.parse_args()
+    chosen = [cell for cell in cells(given.seeds) if not given.only or cell.name in given.only]
+    missing = [] if given.print else [cell for cell in chosen if not cell.path.exists()]
+    with ProcessPoolExecutor(given.jobs, mp_context=get_context("spawn")) as pool:
+        running = [pool.submit(partial(run, models=given.models), cell) for cell in missing]
+        for done in as_completed(running):
+            told = done.result()
+            print(told["cell"], told["seed"], told["seconds"], "s", told["float32"], told["int8"], flush=True)
+    header = [
+        "treebank, size",
+        "weights",
+        "seeds",
+        "dev LAS",
+        "test UAS / LAS",
+        "calibration error of heads / labelled arcs, %",
+        "UPOS / XPOS / FEATS",
+        "training",
+    ]
+    text = table(header, rows(chosen))
+    print(text)
+    if given.report:
+        write_section(
+            "neural-parsers", "Neural parsers: accuracy and calibration", text, module="neural_parsers"
+        )
+
+
+if __name__ == "__main__":
+    main()
