@@ -164,17 +164,17 @@ def test_a_sentence_of_a_thousand_words(precision: str) -> None:
     same(result, network.parse(*where, settings=settings(probabilities=True), threads=1), ("heads", "labels"))
 
 
-def test_no_sentences_and_no_words() -> None:
+def test_an_empty_treebank() -> None:
     treebank = small_treebank()
     network = native.NeuralNetwork(**random_network(ATOMS, treebank, seed=1, tags=(2,)))
     nothing = Treebank.from_string("")
-    for layout, data in ((nothing.layout, nothing.data),):
-        result, tags = network.parse_and_tag(layout, data, settings=settings(), threads=2)
-        assert len(result.heads) == len(result.parsed) == 0
-        assert [len(part) for part in tags[0]] == [0, 0]
-        assert len(network.scores(layout, data, threads=1)) == 0
-        assert len(network.k_best(layout, data, settings=settings(), k=2, threads=1).counts) == 0
-        assert len(network.states(layout, data)) == 0
+    where = nothing.layout, nothing.data
+    result, tags = network.parse_and_tag(*where, settings=settings(), threads=2)
+    assert len(result.heads) == len(result.parsed) == 0
+    assert [len(part) for part in tags[0]] == [0, 0]
+    assert len(network.scores(*where, threads=1)) == 0
+    assert len(network.k_best(*where, settings=settings(), k=2, threads=1).counts) == 0
+    assert len(network.states(*where)) == 0
 
 
 def test_arrays_of_another_length_are_refused() -> None:
