@@ -34,6 +34,7 @@ void NetworkBatch::encode(const std::vector<BatchSentence>& sentences, const Inp
   firsts_.clear();
   starts_.clear();
   rows_ = 0;
+  label_words_ = {};
   for (const BatchSentence& sentence : sentences) {
     firsts_.push_back(rows_);
     lengths_.push_back(sentence.n + 1);
@@ -169,7 +170,9 @@ void NetworkBatch::prepare_labels(int s, int first, int last) {
   const NetworkLoops& loops = network_->loops();
   const PackedMatrix& product = network_->label_product();
   const int count = last - first, R = plan.label_size;
-  labels_first_ = first;
+  const LabelWords wanted{s, first, last};
+  if (wanted == label_words_) return;
+  label_words_ = wanted;
   product_stride_ = round_up(product.columns(), 64);
   label_stride_ = round_up(network_->state_count(), 16);
   at_least(label_products_, count * product_stride_);
@@ -191,7 +194,7 @@ void NetworkBatch::prepare_labels(int s, int first, int last) {
 
 float* NetworkBatch::labels(int s, int m, int first_head, int count) {
   const SpacePlan& plan = network_->space_plan();
-  const size_t word = m - labels_first_, states = network_->state_count();
+  const size_t word = m - label_words_.first, states = network_->state_count();
   at_least(label_scores_, count * label_stride_);
   const FloatMatrix products{&label_products_[word * product_stride_],
                              states,

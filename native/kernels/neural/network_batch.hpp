@@ -50,6 +50,10 @@ class NetworkBatch {
     Aligned<float> floats;
     Aligned<uint8_t> bytes;
   };
+  struct LabelWords {  // those that are ready
+    int sentence = -1, first = 0, last = 0;
+    bool operator==(const LabelWords&) const = default;
+  };
   void run_direction(size_t layer, int direction, const Outputs& below, Outputs& out);
   template <typename Matrix>
   void run_steps(size_t layer, int direction, const Outputs& below, Outputs& out);
@@ -68,7 +72,7 @@ class NetworkBatch {
 
   size_t class_width_ = 0, arc_width_ = 0, arc_stride_ = 0, label_stride_ = 0, product_stride_ = 0;
   Aligned<float> classes_, spaces_, arc_dependents_, turned_, arcs_;
-  int labels_first_ = 0;
+  LabelWords label_words_;
   Aligned<float> label_products_, label_starts_, label_scores_, label_scales_;
   Aligned<uint8_t> label_bytes_;
 };

@@ -86,6 +86,8 @@ struct NetworkLoops {
   void (*log_softmax)(float* values, int states, float add);
   // log Σ exp(scale · value).
   float (*log_sum)(const float* values, int count, float scale);
+  // temperature · log Σ exp(value / temperature), of log softmax of the values.
+  float (*power_sum)(const float* values, int count, float temperature);
   // For tests: out[i] = sigmoid or tanh of values[i].
   void (*sigmoid)(const float* values, int count, float* out);
   void (*tanh)(const float* values, int count, float* out);

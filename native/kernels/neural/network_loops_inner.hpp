@@ -29,12 +29,11 @@ ARCWISE_INLINE Floats clamped(Floats x, float low, float high) {
   x = x > spread(low) ? x : spread(low);
   return x < spread(high) ? x : spread(high);
 }
-// The first `count` numbers, and `rest` after them.
+// The first `count` numbers, and `rest` after them, whatever stands there.
 ARCWISE_INLINE Floats load_some(const float* from, int count, float rest) {
-  if (count >= WIDTH) return load(from);
-  Floats out = spread(rest);
-  for (int i = 0; i < count; ++i) out[i] = from[i];
-  return out;
+  Ints lanes;
+  for (int i = 0; i < WIDTH; ++i) lanes[i] = i;
+  return lanes < count - Ints{} ? load(from) : spread(rest);
 }
 
 // exp(x) for x in [-87, 88], to about 2e-7 of it (Cody & Waite 1980; coefficients of Cephes).
@@ -272,28 +271,54 @@ void lstm_step(const LstmStep<Matrix>& step) {
     for_each_tile(step.rows, CellTile<Matrix, Output>{step, static_cast<size_t>(panel)});
 }
 
+ARCWISE_INLINE float highest_lane(Floats lanes) {
+  float highest = lanes[0];
+  for (int i = 1; i < WIDTH; ++i) highest = lanes[i] > highest ? lanes[i] : highest;
+  return highest;
+}
 ARCWISE_INLINE float highest_of(const float* values, int count) {
   Floats top = spread(-3e38f);
   for (int at = 0; at < count; at += WIDTH) {
     const Floats some = load_some(values + at, count - at, -3e38f);
     top = some > top ? some : top;
   }
-  float highest = top[0];
-  for (int i = 1; i < WIDTH; ++i) highest = top[i] > highest ? top[i] : highest;
-  return highest;
+  return highest_lane(top);
+}
+
+ARCWISE_INLINE float total_of(Floats lanes) {
+  float sum = 0;
+  for (int i = 0; i < WIDTH; ++i) sum += lanes[i];
+  return sum;
+}
+
+// Σ exp(scale · (value - top)) for each of N scales, top the highest value.
+template <int N>
+ARCWISE_INLINE void add_powers(const float* values, int count, float top, const float (&scales)[N],
+                               float (&sums)[N]) {
+  constexpr float NONE = -3e38f;
+  Floats totals[N] = {};
+  for (int at = 0; at < count; at += WIDTH) {
+    const Floats below = load_some(values + at, count - at, NONE) - top;
+    for (int i = 0; i < N; ++i) {
+      const Floats power = exp_of(clamped(scales[i] * below, -87.0f, 0.0f));
+      totals[i] += at + WIDTH <= count ? power : below > spread(NONE / 2) ? power : Floats{};
+    }
+  }
+  for (int i = 0; i < N; ++i) sums[i] = total_of(totals[i]);
 }
 
 float log_sum(const float* values, int count, float scale) {
-  const float top = highest_of(values, count);
-  Floats total = Floats{};
-  for (int at = 0; at < count; at += WIDTH) {
-    const Floats some = load_some(values + at, count - at, -3e38f);
-    const Floats below = clamped(scale * (some - top), -87.0f, 0.0f);
-    total += count - at < WIDTH ? (some > spread(-2e38f) ? exp_of(below) : Floats{}) : exp_of(below);
-  }
-  float sum = 0;
-  for (int i = 0; i < WIDTH; ++i) sum += total[i];
-  return scale * top + __builtin_logf(sum);
+  const float top = highest_of(values, count), scales[1] = {scale};
+  float sums[1];
+  add_powers(values, count, top, scales, sums);
+  return scale * top + __builtin_logf(sums[0]);
+}
+
+float power_sum(const float* values, int count, float temperature) {
+  const float top = highest_of(values, count), scales[2] = {1.0f, 1.0f / temperature};
+  float sums[2];
+  add_powers(values, count, top, scales, sums);
+  return temperature * __builtin_logf(sums[1]) - __builtin_logf(sums[0]);
 }
 
 void log_softmax(float* values, int states, float add) {
@@ -307,8 +332,7 @@ void to_bytes(const float* row, int count, void* out, float* scale) {
     const Floats some = load_some(row + at, count - at, 0), size = some < Floats{} ? -some : some;
     most = size > most ? size : most;
   }
-  float highest = 0;
-  for (int i = 0; i < WIDTH; ++i) highest = most[i] > highest ? most[i] : highest;
+  const float highest = highest_lane(most);
   *scale = highest / 127.0f;
   const float inverse = highest > 0 ? 127.0f / highest : 0;
   auto* to = static_cast<Activation*>(out);
@@ -347,6 +371,7 @@ constexpr NetworkLoops loops_of(Instructions instructions) {
           to_bytes,
           log_softmax,
           log_sum,
+          power_sum,
           sigmoid,
           tanh};
 }

@@ -62,9 +62,9 @@ const ArcScores<float>& SentenceScorer::states_of(const int32_t* heads) {
 float SentenceScorer::reduced_number(const float* labels, const DecodeSettings& settings) const {
   const NetworkLoops& loops = network_->loops();
   const int states = network_->state_count(), Z = network_->states().clusters;
-  const float T = static_cast<float>(settings.temperatures.heads),
-              total = loops.log_sum(labels, states, 1.0f);
-  if (settings.decoder == Decoder::minimum_risk) return T * loops.log_sum(labels, states, 1 / T) - total;
+  const float T = static_cast<float>(settings.temperatures.heads);
+  if (settings.decoder == Decoder::minimum_risk) return loops.power_sum(labels, states, T);
+  const float total = loops.log_sum(labels, states, 1.0f);
   if (Z == 1 || settings.decoder == Decoder::max_z) return *std::max_element(labels, labels + states) - total;
   float best = -3e38f;
   for (int s = 0; s < states; s += Z) best = std::max(best, T * loops.log_sum(labels + s, Z, 1 / T));
