@@ -52,8 +52,10 @@ class NeuralParser(TrainedParser[NeuralModel], ScoredParser):
         return Temperatures(smoothing=self.model.temperatures.smoothing)
 
     def with_temperatures(self, heads: float, labels: float, smoothing: float = 0.0) -> Self:
-        """The same parser with other confidences."""
-        return type(self)(self.model.with_temperatures(Temperatures(heads, labels, smoothing)))
+        """The same parser with other confidences: its scores divided by these temperatures, beyond what was done before."""
+        before = self.model.temperatures
+        own = Temperatures(before.heads * heads, before.labels * labels, smoothing)
+        return type(self)(self.model.with_temperatures(own))
 
     # ---- training
 

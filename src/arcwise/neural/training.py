@@ -71,8 +71,8 @@ def train_model(
         return replace(model, writes=learner.tags.columns)
     with finishing(best, progress):
         model = replace(model, writes=_written(model, gold, chosen, threads, progress))
-        model = _decoding_chosen(model, chosen, threads, progress)
         model = _calibrated(model, [(model, chosen)], chosen, doubts, threads, progress)
+        model = _decoding_chosen(model, chosen, threads, progress)
     return replace(model, report={**model.report, "interrupted": best.interrupted})
 
 
