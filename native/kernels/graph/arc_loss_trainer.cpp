@@ -82,13 +82,15 @@ LossReport LossTrainer::run(const int64_t* sentences, size_t count, uint64_t epo
     sentence_.set(table_, data_, s, keep_);
     data_.known_tree(s, gold_);
     scorer_.score(table_, weights_.weights.data(), sentence_, {nullptr, gold_.complete}, scores_);
-    double value = loss_.compute(options_.loss, scores_, gold_, options_.trees);
+    double value = data_.taught.empty()
+                       ? loss_.compute(options_.loss, scores_, gold_, options_.trees)
+                       : loss_.compute(options_.loss, scores_, data_.taught_tree(s), options_.trees);
     if (std::isinf(value)) {
       ++report.skipped;
       continue;
     }
-    report.loss += value;
-    step(rate);
+    report.loss += data_.taught.weight(s) * value;
+    step(data_.taught.weight(s) * rate);
     ++weights_.steps;
   }
   if (options_.prior > 0) shrink(std::exp(-rate * options_.prior * static_cast<double>(count)));
@@ -159,8 +161,12 @@ void LossObjective::add_block(size_t start, size_t count) {
     own.sentence.set(table_, data_, start + i, {});
     data_.known_tree(start + i, mine.gold);
     mine.scorer.score(table_, weights_.data(), own.sentence, {nullptr, mine.gold.complete}, own.scores);
-    own.value = mine.loss.compute(loss_, own.scores, mine.gold, trees_);
+    own.value = data_.taught.empty()
+                    ? mine.loss.compute(loss_, own.scores, mine.gold, trees_)
+                    : mine.loss.compute(loss_, own.scores, data_.taught_tree(start + i), trees_);
     own.by_state = mine.loss.gradient();
+    own.value *= data_.taught.weight(start + i);
+    for (double& by_state : own.by_state) by_state *= data_.taught.weight(start + i);
   });
   auto add_cell = [&](uint32_t place, double value) { gradient_[place] += value; };
   auto add_row = [&](uint32_t place, const double* by_cell, int width) {

@@ -75,6 +75,63 @@ double SentenceLoss<Real>::by_sums(const ArcScores<Real>& scores, const ArcScore
   return log_z - known_log_z;
 }
 
+// log Z(all) - Σ p(state) score(state), p being the teacher's; its derivative by a score is P(state) - p(state): expected counts of the
+// student less those of the teacher.
+template <typename Real>
+double SentenceLoss<Real>::compute(TreeLoss loss, const ArcScores<Real>& scores, const TaughtTree& taught,
+                                   TreeClass trees) {
+  const bool costs = terms_of(loss).with_costs;
+  if (costs) {
+    with_costs_ = scores;
+    add_costs(with_costs_, taught);
+  }
+  const ArcScores<Real>& all = costs ? with_costs_ : scores;
+  gradient_.assign(scores.values.size(), 0);
+  CarefulSum expected;
+  if (!take_targets(scores, taught, expected)) return -MINUS_INFINITY;
+  arcs_by_sum(all, 1.0, arcs_);
+  marginals_.resize(arcs_.size());
+  const double log_z = inference_.marginals(arcs_.data(), scores.n, trees, marginals_.data());
+  if (log_z == MINUS_INFINITY) return -MINUS_INFINITY;
+  for_each_arc(all, [&](int h, int m, int, const Real* values, int count) {
+    const size_t at = h * (scores.n + 1) + m, first = values - all.values.data();
+    const StateShares<Real> shares(values, count, arcs_[at], every_state);
+    for (int s = 0; s < count; ++s)
+      gradient_[first + s] = static_cast<Real>(marginals_[at] * shares[s] - targets_[first + s]);
+  });
+  return expected.plus(log_z);
+}
+
+// The teacher's probability of every state goes to targets_, minus the expected score to `expected`; false if a word has no arc of the
+// teacher's. Clusters, of which the teacher knows nothing, have the shares that the scores give them.
+template <typename Real>
+bool SentenceLoss<Real>::take_targets(const ArcScores<Real>& scores, const TaughtTree& taught,
+                                      CarefulSum& expected) {
+  const int clusters = scores.states->clusters;
+  targets_.assign(scores.values.size(), 0);
+  // visit(its first state, share) for every arc of the teacher's that there is
+  auto for_each_kept = [&](int m, auto visit) {
+    taught.for_each_arc_into(m, [&](int h, int label, double share) {
+      if (!scores.has(h, m)) return;
+      for (int s = 0; s < scores.count(h, m); s += clusters)
+        if (scores.label_of(h, m, s) == label) visit(scores.arc(h, m).start + s, share);
+    });
+  };
+  for (int m = 1; m <= scores.n; ++m) {
+    double kept = 0;
+    for_each_kept(m, [&](int, double share) { kept += share; });
+    if (kept == 0) return false;
+    for_each_kept(m, [&](int first, double share) {
+      const Real* values = &scores.values[first];
+      const double p = share / kept, sum = log_sum(values, clusters, 1.0);
+      const StateShares<Real> shares(values, clusters, sum, every_state);
+      for (int c = 0; c < clusters; ++c) targets_[first + c] += clusters == 1 ? p : p * shares[c];
+      expected.add(-p * sum);
+    });
+  }
+  return true;
+}
+
 // Score of the best tree of all - score of the best one that agrees with what is known; the derivative is 1 on the states of the
 // first and -1 on those of the second.
 template <typename Real>

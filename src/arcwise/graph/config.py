@@ -11,6 +11,7 @@ from arcwise.graph.templates import ARC_TEMPLATES, LABEL_TEMPLATES
 from arcwise.graph.trainer_table import TRAINERS, TrainerKind, own_options, readers
 from arcwise.learning.options import SEEDS, check_options, declared, option, refuse_unread, short_repr
 from arcwise.optional import require
+from arcwise.parsing.teaching import TeachingConfig
 
 __all__ = ["TRAINERS", "GraphConfig"]
 
@@ -183,6 +184,15 @@ class GraphConfig:
                 if name not in self.trainer_kind.reads
             },
         )
+
+    def refuse_untaught(self, teaching: TeachingConfig) -> None:
+        """``OptionError`` if an option of a teaching is set that the trainer does not read: asked before the teacher reads anything."""
+        if not self.trainer_kind.learns_distributions:
+            able = [name for name, kind in TRAINERS.items() if kind.learns_distributions]
+            teaching.refuse(
+                ("gold_share", "text_weight", "jackknife"),
+                f"the trainer {self.trainer} learns from trees alone ({', '.join(able)} learn from probabilities)",
+            )
 
     def for_trainer(self, trainer: str, **changes: Any) -> GraphConfig:
         """The same for another trainer, without the options that it does not read."""

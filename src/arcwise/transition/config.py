@@ -8,6 +8,7 @@ from typing import Literal
 from arcwise.errors import OptionError
 from arcwise.learning.options import SEEDS, check_options, option, refuse_unread, short_repr
 from arcwise.parsing.parser import MAX_BEAM
+from arcwise.parsing.teaching import TeachingConfig
 from arcwise.transition.named import system
 from arcwise.transition.templates import LABEL_TEMPLATES, MOVE_TEMPLATES, check_template
 
@@ -129,3 +130,18 @@ class TransitionConfig:
             for name in ("labelled", "single_root", "unreachable", "explore"):
                 unread[name] = f"{self.system} builds graphs and does not read it"
         refuse_unread(self, unread)
+
+    def refuse_untaught(self, teaching: TeachingConfig) -> None:
+        """``OptionError`` if nobody can teach such a parser, or an option of a teaching is set that training will not read."""
+        built = system(self.system)
+        if built.many_heads:
+            raise OptionError(
+                "teacher", f"found one, but {self.system} builds graphs, and teachers know trees"
+            )
+        whole = built.is_arc_decomposable and (self.effective_update == "local" or self.warm_epochs > 0)
+        if not whole:
+            teaching.refuse(
+                ("gold_share", "jackknife"),
+                f"{self.system} with the update {self.effective_update} learns from trees alone (arc-eager, hybrid and easy-first, "
+                "greedy, learn from probabilities)",
+            )
