@@ -7,6 +7,7 @@ is the expected counts of the student less those of the teacher (knowledge disti
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -16,13 +17,15 @@ import numpy.typing as npt
 
 from arcwise.errors import InputError, OptionError
 from arcwise.learning.folds import data_name
-from arcwise.learning.options import changed, check_options, declared, option, short_repr
+from arcwise.learning.options import check_options, option, refuse_unread, short_repr
 from arcwise.learning.progress import Progress
-from arcwise.parsing.parser import Parser
+from arcwise.parsing.parser import TAGS, Parser
 from arcwise.parsing.parses import Codes
 from arcwise.parsing.taught_arcs import Numbers, TaughtArcs
 from arcwise.treebanks import Treebank
 
+LEAST_SHARED = 0.5
+"""Of the words of the treebank so many must have labels that the teacher knows: otherwise it was trained on another kind of treebank."""
 _SENTENCES = 64
 """Of so many sentences the probabilities of all labelled arcs are kept at a time."""
 
@@ -49,7 +52,7 @@ class TeachingConfig:
         low=0,
         high=0.5,
     )
-    jackknife: int = option(
+    teacher_folds: int = option(
         0,
         "Train the teacher anew on the other parts for each of so many parts of the treebank, so that it tells of each part what it thinks "
         "of sentences it has not seen; 0: the teacher as it is.",
@@ -61,16 +64,8 @@ class TeachingConfig:
 
     def __post_init__(self) -> None:
         check_options(self)
-        if self.jackknife == 1:
-            raise OptionError("jackknife", "found 1, expected 0, or 2 parts or more")
-
-    def refuse(self, names: Sequence[str], why: str) -> None:
-        """``OptionError`` if one of these options is not what it is by default: the student does not read it."""
-        found = changed(self)
-        for name in names:
-            if name in found:
-                default = declared(TeachingConfig)[name].default
-                raise OptionError(name, f"found {found[name]!r}, expected {default!r}, the default: {why}")
+        if self.teacher_folds == 1:
+            raise OptionError("teacher_folds", "found 1, expected 0, or 2 parts or more")
 
 
 @dataclass(frozen=True)
@@ -137,7 +132,7 @@ class Teaching:
     name: str = ""
     """What the model says of its teacher."""
     again: Callable[[Treebank], Parser] | None = None
-    """Trains such a teacher on another treebank: needed for ``jackknife``."""
+    """Trains such a teacher on another treebank: needed for ``teacher_folds``."""
 
     def __post_init__(self) -> None:
         if not self.teacher.capabilities.distributions:
@@ -148,8 +143,8 @@ class Teaching:
             )
         if self.text is not None and not self.text.word_count:
             raise InputError(f"{self.text.source}: has no word, expected text to learn from")
-        if self.config.jackknife and self.again is None:
-            raise OptionError("jackknife", "found a teacher that cannot be trained anew, expected 0")
+        if self.config.teacher_folds and self.again is None:
+            raise OptionError("teacher_folds", "found a teacher that cannot be trained anew, expected 0")
 
     def lessons(
         self,
@@ -163,7 +158,7 @@ class Teaching:
     ) -> Lessons:
         """What the teacher says of the treebank and of the text, over the trees that the student knows."""
         progress = progress or Progress(shown=False)
-        notes = self._labels_checked(train) if labelled else []
+        notes = [*(self._labels_checked(train) if labelled else []), *self._columns_checked(train)]
         trees = {"projective": projective, "single_root": single_root, "threads": threads}
         progress.say(f"the teacher reads the treebank ({len(train)} sentences)")
         arcs, notes = self._of_treebank(train, trees, progress), [*notes, *self._doubts(train)]
@@ -178,7 +173,7 @@ class Teaching:
         return Lessons(whole, arcs, len(train), self.config, self._report(), tuple(notes))
 
     def _of_treebank(self, train: Treebank, trees: dict[str, Any], progress: Progress) -> TaughtArcs:
-        count = min(self.config.jackknife, len(train))
+        count = min(self.config.teacher_folds, len(train))
         if count < 2:
             return self._arcs(self.teacher, train, trees)
         assert self.again is not None
@@ -228,31 +223,49 @@ class Teaching:
         ]
         return text.annotate(heads=heads, deprel=labels), TaughtArcs.joined(parts)
 
+    def refuse_for_trees(self, student: str, able: str) -> None:
+        """``OptionError`` if there is no text, or an option is set that only those read who learn from probabilities: the ``student``
+        learns from trees alone, those ``able`` do not."""
+        why = f"{student} learns from trees alone ({able} from probabilities)"
+        refuse_unread(self.config, dict.fromkeys(("gold_share", "teacher_folds"), why))
+        if self.text is None:
+            raise OptionError("teacher", f"found no text to teach on, expected some: {why}")
+
     def _labels_checked(self, train: Treebank) -> list[str]:
-        """``OptionError`` if nothing that the teacher says of labels can be learned; else what is to be known of them."""
-        own = {label for label in train.column("deprel") if label != "_"}
+        """``OptionError`` if the teacher's labels are not those of the treebank; else what is to be known of them."""
+        own = Counter(label for label in train.column("deprel") if label != "_")
         theirs = set(getattr(self.teacher, "labels", ()))
         if not theirs:
             raise OptionError("teacher", "found one without labels, expected labels, or labelled = false")
-        if own and not own & theirs:
+        if sum(own[label] for label in theirs) < LEAST_SHARED * own.total():
             raise OptionError(
                 "teacher",
-                f"found the labels {_some(theirs)}, expected some of those of {train.source}: {_some(own)}",
+                f"found the labels {_some(theirs)}, expected those of {train.source}: {_some(set(own))}",
             )
-        strange = theirs - own
-        return (
-            [f"{len(strange)} labels of the teacher are not in the treebank: {_some(strange)}"]
-            if strange
-            else []
-        )
+        strange = theirs - set(own)
+        found = f"{len(strange)} labels of the teacher are not in the treebank: {_some(strange)}"
+        return [found] if strange else []
+
+    def _columns_checked(self, train: Treebank) -> list[str]:
+        """``InputError`` if the text has no tags and the treebank has; columns that the text lacks otherwise."""
+        if self.text is None:
+            return []
+        lacking = [column for column in TAGS if _has(train, column) and not _has(self.text, column)]
+        if "upos" in lacking:
+            raise InputError(
+                f"{self.text.source}: has no tags (UPOS), expected text tagged as the treebank is, or a teacher of "
+                "'arcwise train --pipeline', which tags it"
+            )
+        told = ", ".join(column.upper() for column in lacking)
+        return [f"the treebank has {told}, the text has not"] if lacking else []
 
     def _doubts(self, train: Treebank) -> list[str]:
         known = self.teacher.info
         same = known.get("train") == data_name(train) and known.get("train_sentences") == len(train)
-        if not same or self.config.jackknife or self.config.gold_share == 1:
+        if not same or self.config.teacher_folds or self.config.gold_share == 1:
             return []
         return [
-            "the teacher was trained on this treebank: what it says of it is too sure (jackknife = 5 trains it anew for each fifth)"
+            "the teacher was trained on this treebank: what it says of it is too sure (teacher_folds = 5 trains it anew for each fifth)"
         ]
 
     def _report(self) -> dict[str, Any]:
@@ -271,6 +284,10 @@ def _words_of(treebank: Treebank, sentences: Numbers) -> Numbers:
     """The numbers of all words of these sentences."""
     starts = treebank.sentence_words.astype(np.int64)
     return np.concatenate([np.arange(starts[s], starts[s + 1]) for s in sentences.tolist()])
+
+
+def _has(treebank: Treebank, column: str) -> bool:
+    return any(value != "_" for value in treebank.column(column))
 
 
 def _ended(data: bytes) -> bytes:

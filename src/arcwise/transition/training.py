@@ -95,7 +95,7 @@ def train_model(
     progress = progress or Progress(shown=False)
     config.refuse_unread()
     if teaching is not None:
-        config.refuse_untaught(teaching.config)
+        config.refuse_untaught(teaching)
     system = parse_system(config.system)
     chosen = development(train, dev)
     doubts = warnings(train, chosen)
