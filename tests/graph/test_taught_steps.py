@@ -9,6 +9,7 @@ import numpy.typing as npt
 import pytest
 
 from arcwise.parsing.taught_arcs import TaughtArcs
+from arcwise.treebanks import Treebank
 from graph.small_space import (
     Small,
     cells,
@@ -197,6 +198,33 @@ def test_the_objective_weighs_sentences_and_does_not_depend_on_threads() -> None
     again, same = objective(own, weights, threads=3)
     assert again == value
     assert (same == gradient).all()
+
+
+def test_the_gradient_of_a_sentence_weighs_as_much_as_its_value() -> None:
+    case = short_case("whole", True, True, True)
+    teachers = [Teacher(twin, 11) for twin in twins(case)]
+    weights = random_weights(case, 7)
+    _, plain = objective(teach(case, teachers), weights)
+    _, heavy = objective(teach(case, teachers, np.full(len(case.treebank), 3.0)), weights)
+    assert np.allclose(heavy, 3 * plain, atol=1e-12)
+
+
+def test_the_objective_of_many_sentences_is_the_sum_of_theirs() -> None:
+    """More sentences than are worked at together."""
+    few = short_case("whole", True, False, True)
+    three = "".join(own.to_conllu() for own in few.treebank if len(own) == 3)
+    many = Treebank.from_string(three * 70)
+    case = small(many, **vars(few.config))
+    heads, labels, names = case.data.heads, case.data.labels, case.alphabets.labels
+    last, first = len(many) - 1, int(many.sentence_words[-2])
+    other, share = heads.copy(), np.zeros(len(heads))
+    other[first:], share[first:] = np.arange(3), 0.5  # of the last sentence alone the teacher is not sure
+    mixed = TaughtArcs.of_trees(heads, labels, names).mixed(TaughtArcs.of_trees(other, labels, names), share)
+    weights = random_weights(case, 7)
+    total = objective(taught(case, mixed), weights)[0]
+    wanted = objective(part(case, 0, last), weights)[0]
+    one = taught(part(case, last, len(many)), mixed.of_words(np.arange(first, len(heads))))
+    assert total == pytest.approx(wanted + objective(one, weights)[0], rel=1e-9)
 
 
 def test_what_the_student_cannot_say_is_shared_by_the_rest() -> None:

@@ -65,12 +65,6 @@ class TransitionState {
   bool is_operative(int32_t token) const {
     return nodes_[token].before != NO_TOKEN || nodes_[token].after != NO_TOKEN || token == top_;
   }
-  // Whether one root is asked for and there is one already, where words take it as they like (not bottom-up).
-  bool has_single_root() const { return single_root_ && !bottom_up_ && roots_ > 0; }
-  // Whether a token has left the input.
-  bool was_used(int32_t token) const {
-    return (system_->root_right ? (token == 0 ? words_ : token - 1) : token) < used_;
-  }
   // The token `ahead` places into the input, NO_TOKEN beyond its end.
   int32_t input(int ahead) const { return ahead < input_left() ? token_at(used_ + ahead) : NO_TOKEN; }
   // Surface position: 0..n, and n+1 for a root on the right.

@@ -5,11 +5,10 @@
 namespace arcwise {
 
 bool is_reachable(Decomposable system, const TransitionState& state, int32_t head, int32_t modifier) {
-  if (head == 0 && state.has_single_root()) return false;
   const bool easy = system == Decomposable::easy_first;
   // In reach of the input: O[1], its front in arc-eager and hybrid, and U. Other operative tokens wait on the stack.
   auto in_input = [&](int32_t t) {
-    return t == state.top() || (!state.is_operative(t) && state.head(t) == NO_TOKEN && !state.was_used(t));
+    return t == state.top() || (!state.is_operative(t) && state.head(t) == NO_TOKEN);
   };
   auto waits = [&](int32_t t) { return state.is_operative(t) && t != state.top(); };
   if (easy) return state.is_operative(head) && state.is_operative(modifier);
