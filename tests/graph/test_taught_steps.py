@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import numpy.typing as npt
 import pytest
@@ -16,10 +14,12 @@ from graph.small_space import (
     climb,
     likelihood_trainer,
     objective,
+    objective_of,
     part,
     small,
     taught,
     weights_of,
+    with_treebank,
 )
 from graph.twins import Twin, log_sum, twins
 from reference.enumerate_trees import TREE_CLASSES
@@ -227,37 +227,75 @@ def test_the_objective_of_many_sentences_is_the_sum_of_theirs() -> None:
     assert total == pytest.approx(wanted + objective(one, weights)[0], rel=1e-9)
 
 
-def test_what_the_student_cannot_say_is_shared_by_the_rest() -> None:
-    """A label that the class of an arc does not have: as if the teacher had not mentioned it."""
+def own_and_foreign(case: Small, share: float) -> TaughtArcs:
+    """Gold arcs with this share of their labels, the rest with a label that no arc of the student's can have."""
+    heads, labels, names = case.data.heads, case.data.labels, case.alphabets.labels
+    words, foreign = np.arange(len(heads)), np.full(len(heads), len(names), np.int32)
+    shares = np.repeat([share, 1 - share], len(heads))
+    rows = [np.concatenate(pair) for pair in ((words, words), (heads, heads), (labels, foreign))]
+    kept = shares > 0
+    return TaughtArcs.gathered(*(row[kept] for row in rows), shares[kept], len(heads), names)
+
+
+def test_labels_that_an_arc_cannot_have_leave_their_share_to_its_others() -> None:
     case = short_case("whole", True, False, True)
-    names = case.alphabets.labels
-    heads, labels = case.data.heads, case.data.labels
-    words = np.arange(len(heads))
-    foreign = np.full(len(heads), len(names), np.int32)  # no label of the student's
-    both = TaughtArcs.gathered(
-        np.concatenate([words, words]),
-        np.concatenate([heads, heads]),
-        np.concatenate([labels, foreign]),
-        np.concatenate([np.full(len(heads), 0.3), np.full(len(heads), 0.7)]),
-        len(heads),
-        names,
-    )
     weights = random_weights(case, 7)
-    value, gradient = objective(taught(case, both), weights)
+    value, gradient = objective(taught(case, own_and_foreign(case, 0.3)), weights)
     wanted, slope = objective(case, weights)
     assert value == pytest.approx(wanted, rel=1e-12)
     assert np.allclose(gradient, slope, atol=1e-12)
 
 
-def test_a_sentence_of_which_nothing_can_be_said_is_left_out() -> None:
+@pytest.mark.parametrize("kind", ["whole", "latent"])
+def test_an_arc_that_can_have_none_of_its_labels_is_taught_without(kind: str) -> None:
+    """As a tree whose heads are known, and whose labels are not."""
+    case = short_case(kind, True, False, True)
+    bank = case.treebank.annotate(deprel=["_"] * case.treebank.word_count)
+    unknown = with_treebank(case, bank)
+    weights = random_weights(case, 7)
+    value, gradient = objective(taught(case, own_and_foreign(case, 0.0)), weights)
+    wanted, slope = objective(unknown, weights)
+    assert value == pytest.approx(wanted, rel=1e-9)
+    assert np.allclose(gradient, slope, atol=1e-9)
+
+
+def test_a_sentence_of_which_the_teacher_says_nothing_is_learned_by_its_tree() -> None:
     case = short_case("whole", True, False, True)
-    gold = TaughtArcs.of_trees(case.data.heads, case.data.labels, case.alphabets.labels)
-    labels = gold.labels.copy()
-    labels[0] = len(case.alphabets.labels)
-    own = taught(case, replace(gold, labels=labels))
-    trainer = likelihood_trainer(own)
-    report = trainer.run(np.arange(len(case.treebank)), 0, 0.1)
-    assert report.skipped == 1
+    teachers = [Teacher(twin, 11) for twin in twins(case)]
+    weights = random_weights(case, 7)
+    value, gradient = objective(teach(case, teachers[1:]), weights)
+    wanted, slope = objective(part(case, 0, 1), weights)
+    for s in range(1, len(case.treebank)):
+        one = part(case, s, s + 1)
+        own = objective(teach(one, [Teacher(twins(one)[0], 11)]), weights)
+        wanted, slope = wanted + own[0], slope + own[1]
+    assert value == pytest.approx(wanted, rel=1e-9)
+    assert np.allclose(gradient, slope, atol=1e-10)
+
+
+@pytest.mark.parametrize("beyond", [False, True])
+def test_arcs_beyond_reach_are_scored_where_the_teacher_says_something_of_them(beyond: bool) -> None:
+    """Otherwise what it says could be the marginals of no distribution over the student's trees."""
+    case = short_case("whole", True, False, True)
+    reach = np.ones_like(case.table.reach)  # neighbours alone
+    case.table.set_classes(
+        case.table.label_starts, case.table.label_ids, reach, case.table.novelty, case.table.unseen
+    )
+    bank = Treebank.from_string("".join(case.treebank[1].to_conllu()))
+    chain = np.array([2, 0, 2], np.int32)
+    one = with_treebank(case, bank.annotate(heads=chain))
+    other = np.array([3, 0, 2], np.int32) if beyond else np.array([2, 3, 0], np.int32)
+    codes, names = one.data.labels, case.alphabets.labels
+    arcs = TaughtArcs.of_trees(chain, codes, names).mixed(
+        TaughtArcs.of_trees(other, codes, names), np.full(3, 0.4)
+    )
+    own = taught(one, arcs)
+    computed = objective_of(own)
+    everywhere = len(computed.places)
+    case.table.set_classes(
+        case.table.label_starts, case.table.label_ids, 99 * reach, case.table.novelty, case.table.unseen
+    )
+    assert (len(objective_of(own).places) == everywhere) == beyond
 
 
 @pytest.mark.parametrize(

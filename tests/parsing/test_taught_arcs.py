@@ -6,7 +6,8 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from arcwise.parsing.taught_arcs import TaughtArcs
+from arcwise.parsing import taught_arcs
+from arcwise.parsing.taught_arcs import LEAST_LABEL, TaughtArcs
 
 NAMES = ("a", "b", "c")
 Plain = list[dict[tuple[int, int], float]]
@@ -43,23 +44,46 @@ def marginals(lengths: list[int], seed: int = 1) -> list[npt.NDArray[np.float64]
 
 
 @pytest.mark.parametrize("least", [0.0, 0.05, 0.5])
-def test_marginals_become_the_arcs_above_a_share_and_the_best_of_each_word(least: float) -> None:
+def test_marginals_become_the_heads_above_a_share_and_the_best_of_each_word(least: float) -> None:
     dense = marginals([3, 1, 4])
     arcs = TaughtArcs.of_marginals(dense, NAMES, least=least)
     wanted: Plain = []
     for own in dense:
         for m in range(1, own.shape[2]):
-            best = own[:, :, m].max()
-            kept = {
-                (h, label): own[label, h, m]
-                for label in range(3)
-                for h in range(own.shape[1])
-                if own[label, h, m] >= min(least, best)
-            }
+            heads = own[:, :, m].sum(0)
+            kept = {}
+            for h in np.flatnonzero(heads >= min(least, heads.max())):
+                labels = {
+                    k: own[k, h, m] for k in range(3) if heads[h] and own[k, h, m] >= LEAST_LABEL * heads[h]
+                }
+                kept |= {(int(h), k): heads[h] * p / sum(labels.values()) for k, p in labels.items()}
             wanted.append({key: p / sum(kept.values()) for key, p in kept.items()})
-    found = [{key: p for key, p in own.items() if p > 0} for own in plain(arcs)]
-    assert same(found, [{key: p for key, p in own.items() if p > 0} for own in wanted])
-    assert np.allclose(np.add.reduceat(arcs.shares, arcs.starts[:-1]), 1)
+    assert same(plain(arcs), wanted)
+
+
+def test_what_is_said_of_heads_stays_when_labels_are_left_out() -> None:
+    dense = marginals([5])
+    arcs = TaughtArcs.of_marginals(dense, NAMES, least=0.0)
+    heads = np.zeros((6, 6))
+    np.add.at(heads, (arcs.heads, arcs.words + 1), arcs.shares)
+    assert len(arcs.heads) < (dense[0] > 0).sum()
+    assert np.allclose(heads, dense[0].sum(0), atol=1e-12)
+
+
+@pytest.mark.parametrize("least", [0.0, 0.1, 0.9])
+def test_arcs_above_a_share(least: float) -> None:
+    arcs = TaughtArcs.of_marginals(marginals([4, 2]), NAMES, least=0.0)
+    wanted = []
+    for own in plain(arcs):
+        kept = {key: p for key, p in own.items() if p >= min(least, max(own.values()))}
+        wanted.append({key: p / sum(kept.values()) for key, p in kept.items()})
+    assert same(plain(arcs.above(least)), wanted)
+
+
+def test_words_of_which_nothing_is_said() -> None:
+    arcs = TaughtArcs.of_marginals(marginals([3]), NAMES, least=0.0)
+    own = plain(arcs)
+    assert same(plain(arcs.without_words(np.array([False, True, False]))), [own[0], {}, own[2]])
 
 
 def test_marginals_without_labels() -> None:
@@ -104,11 +128,15 @@ def test_gold_and_a_sure_teacher_give_exactly_1() -> None:
         assert gold.mixed(gold, np.array([share])).shares.tolist() == [1.0]
 
 
-def test_in_another_alphabet_unknown_labels_leave_their_share_to_the_others() -> None:
+def test_in_another_alphabet_unknown_labels_leave_their_share_to_the_others_of_the_arc() -> None:
     arcs = TaughtArcs.of_marginals(marginals([3]), NAMES, least=0.0)
     found = plain(arcs.in_labels(("c", "x", "a")))
     for own, other in zip(plain(arcs), found, strict=True):
-        kept = {(h, {0: 2, 2: 0}[label]): p for (h, label), p in own.items() if label != 1}
+        kept = {}
+        for h in {head for head, _ in own}:
+            labels = {{0: 2, 2: 0}[k]: p for (head, k), p in own.items() if head == h and k != 1}
+            arc = sum(p for (head, _), p in own.items() if head == h)
+            kept |= {(h, k): arc * p / sum(labels.values()) for k, p in labels.items()}
         assert same([other], [{key: p / sum(kept.values()) for key, p in kept.items()}])
 
 
@@ -125,3 +153,12 @@ def test_words_can_be_chosen_and_treebanks_joined() -> None:
     assert plain(both) == plain(first) + plain(second)
     chosen = np.array([4, 0, 2])
     assert plain(both.of_words(chosen)) == [plain(both)[w] for w in chosen]
+
+
+def test_many_words_are_worked_at_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
+    arcs = TaughtArcs.of_marginals(marginals([3, 4, 2]), NAMES, least=0.05)
+    gold = TaughtArcs.of_trees(np.zeros(9, np.int32), np.arange(9, dtype=np.int32) % 3, NAMES)
+    share = np.linspace(0, 1, 9)
+    whole = plain(arcs.mixed(gold, share)), plain(arcs.in_labels(("c", "a")))
+    monkeypatch.setattr(taught_arcs, "_CHUNK", 2)
+    assert (plain(arcs.mixed(gold, share)), plain(arcs.in_labels(("c", "a")))) == whole

@@ -70,7 +70,11 @@ class TaughtTwin(TwinTrainer):
 
 
 def teach(
-    made: Toy, seed: int = 5, sharpness: float = 2.0, weights: npt.NDArray[np.float64] | None = None
+    made: Toy,
+    seed: int = 5,
+    sharpness: float = 2.0,
+    weights: npt.NDArray[np.float64] | None = None,
+    many: int = 6,
 ) -> Toy:
     """The toy with a teacher whose probabilities are by chance."""
     rng = np.random.default_rng(seed)
@@ -81,7 +85,7 @@ def teach(
         for m in range(1, n + 1):
             keys = [(m, h, label) for h in range(n + 1) if h != m for label in range(sentence.labels)]
             shares = np.exp(sharpness * rng.normal(size=len(keys)))
-            kept = rng.choice(len(keys), 4, replace=False)
+            kept = rng.choice(len(keys), many, replace=False)
             for k in kept:
                 arcs[keys[k]] = float(shares[k] / shares[kept].sum())
         rows += [(done + m - 1, h, label, p) for (m, h, label), p in arcs.items()]
@@ -116,8 +120,9 @@ def test_taught_steps_are_those_of_the_twin(name: str, step_bound: float) -> Non
 
 
 @pytest.mark.parametrize("name", SYSTEMS)
-def test_after_a_wrong_move_the_teacher_says_what_is_best_now(name: str) -> None:
-    made = teach(toy(name, seed=3))
+@pytest.mark.parametrize("many", [1, 6])
+def test_after_a_wrong_move_the_teacher_says_what_is_best_now(name: str, many: int) -> None:
+    made = teach(toy(name, seed=3), many=many)
     learn_both(made, made.trainer(explore=1.0), twin_of(made, explore=1.0))
 
 

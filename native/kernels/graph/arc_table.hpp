@@ -32,6 +32,8 @@ struct ArcData {
     tree.set(heads.data() + first(sentence), labels.data() + first(sentence), length(sentence));
   }
   TaughtTree taught_tree(size_t sentence) const { return taught.of(first(sentence), length(sentence)); }
+  // Whether losses of a sentence go by what a teacher says, or by its tree.
+  bool is_taught(size_t sentence) const { return !taught.empty() && !taught_tree(sentence).empty(); }
 };
 
 // The table where the weights of an arc-factored model lie, and what leads there: templates, vocabulary, salts, tags. Everything

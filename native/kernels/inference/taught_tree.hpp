@@ -7,13 +7,15 @@
 
 namespace arcwise {
 
-// The arcs of one sentence of n words: those into word m are first[m - 1] .. first[m] - 1 of heads, labels (-1: none) and shares. The
-// shares of a word add up to 1.
+// The arcs of one sentence of n words: those into word m are first[m - 1] .. first[m] - 1 of heads, labels (-1: none) and shares, those of
+// one head side by side. The shares of a word add up to 1. Empty: the teacher says nothing of the sentence.
 struct TaughtTree {
   const int64_t* first;
   const int32_t *heads, *labels;
   const double* shares;
   int n;
+
+  bool empty() const { return first[0] == first[n]; }
 
   // Calls visit(head, label, share) for every arc into word m.
   template <typename Visit>

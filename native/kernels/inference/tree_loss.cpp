@@ -103,31 +103,45 @@ double SentenceLoss<Real>::compute(TreeLoss loss, const ArcScores<Real>& scores,
 }
 
 // The teacher's probability of every state goes to targets_, minus the expected score to `expected`; false if a word has no arc of the
-// teacher's. Clusters, of which the teacher knows nothing, have the shares that the scores give them.
+// teacher's. The scores decide where the teacher says nothing: which cluster a label has, and which label an arc has all of
+// whose labels they lack. So what is taught of heads stays as it is.
 template <typename Real>
 bool SentenceLoss<Real>::take_targets(const ArcScores<Real>& scores, const TaughtTree& taught,
                                       CarefulSum& expected) {
   const int clusters = scores.states->clusters;
   targets_.assign(scores.values.size(), 0);
-  // visit(its first state, share) for every arc of the teacher's that there is
-  auto for_each_kept = [&](int m, auto visit) {
-    taught.for_each_arc_into(m, [&](int h, int label, double share) {
-      if (!scores.has(h, m)) return;
-      for (int s = 0; s < scores.count(h, m); s += clusters)
-        if (scores.label_of(h, m, s) == label) visit(scores.arc(h, m).start + s, share);
-    });
+  // Gives the states first .. first + count - 1 the probability p together.
+  auto give = [&](int first, int count, double p) {
+    const Real* values = &scores.values[first];
+    const double sum = log_sum(values, count, 1.0);
+    const StateShares<Real> shares(values, count, sum, every_state);
+    for (int s = 0; s < count; ++s) targets_[first + s] += count == 1 ? p : p * shares[s];
+    expected.add(-p * sum);
+  };
+  auto first_state = [&](int h, int m, int label) {
+    for (int s = 0; s < scores.count(h, m); s += clusters)
+      if (scores.label_of(h, m, s) == label) return scores.arc(h, m).start + s;
+    return ArcScores<Real>::NONE;
   };
   for (int m = 1; m <= scores.n; ++m) {
     double kept = 0;
-    for_each_kept(m, [&](int, double share) { kept += share; });
+    taught.for_each_arc_into(m, [&](int h, int, double share) { kept += scores.has(h, m) ? share : 0; });
     if (kept == 0) return false;
-    for_each_kept(m, [&](int first, double share) {
-      const Real* values = &scores.values[first];
-      const double p = share / kept, sum = log_sum(values, clusters, 1.0);
-      const StateShares<Real> shares(values, clusters, sum, every_state);
-      for (int c = 0; c < clusters; ++c) targets_[first + c] += clusters == 1 ? p : p * shares[c];
-      expected.add(-p * sum);
-    });
+    for (int64_t from = taught.first[m - 1], to = from; from < taught.first[m]; from = to) {
+      const int h = taught.heads[from];
+      double arc = 0,
+             labelled = 0;  // of all labels that the teacher gives the arc, and of those that it can have
+      for (; to < taught.first[m] && taught.heads[to] == h; ++to) {
+        arc += taught.shares[to];
+        if (scores.has(h, m) && first_state(h, m, taught.labels[to]) != scores.NONE)
+          labelled += taught.shares[to];
+      }
+      if (!scores.has(h, m)) continue;
+      if (labelled == 0) give(scores.arc(h, m).start, scores.count(h, m), arc / kept);
+      for (int64_t at = from; at < to && labelled > 0; ++at)
+        if (const int first = first_state(h, m, taught.labels[at]); first != scores.NONE)
+          give(first, clusters, taught.shares[at] * (arc / labelled) / kept);
+    }
   }
   return true;
 }

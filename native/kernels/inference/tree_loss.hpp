@@ -53,8 +53,9 @@ class SentenceLoss {
   double compute(TreeLoss loss, const ArcScores<Real>& scores, const KnownTree& gold, TreeClass trees);
   // The same where a teacher's distribution p stands for the right tree: -Σ p(tree) log P(tree), the cross-entropy, with likelihood;
   // with softmax-margin the expected costs are added to the scores of all trees. (The hinge has no such form.) What the
-  // teacher says of arcs and labels that the scores do not have is left out, and the rest of the word's arcs share it; +inf if a
-  // word has no rest.
+  // teacher says of labels that an arc cannot have goes to its other labels, and what it says of arcs that the scores do not have to the
+  // word's other arcs; +inf if a word has none. (Trees of which these are the marginals need not exist then, and minimising may never
+  // end: score the arcs that the teacher has.)
   double compute(TreeLoss loss, const ArcScores<Real>& scores, const TaughtTree& taught, TreeClass trees);
   const std::vector<Real>& gradient() const { return gradient_; }
 

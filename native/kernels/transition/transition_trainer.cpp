@@ -165,6 +165,7 @@ void TransitionTrainer::learn_locally(size_t s, bool explore) {
   const GoldArcs gold = gold_of(s);
   is_taught_ = !data_.taught.empty() && decomposable_ != Decomposable::no;
   if (is_taught_) taught_ = data_.taught.of(data_.starts[s], data_.words(s));
+  is_taught_ = is_taught_ && !taught_.empty();
   TransitionState state;
   state.start(scorer_.system, data_.words(s), options_.single_root);
   off_path_ = false;

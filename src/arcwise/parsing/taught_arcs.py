@@ -11,6 +11,11 @@ import numpy.typing as npt
 
 from arcwise.parsing.parses import Codes
 
+LEAST_LABEL = 0.01
+"""The share of its arc that a label needs."""
+_CHUNK = 20_000
+"""So many words are worked at together, to spare memory."""
+
 Shares = npt.NDArray[np.float64]
 Numbers = npt.NDArray[np.int64]
 
@@ -70,21 +75,21 @@ class TaughtArcs:
     def of_marginals(
         cls, marginals: Sequence[npt.NDArray[Any]], names: Sequence[str], *, least: float
     ) -> TaughtArcs:
-        """From one array a sentence, (n+1, n+1) or with L labels (L, n+1, n+1): arcs below the probability ``least`` are left out,
-        but for the most probable one of each word."""
+        """From one array a sentence, (n+1, n+1) or with L labels (L, n+1, n+1). Heads below the probability ``least`` are left out, but for
+        the most probable one of each word; labels that have less than ``LEAST_LABEL`` of their arc leave it to the arc's others, so that
+        what is said of heads stays as it is."""
         parts, done = [], 0
         for own in marginals:
             dense = np.asarray(own, np.float64)
             dense = (dense if names else dense[None])[:, :, 1:]
-            n = dense.shape[2]
-            label, head, word = np.nonzero(dense >= least)
-            best = dense.reshape(-1, n).argmax(0)
-            label = np.concatenate([label, best // (n + 1)])
-            head = np.concatenate([head, best % (n + 1)])
-            word = np.concatenate([word, np.arange(n)])
-            once = np.unique((label * (n + 1) + head) * n + word, return_index=True)[1]
-            label, head, word = label[once], head[once], word[once]
-            parts.append((word + done, head, label if names else label - 1, dense[label, head, word]))
+            arcs = dense.sum(0)
+            n = arcs.shape[1]
+            wanted = (arcs >= least) & (arcs > 0)
+            wanted[arcs.argmax(0), np.arange(n)] = True
+            shares = np.where(dense >= LEAST_LABEL * arcs, dense, 0.0) * wanted
+            shares *= arcs / np.where(wanted, shares.sum(0), 1.0)
+            label, head, word = np.nonzero(shares)
+            parts.append((word + done, head, label if names else label - 1, shares[label, head, word]))
             done += n
         columns = (
             [np.concatenate(column) for column in zip(*parts, strict=True)] if parts else [np.zeros(0)] * 4
@@ -123,24 +128,47 @@ class TaughtArcs:
             self, starts=starts, heads=self.heads[at], labels=self.labels[at], shares=self.shares[at]
         )
 
+    def above(self, least: float) -> TaughtArcs:
+        """Without the arcs, each with its label, below the probability ``least``, but for the most probable one of each word."""
+        words = self.words
+        highest = np.zeros(len(self))
+        np.maximum.at(highest, words, self.shares)
+        return self._kept(self.shares >= np.minimum(least, highest)[words])
+
+    def without_words(self, chosen: npt.NDArray[np.bool_]) -> TaughtArcs:
+        """Nothing is said of the words that are chosen."""
+        return self._kept(~chosen[self.words])
+
     def in_labels(self, names: Sequence[str]) -> TaughtArcs:
-        """The same in another alphabet of labels. Arcs with labels that it lacks are left out, and the others of the word share
-        what they had; no names: labels are summed out."""
-        if tuple(names) == self.label_names:
+        """The same in another alphabet of labels. Labels that it lacks leave what they have to the other labels of their arcs, and arcs that
+        lose all of theirs to the others of the word; no names: labels are summed out."""
+        names = tuple(names)
+        if names == self.label_names:
             return self
-        codes = np.full(len(self.heads), -1, np.int32)
-        kept = np.ones(len(codes), np.bool_)
+        return TaughtArcs.joined([part._recoded(names) for part in self._chunks()])
+
+    def _recoded(self, names: tuple[str, ...]) -> TaughtArcs:
+        words, codes, shares = self.words, np.full(len(self.heads), -1, np.int32), self.shares
         if names:
             known = {name: code for code, name in enumerate(names)}
             codes = np.array([known.get(name, -1) for name in self.label_names], np.int32)[self.labels]
             kept = codes >= 0
-        return self.gathered(
-            self.words[kept], self.heads[kept], codes[kept], self.shares[kept], len(self), names
-        )
+            arc = np.cumsum((np.diff(words, prepend=-1) != 0) | (np.diff(self.heads, prepend=-1) != 0)) - 1
+            before, after = np.bincount(arc, shares), np.bincount(arc, shares * kept)
+            grown = np.divide(before, after, out=np.ones_like(before), where=after > 0)
+            shares = (shares * grown[arc])[kept]
+            words, heads, codes = words[kept], self.heads[kept], codes[kept]
+            return self.gathered(words, heads, codes, shares, len(self), names)
+        return self.gathered(words, self.heads, codes, shares, len(self), names)
 
     def mixed(self, others: TaughtArcs, share: Shares) -> TaughtArcs:
         """``share`` (of each word) of the others and the rest of these; of a word that one of the two lacks, the other alone. Both
         have the same labels."""
+        ends = np.cumsum([0, *(len(part) for part in self._chunks())])
+        parts = zip(self._chunks(), others._chunks(), np.split(share, ends[1:-1]), strict=True)
+        return TaughtArcs.joined([own._mixed(other, part) for own, other, part in parts])
+
+    def _mixed(self, others: TaughtArcs, share: Shares) -> TaughtArcs:
         own, theirs = self.words, others.words
         has_own, has_theirs = np.diff(self.starts) > 0, np.diff(others.starts) > 0
         part = np.where(has_theirs, np.where(has_own, share, 1.0), 0.0)
@@ -154,3 +182,21 @@ class TaughtArcs:
             len(self),
             self.label_names,
         )
+
+    def _kept(self, which: npt.NDArray[np.bool_]) -> TaughtArcs:
+        """Those of its arcs, those of a word with the shares of all."""
+        words = self.words[which]
+        counts = np.bincount(words, minlength=len(self))
+        totals = np.bincount(words, self.shares[which], len(self))
+        return replace(
+            self,
+            starts=np.concatenate([[0], np.cumsum(counts)]).astype(np.int64),
+            heads=self.heads[which],
+            labels=self.labels[which],
+            shares=self.shares[which] / totals[words],
+        )
+
+    def _chunks(self) -> list[TaughtArcs]:
+        """Some words at a time."""
+        first = range(0, max(len(self), 1), _CHUNK)
+        return [self.of_words(np.arange(at, min(at + _CHUNK, len(self)))) for at in first]

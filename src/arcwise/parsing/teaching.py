@@ -47,8 +47,9 @@ class TeachingConfig:
         high=1000,
     )
     least: float = option(
-        0.01,
-        "Arcs with labels that the teacher finds less probable are left out.",
+        1e-5,
+        "Heads that the teacher finds less probable are left out. More saves memory, but a log-linear student that is told too little of "
+        "improbable trees does not settle.",
         low=0,
         high=0.5,
     )
@@ -92,11 +93,16 @@ class Lessons:
 
     def targets(self, heads: Codes, labels: Codes, names: Sequence[str]) -> TaughtArcs:
         """What to learn of each word: ``gold_share`` of the ``heads`` and ``labels`` (numbers into ``names``) of the treebank, prepared for
-        the student, and the rest of the teacher's arcs; of the text, and where nothing else is known, these alone."""
-        share = np.zeros(len(self.arcs))
-        share[: int(self.treebank.sentence_words[self.own_sentences])] = self.config.gold_share
+        the student, and the rest of the teacher's arcs; of the text, these alone. Of a sentence of the treebank whose tree is not
+        wholly known, nothing: it is learned as without a teacher (a mixture word by word would be no distribution over trees)."""
+        starts = self.treebank.sentence_words.astype(np.int64)
+        own = int(starts[self.own_sentences])
         gold = TaughtArcs.of_trees(heads, labels, names)
-        return self.arcs.in_labels(names).mixed(gold, share)
+        unknown = np.diff(gold.starts) == 0
+        unknown[own:] = False
+        partial = np.repeat(np.add.reduceat(unknown, starts[:-1]) > 0, np.diff(starts))
+        share = np.where(np.arange(len(self.arcs)) < own, self.config.gold_share, 0.0)
+        return self.arcs.in_labels(names).mixed(gold, share).without_words(partial)
 
     def without(self, count: int, fold: int) -> Lessons:
         """Without part ``fold`` of ``count`` of the treebank, as ``Folds`` cuts it; with all of the text."""
@@ -115,6 +121,10 @@ class Lessons:
 @dataclass(frozen=True)
 class Teaching:
     """A teacher, the text that it teaches on beside the treebank, and how.
+
+    A teacher is any parser with ``capabilities.distributions``. Of ``teacher.distributions(treebank, projective=…, single_root=…,
+    threads=…)`` it takes ``labels``, ``label_marginals`` (or ``marginals``, without labels) and ``minimum_labelled_risk()``
+    (``minimum_risk()``): an ensemble that averages marginals has all that is needed.
 
     >>> from arcwise.parsing.scored import ScoredParser
     >>> from arcwise.parsing.scorer import FunctionScorer

@@ -36,6 +36,8 @@ from arcwise.transition.system import TransitionSystem
 from arcwise.treebanks import Treebank
 
 CALIBRATION_SENTENCES = 300
+LEAST_TAUGHT = 0.01
+"""Arcs that a teacher finds less probable change no move: they are left out, for speed."""
 _PIECE = 100  # sentences between two looks at Ctrl-C and the progress bar
 
 
@@ -165,7 +167,7 @@ def _train_trees(
     data = native.TransitionData(scorer, train.layout, train.data)
     data.set_gold(prepared.heads, _gold_labels(train, labels))
     if lessons is not None:
-        taught = lessons.targets(prepared.heads, _gold_labels(train, labels), labels)
+        taught = lessons.targets(prepared.heads, _gold_labels(train, labels), labels).above(LEAST_TAUGHT)
         data.set_taught(taught.starts, taught.heads, taught.labels, taught.shares, lessons.weights)
     best = fit(
         TransitionTrainer(config, scorer, data, prepared.sentences),
