@@ -162,7 +162,7 @@ def run(
     teacher: Annotated[
         str | None,
         typer.Option(
-            help="A model whose parser knows probabilities of trees, e.g. a larger graph-based one: the new parser learns from these too.",
+            help="A model whose parser knows probabilities of trees, e.g. a neural ensemble: the new parser learns from these too.",
             show_default=False,
         ),
     ] = None,

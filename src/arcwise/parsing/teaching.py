@@ -149,7 +149,7 @@ class Teaching:
             raise OptionError(
                 "teacher",
                 f"found a {self.teacher.kind} parser, which has no distributions over trees; expected one that has "
-                "(a graph-based parser)",
+                "(a graph-based or a neural one)",
             )
         if self.text is not None and not self.text.word_count:
             raise InputError(f"{self.text.source}: has no word, expected text to learn from")
