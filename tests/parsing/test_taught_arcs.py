@@ -7,7 +7,7 @@ import numpy.typing as npt
 import pytest
 
 from arcwise.parsing import taught_arcs
-from arcwise.parsing.taught_arcs import LEAST_LABEL, TaughtArcs
+from arcwise.parsing.taught_arcs import LEAST_LABEL, LEAST_SHARE, TaughtArcs
 
 NAMES = ("a", "b", "c")
 Plain = list[dict[tuple[int, int], float]]
@@ -53,9 +53,10 @@ def test_marginals_become_the_heads_above_a_share_and_the_best_of_each_word(leas
             heads = own[:, :, m].sum(0)
             kept = {}
             for h in np.flatnonzero(heads >= min(least, heads.max())):
-                labels = {
-                    k: own[k, h, m] for k in range(3) if heads[h] and own[k, h, m] >= LEAST_LABEL * heads[h]
-                }
+                if not heads[h]:
+                    continue
+                needed = min(max(LEAST_LABEL * heads[h], LEAST_SHARE), own[:, h, m].max())
+                labels = {k: own[k, h, m] for k in range(3) if own[k, h, m] >= needed}
                 kept |= {(int(h), k): heads[h] * p / sum(labels.values()) for k, p in labels.items()}
             wanted.append({key: p / sum(kept.values()) for key, p in kept.items()})
     assert same(plain(arcs), wanted)

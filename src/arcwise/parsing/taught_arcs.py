@@ -11,8 +11,8 @@ import numpy.typing as npt
 
 from arcwise.parsing.parses import Codes
 
-LEAST_LABEL = 0.01
-"""The share of its arc that a label needs."""
+LEAST_LABEL, LEAST_SHARE = 0.01, 0.001
+"""The share of its arc, and the probability, that a label needs to be told beside the arc's most probable one."""
 _CHUNK = 20_000
 """So many words are worked at together, to spare memory."""
 
@@ -76,8 +76,8 @@ class TaughtArcs:
         cls, marginals: Sequence[npt.NDArray[Any]], names: Sequence[str], *, least: float
     ) -> TaughtArcs:
         """From one array a sentence, (n+1, n+1) or with L labels (L, n+1, n+1). Heads below the probability ``least`` are left out, but for
-        the most probable one of each word; labels that have less than ``LEAST_LABEL`` of their arc leave it to the arc's others, so that
-        what is said of heads stays as it is."""
+        the most probable one of each word; improbable labels (``LEAST_LABEL``, ``LEAST_SHARE``) leave what they have to the others of
+        their arc, so that what is said of heads stays as it is."""
         parts, done = [], 0
         for own in marginals:
             dense = np.asarray(own, np.float64)
@@ -86,7 +86,8 @@ class TaughtArcs:
             n = arcs.shape[1]
             wanted = (arcs >= least) & (arcs > 0)
             wanted[arcs.argmax(0), np.arange(n)] = True
-            shares = np.where(dense >= LEAST_LABEL * arcs, dense, 0.0) * wanted
+            told = (dense >= np.maximum(LEAST_LABEL * arcs, LEAST_SHARE)) | (dense == dense.max(0))
+            shares = np.where(told & wanted, dense, 0.0)
             shares *= arcs / np.where(wanted, shares.sum(0), 1.0)
             label, head, word = np.nonzero(shares)
             parts.append((word + done, head, label if names else label - 1, shares[label, head, word]))
