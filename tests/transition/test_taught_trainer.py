@@ -114,15 +114,16 @@ def twin_of(made: Toy, **settings: float) -> TaughtTwin:
 
 @pytest.mark.parametrize("name", SYSTEMS)
 @pytest.mark.parametrize("step_bound", [0.0, 0.5])
-def test_taught_steps_are_those_of_the_twin(name: str, step_bound: float) -> None:
-    made = teach(toy(name))
+@pytest.mark.parametrize("many", [1, 6])
+def test_taught_steps_are_those_of_the_twin(name: str, step_bound: float, many: int) -> None:
+    made = teach(toy(name, sentences=5), many=many)
     learn_both(made, made.trainer(step_bound=step_bound), twin_of(made, step_bound=step_bound))
 
 
 @pytest.mark.parametrize("name", SYSTEMS)
 @pytest.mark.parametrize("many", [1, 6])
 def test_after_a_wrong_move_the_teacher_says_what_is_best_now(name: str, many: int) -> None:
-    made = teach(toy(name, seed=3), many=many)
+    made = teach(toy(name, seed=3, sentences=5), many=many)
     learn_both(made, made.trainer(explore=1.0), twin_of(made, explore=1.0))
 
 

@@ -41,7 +41,7 @@ class TeachingConfig:
         high=1,
     )
     text_weight: float = option(
-        1.0,
+        0.3,
         "How much a sentence of the text counts against one of the treebank.",
         above=0,
         high=1000,
