@@ -84,7 +84,7 @@ def test_blind_text_of_a_sure_teacher_is_as_good_as_a_treebank(kind: str, option
     treebank = small_treebank()
     some, rest = treebank[:3], treebank[3:]
     plain = train(kind, options, treebank, None)
-    taught = train(kind, options, some, Teaching(oracle(), blind(rest)))
+    taught = train(kind, options, some, Teaching(oracle(), blind(rest), TeachingConfig(text_weight=1.0)))
     assert (plain.model.weights == taught.model.weights).all()
     assert taught.info["taught"]["text_sentences"] == len(rest)
     assert taught.info["train_sentences"] == 3
@@ -103,7 +103,8 @@ def test_a_beam_gets_the_trees_of_minimum_risk() -> None:
     treebank = small_treebank()
     options = {"epochs": 3, "beam": 4, "warm_epochs": 0, "move_bits": 12, "label_bits": 10}
     plain = train("transition", options, treebank, None)
-    taught = train("transition", options, treebank[:3], Teaching(oracle(), blind(treebank[3:])))
+    config = TeachingConfig(text_weight=1.0)
+    taught = train("transition", options, treebank[:3], Teaching(oracle(), blind(treebank[3:]), config))
     assert (plain.model.weights == taught.model.weights).all()
 
 

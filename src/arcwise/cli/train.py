@@ -34,7 +34,7 @@ _TRANSITION_TRAINERS = ", ".join(declared(TransitionConfig)["trainer"].choices)
 _TAUGHT = ("text", "gold_share", "text_weight", "teacher_folds")
 """Options that need --teacher."""
 
-FILES = Files(reads=("train", "config", "text"), may_read=("dev", "system", "teacher"), writes=("model",))
+FILES = Files(reads=("train", "config"), may_read=("dev", "system", "teacher", "text"), writes=("model",))
 
 
 def run(
