@@ -92,6 +92,6 @@ def test_from_toml_and_back(tmp_path: Path) -> None:
 
 def test_options_that_training_would_not_read_are_refused() -> None:
     config = NeuralConfig(labelled=False, clusters=2, device="cpu")
-    with pytest.raises(OptionError, match="clusters: .*without labels there are no clusters"):
+    with pytest.raises(OptionError, match=r"clusters: .*without labels there are no clusters"):
         config.refuse_unread()
     assert replace(config, clusters=1).clusters == 1
