@@ -246,6 +246,10 @@ def run(
         "ensemble": ensemble,
         "device": device,
     }
+    if parser == "neural":
+        from arcwise.neural.devices import check_device
+
+        check_device(device or "auto")  # said before anything is read
     checkpoint = _checkpoint(model, parser, resume=resume)
     for name, value in (("jackknife", jackknife), ("note", note)):
         if value not in (None, []) and not pipeline:

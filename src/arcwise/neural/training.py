@@ -62,7 +62,7 @@ def train_model(
         progress.say(f"warning: {line}")
     seen = seen or Seen(train)
     learner = Learner.of(train, seen.train, config, threads, progress)
-    keeper = None if checkpoint is None else Checkpoint(checkpoint, learner.fingerprint)
+    keeper = None if checkpoint is None else Checkpoint(checkpoint, learner.fingerprint(seen.dev or chosen))
     if isinstance(chosen, Folds):
         return _cross_validated(learner, chosen, progress)
     gold, chosen = chosen, seen.dev or chosen
@@ -127,24 +127,31 @@ class Learner:
         """The sizes of the networks."""
         return network_shape(self.config, self.inputs, self.labels, self.tags)
 
-    @property
-    def fingerprint(self) -> str:
-        """What a checkpoint must agree with: configuration and data."""
+    def fingerprint(self, dev: Treebank | Folds | None) -> str:
+        """What a checkpoint must agree with: configuration, data and device."""
         from hashlib import sha256
 
-        return sha256(b"\0".join((repr(self.config).encode(), self.train.data, self.seen.data))).hexdigest()
+        told = dev.data if isinstance(dev, Treebank) else str(dev).encode()
+        own = repr(self.config).encode(), self.device.encode(), self.train.data, self.seen.data, told
+        return sha256(b"\0".join(own)).hexdigest()
 
     def run(
-        self, dev: Treebank | None, progress: Progress, keeper: Checkpoint | None = None
+        self,
+        dev: Treebank | None,
+        progress: Progress,
+        keeper: Checkpoint | None = None,
+        *,
+        epochs: int | None = None,
     ) -> tuple[NeuralModel, Best]:
-        """All networks, each with the weights of its best epoch; and how the last of them came about."""
+        """All networks, each with the weights of its best epoch; and how the last of them came about. ``epochs``: after so many each is
+        stopped, the learning rate being what it is then."""
         members: list[Mapping[str, npt.NDArray[Any]]] = []
         scores: list[DevScore] = []
         best = Best()
         for number in range(self.config.ensemble):
             if self.config.ensemble > 1:
                 progress.say(f"network {number + 1} of {self.config.ensemble}")
-            best = self._run_one(number, dev, progress, keeper)
+            best = self._run_one(number, dev, progress, keeper, epochs)
             assert best.weights is not None
             members.append(self.shape.split(best.weights))
             if best.score is not None:
@@ -164,7 +171,12 @@ class Learner:
         return model, best
 
     def _run_one(
-        self, number: int, dev: Treebank | None, progress: Progress, keeper: Checkpoint | None
+        self,
+        number: int,
+        dev: Treebank | None,
+        progress: Progress,
+        keeper: Checkpoint | None,
+        epochs: int | None,
     ) -> Best:
         import torch
 
@@ -173,7 +185,8 @@ class Learner:
 
         torch.set_num_threads(max(self.threads, 1))
         config = replace(self.config, seed=self.config.seed + number)
-        assert config.epochs is not None
+        epochs = epochs or config.epochs
+        assert epochs is not None
         labels = _codes(self.prepared.labels, self.labels)
         tags = self.tags.codes(self.train)
         data = Data.of(self.seen, self.inputs, self.prepared.heads, labels, tags, self.device)
@@ -181,12 +194,12 @@ class Learner:
         return fit(
             trainer,
             len(self.train),
-            epochs=config.epochs,
+            epochs=epochs,
             patience=config.patience,
             seed=config.seed,
             evaluate=None if dev is None else self._evaluator(trainer, dev),
             progress=progress,
-            checkpoint=None if keeper is None else keeper.of(number, trainer, config.epochs),
+            checkpoint=None if keeper is None else keeper.of(number, trainer, epochs),
         )
 
     def _evaluator(self, trainer: Any, dev: Treebank) -> Callable[[Weights], DevScore]:
@@ -304,7 +317,7 @@ def _cross_validated(learner: Learner, folds: Folds, progress: Progress) -> Neur
     epoch, by_epoch = best_epoch(scores)
     reached = by_epoch[epoch - 1]
     progress.say(f"epoch {epoch} is best: {folds} {reached}")
-    model, best = learner.run(None, progress)
+    model, best = learner.run(None, progress, epochs=epoch)
     told = {"dev": str(folds), "dev_uas": reached.uas, "dev_las": reached.las}
     model = replace(model, writes=learner.tags.columns, report={**model.report, **told})
     if best.interrupted:
