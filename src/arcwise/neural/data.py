@@ -10,8 +10,8 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
+from arcwise.neural.batch import Batch
 from arcwise.neural.inputs import ROOT, Inputs
-from arcwise.neural.network import Batch
 from arcwise.treebanks import Treebank
 
 Ints = npt.NDArray[np.int64]

@@ -14,10 +14,11 @@ from torch import Tensor
 
 from arcwise.inference.tree_class import TreeClass
 from arcwise.learning.training import Advance, Weights
+from arcwise.neural.batch import Batch, Drops
 from arcwise.neural.config import NeuralConfig
 from arcwise.neural.data import Data
 from arcwise.neural.inputs import is_affix, is_word
-from arcwise.neural.network import Batch, Drops, Network
+from arcwise.neural.network import Network
 from arcwise.neural.objectives import tag_losses, tree_loss
 from arcwise.neural.shape import NetworkShape
 from arcwise.torch import TreeDistribution
@@ -42,8 +43,7 @@ class NetworkTrainer:
         self._config, self._data = config, data
         self.network = Network(shape).to(data.device)
         self.average = copy.deepcopy(self.network)
-        for layer in self.average.layers:
-            layer.flatten_parameters()  # type: ignore[operator]
+        self.average.encoder.flatten()
         self._parameters: list[Tensor] = list(self.network.parameters())
         self._averages: list[Tensor] = [p.requires_grad_(False) for p in self.average.parameters()]
         self._optimizer = torch.optim.AdamW(
