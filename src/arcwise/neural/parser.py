@@ -1,4 +1,4 @@
-"""``NeuralParser``: a BiLSTM and bilinear scores under exact inference (Dozat & Manning 2017; Koo et al. 2007)."""
+"""``NeuralParser``: a BiLSTM or a transformer, and bilinear scores under exact inference (Dozat & Manning 2017; Koo et al. 2007)."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from arcwise.neural.config import NeuralConfig
 from arcwise.neural.model import KIND, NeuralModel
 from arcwise.neural.scorer import EnsembleScorer, NeuralScorer
 from arcwise.neural.seen import Seen
+from arcwise.optional import require
 from arcwise.parsing.parser import Capabilities, Given, ParseOptions
 from arcwise.parsing.parses import Analysis
 from arcwise.parsing.scored import Decoding, ScoredParser, Temperatures
@@ -26,9 +27,11 @@ from arcwise.treebanks.files import PathLike
 if TYPE_CHECKING:
     from typing import Self
 
+    from arcwise.neural.transformer_scorer import TransformerScorer
+
 
 class NeuralParser(TrainedParser[NeuralModel], ScoredParser):
-    """A trained neural parser. Training needs torch; parsing needs nothing but numpy.
+    """A trained neural parser. Training needs torch; parsing needs nothing but numpy, unless a transformer reads the words.
 
     Every decoder, class of trees, constraint and confidence is that of the graph-based parser: from the scores on both are the same.
     """
@@ -37,8 +40,10 @@ class NeuralParser(TrainedParser[NeuralModel], ScoredParser):
     description: ClassVar[str] = "neural"
 
     @cached_property
-    def scorer(self) -> EnsembleScorer:
-        """Networks, in native code."""
+    def scorer(self) -> EnsembleScorer | TransformerScorer:
+        """Networks, in native code; in torch if they have a transformer."""
+        if self.model.transformer is not None:
+            return self._on("cpu" if self.model.config.device == "cpu" else "auto")
         return (NeuralScorer if len(self.model.members) == 1 else EnsembleScorer)(self.model)
 
     @property
@@ -48,12 +53,25 @@ class NeuralParser(TrainedParser[NeuralModel], ScoredParser):
 
     @property
     def temperatures(self) -> Temperatures:
-        """How its scores become probabilities: the temperatures of the model are in the weights of its networks."""
+        """How its scores become probabilities: the temperatures of the model are in the weights of native networks."""
+        if self.model.transformer is not None:
+            return self.model.temperatures
         return Temperatures(smoothing=self.model.temperatures.smoothing)
 
     def with_temperatures(self, heads: float, labels: float, smoothing: float = 0.0) -> Self:
         """The same parser with other confidences."""
-        return type(self)(self.model.with_temperatures(Temperatures(heads, labels, smoothing)))
+        found = type(self)(self.model.with_temperatures(Temperatures(heads, labels, smoothing)))
+        if self.model.transformer is not None and "scorer" in vars(self):
+            vars(found)["scorer"] = self.scorer  # it has nothing of the temperatures, and is large
+        return found
+
+    def _on(self, device: str) -> TransformerScorer:
+        """The networks with a transformer, on a device."""
+        require("torch")
+        require("transformers")
+        from arcwise.neural.transformer_scorer import TransformerScorer
+
+        return TransformerScorer(self.model, device=device)
 
     # ---- training
 

@@ -100,6 +100,8 @@ class ScoredParser:
 
     kind: ClassVar[str] = "scored"
     description: ClassVar[str] = "scored"
+    at_a_time: int | None = None
+    """Of so many sentences scores are kept at a time; None: of all that are parsed together."""
 
     def __init__(
         self,
@@ -298,7 +300,7 @@ class ScoredParser:
     ) -> tuple[Decoding, Decisions]:
         options.check(self.description, self.capabilities)
         decoding = self.decoding.with_options(options)
-        most = _DENSE_SENTENCES if options.alternatives else None
+        most = _DENSE_SENTENCES if options.alternatives else self.at_a_time
         return decoding, Decisions.of(treebank, options, constraints, decoding.trees, self.labels, most=most)
 
     def _settings(self, decoding: Decoding, group: Group, *, probabilities: bool) -> native.DecodeSettings:
