@@ -27,7 +27,7 @@ ALIASES = {"kind": "parser", "feature_columns": "feature_column", "notes": "note
 
 _TRANSITION_TRAINERS = ", ".join(declared(TransitionConfig)["trainer"].choices)
 
-FILES = Files(reads=("train", "config"), may_read=("dev", "system"), writes=("model",))
+FILES = Files(reads=("train", "config"), may_read=("dev", "system", "encoder"), writes=("model",))
 
 
 def run(
@@ -145,6 +145,14 @@ def run(
             NeuralConfig, "device", text="Neural: where to train; auto takes a GPU if there is one."
         ),
     ] = None,
+    encoder: Annotated[
+        str | None,
+        from_declaration(
+            NeuralConfig,
+            "encoder",
+            text="Neural: fine-tune the transformer of this folder, instead of tables and LSTMs.",
+        ),
+    ] = None,
     resume: Annotated[
         bool,
         typer.Option(
@@ -193,6 +201,7 @@ def run(
         "objective": objective,
         "ensemble": ensemble,
         "device": device,
+        "encoder": encoder,
     }
     checkpoint = _checkpoint(model, parser, resume=resume)
     for name, value in (("jackknife", jackknife), ("note", note)):

@@ -11,11 +11,11 @@ from arcwise.errors import InputError, OptionError
 from arcwise.learning.options import SEEDS, check_options, option, refuse_unread, short_repr
 from arcwise.native import check_atom
 from arcwise.neural.inputs import is_affix, is_word
+from arcwise.parsing.parser import Device
 
 Size = Literal["small", "base", "large"]
 Objective = Literal["likelihood", "softmax-margin", "hinge", "head-by-head"]
 TagColumn = Literal["upos", "xpos", "feats"]
-Device = Literal["auto", "cpu", "cuda"]
 
 INPUTS = (
     "lower",

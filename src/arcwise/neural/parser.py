@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import cached_property
@@ -19,7 +20,7 @@ from arcwise.neural.scorer import EnsembleScorer, NeuralScorer
 from arcwise.neural.seen import Seen
 from arcwise.optional import require
 from arcwise.parsing.parser import Capabilities, Given, ParseOptions
-from arcwise.parsing.parses import Analysis
+from arcwise.parsing.parses import Analysis, KBestParses, Parses
 from arcwise.parsing.scored import Decoding, ScoredParser, Temperatures
 from arcwise.treebanks import Treebank, treebank_of
 from arcwise.treebanks.files import PathLike
@@ -28,6 +29,9 @@ if TYPE_CHECKING:
     from typing import Self
 
     from arcwise.neural.transformer_scorer import TransformerScorer
+
+_SENTENCES = 256
+"""Sentences whose scores, of a network with a transformer, are kept at a time."""
 
 
 class NeuralParser(TrainedParser[NeuralModel], ScoredParser):
@@ -64,6 +68,21 @@ class NeuralParser(TrainedParser[NeuralModel], ScoredParser):
         if self.model.transformer is not None and "scorer" in vars(self):
             vars(found)["scorer"] = self.scorer  # it has nothing of the temperatures, and is large
         return found
+
+    def _placed(self, options: ParseOptions) -> Self:
+        """The parser whose transformer runs where the options say; itself if they do not."""
+        if options.device is None or self.model.transformer is None:
+            return self
+        if options.device not in self._elsewhere:
+            other = copy.copy(self)
+            vars(other)["scorer"] = self._on(options.device)
+            self._elsewhere[options.device] = other
+        return self._elsewhere[options.device]
+
+    @cached_property
+    def _elsewhere(self) -> dict[str, Self]:
+        """Device → the same parser there, once it was asked for."""
+        return {}
 
     def _on(self, device: str) -> TransformerScorer:
         """The networks with a transformer, on a device."""
@@ -128,9 +147,22 @@ class NeuralParser(TrainedParser[NeuralModel], ScoredParser):
         columns = self._tags(treebank, options, threads)
         return replace(found, treebank=found.treebank.annotate(**columns, strict=False))
 
+    def _parses(self, treebank: Treebank, options: ParseOptions, *others: Any) -> Parses:
+        own = self._placed(options)
+        return super(NeuralParser, own)._parses(treebank, options, *others)
+
+    def k_best_parses(
+        self, treebank: Treebank, *, options: ParseOptions, constraints: Given = None, threads: int = 1
+    ) -> KBestParses:
+        """The ``options.k_best`` best trees of every sentence, all with other heads, and their probabilities."""
+        own = self._placed(options)
+        return super(NeuralParser, own).k_best_parses(
+            treebank, options=options, constraints=constraints, threads=threads
+        )
+
     def _tags(self, treebank: Treebank, options: ParseOptions, threads: int) -> dict[str, Any]:
         """The columns of tags that the networks fill in."""
-        found = self.scorer.tags(treebank, threads=threads)
+        found = self._placed(options).scorer.tags(treebank, threads=threads)
         columns: dict[str, Any] = {}
         for name, coded in self.model.tags.annotations([codes for codes, _ in found]).items():
             if name in self.model.writes:
@@ -146,7 +178,13 @@ class NeuralParser(TrainedParser[NeuralModel], ScoredParser):
     @property
     def capabilities(self) -> Capabilities:
         """Everything but a beam; it learns from partial trees."""
-        return replace(super().capabilities, partial_trees=True)
+        in_torch = self.model.transformer is not None
+        return replace(super().capabilities, partial_trees=True, device=in_torch)
+
+    @property
+    def at_a_time(self) -> int | None:
+        """Scores of a transformer are kept for some sentences at a time; native networks keep none."""
+        return None if self.model.transformer is None else _SENTENCES
 
     @property
     def info(self) -> Mapping[str, Any]:

@@ -100,8 +100,6 @@ class ScoredParser:
 
     kind: ClassVar[str] = "scored"
     description: ClassVar[str] = "scored"
-    at_a_time: int | None = None
-    """Of so many sentences scores are kept at a time; None: of all that are parsed together."""
 
     def __init__(
         self,
@@ -139,6 +137,11 @@ class ScoredParser:
     def labels(self) -> tuple[str, ...]:
         """The labels that it gives; empty if it gives none."""
         return self.scorer.labels
+
+    @property
+    def at_a_time(self) -> int | None:
+        """Of so many sentences scores are kept at a time; None: of all that are parsed together."""
+        return None
 
     @property
     def capabilities(self) -> Capabilities:
