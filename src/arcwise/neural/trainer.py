@@ -161,7 +161,7 @@ class NetworkTrainer:
 
     def state(self) -> dict[str, npt.NDArray[Any]]:
         """Everything that training goes on from."""
-        found: dict[str, npt.NDArray[Any]] = {"step": np.array(self.step)}
+        found: dict[str, npt.NDArray[Any]] = {"step": np.array([self.step])}
         moments = [self._moments(p) for p in self._parameters]
         for name, values in {
             "weights": self._parameters,
@@ -184,7 +184,7 @@ class NetworkTrainer:
 
     def load_state(self, state: dict[str, npt.NDArray[Any]]) -> None:
         """Go on from what ``state`` told."""
-        self.step = int(state["step"])
+        self.step = int(state["step"][0])
 
         def spread(name: str, into: list[Tensor]) -> None:
             flat, start = torch.from_numpy(np.array(state[name])), 0

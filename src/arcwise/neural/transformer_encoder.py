@@ -150,13 +150,14 @@ def read_transformer(folder: str) -> Any:
                 trust_remote_code=False,
                 attn_implementation="eager",
                 output_loading_info=True,
+                ignore_mismatched_sizes=True,  # told below, in one sentence
             )
         except Exception as error:  # whatever the library says of a folder
             raise OptionError(
                 "encoder", f"{folder}: is no transformer that can be read ({_short(error)})"
             ) from error
     missing = sorted(name for name in told["missing_keys"] if "pooler" not in name)
-    missing += [str(name) for name in told.get("mismatched_keys", ())]
+    missing += sorted(str(name) for name, *_ in told["mismatched_keys"])
     if missing:
         raise OptionError("encoder", f"{folder}: has no weights {missing[0]!r} that fit its config.json")
     if not all(bool(p.isfinite().all()) for p in model.parameters()):
