@@ -150,7 +150,7 @@ def test_a_checkpoint_of_another_transformer_is_refused(folder: Path, tmp_path: 
 def test_folds_and_partial_trees(folder: Path) -> None:
     parser = trained(folder, "2fold", partial())
     assert parser.info["dev"] == "2fold"
-    assert parser.temperatures.heads != 1
+    assert parser.model.temperatures.heads != 1
 
 
 @pytest.mark.parametrize("objective", ["softmax-margin", "hinge", "head-by-head"])
@@ -208,6 +208,20 @@ def _score(parser: NeuralParser, member: int, treebank: Treebank) -> tuple[np.nd
     scores = np.einsum("hr,srq,mq->hms", heads, own["label.product"], dependents) + own["label.bias"]
     scores += (heads @ own["label.head"].T)[:, None] + (dependents @ own["label.dependent"].T)[None]
     return arcs, scores - np.log(np.exp(scores).sum(-1, keepdims=True))
+
+
+def test_temperatures_divide_arcs_and_labels(folder: Path) -> None:
+    parser, treebank = trained(folder, clusters=2), small_treebank()
+    other = parser.with_temperatures(2.0, 0.5)
+    assert other.scorer.networks is parser.scorer.networks
+    plain, tempered = (
+        p.scorer.scores(treebank, trees=TREES).batch.parts()[7].reshape(-1, p.model.shape.states)
+        for p in (parser, other)
+    )
+    arcs = np.log(np.exp(plain).sum(1, keepdims=True))
+    labels = (plain - arcs) / 0.5
+    labels -= np.log(np.exp(labels).sum(1, keepdims=True))
+    np.testing.assert_allclose(tempered, arcs / 2.0 + labels, atol=1e-4)
 
 
 def test_a_long_sentence_and_one_word(learned: NeuralParser) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ transformers = pytest.importorskip("transformers", reason="needs transformers: m
 
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors  # noqa: E402
 
+from arcwise.neural import NeuralConfig, NeuralParser  # noqa: E402
 from contracts.small_treebank import small_treebank  # noqa: E402
 
 torch.set_num_threads(1)
@@ -76,3 +78,18 @@ def make_folder(folder: Path, kind: str = "bert", **changes: Any) -> Path:
     model.save_pretrained(folder)
     tokenizer.save(str(folder / "tokenizer.json"))
     return folder
+
+
+def quick_parser(folder: Path, **options: Any) -> NeuralParser:
+    """A parser over a tiny transformer that has learned something of the small treebank; it gives the best tree."""
+    config = NeuralConfig(
+        encoder=str(make_folder(folder / "tiny-bert")),
+        epochs=8,
+        arc_size=12,
+        label_size=8,
+        batch_words=12,
+        device="cpu",
+        **options,
+    )
+    model = NeuralParser.train(small_treebank(crossing=True), config=config).model
+    return NeuralParser(replace(model, decoding=replace(model.decoding, decode="map")))

@@ -57,16 +57,14 @@ class NeuralParser(TrainedParser[NeuralModel], ScoredParser):
 
     @property
     def temperatures(self) -> Temperatures:
-        """How its scores become probabilities: the temperatures of the model are in the weights of native networks."""
-        if self.model.transformer is not None:
-            return self.model.temperatures
+        """How its scores become probabilities: the temperatures of the model are in its scores already."""
         return Temperatures(smoothing=self.model.temperatures.smoothing)
 
     def with_temperatures(self, heads: float, labels: float, smoothing: float = 0.0) -> Self:
         """The same parser with other confidences."""
         found = type(self)(self.model.with_temperatures(Temperatures(heads, labels, smoothing)))
-        if self.model.transformer is not None and "scorer" in vars(self):
-            vars(found)["scorer"] = self.scorer  # it has nothing of the temperatures, and is large
+        if self.model.transformer is not None:  # one transformer in memory, whatever the temperatures
+            vars(found)["scorer"] = self.scorer.of(found.model)  # type: ignore[union-attr]
         return found
 
     def _placed(self, options: ParseOptions) -> Self:

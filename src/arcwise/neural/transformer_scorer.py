@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterator
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -32,23 +32,32 @@ _WORDS = 4000
 class TransformerScorer:
     """The score of an arc with a label is that of the arc + log P(label | arc) (Dozat & Manning 2017); of several networks the mean.
 
-    ``device``: where they run; ``auto``: on a GPU if there is one that can be used.
+    Both are at the temperatures of the model. ``device``: where they run; ``auto``: on a GPU if there is one that can be used.
     """
 
     def __init__(self, model: NeuralModel, *, device: str = "auto") -> None:
         assert model.transformer is not None
         self._model, self._transformer = model, model.transformer
         self.device = check_device(device)
+        self._kept: list[Network] = []
+
+    def of(self, model: NeuralModel) -> TransformerScorer:
+        """That of the same model at other temperatures, with the same networks."""
+        found = copy.copy(self)
+        found._model = model
+        return found
 
     @property
     def labels(self) -> tuple[str, ...]:
         """The labels of the training data."""
         return self._model.labels
 
-    @cached_property
+    @property
     def networks(self) -> list[Network]:
-        """The networks of the model."""
-        return [self._network(in_full(member)) for member in self._model.members]
+        """The networks of the model; made when they are first asked for, and kept."""
+        if not self._kept:
+            self._kept += [self._network(in_full(member)) for member in self._model.members]
+        return self._kept
 
     def _network(self, arrays: dict[str, Floats]) -> Network:
         encoder = TransformerEncoder(self._transformer, layers=self._model.config.encoder_layers)
@@ -89,11 +98,15 @@ class TransformerScorer:
     def _batch(self, network: Network, data: Data, threads: int) -> native.ScoreBatch:
         """The scores of one network."""
         found: list[Any] = [None] * len(data.lengths)
+        temperatures = self._model.temperatures
         for sentences, batch in self._batches(data, threads):
             hidden = network.hidden(data.rows[batch.positions], batch)
-            scores = network.arcs(hidden)[..., None]
+            scores = network.arcs(hidden)[..., None] / temperatures.heads
             if self.labels:
-                scores = scores + network.all_label_scores(hidden)
+                by_label = network.all_label_scores(hidden)
+                if temperatures.labels != 1:
+                    by_label = (by_label / temperatures.labels).log_softmax(-1)
+                scores = scores + by_label
             for place, sentence in enumerate(sentences.tolist()):
                 side = int(data.lengths[sentence]) + 1
                 found[sentence] = _values(scores[place, :side, :side])
