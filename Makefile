@@ -40,8 +40,8 @@ test: $(VENV)/.installed-test ## set everything up and run the tests
 test-long: $(VENV)/.installed-test ## the tests, whole where make test takes a part (an hour)
 	ARCWISE_LONG_TESTS=1 $(BIN)/pytest -n $(PYTEST_WORKERS) --dist worksteal -q
 
-test-torch: $(VENV)/.installed-test $(VENV)/.installed-test-torch ## install torch too, and run the tests of arcwise.torch
-	$(BIN)/pytest -n $(PYTEST_WORKERS) --dist worksteal -q tests/tensors src/arcwise/torch docs/reference/torch.md docs/tutorials/a-parser-layer-in-pytorch.md
+test-torch: $(VENV)/.installed-test $(VENV)/.installed-test-torch ## install torch too, and run the tests that need it
+	$(BIN)/pytest -n $(PYTEST_WORKERS) --dist worksteal -q tests/tensors tests/neural tests/contracts/test_interruption.py src/arcwise/torch src/arcwise/neural docs/reference/torch.md docs/tutorials/a-parser-layer-in-pytorch.md docs/tutorials/train-a-neural-parser.md
 
 test-native: $(VENV)/.tools ## the C++ tests, under the address and undefined-behaviour sanitizers
 	command -v cmake >/dev/null || $(BIN)/pip install -q --disable-pip-version-check cmake

@@ -7,12 +7,14 @@ import pytest
 from arcwise.optional import is_installed
 
 HAS_TORCH = is_installed("torch")
-TORCH_PAGES = ("docs/tutorials/a-parser-layer-in-pytorch.md", "docs/reference/torch.md")
-NEURAL = Path(__file__).parent / "src" / "arcwise" / "neural"
-collect_ignore_glob = [] if HAS_TORCH else ["src/arcwise/torch/*"]
-collect_ignore = (
-    [] if HAS_TORCH else [str(p) for p in NEURAL.glob("*.py") if "\nimport torch\n" in p.read_text()]
+TORCH_PAGES = (
+    "docs/tutorials/a-parser-layer-in-pytorch.md",
+    "docs/tutorials/train-a-neural-parser.md",
+    "docs/reference/torch.md",
 )
+_ROOM = Path(__file__).parent / "src/arcwise/neural"
+_TRAINING = [str(p) for p in _ROOM.glob("*.py") if "\nimport torch\n" in p.read_text("utf-8")]
+collect_ignore_glob = [] if HAS_TORCH else ["src/arcwise/torch/*", *_TRAINING]
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -9,6 +9,7 @@
 
 #include "bindings/arrays.hpp"
 #include "bindings/rooms.hpp"
+#include "bindings/taught_arcs.hpp"
 #include "kernels/graph/arc_loss_trainer.hpp"
 #include "kernels/graph/arc_margin.hpp"
 #include "kernels/graph/arc_parse.hpp"
@@ -176,7 +177,17 @@ void bind_table(nb::module_& m) {
       .def_prop_ro("sentence_count", &ArcData::sentences)
       .def_prop_ro(
           "heads", [](const ArcData& d) { return moved(d.heads); }, nb::rv_policy::automatic)
-      .def_prop_ro("labels", [](const ArcData& d) { return moved(d.labels); }, nb::rv_policy::automatic);
+      .def_prop_ro(
+          "labels", [](const ArcData& d) { return moved(d.labels); }, nb::rv_policy::automatic)
+      .def(
+          "set_taught",
+          [](ArcData& d, Array<int64_t> starts, Array<int32_t> heads, Array<int32_t> labels,
+             Array<double> shares, Array<double> weights) {
+            d.taught = taught_arcs(d.sentence_words, starts, heads, labels, shares, weights);
+          },
+          "starts"_a, "heads"_a, "labels"_a, "shares"_a, "weights"_a,
+          "What a teacher says: losses go by it from now on. Arcs of word w are starts[w]..starts[w+1]; "
+          "weights are of sentences.");
   nb::class_<ArcTable>(
       m, "ArcTable",
       "Where the weights of an arc-factored model lie: templates, tags, labels, without the weights.")

@@ -218,9 +218,14 @@ void bind_batch(nb::module_& m) {
       .def_static("of_parts", &of_parts, "labels"_a, "clusters"_a, "set_starts"_a, "set_labels"_a,
                   "lengths"_a, "starts"_a, "sets"_a, "values"_a, "highest"_a.none() = nb::none())
       .def_static(
-          "mean", [](const std::vector<const ScoreBatch*>& batches) { return mean_scores(batches); },
-          "batches"_a, nb::call_guard<nb::gil_scoped_release>(),
-          "The geometric mean of the distributions over trees.")
+          "mean",
+          [](const std::vector<const ScoreBatch*>& batches, double temperature, double label_temperature) {
+            return mean_scores(batches, temperature, label_temperature);
+          },
+          "batches"_a, "temperature"_a = 1.0, "label_temperature"_a = 1.0,
+          nb::call_guard<nb::gil_scoped_release>(),
+          "The geometric mean of the distributions over trees; then log weights of arcs, and of states given "
+          "the arc, divided by temperatures.")
       .def("parts", &parts, "Everything in it as plain arrays, for of_parts.")
       .def("__len__", &ScoreBatch::size)
       .def_prop_ro("labels", [](const ScoreBatch& s) { return s.states().labels; })

@@ -8,6 +8,7 @@
 
 #include "bindings/arrays.hpp"
 #include "bindings/rooms.hpp"
+#include "bindings/taught_arcs.hpp"
 #include "kernels/transition/transition_coverage.hpp"
 #include "kernels/transition/transition_parser.hpp"
 #include "kernels/transition/transition_trainer.hpp"
@@ -217,7 +218,15 @@ void bind_transition_scorer(nb::module_& m) {
              nb::bytes text) { new (self) TransitionData(make_data(scorer, layout, text)); },
           "scorer"_a, "layout"_a, "text"_a)
       .def("set_gold", &set_gold, "heads"_a, "labels"_a)
-      .def("set_graphs", &set_graphs, "graphs"_a);
+      .def("set_graphs", &set_graphs, "graphs"_a)
+      .def(
+          "set_taught",
+          [](TransitionData& d, Array<int64_t> starts, Array<int32_t> heads, Array<int32_t> labels,
+             Array<double> shares, Array<double> weights) {
+            d.taught = taught_arcs(d.starts, starts, heads, labels, shares, weights);
+          },
+          "starts"_a, "heads"_a, "labels"_a, "shares"_a, "weights"_a,
+          "What a teacher says. Arcs of word w are starts[w]..starts[w+1]; weights are of sentences.");
   nb::class_<TransitionTrainer>(m, "TransitionTrainer",
                                 "Learns the weights of a scorer, sentence after sentence.")
       .def("__init__", &make_trainer, nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>(), "scorer"_a, "data"_a,

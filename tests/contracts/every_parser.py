@@ -11,6 +11,8 @@ from arcwise.pipeline.pipeline import Pipeline
 from arcwise.transition import TransitionConfig, TransitionParser, every_named
 from arcwise.treebanks import Treebank
 from contracts.small_treebank import small_treebank
+from neural.random_models import PARSERS as NEURAL
+from neural.random_models import random_parser
 from text.toy import toy_treebank
 
 
@@ -40,5 +42,6 @@ PARSERS: dict[str, Callable[[], Parser]] = {
     **{f"graph-{trainer}": lambda trainer=trainer: graph_parser(trainer) for trainer in TRAINERS},
     **{f"transition-{s.name}": lambda name=s.name: transition_parser(name) for s in every_named()},
     "dmv": lambda: DmvParser(DMV.random(("DET", "NOUN", "VERB"), seed=3)),
+    **{name: lambda options=options: random_parser(**options) for name, options in NEURAL.items()},
     "pipeline": toy_pipeline,
 }

@@ -1,5 +1,6 @@
 """One engine: whatever way a question is asked, the answer is the same. Asked of the model that comes with arcwise, which is labelled
-and calibrated, on English of our own; of a model with latent clusters; and of a tiny transformer, where one can be made."""
+and calibrated, on English of our own; of a model with latent clusters; of networks with random weights; and of a tiny transformer, where
+one can be made."""
 
 from __future__ import annotations
 
@@ -17,6 +18,7 @@ from arcwise.parsing.scorer import Scorer
 from arcwise.treebanks import Treebank
 from contracts.english import TEXT
 from contracts.small_treebank import small_treebank
+from neural.random_models import random_parser
 
 Classes = pytest.mark.parametrize(
     "projective, single_root", [(p, s) for p in (True, False) for s in (True, False)]
@@ -46,6 +48,24 @@ def latent() -> tuple[ScoredParser, Treebank]:
 
 
 @pytest.fixture(scope="module")
+def neural() -> tuple[ScoredParser, Treebank]:
+    return random_parser(seed=2).with_temperatures(1.6, 0.7, 0.2), small_treebank(crossing=True)
+
+
+@pytest.fixture(scope="module")
+def neural_latent() -> tuple[ScoredParser, Treebank]:
+    """In 8 bits."""
+    parser = random_parser(seed=4, clusters=3, bits=8)
+    return parser.with_temperatures(0.8, 1.4, 0.1), small_treebank(crossing=True)
+
+
+@pytest.fixture(scope="module")
+def neural_ensemble() -> tuple[ScoredParser, Treebank]:
+    parser = random_parser(seed=6, members=2, clusters=2)
+    return parser.with_temperatures(1.3, 0.9, 0.3), small_treebank(crossing=True)
+
+
+@pytest.fixture(scope="module")
 def transformer(tmp_path_factory: pytest.TempPathFactory) -> tuple[ScoredParser, Treebank]:
     from neural.tiny_transformer import quick_parser
 
@@ -53,7 +73,7 @@ def transformer(tmp_path_factory: pytest.TempPathFactory) -> tuple[ScoredParser,
     return trained.with_temperatures(1.6, 0.7, 0.2), small_treebank(crossing=True)
 
 
-@pytest.fixture(params=["english", "latent", "transformer"])
+@pytest.fixture(params=["english", "latent", "neural", "neural_latent", "neural_ensemble", "transformer"])
 def model(request: pytest.FixtureRequest) -> tuple[ScoredParser, Treebank]:
     return request.getfixturevalue(request.param)
 

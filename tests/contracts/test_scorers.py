@@ -10,11 +10,13 @@ import pytest
 from arcwise.errors import ArcwiseError, InputError, ModelError
 from arcwise.evaluation import evaluate
 from arcwise.graph import GraphConfig, GraphParser
-from arcwise.inference import TreeClass, TreeDistribution
-from arcwise.parsing import FunctionScorer, ParseOptions, ScoredParser, Scorer
-from arcwise.parsing.calibration import fit_temperatures, reliability
+from arcwise.inference import Scores, TreeClass, TreeDistribution
+from arcwise.parsing import FunctionScorer, ParseOptions, ScoredParser, Scorer, Temperatures
+from arcwise.parsing.calibration import _Losses, fit_temperatures, reliability
 from arcwise.treebanks import Sentence, Treebank
 from contracts.small_treebank import small_treebank
+from neural.random_models import PARSERS as NEURAL
+from neural.random_models import random_parser
 from reference.enumerate_trees import Enumeration
 
 LABELS = ("dep", "punct", "root")
@@ -53,6 +55,7 @@ SCORERS: dict[str, Callable[[], ScoredParser]] = {
     "function": lambda: ScoredParser(FunctionScorer(by_rule)),
     "function-labelled": lambda: ScoredParser(FunctionScorer(by_rule_with_labels, LABELS)),
     "graph": graph,
+    **{name: lambda options=options: random_parser(**options) for name, options in NEURAL.items()},
 }
 
 
@@ -77,12 +80,13 @@ def test_every_decoder_in_every_class_against_enumeration(
     options = ParseOptions(decode=decode, projective=projective, single_root=single_root)  # type: ignore[arg-type]
     parses = parser.parses(treebank, options=options)
     trees = parser.distributions(treebank, projective=projective, single_root=single_root)
-    scores = parser.scorer.scores(
-        treebank, trees=TreeClass(projective=projective, single_root=single_root)
-    ).dense_arrays()
+    found = parser.scorer.scores(treebank, trees=TreeClass(projective=projective, single_root=single_root))
+    scores = found.dense_arrays()
+    best_states = best_state_scores(found) if decode == "max-z" else scores
     for s, (one, matrix) in enumerate(zip(trees, scores, strict=True)):
         heads = parses.heads[slice(*treebank.sentence_words[s : s + 2])]
         arcs = matrix.max(axis=0) if parser.labels else matrix
+        arcs = best_states[s] if decode == "max-z" else arcs
         labelled = one.label_marginals.max(axis=0) if parser.labels else one.marginals
         gains = {"mbr": one.marginals, "mbr-labelled": labelled}.get(decode, arcs)
         gains = np.where(arcs > -np.inf, gains, -np.inf)
@@ -94,6 +98,23 @@ def test_every_decoder_in_every_class_against_enumeration(
         best = Enumeration(gains, projective=projective, single_root=single_root)
         assert value == pytest.approx(best.values.max(), abs=1e-5)
         assert tuple(heads) in {tuple(tree[1:]) for tree in best.trees}
+
+
+def best_state_scores(scores: Scores) -> list[np.ndarray]:
+    """Of each sentence the highest score of every arc among its labels and clusters, (n+1, n+1)."""
+    labels, clusters, set_starts, _, lengths, starts, sets, values, _ = scores.batch.parts()
+    found, arc, value = [], 0, 0
+    for n in lengths:
+        size = (int(n) + 1) ** 2
+        counts = np.diff(set_starts)[sets[arc : arc + size]] * clusters if labels else np.ones(size, int)
+        best, end = np.full(size, -np.inf), 0
+        for place, (start, count) in enumerate(zip(starts[arc : arc + size], counts, strict=True)):
+            if start >= 0:
+                best[place] = values[value + start : value + start + count].max()
+                end = max(end, int(start + count))
+        found.append(best.reshape(int(n) + 1, -1))
+        arc, value = arc + size, value + end
+    return found
 
 
 def test_confidences_are_those_of_its_distribution(parser: ScoredParser) -> None:
@@ -142,12 +163,35 @@ def test_it_can_be_evaluated_and_calibrated(parser: ScoredParser) -> None:
     after = reliability(fitted, treebank)
     assert after.head_loss <= before.head_loss + 1e-9
     assert (after.labels is not None) == bool(parser.labels)
-    assert fitted.temperatures.heads != parser.temperatures.heads
-    at = fitted.temperatures
+    assert fitted.fitted.heads != parser.fitted.heads
+    at = fitted.fitted
     for factor in (0.9, 1.1):
         other = fitted.with_temperatures(factor * at.heads, at.labels, at.smoothing)
         assert after.head_loss <= reliability(other, treebank).head_loss + 1e-6
     assert isinstance(fitted.distributions(treebank), TreeDistribution)
+
+
+def test_reliability_is_that_of_the_parser_as_it_is(parser: ScoredParser) -> None:
+    treebank = small_treebank()
+    tempered = parser.with_temperatures(2.5, 0.6, 0.1)
+    assert (tempered.fitted.heads, tempered.fitted.smoothing) == (2.5, 0.1)
+    marginals = tempered.distributions(treebank).marginals
+    losses = [
+        -np.log(marginals[s][head, m])
+        for s, sentence in enumerate(treebank)
+        for m, head in enumerate(sentence.tree.heads[1:], start=1)
+    ]
+    assert reliability(tempered, treebank).head_loss == pytest.approx(np.mean(losses), abs=1e-5)
+
+
+def test_scores_that_are_kept_tell_the_losses_at_other_temperatures(parser: ScoredParser) -> None:
+    """Also where temperatures are inside the scores."""
+    if parser.kind == "graph":
+        return  # its scores of what training never saw depend on temperatures
+    parts = [(parser.with_temperatures, small_treebank())]
+    kept, again = (_Losses(parts, Temperatures(3.0, 0.5), 1, keep=keep) for keep in (True, False))
+    for at in (Temperatures(), Temperatures(0.6, 2.0, 0.2), Temperatures(4.0, 0.3)):
+        assert kept(at) == pytest.approx(again(at), abs=1e-4)
 
 
 def test_an_option_of_another_parser_is_refused(parser: ScoredParser) -> None:

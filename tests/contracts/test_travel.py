@@ -20,6 +20,7 @@ from arcwise.treebanks import Sentence, Treebank
 from arcwise.trees import Tree
 from contracts.every_parser import PARSERS, graph_parser, toy_pipeline, transition_parser
 from contracts.small_treebank import small_treebank
+from neural.random_models import random_parser
 
 WAYS: dict[str, Callable[[Any], Any]] = {
     "pickle": lambda value: pickle.loads(pickle.dumps(value)),
@@ -49,7 +50,8 @@ def test_a_parser_parses_to_the_same_bytes(parser: Parser, way: Callable[[Any], 
 
 def test_confidences_are_the_same(way: Callable[[Any], Any]) -> None:
     options = ParseOptions(confidence=True)
-    for parser in (graph_parser("log-linear"), transition_parser("arc-eager"), toy_pipeline()):
+    neural = random_parser(members=2).with_temperatures(1.7, 0.6, 0.1)
+    for parser in (graph_parser("log-linear"), transition_parser("arc-eager"), neural, toy_pipeline()):
         parsed = parser.parse(small_treebank(), options=options).data
         assert way(parser).parse(small_treebank(), options=options).data == parsed
 
@@ -178,7 +180,13 @@ def _parsed(parser: Parser, treebank: Treebank) -> Treebank:
 
 
 def test_parsers_and_treebanks_go_to_another_process_and_back() -> None:
-    parsers = [graph_parser("mira"), transition_parser("arc-eager"), transition_parser("dag"), toy_pipeline()]
+    parsers: list[Parser] = [
+        graph_parser("mira"),
+        transition_parser("arc-eager"),
+        transition_parser("dag"),
+        random_parser(bits=8),
+        toy_pipeline(),
+    ]
     with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
         there = pool.map(_parsed, parsers, [small_treebank()] * len(parsers))
         assert [t.data for t in there] == [p.parse(small_treebank()).data for p in parsers]

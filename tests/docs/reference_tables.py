@@ -8,6 +8,7 @@ from arcwise.graph.trainer_table import own_options, readers, trainer_markdown
 from arcwise.learning.options import markdown
 from arcwise.models.train_pipeline import PipelineConfig
 from arcwise.parsing import ParseOptions
+from arcwise.parsing.teaching import TeachingConfig
 from arcwise.text.tagger import TaggerConfig
 from arcwise.text.tokenizer import TokenizerConfig
 from arcwise.transition import TransitionConfig
@@ -24,7 +25,14 @@ def tables() -> dict[str, str]:
         "GraphConfig": markdown(GraphConfig, read_by=read_by),
         **{
             kind.__name__: markdown(kind)
-            for kind in (TransitionConfig, PipelineConfig, TokenizerConfig, TaggerConfig, ParseOptions)
+            for kind in (
+                TransitionConfig,
+                PipelineConfig,
+                TokenizerConfig,
+                TaggerConfig,
+                ParseOptions,
+                TeachingConfig,
+            )
         },
     }
 

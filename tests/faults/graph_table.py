@@ -84,6 +84,34 @@ LOSS_FAULTS = [
     Fault("the gradient of a side without direction", GRADIENT, "(role == HEAD_ROLE ? h : m) * 2 + direction", "(role == HEAD_ROLE ? h : m) * 2", OBJECTIVE),
 ]  # fmt: skip
 
+TREE_LOSS = "inference/tree_loss.cpp"
+TAUGHT_TESTS = "tests/graph/test_taught_steps.py::"
+CROSS_ENTROPY = (
+    TAUGHT_TESTS + "test_the_loss_is_the_cross_entropy_between_tree_distributions[True-True-True-whole]"
+)
+TAUGHT_CLUSTERS = CROSS_ENTROPY.replace("whole", "latent")
+TAUGHT_STEP = TAUGHT_TESTS + "test_an_online_step_is_rate_times_the_gradient"
+EXPECTED_COSTS = TAUGHT_TESTS + "test_softmax_margin_adds_the_costs_that_the_teacher_expects[True]"
+TAUGHT_WEIGHTS = TAUGHT_TESTS + "test_the_objective_weighs_sentences_and_does_not_depend_on_threads"
+
+TAUGHT_FAULTS = [
+    Fault("no counts of the teacher", TREE_LOSS, "marginals_[at] * shares[s] - targets_[first + s]", "marginals_[at] * shares[s]", CROSS_ENTROPY),
+    Fault("the score that the teacher expects left out", TREE_LOSS, "expected.add(-p * sum);", "", CROSS_ENTROPY),
+    Fault("the teacher's labels ignored", TREE_LOSS, "scores.label_of(h, m, s) == label", "true", CROSS_ENTROPY),
+    Fault("labels that cannot be are lost", TREE_LOSS, "taught.shares[at] * (arc / labelled) / kept", "taught.shares[at] / kept", TAUGHT_TESTS + "test_labels_that_an_arc_cannot_have_leave_their_share_to_its_others"),
+    Fault("arcs without labels are lost", TREE_LOSS, "if (labelled == 0) give(scores.arc(h, m).start, scores.count(h, m), arc / kept);", "", TAUGHT_TESTS + "test_an_arc_that_can_have_none_of_its_labels_is_taught_without[whole]"),
+    Fault("clusters all alike to the teacher", TREE_LOSS, "count == 1 ? p : p * shares[s]", "p / count", TAUGHT_CLUSTERS),
+    Fault("arcs beyond reach left out", LOSS, "filtered &= table.reaches(sentence.class_of(table, h, m), h, std::abs(h - m));", "", TAUGHT_TESTS + "test_arcs_beyond_reach_are_scored_where_the_teacher_says_something_of_them[True]"),
+    Fault("sentences of which nothing is said", "graph/arc_table.hpp", "!taught.empty() && !taught_tree(sentence).empty()", "!taught.empty()", TAUGHT_TESTS + "test_a_sentence_of_which_the_teacher_says_nothing_is_learned_by_its_tree"),
+    Fault("costs that the teacher expects left out", TREE_LOSS, "add_costs(with_costs_, taught);", "", EXPECTED_COSTS),
+    Fault("expected costs of heads alone", "inference/taught_tree.hpp", "(label >= 0 && l >= 0 && label != l)", "0", EXPECTED_COSTS),
+    Fault("online training does not listen to the teacher", LOSS, "data_.is_taught(s)", "false", TAUGHT_STEP),
+    Fault("online training weighs all sentences the same", LOSS, "step(data_.taught.weight(s) * rate);", "step(rate);", TAUGHT_TESTS + "test_a_step_is_as_large_as_the_sentence_weighs[False]"),
+    Fault("values of sentences weigh the same", LOSS, "own.value *= data_.taught.weight(start + i);", "", TAUGHT_WEIGHTS),
+    Fault("gradients of sentences weigh the same", LOSS, "by_state *= data_.taught.weight(start + i);", "", TAUGHT_TESTS + "test_the_gradient_of_a_sentence_weighs_as_much_as_its_value"),
+    Fault("what the teacher says of the first block", LOSS, "data_.taught_tree(start + i)", "data_.taught_tree(i)", TAUGHT_TESTS + "test_the_objective_of_many_sentences_is_the_sum_of_theirs"),
+]  # fmt: skip
+
 DUAL = "graph/exponentiated_gradient.cpp"
 DUAL_TESTS = "tests/graph/test_dual_steps.py::"
 DUAL_STEP = DUAL_TESTS + "test_every_step_is_the_one_of_the_paper[True-True-True]"
@@ -212,7 +240,7 @@ DECODER_FAULTS = [
     Fault("labels of the first of the k best", DECODER, "labels.push_back(label);", "labels.push_back(0);", K_BEST),
 ]  # fmt: skip
 
-TREE_LOSS, SCORES = "inference/tree_loss.cpp", "inference/arc_scores.hpp"
+SCORES = "inference/arc_scores.hpp"
 LOSSES = "tests/inference/test_losses.py::"
 VALUE = LOSSES + "test_the_value_is_that_of_enumeration"
 SLOPE = LOSSES + "test_the_gradient_is_that_of_finite_differences"
@@ -261,6 +289,7 @@ PAIR_FAULTS = [
 GRAPH_FAULTS = [
     *MARGIN_FAULTS,
     *LOSS_FAULTS,
+    *TAUGHT_FAULTS,
     *DUAL_FAULTS,
     *PARSE_FAULTS,
     *DECODER_FAULTS,

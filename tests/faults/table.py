@@ -38,7 +38,7 @@ WARM = TRANSITION_TESTS + "test_a_beam_begins_with_local_epochs_and_then_average
 WORD_DROPOUT, DROPPED = "learning/word_dropout.hpp", "uniform < rate / (rate + frequency)"
 FOLLOW = "explore && !is_correct(best->move) && random_.uniform() < options_.explore"
 STEP = "std::min(options_.step_bound, violation / std::max(squared_norm(difference_), 1.0))"
-BEAM_STEP = "update(start, good, bad, violation + 1);"
+BEAM_STEP = "update(start, good, bad, violation + 1, weight_);"
 GOLD_BEAM = "std::min(GOLD_BEAM, options_.beam)"
 LATER = "good.empty() || found > violation"
 
@@ -58,12 +58,12 @@ TRANSITION_FAULTS = [
     Fault("passive-aggressive step constant", TRAINER, STEP, "options_.step_bound", PASSIVE_AGGRESSIVE),
     Fault("passive-aggressive step unbounded", TRAINER, STEP, "violation / std::max(squared_norm(difference_), 1.0)", TRANSITION_TESTS + "test_one_passive_aggressive_step_by_hand[0.03]"),
     Fault("no margin", TRAINER, "options_.step_bound > 0 ? 1 : 0", "0", PASSIVE_AGGRESSIVE),
-    Fault("a beam's violation without its margin", TRAINER, BEAM_STEP, "update(start, good, bad, violation);", BEAM_PASSIVE_AGGRESSIVE),
-    Fault("a beam's step counted before its update", TRAINER, BEAM_STEP, "next_step(); update(start, good, bad, violation + 1);", TRANSITION_TESTS + "test_averages_of_a_beam_have_the_last_update_too"),
+    Fault("a beam's violation without its margin", TRAINER, BEAM_STEP, "update(start, good, bad, violation, weight_);", BEAM_PASSIVE_AGGRESSIVE),
+    Fault("a beam's step counted before its update", TRAINER, BEAM_STEP, "next_step(); update(start, good, bad, violation + 1, weight_);", TRANSITION_TESTS + "test_averages_of_a_beam_have_the_last_update_too"),
     Fault("correct prefixes that the beam has long lost", TRAINER, "gold_beam_.follow_correct(beam_);", "", TRANSITION_TESTS + "test_every_update_of_a_beam_is_valid[arc-standard-early]"),
     Fault("shared weights twice in the norm", TRAINER, STEP, "std::min(options_.step_bound, violation / std::max(static_cast<double>(difference_.size()), 1.0))", PASSIVE_AGGRESSIVE),
     Fault("norm of the gold side alone", TRAINER, "walk(bad, count(-1));", "", PASSIVE_AGGRESSIVE),
-    Fault("no step away from the wrong side", TRAINER, "walk(bad, change(static_cast<float>(-step)));", "", TRANSITION_TESTS + "test_one_perceptron_step_by_hand"),
+    Fault("no step away from the wrong side", TRAINER, "walk(bad, change(static_cast<float>(-weight * step)));", "", TRANSITION_TESTS + "test_one_perceptron_step_by_hand"),
     Fault("scores from before the update", TRAINER, "if (updates_ != before) move_scorer_.forget();", "", LOCAL + "[bounded(K=3)]"),
     Fault("averages over one step too many", TRAINER, "static_cast<float>(1 / move_weights_.steps)", "static_cast<float>(1 / (move_weights_.steps + 1))", LOCAL + "[arc-standard]"),
     Fault("averages of labels left out", TRAINER, "label_weights_.average(labels, mean);", "label_weights_.average(labels, [](float) { return 0.0f; });", LOCAL + "[arc-standard]"),
@@ -74,6 +74,33 @@ TRANSITION_FAULTS = [
     Fault("labels of gold arcs do not matter", TRAINER, "(any_label_[k] || c.label == move.label)", "true", LOCAL + "[arc-eager]"),
     Fault("distance_in_labels ignored", "transition/transition_scorer.cpp", "if (conjoin_in_labels_) conjoin_distance(context, label_hashes_.data(), label_count_);", "", TRANSITION_TESTS + "test_label_templates_are_about_the_distance_of_places_if_wanted"),
     Fault("label weights not updated", "transition/transition_scorer.cpp", "of_label(scorer_.label_row(label_hashes_[k], move.transition) + move.label);", "", TRANSITION_TESTS + "test_scores_are_sums_of_weights[arc-eager]"),
+]  # fmt: skip
+
+TEACHING = "transition/transition_teaching.cpp"
+TAUGHT = "tests/transition/test_taught_trainer.py::"
+TAUGHT_STEPS = TAUGHT + "test_taught_steps_are_those_of_the_twin[6-0.0-arc-eager]"
+TAUGHT_MARGINS = TAUGHT + "test_taught_steps_are_those_of_the_twin[6-0.5-arc-eager]"
+TAUGHT_HYBRID = TAUGHT + "test_taught_steps_are_those_of_the_twin[6-0.0-hybrid]"
+TAUGHT_EXPLORING = TAUGHT + "test_after_a_wrong_move_the_teacher_says_what_is_best_now[6-arc-eager]"
+WEIGHED = TAUGHT + "test_a_sentence_counts_as_much_as_it_weighs[arc-eager]"
+LOST_SHARE = "std::min(value_after(right.move) - value_after(wrong->move), 1.0)"
+
+TEACHING_FAULTS = [
+    Fault("what the teacher says ignored", TRAINER, "!data_.taught.empty() && decomposable_ != Decomposable::no", "false", TAUGHT_STEPS),
+    Fault("what the teacher said of the first sentence", TRAINER, "data_.taught.of(data_.starts[s], data_.words(s))", "data_.taught.of(0, data_.words(s))", TAUGHT_STEPS),
+    Fault("taught steps of 1", TRAINER, LOST_SHARE, "1.0", TAUGHT_STEPS),
+    Fault("taught steps of any size", TRAINER, LOST_SHARE, "value_after(right.move) - value_after(wrong->move)", TAUGHT_EXPLORING.replace("6-", "1-")),
+    Fault("every move as good as the best", TRAINER, "own.value < best - AS_GOOD", "false", TAUGHT_STEPS),
+    Fault("labels of other arcs must be the first", TRAINER, "any_label_.push_back(is_arc(own.move) && taught_share(own.move) == 0);", "any_label_.push_back(0);", TAUGHT_STEPS.replace("6-", "1-")),
+    Fault("the label of a wrong move does not matter", TRAINER, "own.value - taught_share(own.move) + taught_share(move)", "own.value", TAUGHT_MARGINS),
+    Fault("sentences of a local trainer weigh the same", TRAINER, "lost * weight_", "lost", WEIGHED),
+    Fault("sentences of a beam weigh the same", TRAINER, BEAM_STEP, "update(start, good, bad, violation + 1, 1);", TAUGHT + "test_a_beam_learns_from_trees_and_weighs_them[early]"),
+    Fault("arcs within the stack", TEACHING, "system == Decomposable::hybrid && head == state.before(modifier)", "true", TAUGHT_STEPS),
+    Fault("hybrid: no arc to the right within the stack", TEACHING, "system == Decomposable::hybrid && head == state.before(modifier)", "false", TAUGHT_HYBRID),
+    Fault("every arc is within reach", TEACHING, "share > best && is_reachable(system, state, head, m)", "share > best", TAUGHT_STEPS),
+    Fault("the last arc within reach, not the best", TEACHING, "share > best && is_reachable(system, state, head, m)", "is_reachable(system, state, head, m)", TAUGHT_STEPS),
+    Fault("arcs that are built have any label", TEACHING, "head == state.head(m) && std::max(label, 0) == state.node(m).label", "head == state.head(m)", TAUGHT_EXPLORING),
+    Fault("the first label of an arc for the best", TEACHING, "h == head && share > best.share", "h == head && best.share == 0", TAUGHT_STEPS),
 ]  # fmt: skip
 
 ORACLE = "transition/transition_oracle.cpp"
@@ -191,6 +218,7 @@ INDUCTION_FAULTS = [
 FAULTS = [
     *TRANSITION_FAULTS,
     *ORACLE_FAULTS,
+    *TEACHING_FAULTS,
     *CHOICE_FAULTS,
     *TAGGER_FAULTS,
     *KEPT_TAG_FAULTS,

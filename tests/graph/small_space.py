@@ -22,6 +22,7 @@ from arcwise.graph.trainer_table import TRAINERS
 from arcwise.inference import LOSSES, Scores
 from arcwise.learning.preparation import prepare_trees
 from arcwise.parsing import Decoding, ParseOptions
+from arcwise.parsing.taught_arcs import TaughtArcs
 from arcwise.treebanks import Treebank
 from contracts.small_treebank import conllu, partial, small_treebank, two_rooted
 
@@ -107,6 +108,14 @@ def with_treebank(case: Small, bank: Treebank) -> Small:
     """Another treebank with the table of a case; its trees must be trees of the configuration."""
     data = arc_data(case.table, bank, case.alphabets, case.config.tag, bank.heads)
     return replace(case, treebank=bank, data=data)
+
+
+def taught(case: Small, arcs: TaughtArcs, weights: Floats | None = None) -> Small:
+    """The case with what a teacher says of its words, and how much each sentence counts."""
+    data = arc_data(case.table, case.treebank, case.alphabets, case.config.tag, case.data.heads)
+    sentences = np.ones(len(case.treebank)) if weights is None else weights
+    data.set_taught(arcs.starts, arcs.heads, arcs.labels, arcs.shares, sentences)
+    return replace(case, data=data)
 
 
 # ---- what the table says

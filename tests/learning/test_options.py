@@ -26,6 +26,7 @@ from arcwise.learning.options import Declared, check_options, declared, option
 from arcwise.models.train_pipeline import PipelineConfig
 from arcwise.neural import NeuralConfig
 from arcwise.parsing import ParseOptions
+from arcwise.parsing.teaching import TeachingConfig
 from arcwise.text.tagger import TaggerConfig
 from arcwise.text.tokenizer import TokenizerConfig
 from arcwise.transition import TransitionConfig, TransitionParser
@@ -39,6 +40,7 @@ CONFIGURATIONS: tuple[type[Any], ...] = (
     TaggerConfig,
     PipelineConfig,
     ParseOptions,
+    TeachingConfig,
     CountOptions,
     ThetaOptions,
 )

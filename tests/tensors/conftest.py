@@ -3,26 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from arcwise.optional import is_installed
+from needs_torch import pytest_collect_file
 
-
-class _NeedsTorch(pytest.Module):
-    def collect(self) -> Any:
-        pytest.skip("needs torch: make test-torch installs it and runs these tests", allow_module_level=True)
-
-
-@pytest.hookimpl(wrapper=True)
-def pytest_collect_file(file_path: Path, parent: Any) -> Any:
-    """Nothing here is imported without torch, for examples in it neither."""
-    found = yield
-    if is_installed("torch") or file_path.suffix != ".py":
-        return found
-    return [_NeedsTorch.from_parent(parent, path=file_path)] if file_path.stem.startswith("test_") else []
+__all__ = ["device", "pytest_collect_file"]
 
 
 @pytest.fixture(params=["enumeration", "cpu", "emulated", "cuda"])

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 
 #include "kernels/base/parallel.hpp"
 
@@ -13,6 +14,21 @@ double gaussian(uint64_t key) {
   double u = (static_cast<double>(mix(2 * key + 1) >> 11) + 1) * 0x1.0p-53;
   double v = static_cast<double>(mix(2 * key + 2) >> 11) * 0x1.0p-53;
   return std::sqrt(-2 * std::log(u)) * std::cos(6.283185307179586 * v);
+}
+
+// Arcs beyond reach are left out, unless heads are unknown or the teacher says something of such arcs.
+ArcMask mask_of(const ArcTable& table, const ArcData& data, size_t s, const ArcSentence& sentence,
+                const KnownTree& gold) {
+  bool filtered = gold.complete;
+  if (data.is_taught(s)) {
+    const TaughtTree taught = data.taught_tree(s);
+    filtered = true;
+    for (int m = 1; m <= taught.n; ++m)
+      taught.for_each_arc_into(m, [&](int h, int, double) {
+        filtered &= table.reaches(sentence.class_of(table, h, m), h, std::abs(h - m));
+      });
+  }
+  return {nullptr, filtered};
 }
 
 }  // namespace
@@ -81,14 +97,17 @@ LossReport LossTrainer::run(const int64_t* sentences, size_t count, uint64_t epo
     options_.dropout.draw(table_, data_, s, epoch, keep_);
     sentence_.set(table_, data_, s, keep_);
     data_.known_tree(s, gold_);
-    scorer_.score(table_, weights_.weights.data(), sentence_, {nullptr, gold_.complete}, scores_);
-    double value = loss_.compute(options_.loss, scores_, gold_, options_.trees);
+    scorer_.score(table_, weights_.weights.data(), sentence_, mask_of(table_, data_, s, sentence_, gold_),
+                  scores_);
+    double value = data_.is_taught(s)
+                       ? loss_.compute(options_.loss, scores_, data_.taught_tree(s), options_.trees)
+                       : loss_.compute(options_.loss, scores_, gold_, options_.trees);
     if (std::isinf(value)) {
       ++report.skipped;
       continue;
     }
-    report.loss += value;
-    step(rate);
+    report.loss += data_.taught.weight(s) * value;
+    step(data_.taught.weight(s) * rate);
     ++weights_.steps;
   }
   if (options_.prior > 0) shrink(std::exp(-rate * options_.prior * static_cast<double>(count)));
@@ -125,7 +144,8 @@ void LossObjective::find_places() {
   for (size_t s = 0; s < data_.sentences(); ++s) {
     sentence.set(table_, data_, s, {});
     data_.known_tree(s, gold);
-    workers_[0].scorer.score(table_, weights_.data(), sentence, {nullptr, gold.complete}, scores);
+    workers_[0].scorer.score(table_, weights_.data(), sentence, mask_of(table_, data_, s, sentence, gold),
+                             scores);
     const std::vector<double> ones(scores.values.size(), 1);
     spread_.start(table_, sentence);
     for_each_arc(scores, [&](int h, int m, int, const double*, int) {
@@ -158,9 +178,14 @@ void LossObjective::add_block(size_t start, size_t count) {
     Prepared& own = block_[i];
     own.sentence.set(table_, data_, start + i, {});
     data_.known_tree(start + i, mine.gold);
-    mine.scorer.score(table_, weights_.data(), own.sentence, {nullptr, mine.gold.complete}, own.scores);
-    own.value = mine.loss.compute(loss_, own.scores, mine.gold, trees_);
+    mine.scorer.score(table_, weights_.data(), own.sentence,
+                      mask_of(table_, data_, start + i, own.sentence, mine.gold), own.scores);
+    own.value = data_.is_taught(start + i)
+                    ? mine.loss.compute(loss_, own.scores, data_.taught_tree(start + i), trees_)
+                    : mine.loss.compute(loss_, own.scores, mine.gold, trees_);
     own.by_state = mine.loss.gradient();
+    own.value *= data_.taught.weight(start + i);
+    for (double& by_state : own.by_state) by_state *= data_.taught.weight(start + i);
   });
   auto add_cell = [&](uint32_t place, double value) { gradient_[place] += value; };
   auto add_row = [&](uint32_t place, const double* by_cell, int width) {

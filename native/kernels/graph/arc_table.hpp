@@ -7,6 +7,7 @@
 #include "kernels/features/arc_templates.hpp"
 #include "kernels/inference/arc_states.hpp"
 #include "kernels/inference/known_tree.hpp"
+#include "kernels/inference/taught_tree.hpp"
 
 namespace arcwise {
 
@@ -19,6 +20,7 @@ struct ArcData {
   std::vector<int32_t> heads;            // -1 where unknown
   std::vector<int32_t> labels;           // -1 where unknown
   std::vector<uint32_t> sentence_words;  // S+1
+  TaughtArcs taught;                     // what a teacher says, if there is one: losses then go by it
 
   size_t sentences() const { return sentence_words.size() - 1; }
   size_t first(size_t sentence) const { return sentence_words[sentence]; }
@@ -29,6 +31,9 @@ struct ArcData {
   void known_tree(size_t sentence, KnownTree& tree) const {
     tree.set(heads.data() + first(sentence), labels.data() + first(sentence), length(sentence));
   }
+  TaughtTree taught_tree(size_t sentence) const { return taught.of(first(sentence), length(sentence)); }
+  // Whether losses of a sentence go by what a teacher says, or by its tree.
+  bool is_taught(size_t sentence) const { return !taught.empty() && !taught_tree(sentence).empty(); }
 };
 
 // The table where the weights of an arc-factored model lie, and what leads there: templates, vocabulary, salts, tags. Everything

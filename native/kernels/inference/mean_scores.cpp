@@ -23,7 +23,8 @@ void add(const ArcScores<double>& own, ArcScores<double>& total, std::vector<dou
 
 }  // namespace
 
-ScoreBatch mean_scores(const std::vector<const ScoreBatch*>& batches) {
+ScoreBatch mean_scores(const std::vector<const ScoreBatch*>& batches, double temperature,
+                       double label_temperature) {
   if (batches.empty()) throw std::invalid_argument("no scores");
   const ScoreBatch& first = *batches.front();
   std::vector<int32_t> lengths;
@@ -49,8 +50,9 @@ ScoreBatch mean_scores(const std::vector<const ScoreBatch*>& batches) {
       add(own, total, weights);
     }
     for_each_arc(total, [&](int h, int m, int, double* values, int count) {
-      for (int i = 0; i < count; ++i) values[i] *= share;
-      const double shift = share * weights[h * (total.n + 1) + m] - log_sum(values, count, 1.0);
+      for (int i = 0; i < count; ++i) values[i] *= share / label_temperature;
+      const double weight = share / temperature * weights[h * (total.n + 1) + m];
+      const double shift = weight - log_sum(values, count, 1.0);
       for (int i = 0; i < count; ++i) values[i] += shift;
     });
   }

@@ -75,6 +75,77 @@ double SentenceLoss<Real>::by_sums(const ArcScores<Real>& scores, const ArcScore
   return log_z - known_log_z;
 }
 
+// log Z(all) - Σ p(state) score(state), p being the teacher's; its derivative by a score is P(state) - p(state): expected counts of the
+// student less those of the teacher.
+template <typename Real>
+double SentenceLoss<Real>::compute(TreeLoss loss, const ArcScores<Real>& scores, const TaughtTree& taught,
+                                   TreeClass trees) {
+  const bool costs = terms_of(loss).with_costs;
+  if (costs) {
+    with_costs_ = scores;
+    add_costs(with_costs_, taught);
+  }
+  const ArcScores<Real>& all = costs ? with_costs_ : scores;
+  gradient_.assign(scores.values.size(), 0);
+  CarefulSum expected;
+  if (!take_targets(scores, taught, expected)) return -MINUS_INFINITY;
+  arcs_by_sum(all, 1.0, arcs_);
+  marginals_.resize(arcs_.size());
+  const double log_z = inference_.marginals(arcs_.data(), scores.n, trees, marginals_.data());
+  if (log_z == MINUS_INFINITY) return -MINUS_INFINITY;
+  for_each_arc(all, [&](int h, int m, int, const Real* values, int count) {
+    const size_t at = h * (scores.n + 1) + m, first = values - all.values.data();
+    const StateShares<Real> shares(values, count, arcs_[at], every_state);
+    for (int s = 0; s < count; ++s)
+      gradient_[first + s] = static_cast<Real>(marginals_[at] * shares[s] - targets_[first + s]);
+  });
+  return expected.plus(log_z);
+}
+
+// The teacher's probability of every state goes to targets_, minus the expected score to `expected`; false if a word has no arc of the
+// teacher's. The scores decide where the teacher says nothing: which cluster a label has, and which label an arc has all of
+// whose labels they lack. So what is taught of heads stays as it is.
+template <typename Real>
+bool SentenceLoss<Real>::take_targets(const ArcScores<Real>& scores, const TaughtTree& taught,
+                                      CarefulSum& expected) {
+  const int clusters = scores.states->clusters;
+  targets_.assign(scores.values.size(), 0);
+  // Gives the states first .. first + count - 1 the probability p together.
+  auto give = [&](int first, int count, double p) {
+    const Real* values = &scores.values[first];
+    const double sum = log_sum(values, count, 1.0);
+    const StateShares<Real> shares(values, count, sum, every_state);
+    for (int s = 0; s < count; ++s) targets_[first + s] += count == 1 ? p : p * shares[s];
+    expected.add(-p * sum);
+  };
+  auto first_state = [&](int h, int m, int label) {
+    for (int s = 0; s < scores.count(h, m); s += clusters)
+      if (scores.label_of(h, m, s) == label) return scores.arc(h, m).start + s;
+    return ArcScores<Real>::NONE;
+  };
+  for (int m = 1; m <= scores.n; ++m) {
+    double kept = 0;
+    taught.for_each_arc_into(m, [&](int h, int, double share) { kept += scores.has(h, m) ? share : 0; });
+    if (kept == 0) return false;
+    for (int64_t from = taught.first[m - 1], to = from; from < taught.first[m]; from = to) {
+      const int h = taught.heads[from];
+      double arc = 0,
+             labelled = 0;  // of all labels that the teacher gives the arc, and of those that it can have
+      for (; to < taught.first[m] && taught.heads[to] == h; ++to) {
+        arc += taught.shares[to];
+        if (scores.has(h, m) && first_state(h, m, taught.labels[to]) != scores.NONE)
+          labelled += taught.shares[to];
+      }
+      if (!scores.has(h, m)) continue;
+      if (labelled == 0) give(scores.arc(h, m).start, scores.count(h, m), arc / kept);
+      for (int64_t at = from; at < to && labelled > 0; ++at)
+        if (const int first = first_state(h, m, taught.labels[at]); first != scores.NONE)
+          give(first, clusters, taught.shares[at] * (arc / labelled) / kept);
+    }
+  }
+  return true;
+}
+
 // Score of the best tree of all - score of the best one that agrees with what is known; the derivative is 1 on the states of the
 // first and -1 on those of the second.
 template <typename Real>

@@ -9,6 +9,7 @@
 
 #include "kernels/inference/arc_scores.hpp"
 #include "kernels/inference/known_tree.hpp"
+#include "kernels/inference/taught_tree.hpp"
 #include "kernels/inference/tree_inference.hpp"
 
 namespace arcwise {
@@ -35,9 +36,9 @@ constexpr LossTerms terms_of(TreeLoss loss) {
   return {};
 }
 
-// scores of all states + their costs
-template <typename Real>
-void add_costs(ArcScores<Real>& scores, const KnownTree& gold) {
+// scores of all states + their costs; gold: a KnownTree or a TaughtTree
+template <typename Real, typename Gold>
+void add_costs(ArcScores<Real>& scores, const Gold& gold) {
   for_each_arc(scores, [&](int h, int m, int set, Real* values, int count) {
     for (int s = 0; s < count; ++s)
       values[s] += static_cast<Real>(gold.cost(h, scores.states->label_of(set, s), m));
@@ -50,6 +51,12 @@ class SentenceLoss {
  public:
   // The loss, 0 or more; +inf if no tree agrees with what is known. gradient() then has the derivative by each of scores.values.
   double compute(TreeLoss loss, const ArcScores<Real>& scores, const KnownTree& gold, TreeClass trees);
+  // The same where a teacher's distribution p stands for the right tree: -Σ p(tree) log P(tree), the cross-entropy, with likelihood;
+  // with softmax-margin the expected costs are added to the scores of all trees. (The hinge has no such form.) What the
+  // teacher says of labels that an arc cannot have goes to its other labels, and what it says of arcs that the scores do not have to the
+  // word's other arcs; +inf if a word has none. (Trees of which these are the marginals need not exist then, and minimising may never
+  // end: score the arcs that the teacher has.)
+  double compute(TreeLoss loss, const ArcScores<Real>& scores, const TaughtTree& taught, TreeClass trees);
   const std::vector<Real>& gradient() const { return gradient_; }
 
  private:
@@ -57,12 +64,13 @@ class SentenceLoss {
                  TreeClass trees);
   double by_best_trees(const ArcScores<Real>& scores, const ArcScores<Real>& all, const KnownTree& gold,
                        TreeClass trees);
+  bool take_targets(const ArcScores<Real>& scores, const TaughtTree& taught, CarefulSum& expected);
   double known_marginals(const ArcScores<Real>& scores, const KnownTree& gold, TreeClass trees);
   bool add_best_tree(const ArcScores<Real>& scores, TreeClass trees, Real sign, CarefulSum& sum);
 
   TreeInference inference_;
   ArcScores<Real> with_costs_, known_;
-  std::vector<double> arcs_, marginals_, known_arcs_, known_marginals_;
+  std::vector<double> arcs_, marginals_, known_arcs_, known_marginals_, targets_;
   std::vector<int32_t> best_, heads_;
   std::vector<Real> gradient_;
 };

@@ -34,7 +34,8 @@ void NetworkBatch::encode(const std::vector<BatchSentence>& sentences, const Inp
   firsts_.clear();
   starts_.clear();
   rows_ = 0;
-  label_words_ = {};
+  label_rows_.clear();
+  label_places_.clear();
   for (const BatchSentence& sentence : sentences) {
     firsts_.push_back(rows_);
     lengths_.push_back(sentence.n + 1);
@@ -165,20 +166,36 @@ const float* NetworkBatch::arcs(int s, int n) {
   return arcs_.data();
 }
 
-void NetworkBatch::prepare_labels(int s, int first, int last) {
+// Words that are made ready together: as many of a long sentence, or whole sentences from this one on.
+void NetworkBatch::choose_label_words(int s, int m) {
+  for (int32_t row : label_rows_) label_places_[row] = -1;
+  label_rows_.clear();
+  label_places_.resize(rows_, -1);
+  int first = lengths_[s] - 1 > LABEL_WORDS ? m : 1;
+  for (; s < size(); ++s, first = 1) {
+    const int room = LABEL_WORDS - static_cast<int>(label_rows_.size()), own = lengths_[s] - first;
+    if (own > room && !label_rows_.empty()) break;
+    for (int word = first; word < first + std::min(own, room); ++word) {
+      label_places_[firsts_[s] + word] = static_cast<int32_t>(label_rows_.size());
+      label_rows_.push_back(firsts_[s] + word);
+    }
+    if (own > room) break;
+  }
+}
+
+// V_s r + p_s and q_s · r + b_s of some words.
+void NetworkBatch::prepare_labels(int s, int m) {
+  choose_label_words(s, m);
   const SpacePlan& plan = network_->space_plan();
   const NetworkLoops& loops = network_->loops();
   const PackedMatrix& product = network_->label_product();
-  const int count = last - first, R = plan.label_size;
-  const LabelWords wanted{s, first, last};
-  if (wanted == label_words_) return;
-  label_words_ = wanted;
+  const int count = static_cast<int>(label_rows_.size()), R = plan.label_size;
   product_stride_ = round_up(product.columns(), 64);
   label_stride_ = round_up(network_->state_count(), 16);
   at_least(label_products_, count * product_stride_);
   at_least(label_starts_, count * label_stride_);
-  InputRows words{&spaces_[static_cast<size_t>(firsts_[s] + first) * plan.width + plan.label_dependent],
-                  plan.width, nullptr, count};
+  const float* space = &spaces_[plan.label_dependent];
+  const InputRows words{space, plan.width, label_rows_.data(), count};
   network_->label_dependent().multiply(loops, words, 1.0f, label_starts_.data(), label_stride_);
   if (!product.has_bytes())
     return product.multiply(loops, words, 1.0f, label_products_.data(), product_stride_);
@@ -186,7 +203,7 @@ void NetworkBatch::prepare_labels(int s, int first, int last) {
   at_least(label_bytes_, count * stride * loops.activation_bytes);
   at_least(label_scales_, count);
   for (int w = 0; w < count; ++w)
-    loops.to_bytes(static_cast<const float*>(words.first) + w * plan.width, R,
+    loops.to_bytes(space + label_rows_[w] * plan.width, R,
                    label_bytes_.data() + w * stride * loops.activation_bytes, &label_scales_[w]);
   product.multiply(loops, {label_bytes_.data(), stride, nullptr, count, label_scales_.data()}, 1.0f,
                    label_products_.data(), product_stride_);
@@ -194,7 +211,9 @@ void NetworkBatch::prepare_labels(int s, int first, int last) {
 
 float* NetworkBatch::labels(int s, int m, int first_head, int count) {
   const SpacePlan& plan = network_->space_plan();
-  const size_t word = m - label_words_.first, states = network_->state_count();
+  const size_t row = firsts_[s] + m, states = network_->state_count();
+  if (label_places_.size() <= row || label_places_[row] < 0) prepare_labels(s, m);
+  const size_t word = label_places_[row];
   at_least(label_scores_, count * label_stride_);
   const FloatMatrix products{&label_products_[word * product_stride_],
                              states,

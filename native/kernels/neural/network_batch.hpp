@@ -37,27 +37,22 @@ class NetworkBatch {
   const float* arcs(int s, int n);
   size_t arc_stride() const { return arc_stride_; }
 
-  // Makes ready for label scores of arcs into words first..last-1 of a sentence; after project().
-  void prepare_labels(int s, int first, int last);
-  // l(state, h, m) for heads first..first+count-1 of such a word, one row of label_stride() each.
+  // l(state, h, m) of arcs into a word from heads first_head, first_head + 1, …, one row of label_stride() each; after project(). Words
+  // are best asked about in their order.
   float* labels(int s, int m, int first_head, int count);
   size_t label_stride() const { return label_stride_; }
-  // So many words are worth making ready together.
-  static constexpr int LABEL_WORDS = 36;
 
  private:
   struct Outputs {  // of a layer: floats, or what 8-bit inputs are
     Aligned<float> floats;
     Aligned<uint8_t> bytes;
   };
-  struct LabelWords {  // those that are ready
-    int sentence = -1, first = 0, last = 0;
-    bool operator==(const LabelWords&) const = default;
-  };
   void run_direction(size_t layer, int direction, const Outputs& below, Outputs& out);
   template <typename Matrix>
   void run_steps(size_t layer, int direction, const Outputs& below, Outputs& out);
   InputRows inputs_of(const Outputs& outputs, size_t offset, const int32_t* at, int count) const;
+  void choose_label_words(int s, int m);
+  void prepare_labels(int s, int m);
   void* place_of(Outputs& outputs, size_t offset) const;
 
   const NeuralNetwork* network_;
@@ -72,7 +67,8 @@ class NetworkBatch {
 
   size_t class_width_ = 0, arc_width_ = 0, arc_stride_ = 0, label_stride_ = 0, product_stride_ = 0;
   Aligned<float> classes_, spaces_, arc_dependents_, turned_, arcs_;
-  LabelWords label_words_;
+  static constexpr int LABEL_WORDS = 48;            // as many are made ready together
+  std::vector<int32_t> label_rows_, label_places_;  // their rows; of each row its place among them, or -1
   Aligned<float> label_products_, label_starts_, label_scores_, label_scales_;
   Aligned<uint8_t> label_bytes_;
 };

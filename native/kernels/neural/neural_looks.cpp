@@ -48,7 +48,6 @@ std::vector<float> neural_labels(const NeuralNetwork& network, const NeuralText&
     const size_t side = static_cast<size_t>(n) + 1, start = result.size();
     result.resize(start + side * side * states, 0);
     for (int m = 1; m <= n; ++m) {
-      batch.prepare_labels(0, m, m + 1);
       const float* labels = batch.labels(0, m, 0, n + 1);
       for (size_t h = 0; h < side; ++h)
         for (size_t s = 0; s < states; ++s)

@@ -11,16 +11,6 @@ void SentenceScorer::load(int place, int n, const int32_t* required) {
   arcs_ = batch_->arcs(place, n);
 }
 
-// visit(m) for every word, whose labels are ready to be scored.
-template <typename Visit>
-void SentenceScorer::for_each_word(Visit visit) {
-  for (int first = 1; first <= n_; first += NetworkBatch::LABEL_WORDS) {
-    const int last = std::min(first + NetworkBatch::LABEL_WORDS, n_ + 1);
-    batch_->prepare_labels(place_, first, last);
-    for (int m = first; m < last; ++m) visit(m);
-  }
-}
-
 const ArcScores<float>& SentenceScorer::every_state() {
   const size_t stride = batch_->arc_stride();
   const int states = network_->state_count();
@@ -31,9 +21,9 @@ const ArcScores<float>& SentenceScorer::every_state() {
         if (is_allowed(h, m)) *every_.add(h, m, 0) = arcs_[h * stride + m];
     return every_;
   }
-  for_each_word([&](int m) {
+  for (int m = 1; m <= n_; ++m) {
     const int fixed = required_ ? required_[m - 1] : -1, first = std::max(fixed, 0);
-    if (fixed > n_) return;
+    if (fixed > n_) continue;
     float* rows = batch_->labels(place_, m, first, fixed < 0 ? n_ + 1 : 1);
     for (int h = first; h <= (fixed < 0 ? n_ : fixed); ++h) {
       if (!is_allowed(h, m)) continue;
@@ -41,7 +31,7 @@ const ArcScores<float>& SentenceScorer::every_state() {
       network_->loops().log_softmax(row, states, arcs_[h * stride + m]);
       std::copy_n(row, states, every_.add(h, m, 0));
     }
-  });
+  }
   return every_;
 }
 
@@ -49,12 +39,12 @@ const ArcScores<float>& SentenceScorer::states_of(const int32_t* heads) {
   const int states = network_->state_count();
   chosen_.start(network_->states(), n_);
   if (states == 0) return chosen_;
-  for_each_word([&](int m) {
+  for (int m = 1; m <= n_; ++m) {
     const int h = heads[m - 1];
     float* row = batch_->labels(place_, m, h, 1);
     network_->loops().log_softmax(row, states, arcs_[h * batch_->arc_stride() + m]);
     std::copy_n(row, states, chosen_.add(h, m, 0));
-  });
+  }
   return chosen_;
 }
 
@@ -82,13 +72,13 @@ const ArcScores<float>& SentenceScorer::reduced(const DecodeSettings& settings) 
         if (is_allowed(h, m)) *reduced_.add(h, m, 0) = arcs_[h * stride + m];
     return reduced_;
   }
-  for_each_word([&](int m) {
+  for (int m = 1; m <= n_; ++m) {
     const float* labels = batch_->labels(place_, m, 0, n_ + 1);
     for (int h = 0; h <= n_; ++h)
       if (is_allowed(h, m))
         *reduced_.add(h, m, 0) =
             arcs_[h * stride + m] + reduced_number(labels + h * batch_->label_stride(), settings);
-  });
+  }
   return reduced_;
 }
 

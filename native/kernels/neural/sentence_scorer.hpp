@@ -33,8 +33,6 @@ class SentenceScorer {
   bool is_allowed(int h, int m) const {
     return h != m && (!required_ || required_[m - 1] < 0 || required_[m - 1] == h);
   }
-  template <typename Visit>
-  void for_each_word(Visit visit);
   float reduced_number(const float* labels, const DecodeSettings& settings) const;
 
   const NeuralNetwork* network_;

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "kernels/base/huge_pages.hpp"
+#include "kernels/inference/taught_tree.hpp"
 #include "kernels/learning/averaged_weights.hpp"
 #include "kernels/transition/transition_features.hpp"
 #include "kernels/transition/transition_state.hpp"
@@ -52,6 +53,7 @@ struct TransitionData {
   std::vector<int16_t> labels;
   std::vector<uint8_t> tags;
   std::vector<std::vector<GraphArc>> graphs;  // of DAG systems: gold arcs of each sentence
+  TaughtArcs taught;                          // what a teacher says, if there is one
 
   size_t sentences() const { return starts.empty() ? 0 : starts.size() - 1; }
   int words(size_t sentence) const { return static_cast<int>(starts[sentence + 1] - starts[sentence]); }

@@ -2,12 +2,14 @@
 
 #include <algorithm>
 
+#include "kernels/base/minus_infinity.hpp"
 #include "kernels/learning/word_dropout.hpp"
 
 namespace arcwise {
 namespace {
 
-constexpr int GOLD_BEAM = 8;  // how many correct prefixes are kept when there are many (Ma et al. 2013)
+constexpr double AS_GOOD = 1e-6;  // moves whose values differ by less are as good as each other
+constexpr int GOLD_BEAM = 8;      // how many correct prefixes are kept when there are many (Ma et al. 2013)
 
 // ‖f(good) − f(bad)‖² from the places of their weights, +1 for each of good and -1 for each of bad, in any
 // order: a weight that both have equally often is no part of it.
@@ -58,6 +60,7 @@ size_t TransitionTrainer::learn(int epoch, const int64_t* sentences, size_t coun
     random_ = Random(options_.seed + static_cast<uint64_t>(epoch) * 1000003, s);
     drop_words(s);
     move_scorer_.begin(data_, s, dropped_.data());
+    weight_ = data_.taught.weight(s);
     if (options_.rule == UpdateRule::local || warm)
       learn_locally(s, explore);
     else
@@ -83,6 +86,7 @@ void TransitionTrainer::next_step() {
 // The moves that cost least (none, on a correct path). The label of an arc matters only where the arc is
 // gold.
 void TransitionTrainer::collect_correct(const TransitionState& state, const GoldArcs& gold) {
+  if (is_taught_) return collect_taught(state);
   any_label_.clear();
   if (decomposable_ == Decomposable::no && !off_path_) {
     oracle_.correct_moves(state, gold, correct_);
@@ -114,8 +118,54 @@ void TransitionTrainer::collect_correct(const TransitionState& state, const Gold
   });
 }
 
+// The same by a teacher's probabilities: the moves after which the most right heads and labels can be expected.
+void TransitionTrainer::collect_taught(const TransitionState& state) {
+  taught_moves_.clear();
+  double best = MINUS_INFINITY;
+  state.for_each_move([&](Move move, int) {
+    const Transition& t = scorer_.system.transitions[move.transition];
+    if (t.is_arc()) {
+      const bool left = t.kind == MoveKind::left_arc;
+      move.label = best_label(taught_, left ? move.right : move.left, left ? move.left : move.right).label;
+    }
+    scratch_ = state;
+    scratch_.apply(move);
+    taught_moves_.push_back({move, taught_value(decomposable_, scratch_, taught_)});
+    best = std::max(best, taught_moves_.back().value);
+  });
+  correct_.clear();
+  any_label_.clear();
+  for (const TaughtMove& own : taught_moves_) {
+    if (own.value < best - AS_GOOD) continue;
+    correct_.push_back(own.move);
+    any_label_.push_back(is_arc(own.move) && taught_share(own.move) == 0);
+  }
+}
+
+// What the state is worth after a legal move, whatever its label.
+double TransitionTrainer::value_after(const Move& move) const {
+  for (const TaughtMove& own : taught_moves_)
+    if (own.move.transition == move.transition && own.move.left == move.left && own.move.right == move.right)
+      return own.value - taught_share(own.move) + taught_share(move);
+  return 0;
+}
+
+bool TransitionTrainer::is_arc(const Move& move) const {
+  return scorer_.system.transitions[move.transition].is_arc();
+}
+
+// The probability of the arc that a move builds, with its label; 0 if it builds none.
+double TransitionTrainer::taught_share(const Move& move) const {
+  if (!is_arc(move)) return 0;
+  const bool left = scorer_.system.transitions[move.transition].kind == MoveKind::left_arc;
+  return share_of(taught_, left ? move.right : move.left, left ? move.left : move.right, move.label);
+}
+
 void TransitionTrainer::learn_locally(size_t s, bool explore) {
   const GoldArcs gold = gold_of(s);
+  is_taught_ = !data_.taught.empty() && decomposable_ != Decomposable::no;
+  if (is_taught_) taught_ = data_.taught.of(data_.starts[s], data_.words(s));
+  is_taught_ = is_taught_ && !taught_.empty();
   TransitionState state;
   state.start(scorer_.system, data_.words(s), options_.single_root);
   off_path_ = false;
@@ -158,8 +208,11 @@ void TransitionTrainer::move_on(TransitionState& state, const GoldArcs& gold, bo
     if (!has_right || score > right.score) right = {move, score}, has_right = true;
   }
   const double margin = options_.step_bound > 0 ? 1 : 0;
-  if (wrong && wrong->score + margin >= right.score)
-    update(state, {right.move}, {wrong->move}, wrong->score + margin - right.score);
+  if (wrong && wrong->score + margin >= right.score) {
+    // A wrong move counts as much as it loses.
+    const double lost = is_taught_ ? std::min(value_after(right.move) - value_after(wrong->move), 1.0) : 1;
+    update(state, {right.move}, {wrong->move}, wrong->score + margin - right.score, lost * weight_);
+  }
   const bool follow = explore && !is_correct(best->move) && random_.uniform() < options_.explore;
   off_path_ |= follow;
   state.apply(follow || (explore && is_correct(best->move)) ? best->move : right.move);
@@ -203,7 +256,7 @@ void TransitionTrainer::learn_with_beam(size_t s) {
   if (!good.empty()) {
     TransitionState start;
     start.start(system, words, options_.single_root);
-    update(start, good, bad, violation + 1);
+    update(start, good, bad, violation + 1, weight_);
     last_ = {s, std::move(good), std::move(bad)};
   }
   next_step();
@@ -211,7 +264,7 @@ void TransitionTrainer::learn_with_beam(size_t s) {
 
 // Moves the weights from the features of `bad` towards those of `good`; their common beginning cancels out.
 void TransitionTrainer::update(const TransitionState& start, const std::vector<Move>& good,
-                               const std::vector<Move>& bad, double violation) {
+                               const std::vector<Move>& bad, double violation, double weight) {
   size_t common = 0;
   TransitionState fork = start;
   while (common < good.size() && common < bad.size() && good[common] == bad[common])
@@ -242,8 +295,8 @@ void TransitionTrainer::update(const TransitionState& start, const std::vector<M
       move_scorer_.update(state, move, by, move_weights_, label_weights_);
     };
   };
-  walk(good, change(static_cast<float>(step)));
-  walk(bad, change(static_cast<float>(-step)));
+  walk(good, change(static_cast<float>(weight * step)));
+  walk(bad, change(static_cast<float>(-weight * step)));
   ++updates_;
 }
 

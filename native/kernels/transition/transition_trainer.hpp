@@ -8,6 +8,7 @@
 #include "kernels/base/random.hpp"
 #include "kernels/transition/transition_oracle.hpp"
 #include "kernels/transition/transition_search.hpp"
+#include "kernels/transition/transition_teaching.hpp"
 
 namespace arcwise {
 
@@ -56,8 +57,12 @@ class TransitionTrainer {
   void learn_with_beam(size_t sentence);
   void move_on(TransitionState& state, const GoldArcs& gold, bool explore);
   void collect_correct(const TransitionState& state, const GoldArcs& gold);
+  void collect_taught(const TransitionState& state);
+  double value_after(const Move& move) const;
+  bool is_arc(const Move& move) const;
+  double taught_share(const Move& move) const;
   void update(const TransitionState& start, const std::vector<Move>& good, const std::vector<Move>& bad,
-              double violation);
+              double violation, double weight);
   GoldArcs gold_of(size_t sentence) const;
 
   TransitionScorer& scorer_;
@@ -76,6 +81,15 @@ class TransitionTrainer {
   std::vector<ScoredMove> moves_;
   std::vector<Move> correct_;
   std::vector<uint8_t> any_label_;  // of correct_: whether its label does not matter
+  bool is_taught_ = false;          // moves of the sentence are judged by what the teacher says
+  TaughtTree taught_{};
+  struct TaughtMove {
+    Move move;     // an arc has its best label
+    double value;  // of the state after it
+  };
+  std::vector<TaughtMove> taught_moves_;  // every legal one
+  double weight_ = 1;                     // of the sentence
+  TransitionState scratch_;
   Beam beam_, gold_beam_;
   Derivations derivations_;  // of both
   BeamUpdate last_;

@@ -58,13 +58,13 @@ def run(
     opened, gold = open_model(model), Treebank.read(treebank)
     parser = opened.parser if isinstance(opened, Pipeline) else opened
     if not isinstance(parser, ScoredParser):
-        raise ModelError(f"{model}: found a {parser.kind} parser, expected a graph-based one")
+        raise ModelError(f"{model}: found a {parser.kind} parser, expected a graph-based or a neural one")
     if isinstance(opened, Pipeline):
         gold = opened.tagger.tag(gold, threads=threads)
     fitted = fit_temperatures(parser, gold, threads=threads)
     for title, chosen in (("as the model is", parser), ("fitted", fitted)):
         found = reliability(chosen, gold, bins=bins, threads=threads)
-        at = chosen.temperatures
+        at = chosen.fitted
         typer.echo(
             f"{title}: temperature {at.heads:.4g}, smoothing {at.smoothing:.4g}, mean -log P(gold head) {found.head_loss:.4f}"
         )

@@ -15,19 +15,28 @@ from arcwise.models.registry import trainable
 from arcwise.models.train_pipeline import PipelineConfig
 from arcwise.neural.config import NeuralConfig
 from arcwise.parsing.parser import ParseOptions
+from arcwise.parsing.teaching import TeachingConfig
 from arcwise.transition.config import TransitionConfig
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from arcwise.learning.model_file import Precision
     from arcwise.learning.progress import Progress
     from arcwise.parsing.parser import Parser
+    from arcwise.parsing.teaching import Teaching
 
 ALIASES = {"kind": "parser", "feature_columns": "feature_column", "notes": "note"}
 """Argument of the library → option, where they differ."""
 
 _TRANSITION_TRAINERS = ", ".join(declared(TransitionConfig)["trainer"].choices)
 
-FILES = Files(reads=("train", "config"), may_read=("dev", "system", "encoder"), writes=("model",))
+_TAUGHT = ("text", "gold_share", "text_weight", "teacher_folds")
+"""Options that need --teacher."""
+
+FILES = Files(
+    reads=("train", "config"), may_read=("dev", "system", "teacher", "text", "encoder"), writes=("model",)
+)
 
 
 def run(
@@ -160,6 +169,51 @@ def run(
             help="Neural: go on with a training that was killed, from MODEL.checkpoint, with the same options and data.",
         ),
     ] = False,
+    teacher: Annotated[
+        str | None,
+        typer.Option(
+            help="A model whose parser knows probabilities of trees, e.g. a neural ensemble: the new parser learns from these too.",
+            show_default=False,
+        ),
+    ] = None,
+    text: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="With --teacher: text without trees to learn from; CoNLL-U with words and tags, or raw text if the teacher is a "
+            "pipeline; may be repeated.",
+            show_default=False,
+            metavar="FILE",
+        ),
+    ] = None,
+    gold_share: Annotated[
+        float | None,
+        from_declaration(
+            TeachingConfig,
+            "gold_share",
+            text="With --teacher: how much of what is learned from a sentence of the "
+            "treebank is its own tree; the rest is what the teacher says.",
+            default=True,
+        ),
+    ] = None,
+    text_weight: Annotated[
+        float | None,
+        from_declaration(
+            TeachingConfig,
+            "text_weight",
+            text="With --text: how much a sentence of it counts against one of the treebank.",
+            default=True,
+        ),
+    ] = None,
+    teacher_folds: Annotated[
+        int | None,
+        from_declaration(
+            TeachingConfig,
+            "teacher_folds",
+            text="With --teacher: train the teacher anew N times, each time without a part of the "
+            "treebank, so that it tells of each part what it thinks of sentences it has not seen; 0: the teacher as it is.",
+            default=True,
+        ),
+    ] = None,
     seed: Annotated[int | None, from_declaration(GraphConfig, "seed")] = None,
     precision: Annotated[
         str | None,
@@ -203,10 +257,16 @@ def run(
         "device": device,
         "encoder": encoder,
     }
+    if parser == "neural":
+        from arcwise.neural.devices import check_device
+
+        check_device(device or "auto")  # said before anything is read
     checkpoint = _checkpoint(model, parser, resume=resume)
     for name, value in (("jackknife", jackknife), ("note", note)):
         if value not in (None, []) and not pipeline:
             raise InputError(f"--{name}: is an option of --pipeline, which was not given")
+    taught = dict(zip(_TAUGHT, (text, gold_share, text_weight, teacher_folds), strict=True))
+    teach = _teach(teacher, config, taught, threads)
     stored = check_precision(precision or ("int8" if pipeline else "float32"))
     development: Development = dev or "auto"
     if dev is not None and dev not in ("auto", "none") and Folds.parse(dev) is None:
@@ -214,7 +274,9 @@ def run(
     if pipeline:
         from arcwise.models.train_pipeline import read_config, read_notes, train_pipeline
 
-        settings, own = read_config(config, kind=parser, jackknife=jackknife, seed=seed)
+        settings, own = read_config(
+            config, kind=parser, jackknife=jackknife, seed=seed, taught=teach is not None
+        )
         with Progress(shown=not quiet) as progress:
             whole = train_pipeline(
                 Treebank.read(train),
@@ -225,6 +287,7 @@ def run(
                 threads=threads,
                 progress=progress,
                 checkpoint=checkpoint,
+                teach=teach,
             )
             _save(whole, model, stored, bool(whole.parser.info.get("interrupted")), progress)
         return
@@ -238,6 +301,7 @@ def run(
             threads=threads,
             progress=progress,
             checkpoint=checkpoint,
+            teaching=None if teach is None else teach(None),
         )
         _save(trained, model, stored, bool(trained.info.get("interrupted")), progress)
         if stored != "float32" and isinstance(development, Treebank):
@@ -260,6 +324,27 @@ def _checkpoint(model: str, parser: str, *, resume: bool) -> str | None:
     if resume and not Path(path).exists():
         raise InputError(f"{path}: no such file, expected the checkpoint of a training to --resume")
     return path
+
+
+def _teach(
+    teacher: str | None, config: str | None, given: dict[str, Any], threads: int
+) -> Callable[..., Teaching] | None:
+    """How the parser is taught, given the tokenizer and tagger of its pipeline (or None); that the teacher can is asked now."""
+    from arcwise.errors import InputError
+
+    if teacher is None:
+        for name, value in given.items():
+            if value not in (None, []):
+                raise InputError(
+                    f"--{name.replace('_', '-')}: is an option of --teacher, which was not given"
+                )
+        return None
+    from arcwise.models.teaching import open_teacher, read_teaching, teaching_of
+
+    texts = given.pop("text") or []
+    settings = read_teaching(config, given)
+    open_teacher(teacher)
+    return lambda student: teaching_of(teacher, texts, config=settings, student=student, threads=threads)
 
 
 def _save(trained: Parser, model: str, precision: Precision, interrupted: bool, progress: Progress) -> None:

@@ -23,25 +23,35 @@ from arcwise.learning.training import DevScore, training_report
 from arcwise.parsing.calibration import common_temperatures, head_calibration_error
 from arcwise.parsing.parser import ParseOptions
 from arcwise.parsing.scored import Decoding
+from arcwise.parsing.teaching import Lessons, taught_report
 from arcwise.treebanks import Treebank
 
 
 def train_cross_validated(
-    train: Treebank, folds: Folds, config: GraphConfig, threads: int, progress: Progress
+    train: Treebank,
+    folds: Folds,
+    config: GraphConfig,
+    threads: int,
+    progress: Progress,
+    lessons: Lessons | None = None,
 ) -> GraphModel:
     """The epoch that is best on all parts together, each parsed by a parser that learned from the others; then, from parsers of that
     epoch, decoder and temperatures; then a parser that learns from everything."""
     quiet = Progress(shown=False)
     parts = folds.split(train)
+    taught = [None if lessons is None else lessons.without(folds.count, f) for f in range(folds.count)]
     scores = []
     for number, (others, part) in enumerate(parts, start=1):
         progress.say(f"fold {number} of {folds.count}: {len(others)} sentences, scored on {len(part)}")
-        scores.append(_fold_scores(others, part, config, threads, quiet))
+        scores.append(_fold_scores(others, part, config, threads, quiet, taught[number - 1]))
     epoch, by_epoch = best_epoch(scores)
     told = "  ".join(f"{100 * score.las:.2f}" for score in by_epoch)
     progress.say(f"LAS of the held-out parts by epoch: {told}")
     chosen = replace(config, epochs=epoch, patience=0)
-    held_out = [_FoldParser.of(others, part, chosen, threads, quiet) for others, part in parts]
+    held_out = [
+        _FoldParser.of(others, part, chosen, threads, quiet, own)
+        for (others, part), own in zip(parts, taught, strict=True)
+    ]
     decoding, score = _decoding(held_out, chosen, threads)
     say_decoding(progress, epoch, decoding, score, str(folds))
     temperatures = common_temperatures(
@@ -56,12 +66,13 @@ def train_cross_validated(
         ]
     )
     progress.say(f"training on all {len(train)} sentences")
-    learner = Learner.of(train, chosen, threads, progress)
+    learner = Learner.of(train, chosen, threads, progress, lessons)
     counts = learner.told(progress)
     best = learner.run(None, threads, progress)
     assert best.weights is not None
     best.score = score
     report = training_report(train, folds, learner.notes(best, progress), best) | counts
+    report |= taught_report(lessons)
     report["calibration"] = calibration_report(folds, error, ())
     report["folds"] = [{"epoch": e, "uas": s.uas, "las": s.las} for e, s in enumerate(by_epoch, start=1)]
     model = learner.model(best.weights, decoding, report).with_temperatures(*at)
@@ -71,10 +82,15 @@ def train_cross_validated(
 
 
 def _fold_scores(
-    others: Treebank, part: Treebank, config: GraphConfig, threads: int, progress: Progress
+    others: Treebank,
+    part: Treebank,
+    config: GraphConfig,
+    threads: int,
+    progress: Progress,
+    lessons: Lessons | None,
 ) -> FoldScores:
     """What each epoch of learning from the others reaches on the part."""
-    learner = Learner.of(others, config, threads, progress)
+    learner = Learner.of(others, config, threads, progress, lessons)
     decoding = Decoding("map", config.projective, config.single_root)
     data = learner.development(part)
     best = learner.run(
@@ -96,9 +112,15 @@ class _FoldParser:
 
     @classmethod
     def of(
-        cls, others: Treebank, part: Treebank, config: GraphConfig, threads: int, progress: Progress
+        cls,
+        others: Treebank,
+        part: Treebank,
+        config: GraphConfig,
+        threads: int,
+        progress: Progress,
+        lessons: Lessons | None,
     ) -> _FoldParser:
-        learner = Learner.of(others, config, threads, progress)
+        learner = Learner.of(others, config, threads, progress, lessons)
         best = learner.run(None, threads, progress, last_only=True)
         assert best.weights is not None
         places = np.flatnonzero(best.weights)

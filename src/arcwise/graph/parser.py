@@ -19,6 +19,7 @@ from arcwise.learning.progress import Progress
 from arcwise.learning.trained import TrainedParser
 from arcwise.parsing.parser import Capabilities
 from arcwise.parsing.scored import Decoding, ScoredParser, Temperatures
+from arcwise.parsing.teaching import Teaching
 from arcwise.treebanks import Treebank
 
 if TYPE_CHECKING:
@@ -72,17 +73,21 @@ class GraphParser(TrainedParser[GraphModel], ScoredParser):
         threads: int = 1,
         progress: Progress | None = None,
         engine: Engine = ThisProcess(),
+        teaching: Teaching | None = None,
     ) -> Self:
         """Train on ``train``; epoch, C (``config.try_C``, each tried where the ``engine`` says) and decoder are chosen on ``dev``
         if it is given: a treebank, or folds of the training data (``"5fold"``; ``"auto"``: for a small treebank). Temperatures are
         fitted on it too: without it, confidences mean little.
 
         Trees may be partial (heads ``_``). Ctrl-C keeps the best weights so far. The same seed gives the same parser at any
-        number of threads.
+        number of threads. ``teaching``: another parser, from whose distributions it learns too.
         """
         from arcwise.graph.training import train_model
 
-        return cls(train_model(train, dev, config, threads=threads, progress=progress, engine=engine))
+        model = train_model(
+            train, dev, config, threads=threads, progress=progress, engine=engine, teaching=teaching
+        )
+        return cls(model)
 
     @classmethod
     def _model_of(cls, packed: Packed) -> GraphModel:

@@ -41,6 +41,8 @@ class TrainerKind:
     """Whether its scores are log-probabilities, so that minimum risk may be chosen for parsing."""
     whole_trees: bool = False
     """Whether it needs all heads; unknown ones are then filled in by a perceptron trained on the known ones."""
+    learns_distributions: bool = False
+    """Whether it learns from a teacher's probabilities; others learn from trees: those of the treebank, and the teacher's of the text."""
     needs: str | None = None
     """A library beyond the plain install; that it is there is asked before training starts."""
 
@@ -90,6 +92,7 @@ TRAINERS: Mapping[str, TrainerKind] = {
         reads=_LIKELIHOOD,
         defaults={"learning_rate": 0.02},
         probabilistic=True,
+        learns_distributions=True,
     ),
     "softmax-margin": TrainerKind(
         lambda config, table, data, threads: LossTrainer(
@@ -100,6 +103,7 @@ TRAINERS: Mapping[str, TrainerKind] = {
         reads=_LIKELIHOOD,
         defaults={"learning_rate": 0.02},
         probabilistic=True,
+        learns_distributions=True,
     ),
     "log-linear-batch": TrainerKind(
         lambda config, table, data, threads: BatchTrainer(config, table, data, threads=threads),
@@ -108,6 +112,7 @@ TRAINERS: Mapping[str, TrainerKind] = {
         reads=("C", "try_C", "solver"),
         defaults={"C": 1.0},
         probabilistic=True,
+        learns_distributions=True,
         needs="scipy",
     ),
     "eg": TrainerKind(
@@ -128,6 +133,7 @@ TRAINERS: Mapping[str, TrainerKind] = {
         reads=("clusters", *_LIKELIHOOD),
         defaults={"learning_rate": 0.02},
         probabilistic=True,
+        learns_distributions=True,
     ),
 }
 """Name → trainer."""

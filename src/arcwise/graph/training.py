@@ -29,6 +29,7 @@ from arcwise.learning.progress import Progress
 from arcwise.learning.training import Best, DevScore, Weights, finishing, fit, training_report
 from arcwise.parsing.parser import ParseOptions
 from arcwise.parsing.scored import Decoding, decode_settings
+from arcwise.parsing.teaching import Lessons, Teaching, taught_report
 from arcwise.treebanks import Treebank
 
 CALIBRATION_SENTENCES = 500
@@ -63,22 +64,35 @@ def train_model(
     threads: int,
     progress: Progress | None,
     engine: Engine = ThisProcess(),
+    teaching: Teaching | None = None,
 ) -> GraphModel:
     """Train as the configuration says; with several values of C to try (where the ``engine`` says), the one best on ``dev``."""
     progress = progress or Progress(shown=False)
     config.refuse_unread()
+    if teaching is not None:
+        config.refuse_untaught(teaching)
     chosen = development(train, dev)
     doubts = warnings(train, chosen)
     for line in doubts:
         progress.say(f"warning: {line}")
+    lessons = None
+    if teaching is not None:
+        lessons = teaching.lessons(
+            train,
+            projective=config.projective,
+            single_root=config.single_root,
+            labelled=config.labelled,
+            threads=threads,
+            progress=progress,
+        )
     if not config.try_C:
-        return _train_once(train, chosen, doubts, config, threads, progress)
+        return _train_once(train, chosen, doubts, config, threads, progress, lessons)
     if chosen is None:
         raise OptionError("try_C", f"found {config.try_C}, expected development data (dev) to choose by")
     best: GraphModel | None = None
     try:
         for model in engine.map(
-            partial(_train_with_C, train, chosen, doubts, config, threads, progress), config.try_C
+            partial(_train_with_C, train, chosen, doubts, config, threads, progress, lessons), config.try_C
         ):
             interrupted = model.report["interrupted"]
             if best is None or model.report["dev_las"] > best.report["dev_las"]:
@@ -102,10 +116,11 @@ def _train_with_C(
     config: GraphConfig,
     threads: int,
     progress: Progress,
+    lessons: Lessons | None,
     C: float,
 ) -> GraphModel:
     progress.say(f"C = {C}")
-    return _train_once(train, dev, doubts, replace(config, C=C, try_C=()), threads, progress)
+    return _train_once(train, dev, doubts, replace(config, C=C, try_C=()), threads, progress, lessons)
 
 
 @dataclass(frozen=True)
@@ -121,8 +136,16 @@ class Learner:
     data: native.ArcData
 
     @classmethod
-    def of(cls, train: Treebank, config: GraphConfig, threads: int, progress: Progress) -> Learner:
-        """The trees prepared, alphabets and classes learned."""
+    def of(
+        cls,
+        train: Treebank,
+        config: GraphConfig,
+        threads: int,
+        progress: Progress,
+        lessons: Lessons | None = None,
+    ) -> Learner:
+        """The trees prepared, alphabets and classes learned; with ``lessons``, from their sentences."""
+        train = train if lessons is None else lessons.treebank
         prepared = prepare_trees(train, projective=config.projective, single_root=config.single_root)
         for note in prepared.notes:
             progress.say(note)
@@ -135,6 +158,9 @@ class Learner:
             prepared = _completed(train, prepared, config, threads, progress)
         data = arc_data(table, train, alphabets, config.tag, prepared.heads, prepared.labels)
         table.learn_classes(data, restricted=config.restrict_labels, enough=config.filter_after)
+        if lessons is not None and config.trainer_kind.learns_distributions:
+            taught = lessons.targets(prepared.heads, data.labels, alphabets.labels)
+            data.set_taught(taught.starts, taught.heads, taught.labels, taught.shares, lessons.weights)
         return cls(config, train, prepared, alphabets, vocabulary, table, data)
 
     def run(
@@ -200,12 +226,13 @@ def _train_once(
     config: GraphConfig,
     threads: int,
     progress: Progress,
+    lessons: Lessons | None,
 ) -> GraphModel:
     if isinstance(dev, Folds):
         from arcwise.graph.cross_validation import train_cross_validated
 
-        return train_cross_validated(train, dev, config, threads, progress)
-    learner = Learner.of(train, config, threads, progress)
+        return train_cross_validated(train, dev, config, threads, progress, lessons)
+    learner = Learner.of(train, config, threads, progress, lessons)
     counts = learner.told(progress)
     data = None if dev is None else learner.development(dev)
     decoding = Decoding("map", config.projective, config.single_root)
@@ -221,7 +248,8 @@ def _train_once(
             decoding, best.score = choose_decoding(candidates, scores)
             say_decoding(progress, best.epoch, decoding, best.score, "dev")
             weights = _pruned(learner.table, data, weights, decoding, threads, progress)
-    model = learner.model(weights, decoding, training_report(train, dev, notes, best) | counts)
+    report = training_report(train, dev, notes, best) | counts | taught_report(lessons)
+    model = learner.model(weights, decoding, report)
     if dev is not None and not best.interrupted:
         with finishing(best, progress):
             model = _calibrated(model, dev, doubts, threads, progress)

@@ -71,6 +71,14 @@ class Scores:
         except ValueError as error:
             raise InputError(f"several: {error}") from error
 
+    def tempered(self, heads: float, labels: float) -> Scores:
+        """The logs of the weights of arcs divided by ``heads``, those of P(label | arc) by ``labels`` and normalised again.
+
+        >>> Scores.dense([np.full((2, 2), 3.0)]).tempered(2.0, 1.0).dense_arrays()[0][0, 1].item()
+        1.5
+        """
+        return Scores(native.ScoreBatch.mean([self.batch], heads, labels), self.labels)
+
     def __len__(self) -> int:
         """The number of sentences."""
         return len(self.batch)

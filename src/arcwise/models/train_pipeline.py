@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,9 +15,11 @@ from arcwise.learning.folds import Development, development
 from arcwise.learning.options import SEEDS, check_options, option, section, short_repr
 from arcwise.learning.progress import Progress
 from arcwise.models.registry import trainable
+from arcwise.models.teaching import SECTION
 from arcwise.models.training import parser_config, train_parser
 from arcwise.neural.config import INPUTS
 from arcwise.parsing.parser import ParseOptions
+from arcwise.parsing.teaching import Teaching
 from arcwise.pipeline.pipeline import Pipeline
 from arcwise.text.jackknife import jackknifed
 from arcwise.text.plain_text import plain_text
@@ -70,11 +72,14 @@ class PipelineConfig:
 
 
 def read_config(
-    path: PathLike | None, *, kind: str, jackknife: int | None, seed: int | None
+    path: PathLike | None, *, kind: str, jackknife: int | None, seed: int | None, taught: bool = False
 ) -> tuple[PipelineConfig, dict[str, Any]]:
-    """The configuration of a pipeline, and the options of its parser: the section [parser] of the TOML file, if there is one."""
+    """The configuration of a pipeline, and the options of its parser: the section [parser] of the TOML file, if there is one.
+    ``taught``: the file may have a section [teaching]."""
     values = {} if path is None else read_toml(path)
     parser = values.pop("parser", {})
+    if values.pop(SECTION, None) is not None and not taught:
+        raise OptionError(SECTION, f"found the section [{SECTION}], but no teacher", str(path))
     if not isinstance(parser, dict):
         raise InputError(f"{path}: parser: found {parser!r}, expected a section [parser]")
     given = {"kind": kind, "jackknife": jackknife, "seed": seed}
@@ -97,6 +102,10 @@ def read_notes(notes: Sequence[str]) -> dict[str, str]:
     return found
 
 
+Teach = Callable[[tuple[Tokenizer, Tagger]], Teaching]
+"""From the tokenizer and the tagger of a pipeline to the teaching of its parser."""
+
+
 def train_pipeline(
     train: Treebank,
     dev: Development = None,
@@ -108,9 +117,11 @@ def train_pipeline(
     progress: Progress | None = None,
     engine: Engine = ThisProcess(),
     checkpoint: PathLike | None = None,
+    teach: Teach | None = None,
 ) -> Pipeline:
     """Tokenizer, tagger and parser from one treebank. ``parser``: options of the parser; ``card``: what to note in the model;
-    ``engine``: where the taggers of the jack-knife are trained; ``checkpoint``: where the training of a neural parser goes on from.
+    ``engine``: where the taggers of the jack-knife are trained; ``checkpoint``: where the training of a neural parser goes on from;
+    ``teach``: how the parser is taught by another one, given the tokenizer and the tagger that make its words and tags.
 
     A neural parser sees the tags of the tagger and learns better ones beside the trees (``learns``); which columns it fills in is chosen on
     ``dev``.
@@ -138,7 +149,14 @@ def train_pipeline(
     else:
         others, data = {}, (seen, seen_dev or chosen)
     trained = train_parser(
-        config.kind, *data, config=None, options=options, threads=threads, progress=progress, **others
+        config.kind,
+        *data,
+        config=None,
+        options=options,
+        threads=threads,
+        progress=progress,
+        teaching=None if teach is None else teach((tokenizer, tagger)),
+        **others,
     )
     pipeline = Pipeline(tokenizer, tagger, trained, card=card)
     if isinstance(chosen, Treebank) and not trained.info.get("interrupted"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from inspect import signature
 from typing import Any
 
 from arcwise.errors import OptionError
@@ -13,15 +14,22 @@ from arcwise.learning.options import declared
 from arcwise.learning.progress import Progress
 from arcwise.learning.training import COUNTING
 from arcwise.models.registry import open_model, trainable, trained_kind
+from arcwise.models.teaching import SECTION
 from arcwise.parsing.parser import Parser
+from arcwise.parsing.teaching import Teaching
 from arcwise.treebanks import Treebank
 from arcwise.treebanks.files import PathLike
 
 
-def parser_config(kind: str, config: PathLike | None, options: Mapping[str, Any]) -> Any:
-    """The configuration of a kind of parser; ``options`` that are not None win over the TOML file ``config``."""
+def parser_config(
+    kind: str, config: PathLike | None, options: Mapping[str, Any], *, taught: bool = False
+) -> Any:
+    """The configuration of a kind of parser; ``options`` that are not None win over the TOML file ``config``. ``taught``: the file may have
+    a section [teaching], which is no part of it."""
     _, settings = trained_kind(kind)
     file = {} if config is None else read_toml(config)
+    if file.pop(SECTION, None) is not None and not taught:
+        raise OptionError(SECTION, f"found the section [{SECTION}], but no teacher", str(config))
     given = {name: value for name, value in options.items() if value is not None}
     _refuse_foreign(kind, file, where="" if config is None else str(config))
     _refuse_foreign(kind, given)
@@ -52,14 +60,19 @@ def train_parser(
     threads: int,
     progress: Progress,
     checkpoint: PathLike | None = None,
+    teaching: Teaching | None = None,
     **others: Any,
 ) -> Parser:
     """A parser of that kind; ``options`` that are not None win over the TOML file ``config``. ``checkpoint``: where training goes on from,
-    of a kind that can; ``others``: what else its ``train`` takes."""
-    chosen = parser_config(kind, config, options)
+    of a kind that can; ``teaching``: it learns from another parser too; ``others``: what else its ``train`` takes."""
+    chosen = parser_config(kind, config, options, taught=teaching is not None)
     parser, _ = trained_kind(kind)
     if checkpoint is not None:
         others["checkpoint"] = checkpoint
+    if teaching is not None:
+        if "teaching" not in signature(parser.train).parameters:
+            raise OptionError("teacher", f"found one, but a {kind} parser learns from treebanks alone")
+        others["teaching"] = teaching
     trained: Parser = parser.train(train, dev, config=chosen, threads=threads, progress=progress, **others)
     return trained
 

@@ -44,6 +44,8 @@ class Checkpoint:
     """Of configuration and data: a file of another training is refused."""
     written: list[float] = field(default_factory=lambda: [-inf])
     """When it was written, in seconds."""
+    best: dict[int, tuple[dict[str, Any], npt.NDArray[Any]]] = field(default_factory=dict)
+    """Of each network so far what is told of it, and its best weights: also of those that ended after the file was last written."""
 
     def of(self, member: int, trainer: Resumable, epochs: int) -> MemberCheckpoint:
         """That of one of the networks of an ensemble, which has so many epochs."""
@@ -83,34 +85,36 @@ class MemberCheckpoint:
             None if told["score"] is None else UasLas(*told["score"]),
             told["history"],
         )
-        if self.member == int(packed.header["member"]):
-            start = "state."
-            self.trainer.load_state(
-                {name.removeprefix(start): a for name, a in packed.arrays.items() if name.startswith(start)}
-            )
+        assert best.weights is not None
+        self.file.best[self.member] = told, best.weights
+        if self.member < int(packed.header["member"]):
+            return self.epochs, best  # it was finished, also if patience ended it early
+        start = "state."
+        self.trainer.load_state(
+            {name.removeprefix(start): a for name, a in packed.arrays.items() if name.startswith(start)}
+        )
         return told["done"], best
 
     def save(self, epoch: int, best: Best) -> None:
         """Write the file, unless that was done a moment ago; after the last epoch always."""
+        assert best.weights is not None
+        told = {
+            "done": epoch,
+            "epoch": best.epoch,
+            "score": None if best.score is None else list(best.score),
+            "history": best.history,
+        }
+        self.file.best[self.member] = told, best.weights
         now = monotonic()
         if epoch < self.epochs and now - self.file.written[-1] < OFTEN:
             return
         self.file.written.append(now)
-        before = self.file.read()
-        assert best.weights is not None
-        told = [] if before is None else list(before.header["told"][: self.member])
-        told.append(
-            {
-                "done": epoch,
-                "epoch": best.epoch,
-                "score": None if best.score is None else list(best.score),
-                "history": best.history,
-            }
-        )
         arrays = {f"state.{name}": values for name, values in self.trainer.state().items()}
-        for number in range(self.member):
-            assert before is not None
-            arrays[f"best.{number}"] = np.array(before.array(f"best.{number}"))
-        arrays[f"best.{self.member}"] = best.weights
-        header = {"fingerprint": self.file.fingerprint, "member": self.member, "told": told}
+        members = [self.file.best[number] for number in range(self.member + 1)]
+        arrays |= {f"best.{number}": weights for number, (_, weights) in enumerate(members)}
+        header = {
+            "fingerprint": self.file.fingerprint,
+            "member": self.member,
+            "told": [told for told, _ in members],
+        }
         write_model(self.file.path, Packed(KIND, VERSION, header, arrays))

@@ -72,7 +72,9 @@ class Inputs:
 
     @classmethod
     def read(cls, packed: Packed, atoms: Sequence[str]) -> Inputs:
-        """From a packed model; ``ModelError`` if an array is not there."""
+        """From a packed model; ``ModelError`` if an array is not there, ``ValueError`` if an atom is none."""
+        for atom in atoms:
+            native.check_atom(atom)
         hashes = [np.array(packed.array(f"values.{place}"), np.uint64) for place in range(len(atoms))]
         return cls(
             tuple(atoms), tuple(native.Vocabulary(own, np.ones(len(own), np.uint32)) for own in hashes)

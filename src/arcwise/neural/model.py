@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
@@ -10,23 +10,21 @@ import numpy as np
 import numpy.typing as npt
 
 from arcwise import native
-from arcwise.errors import ModelError
+from arcwise.errors import ArcwiseError, ModelError
 from arcwise.learning.config import from_dict, to_dict
 from arcwise.learning.model_file import Packable, Packed, Precision, check_precision
 from arcwise.learning.trained import read_report
 from arcwise.neural.config import NeuralConfig
 from arcwise.neural.inputs import Inputs
-from arcwise.neural.shape import NetworkShape
+from arcwise.neural.shape import SCALE, NetworkShape, may_be_8_bit
 from arcwise.neural.tags import TagAlphabets
 from arcwise.neural.transformer import Transformer
+from arcwise.parsing.parser import DECODERS
 from arcwise.parsing.scored import Decoding, Temperatures
 
 KIND = "neural"
 VERSION = 1
 Floats = npt.NDArray[np.float32]
-_SCALE = ".scale"
-_QUANTISED = ("table.", ".input", ".recurrent", ".weight", "label.product")
-"""Arrays of which 8 bits are kept, one scale a row, begin or end so; the others are small."""
 
 
 @dataclass(frozen=True)
@@ -70,7 +68,7 @@ class NeuralModel(Packable):
     @property
     def is_8_bit(self) -> bool:
         """Whether the weights are kept in 8 bits."""
-        return any(name.endswith(_SCALE) for name in self.members[0])
+        return any(name.endswith(SCALE) for name in self.members[0])
 
     def networks(self) -> list[native.NeuralNetwork]:
         """The networks, ready to run: their scores are log-probabilities, at temperature 1. (None of them has a transformer.)"""
@@ -130,14 +128,16 @@ class NeuralModel(Packable):
                 inputs,
                 labels,
                 tags,
-                tuple(_member(packed, number, shape) for number in range(int(header["members"]))),
-                Decoding(**header["decoding"]),
-                Temperatures(**header["temperatures"]),
-                tuple(str(column) for column in header["writes"]),
+                tuple(_member(packed, number, shape) for number in range(_members(header))),
+                _decoding(header["decoding"]),
+                _temperatures(header["temperatures"]),
+                _written(header["writes"], tags),
                 read_report(packed),
                 transformer,
             )
-        except (KeyError, TypeError, ValueError) as error:
+        except ModelError:
+            raise
+        except (ArcwiseError, KeyError, TypeError, ValueError) as error:
             raise ModelError(f"{packed.path}: is a damaged neural model ({error})") from error
 
     def with_temperatures(self, temperatures: Temperatures) -> NeuralModel:
@@ -178,25 +178,25 @@ def network_shape(
 def in_full(member: Mapping[str, npt.NDArray[Any]]) -> dict[str, Floats]:
     """The arrays of a network in float32, whatever they are kept in."""
     return {
-        name: (values * member[name + _SCALE][..., None]).astype(np.float32)
-        if name + _SCALE in member
+        name: (values * member[name + SCALE][..., None]).astype(np.float32)
+        if name + SCALE in member
         else np.asarray(values, np.float32)
         for name, values in member.items()
-        if not name.endswith(_SCALE)
+        if not name.endswith(SCALE)
     }
 
 
 def _stored(member: Mapping[str, npt.NDArray[Any]], precision: Precision) -> dict[str, npt.NDArray[Any]]:
     """The arrays in that precision."""
-    if precision == "float32" or any(name.endswith(_SCALE) for name in member):
+    if precision == "float32" or any(name.endswith(SCALE) for name in member):
         return dict(member)
     if precision == "float16":
         return {name: values.astype(np.float16) for name, values in member.items()}
     found: dict[str, npt.NDArray[Any]] = {}
     for name, values in member.items():
-        if values.ndim > 1 and (name.startswith(_QUANTISED) or name.endswith(_QUANTISED)):
+        if values.ndim > 1 and may_be_8_bit(name):
             small, scales = native.quantised(np.ascontiguousarray(values, np.float32))
-            found[name], found[name + _SCALE] = np.asarray(small), np.asarray(scales)
+            found[name], found[name + SCALE] = np.asarray(small), np.asarray(scales)
         else:
             found[name] = values
     return found
@@ -212,6 +212,34 @@ def _tempered(member: Mapping[str, npt.NDArray[Any]], temperatures: Temperatures
     return found
 
 
+def _members(header: Mapping[str, Any]) -> int:
+    count = int(header["members"])
+    if count < 1:
+        raise ValueError(f"members: found {count}, expected at least one network")
+    return count
+
+
+def _decoding(header: Mapping[str, Any]) -> Decoding:
+    found = Decoding(**header)
+    if found.decode not in DECODERS:
+        raise ValueError(f"decode: found {found.decode!r}, expected one of {', '.join(DECODERS)}")
+    return found
+
+
+def _temperatures(header: Mapping[str, Any]) -> Temperatures:
+    found = Temperatures(**header)
+    if not (0 < found.heads < np.inf and 0 < found.labels < np.inf and 0 <= found.smoothing < np.inf):
+        raise ValueError(f"temperatures: found {found}, expected numbers above 0")
+    return found
+
+
+def _written(columns: Sequence[str], tags: TagAlphabets) -> tuple[str, ...]:
+    found = tuple(str(column) for column in columns)
+    if not set(found) <= set(tags.columns):
+        raise ValueError(f"writes: found {', '.join(found)}, expected columns that it has learned")
+    return found
+
+
 def _member(packed: Packed, number: int, shape: NetworkShape) -> dict[str, npt.NDArray[Any]]:
     """The arrays of one network, checked."""
     start = f"member.{number}."
@@ -220,6 +248,6 @@ def _member(packed: Packed, number: int, shape: NetworkShape) -> dict[str, npt.N
         for name, values in packed.arrays.items()
         if name.startswith(start)
     }
-    found = {name: a.astype(np.float32) if a.dtype == np.float16 else a for name, a in found.items()}
+    found = {name: a if a.dtype.kind != "f" else a.astype(np.float32) for name, a in found.items()}
     shape.check(found, packed.path)
     return found

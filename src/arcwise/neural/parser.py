@@ -19,6 +19,7 @@ from arcwise.neural.model import KIND, NeuralModel
 from arcwise.neural.scorer import EnsembleScorer, NeuralScorer
 from arcwise.neural.seen import Seen
 from arcwise.optional import require
+from arcwise.parsing.output import analysis
 from arcwise.parsing.parser import Capabilities, Given, ParseOptions
 from arcwise.parsing.parses import Analysis, KBestParses, Parses
 from arcwise.parsing.scored import Decoding, ScoredParser, Temperatures
@@ -42,6 +43,7 @@ class NeuralParser(TrainedParser[NeuralModel], ScoredParser):
 
     kind: ClassVar[str] = KIND
     description: ClassVar[str] = "neural"
+    tempers_scores: ClassVar[bool] = True
 
     @cached_property
     def scorer(self) -> EnsembleScorer | TransformerScorer:
@@ -60,9 +62,16 @@ class NeuralParser(TrainedParser[NeuralModel], ScoredParser):
         """How its scores become probabilities: the temperatures of the model are in its scores already."""
         return Temperatures(smoothing=self.model.temperatures.smoothing)
 
+    @property
+    def fitted(self) -> Temperatures:
+        """Those of the model."""
+        return self.model.temperatures
+
     def with_temperatures(self, heads: float, labels: float, smoothing: float = 0.0) -> Self:
-        """The same parser with other confidences."""
-        found = type(self)(self.model.with_temperatures(Temperatures(heads, labels, smoothing)))
+        """The same parser with other confidences: its scores divided by these temperatures, beyond what was done before."""
+        before = self.model.temperatures
+        own = Temperatures(before.heads * heads, before.labels * labels, smoothing)
+        found = type(self)(self.model.with_temperatures(own))
         if self.model.transformer is not None:  # one transformer in memory, whatever the temperatures
             vars(found)["scorer"] = self.scorer.of(found.model)  # type: ignore[union-attr]
         return found
@@ -139,11 +148,11 @@ class NeuralParser(TrainedParser[NeuralModel], ScoredParser):
         """``parse``, and the same as arrays. A network that has learned tags beside trees also replaces those, but for what
         ``options.keep`` keeps."""
         treebank = treebank_of(treebank)
-        found = super().analyse(treebank, options=options, constraints=constraints, threads=threads)
-        if not self.model.writes or options.k_best > 1:
-            return found
-        columns = self._tags(treebank, options, threads)
-        return replace(found, treebank=found.treebank.annotate(**columns, strict=False))
+        options.check(self.description, self.capabilities)
+        tagged = treebank
+        if self.model.writes:
+            tagged = treebank.annotate(**self._tags(treebank, options, threads))
+        return analysis(self, treebank, options, constraints, threads, into=tagged)
 
     def _parses(self, treebank: Treebank, options: ParseOptions, *others: Any) -> Parses:
         own = self._placed(options)

@@ -12,6 +12,15 @@ import numpy.typing as npt
 from arcwise.errors import ModelError
 
 Arrays = Mapping[str, npt.NDArray[Any]]
+SCALE = ".scale"
+"""The scales of the rows of an 8-bit array have its name and this."""
+_QUANTISED = ("table.", ".input", ".recurrent", ".weight", "label.product")
+"""Arrays of which 8 bits may be kept, one scale a row, begin or end so; the others are small."""
+
+
+def may_be_8_bit(name: str) -> bool:
+    """Whether an array of that name may be kept in 8 bits."""
+    return name.startswith(_QUANTISED) or name.endswith(_QUANTISED)
 
 
 @dataclass(frozen=True)
@@ -104,13 +113,22 @@ class NetworkShape:
         return found
 
     def check(self, arrays: Arrays, where: str) -> None:
-        """``ModelError`` that names the first array that is missing, of another shape, or not finite."""
+        """``ModelError`` that names the first array that is missing, of another shape or kind of numbers, or not finite."""
         for name, shape in self.arrays.items():
-            if name not in arrays:
-                raise ModelError(f"{where}: has no array {name!r}; the file is damaged")
-            if arrays[name].shape != shape:
-                raise ModelError(
-                    f"{where}: array {name!r} has the shape {arrays[name].shape}, expected {shape}"
-                )
-            if not np.isfinite(arrays[name]).all():
-                raise ModelError(f"{where}: array {name!r} has numbers that are not finite")
+            _check(arrays, name, shape, where, may_be_8_bit=may_be_8_bit(name))
+            if arrays[name].dtype == np.int8:
+                _check(arrays, name + SCALE, shape[:-1], where)
+
+
+def _check(
+    arrays: Arrays, name: str, shape: tuple[int, ...], where: str, *, may_be_8_bit: bool = False
+) -> None:
+    if name not in arrays:
+        raise ModelError(f"{where}: has no array {name!r}; the file is damaged")
+    values = arrays[name]
+    if values.shape != shape:
+        raise ModelError(f"{where}: array {name!r} has the shape {values.shape}, expected {shape}")
+    if values.dtype != np.float32 and not (may_be_8_bit and values.dtype == np.int8):
+        raise ModelError(f"{where}: array {name!r} has numbers of type {values.dtype}, expected float32")
+    if not np.isfinite(values).all():
+        raise ModelError(f"{where}: array {name!r} has numbers that are not finite")

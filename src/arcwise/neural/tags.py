@@ -52,11 +52,12 @@ class TagAlphabets:
 
     @classmethod
     def read(cls, header: Mapping[str, Any]) -> TagAlphabets:
-        """From a model file."""
-        return cls(
-            tuple(str(name) for name in header["names"]),
-            tuple(tuple(str(value) for value in own) for own in header["values"]),
-        )
+        """From a model file; ``ValueError`` if names and values do not fit."""
+        names = tuple(str(name) for name in header["names"])
+        values = tuple(tuple(str(value) for value in own) for own in header["values"])
+        if len(names) != len(values) or not all(values):
+            raise ValueError(f"tags: found values of {len(values)}, expected some of each of {len(names)}")
+        return cls(names, values)
 
     @property
     def columns(self) -> tuple[str, ...]:

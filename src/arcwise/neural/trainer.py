@@ -60,7 +60,10 @@ class NetworkTrainer:
             fused=data.device.type == "cuda",
         )
         self._drops = Drops(tuple(_share(config, atom) for atom in atoms), config.dropout)
-        self._states = shape.states if config.objective not in ("likelihood", "head-by-head") else 1
+        alone = config.objective == "head-by-head" or (
+            config.objective == "likelihood" and data.heads_with_labels
+        )
+        self._states = 1 if alone else max(shape.states, 1)
         self._steps = config.epochs * sum(1 for _ in data.batches(config.batch_words, states=self._states))
         self.step = 0
 

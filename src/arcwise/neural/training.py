@@ -66,7 +66,7 @@ def train_model(
         progress.say(f"warning: {line}")
     seen = seen or Seen(train)
     learner = Learner.of(train, seen.train, config, threads, progress)
-    keeper = None if checkpoint is None else Checkpoint(checkpoint, learner.fingerprint)
+    keeper = None if checkpoint is None else Checkpoint(checkpoint, learner.fingerprint(seen.dev or chosen))
     if isinstance(chosen, Folds):
         return _cross_validated(learner, chosen, progress)
     gold, chosen = chosen, seen.dev or chosen
@@ -75,8 +75,8 @@ def train_model(
         return replace(model, writes=learner.tags.columns)
     with finishing(best, progress):
         model = replace(model, writes=_written(model, gold, chosen, threads, progress))
-        model = _decoding_chosen(model, chosen, threads, progress)
         model = _calibrated(model, [(model, chosen)], chosen, doubts, threads, progress)
+        model = _decoding_chosen(model, chosen, threads, progress)
     return replace(model, report={**model.report, "interrupted": best.interrupted})
 
 
@@ -147,14 +147,21 @@ class Learner:
         """What the network sees of words."""
         return self.inputs if self.transformer is None else self.transformer.pieces
 
-    @property
-    def fingerprint(self) -> str:
-        """What a checkpoint must agree with: configuration and data."""
+    def fingerprint(self, dev: Treebank | Folds | None) -> str:
+        """What a checkpoint must agree with: configuration, data and device."""
         from hashlib import sha256
 
+        told = dev.data if isinstance(dev, Treebank) else str(dev).encode()
         before = b"" if self.pretrained is None else self.pretrained.digest.encode()
-        parts = (repr(self._told_config).encode(), self.train.data, self.seen.data, before)
-        return sha256(b"\0".join(parts)).hexdigest()
+        own = (
+            repr(self._told_config).encode(),
+            before,
+            self.device.encode(),
+            self.train.data,
+            self.seen.data,
+            told,
+        )
+        return sha256(b"\0".join(own)).hexdigest()
 
     @property
     def _told_config(self) -> NeuralConfig:
@@ -163,16 +170,22 @@ class Learner:
         return self.config if encoder is None else replace(self.config, encoder=Path(encoder).resolve().name)
 
     def run(
-        self, dev: Treebank | None, progress: Progress, keeper: Checkpoint | None = None
+        self,
+        dev: Treebank | None,
+        progress: Progress,
+        keeper: Checkpoint | None = None,
+        *,
+        epochs: int | None = None,
     ) -> tuple[NeuralModel, Best]:
-        """All networks, each with the weights of its best epoch; and how the last of them came about."""
+        """All networks, each with the weights of its best epoch; and how the last of them came about. ``epochs``: after so many each is
+        stopped, the learning rate being what it is then."""
         members: list[Mapping[str, npt.NDArray[Any]]] = []
         scores: list[DevScore] = []
         best = Best()
         for number in range(self.config.ensemble):
             if self.config.ensemble > 1:
                 progress.say(f"network {number + 1} of {self.config.ensemble}")
-            best = self._run_one(number, dev, progress, keeper)
+            best = self._run_one(number, dev, progress, keeper, epochs)
             assert best.weights is not None
             members.append(self.shape.split(best.weights))
             if best.score is not None:
@@ -199,7 +212,12 @@ class Learner:
         return model, best
 
     def _run_one(
-        self, number: int, dev: Treebank | None, progress: Progress, keeper: Checkpoint | None
+        self,
+        number: int,
+        dev: Treebank | None,
+        progress: Progress,
+        keeper: Checkpoint | None,
+        epochs: int | None,
     ) -> Best:
         import torch
 
@@ -208,7 +226,8 @@ class Learner:
 
         torch.set_num_threads(max(self.threads, 1))
         config = replace(self.config, seed=self.config.seed + number)
-        assert config.epochs is not None
+        epochs = epochs or config.epochs
+        assert epochs is not None
         labels = _codes(self.prepared.labels, self.labels)
         tags = self.tags.codes(self.train)
         data = Data.of(self.seen, self._rows, self.prepared.heads, labels, tags, self.device)
@@ -216,12 +235,12 @@ class Learner:
         return fit(
             trainer,
             len(self.train),
-            epochs=config.epochs,
+            epochs=epochs,
             patience=config.patience,
             seed=config.seed,
             evaluate=None if dev is None else self._evaluator(trainer, dev),
             progress=progress,
-            checkpoint=None if keeper is None else keeper.of(number, trainer, config.epochs),
+            checkpoint=None if keeper is None else keeper.of(number, trainer, epochs),
         )
 
     def _encoder(self) -> Any:
@@ -349,7 +368,7 @@ def _cross_validated(learner: Learner, folds: Folds, progress: Progress) -> Neur
     epoch, by_epoch = best_epoch(scores)
     reached = by_epoch[epoch - 1]
     progress.say(f"epoch {epoch} is best: {folds} {reached}")
-    model, best = learner.run(None, progress)
+    model, best = learner.run(None, progress, epochs=epoch)
     told = {"dev": str(folds), "dev_uas": reached.uas, "dev_las": reached.las}
     model = replace(model, writes=learner.tags.columns, report={**model.report, **told})
     if best.interrupted:

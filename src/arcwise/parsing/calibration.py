@@ -54,7 +54,7 @@ class Reliability:
 
 def reliability(parser: ScoredParser, treebank: Treebank, *, bins: int = 10, threads: int = 1) -> Reliability:
     """How well the parser's probabilities agree with a treebank that has the right trees."""
-    return _reliability(parser, treebank, _parsed_by(parser, treebank, threads)(parser.temperatures), bins)
+    return _reliability(parser, treebank, _parsed_by(parser, treebank, threads)(parser.fitted), bins)
 
 
 def _reliability(parser: ScoredParser, treebank: Treebank, parses: Parses, bins: int) -> Reliability:
@@ -101,8 +101,13 @@ def _parsed_by(
     asked = np.ascontiguousarray(treebank.heads, np.int32), label_codes(treebank, names)
 
     def parsed(temperatures: Temperatures) -> Parses:
-        settings = decode_settings(decoding, temperatures, probabilities=True)
-        result = decode_scores(scores, settings, asked=asked, threads=threads)
+        found, left = scores, temperatures
+        if parser.tempers_scores:
+            at = parser.fitted
+            found = scores.tempered(temperatures.heads / at.heads, temperatures.labels / at.labels)
+            left = Temperatures(smoothing=temperatures.smoothing)
+        settings = decode_settings(decoding, left, probabilities=True)
+        result = decode_scores(found, settings, asked=asked, threads=threads)
         return parses_of(result, names, probabilities=True, asked=True)
 
     return parsed
@@ -118,7 +123,7 @@ def fit_temperatures(parser: P, treebank: Treebank, *, threads: int = 1, steps: 
     keeps the temperature from doubting everything instead.
     """
     best = common_temperatures(
-        [(parser.with_temperatures, treebank)], start=parser.temperatures, threads=threads, steps=steps
+        [(parser.with_temperatures, treebank)], start=parser.fitted, threads=threads, steps=steps
     )
     return _at(parser.with_temperatures, best)
 

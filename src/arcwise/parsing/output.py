@@ -37,14 +37,22 @@ class GivesTrees(Protocol):
 
 
 def analysis(
-    parser: GivesTrees, treebank: Treebank, options: ParseOptions, constraints: Given, threads: int
+    parser: GivesTrees,
+    treebank: Treebank,
+    options: ParseOptions,
+    constraints: Given,
+    threads: int,
+    *,
+    into: Treebank | None = None,
 ) -> Analysis:
-    """The treebank with the parser's trees, or k best trees, written into it; and the trees as arrays."""
+    """The treebank with the parser's trees, or k best trees, written into it; and the trees as arrays. ``into``: the same words with
+    other columns, if the trees are to be written there."""
+    target = treebank if into is None else into
     if options.k_best > 1:
         best = parser.k_best_parses(treebank, options=options, constraints=constraints, threads=threads)
-        return Analysis(with_k_best(treebank, best, options), notes=best.notes)
+        return Analysis(with_k_best(target, best, options), notes=best.notes)
     parses = parser.parses(treebank, options=options, constraints=constraints, threads=threads)
-    return Analysis(annotated(treebank, parses, alternatives=options.alternatives), parses, parses.notes)
+    return Analysis(annotated(target, parses, alternatives=options.alternatives), parses, parses.notes)
 
 
 def annotated(treebank: Treebank, parses: Parses, *, alternatives: int = 0) -> Treebank:

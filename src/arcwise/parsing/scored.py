@@ -100,6 +100,9 @@ class ScoredParser:
 
     kind: ClassVar[str] = "scored"
     description: ClassVar[str] = "scored"
+    tempers_scores: ClassVar[bool] = False
+    """Whether its scores have been divided by the temperatures (``fitted``) already: by that of heads the logs of the weights of arcs, by
+    that of labels the logs of P(label | arc)."""
 
     def __init__(
         self,
@@ -127,6 +130,11 @@ class ScoredParser:
     def temperatures(self) -> Temperatures:
         """How its scores become probabilities."""
         return self._temperatures
+
+    @property
+    def fitted(self) -> Temperatures:
+        """What ``with_temperatures`` was given: ``temperatures``, unless the scores have been divided by it already."""
+        return self.temperatures
 
     def with_temperatures(self, heads: float, labels: float, smoothing: float = 0.0) -> Self:
         """The same parser with other confidences."""

@@ -45,7 +45,7 @@ def parse_file(
 ) -> Iterator[Analysis]:
     """The trees of a file (or of standard input, ``-``), some sentences at a time, in bounded memory; and what there is to say of
     single sentences."""
-    if _format(path, reading.format) == "conllu":
+    if format_of(path, reading.format) == "conllu":
         first = 0
         for batch in stream(path):
             found = parser.analyse(batch, options=options, threads=threads)
@@ -78,7 +78,7 @@ def _pipeline(parser: Parser, where: str) -> Pipeline:
     return parser
 
 
-def _format(path: PathLike, asked: Format) -> Format:
+def format_of(path: PathLike, asked: Format = "auto") -> Format:
     """The format of a file: the one asked for, or else CoNLL-U if it is named or begins so."""
     if asked != "auto":
         return asked

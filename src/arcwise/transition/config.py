@@ -8,6 +8,7 @@ from typing import Literal
 from arcwise.errors import OptionError
 from arcwise.learning.options import SEEDS, check_options, option, refuse_unread, short_repr
 from arcwise.parsing.parser import MAX_BEAM
+from arcwise.parsing.teaching import Teaching
 from arcwise.transition.named import system
 from arcwise.transition.templates import LABEL_TEMPLATES, MOVE_TEMPLATES, check_template
 
@@ -129,3 +130,15 @@ class TransitionConfig:
             for name in ("labelled", "single_root", "unreachable", "explore"):
                 unread[name] = f"{self.system} builds graphs and does not read it"
         refuse_unread(self, unread)
+
+    def refuse_untaught(self, teaching: Teaching) -> None:
+        """``OptionError`` if the parser cannot learn what is taught: asked before the teacher reads anything."""
+        built = system(self.system)
+        if built.many_heads:
+            raise OptionError(
+                "teacher", f"found one, but {self.system} builds graphs, and teachers know trees"
+            )
+        greedy = self.effective_update == "local" or min(self.warm_epochs, self.epochs) > 0
+        if not (built.is_arc_decomposable and greedy):
+            update = f"{self.system} with the update {self.effective_update}"
+            teaching.refuse_for_trees(update, "arc-eager, hybrid and easy-first, as long as they are greedy,")

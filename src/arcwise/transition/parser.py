@@ -16,6 +16,7 @@ from arcwise.learning.trained import TrainedParser
 from arcwise.parsing.output import analysis
 from arcwise.parsing.parser import MAX_BEAM, TAGS, Capabilities, Given, ParseOptions, refuse_constraints
 from arcwise.parsing.parses import Analysis, GraphParses, KBestParses, Parses, Probabilities, k_best_of
+from arcwise.parsing.teaching import Teaching
 from arcwise.transition.config import TransitionConfig
 from arcwise.transition.graphs import deps_column
 from arcwise.transition.model import KIND, TransitionModel
@@ -50,12 +51,14 @@ class TransitionParser(TrainedParser[TransitionModel]):
         config: TransitionConfig = TransitionConfig(),
         threads: int = 1,
         progress: Progress | None = None,
+        teaching: Teaching | None = None,
     ) -> Self:
         """Train on ``train``; epoch and temperature are chosen on ``dev`` if it is given: a treebank, or folds of the training data
-        (``"5fold"``; ``"auto"``: for a small treebank). Ctrl-C keeps the best weights so far."""
+        (``"5fold"``; ``"auto"``: for a small treebank). Ctrl-C keeps the best weights so far. ``teaching``: another parser, from whose
+        distributions over trees it learns too."""
         from arcwise.transition.training import train_model
 
-        return cls(train_model(train, dev, config, threads=threads, progress=progress))
+        return cls(train_model(train, dev, config, threads=threads, progress=progress, teaching=teaching))
 
     @classmethod
     def _model_of(cls, packed: Packed) -> TransitionModel:

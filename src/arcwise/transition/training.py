@@ -26,6 +26,7 @@ from arcwise.learning.folds import (
 from arcwise.learning.progress import Progress
 from arcwise.learning.training import Advance, DevScore, Weights, fit, training_report
 from arcwise.parsing.scorer import label_codes
+from arcwise.parsing.teaching import Lessons, Teaching, taught_report
 from arcwise.transition.calibration import fit_beam_temperature
 from arcwise.transition.config import TransitionConfig
 from arcwise.transition.model import TransitionModel, make_scorer
@@ -35,6 +36,8 @@ from arcwise.transition.system import TransitionSystem
 from arcwise.treebanks import Treebank
 
 CALIBRATION_SENTENCES = 300
+LEAST_TAUGHT = 0.01
+"""Arcs that a teacher finds less probable change no move: they are left out, for speed."""
 _PIECE = 100  # sentences between two looks at Ctrl-C and the progress bar
 
 
@@ -88,19 +91,34 @@ def train_model(
     *,
     threads: int,
     progress: Progress | None,
+    teaching: Teaching | None = None,
 ) -> TransitionModel:
     """Train as the configuration says."""
     progress = progress or Progress(shown=False)
     config.refuse_unread()
+    if teaching is not None:
+        config.refuse_untaught(teaching)
     system = parse_system(config.system)
     chosen = development(train, dev)
     doubts = warnings(train, chosen)
     for line in doubts:
         progress.say(f"warning: {line}")
-    train_once = partial(_train_graphs if system.many_heads else _train_trees, system=system, threads=threads)
+    train_once: TrainOnce = partial(
+        _train_graphs if system.many_heads else _train_trees, system=system, threads=threads
+    )
+    lessons = None
+    if teaching is not None:
+        lessons = teaching.lessons(
+            train,
+            projective=system.is_projective,
+            single_root=config.single_root,
+            labelled=config.labelled,
+            threads=threads,
+            progress=progress,
+        )
     if isinstance(chosen, Folds):
-        return _cross_validated(train, chosen, config, train_once, threads, progress)
-    model = train_once(train, chosen, config, progress=progress)
+        return _cross_validated(train, chosen, config, train_once, threads, progress, lessons)
+    model = train_once(train, chosen, config, progress=progress, lessons=lessons)
     if chosen is None or system.many_heads or model.report["interrupted"]:
         return model
     some = chosen[:CALIBRATION_SENTENCES]
@@ -119,7 +137,9 @@ def _train_graphs(
     system: TransitionSystem,
     threads: int,
     progress: Progress,
+    lessons: Lessons | None,
 ) -> TransitionModel:
+    assert lessons is None
     from arcwise.transition.graph_training import train_graph_model
 
     return train_graph_model(train, dev, config, system, progress=progress)
@@ -133,7 +153,9 @@ def _train_trees(
     system: TransitionSystem,
     threads: int,
     progress: Progress,
+    lessons: Lessons | None,
 ) -> TransitionModel:
+    own, train = train, train if lessons is None else lessons.treebank
     labels = tuple(sorted(set(train.column("deprel")))) if config.labelled else ()
     vocabulary = word_vocabulary(train, config)
     prepared = prepare_trees(
@@ -144,6 +166,9 @@ def _train_trees(
     scorer = make_scorer(config, system, len(labels), vocabulary)
     data = native.TransitionData(scorer, train.layout, train.data)
     data.set_gold(prepared.heads, _gold_labels(train, labels))
+    if lessons is not None:
+        taught = lessons.targets(prepared.heads, _gold_labels(train, labels), labels).above(LEAST_TAUGHT)
+        data.set_taught(taught.starts, taught.heads, taught.labels, taught.shares, lessons.weights)
     best = fit(
         TransitionTrainer(config, scorer, data, prepared.sentences),
         len(prepared.sentences),
@@ -154,7 +179,7 @@ def _train_trees(
         progress=progress,
     )
     assert best.weights is not None
-    report = training_report(train, dev, prepared.notes, best)
+    report = training_report(own, dev, prepared.notes, best) | taught_report(lessons)
     return TransitionModel.build(config, system, labels, vocabulary, best.weights, report=report)
 
 
@@ -165,20 +190,23 @@ def _cross_validated(
     train_once: TrainOnce,
     threads: int,
     progress: Progress,
+    lessons: Lessons | None,
 ) -> TransitionModel:
     """The epoch that is best on all parts together, each parsed by a parser that learned from the others; then, from parsers of that
     epoch, the temperature; then a parser that learns from everything."""
     quiet = Progress(shown=False)
     parts, scores = folds.split(train), []
+    taught = [None if lessons is None else lessons.without(folds.count, f) for f in range(folds.count)]
     for number, (others, part) in enumerate(parts, start=1):
         progress.say(f"fold {number} of {folds.count}: {len(others)} sentences, scored on {len(part)}")
-        report = _finished(train_once(others, part, config, progress=quiet)).report
+        model = train_once(others, part, config, progress=quiet, lessons=taught[number - 1])
+        report = _finished(model).report
         scores.append(FoldScores.of(part, report["history"]))
     epoch, by_epoch = best_epoch(scores)
     progress.say(f"chosen: epoch {epoch}: {folds} {by_epoch[epoch - 1]}")
     # Where warm epochs and the first epoch end does not change with the number of epochs: so this is the epoch that was scored.
     chosen = replace(config, epochs=epoch, patience=0)
-    model = train_once(train, None, chosen, progress=progress)
+    model = train_once(train, None, chosen, progress=progress, lessons=lessons)
     report = {
         **model.report,
         "dev": str(folds),
@@ -189,7 +217,10 @@ def _cross_validated(
     model = replace(model, config=config, report=report)
     if model.system.many_heads or report["interrupted"]:
         return model
-    held_out = [(_finished(train_once(others, None, chosen, progress=quiet)), part) for others, part in parts]
+    held_out = [
+        (_finished(train_once(others, None, chosen, progress=quiet, lessons=own)), part)
+        for (others, part), own in zip(parts, taught, strict=True)
+    ]
     temperature, error = fit_beam_temperature(held_out, threads)
     return _with_temperature(model, temperature, calibration_report(folds, error, ()), progress)
 

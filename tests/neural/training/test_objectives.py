@@ -1,0 +1,195 @@
+"""What training makes small, against the definitions: sums over all trees, one by one, of scores made by the slow twin of the network."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from arcwise.neural.objectives import tag_losses
+from neural.training.tiny import SENTENCES, WHOLE, Tiny, gradient, sentences
+from reference.enumerate_trees import TREE_CLASSES, all_trees
+
+Classes = pytest.mark.parametrize("projective, single_root", TREE_CLASSES)
+Objectives = pytest.mark.parametrize("objective", ["likelihood", "softmax-margin", "hinge", "head-by-head"])
+NETWORKS: dict[str, dict[str, Any]] = {
+    "labelled": {},
+    "unlabelled": {"labelled": False},
+    "clusters": {"clusters": 2},
+}
+Networks = pytest.mark.parametrize("options", NETWORKS.values(), ids=NETWORKS)
+
+
+def by_definition(tiny: Tiny) -> np.ndarray:
+    """The loss of each sentence: of all trees, their costs added, less that of those that agree with what is known."""
+    found, starts = [], tiny.treebank.sentence_words
+    labels = [
+        tiny.labels.index(name) if name in tiny.labels else -1 for name in tiny.treebank.column("deprel")
+    ]
+    for s, (arcs, log_p) in enumerate(tiny.slow_scores()):
+        words = slice(int(starts[s]), int(starts[s + 1]))
+        known = list(tiny.treebank.heads[words]), labels[words]
+        if tiny.config.objective == "head-by-head":
+            found.append(_head_by_head(arcs, log_p, *known, tiny))
+        else:
+            found.append(_over_trees(arcs, log_p, *known, tiny))
+    return np.array(found)
+
+
+def _over_trees(
+    arcs: np.ndarray, log_p: np.ndarray, heads: list[int], labels: list[int], tiny: Tiny
+) -> float:
+    config, n = tiny.config, len(heads)
+    reduce = np.max if config.objective == "hinge" else _log_sum
+    costs = config.objective != "likelihood"
+    every, right = [], []
+    for tree in all_trees(n, projective=config.projective, single_root=config.single_root):
+        of_all = of_right = 0.0
+        for m in range(1, n + 1):
+            states = arcs[tree[m], m] + log_p[tree[m], m]
+            label_of_state = np.arange(len(states)) // config.clusters
+            head, label = heads[m - 1], labels[m - 1]
+            cost = np.zeros(len(states))
+            if costs and head >= 0:
+                cost += tree[m] != head
+                if label >= 0:
+                    cost += label_of_state != label
+            of_all += reduce(states + cost)
+            agrees = (label_of_state == label) | (label < 0) | (not tiny.labels)
+            of_right += reduce(states[agrees]) if head in (-1, tree[m]) else -np.inf
+        every.append(of_all)
+        right.append(of_right)
+    if max(right) == -np.inf:
+        return np.inf
+    return float(reduce(np.array(every)) - reduce(np.array(right)))
+
+
+def _head_by_head(
+    arcs: np.ndarray, log_p: np.ndarray, heads: list[int], labels: list[int], tiny: Tiny
+) -> float:
+    total = 0.0
+    for m, (head, label) in enumerate(zip(heads, labels, strict=True), start=1):
+        if head >= 0:
+            others = [arcs[h, m] for h in range(len(heads) + 1) if h != m]
+            total += _log_sum(np.array(others)) - arcs[head, m]
+            if label >= 0:
+                of_label = log_p[head, m].reshape(-1, tiny.config.clusters)[label]
+                total -= _log_sum(of_label)
+    return total
+
+
+def _log_sum(values: np.ndarray) -> float:
+    top = values.max()
+    return float(top + np.log(np.exp(values - top).sum())) if top > -np.inf else -np.inf
+
+
+@Classes
+@Objectives
+@Networks
+def test_losses_against_enumeration(
+    options: dict[str, Any], objective: str, projective: bool, single_root: bool
+) -> None:
+    """All that may be known in one batch: labels of words without heads need the scores of all arcs."""
+    chosen = {"objective": objective, "projective": projective, "single_root": single_root, **options}
+    tiny = Tiny.of(sentences(), seed=2, **chosen)
+    found = tiny.losses().detach().numpy()
+    wanted = by_definition(tiny)
+    assert (np.isinf(wanted) == np.isinf(found)).all()
+    finite = np.isfinite(wanted)
+    np.testing.assert_allclose(found[finite], wanted[finite], atol=1e-8)
+    assert finite.sum() >= len(SENTENCES) - 2
+
+
+@Objectives
+@Networks
+@pytest.mark.parametrize("names", [WHOLE, ("whole", "some heads", "heads without labels", "nothing known")])
+def test_losses_where_labels_have_heads(
+    options: dict[str, Any], objective: str, names: tuple[str, ...]
+) -> None:
+    """Then likelihood needs labels of right arcs alone: another way through the code."""
+    tiny = Tiny.of(sentences(*names), seed=4, objective=objective, **options)
+    assert tiny.data.heads_with_labels
+    assert tiny.data.complete == (names == WHOLE)
+    np.testing.assert_allclose(tiny.losses().detach().numpy(), by_definition(tiny), atol=1e-8)
+
+
+@Objectives
+@Networks
+@pytest.mark.parametrize("names", [WHOLE, ("whole", "some heads", "labels without heads")])
+def test_gradients_are_finite_differences(
+    options: dict[str, Any], objective: str, names: tuple[str, ...]
+) -> None:
+    tiny = Tiny.of(sentences(*names), seed=6, objective=objective, **options)
+    parameters, slopes = gradient(tiny)
+    random = torch.Generator().manual_seed(3)
+    step = 1e-6
+    for _ in range(4):
+        direction = [torch.randn(p.shape, generator=random, dtype=p.dtype) for p in parameters]
+        values = []
+        for sign in (1, -1):
+            with torch.no_grad():
+                for p, d in zip(parameters, direction, strict=True):
+                    p += sign * step * d
+                values.append(float(tiny.losses().sum()))
+                for p, d in zip(parameters, direction, strict=True):
+                    p -= sign * step * d
+        wanted = (values[0] - values[1]) / (2 * step)
+        found = sum(float((s * d).sum()) for s, d in zip(slopes, direction, strict=True))
+        assert found == pytest.approx(wanted, rel=1e-5, abs=1e-6)
+
+
+@Objectives
+def test_a_sentence_without_a_right_tree_teaches_nothing(objective: str) -> None:
+    tiny = Tiny.of(sentences("crossing"), objective=objective, projective=True)
+    assert torch.isinf(tiny.losses()).all() == (objective != "head-by-head")
+    _, slopes = gradient(tiny)
+    assert all(torch.isfinite(slope).all() for slope in slopes)
+    if objective != "head-by-head":
+        assert all((slope == 0).all() for slope in slopes)
+
+
+@Objectives
+@Networks
+def test_the_loss_of_a_sentence_is_the_same_alone_and_in_a_batch(
+    options: dict[str, Any], objective: str
+) -> None:
+    """Padding never matters."""
+    tiny = Tiny.of(
+        sentences(*(name for name in SENTENCES if name != "two roots")), objective=objective, **options
+    )
+    together = tiny.losses()
+    for sentence in tiny.everything:
+        torch.testing.assert_close(
+            tiny.losses(np.array([sentence]))[0], together[sentence], atol=1e-10, rtol=0
+        )
+    back = tiny.losses(tiny.everything[::-1].copy())
+    torch.testing.assert_close(back.flip(0), together, atol=1e-10, rtol=0)
+
+
+@Networks
+def test_what_is_in_other_sentences_has_no_gradient(options: dict[str, Any]) -> None:
+    """The rows of words that a sentence does not have stay as they are."""
+    tiny = Tiny.of(sentences("whole", "some heads"), objective="likelihood", **options)
+    parameters, slopes = gradient(tiny, np.array([0]))
+    table = next(i for i, p in enumerate(parameters) if p.shape == tuple(tiny.network.shape.tables[0]))
+    seen = set(tiny.data.rows[: int(tiny.data.starts[1]), 0].tolist())
+    for row in range(len(parameters[table])):
+        assert (row in seen) or (slopes[table][row] == 0).all()
+
+
+def test_tag_losses_are_cross_entropies() -> None:
+    tiny = Tiny.of(sentences("whole", "one word", "crossing"), learns=("upos",))
+    batch = tiny.data.batch(tiny.everything)
+    hidden = tiny.network.hidden(tiny.data.rows[batch.positions], batch)
+    (found,) = tag_losses(tiny.network, hidden, tiny.data, batch)
+    slow, total = tiny.slow(), 0.0
+    (codes,) = tiny.tags.codes(tiny.treebank)
+    word = 0
+    for rows in slow.rows(tiny.treebank):
+        for shares in slow.classes(slow.states(rows), 0):
+            total -= np.log(shares[codes[word]]) if codes[word] >= 0 else 0.0
+            word += 1
+    assert (codes < 0).any()  # one has a tag that the network does not know
+    assert float(found.detach()) == pytest.approx(total, abs=1e-8)
