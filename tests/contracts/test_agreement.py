@@ -1,5 +1,6 @@
 """One engine: whatever way a question is asked, the answer is the same. Asked of the model that comes with arcwise, which is labelled
-and calibrated, on English of our own; of a model with latent clusters; and of networks with random weights."""
+and calibrated, on English of our own; of a model with latent clusters; of networks with random weights; and of a tiny transformer, where
+one can be made."""
 
 from __future__ import annotations
 
@@ -64,7 +65,15 @@ def neural_ensemble() -> tuple[ScoredParser, Treebank]:
     return parser.with_temperatures(1.3, 0.9, 0.3), small_treebank(crossing=True)
 
 
-@pytest.fixture(params=["english", "latent", "neural", "neural_latent", "neural_ensemble"])
+@pytest.fixture(scope="module")
+def transformer(tmp_path_factory: pytest.TempPathFactory) -> tuple[ScoredParser, Treebank]:
+    from neural.tiny_transformer import quick_parser
+
+    trained = quick_parser(tmp_path_factory.mktemp("transformer"), clusters=2)
+    return trained.with_temperatures(1.6, 0.7, 0.2), small_treebank(crossing=True)
+
+
+@pytest.fixture(params=["english", "latent", "neural", "neural_latent", "neural_ensemble", "transformer"])
 def model(request: pytest.FixtureRequest) -> tuple[ScoredParser, Treebank]:
     return request.getfixturevalue(request.param)
 

@@ -70,6 +70,8 @@ def wrong_items(known: Declared) -> list[Any]:
         return [3, "text"]
     if known.base is bool:
         return [1, 0, "yes", 0.5]
+    if known.name == "encoder":  # whether there is such a folder is asked when a parser is trained
+        return [3, True, "", " "]
     if known.base is str:
         return [3, True, "no such thing", ""]
     found: list[Any] = ["ten", True, math.nan, math.inf, -math.inf]

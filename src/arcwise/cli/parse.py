@@ -130,6 +130,7 @@ def run(
         from_declaration(ParseOptions, "alternatives"),
     ] = 0,
     beam: Annotated[int | None, from_declaration(ParseOptions, "beam")] = None,
+    device: Annotated[str | None, from_declaration(ParseOptions, "device")] = None,
     overwrite: Annotated[
         bool, typer.Option("--overwrite", help="For folders: replace files that are in the folder already.")
     ] = False,
@@ -168,6 +169,7 @@ def run(
         misc_constraints=misc_constraints,
         alternatives=alternatives,
         beam=beam,
+        device=device,  # type: ignore[arg-type]
     )
     sources = [] if text is not None else inputs or ["-"]
     targets = _targets(sources, output, overwrite=overwrite)

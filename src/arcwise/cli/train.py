@@ -34,7 +34,9 @@ _TRANSITION_TRAINERS = ", ".join(declared(TransitionConfig)["trainer"].choices)
 _TAUGHT = ("text", "gold_share", "text_weight", "teacher_folds")
 """Options that need --teacher."""
 
-FILES = Files(reads=("train", "config"), may_read=("dev", "system", "teacher", "text"), writes=("model",))
+FILES = Files(
+    reads=("train", "config"), may_read=("dev", "system", "teacher", "text", "encoder"), writes=("model",)
+)
 
 
 def run(
@@ -152,6 +154,14 @@ def run(
             NeuralConfig, "device", text="Neural: where to train; auto takes a GPU if there is one."
         ),
     ] = None,
+    encoder: Annotated[
+        str | None,
+        from_declaration(
+            NeuralConfig,
+            "encoder",
+            text="Neural: fine-tune the transformer of this folder, instead of tables and LSTMs.",
+        ),
+    ] = None,
     resume: Annotated[
         bool,
         typer.Option(
@@ -245,6 +255,7 @@ def run(
         "objective": objective,
         "ensemble": ensemble,
         "device": device,
+        "encoder": encoder,
     }
     if parser == "neural":
         from arcwise.neural.devices import check_device

@@ -13,7 +13,7 @@ from typer.core import TyperCommand
 
 VALUE_NAMES = {
     "FILE": "a b certificate checkpoint config corpus dev file files gold html output pdf plot png resume rules svg train",
-    "FOLDER": "folder",
+    "FOLDER": "encoder folder",
     "MODEL": "model teacher",
     "INPUT": "inputs",
     "TREEBANK": "treebank",

@@ -133,7 +133,7 @@ def train_pipeline(
         raise InputError("train: found no word, expected a treebank to learn from")
     progress = progress or Progress(shown=False)
     chosen = development(train, dev)
-    options = {"seed": config.seed, **(NEURAL if config.kind == "neural" else {}), **(parser or {})}
+    options = {"seed": config.seed, **_defaults(config.kind, parser or {}), **(parser or {})}
     parser_config(config.kind, None, options).refuse_unread()  # said before long work, not after
     tokenizer = Tokenizer.train(train, config=config.tokenizer, seed=config.seed)
     progress.say("tokenizer trained")
@@ -162,6 +162,13 @@ def train_pipeline(
     if isinstance(chosen, Treebank) and not trained.info.get("interrupted"):
         _tell_scores(pipeline, chosen, threads, progress)
     return pipeline
+
+
+def _defaults(kind: str, given: Mapping[str, Any]) -> dict[str, Any]:
+    """What a parser sees and learns in a pipeline; a transformer sees the words alone."""
+    if kind != "neural":
+        return {}
+    return {name: value for name, value in NEURAL.items() if name != "inputs" or not given.get("encoder")}
 
 
 def _tell_scores(pipeline: Pipeline, dev: Treebank, threads: int, progress: Progress) -> None:

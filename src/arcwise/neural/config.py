@@ -11,11 +11,11 @@ from arcwise.errors import InputError, OptionError
 from arcwise.learning.options import SEEDS, check_options, option, refuse_unread, short_repr
 from arcwise.native import check_atom
 from arcwise.neural.inputs import is_affix, is_word
+from arcwise.parsing.parser import Device
 
 Size = Literal["small", "base", "large"]
 Objective = Literal["likelihood", "softmax-margin", "hinge", "head-by-head"]
 TagColumn = Literal["upos", "xpos", "feats"]
-Device = Literal["auto", "cpu", "cuda"]
 
 INPUTS = (
     "lower",
@@ -43,6 +43,17 @@ _BY_WORDS: dict[str, tuple[float, float]] = {
     "batch_words": (2000, 5000),
 }
 """Option → its value for a small and for a large treebank."""
+_TRANSFORMER_BY_WORDS: dict[str, tuple[float, float]] = {
+    "dropout": (0.33, 0.33),
+    "epochs": (40, 15),
+    "batch_words": (500, 1000),
+}
+"""The same with a transformer as encoder; as others have it (Kondratyuk & Straka 2019), for it has learned before."""
+_RECURRENT = (
+    *("inputs", "rare", "word_size", "affix_size", "tag_size", "layers", "hidden"),
+    *("word_dropout", "affix_dropout", "tag_dropout"),
+)
+"""Options of tables and LSTMs."""
 
 
 def _check_input(name: str) -> None:
@@ -50,6 +61,11 @@ def _check_input(name: str) -> None:
         check_atom(name)
     except ValueError as error:
         raise InputError(str(error)) from error
+
+
+def _check_folder_name(name: str) -> None:
+    if not name.strip():
+        raise InputError(f"found {name!r}, expected the name of a folder")
 
 
 @dataclass(frozen=True)
@@ -100,6 +116,19 @@ class NeuralConfig:
     learns: tuple[TagColumn, ...] = option(
         (),
         "Columns that the network learns to fill in beside the trees; what it sees of them (inputs) may be another tagger's guess.",
+    )
+    encoder: str | None = option(
+        None,
+        "A folder with a transformer, which reads the words instead of tables and LSTMs and is fine-tuned. Parsing then needs torch and "
+        "transformers, but not the folder.",
+        check=_check_folder_name,
+        form="a folder with config.json, model.safetensors and tokenizer.json",
+    )
+    encoder_rate: float = option(
+        5e-5, "The largest step of the optimiser for the weights of the transformer.", above=0
+    )
+    encoder_layers: int = option(
+        1, "The vector of a piece is the mean of so many last layers of the transformer.", low=1, high=1000
     )
     rare: int = option(
         1, "Words and affixes that training has at most so often count as unknown.", low=0, high=1_000_000
@@ -153,14 +182,16 @@ class NeuralConfig:
             raise OptionError("inputs", f"found {', '.join(self.inputs)}, expected each once")
 
     def resolved(self, words: int) -> NeuralConfig:
-        """The same with a value wherever ``None`` stood, as the size and a treebank of so many words want it."""
+        """The same with a value wherever ``None`` stood, as the size and a treebank of so many words want it; options that nothing reads
+        stay ``None``."""
         share = np.clip(np.log(max(words, 1) / _FEW) / np.log(_MANY / _FEW), 0, 1)
         chosen: dict[str, float] = dict(_SIZES[self.size])
-        for name, (few, many) in _BY_WORDS.items():
+        for name, (few, many) in (_TRANSFORMER_BY_WORDS if self.encoder else _BY_WORDS).items():
             value = few + share * (many - few)
             chosen[name] = round(float(value), 3) if name.endswith("dropout") else round(float(value))
         chosen["batch_words"] = min(chosen["batch_words"], max(words // _STEPS, _LEAST))
         missing = {f.name for f in fields(self) if getattr(self, f.name) is None}
+        missing -= set(_RECURRENT) if self.encoder else set()
         return replace(self, **{name: value for name, value in chosen.items() if name in missing})  # type: ignore[arg-type]
 
     @property
@@ -177,12 +208,20 @@ class NeuralConfig:
         return self.affix_size if is_affix(atom) else self.tag_size
 
     def refuse_unread(self) -> None:
-        """``OptionError`` if an option is set that training will not read, or a device that is not there; ``MissingExtraError`` without
-        torch: asked before a parser is trained."""
+        """``OptionError`` if an option is set that training will not read, a device or a transformer that is not there; ``MissingExtraError``
+        without torch: asked before a parser is trained."""
         from arcwise.neural.devices import check_device
 
         unread = {}
         if not self.labelled:
             unread["clusters"] = "without labels there are no clusters"
+        if self.encoder:
+            unread |= dict.fromkeys(_RECURRENT, "a transformer (encoder) has no tables and LSTMs")
+        else:
+            unread |= dict.fromkeys(("encoder_rate", "encoder_layers"), "there is no transformer (encoder)")
         refuse_unread(self, unread)
         check_device(self.device)
+        if self.encoder:
+            from arcwise.neural.pretrained import check_folder
+
+            check_folder(self.encoder)

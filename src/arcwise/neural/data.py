@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from arcwise.neural.inputs import ROOT, Inputs
-from arcwise.neural.network import Batch
+from arcwise.neural.batch import Batch
+from arcwise.neural.inputs import ROOT
 from arcwise.treebanks import Treebank
 
 Ints = npt.NDArray[np.int64]
@@ -22,9 +23,17 @@ _WIDEST = 40_000_000
 """Numbers that labels of all arcs of a batch may need at most."""
 
 
+class Rows(Protocol):
+    """What gives the words of a treebank their rows: ``Inputs`` (numbers of rows of tables), ``WordPieces`` (numbers of pieces)."""
+
+    def rows(self, treebank: Treebank) -> Codes:
+        """Shape (words, ·)."""
+        ...
+
+
 @dataclass(frozen=True)
 class Data:
-    """Sentences, each with its root before its words: rows (P, atoms), heads and labels (P,), -1 where unknown; tags, one (P,) each."""
+    """Sentences, each with its root before its words: rows (P, ·), heads and labels (P,), -1 where unknown; tags, one (P,) each."""
 
     rows: Tensor
     heads: Tensor
@@ -41,7 +50,7 @@ class Data:
     def of(
         cls,
         treebank: Treebank,
-        inputs: Inputs,
+        inputs: Rows,
         heads: Codes,
         labels: Codes,
         tags: Sequence[Codes],
@@ -52,8 +61,9 @@ class Data:
         starts = np.concatenate([[0], np.cumsum(lengths + 1)])
         is_word = np.ones(int(starts[-1]), np.bool_)
         is_word[starts[:-1]] = False
-        rows = np.full((len(is_word), len(inputs.atoms)), ROOT, np.int64)
-        rows[is_word] = inputs.rows(treebank)
+        own = inputs.rows(treebank)
+        rows = np.full((len(is_word), own.shape[1]), ROOT, np.int64)
+        rows[is_word] = own
 
         def with_roots(values: Codes) -> Tensor:
             out = np.full(len(is_word), -1, np.int64)

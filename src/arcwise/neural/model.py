@@ -18,6 +18,7 @@ from arcwise.neural.config import NeuralConfig
 from arcwise.neural.inputs import Inputs
 from arcwise.neural.shape import SCALE, NetworkShape, may_be_8_bit
 from arcwise.neural.tags import TagAlphabets
+from arcwise.neural.transformer import Transformer
 from arcwise.parsing.parser import DECODERS
 from arcwise.parsing.scored import Decoding, Temperatures
 
@@ -43,13 +44,18 @@ class NeuralModel(Packable):
     """The columns of tags that the network fills in: those that it was better at, on development data, than what it saw."""
     report: Mapping[str, Any] = field(default_factory=dict)
     """Data, scores and history of the training."""
+    transformer: Transformer | None = None
+    """What reads the words, if not tables and LSTMs."""
 
     @property
     def summary(self) -> str:
         """Sizes."""
         shape = self.shape
         many = f"{len(self.members)} networks of " if len(self.members) > 1 else ""
-        return f"{many}{shape.layers} layers of 2 × {shape.hidden} units, {len(self.labels)} labels"
+        encoder = f"{shape.layers} layers of 2 × {shape.hidden} units"
+        if self.transformer is not None:
+            encoder = f"a transformer ({self.transformer.config['model_type']}) of {shape.width} units"
+        return f"{many}{encoder}, {len(self.labels)} labels"
 
     def __repr__(self) -> str:
         return f"<NeuralModel: {self.summary}>"
@@ -57,7 +63,7 @@ class NeuralModel(Packable):
     @property
     def shape(self) -> NetworkShape:
         """The sizes of its networks."""
-        return network_shape(self.config, self.inputs, self.labels, self.tags)
+        return network_shape(self.config, self.inputs, self.labels, self.tags, self.transformer)
 
     @property
     def is_8_bit(self) -> bool:
@@ -65,7 +71,7 @@ class NeuralModel(Packable):
         return any(name.endswith(SCALE) for name in self.members[0])
 
     def networks(self) -> list[native.NeuralNetwork]:
-        """The networks, ready to run: their scores are log-probabilities, at temperature 1."""
+        """The networks, ready to run: their scores are log-probabilities, at temperature 1. (None of them has a transformer.)"""
         shape = self.shape
         return [
             native.NeuralNetwork(
@@ -97,6 +103,9 @@ class NeuralModel(Packable):
             "report": self.report,
         }
         arrays = dict(self.inputs.arrays())
+        if self.transformer is not None:
+            header["transformer"] = self.transformer.header()
+            arrays |= self.transformer.tokenizer_array()
         for number, member in enumerate(self.members):
             for name, values in _stored(member, precision).items():
                 arrays[f"member.{number}.{name}"] = values
@@ -112,7 +121,8 @@ class NeuralModel(Packable):
             inputs = Inputs.read(packed, [str(atom) for atom in header["atoms"]])
             labels = tuple(str(label) for label in header["labels"])
             tags = TagAlphabets.read(header["tags"])
-            shape = network_shape(config, inputs, labels, tags)
+            transformer = Transformer.read(packed)
+            shape = network_shape(config, inputs, labels, tags, transformer)
             return cls(
                 config,
                 inputs,
@@ -123,6 +133,7 @@ class NeuralModel(Packable):
                 _temperatures(header["temperatures"]),
                 _written(header["writes"], tags),
                 read_report(packed),
+                transformer,
             )
         except ModelError:
             raise
@@ -139,7 +150,11 @@ class NeuralModel(Packable):
 
 
 def network_shape(
-    config: NeuralConfig, inputs: Inputs, labels: tuple[str, ...], tags: TagAlphabets
+    config: NeuralConfig,
+    inputs: Inputs,
+    labels: tuple[str, ...],
+    tags: TagAlphabets,
+    transformer: Transformer | None = None,
 ) -> NetworkShape:
     """The sizes of the network that a (resolved) configuration and its alphabets ask for."""
     layers, hidden, arc_size, label_size = config.sizes
@@ -155,7 +170,20 @@ def network_shape(
         len(labels),
         config.clusters,
         tuple(len(values) for values in tags.values),
+        0 if transformer is None else transformer.width,
+        () if transformer is None else transformer.arrays,
     )
+
+
+def in_full(member: Mapping[str, npt.NDArray[Any]]) -> dict[str, Floats]:
+    """The arrays of a network in float32, whatever they are kept in."""
+    return {
+        name: (values * member[name + SCALE][..., None]).astype(np.float32)
+        if name + SCALE in member
+        else np.asarray(values, np.float32)
+        for name, values in member.items()
+        if not name.endswith(SCALE)
+    }
 
 
 def _stored(member: Mapping[str, npt.NDArray[Any]], precision: Precision) -> dict[str, npt.NDArray[Any]]:
@@ -166,7 +194,7 @@ def _stored(member: Mapping[str, npt.NDArray[Any]], precision: Precision) -> dic
         return {name: values.astype(np.float16) for name, values in member.items()}
     found: dict[str, npt.NDArray[Any]] = {}
     for name, values in member.items():
-        if may_be_8_bit(name):
+        if values.ndim > 1 and may_be_8_bit(name):
             small, scales = native.quantised(np.ascontiguousarray(values, np.float32))
             found[name], found[name + SCALE] = np.asarray(small), np.asarray(scales)
         else:

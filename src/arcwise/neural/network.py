@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 import torch
 from torch import Tensor, nn
-from torch.nn.functional import embedding, leaky_relu, linear
-from torch.nn.utils.rnn import PackedSequence
+from torch.nn.functional import leaky_relu, linear
 
-from arcwise.neural.inputs import ROOT, UNKNOWN
+from arcwise.neural.batch import Batch, Drops, dropped
+from arcwise.neural.recurrent import RecurrentEncoder
 from arcwise.neural.shape import NetworkShape
 
 SLOPE = 0.1
@@ -21,71 +21,9 @@ SLOPE = 0.1
 
 
 @dataclass(frozen=True)
-class Batch:
-    """Sentences of a batch, longest first, without padding: all first positions (the roots), then all second ones, and so on.
-
-    ``positions``: where each of the N rows stands in the data; ``counts``: rows of each position, on the CPU; ``sentence``: of each
-    row, 0..B-1; ``places``: of each row in the padded (B, T) matrix, flat; ``lengths``: words of each sentence.
-    """
-
-    positions: Tensor
-    counts: Tensor
-    sentence: Tensor
-    places: Tensor
-    lengths: Tensor
-
-    @property
-    def size(self) -> int:
-        """Sentences."""
-        return len(self.lengths)
-
-    @property
-    def width(self) -> int:
-        """T: one more than the words of the longest sentence."""
-        return len(self.counts)
-
-    @classmethod
-    def of(
-        cls,
-        sentences: npt.NDArray[np.int64],
-        starts: npt.NDArray[np.int64],
-        lengths: npt.NDArray[np.int64],
-        device: str | torch.device,
-    ) -> Batch:
-        """The batch of these sentences; ``starts`` and ``lengths`` (words) are those of all sentences of the data, whose every sentence
-        begins with a root."""
-        chosen = sentences[np.argsort(-lengths[sentences], kind="stable")]
-        own = lengths[chosen]
-        width = int(own[0]) + 1
-        inside = np.arange(width)[:, None] <= own  # (T, B)
-        position, sentence = np.nonzero(inside)
-        flat = np.stack([starts[chosen][sentence] + position, sentence, sentence * width + position])
-        moved = torch.from_numpy(flat).to(device, non_blocking=True)
-        return cls(
-            moved[0],
-            torch.from_numpy(inside.sum(1)),
-            moved[1],
-            moved[2],
-            torch.from_numpy(own.astype(np.int32)).to(device, non_blocking=True),
-        )
-
-    def padded(self, rows: Tensor) -> Tensor:
-        """(N, D) → (B, T, D), 0 in the padding."""
-        flat = rows.new_zeros(self.size * self.width, rows.shape[-1])
-        return flat.index_copy(0, self.places, rows).view(self.size, self.width, -1)
-
-
-@dataclass(frozen=True)
-class Drops:
-    """Shares that are left out in training: of the values of each table, of the numbers of vectors."""
-
-    inputs: tuple[float, ...]
-    vectors: float
-
-
-@dataclass(frozen=True)
 class Hidden:
-    """What the network has made of a batch: vectors of the words as heads and dependents, padded (B, T, ·); states of the encoder (N, 2H)."""
+    """What the network has made of a batch: vectors of the words as heads and dependents, padded (B, T, ·); states of the encoder
+    (N, width)."""
 
     states: Tensor
     arc_heads: Tensor
@@ -94,21 +32,45 @@ class Hidden:
     label_dependents: Tensor | None
 
 
-class Network(nn.Module):
-    """The network of a ``NetworkShape`` (Kiperwasser & Goldberg 2016; Dozat & Manning 2017)."""
+class Encoder(Protocol):
+    """A module that makes states of positions."""
 
-    def __init__(self, shape: NetworkShape) -> None:
+    def __call__(self, rows: Tensor, batch: Batch, drops: Drops | None = None) -> Tensor:
+        """(N, width), from the rows of the batch's positions."""
+        ...
+
+    def start(self) -> None:
+        """Give the weights their first values."""
+        ...
+
+    def flatten(self) -> None:
+        """Put the weights where they are quickest, after they were copied."""
+        ...
+
+    def parameter_of(self) -> dict[str, Sequence[Any]]:
+        """Name of an array (``NetworkShape``) → the parameters whose sum it is."""
+        ...
+
+    def parameters(self) -> Iterator[nn.Parameter]:
+        """All that is learned."""
+        ...
+
+
+class Network(nn.Module):
+    """The network of a ``NetworkShape`` (Kiperwasser & Goldberg 2016; Dozat & Manning 2017).
+
+    ``encoder``: what makes the states of the positions, (N, width), from their rows; else a ``RecurrentEncoder``.
+    """
+
+    def __init__(self, shape: NetworkShape, encoder: Encoder | None = None) -> None:
         super().__init__()
         self.shape = shape
-        wide = 2 * shape.hidden
-        self.tables = nn.ParameterList(nn.Parameter(torch.randn(rows, size)) for rows, size in shape.tables)
-        self.layers = nn.ModuleList(
-            nn.LSTM(shape.input_size if layer == 0 else wide, shape.hidden, bidirectional=True)
-            for layer in range(shape.layers)
-        )
+        self.encoder = encoder or RecurrentEncoder(shape)
         sides = ("arc_head", "arc_dependent", *(("label_head", "label_dependent") if shape.states else ()))
         sizes = {"arc": shape.arc_size, "label": shape.label_size}
-        self.sides = nn.ModuleDict({side: nn.Linear(wide, sizes[side.split("_")[0]]) for side in sides})
+        self.sides = nn.ModuleDict(
+            {side: nn.Linear(shape.width, sizes[side.split("_")[0]]) for side in sides}
+        )
         self.arc_product = nn.Parameter(torch.zeros(shape.arc_size, shape.arc_size))
         self.arc_head = nn.Parameter(torch.zeros(shape.arc_size))
         if shape.states:
@@ -117,24 +79,14 @@ class Network(nn.Module):
             self.label_head = nn.Parameter(torch.zeros(S, R))
             self.label_dependent = nn.Parameter(torch.zeros(S, R))
             self.label_bias = nn.Parameter(torch.zeros(S))
-        self.tags = nn.ModuleList(nn.Linear(wide, values) for values in shape.tags)
+        self.tags = nn.ModuleList(nn.Linear(shape.width, values) for values in shape.tags)
         self._start()
 
     def _start(self) -> None:
-        """First weights: orthogonal matrices, a bias of 1 for the forget gates."""
-        for name, weight in self.named_parameters():
-            if name.startswith("tables"):
-                nn.init.normal_(weight, std=0.5)
-            elif name.startswith("layers"):
-                if weight.ndim == 2:
-                    for gate in weight.data.chunk(4):
-                        nn.init.orthogonal_(gate)
-                else:
-                    weight.data.zero_()
-                    if "bias_ih" in name:
-                        weight.data[self.shape.hidden : 2 * self.shape.hidden] = 1
-            elif name.startswith("sides"):
-                nn.init.orthogonal_(weight) if weight.ndim == 2 else weight.data.zero_()
+        """First weights: orthogonal matrices."""
+        self.encoder.start()
+        for weight in self.sides.parameters():
+            nn.init.orthogonal_(weight) if weight.ndim == 2 else weight.data.zero_()
         if self.shape.clusters > 1:  # clusters that are equal would stay so
             nn.init.normal_(self.label_head, std=0.05)
             nn.init.normal_(self.label_dependent, std=0.05)
@@ -147,7 +99,7 @@ class Network(nn.Module):
         vectors = {}
         for name, side in self.sides.items():
             out = leaky_relu(side(states), SLOPE)
-            vectors[name] = batch.padded(_dropped(out, batch, drops))
+            vectors[name] = batch.padded(dropped(out, batch, drops))
         return Hidden(
             states,
             vectors["arc_head"],
@@ -157,18 +109,8 @@ class Network(nn.Module):
         )
 
     def encoded(self, rows: Tensor, batch: Batch, drops: Drops | None) -> Tensor:
-        """(N, 2H): the output of the last layer."""
-        parts = []
-        for place, table in enumerate(self.tables):
-            own = rows[:, place]
-            if drops is not None and drops.inputs[place] > 0:
-                lost = torch.rand(len(own), device=own.device) < drops.inputs[place]
-                own = own.masked_fill(lost & (own != ROOT), UNKNOWN)
-            parts.append(embedding(own, table))
-        states = _dropped(torch.cat(parts, 1), batch, drops)
-        for layer in self.layers:
-            output, _ = layer(PackedSequence(states, batch.counts))
-            states = _dropped(output.data, batch, drops)
+        """(N, width): what the encoder makes of the positions."""
+        states: Tensor = self.encoder(rows, batch, drops)
         return states
 
     def arcs(self, hidden: Hidden) -> Tensor:
@@ -207,13 +149,7 @@ class Network(nn.Module):
 
     def parameter_of(self) -> dict[str, Sequence[Any]]:
         """Name of an array (``NetworkShape``) → the parameters whose sum it is."""
-        found: dict[str, Sequence[Any]] = {f"table.{i}": (table,) for i, table in enumerate(self.tables)}
-        for number, layer in enumerate(self.layers):
-            for direction, end in (("forward", "_l0"), ("backward", "_l0_reverse")):
-                name = f"layer.{number}.{direction}"
-                found[f"{name}.input"] = (getattr(layer, f"weight_ih{end}"),)
-                found[f"{name}.recurrent"] = (getattr(layer, f"weight_hh{end}"),)
-                found[f"{name}.bias"] = (getattr(layer, f"bias_ih{end}"), getattr(layer, f"bias_hh{end}"))
+        found = self.encoder.parameter_of()
         for name, side in self.sides.items():
             found[f"{name}.weight"], found[f"{name}.bias"] = (side.weight,), (side.bias,)
         found["arc.product"], found["arc.head"] = (self.arc_product,), (self.arc_head,)
@@ -239,12 +175,3 @@ class Network(nn.Module):
                 for place, part in enumerate(parts):
                     value = torch.from_numpy(np.array(arrays[name], np.float32))
                     part.copy_(value if place == 0 else torch.zeros_like(value))
-
-
-def _dropped(rows: Tensor, batch: Batch, drops: Drops | None) -> Tensor:
-    """With some numbers of the vectors (N, D) left out, the same in all rows of a sentence (Gal & Ghahramani 2016)."""
-    if drops is None or drops.vectors == 0:
-        return rows
-    kept = 1 - drops.vectors
-    mask = torch.rand(batch.size, rows.shape[-1], device=rows.device) < kept
-    return rows * (mask.to(rows.dtype) / kept)[batch.sentence]

@@ -9,9 +9,10 @@ import torch
 from torch import Tensor
 from torch.nn.functional import cross_entropy
 
+from arcwise.neural.batch import Batch
 from arcwise.neural.config import NeuralConfig
 from arcwise.neural.data import Data
-from arcwise.neural.network import Batch, Hidden, Network
+from arcwise.neural.network import Hidden, Network
 from arcwise.torch import losses
 
 _LOSSES: dict[str, Callable[..., Tensor]] = {

@@ -1,7 +1,8 @@
-"""``NeuralParser``: a BiLSTM and bilinear scores under exact inference (Dozat & Manning 2017; Koo et al. 2007)."""
+"""``NeuralParser``: a BiLSTM or a transformer, and bilinear scores under exact inference (Dozat & Manning 2017; Koo et al. 2007)."""
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import cached_property
@@ -17,9 +18,10 @@ from arcwise.neural.config import NeuralConfig
 from arcwise.neural.model import KIND, NeuralModel
 from arcwise.neural.scorer import EnsembleScorer, NeuralScorer
 from arcwise.neural.seen import Seen
+from arcwise.optional import require
 from arcwise.parsing.output import analysis
 from arcwise.parsing.parser import Capabilities, Given, ParseOptions
-from arcwise.parsing.parses import Analysis
+from arcwise.parsing.parses import Analysis, KBestParses, Parses
 from arcwise.parsing.scored import Decoding, ScoredParser, Temperatures
 from arcwise.treebanks import Treebank, treebank_of
 from arcwise.treebanks.files import PathLike
@@ -27,9 +29,14 @@ from arcwise.treebanks.files import PathLike
 if TYPE_CHECKING:
     from typing import Self
 
+    from arcwise.neural.transformer_scorer import TransformerScorer
+
+_SENTENCES = 256
+"""Sentences whose scores, of a network with a transformer, are kept at a time."""
+
 
 class NeuralParser(TrainedParser[NeuralModel], ScoredParser):
-    """A trained neural parser. Training needs torch; parsing needs nothing but numpy.
+    """A trained neural parser. Training needs torch; parsing needs nothing but numpy, unless a transformer reads the words.
 
     Every decoder, class of trees, constraint and confidence is that of the graph-based parser: from the scores on both are the same.
     """
@@ -39,8 +46,10 @@ class NeuralParser(TrainedParser[NeuralModel], ScoredParser):
     tempers_scores: ClassVar[bool] = True
 
     @cached_property
-    def scorer(self) -> EnsembleScorer:
-        """Networks, in native code."""
+    def scorer(self) -> EnsembleScorer | TransformerScorer:
+        """Networks, in native code; in torch if they have a transformer."""
+        if self.model.transformer is not None:
+            return self._on("cpu" if self.model.config.device == "cpu" else "auto")
         return (NeuralScorer if len(self.model.members) == 1 else EnsembleScorer)(self.model)
 
     @property
@@ -50,7 +59,7 @@ class NeuralParser(TrainedParser[NeuralModel], ScoredParser):
 
     @property
     def temperatures(self) -> Temperatures:
-        """How its scores become probabilities: the temperatures of the model are in the weights of its networks."""
+        """How its scores become probabilities: the temperatures of the model are in its scores already."""
         return Temperatures(smoothing=self.model.temperatures.smoothing)
 
     @property
@@ -62,7 +71,33 @@ class NeuralParser(TrainedParser[NeuralModel], ScoredParser):
         """The same parser with other confidences: its scores divided by these temperatures, beyond what was done before."""
         before = self.model.temperatures
         own = Temperatures(before.heads * heads, before.labels * labels, smoothing)
-        return type(self)(self.model.with_temperatures(own))
+        found = type(self)(self.model.with_temperatures(own))
+        if self.model.transformer is not None:  # one transformer in memory, whatever the temperatures
+            vars(found)["scorer"] = self.scorer.of(found.model)  # type: ignore[union-attr]
+        return found
+
+    def _placed(self, options: ParseOptions) -> Self:
+        """The parser whose transformer runs where the options say; itself if they do not."""
+        if options.device is None or self.model.transformer is None:
+            return self
+        if options.device not in self._elsewhere:
+            other = copy.copy(self)
+            vars(other)["scorer"] = self._on(options.device)
+            self._elsewhere[options.device] = other
+        return self._elsewhere[options.device]
+
+    @cached_property
+    def _elsewhere(self) -> dict[str, Self]:
+        """Device → the same parser there, once it was asked for."""
+        return {}
+
+    def _on(self, device: str) -> TransformerScorer:
+        """The networks with a transformer, on a device."""
+        require("torch")
+        require("transformers")
+        from arcwise.neural.transformer_scorer import TransformerScorer
+
+        return TransformerScorer(self.model, device=device)
 
     # ---- training
 
@@ -119,9 +154,22 @@ class NeuralParser(TrainedParser[NeuralModel], ScoredParser):
             tagged = treebank.annotate(**self._tags(treebank, options, threads))
         return analysis(self, treebank, options, constraints, threads, into=tagged)
 
+    def _parses(self, treebank: Treebank, options: ParseOptions, *others: Any) -> Parses:
+        own = self._placed(options)
+        return super(NeuralParser, own)._parses(treebank, options, *others)
+
+    def k_best_parses(
+        self, treebank: Treebank, *, options: ParseOptions, constraints: Given = None, threads: int = 1
+    ) -> KBestParses:
+        """The ``options.k_best`` best trees of every sentence, all with other heads, and their probabilities."""
+        own = self._placed(options)
+        return super(NeuralParser, own).k_best_parses(
+            treebank, options=options, constraints=constraints, threads=threads
+        )
+
     def _tags(self, treebank: Treebank, options: ParseOptions, threads: int) -> dict[str, Any]:
         """The columns of tags that the networks fill in."""
-        found = self.scorer.tags(treebank, threads=threads)
+        found = self._placed(options).scorer.tags(treebank, threads=threads)
         columns: dict[str, Any] = {}
         for name, coded in self.model.tags.annotations([codes for codes, _ in found]).items():
             if name in self.model.writes:
@@ -137,7 +185,13 @@ class NeuralParser(TrainedParser[NeuralModel], ScoredParser):
     @property
     def capabilities(self) -> Capabilities:
         """Everything but a beam; it learns from partial trees."""
-        return replace(super().capabilities, partial_trees=True)
+        in_torch = self.model.transformer is not None
+        return replace(super().capabilities, partial_trees=True, device=in_torch)
+
+    @property
+    def at_a_time(self) -> int | None:
+        """Scores of a transformer are kept for some sentences at a time; native networks keep none."""
+        return None if self.model.transformer is None else _SENTENCES
 
     @property
     def info(self) -> Mapping[str, Any]:

@@ -51,7 +51,7 @@ class EnsembleScorer:
         by_network = [
             network.tags(treebank.layout, treebank.data, threads=threads) for network in self.networks
         ]
-        return [_surest(several) for several in zip(*by_network, strict=True)]
+        return [surest(several) for several in zip(*by_network, strict=True)]
 
     def pack(self, precision: Precision = "float32") -> Packed:
         """The model with its weights."""
@@ -96,7 +96,7 @@ class NeuralScorer(EnsembleScorer):
         )
 
 
-def _surest(several: Sequence[tuple[Codes, Floats]]) -> tuple[Codes, Floats]:
+def surest(several: Sequence[tuple[Codes, Floats]]) -> tuple[Codes, Floats]:
     """Of each word the value of the network that is surest of its own."""
     codes, sure = (np.stack([np.asarray(one[i]) for one in several]) for i in (0, 1))
     best = sure.argmax(0)[None]

@@ -25,7 +25,7 @@ def may_be_8_bit(name: str) -> bool:
 
 @dataclass(frozen=True)
 class NetworkShape:
-    """The sizes of a network: tables of vectors → a bidirectional LSTM → heads, labels, tags by bilinear products.
+    """The sizes of a network: tables of vectors → a bidirectional LSTM, or a transformer → heads, labels, tags by bilinear products.
 
     Its arrays have the names that ``native.NeuralNetwork`` wants; what is done with them stands in
     ``native/kernels/neural/neural_network.hpp``.
@@ -44,11 +44,20 @@ class NetworkShape:
     clusters: int = 1
     tags: tuple[int, ...] = ()
     """How many values each tag that is learned has."""
+    transformer_width: int = 0
+    """Numbers in the states of the transformer that is the encoder; 0: a bidirectional LSTM is."""
+    transformer: tuple[tuple[str, tuple[int, ...]], ...] = ()
+    """Names and shapes of the transformer's own arrays."""
 
     @property
     def input_size(self) -> int:
         """Numbers in the vector of a word."""
         return sum(columns for _, columns in self.tables)
+
+    @property
+    def width(self) -> int:
+        """Numbers in the state of a position."""
+        return self.transformer_width or 2 * self.hidden
 
     @property
     def states(self) -> int:
@@ -61,7 +70,7 @@ class NetworkShape:
         return dict(self._arrays())
 
     def _arrays(self) -> Iterator[tuple[str, tuple[int, ...]]]:
-        wide, H, A, R, S = 2 * self.hidden, self.hidden, self.arc_size, self.label_size, self.states
+        wide, H, A, R, S = self.width, self.hidden, self.arc_size, self.label_size, self.states
         for place, table in enumerate(self.tables):
             yield f"table.{place}", table
         for layer in range(self.layers):
@@ -70,6 +79,11 @@ class NetworkShape:
                 yield f"{name}.input", (4 * H, self.input_size if layer == 0 else wide)
                 yield f"{name}.recurrent", (4 * H, H)
                 yield f"{name}.bias", (4 * H,)
+        if self.transformer_width:
+            yield "transformer.root", (wide,)
+            yield "transformer.nothing", (wide,)
+        for name, sizes in self.transformer:
+            yield f"transformer.model.{name}", sizes
         for name, size in (("arc", A), *([("label", R)] if S else [])):
             for side in ("head", "dependent"):
                 yield f"{name}_{side}.weight", (size, wide)

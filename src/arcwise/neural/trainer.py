@@ -14,10 +14,11 @@ from torch import Tensor
 
 from arcwise.inference.tree_class import TreeClass
 from arcwise.learning.training import Advance, Weights
+from arcwise.neural.batch import Batch, Drops
 from arcwise.neural.config import NeuralConfig
 from arcwise.neural.data import Data
 from arcwise.neural.inputs import is_affix, is_word
-from arcwise.neural.network import Batch, Drops, Network
+from arcwise.neural.network import Encoder, Network
 from arcwise.neural.objectives import tag_losses, tree_loss
 from arcwise.neural.shape import NetworkShape
 from arcwise.torch import TreeDistribution
@@ -34,21 +35,26 @@ class NetworkTrainer:
 
     finished = False
 
-    def __init__(self, config: NeuralConfig, shape: NetworkShape, data: Data, atoms: tuple[str, ...]) -> None:
+    def __init__(
+        self,
+        config: NeuralConfig,
+        shape: NetworkShape,
+        data: Data,
+        atoms: tuple[str, ...],
+        encoder: Encoder | None = None,
+    ) -> None:
         assert config.epochs is not None
         assert config.batch_words is not None
         assert config.dropout is not None
         prepare(str(data.device), config.seed)
         self._config, self._data = config, data
-        self.network = Network(shape).to(data.device)
+        self.network = Network(shape, encoder).to(data.device)
         self.average = copy.deepcopy(self.network)
-        for layer in self.average.layers:
-            layer.flatten_parameters()  # type: ignore[operator]
+        self.average.encoder.flatten()
         self._parameters: list[Tensor] = list(self.network.parameters())
         self._averages: list[Tensor] = [p.requires_grad_(False) for p in self.average.parameters()]
         self._optimizer = torch.optim.AdamW(
-            self._parameters,
-            lr=config.learning_rate,
+            self._groups(),
             betas=_BETAS,
             weight_decay=config.weight_decay,
             fused=data.device.type == "cuda",
@@ -84,7 +90,7 @@ class NetworkTrainer:
         mean.backward()  # type: ignore[no-untyped-call]
         torch.nn.utils.clip_grad_norm_(self._parameters, self._config.gradient_norm)
         for group in self._optimizer.param_groups:
-            group["lr"] = self._rate()
+            group["lr"] = group["highest"] * self._rate()
         self._optimizer.step()
         self._optimizer.zero_grad(set_to_none=True)
         self.step += 1
@@ -93,13 +99,20 @@ class NetworkTrainer:
             torch._foreach_lerp_(self._averages, self._parameters, 1 - kept)
         return loss.detach()
 
+    def _groups(self) -> list[dict[str, Any]]:
+        """The parameters of a transformer, which has learned before, and the others: each with its highest learning rate."""
+        own = set(self.network.encoder.parameters()) if self._config.encoder else set()
+        rates = ((self._config.learning_rate, False), (self._config.encoder_rate, True))
+        parts = [([p for p in self._parameters if (p in own) is inside], rate) for rate, inside in rates]
+        return [{"params": part, "highest": rate} for part, rate in parts if part]
+
     def _rate(self) -> float:
-        """Up in a straight line, then down as half a cosine."""
+        """As a share of the highest: up in a straight line, then down as half a cosine."""
         warm = min(self._config.warm_up, self._steps // 5)
         if self.step < warm:
-            return self._config.learning_rate * (self.step + 1) / warm
+            return (self.step + 1) / warm
         done = min((self.step - warm) / max(self._steps - warm, 1), 1.0)
-        return self._config.learning_rate * (_FLOOR + (1 - _FLOOR) * 0.5 * (1 + math.cos(math.pi * done)))
+        return _FLOOR + (1 - _FLOOR) * 0.5 * (1 + math.cos(math.pi * done))
 
     @property
     def _words(self) -> int:
@@ -159,19 +172,26 @@ class NetworkTrainer:
 
     def state(self) -> dict[str, npt.NDArray[Any]]:
         """Everything that training goes on from."""
-        found: dict[str, npt.NDArray[Any]] = {"step": np.array(self.step)}
-        moments = [self._optimizer.state[p] for p in self._parameters]
+        found: dict[str, npt.NDArray[Any]] = {"step": np.array([self.step])}
+        moments = [self._moments(p) for p in self._parameters]
         for name, values in {
             "weights": self._parameters,
             "average": self._averages,
-            "first_moment": [m["exp_avg"] for m in moments] if self.step else self._averages,
-            "second_moment": [m["exp_avg_sq"] for m in moments] if self.step else self._averages,
+            "first_moment": [first for first, _ in moments],
+            "second_moment": [second for _, second in moments],
         }.items():
             found[name] = torch.cat([v.detach().flatten().cpu() for v in values]).numpy()
         found["random.cpu"] = torch.get_rng_state().numpy()
         if self._data.device.type == "cuda":
             found["random.cuda"] = torch.cuda.get_rng_state(self._data.device).numpy()
         return found
+
+    def _moments(self, parameter: Tensor) -> tuple[Tensor, Tensor]:
+        """The optimiser's means of gradients and of their squares; 0 for what never had a gradient."""
+        found = self._optimizer.state.get(parameter)
+        if not found:
+            return torch.zeros_like(parameter), torch.zeros_like(parameter)
+        return found["exp_avg"], found["exp_avg_sq"]
 
     def load_state(self, state: dict[str, npt.NDArray[Any]]) -> None:
         """Go on from what ``state`` told."""

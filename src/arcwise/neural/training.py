@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -29,9 +30,12 @@ from arcwise.neural.config import NeuralConfig
 from arcwise.neural.devices import check_device
 from arcwise.neural.inputs import Inputs
 from arcwise.neural.model import NeuralModel, network_shape
+from arcwise.neural.pieces import WordPieces
+from arcwise.neural.pretrained import Pretrained
 from arcwise.neural.seen import Seen
 from arcwise.neural.shape import NetworkShape
 from arcwise.neural.tags import TagAlphabets
+from arcwise.neural.transformer import Transformer
 from arcwise.parsing.parser import ParseOptions
 from arcwise.parsing.scored import Decoding, Temperatures
 from arcwise.parsing.scorer import label_codes
@@ -90,6 +94,8 @@ class Learner:
     tags: TagAlphabets
     device: str
     threads: int
+    pretrained: Pretrained | None = None
+    """The transformer that is the encoder, if one is."""
 
     @classmethod
     def of(
@@ -102,6 +108,9 @@ class Learner:
         for note in prepared.notes:
             progress.say(note)
         device = check_device(config.device)
+        pretrained = None
+        if config.encoder:
+            pretrained = Pretrained.read(config.encoder, layers=config.encoder_layers)
         config = config.resolved(train.word_count)
         labels = tuple(sorted(set(prepared.labels) - {"_"})) if config.labelled else ()
         learner = cls(
@@ -109,11 +118,12 @@ class Learner:
             train,
             seen,
             prepared,
-            Inputs.learn(seen, config.inputs, rare=config.rare),
+            Inputs.learn(seen, () if config.encoder else config.inputs, rare=config.rare),
             labels,
             TagAlphabets.learn(train, config.learns),
             device,
             threads,
+            pretrained,
         )
         weights = sum(int(np.prod(shape)) for shape in learner.shape.arrays.values())
         progress.say(
@@ -124,15 +134,39 @@ class Learner:
     @property
     def shape(self) -> NetworkShape:
         """The sizes of the networks."""
-        return network_shape(self.config, self.inputs, self.labels, self.tags)
+        return network_shape(self.config, self.inputs, self.labels, self.tags, self.transformer)
+
+    @property
+    def transformer(self) -> Transformer | None:
+        """The transformer that is the encoder, if one is, but for its weights."""
+        return None if self.pretrained is None else self.pretrained.transformer
+
+    @property
+    def _rows(self) -> Inputs | WordPieces:
+        """What the network sees of words."""
+        return self.inputs if self.transformer is None else self.transformer.pieces
 
     def fingerprint(self, dev: Treebank | Folds | None) -> str:
         """What a checkpoint must agree with: configuration, data and device."""
         from hashlib import sha256
 
         told = dev.data if isinstance(dev, Treebank) else str(dev).encode()
-        own = repr(self.config).encode(), self.device.encode(), self.train.data, self.seen.data, told
+        before = b"" if self.pretrained is None else self.pretrained.digest.encode()
+        own = (
+            repr(self._told_config).encode(),
+            before,
+            self.device.encode(),
+            self.train.data,
+            self.seen.data,
+            told,
+        )
         return sha256(b"\0".join(own)).hexdigest()
+
+    @property
+    def _told_config(self) -> NeuralConfig:
+        """As the model tells it: a transformer by the name of its folder, wherever that is."""
+        encoder = self.config.encoder
+        return self.config if encoder is None else replace(self.config, encoder=Path(encoder).resolve().name)
 
     def run(
         self,
@@ -165,7 +199,14 @@ class Learner:
         if self.config.objective == "hinge":
             decoding = replace(decoding, decode="map")
         model = NeuralModel(
-            self.config, self.inputs, self.labels, self.tags, tuple(members), decoding, report=report
+            self._told_config,
+            self.inputs,
+            self.labels,
+            self.tags,
+            tuple(members),
+            decoding,
+            report=report,
+            transformer=self.transformer,
         )
         return model, best
 
@@ -188,8 +229,8 @@ class Learner:
         assert epochs is not None
         labels = _codes(self.prepared.labels, self.labels)
         tags = self.tags.codes(self.train)
-        data = Data.of(self.seen, self.inputs, self.prepared.heads, labels, tags, self.device)
-        trainer = NetworkTrainer(config, self.shape, data, self.inputs.atoms)
+        data = Data.of(self.seen, self._rows, self.prepared.heads, labels, tags, self.device)
+        trainer = NetworkTrainer(config, self.shape, data, self.inputs.atoms, self._encoder())
         return fit(
             trainer,
             len(self.train),
@@ -201,6 +242,16 @@ class Learner:
             checkpoint=None if keeper is None else keeper.of(number, trainer, epochs),
         )
 
+    def _encoder(self) -> Any:
+        """The transformer, before it is fine-tuned; None for one of tables and LSTMs."""
+        if self.pretrained is None:
+            return None
+        from arcwise.neural.transformer_encoder import TransformerEncoder
+
+        encoder = TransformerEncoder(self.pretrained.transformer, layers=self.config.encoder_layers)
+        encoder.load(self.pretrained.weights)
+        return encoder
+
     def _evaluator(self, trainer: Any, dev: Treebank) -> Callable[[Weights], DevScore]:
         """A function that scores the trainer's averaged weights on the development data."""
         from arcwise.neural.data import Data
@@ -208,7 +259,7 @@ class Learner:
         if not (dev.heads >= 0).any():
             raise InputError(f"{dev.source}: has no heads, expected trees to compare with")
         heads = np.ascontiguousarray(dev.heads, np.int32)
-        data = Data.of(dev, self.inputs, heads, label_codes(dev, self.labels), (), self.device)
+        data = Data.of(dev, self._rows, heads, label_codes(dev, self.labels), (), self.device)
         gold = GoldTrees.of(dev, self.labels)
         by_risk = self.config.objective != "hinge"
         return lambda weights: gold.score(*trainer.parse(data, minimum_risk=by_risk))

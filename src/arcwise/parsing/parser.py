@@ -16,6 +16,7 @@ from arcwise.treebanks.files import PathLike
 
 Decoder = Literal["map", "mbr", "mbr-labelled", "max-z", "greedy"]
 DECODERS: tuple[Decoder, ...] = ("map", "mbr", "mbr-labelled", "max-z", "greedy")
+Device = Literal["auto", "cpu", "cuda"]
 MAX_BEAM = 64
 MAX_K_BEST = 1_000_000
 MAX_ALTERNATIVES = 1000
@@ -48,6 +49,8 @@ class Capabilities:
     alternatives: bool = False
     """Whether it tells the heads and labels that a word may have besides those of the tree."""
     beam: bool = False
+    device: bool = False
+    """Whether it runs in torch, on a device that can be chosen."""
     distributions: bool = False
     """Whether ``distributions(treebank)`` gives the distribution over all trees of every sentence."""
     supervised: bool = True
@@ -104,6 +107,9 @@ class ParseOptions:
         high=MAX_ALTERNATIVES,
     )
     beam: int | None = option(None, "Beam of a transition-based parser.", low=1, high=MAX_BEAM)
+    device: Device | None = option(
+        None, "Where the transformer of a neural parser runs. None, or auto: on a GPU if there is one."
+    )
 
     __repr__ = short_repr
 
@@ -122,6 +128,7 @@ class ParseOptions:
             "misc_constraints": capabilities.constraints,
             "alternatives": capabilities.alternatives,
             "beam": capabilities.beam,
+            "device": capabilities.device,
         }
         self.reject(kind, *(name for name, has in able.items() if not has))
         lacking = [column for column in self.keep if column not in capabilities.keep]

@@ -147,6 +147,11 @@ class ScoredParser:
         return self.scorer.labels
 
     @property
+    def at_a_time(self) -> int | None:
+        """Of so many sentences scores are kept at a time; None: of all that are parsed together."""
+        return None
+
+    @property
     def capabilities(self) -> Capabilities:
         """Everything but a beam."""
         return Capabilities(
@@ -306,7 +311,7 @@ class ScoredParser:
     ) -> tuple[Decoding, Decisions]:
         options.check(self.description, self.capabilities)
         decoding = self.decoding.with_options(options)
-        most = _DENSE_SENTENCES if options.alternatives else None
+        most = _DENSE_SENTENCES if options.alternatives else self.at_a_time
         return decoding, Decisions.of(treebank, options, constraints, decoding.trees, self.labels, most=most)
 
     def _settings(self, decoding: Decoding, group: Group, *, probabilities: bool) -> native.DecodeSettings:
