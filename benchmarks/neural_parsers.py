@@ -209,7 +209,7 @@ def from_raw_text(cell: Cell) -> None:
 
     told = json.loads(cell.path.read_bytes())
     told["raw"] = raw_text_scores(pipeline, test)
-    told["raw_speed"] = test.word_count / interleaved({"": parse}, rounds=3)[""]
+    told["raw_speed"] = test.word_count / interleaved({"": parse}, repeat=3)[""]
     with open_output(cell.path) as stream:
         stream.write(json.dumps(told).encode())
 
