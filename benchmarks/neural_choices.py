@@ -26,10 +26,18 @@ from arcwise.neural import NeuralConfig
 from arcwise.neural.config import INPUTS
 from arcwise.treebanks import Treebank
 from arcwise.treebanks.files import open_output
+from benchmarks.report import write_section
 
 TREEBANKS = ("English-EWT", "Danish-CDT", "Dutch-Alpino-cdbl", "Turkish-IMST")
 START: dict[str, Any] = {"learning_rate": 0.002, "epochs": 0.5}
 """Where the search began; what is changed is changed from there. ``epochs``: how many times those of the defaults."""
+NOTE = (
+    "LAS on the development data (punctuation counted, subtypes cut; in brackets how many seeds), trained on one H200 with thirteen other trainings "
+    "beside; one seed each, whose noise is about 0.2 (Turkish 0.5). One change at a time from where the search began: base size, learning rate 0.002, 60 epochs of a "
+    "large treebank to 100 of a small one, dropout 0.33 to 0.45, word dropout 0.25 to 0.4, batches of 5,000 to 2,000 words. What was taken: twice the "
+    "epochs, rate 0.003; the rest stayed. What is empty was not run. On English the first line, dropout 0.33 and batches of 5,000 words are the same "
+    "settings: 90.08, 90.06 and 90.19, for on a GPU that others use the same seed does not give the same sums yet."
+)
 LAST = 300
 """Epochs whose scores are kept."""
 CHANGES: dict[str, dict[str, Any]] = {
@@ -91,14 +99,13 @@ class Cell:
         changes = START | dict(self.changes)
         times = changes.pop("epochs")
         config = from_dict(NeuralConfig, {"seed": self.seed, **changes}).resolved(words)
-        return from_dict(NeuralConfig, {**to_dict(config), "epochs": round(times * (config.epochs or 0))})
+        return from_dict(NeuralConfig, {**to_dict(config), "epochs": int(times * (config.epochs or 0))})
 
     @property
     def path(self) -> Path:
         """Where its figures are kept."""
-        words = _read(self.treebank, "train").word_count
-        told = {**to_dict(self.config(words)), "device": "any"}
-        key = hashlib.sha256(json.dumps([self.treebank, told], sort_keys=True).encode()).hexdigest()[:16]
+        told = json.dumps([self.treebank, START, dict(self.changes), self.seed], sort_keys=True)
+        key = hashlib.sha256(told.encode()).hexdigest()[:16]
         return cache_folder() / "neural-choices" / f"{self.treebank}-{key}.json"
 
 
@@ -164,6 +171,7 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, nargs="*", default=[1])
     parser.add_argument("--save", help="a folder for the models")
     parser.add_argument("--print", action="store_true", help="train nothing")
+    parser.add_argument("--report", action="store_true", help="write the section of RESULTS.md")
     given = parser.parse_args()
     cells = [
         Cell(treebank, CHANGES[name], seed)
@@ -181,7 +189,15 @@ def main() -> None:
                 f"epoch {told['epoch']}, {told['seconds']} s",
                 flush=True,
             )
-    print(table(given.only, given.treebanks, given.seeds))
+    text = table(given.only, given.treebanks, given.seeds)
+    print(text)
+    if given.report:
+        write_section(
+            "neural-choices",
+            "How the defaults of the neural parser were chosen",
+            f"{NOTE}\n\n{text}",
+            module="neural_choices",
+        )
 
 
 if __name__ == "__main__":

@@ -7,6 +7,7 @@ namespace arcwise {
 namespace {
 
 constexpr float LEAK = 0.1f;
+constexpr int FEW_SENTENCES = 12;
 
 template <typename T>
 void at_least(Aligned<T>& memory, size_t size) {
@@ -71,12 +72,21 @@ void NetworkBatch::run_direction(size_t layer, int direction, const Outputs& bel
     run_steps<FloatMatrix>(layer, direction, below, out);
 }
 
+// The products of a layer's input, of all positions at once: few sentences would otherwise read the matrix at every step for a row or two.
+void NetworkBatch::multiply_ahead(const PackedMatrix& input, const Outputs& below) {
+  const size_t width = network_->input().width() / 2;
+  at_least(gates_, rows_ * width);
+  input.multiply(network_->loops(), inputs_of(below, 0, nullptr, rows_), 1.0f, gates_.data(), width);
+}
+
 // Step t is position t of every sentence that is so long, or the t-th from its end.
 template <typename Matrix>
 void NetworkBatch::run_steps(size_t layer, int direction, const Outputs& below, Outputs& out) {
   const NeuralNetwork::Direction& weights = network_->layers()[layer].directions[direction];
   const size_t offset = static_cast<size_t>(direction * network_->units());
-  const int parts = layer == 0 ? network_->input().parts() : 0;
+  const bool ahead = layer > 0 && size() <= FEW_SENTENCES;
+  if (ahead) multiply_ahead(weights.input, below);
+  const int parts = layer == 0 ? network_->input().parts() : ahead ? 1 : 0;
   LstmStep<Matrix> step;
   step.units = network_->units();
   step.cells = cells_.data();
@@ -85,7 +95,7 @@ void NetworkBatch::run_steps(size_t layer, int direction, const Outputs& below, 
   step.output_at = now_.data();
   step.parts = parts;
   step.starts = step_starts_.data();
-  step.offset = direction * network_->input().width() / 2;
+  step.offset = layer == 0 ? direction * network_->input().width() / 2 : 0;
   if constexpr (std::is_same_v<Matrix, ByteMatrix>) {
     step.recurrent = weights.recurrent.byte_matrix();
     step.input_weights = weights.input.byte_matrix();
@@ -99,7 +109,10 @@ void NetworkBatch::run_steps(size_t layer, int direction, const Outputs& below, 
     for (int s = 0; s < active; ++s) {
       now_[s] = firsts_[s] + (direction == 0 ? t : lengths_[s] - 1 - t);
       before_[s] = now_[s] + (direction == 0 ? -1 : 1);
-      std::copy_n(&starts_[static_cast<size_t>(now_[s]) * parts], parts, &step_starts_[s * parts]);
+      if (ahead)
+        step_starts_[s] = &gates_[now_[s] * network_->input().width() / 2];
+      else
+        std::copy_n(&starts_[static_cast<size_t>(now_[s]) * parts], parts, &step_starts_[s * parts]);
     }
     step.rows = active;
     step.input = inputs_of(below, 0, now_.data(), active);

@@ -50,6 +50,7 @@ class NetworkBatch {
   void run_direction(size_t layer, int direction, const Outputs& below, Outputs& out);
   template <typename Matrix>
   void run_steps(size_t layer, int direction, const Outputs& below, Outputs& out);
+  void multiply_ahead(const PackedMatrix& input, const Outputs& below);
   InputRows inputs_of(const Outputs& outputs, size_t offset, const int32_t* at, int count) const;
   void choose_label_words(int s, int m);
   void prepare_labels(int s, int m);
@@ -63,7 +64,7 @@ class NetworkBatch {
   std::vector<int32_t> now_, before_;
   Outputs outputs_[2];
   Outputs* last_ = nullptr;
-  Aligned<float> cells_;
+  Aligned<float> cells_, gates_;
 
   size_t class_width_ = 0, arc_width_ = 0, arc_stride_ = 0, label_stride_ = 0, product_stride_ = 0;
   Aligned<float> classes_, spaces_, arc_dependents_, turned_, arcs_;

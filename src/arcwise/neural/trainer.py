@@ -134,18 +134,26 @@ class NetworkTrainer:
         heads = torch.full_like(data.heads, -1)
         labels = torch.full_like(data.heads, -1)
         trees = TreeClass(projective=self._config.projective, single_root=self._config.single_root)
-        for sentences in data.batches(_PARSED_WORDS):
+        states = 1 if minimum_risk else max(self.average.shape.states, 1)
+        for sentences in data.batches(_PARSED_WORDS, states=states):
             batch = data.batch(sentences)
             hidden = self.average.hidden(data.rows[batch.positions], batch)
-            best = _best_trees(self.average.arcs(hidden), batch, trees, minimum_risk=minimum_risk)
+            arcs = self.average.arcs(hidden)
+            if states > 1:  # the best tree is that with its best labels
+                arcs = arcs + self._by_label(self.average.all_label_scores(hidden)).amax(-1)
+            best = _best_trees(arcs, batch, trees, minimum_risk=minimum_risk)
             heads[batch.positions] = best.flatten()[batch.places]
             if self.average.shape.states:
-                scores = self.average.label_scores(hidden, best)
-                own = scores.view(*best.shape, self.average.shape.labels, self.average.shape.clusters)
-                labels[batch.positions] = own.logsumexp(-1).argmax(-1).flatten()[batch.places]
+                scores = self._by_label(self.average.label_scores(hidden, best))
+                labels[batch.positions] = scores.argmax(-1).flatten()[batch.places]
         words = np.ones(len(heads), np.bool_)
         words[data.starts[:-1]] = False
         return heads.cpu().numpy()[words].astype(np.int32), labels.cpu().numpy()[words].astype(np.int32)
+
+    def _by_label(self, states: Tensor) -> Tensor:
+        """(…, states) → (…, labels): clusters summed out."""
+        shape = self.average.shape
+        return states.unflatten(-1, (shape.labels, shape.clusters)).logsumexp(-1)
 
     @torch.no_grad()
     def tagged(self, data: Data) -> list[npt.NDArray[np.int32]]:
@@ -188,7 +196,7 @@ class NetworkTrainer:
 
     def load_state(self, state: dict[str, npt.NDArray[Any]]) -> None:
         """Go on from what ``state`` told."""
-        self.step = int(state["step"][0])
+        self.step = int(state["step"].item())
 
         def spread(name: str, into: list[Tensor]) -> None:
             flat, start = torch.from_numpy(np.array(state[name])), 0

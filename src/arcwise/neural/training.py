@@ -37,7 +37,7 @@ from arcwise.neural.shape import NetworkShape
 from arcwise.neural.tags import TagAlphabets
 from arcwise.neural.transformer import Transformer
 from arcwise.parsing.parser import ParseOptions
-from arcwise.parsing.scored import Decoding
+from arcwise.parsing.scored import Decoding, Temperatures
 from arcwise.parsing.scorer import label_codes
 from arcwise.treebanks import Treebank
 from arcwise.treebanks.files import PathLike
@@ -75,8 +75,7 @@ def train_model(
         return replace(model, writes=learner.tags.columns)
     with finishing(best, progress):
         model = replace(model, writes=_written(model, gold, chosen, threads, progress))
-        model = _calibrated(model, [(model, chosen)], chosen, doubts, threads, progress)
-        model = _decoding_chosen(model, chosen, threads, progress)
+        model = settled(model, chosen, doubts, threads=threads, progress=progress)
     return replace(model, report={**model.report, "interrupted": best.interrupted})
 
 
@@ -293,6 +292,14 @@ def _written(
     return tuple(better)
 
 
+def settled(
+    model: NeuralModel, dev: Treebank, doubts: Sequence[str], *, threads: int, progress: Progress
+) -> NeuralModel:
+    """The model with temperatures fitted on development data, and the decoder that does best with them."""
+    model = _calibrated(model, [(model, dev)], dev, doubts, threads, progress)
+    return _decoding_chosen(model, dev, threads, progress)
+
+
 def _decoding_chosen(model: NeuralModel, dev: Treebank, threads: int, progress: Progress) -> NeuralModel:
     """The decoder and projectivity that do best on the development data; ties go to training's own."""
     from arcwise.neural.parser import NeuralParser
@@ -336,9 +343,11 @@ def _calibrated(
     found = common_temperatures(
         [(parser.with_temperatures, some) for parser, some in parsers], threads=threads, steps=12
     )
+    before = model.temperatures
+    found = Temperatures(before.heads * found.heads, before.labels * found.labels, found.smoothing)
     parsed = []
     for parser, some in parsers:
-        fitted = parser.with_temperatures(found.heads, found.labels, found.smoothing)
+        fitted = NeuralParser(parser.model.with_temperatures(found))
         options = ParseOptions(confidence=True)
         parsed.append((fitted.parses(some, options=options, threads=threads), some))
     error = head_calibration_error(parsed)
