@@ -20,7 +20,7 @@ def test_after_resolved_nothing_is_left_open(size: Any) -> None:
     config = NeuralConfig(size=size)
     for words in (1, 1_000, 30_000, 80_000, 200_000, 5_000_000):
         found = config.resolved(words)
-        assert all(getattr(found, field.name) is not None for field in fields(found))
+        assert [f.name for f in fields(found) if getattr(found, f.name) is None] == ["encoder"]
         assert found.resolved(words) == found
         assert found.sizes == (found.layers, found.hidden, found.arc_size, found.label_size)
 

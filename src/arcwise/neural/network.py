@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -49,10 +49,6 @@ class Encoder(Protocol):
 
     def parameter_of(self) -> dict[str, Sequence[Any]]:
         """Name of an array (``NetworkShape``) → the parameters whose sum it is."""
-        ...
-
-    def parameters(self) -> Iterator[nn.Parameter]:
-        """All that is learned."""
         ...
 
 

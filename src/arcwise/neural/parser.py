@@ -69,10 +69,8 @@ class NeuralParser(TrainedParser[NeuralModel], ScoredParser):
         return self.model.temperatures
 
     def with_temperatures(self, heads: float, labels: float, smoothing: float = 0.0) -> Self:
-        """The same parser with other confidences: its scores divided by these temperatures, beyond what was done before."""
-        before = self.model.temperatures
-        own = Temperatures(before.heads * heads, before.labels * labels, smoothing)
-        found = type(self)(self.model.with_temperatures(own))
+        """The same parser with other confidences, whatever those that it had."""
+        found = type(self)(self.model.with_temperatures(Temperatures(heads, labels, smoothing)))
         if self.model.transformer is not None:  # one transformer in memory, whatever the temperatures
             vars(found)["scorer"] = self.scorer.of(found.model)  # type: ignore[union-attr]
         return found

@@ -23,6 +23,10 @@ def may_be_8_bit(name: str) -> bool:
     return name.startswith(_QUANTISED) or name.endswith(_QUANTISED)
 
 
+TRANSFORMER = "transformer.model."
+"""The arrays of a transformer, by the names that it gives them, begin so."""
+
+
 @dataclass(frozen=True)
 class NetworkShape:
     """The sizes of a network: tables of vectors → a bidirectional LSTM, or a transformer → heads, labels, tags by bilinear products.
@@ -83,7 +87,7 @@ class NetworkShape:
             yield "transformer.root", (wide,)
             yield "transformer.nothing", (wide,)
         for name, sizes in self.transformer:
-            yield f"transformer.model.{name}", sizes
+            yield f"{TRANSFORMER}{name}", sizes
         for name, size in (("arc", A), *([("label", R)] if S else [])):
             for side in ("head", "dependent"):
                 yield f"{name}_{side}.weight", (size, wide)

@@ -20,7 +20,7 @@ from arcwise.neural.data import Data
 from arcwise.neural.inputs import is_affix, is_word
 from arcwise.neural.network import Encoder, Network
 from arcwise.neural.objectives import sentence_losses, tag_losses
-from arcwise.neural.shape import NetworkShape
+from arcwise.neural.shape import TRANSFORMER, NetworkShape
 from arcwise.torch import TreeDistribution
 
 _FLOOR = 0.01
@@ -100,8 +100,9 @@ class NetworkTrainer:
         return loss.detach()
 
     def _groups(self) -> list[dict[str, Any]]:
-        """The parameters of a transformer, which has learned before, and the others: each with its highest learning rate."""
-        own = set(self.network.encoder.parameters()) if self._config.encoder else set()
+        """The parameters of a transformer, which have learned before, and the others: each with its highest learning rate."""
+        named = self.network.encoder.parameter_of().items()
+        own = {p for name, parts in named if name.startswith(TRANSFORMER) for p in parts}
         rates = ((self._config.learning_rate, False), (self._config.encoder_rate, True))
         parts = [([p for p in self._parameters if (p in own) is inside], rate) for rate, inside in rates]
         return [{"params": part, "highest": rate} for part, rate in parts if part]

@@ -15,10 +15,10 @@ from torch import Tensor, nn
 from arcwise.errors import ModelError, OptionError
 from arcwise.neural.batch import Batch, Drops, dropped
 from arcwise.neural.pieces import windows
+from arcwise.neural.shape import TRANSFORMER
 from arcwise.neural.transformer import Transformer
 
 _START = "transformer."
-_MODEL = f"{_START}model."
 _LONGEST = 512
 """Pieces at once, of a transformer that does not tell."""
 
@@ -60,7 +60,7 @@ class TransformerEncoder(nn.Module):
             f"{_START}root": (self.root,),
             f"{_START}nothing": (self.nothing,),
         }
-        return found | {f"{_MODEL}{name}": (p,) for name, p in self.model.named_parameters()}
+        return found | {f"{TRANSFORMER}{name}": (p,) for name, p in self.model.named_parameters()}
 
     def forward(self, rows: Tensor, batch: Batch, drops: Drops | None = None) -> Tensor:
         """(N, width), ``rows`` (N, ·) being the pieces of the batch's positions, -1 after the last; those of roots are not looked at."""
