@@ -63,7 +63,7 @@ format: $(VENV)/.installed-lint ## format Python and C++
 bench: $(VENV)/.installed-bench $(VENV)/.installed-test ## side by side with other libraries; writes benchmarks/RESULTS.md
 	$(BIN)/python -m benchmarks.run
 
-EXPERIMENTS := mcdonald2005 koo2007 smith2007 bohnet2016 gormley2013
+EXPERIMENTS := mcdonald2005 koo2007 smith2007 bohnet2016 gormley2013 neural_objectives
 experiments: $(VENV)/.installed-test ## redo the papers' tables (hours; what is done is kept, so it can be stopped and continued)
 	for name in $(EXPERIMENTS); do $(BIN)/python -m experiments.$$name || exit 1; done
 

@@ -42,8 +42,12 @@ def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     trainings.read.cache_clear()
 
 
-@pytest.mark.parametrize("name", ["mcdonald2005", "koo2007", "smith2007", "bohnet2016", "gormley2013"])
+@pytest.mark.parametrize(
+    "name", ["mcdonald2005", "koo2007", "smith2007", "bohnet2016", "gormley2013", "neural_objectives"]
+)
 def test_the_quick_version_writes_its_page(name: str, world: Path) -> None:
+    if name == "neural_objectives":
+        pytest.importorskip("torch", reason="networks are trained with torch")
     importlib.import_module(f"experiments.{name}").main(["--quick", "--output", str(world / "results")])
     text = (world / "results" / f"{name}.md").read_text()
     assert f"python -m experiments.{name}" in text
