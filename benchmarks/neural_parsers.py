@@ -11,6 +11,7 @@ Scores count punctuation and subtypes of labels. Needs ARCWISE_TREEBANKS.
 from __future__ import annotations
 
 import argparse
+import io
 import json
 import os
 import time
@@ -24,18 +25,22 @@ from statistics import mean
 from typing import Any
 
 from measuring.tables import table
+from measuring.timing import interleaved
 from measuring.trainings import cache_folder, treebank_folder
 
 from arcwise.evaluation import evaluate
 from arcwise.learning.config import from_dict
 from arcwise.learning.progress import Progress
-from arcwise.models.train_pipeline import NEURAL
+from arcwise.models.train_pipeline import METRICS, NEURAL, raw_text_scores
 from arcwise.neural import NeuralConfig, NeuralModel, NeuralParser
 from arcwise.neural.seen import Seen
 from arcwise.neural.training import settled
 from arcwise.parsing.calibration import reliability
+from arcwise.pipeline.pipeline import Pipeline
 from arcwise.text.jackknife import jackknifed
+from arcwise.text.plain_text import plain_text
 from arcwise.text.tagger import Tagger
+from arcwise.text.tokenizer import Tokenizer
 from arcwise.treebanks import Treebank
 from arcwise.treebanks.files import open_output
 from benchmarks.report import write_section
@@ -192,6 +197,34 @@ def together(cells: Sequence[Cell]) -> dict[str, dict[str, dict[str, float]]] | 
     return json.loads(kept.read_bytes())  # type: ignore[no-any-return]
 
 
+def from_raw_text(cell: Cell) -> None:
+    """The kept model in a pipeline, with a tokenizer and the tagger of the training data: the scores of the raw text of test, and words a
+    second on one core, the text read and CoNLL-U made. Kept with the other figures."""
+    train, test = read(cell.treebank, "train"), read(cell.treebank, "test")
+    pipeline = Pipeline(Tokenizer.train(train), Tagger.train(train), NeuralParser.load(cell.model))
+    text = plain_text(test).text.encode()
+
+    def parse() -> object:
+        return b"".join(piece.data for piece in pipeline.stream(io.BytesIO(text)))
+
+    told = json.loads(cell.path.read_bytes())
+    told["raw"] = raw_text_scores(pipeline, test)
+    told["raw_speed"] = test.word_count / interleaved({"": parse}, repeat=3)[""]
+    with open_output(cell.path) as stream:
+        stream.write(json.dumps(told).encode())
+
+
+def raw_rows(everything: Sequence[Cell]) -> list[list[str]]:
+    """One row for each pipeline that was measured from raw text."""
+    found = []
+    for cell in everything:
+        told = json.loads(cell.path.read_bytes()) if cell.path.exists() else {}
+        if "raw" in told:
+            scores = [f"{told['raw'][name]:.2f}" for name in METRICS]
+            found.append([cell.name, *scores, f"{told['raw_speed']:,.0f}"])
+    return found
+
+
 def rows(everything: Sequence[Cell]) -> list[list[str]]:
     """One row for each cell, the mean over the seeds that are there."""
     found = []
@@ -241,6 +274,7 @@ def main() -> None:
     parser.add_argument("--only", nargs="*", help="names of cells, as the table has them")
     parser.add_argument("--models", action="store_true", help="keep the models, in 8 bits")
     parser.add_argument("--again", action="store_true", help="measure the kept models again")
+    parser.add_argument("--raw", action="store_true", help="measure kept models from raw text, as pipelines")
     parser.add_argument("--print", action="store_true", help="train nothing")
     parser.add_argument("--report", action="store_true", help="write the section of RESULTS.md")
     given = parser.parse_args()
@@ -255,6 +289,10 @@ def main() -> None:
         if cell.path.exists():
             measure_again(cell)
             print("measured again:", cell.name, cell.seed, flush=True)
+    for cell in chosen if given.raw else ():
+        if cell.own_tags and cell.model.exists():
+            from_raw_text(cell)
+            print("from raw text:", cell.name, flush=True)
     header = [
         "treebank, size",
         "weights",
@@ -266,6 +304,9 @@ def main() -> None:
         "training",
     ]
     text = table(header, rows(chosen))
+    if pipelines := raw_rows(chosen):
+        text += "\nFrom raw text, test (F1 of CoNLL 2018; subtypes cut, as there):\n\n"
+        text += table(["treebank, size", *METRICS, "words/s, one core"], pipelines)
     print(text)
     if given.report:
         write_section(

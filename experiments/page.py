@@ -14,6 +14,7 @@ from measuring.trainings import Config, Training, run_all
 
 from arcwise.engine import local_engine
 from arcwise.graph import GraphConfig
+from arcwise.neural import NeuralConfig
 from arcwise.transition import TransitionConfig
 
 if TYPE_CHECKING:
@@ -60,12 +61,14 @@ class Settings:
             )
 
 
-ConfigT = TypeVar("ConfigT", GraphConfig, TransitionConfig)
+ConfigT = TypeVar("ConfigT", GraphConfig, TransitionConfig, NeuralConfig)
 
 
 def _tiny(config: ConfigT) -> ConfigT:
     if isinstance(config, GraphConfig):
         return replace(config, epochs=min(config.epochs, 2), arc_bits=14, row_bits=14)
+    if isinstance(config, NeuralConfig):
+        return replace(config, epochs=2, layers=1, hidden=16, arc_size=16, label_size=8, device="cpu")
     return replace(config, epochs=min(config.epochs, 2), move_bits=14, label_bits=12)
 
 
@@ -116,12 +119,14 @@ class Page:
         pyplot.close(figure)  # type: ignore[arg-type]
         self._parts.append(f"![{about}]({self.name}-{name}.png)\n")
 
-    def close(self, differences: str, findings: str, commits: Iterable[str]) -> Path:
+    def close(
+        self, differences: str, findings: str, commits: Iterable[str], *, about: str = "the paper"
+    ) -> Path:
         """End with what differs from the paper and which of its findings hold, and write the page.
 
         In the quick version, whose figures mean nothing, nothing is said to hold.
         """
-        self.heading("What differs from the paper")
+        self.heading(f"What differs from {about}")
         self.text(differences)
         self.heading("Which findings hold")
         self.text("Nothing can be said from the quick version." if self.options.quick else findings)

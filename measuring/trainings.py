@@ -27,6 +27,7 @@ from arcwise.evaluation.verdicts import Verdicts, verdicts
 from arcwise.graph import GraphConfig, GraphParser
 from arcwise.learning.config import from_dict, to_dict
 from arcwise.learning.progress import Progress
+from arcwise.neural import NeuralConfig, NeuralParser
 from arcwise.parsing.parser import ParseOptions
 from arcwise.transition import TransitionConfig, TransitionParser
 from arcwise.treebanks import Treebank
@@ -37,9 +38,13 @@ from measuring.memory import peak_mb
 from measuring.soft_clusters import SoftClusters, soft_clusters
 from measuring.votes import with_votes
 
-Config: TypeAlias = GraphConfig | TransitionConfig
-AnyParser: TypeAlias = GraphParser | TransitionParser
-_CONFIGS: dict[str, type[Config]] = {"graph": GraphConfig, "transition": TransitionConfig}
+Config: TypeAlias = GraphConfig | TransitionConfig | NeuralConfig
+AnyParser: TypeAlias = GraphParser | TransitionParser | NeuralParser
+_KINDS: dict[str, tuple[type[Config], type[AnyParser]]] = {
+    "graph": (GraphConfig, GraphParser),
+    "transition": (TransitionConfig, TransitionParser),
+    "neural": (NeuralConfig, NeuralParser),
+}
 
 
 def cache_folder() -> Path:
@@ -107,10 +112,9 @@ class Training:
 
     def to_json(self) -> dict[str, Any]:
         """Everything that decides the outcome."""
-        kind = "graph" if isinstance(self.config, GraphConfig) else "transition"
         return {
             "treebank": self.treebank,
-            "parser": kind,
+            "parser": _kind(self.config),
             "config": to_dict(self.config),
             "all_columns": self.all_columns,
             "sentences": self.sentences,
@@ -123,7 +127,7 @@ class Training:
         votes = values["votes"]
         return cls(
             values["treebank"],
-            from_dict(_CONFIGS[values["parser"]], values["config"]),
+            from_dict(_KINDS[values["parser"]][0], values["config"]),
             values["all_columns"],
             values["sentences"],
             from_dict(TransitionConfig, votes) if votes else None,
@@ -152,10 +156,7 @@ class Training:
 
     def parser(self) -> AnyParser:
         """The trained parser."""
-        model = self.folder / "model"
-        return (
-            GraphParser.load(model) if isinstance(self.config, GraphConfig) else TransitionParser.load(model)
-        )
+        return _KINDS[_kind(self.config)][1].load(self.folder / "model")
 
     def report(self) -> dict[str, Any]:
         """What the model of a graph-based parser tells of its training: each epoch's numbers, and the epoch that was chosen. Kept
@@ -249,10 +250,15 @@ def _clusters_of(treebank: str, sentences: int, clusters: int) -> SoftClusters:
     return soft_clusters(train[:sentences] if sentences else train, clusters)
 
 
+def _kind(config: Config) -> str:
+    """The kind of parser that has such a configuration."""
+    return next(name for name, (kind, _) in _KINDS.items() if isinstance(config, kind))
+
+
 def _train(config: Config, train: Treebank, dev: Treebank, progress: Progress) -> AnyParser:
-    if isinstance(config, GraphConfig):
-        return GraphParser.train(train, dev, config=config, progress=progress)
-    return TransitionParser.train(train, dev, config=config, progress=progress)
+    parser: Any = _KINDS[_kind(config)][1]
+    trained: AnyParser = parser.train(train, dev, config=config, progress=progress)
+    return trained
 
 
 def _run_apart(count: int, numbered: tuple[int, Training]) -> None:

@@ -2,27 +2,33 @@
 
 ``python recipes/train.py [NAME …]`` trains those named, from the folder of treebanks that ARCWISE_TREEBANKS names: NAME/train.conllu.xz,
 dev and test. The options are those of recipes/NAME.toml, or else of recipes/default.toml; the same treebank gives the same model.
-Models and cards go to build/models; the English one, which comes with arcwise, to src/arcwise/shipped_models.
+Models and cards go to build/models; the English ones, which come with arcwise, to src/arcwise/shipped_models.
+``--parser FILE`` takes a parser that was trained before, e.g. by ``benchmarks.neural_parsers --models`` on a machine with a GPU.
 """
 
 from __future__ import annotations
 
+import argparse
 import os
 import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from arcwise.graph import GraphParser
 from arcwise.learning.progress import Progress
-from arcwise.models import load
+from arcwise.models import load, open_model
 from arcwise.models.train_pipeline import raw_text_scores, read_config, train_pipeline
 from arcwise.parsing.calibration import reliability
+from arcwise.parsing.scored import ScoredParser
 from arcwise.pipeline.pipeline import Pipeline
+from arcwise.text.tagger import Tagger
+from arcwise.text.tokenizer import Tokenizer
 from arcwise.treebanks import Treebank
 from arcwise.treebanks.files import read_bytes
 
 ROOT = Path(__file__).parents[1]
-SHIPPED = {"English-EWT": ROOT / "src" / "arcwise" / "shipped_models"}
+SHIPPED = ROOT / "src" / "arcwise" / "shipped_models"
+WAYS = {"graph": "graph-based parser", "neural": "neural parser, which also betters the tags"}
+"""Kind of parser → what a card says."""
 
 
 @dataclass(frozen=True)
@@ -33,10 +39,17 @@ class Source:
     code: str
     version: str
     licence: str
+    treebank: str = ""
+    """Its folder, if the recipe has another name."""
+    shipped: bool = False
+    """Whether the model comes with arcwise."""
 
 
 FREE = {
-    "English-EWT": Source("English", "en", "UD English-EWT r2.16", "CC BY-SA 4.0"),
+    "English-EWT": Source("English", "en", "UD English-EWT r2.16", "CC BY-SA 4.0", shipped=True),
+    "English-EWT-fast": Source(
+        "English", "en-fast", "UD English-EWT r2.16", "CC BY-SA 4.0", "English-EWT", shipped=True
+    ),
     "Portuguese-Bosque": Source("Portuguese", "pt", "UD Portuguese-Bosque r2.16", "CC BY-SA 4.0"),
     "Danish-CDT": Source("Danish", "da", "Copenhagen Dependency Treebank 1+2", "MIT or CC BY-SA 4.0 or GPL"),
     "Dutch-LassySmall": Source("Dutch", "nl", "UD Dutch-LassySmall r1.4", "CC BY-SA 4.0"),
@@ -51,11 +64,11 @@ FREE = {
 """Treebanks without a non-commercial clause."""
 
 
-def train(name: str, folder: Path) -> Path:
-    """Train the pipeline of a treebank and write it with its card; the path of the model."""
+def train(name: str, folder: Path, parser_file: str | None = None) -> Path:
+    """Train the pipeline of a treebank and write it with its card; the path of the model. ``parser_file``: the parser, if it is trained."""
     source = FREE[name]
-    parts = {part: _read(folder, name, part) for part in ("train", "dev", "test")}
-    config, parser = read_config(_recipe(name), kind="graph", jackknife=None, seed=None)
+    parts = {part: _read(folder, source.treebank or name, part) for part in ("train", "dev", "test")}
+    config, parser = read_config(_recipe(name), kind=None, jackknife=None, seed=None)
     card = {
         "language": source.language,
         "treebank": source.version,
@@ -63,15 +76,22 @@ def train(name: str, folder: Path) -> Path:
         "made by": f"python recipes/train.py {name}",
     }
     with Progress() as progress:
-        pipeline = train_pipeline(
-            parts["train"], parts["dev"], config=config, parser=parser, card=card, progress=progress
-        )
-        target = SHIPPED.get(name, ROOT / "build" / "models") / f"{source.code}.arcwise"
+        if parser_file is not None:
+            tokenizer = Tokenizer.train(parts["train"], config=config.tokenizer, seed=config.seed)
+            tagger = Tagger.train(parts["train"], config=config.tagger, seed=config.seed)
+            pipeline = Pipeline(tokenizer, tagger, open_model(parser_file), card=card)
+            pipeline.card["dev"] = raw_text_scores(pipeline, parts["dev"])
+        else:
+            pipeline = train_pipeline(
+                parts["train"], parts["dev"], config=config, parser=parser, card=card, progress=progress
+            )
+        target = (SHIPPED if source.shipped else ROOT / "build" / "models") / f"{source.code}.arcwise"
         target.parent.mkdir(parents=True, exist_ok=True)
         pipeline.save(target)
         saved = load(target)
         scores = {part: raw_text_scores(saved, parts[part]) for part in ("dev", "test")}
-        text = _card(name, source, target, scores, parts["train"]) + _calibration(saved, parts["test"])
+        text = _card(name, source, target, scores, parts["train"], config.kind)
+        text += _calibration(saved, parts["test"])
         target.with_suffix(".md").write_text(text)
         progress.say(
             f"{target.relative_to(ROOT)}: " + "  ".join(f"{k} {v:.2f}" for k, v in scores["test"].items())
@@ -91,16 +111,21 @@ def _read(folder: Path, name: str, part: str) -> Treebank:
 
 
 def _card(
-    name: str, source: Source, target: Path, scores: dict[str, dict[str, float]], train: Treebank
+    name: str,
+    source: Source,
+    target: Path,
+    scores: dict[str, dict[str, float]],
+    train: Treebank,
+    kind: str,
 ) -> str:
     header = " | ".join(scores["test"])
     rows = "\n".join(
         f"| {part} | " + " | ".join(f"{v:.2f}" for v in s.values()) + " |" for part, s in scores.items()
     )
-    load = f'`arcwise.load("{source.code}")`' if name in SHIPPED else f"`arcwise.load({target.name!r})`"
+    load = f'`arcwise.load("{source.code}")`' if source.shipped else f"`arcwise.load({target.name!r})`"
     return (
         f"# {source.language}: {target.name}\n\n"
-        f"From raw text to trees: tokenizer, tagger, lemmatizer and graph-based parser. {load}\n\n"
+        f"From raw text to trees: tokenizer, tagger, lemmatizer and {WAYS[kind]}. {load}\n\n"
         f"- **Data**: {source.version}, training part, {len(train):,} sentences, {train.word_count:,} words\n"
         f"- **Licence**: the data are under {source.licence}; the model is made from them and given under the same terms\n"
         f"- **Made by**: `python recipes/train.py {name}`, with the options of `recipes/{_recipe(name).name}`\n"
@@ -115,7 +140,7 @@ def _card(
 def _calibration(pipeline: Pipeline, test: Treebank) -> str:
     """How reliable the probabilities are, on gold words with the pipeline's own tags."""
     parser = pipeline.parser
-    if not isinstance(parser, GraphParser):
+    if not isinstance(parser, ScoredParser):
         return ""
     found = reliability(parser, pipeline.tagger.tag(test))
     labels = "" if found.labels is None else f", DeprelProb {100 * found.labels.error:.1f} %"
@@ -126,11 +151,17 @@ def main() -> None:
     folder = os.environ.get("ARCWISE_TREEBANKS")
     if not folder:
         sys.exit("recipes/train.py: needs the treebanks, set ARCWISE_TREEBANKS to their folder")
-    names = sys.argv[1:] or [name for name in FREE if (Path(folder) / name).is_dir()]
+    arguments = argparse.ArgumentParser(description=__doc__)
+    arguments.add_argument("names", nargs="*", help=", ".join(FREE))
+    arguments.add_argument("--parser", help="a parser that was trained before")
+    given = arguments.parse_args()
+    names = given.names or [
+        name for name, source in FREE.items() if (Path(folder) / (source.treebank or name)).is_dir()
+    ]
     for name in names:
         if name not in FREE:
             sys.exit(f"recipes/train.py: found {name!r}, expected one of {', '.join(FREE)}")
-        train(name, Path(folder))
+        train(name, Path(folder), given.parser)
 
 
 if __name__ == "__main__":

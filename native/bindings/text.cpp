@@ -152,6 +152,20 @@ arcwise::TokenizedText tokenize(const Tokenizer& tokenizer, nb::bytes text, uint
                                  {first_place, first_sentence, complete, ranges});
 }
 
+// Where the sentences of a text end, in code points, at each of several biases: of all one after the other.
+auto sentence_ends(const Tokenizer& tokenizer, nb::bytes text, const std::vector<float>& biases) {
+  arcwise::SqueezedText squeezed(view(text));
+  Lists ends;
+  arcwise::TokenizerModel model = tokenizer.model;
+  for (float bias : biases) {
+    model.sentence_bias = bias;
+    for (const arcwise::TextToken& token : arcwise::tokenizer_decode(model, squeezed))
+      if (token.ends_sentence) ends.add(squeezed.place[token.last]);
+    ends.close();
+  }
+  return list_arrays(ends);
+}
+
 using ClassPairs = std::array<uint8_t, arcwise::CHARACTER_CLASSES * arcwise::CHARACTER_CLASSES>;
 
 void copy_classes(const Array<uint8_t>& values, ClassPairs& pairs) {
@@ -206,6 +220,11 @@ void bind_tokenizer(nb::module_& m) {
           "threshold"_a)
       .def("tokenize", &tokenize, "text"_a, "first_place"_a, "first_sentence"_a, "complete"_a, "ranges"_a,
            "The text as CoNLL-U.")
+      .def("sentence_ends", &sentence_ends, "text"_a, "biases"_a,
+           "Where sentences end, in code points, at each bias.")
+      .def_prop_rw(
+          "sentence_bias", [](const Tokenizer& self) { return self.model.sentence_bias; },
+          [](Tokenizer& self, float bias) { self.model.sentence_bias = bias; })
       .def("cuts", [](const Tokenizer& self) { return linear_arrays(self.model.cuts); })
       .def("multiword", [](const Tokenizer& self) { return linear_arrays(self.multiword.weights); })
       .def("vocabulary", [](const Tokenizer& self) { return copied(self.model.vocabulary); })

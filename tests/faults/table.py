@@ -194,6 +194,7 @@ DECISIONS = (
     TOKENIZER_TESTS + "test_decisions_stand_at_the_ends_of_words_and_between_characters_that_may_be_cut"
 )
 
+BIAS_TESTS = "tests/text/test_sentence_bias.py::"
 TOKENIZER_FAULTS = [
     Fault("sentences do not end", TOKENIZER, "token.ends_sentence ? Cut::sentence : Cut::word", "Cut::word", DECISIONS),
     Fault("words may go on before a space", TOKENIZER, "items.set.push_back(choice == Choice::any ? 1 : 0);", "items.set.push_back(1);", DECISIONS),
@@ -203,6 +204,8 @@ TOKENIZER_FAULTS = [
     Fault("a gold cut that is no candidate", TOKENIZER, "std::max(cuts[at], Cut::word)", "cuts[at]", TOKENIZER_TESTS + "test_words_that_have_a_space_next_to_never_are_learned_as_two"),
     Fault("words seen once are known", TOKENIZER, "if (count > 1) model.vocabulary.push_back(feature_key(hash));", "model.vocabulary.push_back(feature_key(hash));", TOKENIZER_TESTS + "test_words_seen_more_than_once_are_known"),
     Fault("long sentences cut in training", TOKENIZER, "model.longest_sentence = UINT32_MAX;", "", TOKENIZER_TESTS + "test_a_long_sentence_is_learned_from_as_it_is"),
+    Fault("the bias of sentences ignored", TOKENIZER, "sentence + model.sentence_bias > word", "sentence > word", BIAS_TESTS + "test_extreme_biases_end_every_word_or_none_but_the_last"),
+    Fault("the bias ends words too", TOKENIZER, "inside >= std::max(word, sentence)", "inside >= std::max(word, sentence + model.sentence_bias)", BIAS_TESTS + "test_words_do_not_depend_on_the_bias"),
 ]  # fmt: skip
 
 DMV_EM = "induction/dmv_em.cpp"

@@ -2,6 +2,7 @@
 
 import io
 import random
+import time
 from dataclasses import replace
 
 import pytest
@@ -152,6 +153,40 @@ def test_a_piece_ends_where_what_follows_no_longer_matters(piece: int) -> None:
     whole = tokenizer.tokenize(6 * text).treebank
     pieces = list(stream_text(tokenizer, io.BytesIO(6 * text.encode()), piece=piece))
     assert b"".join(p.data for p in pieces) == whole.data
+
+
+@pytest.mark.parametrize("text", ["a1-b2.c3/", "x", "don't-", "é—日。本"])
+def test_the_time_is_linear_in_a_word_without_end(text: str) -> None:
+    """Eight times the text: 8 times the work; were each character to cost the length of its word, 64 times."""
+    tokenizer = load("en").tokenizer
+
+    def seconds(size: int) -> float:
+        data = (text * size)[:size].encode()
+        took = []
+        for _ in range(3):
+            start = time.process_time()
+            tokenizer.tokenize(data)
+            took.append(time.process_time() - start)
+        return min(took)
+
+    assert seconds(64_000) < 30 * max(seconds(8_000), 1e-4)
+
+
+def test_a_stream_without_a_sentence_is_not_read_over_and_over(
+    tokenizer: Tokenizer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given = []
+    tokenize = Tokenizer.tokenize
+
+    def counting(self: Tokenizer, text: str, **options: object) -> object:
+        given.append(len(text))
+        return tokenize(self, text, **options)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(Tokenizer, "tokenize", counting)
+    text = "a" * 100_000
+    found = list(stream_text(tokenizer, io.BytesIO(text.encode()), piece=100))
+    assert [s.forms for t in found for s in t] == [[text]]
+    assert sum(given) < 4 * len(text)
 
 
 def test_broken_utf8_is_named_or_replaced(tokenizer: Tokenizer) -> None:

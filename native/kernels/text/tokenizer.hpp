@@ -9,17 +9,18 @@
 // the words before and after, and of the sentence so far. White space ends a word (but for a single space
 // where training saw words go on, as in Vietnamese, or "1 000"), a blank line or the end of the text ends a
 // sentence. Between two characters whose classes training never (or next to never) saw cut, no decision is
-// made.
+// made. Of two ends, the sentence's has `sentence_bias` added to its score: F1 of sentences counts a sentence
+// as found only if both of its ends are, so that the likelier choice at each place is not always the best.
 #pragma once
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <string_view>
 #include <vector>
 
 #include "kernels/learning/softmax.hpp"
 #include "kernels/learning/sparse_linear.hpp"
 #include "kernels/text/character_classes.hpp"
+#include "kernels/text/squeezed_text.hpp"
 
 namespace arcwise {
 
@@ -28,22 +29,6 @@ constexpr size_t LONGEST_WORD = 32;  // characters of a neighbouring word that a
 constexpr size_t LOOK_AHEAD = 2 * LONGEST_WORD + 3;
 
 enum class Cut : uint8_t { inside, word, sentence };
-
-// A text as code points, with every run of white space squeezed into one character: ' ', or '\n' where the
-// run has a blank line in it.
-struct SqueezedText {
-  explicit SqueezedText(std::string_view text);
-
-  size_t size() const { return lower.size(); }
-  bool is_space(size_t at) const { return classes[at] == CharacterClass::space; }
-  bool is_single_space(size_t at) const { return is_space(at) && is_single[at] != 0; }
-
-  std::vector<uint32_t> lower;  // code points in lower case
-  std::vector<CharacterClass> classes;
-  std::vector<uint8_t> is_single;  // of white space: it is one U+0020
-  std::vector<uint32_t> byte;      // where each starts in the text; one more at the end
-  std::vector<uint32_t> place;     // the same, counted in code points
-};
 
 struct TextToken {
   uint32_t first, last;  // in the squeezed text: the characters first .. last-1
@@ -56,6 +41,7 @@ struct TokenizerModel {
   // Whether a word may end between two classes without space; whether it may go on over the space between them.
   std::array<uint8_t, CHARACTER_CLASSES * CHARACTER_CLASSES> may_cut{}, may_span{};
   uint32_t longest_sentence = 300;  // in words; then it is cut
+  float sentence_bias = 0.0f;       // for sentence, against word
 
   bool knows(uint64_t word_hash) const;
 };
@@ -73,9 +59,5 @@ SoftmaxItems tokenizer_items(TokenizerModel model, const SqueezedText& text,
                              const std::vector<TextToken>& tokens);
 TokenizerModel tokenizer_train(const SqueezedText& text, const std::vector<TextToken>& tokens,
                                const TrainingOptions& options);
-
-// Hash of the characters first .. last-1, in lower case.
-uint64_t word_hash(const SqueezedText& text, size_t first, size_t last);
-uint64_t word_hash(std::string_view lower);
 
 }  // namespace arcwise

@@ -15,7 +15,8 @@ class Batch:
     """Sentences of a batch, longest first, without padding: all first positions (the roots), then all second ones, and so on.
 
     ``positions``: where each of the N rows stands in the data; ``counts``: rows of each position, on the CPU; ``sentence``: of each
-    row, 0..B-1; ``places``: of each row in the padded (B, T) matrix, flat; ``lengths``: words of each sentence.
+    row, 0..B-1; ``places``: of each row in the padded (B, T) matrix, flat; ``lengths``: words of each sentence; ``sentences``:
+    their numbers in the data, on the CPU.
     """
 
     positions: Tensor
@@ -23,6 +24,7 @@ class Batch:
     sentence: Tensor
     places: Tensor
     lengths: Tensor
+    sentences: npt.NDArray[np.int64]
 
     @property
     def size(self) -> int:
@@ -57,6 +59,7 @@ class Batch:
             moved[1],
             moved[2],
             torch.from_numpy(own.astype(np.int32)).to(device, non_blocking=True),
+            chosen,
         )
 
     def padded(self, rows: Tensor) -> Tensor:

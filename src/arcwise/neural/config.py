@@ -207,6 +207,14 @@ class NeuralConfig:
             return self.word_size
         return self.affix_size if is_affix(atom) else self.tag_size
 
+    def refuse_untaught(self) -> None:
+        """``OptionError`` if a parser with this objective cannot learn from a teacher's probabilities."""
+        if self.objective != "likelihood":
+            raise OptionError(
+                "objective",
+                f"found {self.objective!r} with a teacher, expected likelihood: it learns from probabilities",
+            )
+
     def refuse_unread(self) -> None:
         """``OptionError`` if an option is set that training will not read, a device or a transformer that is not there; ``MissingExtraError``
         without torch: asked before a parser is trained."""

@@ -13,6 +13,7 @@ from torch import Tensor
 
 from arcwise.neural.batch import Batch
 from arcwise.neural.inputs import ROOT
+from arcwise.neural.taught import Taught
 from arcwise.treebanks import Treebank
 
 Ints = npt.NDArray[np.int64]
@@ -45,6 +46,8 @@ class Data:
     """Whether all heads are known."""
     heads_with_labels: bool
     """Whether each word whose label is known has a known head."""
+    taught: Taught | None = None
+    """What a teacher says."""
 
     @classmethod
     def of(
@@ -55,6 +58,7 @@ class Data:
         labels: Codes,
         tags: Sequence[Codes],
         device: str,
+        taught: Taught | None = None,
     ) -> Data:
         """``heads``, ``labels`` and ``tags`` are flat over the words of the treebank."""
         lengths = treebank.sentence_lengths.astype(np.int64)
@@ -79,6 +83,7 @@ class Data:
             lengths,
             bool((heads >= 0).all()),
             bool((heads[labels >= 0] >= 0).all()),
+            taught,
         )
 
     @property

@@ -22,6 +22,23 @@ _LOSSES: dict[str, Callable[..., Tensor]] = {
 }
 
 
+def sentence_losses(
+    network: Network, hidden: Hidden, data: Data, batch: Batch, config: NeuralConfig
+) -> Tensor:
+    """(B,): the loss of each sentence, by its own tree, or by what a teacher says of it, times what it counts."""
+    if data.taught is None:
+        return tree_loss(network, hidden, data, batch, config)
+    told = data.taught.told(batch.sentences)
+    weights = torch.from_numpy(data.taught.weights[batch.sentences]).to(data.device)
+    if not told.any():
+        return weights * tree_loss(network, hidden, data, batch, config)
+    taught = data.taught.loss(network, hidden, batch, config)
+    if not told.all():
+        own = tree_loss(network, hidden, data, batch, config)
+        taught = torch.where(torch.from_numpy(told).to(data.device), taught, own.to(taught.dtype))
+    return weights * taught
+
+
 def tree_loss(network: Network, hidden: Hidden, data: Data, batch: Batch, config: NeuralConfig) -> Tensor:
     """(B,): the loss of the tree of each sentence; inf, without gradient, where no tree of the class agrees with what is known.
 

@@ -23,6 +23,7 @@ from arcwise.parsing.output import analysis
 from arcwise.parsing.parser import Capabilities, Given, ParseOptions
 from arcwise.parsing.parses import Analysis, KBestParses, Parses
 from arcwise.parsing.scored import Decoding, ScoredParser, Temperatures
+from arcwise.parsing.teaching import Teaching
 from arcwise.treebanks import Treebank, treebank_of
 from arcwise.treebanks.files import PathLike
 
@@ -110,18 +111,26 @@ class NeuralParser(TrainedParser[NeuralModel], ScoredParser):
         progress: Progress | None = None,
         seen: Seen | None = None,
         checkpoint: PathLike | None = None,
+        teaching: Teaching | None = None,
     ) -> Self:
         """Train on ``train``; epoch and decoder are chosen on ``dev`` if it is given, and temperatures fitted: a treebank, or folds of the
         training data (``"5fold"``; ``"auto"``: for a small treebank).
 
         Trees may be partial (heads ``_``). Ctrl-C keeps the best weights so far. ``seen``: training and development data with the tags
         that the network is to see, where it learns better ones (``config.learns``). ``checkpoint``: a file that is written after each epoch,
-        and from which training goes on if it is there.
+        and from which training goes on if it is there. ``teaching``: it learns what another parser says of the treebank, and of text.
         """
         from arcwise.neural.training import train_model
 
         model = train_model(
-            train, dev, config, threads=threads, progress=progress, seen=seen, checkpoint=checkpoint
+            train,
+            dev,
+            config,
+            threads=threads,
+            progress=progress,
+            seen=seen,
+            checkpoint=checkpoint,
+            teaching=teaching,
         )
         return cls(model)
 

@@ -19,7 +19,7 @@ from arcwise.neural.config import NeuralConfig
 from arcwise.neural.data import Data
 from arcwise.neural.inputs import is_affix, is_word
 from arcwise.neural.network import Encoder, Network
-from arcwise.neural.objectives import tag_losses, tree_loss
+from arcwise.neural.objectives import sentence_losses, tag_losses
 from arcwise.neural.shape import TRANSFORMER, NetworkShape
 from arcwise.torch import TreeDistribution
 
@@ -63,7 +63,7 @@ class NetworkTrainer:
         alone = config.objective == "head-by-head" or (
             config.objective == "likelihood" and data.heads_with_labels
         )
-        self._states = 1 if alone else max(shape.states, 1)
+        self._states = 1 if alone and data.taught is None else max(shape.states, 1)
         self._steps = config.epochs * sum(1 for _ in data.batches(config.batch_words, states=self._states))
         self.step = 0
 
@@ -82,7 +82,7 @@ class NetworkTrainer:
     def _learn(self, sentences: npt.NDArray[np.int64]) -> Tensor:
         batch = self._data.batch(sentences)
         hidden = self.network.hidden(self._data.rows[batch.positions], batch, self._drops)
-        of_trees = tree_loss(self.network, hidden, self._data, batch, self._config)
+        of_trees = sentence_losses(self.network, hidden, self._data, batch, self._config)
         loss = torch.where(of_trees.isfinite(), of_trees, 0.0).sum()
         for of_tags in tag_losses(self.network, hidden, self._data, batch):
             loss = loss + of_tags

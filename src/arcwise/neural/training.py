@@ -39,6 +39,7 @@ from arcwise.neural.transformer import Transformer
 from arcwise.parsing.parser import ParseOptions
 from arcwise.parsing.scored import Decoding, Temperatures
 from arcwise.parsing.scorer import label_codes
+from arcwise.parsing.teaching import Lessons, Teaching, taught_report
 from arcwise.treebanks import Treebank
 from arcwise.treebanks.files import PathLike
 
@@ -55,17 +56,30 @@ def train_model(
     progress: Progress | None = None,
     seen: Seen | None = None,
     checkpoint: PathLike | None = None,
+    teaching: Teaching | None = None,
 ) -> NeuralModel:
     """Train as the configuration says. ``seen``: the data with the tags that the network is to see, where these are not those that it
-    learns."""
+    learns. ``teaching``: it learns what another parser says of the treebank, and of text."""
     progress = progress or Progress(shown=False)
     config.refuse_unread()
+    if teaching is not None:
+        config.refuse_untaught()
     chosen = development(train, dev)
     doubts = warnings(train, chosen)
     for line in doubts:
         progress.say(f"warning: {line}")
     seen = seen or Seen(train)
-    learner = Learner.of(train, seen.train, config, threads, progress)
+    lessons = None
+    if teaching is not None:
+        lessons = teaching.lessons(
+            train,
+            projective=config.projective,
+            single_root=config.single_root,
+            labelled=config.labelled,
+            threads=threads,
+            progress=progress,
+        )
+    learner = Learner.of(train, seen.train, config, threads, progress, lessons)
     keeper = None if checkpoint is None else Checkpoint(checkpoint, learner.fingerprint(seen.dev or chosen))
     if isinstance(chosen, Folds):
         return _cross_validated(learner, chosen, progress)
@@ -96,14 +110,25 @@ class Learner:
     threads: int
     pretrained: Pretrained | None = None
     """The transformer that is the encoder, if one is."""
+    lessons: Lessons | None = None
+    """What a teacher says; text that it told of is then among the training data, after the treebank."""
 
     @classmethod
     def of(
-        cls, train: Treebank, seen: Treebank, config: NeuralConfig, threads: int, progress: Progress
+        cls,
+        train: Treebank,
+        seen: Treebank,
+        config: NeuralConfig,
+        threads: int,
+        progress: Progress,
+        lessons: Lessons | None = None,
     ) -> Learner:
-        """The trees prepared, alphabets learned."""
+        """The trees prepared, alphabets learned; with ``lessons``, from their sentences."""
         if not train.word_count:
             raise InputError(f"{train.source}: has no words, expected trees to learn from")
+        if lessons is not None:
+            text = lessons.treebank[lessons.own_sentences :]
+            train, seen = lessons.treebank, Treebank.from_sentences([*seen, *text], source=seen.source)
         prepared = prepare_trees(train, projective=config.projective, single_root=config.single_root)
         for note in prepared.notes:
             progress.say(note)
@@ -124,6 +149,7 @@ class Learner:
             device,
             threads,
             pretrained,
+            lessons,
         )
         weights = sum(int(np.prod(shape)) for shape in learner.shape.arrays.values())
         progress.say(
@@ -152,9 +178,11 @@ class Learner:
 
         told = dev.data if isinstance(dev, Treebank) else str(dev).encode()
         before = b"" if self.pretrained is None else self.pretrained.digest.encode()
+        taught = b"" if self.lessons is None else self.lessons.arcs.shares.tobytes()
         own = (
             repr(self._told_config).encode(),
             before,
+            taught,
             self.device.encode(),
             self.train.data,
             self.seen.data,
@@ -192,7 +220,7 @@ class Learner:
             if best.interrupted:
                 break
         report = training_report(self.train, dev, self.prepared.notes, best)
-        report |= {"device": self.device}
+        report |= {"device": self.device} | taught_report(self.lessons)
         if len(scores) > 1:
             report["members_dev_las"] = [score.las for score in scores]
         decoding = Decoding("mbr", self.config.projective, self.config.single_root)
@@ -228,8 +256,13 @@ class Learner:
         epochs = epochs or config.epochs
         assert epochs is not None
         labels = _codes(self.prepared.labels, self.labels)
-        tags = self.tags.codes(self.train)
-        data = Data.of(self.seen, self._rows, self.prepared.heads, labels, tags, self.device)
+        tags, taught = self.tags.codes(self.train), None
+        if self.lessons is not None:
+            taught = self._taught(self.lessons, labels)
+            own = int(self.train.sentence_words[self.lessons.own_sentences])
+            for codes in tags:
+                codes[own:] = -1  # what the text has is somebody's guess
+        data = Data.of(self.seen, self._rows, self.prepared.heads, labels, tags, self.device, taught)
         trainer = NetworkTrainer(config, self.shape, data, self.inputs.atoms, self._encoder())
         return fit(
             trainer,
@@ -241,6 +274,13 @@ class Learner:
             progress=progress,
             checkpoint=None if keeper is None else keeper.of(number, trainer, epochs),
         )
+
+    def _taught(self, lessons: Lessons, labels: npt.NDArray[np.int32]) -> Any:
+        """What the teacher says, in the labels of the network."""
+        from arcwise.neural.taught import Taught
+
+        arcs = lessons.targets(self.prepared.heads, labels, self.labels)
+        return Taught(arcs, lessons.weights, self.train.sentence_words.astype(np.int64))
 
     def _encoder(self) -> Any:
         """The transformer, before it is fine-tuned; None for one of tables and LSTMs."""
@@ -366,10 +406,13 @@ def _cross_validated(learner: Learner, folds: Folds, progress: Progress) -> Neur
     quiet = Progress(shown=False)
     scores, held_out = [], []
     config = replace(learner.config, ensemble=1)
-    parts = zip(folds.split(learner.train), folds.split(learner.seen), strict=True)
+    lessons = learner.lessons
+    own = len(learner.train) if lessons is None else lessons.own_sentences
+    parts = zip(folds.split(learner.train[:own]), folds.split(learner.seen[:own]), strict=True)
     for number, ((others, _), (seen, part)) in enumerate(parts, start=1):
         progress.say(f"fold {number} of {folds.count}: {len(others)} sentences, scored on {len(part)}")
-        model, best = Learner.of(others, seen, config, learner.threads, quiet).run(part, quiet)
+        some = None if lessons is None else lessons.without(folds.count, number - 1)
+        model, best = Learner.of(others, seen, config, learner.threads, quiet, some).run(part, quiet)
         if best.interrupted:
             raise KeyboardInterrupt  # nothing has learned from all the data yet
         scores.append(FoldScores.of(part, best.history))

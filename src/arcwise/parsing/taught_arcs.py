@@ -63,6 +63,12 @@ class TaughtArcs:
         )
 
     @classmethod
+    def nothing(cls, count: int, names: Sequence[str]) -> TaughtArcs:
+        """Of so many words nothing is said."""
+        none = np.zeros(0, np.int32)
+        return cls(np.zeros(count + 1, np.int64), none, none, np.zeros(0), tuple(names))
+
+    @classmethod
     def of_trees(cls, heads: Codes, labels: Codes, names: Sequence[str]) -> TaughtArcs:
         """One arc for each word whose head is known, and whose label is, if there are labels."""
         known = (heads >= 0) & ((labels >= 0) | (not names))
@@ -155,7 +161,7 @@ class TaughtArcs:
             codes = np.array([known.get(name, -1) for name in self.label_names], np.int32)[self.labels]
             kept = codes >= 0
             arc = np.cumsum((np.diff(words, prepend=-1) != 0) | (np.diff(self.heads, prepend=-1) != 0)) - 1
-            before, after = np.bincount(arc, shares), np.bincount(arc, shares * kept)
+            before, after = (np.bincount(arc, own).astype(np.float64) for own in (shares, shares * kept))
             grown = np.divide(before, after, out=np.ones_like(before), where=after > 0)
             shares = (shares * grown[arc])[kept]
             words, heads, codes = words[kept], self.heads[kept], codes[kept]

@@ -34,7 +34,8 @@ def stream_text(
     rest = ""
     place, number, offset, last = 0, 1, 0, False
     while not last:
-        data = stream.read(piece)
+        # As much again as is left over, so that a text in which no sentence ends is not read over and over.
+        data = stream.read(max(piece, len(rest)))
         last = not data
         try:
             rest += decoder.decode(data, final=last)

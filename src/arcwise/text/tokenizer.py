@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -29,7 +30,8 @@ from arcwise.text.linear import (
     unpack_linear,
 )
 from arcwise.text.multiword import MultiwordTable, learn_multiword, set_table
-from arcwise.text.plain_text import plain_text
+from arcwise.text.plain_text import PlainText, plain_text
+from arcwise.text.sentence_bias import choose_bias
 from arcwise.treebanks import Treebank
 
 if TYPE_CHECKING:
@@ -53,6 +55,13 @@ class TokenizerConfig:
         below=1,
     )
 
+    folds: int = option(
+        3,
+        "Parts of the training data for cross-validation, by which the tokenizer learns how readily to end a sentence; 0: it takes what is likelier.",
+        low=0,
+        high=100,
+    )
+
     __repr__ = short_repr
 
     def __post_init__(self) -> None:
@@ -66,6 +75,24 @@ class Tokenized:
     treebank: Treebank
     bytes: int
     places: int
+
+
+def _train_cuts(plain: PlainText, options: LinearTraining) -> native.Tokenizer:
+    """A tokenizer without multiword tokens, learned from a text."""
+    tokens = plain.tokens
+    return native.Tokenizer.train(
+        plain.text.encode("utf-8", "replace"),
+        first=np.array([t.first for t in tokens], np.uint32),
+        last=np.array([t.last for t in tokens], np.uint32),
+        ends_sentence=np.array([t.ends_sentence for t in tokens], np.uint8),
+        options=options,
+    )
+
+
+def _finite(value: float) -> float:
+    if not math.isfinite(value):
+        raise ValueError(f"a bias of {value}")
+    return float(value)
 
 
 class Tokenizer(Packable):
@@ -92,8 +119,6 @@ class Tokenizer(Packable):
         """Learn from the raw text of a treebank (see ``plain_text``)."""
         if not len(treebank):
             raise InputError("treebank: found no sentence, expected at least one to learn from")
-        plain = plain_text(treebank)
-        tokens = plain.tokens
         options = LinearTraining(
             epochs=config.epochs,
             rate=config.rate,
@@ -104,14 +129,12 @@ class Tokenizer(Packable):
             dropout=config.dropout,
             seed=seed,
         )
-        model = native.Tokenizer.train(
-            plain.text.encode("utf-8", "replace"),
-            first=np.array([t.first for t in tokens], np.uint32),
-            last=np.array([t.last for t in tokens], np.uint32),
-            ends_sentence=np.array([t.ends_sentence for t in tokens], np.uint8),
-            options=options,
+        plain = plain_text(treebank)
+        model = _train_cuts(plain, options)
+        model.sentence_bias = choose_bias(
+            treebank, config.folds, lambda part: _train_cuts(plain_text(part), options)
         )
-        learned = learn_multiword(tokens)
+        learned = learn_multiword(plain.tokens)
         if learned is not None:
             table, items = learned
             set_table(model, table)
@@ -153,7 +176,7 @@ class Tokenizer(Packable):
             "may_cut": self._model.may_cut(),
             "may_span": self._model.may_span(),
         }
-        header: dict[str, Any] = {}
+        header: dict[str, Any] = {"sentence_bias": self._model.sentence_bias}
         if self._table is not None:
             arrays |= pack_linear("multiword", self._model.multiword(), precision)
             header["multiword"] = {
@@ -175,6 +198,8 @@ class Tokenizer(Packable):
                 np.ascontiguousarray(get(arrays, "may_cut"), np.uint8),
                 np.ascontiguousarray(get(arrays, "may_span"), np.uint8),
             )
+            # Models of 0.2 and before have none.
+            model.sentence_bias = _finite(header.get("sentence_bias", 0.0))
             if "multiword" not in header:
                 return cls(model, None)
             kept = header["multiword"]
