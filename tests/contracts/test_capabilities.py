@@ -26,6 +26,7 @@ PROBES: dict[str, tuple[Any, ...]] = {
     "misc_constraints": (True,),
     "alternatives": (2,),
     "beam": (1, 4),
+    "device": ("cpu",),
 }
 """Values of every option of a parse, to ask for."""
 ASKED = [(name, value) for name, values in PROBES.items() for value in values]

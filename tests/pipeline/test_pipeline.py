@@ -261,7 +261,7 @@ def test_train_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> No
     assert model.read_bytes() == first
     for wrong, message in [
         (["--note", "language"], "--note: found 'language', expected KEY=VALUE"),
-        (["--parser", "neural"], "--parser: found 'neural', expected one of graph, transition\n"),
+        (["--parser", "rules"], "--parser: found 'rules', expected one of graph, transition, neural\n"),
     ]:
         assert run([*command, "--config", str(config), *wrong]) == 2
         assert message in capsys.readouterr().err
