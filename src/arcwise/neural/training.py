@@ -37,7 +37,7 @@ from arcwise.neural.shape import NetworkShape
 from arcwise.neural.tags import TagAlphabets
 from arcwise.neural.transformer import Transformer
 from arcwise.parsing.parser import ParseOptions
-from arcwise.parsing.scored import Decoding, Temperatures
+from arcwise.parsing.scored import Decoding
 from arcwise.parsing.scorer import label_codes
 from arcwise.parsing.teaching import Lessons, Teaching, taught_report
 from arcwise.treebanks import Treebank
@@ -383,11 +383,9 @@ def _calibrated(
     found = common_temperatures(
         [(parser.with_temperatures, some) for parser, some in parsers], threads=threads, steps=12
     )
-    before = model.temperatures
-    found = Temperatures(before.heads * found.heads, before.labels * found.labels, found.smoothing)
     parsed = []
     for parser, some in parsers:
-        fitted = NeuralParser(parser.model.with_temperatures(found))
+        fitted = parser.with_temperatures(found.heads, found.labels, found.smoothing)
         options = ParseOptions(confidence=True)
         parsed.append((fitted.parses(some, options=options, threads=threads), some))
     error = head_calibration_error(parsed)
