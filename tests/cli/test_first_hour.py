@@ -12,6 +12,7 @@ from arcwise.cli.main import COMMANDS, run
 from arcwise.evaluation import GoldTrees, evaluate
 from arcwise.learning.training import COUNTING
 from arcwise.models.registry import KINDS, trainable
+from arcwise.optional import is_installed
 
 Output = pytest.CaptureFixture[str]
 NAMES = [name for section in COMMANDS.values() for name in section]
@@ -151,7 +152,18 @@ def subtypes_matter(folder: Path) -> tuple[Path, Path]:
     return paths
 
 
-@pytest.mark.parametrize("kind", trainable())
+@pytest.mark.parametrize(
+    "kind",
+    [
+        pytest.param(
+            kind,
+            marks=pytest.mark.skipif(
+                kind == "neural" and not is_installed("torch"), reason="needs torch: make test-torch"
+            ),
+        )
+        for kind in trainable()
+    ],
+)
 def test_scores_while_training_are_those_of_evaluate(tmp_path: Path, capsys: Output, kind: str) -> None:
     """LAS on the development data counts subtypes as ``arcwise evaluate`` does; both say how they count."""
     learn, dev = subtypes_matter(tmp_path)

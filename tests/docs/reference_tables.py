@@ -7,6 +7,7 @@ from arcwise.graph import GraphConfig
 from arcwise.graph.trainer_table import own_options, readers, trainer_markdown
 from arcwise.learning.options import markdown
 from arcwise.models.train_pipeline import PipelineConfig
+from arcwise.neural import NeuralConfig
 from arcwise.parsing import ParseOptions
 from arcwise.parsing.teaching import TeachingConfig
 from arcwise.text.tagger import TaggerConfig
@@ -27,6 +28,7 @@ def tables() -> dict[str, str]:
             kind.__name__: markdown(kind)
             for kind in (
                 TransitionConfig,
+                NeuralConfig,
                 PipelineConfig,
                 TokenizerConfig,
                 TaggerConfig,

@@ -17,10 +17,11 @@ from arcwise.learning.config import read_toml
 from arcwise.optional import install_command, is_installed
 
 ROOT = Path(__file__).parents[2]
+_WITH_TORCH = ("a-parser-layer-in-pytorch", "train-a-neural-parser")
 TUTORIALS = sorted(
-    page for page in (ROOT / "docs" / "tutorials").glob("*.md") if page.stem != "a-parser-layer-in-pytorch"
+    page for page in (ROOT / "docs" / "tutorials").glob("*.md") if page.stem not in _WITH_TORCH
 )
-"""All but the one that is about an extra, and says so."""
+"""All but those that are about an extra, and say so."""
 _PROJECT = read_toml(ROOT / "pyproject.toml")["project"]
 
 _BLOCK = """

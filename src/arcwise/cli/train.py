@@ -223,7 +223,9 @@ def run(
             show_default=False,
         ),
     ] = None,
-    threads: Annotated[int, typer.Option(help="Threads; the result does not depend on them.")] = 1,
+    threads: Annotated[
+        int, typer.Option(help="Threads; the result does not depend on them, but for a neural network.")
+    ] = 1,
     quiet: Annotated[bool, typer.Option("--quiet", help="No progress on standard error.")] = False,
 ) -> None:
     """Train a parser, or with --pipeline everything from raw text to trees, and write it to a model file.

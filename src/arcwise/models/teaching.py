@@ -109,7 +109,7 @@ def _trained_again(parser: Parser) -> Callable[[Treebank], Parser] | None:
         found: Any = makes().train(treebank, None, config=own)
         if found.info.get("interrupted"):
             raise KeyboardInterrupt
-        kept = getattr(parser, "temperatures", None)
+        kept = getattr(parser, "fitted", None)
         if kept is not None:
             found = found.with_temperatures(kept.heads, kept.labels, kept.smoothing)
         return found  # type: ignore[no-any-return]

@@ -385,7 +385,7 @@ def _calibrated(
     )
     parsed = []
     for parser, some in parsers:
-        fitted = NeuralParser(parser.model.with_temperatures(found))
+        fitted = parser.with_temperatures(found.heads, found.labels, found.smoothing)
         options = ParseOptions(confidence=True)
         parsed.append((fitted.parses(some, options=options, threads=threads), some))
     error = head_calibration_error(parsed)

@@ -109,7 +109,7 @@ class ParseOptions:
     beam: int | None = option(None, "Beam of a transition-based parser.", low=1, high=MAX_BEAM)
     device: Device | None = option(
         None,
-        "Where the transformer of a neural parser runs; without it, and with auto, on a GPU if there is one.",
+        "Where the transformer of a neural parser runs; auto, and if nothing is said: on a GPU if there is one.",
     )
 
     __repr__ = short_repr
