@@ -34,7 +34,7 @@ class PlainScorer:
 
 @pytest.fixture(scope="module")
 def english() -> tuple[ScoredParser, Treebank]:
-    pipeline = load("en")
+    pipeline = load("en-fast")
     assert isinstance(pipeline.parser, GraphParser)
     parser, fitted = pipeline.parser, pipeline.parser.temperatures
     return parser.with_temperatures(fitted.heads, fitted.labels, 0.05), pipeline(TEXT).treebank
