@@ -15,7 +15,7 @@ import io
 import json
 import os
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass, replace
 from functools import partial
@@ -214,6 +214,21 @@ def from_raw_text(cell: Cell) -> None:
         stream.write(json.dumps(told).encode())
 
 
+def measure_speed(everything: Sequence[Cell]) -> None:
+    """Words a second of the kept models on one core: the bytes of test read, parsed and made into bytes again, all taking turns. Kept with the
+    other figures."""
+    contenders: dict[str, Callable[[], object]] = {}
+    for cell in everything:
+        parser, data = NeuralParser.load(cell.model), seen(cell, "test").data
+        contenders[cell.path.stem] = lambda p=parser, d=data: p.parse(Treebank(d)).data  # type: ignore[misc]
+    found = interleaved(contenders, repeat=5)
+    for cell in everything:
+        told = json.loads(cell.path.read_bytes())
+        told["speed"] = seen(cell, "test").word_count / found[cell.path.stem]
+        with open_output(cell.path) as stream:
+            stream.write(json.dumps(told).encode())
+
+
 def raw_rows(everything: Sequence[Cell]) -> list[list[str]]:
     """One row for each pipeline that was measured from raw text."""
     found = []
@@ -242,13 +257,19 @@ def rows(everything: Sequence[Cell]) -> list[list[str]]:
                     str(len(own)),
                     *_row([told[precision] for told in kept]),
                     f"{seconds:.0f} s on {kept[0]['device']}",
+                    _speed(kept) if precision == "int8" else "",
                 ]
             )
         if len(own) > 1 and not own[0].own_tags:
             many = together(own)
             if many is not None:
-                found.append([name, f"int8, ensemble of {len(own)}", "1", *_row([many["int8"]]), ""])
+                found.append([name, f"int8, ensemble of {len(own)}", "1", *_row([many["int8"]]), "", ""])
     return found
+
+
+def _speed(kept: Sequence[dict[str, Any]]) -> str:
+    found = [told["speed"] for told in kept if "speed" in told]
+    return f"{max(found):,.0f}" if found else ""
 
 
 def _row(told: Sequence[dict[str, dict[str, float]]]) -> list[str]:
@@ -275,6 +296,7 @@ def main() -> None:
     parser.add_argument("--models", action="store_true", help="keep the models, in 8 bits")
     parser.add_argument("--again", action="store_true", help="measure the kept models again")
     parser.add_argument("--raw", action="store_true", help="measure kept models from raw text, as pipelines")
+    parser.add_argument("--speed", action="store_true", help="measure the speed of kept models")
     parser.add_argument("--print", action="store_true", help="train nothing")
     parser.add_argument("--report", action="store_true", help="write the section of RESULTS.md")
     given = parser.parse_args()
@@ -293,6 +315,8 @@ def main() -> None:
         if cell.own_tags and cell.model.exists():
             from_raw_text(cell)
             print("from raw text:", cell.name, flush=True)
+    if given.speed:
+        measure_speed([cell for cell in chosen if cell.model.exists()])
     header = [
         "treebank, size",
         "weights",
@@ -302,6 +326,7 @@ def main() -> None:
         "calibration error of heads / labelled arcs, %",
         "UPOS / XPOS / FEATS",
         "training",
+        "words/s, one core",
     ]
     text = table(header, rows(chosen))
     if pipelines := raw_rows(chosen):

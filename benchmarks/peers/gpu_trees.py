@@ -111,6 +111,8 @@ def _without_parsers() -> None:
 
 
 def _synjax() -> GpuPeer:
+    """SynJax needs an older JAX; with today's it ran with its type checks off, with ``jax.core.is_constant_dim`` replaced by a test for int,
+    and with a stand-in for numba, which only its argmax on the CPU uses. None of that is in what is timed."""
     os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")
     import jax
     from synjax import SpanningTreeCRF

@@ -51,7 +51,13 @@ def run(
             show_default=False,
         ),
     ] = None,
-    parser: Annotated[str, typer.Option(help=f"Kind of parser: {' or '.join(trainable())}.")] = "graph",
+    parser: Annotated[
+        str | None,
+        typer.Option(
+            help=f"Kind of parser: {' or '.join(trainable())}. [default: graph, or the kind of the TOML file of a pipeline]",
+            show_default=False,
+        ),
+    ] = None,
     pipeline: Annotated[
         bool,
         typer.Option(
@@ -259,6 +265,7 @@ def run(
         "device": device,
         "encoder": encoder,
     }
+    parser = parser or _kind(config, pipeline=pipeline)
     if parser == "neural":
         from arcwise.neural.devices import check_device
 
@@ -310,6 +317,13 @@ def run(
             from arcwise.models.training import precision_cost
 
             progress.say(precision_cost(trained, model, development, threads=threads))
+
+
+def _kind(config: str | None, *, pipeline: bool) -> str:
+    """The kind of parser that the TOML file of a pipeline names, or graph."""
+    from arcwise.learning.config import read_toml
+
+    return str(read_toml(config).get("kind", "graph")) if pipeline and config else "graph"
 
 
 def _checkpoint(model: str, parser: str, *, resume: bool) -> str | None:
