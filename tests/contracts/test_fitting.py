@@ -7,8 +7,13 @@ import numpy as np
 import pytest
 
 from arcwise import Tree, TreeDistribution
-from arcwise.parsing import ScoredParser, Temperatures
-from arcwise.parsing.calibration import common_temperatures, fit_temperatures, reliability
+from arcwise.parsing import ParseOptions, ScoredParser, Temperatures
+from arcwise.parsing.calibration import (
+    common_temperatures,
+    fit_temperatures,
+    matched_temperatures,
+    reliability,
+)
 from arcwise.parsing.scorer import FunctionScorer
 from arcwise.treebanks import Sentence, Treebank
 
@@ -94,3 +99,17 @@ def test_smoothing_that_gains_nothing_is_left_out() -> None:
     best = TreeDistribution([scores_of(sentence) for sentence in empty], **CLASS).best()
     found = fit_temperatures(ScoredParser(FunctionScorer(scores_of)), treebank_of(best)).temperatures
     assert found.smoothing == 0
+
+
+@pytest.mark.parametrize("heads", [0.6, 1.0, 1.7])
+def test_what_is_said_on_the_whole_is_right_as_often(heads: float) -> None:
+    treebank = drawn_with(Temperatures(heads))
+    parser = ScoredParser(FunctionScorer(scores_of))
+    found = matched_temperatures([(parser.with_temperatures, treebank)], Temperatures(1.1), steps=14)
+    assert found.heads == pytest.approx(heads, rel=0.1)
+    assert found.labels == 1
+    fitted = parser.with_temperatures(found.heads, found.labels)
+    parses = fitted.parses(treebank, options=ParseOptions(confidence=True))
+    assert parses.probabilities is not None
+    right = (parses.heads == treebank.heads).mean()
+    assert parses.probabilities.head.mean() == pytest.approx(right, abs=1e-3)

@@ -374,15 +374,19 @@ def _calibrated(
 ) -> NeuralModel:
     """The model with temperatures fitted on data that the models of ``parts`` did not learn from."""
     from arcwise.neural.parser import NeuralParser
-    from arcwise.parsing.calibration import common_temperatures, head_calibration_error
+    from arcwise.parsing.calibration import (
+        common_temperatures,
+        head_calibration_error,
+        matched_temperatures,
+    )
 
     parsers = [
         (NeuralParser(replace(own, decoding=model.decoding)), some[:CALIBRATION_SENTENCES])
         for own, some in parts
     ]
-    found = common_temperatures(
-        [(parser.with_temperatures, some) for parser, some in parsers], threads=threads, steps=12
-    )
+    own = [(parser.with_temperatures, some) for parser, some in parsers]
+    found = common_temperatures(own, threads=threads, steps=12)
+    found = matched_temperatures(own, found, threads=threads)
     parsed = []
     for parser, some in parsers:
         fitted = parser.with_temperatures(found.heads, found.labels, found.smoothing)

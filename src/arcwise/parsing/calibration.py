@@ -146,6 +146,54 @@ def common_temperatures(
     return _search(_Losses(parts, found, threads, keep=False), found, low, high, max(steps - 7, 1))
 
 
+def matched_temperatures(
+    parts: Parts, start: Temperatures, *, threads: int = 1, steps: int = 8
+) -> Temperatures:
+    """The temperatures at which what is said is right as often as it says, on the whole: the mean of the probabilities of the heads found
+    is the share of them that are right, and so for heads with labels. The smoothing stays that of ``start``, near which they are sought.
+
+    What makes the right heads most probable doubts too much where a parser is now and then sure and wrong: one such word counts more
+    than many that are doubted for nothing.
+    """
+    parts = [
+        (parser_at, treebank) for parser_at, treebank in parts if (np.asarray(treebank.heads) >= 0).any()
+    ]
+    heads = _matched(lambda t: _excess(parts, replace(start, heads=t), threads)[0], start.heads, steps)
+    found = replace(start, heads=heads)
+    if not any(_at(parser_at, start).labels for parser_at, _ in parts):
+        return found
+    return replace(
+        found,
+        labels=_matched(lambda t: _excess(parts, replace(found, labels=t), threads)[1], start.labels, steps),
+    )
+
+
+def _matched(excess: Callable[[float], float], start: float, steps: int) -> float:
+    """Where what is said in excess of what is right, which falls with the temperature, is 0: by halving the logarithm."""
+    low, high = np.log(start / _NEAR), np.log(start * _NEAR)
+    for _ in range(steps):
+        middle = (low + high) / 2
+        low, high = (middle, high) if excess(float(np.exp(middle))) > 0 else (low, middle)
+    return float(np.exp((low + high) / 2))
+
+
+def _excess(parts: Parts, temperatures: Temperatures, threads: int) -> tuple[float, float]:
+    """How much more is said than is right, of heads and of heads with labels, in words."""
+    heads = labels = 0.0
+    for parser_at, treebank in parts:
+        parses = _at(parser_at, temperatures).parses(
+            treebank, options=ParseOptions(confidence=True), threads=threads
+        )
+        assert parses.probabilities is not None
+        known = np.asarray(treebank.heads) >= 0
+        right = parses.heads == treebank.heads
+        heads += float((parses.probabilities.head - right)[known].sum())
+        if parses.label_names:
+            right = right & (parses.label_strings == np.array(treebank.column("deprel"), object))
+            labels += float((parses.probabilities.label - right)[known].sum())
+    return heads, labels
+
+
 def _at(parser_at: Callable[[float, float, float], P], temperatures: Temperatures) -> P:
     return parser_at(temperatures.heads, temperatures.labels, temperatures.smoothing)
 
