@@ -34,7 +34,7 @@ from arcwise.learning.progress import Progress
 from arcwise.models.train_pipeline import METRICS, NEURAL, raw_text_scores
 from arcwise.neural import NeuralConfig, NeuralModel, NeuralParser
 from arcwise.neural.seen import Seen
-from arcwise.neural.training import settled
+from arcwise.neural.settling import settled
 from arcwise.parsing.calibration import reliability
 from arcwise.pipeline.pipeline import Pipeline
 from arcwise.text.jackknife import jackknifed

@@ -17,8 +17,6 @@ from arcwise.learning.folds import (
     Folds,
     FoldScores,
     best_epoch,
-    calibration_report,
-    data_name,
     development,
     warnings,
 )
@@ -33,18 +31,15 @@ from arcwise.neural.model import NeuralModel, network_shape
 from arcwise.neural.pieces import WordPieces
 from arcwise.neural.pretrained import Pretrained
 from arcwise.neural.seen import Seen
+from arcwise.neural.settling import calibrated, settled, written_columns
 from arcwise.neural.shape import NetworkShape
 from arcwise.neural.tags import TagAlphabets
 from arcwise.neural.transformer import Transformer
-from arcwise.parsing.parser import ParseOptions
 from arcwise.parsing.scored import Decoding
 from arcwise.parsing.scorer import label_codes
 from arcwise.parsing.teaching import Lessons, Teaching, taught_report
 from arcwise.treebanks import Treebank
 from arcwise.treebanks.files import PathLike
-
-CALIBRATION_SENTENCES = 1000
-_DECODERS = ("mbr", "map")
 
 
 def train_model(
@@ -88,7 +83,7 @@ def train_model(
     if chosen is None or gold is None or best.interrupted:
         return replace(model, writes=learner.tags.columns)
     with finishing(best, progress):
-        model = replace(model, writes=_written(model, gold, chosen, threads, progress))
+        model = replace(model, writes=written_columns(model, gold, chosen, threads, progress))
         model = settled(model, chosen, doubts, threads=threads, progress=progress)
     return replace(model, report={**model.report, "interrupted": best.interrupted})
 
@@ -310,98 +305,6 @@ def _codes(values: Sequence[str], names: Sequence[str]) -> npt.NDArray[np.int32]
     return np.array([known.get(value, -1) for value in values], np.int32)
 
 
-def _written(
-    model: NeuralModel, gold: Treebank, seen: Treebank, threads: int, progress: Progress
-) -> tuple[str, ...]:
-    """The columns of tags that the network gets right more often than those it sees already are."""
-    if not model.tags.names:
-        return ()
-    from arcwise.neural.parser import NeuralParser
-
-    parser = NeuralParser(replace(model, writes=model.tags.columns))
-    found = parser.parse(seen, threads=threads)
-    better = []
-    for column in model.tags.columns:
-        right = np.array(gold.column(column), object)
-        shares = [float((np.array(own.column(column), object) == right).mean()) for own in (seen, found)]
-        progress.say(
-            f"{column}: {100 * shares[0]:.2f} % right as seen, {100 * shares[1]:.2f} % by the network"
-        )
-        if shares[1] > shares[0] or (gold is seen):
-            better.append(column)
-    return tuple(better)
-
-
-def settled(
-    model: NeuralModel, dev: Treebank, doubts: Sequence[str], *, threads: int, progress: Progress
-) -> NeuralModel:
-    """The model with temperatures fitted on development data, and the decoder that does best with them."""
-    model = _calibrated(model, [(model, dev)], dev, doubts, threads, progress)
-    return _decoding_chosen(model, dev, threads, progress)
-
-
-def _decoding_chosen(model: NeuralModel, dev: Treebank, threads: int, progress: Progress) -> NeuralModel:
-    """The decoder and projectivity that do best on the development data; ties go to training's own."""
-    from arcwise.neural.parser import NeuralParser
-
-    gold = GoldTrees.of(dev, model.labels)
-    own = model.decoding
-    candidates = [
-        replace(own, decode=decode, projective=projective)
-        for projective in (own.projective, not own.projective)
-        for decode in (own.decode, *(name for name in _DECODERS if name != own.decode))
-    ]
-    scores = []
-    parser = NeuralParser(model)
-    for one in candidates:
-        options = ParseOptions(decode=one.decode, projective=one.projective)  # type: ignore[arg-type]
-        parses = parser.parses(dev, options=options, threads=threads)
-        scores.append(gold.score(parses.heads, parses.labels))
-    best = max(range(len(candidates)), key=lambda i: scores[i].las)
-    trees = "projective" if candidates[best].projective else "non-projective"
-    progress.say(f"chosen: decoder {candidates[best].decode}, {trees}: dev {scores[best]}")
-    told = {"dev_uas": scores[best].uas, "dev_las": scores[best].las}
-    return replace(model, decoding=candidates[best], report={**model.report, **told})
-
-
-def _calibrated(
-    model: NeuralModel,
-    parts: Sequence[tuple[NeuralModel, Treebank]],
-    dev: Treebank | Folds,
-    doubts: Sequence[str],
-    threads: int,
-    progress: Progress,
-) -> NeuralModel:
-    """The model with temperatures fitted on data that the models of ``parts`` did not learn from."""
-    from arcwise.neural.parser import NeuralParser
-    from arcwise.parsing.calibration import (
-        common_temperatures,
-        head_calibration_error,
-        matched_temperatures,
-    )
-
-    parsers = [
-        (NeuralParser(replace(own, decoding=model.decoding)), some[:CALIBRATION_SENTENCES])
-        for own, some in parts
-    ]
-    own = [(parser.with_temperatures, some) for parser, some in parsers]
-    found = common_temperatures(own, threads=threads, steps=12)
-    found = matched_temperatures(own, found, threads=threads)
-    parsed = []
-    for parser, some in parsers:
-        fitted = parser.with_temperatures(found.heads, found.labels, found.smoothing)
-        options = ParseOptions(confidence=True)
-        parsed.append((fitted.parses(some, options=options, threads=threads), some))
-    error = head_calibration_error(parsed)
-    on = str(dev) if isinstance(dev, Folds) else data_name(dev)
-    progress.say(
-        f"temperature of heads {found.heads:.3g}, of labels {found.labels:.3g}, smoothing {found.smoothing:.2g}: "
-        f"calibration error of heads {100 * error:.1f} % on {on} ('arcwise calibrate' shows more)"
-    )
-    report = {**model.report, "calibration": calibration_report(dev, error, doubts)}
-    return replace(model, temperatures=found, report=report)
-
-
 def _cross_validated(learner: Learner, folds: Folds, progress: Progress) -> NeuralModel:
     """Networks that learn from all parts but one tell the epoch, on all parts together, and the temperatures; then one learns from
     everything, as many epochs."""
@@ -428,5 +331,5 @@ def _cross_validated(learner: Learner, folds: Folds, progress: Progress) -> Neur
     if best.interrupted:
         return model
     with finishing(best, progress):
-        model = _calibrated(model, held_out, folds, (), learner.threads, progress)
+        model = calibrated(model, held_out, folds, (), learner.threads, progress)
     return replace(model, report={**model.report, "interrupted": best.interrupted})

@@ -1,0 +1,101 @@
+"""What is chosen once the weights are there, on development data: tags to fill in, temperatures, decoder."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from arcwise.evaluation.attachment import GoldTrees
+from arcwise.learning.folds import Folds, calibration_report, data_name
+from arcwise.learning.progress import Progress
+from arcwise.neural.model import NeuralModel
+from arcwise.neural.parser import NeuralParser
+from arcwise.parsing.calibration import common_temperatures, head_calibration_error, matched_temperatures
+from arcwise.parsing.parser import ParseOptions
+from arcwise.treebanks import Treebank
+
+CALIBRATION_SENTENCES = 1000
+_DECODERS = ("mbr", "map")
+
+
+def written_columns(
+    model: NeuralModel, gold: Treebank, seen: Treebank, threads: int, progress: Progress
+) -> tuple[str, ...]:
+    """The columns of tags that the network gets right more often than those it sees already are."""
+    if not model.tags.names:
+        return ()
+    parser = NeuralParser(replace(model, writes=model.tags.columns))
+    found = parser.parse(seen, threads=threads)
+    better = []
+    for column in model.tags.columns:
+        right = np.array(gold.column(column), object)
+        shares = [float((np.array(own.column(column), object) == right).mean()) for own in (seen, found)]
+        progress.say(
+            f"{column}: {100 * shares[0]:.2f} % right as seen, {100 * shares[1]:.2f} % by the network"
+        )
+        if shares[1] > shares[0] or (gold is seen):
+            better.append(column)
+    return tuple(better)
+
+
+def settled(
+    model: NeuralModel, dev: Treebank, doubts: Sequence[str], *, threads: int, progress: Progress
+) -> NeuralModel:
+    """The model with temperatures fitted on development data, and the decoder that does best with them."""
+    model = calibrated(model, [(model, dev)], dev, doubts, threads, progress)
+    return _decoding_chosen(model, dev, threads, progress)
+
+
+def _decoding_chosen(model: NeuralModel, dev: Treebank, threads: int, progress: Progress) -> NeuralModel:
+    """The decoder and projectivity that do best on the development data; ties go to training's own."""
+    gold = GoldTrees.of(dev, model.labels)
+    own = model.decoding
+    candidates = [
+        replace(own, decode=decode, projective=projective)
+        for projective in (own.projective, not own.projective)
+        for decode in (own.decode, *(name for name in _DECODERS if name != own.decode))
+    ]
+    scores = []
+    parser = NeuralParser(model)
+    for one in candidates:
+        options = ParseOptions(decode=one.decode, projective=one.projective)  # type: ignore[arg-type]
+        parses = parser.parses(dev, options=options, threads=threads)
+        scores.append(gold.score(parses.heads, parses.labels))
+    best = max(range(len(candidates)), key=lambda i: scores[i].las)
+    trees = "projective" if candidates[best].projective else "non-projective"
+    progress.say(f"chosen: decoder {candidates[best].decode}, {trees}: dev {scores[best]}")
+    told = {"dev_uas": scores[best].uas, "dev_las": scores[best].las}
+    return replace(model, decoding=candidates[best], report={**model.report, **told})
+
+
+def calibrated(
+    model: NeuralModel,
+    parts: Sequence[tuple[NeuralModel, Treebank]],
+    dev: Treebank | Folds,
+    doubts: Sequence[str],
+    threads: int,
+    progress: Progress,
+) -> NeuralModel:
+    """The model with temperatures fitted on data that the models of ``parts`` did not learn from."""
+    parsers = [
+        (NeuralParser(replace(own, decoding=model.decoding)), some[:CALIBRATION_SENTENCES])
+        for own, some in parts
+    ]
+    own = [(parser.with_temperatures, some) for parser, some in parsers]
+    found = common_temperatures(own, threads=threads, steps=12)
+    found = matched_temperatures(own, found, threads=threads)
+    parsed = []
+    for parser, some in parsers:
+        fitted = parser.with_temperatures(found.heads, found.labels, found.smoothing)
+        options = ParseOptions(confidence=True)
+        parsed.append((fitted.parses(some, options=options, threads=threads), some))
+    error = head_calibration_error(parsed)
+    on = str(dev) if isinstance(dev, Folds) else data_name(dev)
+    progress.say(
+        f"temperature of heads {found.heads:.3g}, of labels {found.labels:.3g}, smoothing {found.smoothing:.2g}: "
+        f"calibration error of heads {100 * error:.1f} % on {on} ('arcwise calibrate' shows more)"
+    )
+    report = {**model.report, "calibration": calibration_report(dev, error, doubts)}
+    return replace(model, temperatures=found, report=report)
