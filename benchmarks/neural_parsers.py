@@ -187,10 +187,7 @@ def together(cells: Sequence[Cell]) -> dict[str, dict[str, dict[str, float]]] | 
         models = [NeuralParser.load(cell.model).model for cell in cells]
         members = tuple(member for model in models for member in model.members)
         one = replace(models[0], members=members)
-        dev = read(cells[0].treebank, "dev")
-        from arcwise.parsing.calibration import fit_temperatures
-
-        fitted = fit_temperatures(NeuralParser(one), dev[:1000], steps=12).model
+        fitted = settled(one, seen(cells[0], "dev"), (), threads=1, progress=Progress(shown=False))
         told = {"int8": {part: figures(fitted, cells[0], part) for part in ("dev", "test")}}
         with open_output(kept) as stream:
             stream.write(json.dumps(told).encode())
