@@ -265,7 +265,8 @@ def run(
         "device": device,
         "encoder": encoder,
     }
-    parser = parser or _kind(config, pipeline=pipeline)
+    if parser is None:
+        parser = _kind(config, pipeline=pipeline)
     if parser == "neural":
         from arcwise.neural.devices import check_device
 
