@@ -18,13 +18,13 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
-from measuring.trainings import cache_folder, treebank_folder
+from measuring.tables import table
+from measuring.trainings import cache_folder, read_whole
 
 from arcwise.learning.config import from_dict, to_dict
 from arcwise.learning.progress import Progress
 from arcwise.neural import NeuralConfig
 from arcwise.neural.config import INPUTS
-from arcwise.treebanks import Treebank
 from arcwise.treebanks.files import open_output
 from benchmarks.report import write_section
 
@@ -109,16 +109,12 @@ class Cell:
         return cache_folder() / "neural-choices" / f"{self.treebank}-{key}.json"
 
 
-def _read(treebank: str, part: str) -> Treebank:
-    return Treebank.read(treebank_folder() / treebank / f"{part}.conllu.xz")
-
-
 def train(cell: Cell, save: str | None = None) -> dict[str, Any]:
     """Train a cell and keep its figures. ``save``: a folder for the model."""
     from arcwise.neural.training import Learner
 
     started = time.monotonic()
-    treebank, dev = (_read(cell.treebank, part) for part in ("train", "dev"))
+    treebank, dev = (read_whole(cell.treebank, part) for part in ("train", "dev"))
     quiet = Progress(shown=False)
     learner = Learner.of(treebank, treebank, cell.config(treebank.word_count), 1, quiet)
     model, best = learner.run(dev, quiet)
@@ -149,9 +145,9 @@ def kept(cell: Cell) -> dict[str, Any] | None:
     return json.loads(cell.path.read_bytes()) if cell.path.exists() else None
 
 
-def table(names: Sequence[str], treebanks: Sequence[str], seeds: Sequence[int]) -> str:
+def choices(names: Sequence[str], treebanks: Sequence[str], seeds: Sequence[int]) -> str:
     """LAS of each change on each treebank, the mean over seeds; those not trained are left open."""
-    lines = [f"| change | {' | '.join(treebanks)} |", "|---|" + "---|" * len(treebanks)]
+    rows = []
     for name in names:
         row = []
         for treebank in treebanks:
@@ -159,8 +155,8 @@ def table(names: Sequence[str], treebanks: Sequence[str], seeds: Sequence[int]) 
             las = [100 * told["las"] for told in found if told is not None]
             row.append(f"{sum(las) / len(las):.2f} ({len(las)})" if las else "")
         if any(row):
-            lines.append(f"| {name} | {' | '.join(row)} |")
-    return "\n".join(lines)
+            rows.append([name, *row])
+    return table(["change", *treebanks], rows)
 
 
 def main() -> None:
@@ -189,7 +185,7 @@ def main() -> None:
                 f"epoch {told['epoch']}, {told['seconds']} s",
                 flush=True,
             )
-    text = table(given.only, given.treebanks, given.seeds)
+    text = choices(given.only, given.treebanks, given.seeds)
     print(text)
     if given.report:
         write_section(

@@ -26,7 +26,7 @@ from typing import Any
 
 from measuring.tables import table
 from measuring.timing import interleaved
-from measuring.trainings import cache_folder, treebank_folder
+from measuring.trainings import cache_folder, read_whole
 
 from arcwise.evaluation import evaluate
 from arcwise.learning.config import from_dict
@@ -97,28 +97,23 @@ def cells(seeds: Sequence[int]) -> list[Cell]:
     ]
 
 
-def read(treebank: str, part: str) -> Treebank:
-    """A part of a treebank."""
-    return Treebank.read(treebank_folder() / treebank / f"{part}.conllu.xz")
-
-
 def seen(cell: Cell, part: str) -> Treebank:
     """A part as the network sees it."""
     if not cell.own_tags:
-        return read(cell.treebank, part)
+        return read_whole(cell.treebank, part)
     ready = os.environ.get("ARCWISE_TAGGED")
     if ready:
         return Treebank.read(Path(ready) / cell.treebank / f"{part}.conllu.xz")
-    train = read(cell.treebank, "train")
+    train = read_whole(cell.treebank, "train")
     if part == "train":
         return jackknifed(train, folds=FOLDS)
-    return Tagger.train(train).tag(read(cell.treebank, part))
+    return Tagger.train(train).tag(read_whole(cell.treebank, part))
 
 
 def run(cell: Cell, models: bool) -> dict[str, Any]:
     """Train, measure and keep."""
     started = time.monotonic()
-    train, dev = (read(cell.treebank, part) for part in ("train", "dev"))
+    train, dev = (read_whole(cell.treebank, part) for part in ("train", "dev"))
     data = Seen(seen(cell, "train"), seen(cell, "dev")) if cell.own_tags else None
     prepared = time.monotonic()
     parser = NeuralParser.train(train, dev, config=cell.config, seen=data, progress=Progress(shown=False))
@@ -162,7 +157,7 @@ def measure_again(cell: Cell) -> None:
 
 def figures(model: NeuralModel, cell: Cell, part: str) -> dict[str, float]:
     """Scores of a part, and how well confidences agree with it."""
-    parser, gold, given = NeuralParser(model), read(cell.treebank, part), seen(cell, part)
+    parser, gold, given = NeuralParser(model), read_whole(cell.treebank, part), seen(cell, part)
     parsed = parser.parse(given)
     scores = evaluate(gold, parsed, subtypes="keep").attachment
     sure = reliability(parser, given)
@@ -200,7 +195,7 @@ def together(cells: Sequence[Cell]) -> dict[str, dict[str, dict[str, float]]] | 
 def from_raw_text(cell: Cell) -> None:
     """The kept model in a pipeline, with a tokenizer and the tagger of the training data: the scores of the raw text of test, and words a
     second on one core, the text read and CoNLL-U made. Kept with the other figures."""
-    train, test = read(cell.treebank, "train"), read(cell.treebank, "test")
+    train, test = read_whole(cell.treebank, "train"), read_whole(cell.treebank, "test")
     pipeline = Pipeline(Tokenizer.train(train), Tagger.train(train), NeuralParser.load(cell.model))
     text = plain_text(test).text.encode()
 

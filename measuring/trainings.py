@@ -60,10 +60,15 @@ def treebank_folder() -> Path:
     return Path(found)
 
 
+def read_whole(name: str, part: str) -> Treebank:
+    """A part of a treebank as it is."""
+    return Treebank.read(treebank_folder() / name / f"{part}.conllu.xz")
+
+
 @cache
 def read(name: str, part: str) -> Treebank:
     """A part of a treebank, the subtypes of its labels cut (nsubj for nsubj:pass)."""
-    whole = Treebank.read(treebank_folder() / name / f"{part}.conllu.xz")
+    whole = read_whole(name, part)
     return whole.annotate(deprel=[label.split(":")[0] for label in whole.column("deprel")])
 
 

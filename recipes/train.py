@@ -73,7 +73,7 @@ def train(name: str, folder: Path, parser_file: str | None = None) -> Path:
         "language": source.language,
         "treebank": source.version,
         "licence": f"{source.licence} (the treebank's)",
-        "made by": f"python recipes/train.py {name}",
+        "made by": _command(name, parser_file),
     }
     with Progress() as progress:
         if parser_file is not None:
@@ -90,13 +90,19 @@ def train(name: str, folder: Path, parser_file: str | None = None) -> Path:
         pipeline.save(target)
         saved = load(target)
         scores = {part: raw_text_scores(saved, parts[part]) for part in ("dev", "test")}
-        text = _card(name, source, target, scores, parts["train"], config.kind)
+        text = _card(name, source, target, scores, parts["train"], config.kind, _command(name, parser_file))
         text += _calibration(saved, parts["test"])
         target.with_suffix(".md").write_text(text)
         progress.say(
             f"{target.relative_to(ROOT)}: " + "  ".join(f"{k} {v:.2f}" for k, v in scores["test"].items())
         )
     return target
+
+
+def _command(name: str, parser_file: str | None) -> str:
+    """How the model was made; a parser that was trained before is told by the name of its file."""
+    given = "" if parser_file is None else f" --parser {Path(parser_file).name}"
+    return f"python recipes/train.py {name}{given}"
 
 
 def _recipe(name: str) -> Path:
@@ -117,6 +123,7 @@ def _card(
     scores: dict[str, dict[str, float]],
     train: Treebank,
     kind: str,
+    command: str,
 ) -> str:
     header = " | ".join(scores["test"])
     rows = "\n".join(
@@ -128,7 +135,7 @@ def _card(
         f"From raw text to trees: tokenizer, tagger, lemmatizer and {WAYS[kind]}. {load}\n\n"
         f"- **Data**: {source.version}, training part, {len(train):,} sentences, {train.word_count:,} words\n"
         f"- **Licence**: the data are under {source.licence}; the model is made from them and given under the same terms\n"
-        f"- **Made by**: `python recipes/train.py {name}`, with the options of `recipes/{_recipe(name).name}`\n"
+        f"- **Made by**: `{command}`, with the options of `recipes/{_recipe(name).name}`\n"
         f"- **Size**: {target.stat().st_size / 1e6:.1f} MB\n\n"
         "Scores from the raw text of the treebank's development and test parts: F1 of the CoNLL 2018 metrics, in per cent, by "
         "`arcwise.evaluation`, which agrees with the official scorer.\n\n"

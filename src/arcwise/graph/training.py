@@ -22,14 +22,14 @@ from arcwise.learning.folds import (
     calibration_report,
     data_name,
     development,
-    warnings,
+    said_warnings,
 )
 from arcwise.learning.preparation import PreparedTrees, prepare_trees
 from arcwise.learning.progress import Progress
 from arcwise.learning.training import Best, DevScore, Weights, finishing, fit, training_report
 from arcwise.parsing.parser import ParseOptions
 from arcwise.parsing.scored import Decoding, decode_settings
-from arcwise.parsing.teaching import Lessons, Teaching, taught_report
+from arcwise.parsing.teaching import Lessons, Teaching, lessons_of, taught_report
 from arcwise.treebanks import Treebank
 
 CALIBRATION_SENTENCES = 500
@@ -72,19 +72,10 @@ def train_model(
     if teaching is not None:
         config.refuse_untaught(teaching)
     chosen = development(train, dev)
-    doubts = warnings(train, chosen)
-    for line in doubts:
-        progress.say(f"warning: {line}")
-    lessons = None
-    if teaching is not None:
-        lessons = teaching.lessons(
-            train,
-            projective=config.projective,
-            single_root=config.single_root,
-            labelled=config.labelled,
-            threads=threads,
-            progress=progress,
-        )
+    doubts = said_warnings(train, chosen, progress)
+    lessons = lessons_of(
+        teaching, train, config, projective=config.projective, threads=threads, progress=progress
+    )
     if not config.try_C:
         return _train_once(train, chosen, doubts, config, threads, progress, lessons)
     if chosen is None:

@@ -13,6 +13,7 @@ import numpy as np
 
 from arcwise.errors import InputError, OptionError
 from arcwise.evaluation.attachment import UasLas
+from arcwise.learning.progress import Progress
 from arcwise.treebanks import Sentence, Treebank
 
 SMALLEST, SMALL = 10, 1000
@@ -106,6 +107,14 @@ def warnings(train: Treebank, dev: Treebank | Folds | None) -> list[str]:
         found.append(
             f"the development data have only {dev.word_count} words: what is chosen on them is chance (use more, or 5fold)"
         )
+    return found
+
+
+def said_warnings(train: Treebank, dev: Treebank | Folds | None, progress: Progress) -> list[str]:
+    """``warnings``, each said."""
+    found = warnings(train, dev)
+    for line in found:
+        progress.say(f"warning: {line}")
     return found
 
 

@@ -145,7 +145,7 @@ class NeuralModel(Packable):
         return replace(self, temperatures=temperatures)
 
     def in_8_bits(self) -> NeuralModel:
-        """The same model with 8-bit weights: four times smaller, two times faster, a little less exact."""
+        """The same model with 8-bit weights: smaller and faster, a little less exact."""
         return replace(self, members=tuple(_stored(member, "int8") for member in self.members))
 
 

@@ -137,6 +137,12 @@ class Network(nn.Module):
         found = torch.einsum("bhsr,bmr->bhms", from_heads + self.label_dependent, dependents)
         return (found + (of_heads @ self.label_head.t() + self.label_bias)[:, :, None]).log_softmax(-1)
 
+    def by_label(self, states: Tensor) -> Tensor:
+        """log P of states (…, S) → of labels (…, L): clusters summed out."""
+        if self.shape.clusters == 1:
+            return states
+        return states.view(*states.shape[:-1], self.shape.labels, self.shape.clusters).logsumexp(-1)
+
     def tag_scores(self, hidden: Hidden) -> list[Tensor]:
         """For each tag (N, values)."""
         return [tag(hidden.states) for tag in self.tags]

@@ -87,9 +87,7 @@ def known(values: Tensor, batch: Batch) -> Tensor:
 
 def _label_loss(network: Network, hidden: Hidden, heads: Tensor, labels: Tensor) -> Tensor:
     """(B,): -log P(labels | their arcs), clusters summed out, of words whose head and label are known."""
-    found = network.label_scores(hidden, heads)  # (B, T, S)
-    if network.shape.clusters > 1:
-        found = found.view(*heads.shape, network.shape.labels, network.shape.clusters).logsumexp(-1)
+    found = network.by_label(network.label_scores(hidden, heads))  # (B, T, L)
     of_words = found.gather(-1, labels.clamp(min=0)[..., None]).squeeze(-1)
     return -torch.where((labels >= 0) & (heads >= 0), of_words, 0.0).sum(1)
 

@@ -8,10 +8,8 @@ from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
-import numpy as np
-
 from arcwise.learning.folds import Development
-from arcwise.learning.model_file import Packed, Precision
+from arcwise.learning.model_file import Packed
 from arcwise.learning.progress import Progress
 from arcwise.learning.trained import TrainedParser
 from arcwise.neural.config import NeuralConfig
@@ -25,6 +23,7 @@ from arcwise.parsing.parses import Analysis, KBestParses, Parses
 from arcwise.parsing.scored import Decoding, ScoredParser, Temperatures
 from arcwise.parsing.teaching import Teaching
 from arcwise.treebanks import Treebank, treebank_of
+from arcwise.treebanks.columns import upos_confidence
 from arcwise.treebanks.files import PathLike
 
 if TYPE_CHECKING:
@@ -138,10 +137,6 @@ class NeuralParser(TrainedParser[NeuralModel], ScoredParser):
     def _model_of(cls, packed: Packed) -> NeuralModel:
         return NeuralModel.unpack(packed)
 
-    def pack(self, precision: Precision = "float32") -> Packed:
-        """The model, weights in that precision."""
-        return self.model.pack(precision)
-
     # ---- parsing
 
     def analyse(
@@ -184,9 +179,8 @@ class NeuralParser(TrainedParser[NeuralModel], ScoredParser):
                 columns[name] = coded if own is None else coded.where_blank(own)
         if options.confidence and "upos" in columns:
             sure = found[self.model.tags.names.index("upos")][1]
-            if "upos" in options.kept:
-                sure = np.where(np.array(treebank.column("upos"), object) == "_", sure, 1.0)
-            columns["misc_update"] = [f"UposProb={p:.3f}" for p in sure]
+            kept = treebank.column("upos") if "upos" in options.kept else None
+            columns["misc_update"] = upos_confidence(sure, kept)
         return columns
 
     @property

@@ -41,10 +41,7 @@ class Taught:
         b, h, m, label, share = self._entries(batch.sentences, arcs.device)
         scores = arcs[b, h, m]
         if network.shape.states:
-            of_states = network.all_label_scores(hidden)
-            of_labels = of_states.view(
-                *of_states.shape[:3], network.shape.labels, network.shape.clusters
-            ).logsumexp(-1)
+            of_labels = network.by_label(network.all_label_scores(hidden))
             scores = scores + of_labels[b, h, m, label]
         right = scores.new_zeros(batch.size).index_add(0, b, share.to(scores.dtype) * scores)
         return trees.log_partition - right

@@ -140,34 +140,15 @@ class NetworkTrainer:
             hidden = self.average.hidden(data.rows[batch.positions], batch)
             arcs = self.average.arcs(hidden)
             if states > 1:  # the best tree is that with its best labels
-                arcs = arcs + self._by_label(self.average.all_label_scores(hidden)).amax(-1)
+                arcs = arcs + self.average.by_label(self.average.all_label_scores(hidden)).amax(-1)
             best = _best_trees(arcs, batch, trees, minimum_risk=minimum_risk)
             heads[batch.positions] = best.flatten()[batch.places]
             if self.average.shape.states:
-                scores = self._by_label(self.average.label_scores(hidden, best))
+                scores = self.average.by_label(self.average.label_scores(hidden, best))
                 labels[batch.positions] = scores.argmax(-1).flatten()[batch.places]
         words = np.ones(len(heads), np.bool_)
         words[data.starts[:-1]] = False
         return heads.cpu().numpy()[words].astype(np.int32), labels.cpu().numpy()[words].astype(np.int32)
-
-    def _by_label(self, states: Tensor) -> Tensor:
-        """(…, states) → (…, labels): clusters summed out."""
-        shape = self.average.shape
-        return states.unflatten(-1, (shape.labels, shape.clusters)).logsumexp(-1)
-
-    @torch.no_grad()
-    def tagged(self, data: Data) -> list[npt.NDArray[np.int32]]:
-        """The numbers of the best tags by the averaged weights, one array over the words of ``data`` for each tag."""
-        self.average.eval()
-        found = [torch.full_like(data.heads, -1) for _ in self.average.tags]
-        for sentences in data.batches(_PARSED_WORDS):
-            batch = data.batch(sentences)
-            states = self.average.encoded(data.rows[batch.positions], batch, None)
-            for out, tag in zip(found, self.average.tags, strict=True):
-                out[batch.positions] = tag(states).argmax(-1)
-        words = np.ones(len(data.heads), np.bool_)
-        words[data.starts[:-1]] = False
-        return [out.cpu().numpy()[words].astype(np.int32) for out in found]
 
     # ---- to go on later
 

@@ -18,7 +18,7 @@ from arcwise.learning.folds import (
     FoldScores,
     best_epoch,
     development,
-    warnings,
+    said_warnings,
 )
 from arcwise.learning.preparation import PreparedTrees, prepare_trees
 from arcwise.learning.progress import Progress
@@ -37,7 +37,7 @@ from arcwise.neural.tags import TagAlphabets
 from arcwise.neural.transformer import Transformer
 from arcwise.parsing.scored import Decoding
 from arcwise.parsing.scorer import label_codes
-from arcwise.parsing.teaching import Lessons, Teaching, taught_report
+from arcwise.parsing.teaching import Lessons, Teaching, lessons_of, taught_report
 from arcwise.treebanks import Treebank
 from arcwise.treebanks.files import PathLike
 
@@ -60,20 +60,11 @@ def train_model(
     if teaching is not None:
         config.refuse_untaught()
     chosen = development(train, dev)
-    doubts = warnings(train, chosen)
-    for line in doubts:
-        progress.say(f"warning: {line}")
+    doubts = said_warnings(train, chosen, progress)
     seen = seen or Seen(train)
-    lessons = None
-    if teaching is not None:
-        lessons = teaching.lessons(
-            train,
-            projective=config.projective,
-            single_root=config.single_root,
-            labelled=config.labelled,
-            threads=threads,
-            progress=progress,
-        )
+    lessons = lessons_of(
+        teaching, train, config, projective=config.projective, threads=threads, progress=progress
+    )
     learner = Learner.of(train, seen.train, config, threads, progress, lessons)
     keeper = None if checkpoint is None else Checkpoint(checkpoint, learner.fingerprint(seen.dev or chosen))
     if isinstance(chosen, Folds):

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -286,6 +286,42 @@ class Teaching:
         if self.text is not None:
             report |= {"text": data_name(self.text), "text_sentences": len(self.text)}
         return report
+
+
+class Student(Protocol):
+    """What a configuration tells of the trees that a student learns."""
+
+    @property
+    def single_root(self) -> bool:
+        """Whether exactly one word is the root."""
+        ...
+
+    @property
+    def labelled(self) -> bool:
+        """Whether arcs have labels."""
+        ...
+
+
+def lessons_of(
+    teaching: Teaching | None,
+    train: Treebank,
+    student: Student,
+    *,
+    projective: bool,
+    threads: int,
+    progress: Progress,
+) -> Lessons | None:
+    """The lessons of a teaching for a student, if there is a teacher."""
+    if teaching is None:
+        return None
+    return teaching.lessons(
+        train,
+        projective=projective,
+        single_root=student.single_root,
+        labelled=student.labelled,
+        threads=threads,
+        progress=progress,
+    )
 
 
 def taught_report(lessons: Lessons | None) -> dict[str, Any]:

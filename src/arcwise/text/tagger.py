@@ -34,6 +34,7 @@ from arcwise.text.linear import (
     unpack_linear,
 )
 from arcwise.treebanks import Coded, Treebank
+from arcwise.treebanks.columns import upos_confidence
 
 if TYPE_CHECKING:
     from typing import Self
@@ -225,10 +226,8 @@ class Tagger(Packable):
             for name, coded in found.items()
         }
         if confidence:
-            sure = tags.upos_probability
-            if "upos" in keep:
-                sure = np.where(np.array(treebank.column("upos"), object) == "_", sure, 1.0)
-            columns["misc_update"] = [f"UposProb={p:.3f}" for p in sure]
+            kept = treebank.column("upos") if "upos" in keep else None
+            columns["misc_update"] = upos_confidence(tags.upos_probability, kept)
         return treebank.annotate(**columns)
 
     def _kept_sets(self, treebank: Treebank, keep: Collection[str]) -> tuple[Any, Any, Any]:

@@ -21,12 +21,12 @@ from arcwise.learning.folds import (
     best_epoch,
     calibration_report,
     development,
-    warnings,
+    said_warnings,
 )
 from arcwise.learning.progress import Progress
 from arcwise.learning.training import Advance, DevScore, Weights, fit, training_report
 from arcwise.parsing.scorer import label_codes
-from arcwise.parsing.teaching import Lessons, Teaching, taught_report
+from arcwise.parsing.teaching import Lessons, Teaching, lessons_of, taught_report
 from arcwise.transition.calibration import fit_beam_temperature
 from arcwise.transition.config import TransitionConfig
 from arcwise.transition.model import TransitionModel, make_scorer
@@ -100,22 +100,13 @@ def train_model(
         config.refuse_untaught(teaching)
     system = parse_system(config.system)
     chosen = development(train, dev)
-    doubts = warnings(train, chosen)
-    for line in doubts:
-        progress.say(f"warning: {line}")
+    doubts = said_warnings(train, chosen, progress)
     train_once: TrainOnce = partial(
         _train_graphs if system.many_heads else _train_trees, system=system, threads=threads
     )
-    lessons = None
-    if teaching is not None:
-        lessons = teaching.lessons(
-            train,
-            projective=system.is_projective,
-            single_root=config.single_root,
-            labelled=config.labelled,
-            threads=threads,
-            progress=progress,
-        )
+    lessons = lessons_of(
+        teaching, train, config, projective=system.is_projective, threads=threads, progress=progress
+    )
     if isinstance(chosen, Folds):
         return _cross_validated(train, chosen, config, train_once, threads, progress, lessons)
     model = train_once(train, chosen, config, progress=progress, lessons=lessons)

@@ -35,6 +35,17 @@ class Coded:
         ]
 
 
+def upos_confidence(probabilities: npt.NDArray[np.float32], kept: Sequence[str] | None = None) -> list[str]:
+    """How sure a tagger is of the UPOS of each word, as MISC has it; of what was ``kept`` (``_`` where it was not) altogether.
+
+    >>> upos_confidence(np.array([0.5, 0.25], np.float32), ["NOUN", "_"])
+    ['UposProb=1.000', 'UposProb=0.250']
+    """
+    if kept is not None:
+        probabilities = np.where(np.array(kept, object) == "_", probabilities, np.float32(1))
+    return [f"UposProb={p:.3f}" for p in probabilities]
+
+
 def column_number(name: str) -> int:
     """The place of a column, from 0; an unknown name is an error that lists the known ones."""
     if name not in COLUMNS:

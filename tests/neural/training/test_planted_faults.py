@@ -112,7 +112,7 @@ FAULTS = [
     Fault("outside[:, :, None] | torch.eye(", "outside[:, :, None] & torch.eye(", padding),
     Fault("or not data.heads_with_labels)", ")", losses()),
     Fault("// network.shape.clusters", "% network.shape.labels", losses("softmax-margin", clusters=2)),
-    Fault("network.shape.labels, network.shape.clusters).logsumexp(-1)", "network.shape.labels, network.shape.clusters).amax(-1)", short(clusters=2)),
+    Fault("self.shape.labels, self.shape.clusters).logsumexp(-1)", "self.shape.labels, self.shape.clusters).amax(-1)", short(clusters=2)),
     Fault('"single_root": config.single_root', '"single_root": not config.single_root', losses("hinge")),
     Fault('"projective": config.projective', '"projective": not config.projective', losses("softmax-margin")),
     Fault("+ self.label_bias)[:, :, None]", ")[:, :, None]", native()),

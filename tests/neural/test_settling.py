@@ -1,0 +1,48 @@
+"""What is chosen once the weights are there: temperatures by which what is said is right as often, the decoder that does best."""
+
+import numpy as np
+import pytest
+
+from arcwise.evaluation.attachment import GoldTrees
+from arcwise.learning.progress import Progress
+from arcwise.neural import NeuralParser
+from arcwise.neural.settling import settled
+from arcwise.parsing import ParseOptions
+from arcwise.treebanks import Treebank
+from contracts.small_treebank import small_treebank
+from neural.random_models import random_parser
+
+
+@pytest.fixture(scope="module")
+def gold() -> Treebank:
+    """Trees drawn from a network with random weights; of every eighth sentence one of which it knows next to nothing."""
+    parser = random_parser(seed=5)
+    treebank = Treebank.from_sentences([*small_treebank(crossing=True)] * 12)
+    sure, strange = (
+        parser.with_temperatures(t, t).distributions(treebank).sample(1, seed=3) for t in (0.3, 100.0)
+    )
+    trees = [strange[s] if s % 8 == 0 else sure[s] for s in range(len(treebank))]
+    heads = np.concatenate([one.heads[1:] for (one,) in trees]).astype(np.int32)
+    labels = [label for (one,) in trees for label in one.labels[1:]]
+    return treebank.annotate(heads=heads, deprel=labels)
+
+
+def test_what_is_said_is_right_as_often_and_no_decoder_does_better(gold: Treebank) -> None:
+    model = random_parser(seed=5).model
+    found = NeuralParser(settled(model, gold, (), threads=1, progress=Progress(shown=False)))
+    assert found.fitted != NeuralParser(model).fitted
+    own = ParseOptions(confidence=True, decode=model.decoding.decode, projective=model.decoding.projective)
+    parses = found.parses(gold, options=own)
+    assert parses.probabilities is not None
+    right = parses.heads == gold.heads
+    assert parses.probabilities.head.mean() == pytest.approx(right.mean(), abs=0.01)
+    both = right & (parses.label_strings == np.array(gold.column("deprel"), object))
+    assert parses.probabilities.label.mean() == pytest.approx(both.mean(), abs=0.01)
+    scorer = GoldTrees.of(gold, model.labels)
+    reached = found.parses(gold)
+    for decode in ("map", "mbr"):
+        for projective in (True, False):
+            other = found.parses(gold, options=ParseOptions(decode=decode, projective=projective))
+            assert (
+                scorer.score(other.heads, other.labels).las <= scorer.score(reached.heads, reached.labels).las
+            )
