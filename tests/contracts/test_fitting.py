@@ -9,6 +9,7 @@ import pytest
 from arcwise import Tree, TreeDistribution
 from arcwise.parsing import ParseOptions, ScoredParser, Temperatures
 from arcwise.parsing.calibration import (
+    Parts,
     common_temperatures,
     fit_temperatures,
     matched_temperatures,
@@ -108,8 +109,34 @@ def test_what_is_said_on_the_whole_is_right_as_often(heads: float) -> None:
     found = matched_temperatures([(parser.with_temperatures, treebank)], Temperatures(1.1), steps=14)
     assert found.heads == pytest.approx(heads, rel=0.1)
     assert found.labels == 1
-    fitted = parser.with_temperatures(found.heads, found.labels)
+    fitted = parser.with_temperatures(found.heads, found.labels, found.smoothing)
     parses = fitted.parses(treebank, options=ParseOptions(confidence=True))
     assert parses.probabilities is not None
     right = (parses.heads == treebank.heads).mean()
     assert parses.probabilities.head.mean() == pytest.approx(right, abs=1e-3)
+
+
+def test_matching_takes_the_smoothing_whose_probabilities_mean_most() -> None:
+    """One head in four is drawn anew from all of them, which no temperature can tell."""
+    random = np.random.default_rng(2)
+    drawn = drawn_with(Temperatures(0.3))
+    heads = np.asarray(drawn.heads).copy()
+    anew = random.random(len(heads)) < 0.25
+    heads[anew] = random.integers(0, WORDS + 1, anew.sum())
+    parser = ScoredParser(FunctionScorer(scores_of))
+    parts: Parts = [(parser.with_temperatures, drawn.annotate(head=heads))]
+    found = matched_temperatures(parts, Temperatures(0.4))
+    assert found.smoothing > 0
+    error = {}
+    for smoothing in (0.0, found.smoothing):
+        tried = matched_temperatures_at(parts, smoothing)
+        error[smoothing] = reliability(parts[0][0](*tried), parts[0][1]).heads.error
+    assert error[found.smoothing] < error[0.0]
+
+
+def matched_temperatures_at(parts: Parts, smoothing: float) -> tuple[float, float, float]:
+    """Slowly: the temperature of a grid whose probabilities are nearest to the share that is right."""
+    parser_at, treebank = parts[0]
+    grid = np.geomspace(0.1, 3, 80)
+    excess = [abs(reliability(parser_at(heads, 1.0, smoothing), treebank).heads.excess) for heads in grid]
+    return float(grid[int(np.argmin(excess))]), 1.0, smoothing

@@ -41,6 +41,12 @@ class Calibration:
     reviews: tuple[Review, ...]
     """Empty where there are no errors to be found."""
 
+    @property
+    def excess(self) -> float:
+        """By how much more is said than is right, on the whole: the mean probability less the share that is right."""
+        words = sum(b.count for b in self.bins)
+        return sum(b.count * (b.confidence - b.accuracy) for b in self.bins) / max(words, 1)
+
     def __str__(self) -> str:
         lines = ["probability      words   said   right  (in %)"]
         for b in self.bins:

@@ -307,11 +307,11 @@ def _pruned(
 def _calibrated(
     model: GraphModel, dev: Treebank, doubts: list[str], threads: int, progress: Progress
 ) -> GraphModel:
-    """The model with temperatures fitted on (the first sentences of) the development data."""
+    """The model with temperatures fitted on (sentences of) the development data."""
     from arcwise.graph.parser import GraphParser
     from arcwise.parsing.calibration import fit_temperatures, head_calibration_error
 
-    some = dev[:CALIBRATION_SENTENCES]
+    some = dev.spread(CALIBRATION_SENTENCES)
     fitted = fit_temperatures(GraphParser(model), some, threads=threads, steps=12)
     parses = fitted.parses(some, options=ParseOptions(confidence=True), threads=threads)
     error = head_calibration_error([(parses, some)])

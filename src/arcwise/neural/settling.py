@@ -14,6 +14,7 @@ from arcwise.neural.model import NeuralModel
 from arcwise.neural.parser import NeuralParser
 from arcwise.parsing.calibration import common_temperatures, head_calibration_error, matched_temperatures
 from arcwise.parsing.parser import ParseOptions
+from arcwise.parsing.scored import Temperatures
 from arcwise.treebanks import Treebank
 
 CALIBRATION_SENTENCES = 1000
@@ -43,9 +44,11 @@ def written_columns(
 def settled(
     model: NeuralModel, dev: Treebank, doubts: Sequence[str], *, threads: int, progress: Progress
 ) -> NeuralModel:
-    """The model with temperatures fitted on development data, and the decoder that does best with them."""
-    model = calibrated(model, [(model, dev)], dev, doubts, threads, progress)
-    return _decoding_chosen(model, dev, threads, progress)
+    """The model with the decoder that does best on development data, and temperatures matched to what that decoder finds there."""
+    some = dev.spread(CALIBRATION_SENTENCES)
+    start = _likeliest([(NeuralParser(model), some)], threads)
+    model = _decoding_chosen(model.with_temperatures(start), dev, threads, progress)
+    return _matched(model, [(NeuralParser(model), some)], start, dev, doubts, threads, progress)
 
 
 def _decoding_chosen(model: NeuralModel, dev: Treebank, threads: int, progress: Progress) -> NeuralModel:
@@ -80,14 +83,34 @@ def calibrated(
 ) -> NeuralModel:
     """The model with temperatures fitted on data that the models of ``parts`` did not learn from."""
     parsers = [
-        (NeuralParser(replace(own, decoding=model.decoding)), some[:CALIBRATION_SENTENCES])
+        (NeuralParser(replace(own, decoding=model.decoding)), some.spread(CALIBRATION_SENTENCES))
         for own, some in parts
     ]
-    own = [(parser.with_temperatures, some) for parser, some in parsers]
-    found = common_temperatures(own, threads=threads, steps=12)
-    found = matched_temperatures(own, found, threads=threads)
+    return _matched(model, parsers, _likeliest(parsers, threads), dev, doubts, threads, progress)
+
+
+_Parts = Sequence[tuple[NeuralParser, Treebank]]
+
+
+def _likeliest(parts: _Parts, threads: int) -> Temperatures:
+    own = [(parser.with_temperatures, some) for parser, some in parts]
+    return common_temperatures(own, start=parts[0][0].fitted, threads=threads, steps=12)
+
+
+def _matched(
+    model: NeuralModel,
+    parts: _Parts,
+    start: Temperatures,
+    dev: Treebank | Folds,
+    doubts: Sequence[str],
+    threads: int,
+    progress: Progress,
+) -> NeuralModel:
+    """With temperatures at which what the parsers of ``parts`` say is right as often as they say."""
+    own = [(parser.with_temperatures, some) for parser, some in parts]
+    found = matched_temperatures(own, start, threads=threads)
     parsed = []
-    for parser, some in parsers:
+    for parser, some in parts:
         fitted = parser.with_temperatures(found.heads, found.labels, found.smoothing)
         options = ParseOptions(confidence=True)
         parsed.append((fitted.parses(some, options=options, threads=threads), some))

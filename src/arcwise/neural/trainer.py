@@ -219,6 +219,7 @@ def prepare(device: str, seed: int) -> None:
     if device.startswith("cuda"):
         torch.cuda.manual_seed(seed % 2**63)
         torch.backends.cuda.matmul.allow_tf32 = False
+        torch.backends.cudnn.deterministic = True
 
 
 def _share(config: NeuralConfig, atom: str) -> float:

@@ -27,6 +27,8 @@ _FIRST_SMOOTHING, _MOST_SMOOTHING = 0.1, 10.0
 _STEPS = tuple(np.log(2) * 0.5**halved for halved in range(3))
 """Of the search for the smoothing, in its logarithm: by a factor of 2 to 1.19. Those of the temperature are a quarter of that."""
 _DIRECTIONS = np.array([(-1, 1), (0, 1), (1, 1), (1, 0), (1, -1), (0, -1), (-1, -1), (-1, 0)]) * (0.25, 1)
+_SMOOTHINGS = (0.0, 0.001, 0.01, 0.05, 0.15, 0.4, 1.0)
+"""That are tried beside that of the greatest likelihood."""
 _SMALLEST = 1e-7
 _KEPT_SENTENCES = 1000
 """Of so many sentences scores are kept, so that each is scored once; more are scored again for each temperature tried."""
@@ -58,15 +60,8 @@ def reliability(parser: ScoredParser, treebank: Treebank, *, bins: int = 10, thr
 
 
 def _reliability(parser: ScoredParser, treebank: Treebank, parses: Parses, bins: int) -> Reliability:
-    found = parses.probabilities
-    assert found is not None
-    known = np.asarray(treebank.heads) >= 0
-    right = parses.heads == treebank.heads
-    heads = calibration(found.head[known], right[known], bins=bins)
-    labels = None
-    if parser.labels:
-        right_label = right & (parses.label_strings == np.array(treebank.column("deprel"), object))
-        labels = calibration(found.label[known], right_label[known], bins=bins)
+    heads = _calibration([(parses, treebank)], bins=bins)
+    labels = _calibration([(parses, treebank)], labels=True, bins=bins) if parser.labels else None
     return Reliability(heads, labels, *_losses([(treebank, parses)]))
 
 
@@ -135,12 +130,15 @@ def common_temperatures(
     a parser of its own.
 
     What training never saw has scores that depend on the temperatures (``GraphScorer``). So after a search with the scores at
-    ``start``, a second one near what it has found scores everything again at each temperature.
+    ``start``, a second one near what it has found scores everything again at each temperature, unless all parsers' scores are simply
+    divided by it.
     """
     low, high = np.full(2, np.log(_LOW)), np.full(2, np.log(_HIGH))
     small = sum(len(treebank) for _, treebank in parts) <= _KEPT_SENTENCES
     found = _search(_Losses(parts, start, threads, keep=small), Temperatures(), low, high, steps)
     found = _smoothed(_Losses(parts, found, threads, keep=small), found)
+    if all(_at(parser_at, found).tempers_scores for parser_at, _ in parts):
+        return found
     middle = np.log([found.heads, found.labels])
     low, high = np.maximum(middle - np.log(_NEAR), low), np.minimum(middle + np.log(_NEAR), high)
     return _search(_Losses(parts, found, threads, keep=False), found, low, high, max(steps - 7, 1))
@@ -150,7 +148,8 @@ def matched_temperatures(
     parts: Parts, start: Temperatures, *, threads: int = 1, steps: int = 8
 ) -> Temperatures:
     """The temperatures at which what is said is right as often as it says, on the whole: the mean of the probabilities of the heads found
-    is the share of them that are right, and so for heads with labels. The smoothing stays that of ``start``, near which they are sought.
+    is the share of them that are right, and so for heads with labels. They are sought near ``start``; of several smoothings, each with
+    its temperature, the one with the least calibration error of heads is taken.
 
     What makes the right heads most probable doubts too much where a parser is now and then sure and wrong: one such word counts more
     than many that are doubted for nothing.
@@ -158,14 +157,19 @@ def matched_temperatures(
     parts = [
         (parser_at, treebank) for parser_at, treebank in parts if (np.asarray(treebank.heads) >= 0).any()
     ]
-    heads = _matched(lambda t: _excess(parts, replace(start, heads=t), threads)[0], start.heads, steps)
-    found = replace(start, heads=heads)
-    if not any(_at(parser_at, start).labels for parser_at, _ in parts):
+    if not parts:
+        return start
+    said = _Said(parts, start, threads)
+    tried = []
+    for smoothing in sorted({start.smoothing, *_SMOOTHINGS}):
+        own = replace(start, smoothing=smoothing)
+        heads = _matched(lambda t, own=own: said(replace(own, heads=t)).excess, start.heads, steps)  # type: ignore[misc]
+        tried.append(replace(own, heads=heads))
+    found = min(tried, key=lambda one: said(one).error)
+    if not said.labelled:
         return found
-    return replace(
-        found,
-        labels=_matched(lambda t: _excess(parts, replace(found, labels=t), threads)[1], start.labels, steps),
-    )
+    labels = _matched(lambda t: said(replace(found, labels=t), labels=True).excess, start.labels, steps)
+    return replace(found, labels=labels)
 
 
 def _matched(excess: Callable[[float], float], start: float, steps: int) -> float:
@@ -177,21 +181,20 @@ def _matched(excess: Callable[[float], float], start: float, steps: int) -> floa
     return float(np.exp((low + high) / 2))
 
 
-def _excess(parts: Parts, temperatures: Temperatures, threads: int) -> tuple[float, float]:
-    """How much more is said than is right, of heads and of heads with labels, in words."""
-    heads = labels = 0.0
-    for parser_at, treebank in parts:
-        parses = _at(parser_at, temperatures).parses(
-            treebank, options=ParseOptions(confidence=True), threads=threads
-        )
-        assert parses.probabilities is not None
-        known = np.asarray(treebank.heads) >= 0
-        right = parses.heads == treebank.heads
-        heads += float((parses.probabilities.head - right)[known].sum())
-        if parses.label_names:
-            right = right & (parses.label_strings == np.array(treebank.column("deprel"), object))
-            labels += float((parses.probabilities.label - right)[known].sum())
-    return heads, labels
+class _Said:
+    """From temperatures to what is said of the heads found, or of heads and labels together, and what of it is right."""
+
+    def __init__(self, parts: Parts, start: Temperatures, threads: int) -> None:
+        keep = sum(len(treebank) for _, treebank in parts) <= _KEPT_SENTENCES
+        parsers = [(_at(parser_at, start), treebank) for parser_at, treebank in parts]
+        self.labelled = any(parser.labels for parser, _ in parsers)
+        self._parsed = [
+            (treebank, _parsed_by(parser, treebank, threads, keep=keep)) for parser, treebank in parsers
+        ]
+
+    def __call__(self, temperatures: Temperatures, *, labels: bool = False) -> Calibration:
+        parsed = [(parses(temperatures), treebank) for treebank, parses in self._parsed]
+        return _calibration(parsed, labels=labels)
 
 
 def _at(parser_at: Callable[[float, float, float], P], temperatures: Temperatures) -> P:
@@ -264,13 +267,24 @@ def _smoothed(losses_at: _Losses, start: Temperatures) -> Temperatures:
 
 def head_calibration_error(parts: Sequence[tuple[Parses, Treebank]]) -> float:
     """The expected calibration error of the heads of several parses together."""
-    said, right = [np.zeros(0)], [np.zeros(0, np.bool_)]
+    return _calibration(parts).error
+
+
+def _calibration(
+    parts: Sequence[tuple[Parses, Treebank]], *, labels: bool = False, bins: int = 10
+) -> Calibration:
+    """What several parses say of the heads they found, or of heads and labels together, beside what is right."""
+    said, rights = [np.zeros(0)], [np.zeros(0, np.bool_)]
     for parses, treebank in parts:
-        assert parses.probabilities is not None
+        found = parses.probabilities
+        assert found is not None
         known = np.asarray(treebank.heads) >= 0
-        said.append(np.asarray(parses.probabilities.head, np.float64)[known])
-        right.append((parses.heads == treebank.heads)[known])
-    return calibration(np.concatenate(said), np.concatenate(right)).error
+        right = parses.heads == treebank.heads
+        if labels:
+            right = right & (parses.label_strings == np.array(treebank.column("deprel"), object))
+        said.append(np.asarray(found.label if labels else found.head, np.float64)[known])
+        rights.append(right[known])
+    return calibration(np.concatenate(said), np.concatenate(rights), bins=bins)
 
 
 def _mean_loss(probabilities: npt.NDArray[np.float32]) -> float:

@@ -112,7 +112,7 @@ def train_model(
     model = train_once(train, chosen, config, progress=progress, lessons=lessons)
     if chosen is None or system.many_heads or model.report["interrupted"]:
         return model
-    some = chosen[:CALIBRATION_SENTENCES]
+    some = chosen.spread(CALIBRATION_SENTENCES)
     temperature, error = fit_beam_temperature([(model, some)], threads)
     return _with_temperature(model, temperature, calibration_report(chosen, error, doubts), progress)
 

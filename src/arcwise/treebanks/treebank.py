@@ -106,6 +106,18 @@ class Treebank(Sequence["Sentence"]):
             raise IndexError(f"sentence {at} of {len(self)}")
         return Sentence(self, at % len(self))
 
+    def spread(self, most: int) -> Treebank:
+        """At most so many sentences, evenly spread over the whole, which may be sorted by genre.
+
+        >>> two = Treebank(b"1\\ta\\t_\\t_\\t_\\t_\\t0\\troot\\t_\\t_\\n\\n" * 5).spread(2)
+        >>> len(two)
+        2
+        """
+        if len(self) <= most:
+            return self
+        chosen = np.linspace(0, len(self) - 1, most).round().astype(int)
+        return Treebank.from_sentences([self[int(i)] for i in chosen], source=self.source)
+
     def __iter__(self) -> Iterator[Sentence]:
         return (Sentence(self, i) for i in range(len(self)))
 
