@@ -117,15 +117,10 @@ def test_what_is_said_on_the_whole_is_right_as_often(heads: float) -> None:
 
 
 def test_matching_takes_the_smoothing_whose_probabilities_mean_most() -> None:
-    """One head in four is drawn anew from all of them, which no temperature can tell."""
-    random = np.random.default_rng(2)
-    drawn = drawn_with(Temperatures(0.3))
-    heads = np.asarray(drawn.heads).copy()
-    anew = random.random(len(heads)) < 0.25
-    heads[anew] = random.integers(0, WORDS + 1, anew.sum())
+    """No temperature alone tells what was drawn with smoothing."""
     parser = ScoredParser(FunctionScorer(scores_of))
-    parts: Parts = [(parser.with_temperatures, drawn.annotate(head=heads))]
-    found = matched_temperatures(parts, Temperatures(0.4))
+    parts: Parts = [(parser.with_temperatures, drawn_with(Temperatures(0.3, smoothing=0.4)))]
+    found = matched_temperatures(parts, Temperatures(0.5))
     assert found.smoothing > 0
     error = {}
     for smoothing in (0.0, found.smoothing):
