@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
-from typing import Any, ClassVar, Union
+from typing import Any, ClassVar
 
 from arcwise.errors import InputError
 from arcwise.treebanks.columns import column_number, field_bytes
@@ -33,7 +33,7 @@ class SetField:
         raise InputError(f"row: found {self.row!r}, expected the ID of a row of the sentence")
 
 
-Edit = Union[SetField]
+Edit = SetField
 _KINDS: Mapping[str, type[Any]] = {SetField.kind: SetField}
 
 
