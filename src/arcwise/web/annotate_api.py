@@ -6,7 +6,6 @@ import asyncio
 import json
 from collections.abc import Callable
 from concurrent.futures import Executor
-from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
