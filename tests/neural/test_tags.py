@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 from tests.neural.random_models import random_parser, small_treebank
 
 from arcwise.inference import Constraints
 from arcwise.neural.scorer import EnsembleScorer
+from arcwise.neural.tags import TagAlphabets
 from arcwise.parsing import ParseOptions
 
 OPTIONS = {
@@ -47,3 +49,18 @@ def test_tags_of_all_sentences_though_some_are_parsed_apart() -> None:
     decided = [Constraints(required=[(0, 1)]), *[None] * (len(treebank) - 1)]
     found = parser.parse(treebank, constraints=decided)
     assert list(found.column("upos")) == list(parser.parse(treebank).column("upos"))
+
+
+def test_bundles_of_features_are_those_of_each_word_however_many_attributes() -> None:
+    """Forty attributes of nine values each: more bundles than there are numbers."""
+    random = np.random.default_rng(3)
+    names = tuple(f"feats.{chr(65 + i // 10)}{i % 10}" for i in range(40))
+    tags = TagAlphabets(names, tuple(("", *"abcdefgh") for _ in names))
+    codes = [random.integers(0, 9, 30).astype(np.int32) for _ in names]
+    for one in codes:
+        one[20:] = one[:10]  # the same words again
+    coded = tags.annotations(codes)["feats"]
+    for word, code in enumerate(coded.codes):
+        pairs = [f"{n[6:]}={tags.values[i][codes[i][word]]}" for i, n in enumerate(names) if codes[i][word]]
+        assert coded.strings[code] == "|".join(pairs)
+    assert len(coded.strings) == 20
