@@ -31,5 +31,7 @@ def served(file: Path) -> Iterator[Served]:
     from arcwise.web.stand_in import Document
     from web.served import serving
 
-    with serving(Session(Document.open(str(file)), events=Events())) as made:
+    session = Session(Document.open(file), events=Events())
+    with serving(session) as made:
         yield made
+    session.close()

@@ -12,14 +12,16 @@ from typing import Any
 from arcwise.annotation.document import Change, Document
 from arcwise.engine import Engine, Processes, ThisProcess
 from arcwise.treebanks import Sentence, Treebank
-from arcwise.treebanks.validation import Inventory, check_sentence, check_treebank
 from arcwise.web.background import Background
+from arcwise.web.stand_in import Inventory, check_sentence, check_treebank
 
 BATCH = 50
 """Sentences that are counted in one go."""
 AT_ONCE = 1 << 18
 """Bytes of a file that is checked as a whole while the page waits; a larger one is checked in a process of its own."""
 MAX_FINDINGS = 10_000
+UNIVERSAL_RELATIONS: tuple[str, ...] = ()
+UNIVERSAL_TAGS: tuple[str, ...] = ()
 Json = dict[str, Any]
 
 
@@ -105,11 +107,19 @@ class Checks:
         """Labels, tags and features, the most frequent first; universal ones that the file does not have come last."""
         with self._lock:
             counts = self._counts
-            found = {"deprel": Counter[str](), "upos": Counter[str](), "xpos": counts.xpos, "feats": counts.feats}
+            found = {
+                "deprel": Counter[str](),
+                "upos": Counter[str](),
+                "xpos": counts.xpos,
+                "feats": counts.feats,
+            }
             for (_, upos, deprel), count in counts.arcs.items():
                 found["upos"][upos] += count
                 found["deprel"][deprel] += count
-            listed = {name: [v for v, n in own.most_common() if n > 0 and v not in ("_", "")] for name, own in found.items()}
+            listed = {
+                name: [v for v, n in own.most_common() if n > 0 and v not in ("_", "")]
+                for name, own in found.items()
+            }
             known = {"deprel": UNIVERSAL_RELATIONS, "upos": UNIVERSAL_TAGS}
             for name, values in known.items():
                 listed[name] += [value for value in sorted(values) if value not in listed[name]]

@@ -7,7 +7,8 @@ from collections import Counter, OrderedDict
 
 from arcwise.annotation.document import Document
 from arcwise.treebanks.edits import Edit
-from arcwise.treebanks.search import Columns, Hit, MassEdit, Query
+from arcwise.treebanks.search import Columns, Hit, Query
+from arcwise.web.stand_in import MassEdit
 
 KEPT = 8
 """Searches whose hits are kept."""

@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import Any, Literal
 
 from arcwise.annotation.assistant import Assistant
-from arcwise.annotation.doubts import Doubts
-from arcwise.annotation.learner import Learner, TrainState
+from arcwise.annotation.learner import TrainState
 from arcwise.annotation.thoughts import Thoughts
 from arcwise.errors import InputError
 from arcwise.parsing.parser import Parser
 from arcwise.treebanks import Sentence, Treebank
 from arcwise.web.events import Events
+from arcwise.web.stand_in import Doubts, Learner
 
 REMEMBERED = 256
 """Sentences whose thoughts are kept."""
@@ -106,7 +106,9 @@ class Thinker:
         """Another of the models thinks along from now on."""
         model = {str(name): model for name, model in self._models.items()}.get(which)
         if model is None:
-            raise InputError(f"which: found {which!r}, expected one of {', '.join(self._models) or 'none yet'}")
+            raise InputError(
+                f"which: found {which!r}, expected one of {', '.join(self._models) or 'none yet'}"
+            )
         with self._lock:
             self.model = model
             self._generation += 1
@@ -128,10 +130,15 @@ class Thinker:
 
     def training(self) -> Json:
         """Where the training stands, and all trainings of the file."""
-        return {**asdict(self._learner.state), "history": [asdict(trained) for trained in self._learner.history]}
+        return {
+            **asdict(self._learner.state),
+            "history": [asdict(trained) for trained in self._learner.history],
+        }
 
     def _training_changed(self, state: TrainState) -> None:
-        self._events.publish("progress", work="train", done=state.progress, total=1, told=state.told, state=state.state)
+        self._events.publish(
+            "progress", work="train", done=state.progress, total=1, told=state.told, state=state.state
+        )
         history = self._learner.history
         if state.state != "idle" or len(history) == self._trainings:
             return

@@ -60,6 +60,7 @@ def serve(
 
         def handle_exit(self, sig: int, frame: Any) -> None:
             stopping()
+            self.force_exit = self.should_exit  # the second time
             self.should_exit = True
 
         async def startup(self, sockets: list[socket.socket] | None = None) -> None:
