@@ -12,16 +12,14 @@ from typing import Any
 from arcwise.annotation.document import Change, Document
 from arcwise.engine import Engine, Processes, ThisProcess
 from arcwise.treebanks import Sentence, Treebank
+from arcwise.treebanks.validation import RELATIONS, UPOS_TAGS, Inventory, check_sentence, check_treebank
 from arcwise.web.background import Background
-from arcwise.web.stand_in import Inventory, check_sentence, check_treebank
 
 BATCH = 50
 """Sentences that are counted in one go."""
 AT_ONCE = 1 << 18
 """Bytes of a file that is checked as a whole while the page waits; a larger one is checked in a process of its own."""
 MAX_FINDINGS = 10_000
-UNIVERSAL_RELATIONS: tuple[str, ...] = ()
-UNIVERSAL_TAGS: tuple[str, ...] = ()
 Json = dict[str, Any]
 
 
@@ -120,7 +118,7 @@ class Checks:
                 name: [v for v, n in own.most_common() if n > 0 and v not in ("_", "")]
                 for name, own in found.items()
             }
-            known = {"deprel": UNIVERSAL_RELATIONS, "upos": UNIVERSAL_TAGS}
+            known = {"deprel": RELATIONS, "upos": UPOS_TAGS}
             for name, values in known.items():
                 listed[name] += [value for value in sorted(values) if value not in listed[name]]
             return {**listed, "ready": self._next >= len(self._document)}
@@ -129,7 +127,7 @@ class Checks:
 
     def of(self, sentence: Sentence) -> list[Json]:
         """What is wrong with a sentence."""
-        return [finding.to_json() for finding in check_sentence(sentence, self._inventory)]
+        return [finding.to_json() for finding in check_sentence(sentence, self._inventory, partial=True)]
 
     def whole(self) -> tuple[int, list[Json], bool]:
         """What is wrong with the file: the version that was checked, the findings, and whether it is the present version. A large file
