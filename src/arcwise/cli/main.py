@@ -25,6 +25,8 @@ COMMANDS: dict[str, dict[str, str]] = {
         "show": "Draw trees in the terminal, as a picture or as an HTML page",
         "split": "Split a treebank into train, dev and test",
         "annotate": "Annotate a treebank in the browser, with a parser that thinks along",
+        "diff": "Where two annotators differ, word by word, and how far they agree",
+        "merge": "Put together what two people changed in one file; for git, too",
         "projectivise": "Replace trees with crossing arcs by the nearest trees without",
     },
     "Parsers": {
