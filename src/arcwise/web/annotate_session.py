@@ -15,6 +15,7 @@ from arcwise.parsing.parser import Parser
 from arcwise.treebanks import Sentence, Treebank
 from arcwise.treebanks.edits import Edit, edit_from_json, edit_to_json
 from arcwise.web.accepting import accepting
+from arcwise.web.annotate_beside import Beside, Choice
 from arcwise.web.annotate_checks import Checks
 from arcwise.web.annotate_json import (
     changed_json,
@@ -29,7 +30,7 @@ from arcwise.web.annotate_search import Searches
 from arcwise.web.annotate_thinking import Thinker
 from arcwise.web.background import Background
 from arcwise.web.events import Events
-from arcwise.web.annotate_beside import Beside
+from arcwise.web.yielding import yielding
 
 MAX_COUNT = 1000
 """Sentences, findings or hits of one answer."""
@@ -199,7 +200,8 @@ class Session:
     def _edit(self, number: int, version: str | None, edits: Sequence[Edit], page: str) -> Json:
         before, seen = self._present(number)
         thought = self._think(before) if version in (None, seen) else None
-        self._change(number, lambda: self._document.edit(number, edits, version_of_block=version), page)
+        all_edits = [*yielding(before, edits), *edits]
+        self._change(number, lambda: self._document.edit(number, all_edits, version_of_block=version), page)
         after = self.sentence(number)
         if after["thoughts"] is not None:
             rows = sorted({row for edit in edits if (row := getattr(edit, "row", None)) is not None})
@@ -290,8 +292,9 @@ class Session:
         numbers = sorted(part.first + at for part in change.parts for at in range(len(part.after)))
         count = len(self._document)
         self._checks.changed(change)
-        self._lists.changed(numbers or [change.first], count if renumbered else None)
-        self._thinker.changed(list(range(change.first, count)) if renumbered else numbers)
+        touched, now = numbers or [change.first], count if renumbered else None
+        self._lists.changed(touched, now)
+        self._thinker.changed(touched, now)
         if self._beside:
             self._beside.changed(renumbered=renumbered)
         self.events.publish(
@@ -358,12 +361,11 @@ class Session:
         """Where the two annotations differ, and how well they agree."""
         return self._needed_beside().to_json(first, min(count, MAX_COUNT))
 
-    def adjudicate(
-        self, number: int, row: str, column: str, choice: str, value: str | None = None, *, page: str = ""
-    ) -> Json:
-        """Decide a difference: for ``a``, for ``b``, or for another value."""
+    def adjudicate(self, number: int, choices: Sequence[Json], *, page: str = "") -> Json:
+        """Decide differences of a sentence: each for ``a``, for ``b``, or for another value."""
         sentence, version = self._present(number)
-        edits = self._needed_beside().adjudicating(sentence, number, row, column, choice, value)
+        made = [Choice.from_json(choice) for choice in choices]
+        edits = self._needed_beside().adjudicating(sentence, number, made)
         return self._edit(number, version, edits, page)
 
     def _needed_beside(self) -> Beside:
