@@ -1,0 +1,1 @@
+"""The page of ``arcwise annotate`` and the server that hands it out."""
