@@ -129,9 +129,7 @@ class Document:
         """Edit several sentences: one step of undo, all or none."""
         raise NotImplementedError
 
-    def split_sentence(
-        self, number: int, before_row: str, *, version_of_block: str | None = None
-    ) -> Change:
+    def split_sentence(self, number: int, before_row: str, *, version_of_block: str | None = None) -> Change:
         """The words from ``before_row`` on become the next sentence; arcs between the two are open."""
         raise NotImplementedError
 
