@@ -20,13 +20,6 @@ from treebanks.test_fuzz import mutated
 UPOS = SetField("1", "upos", "X")
 
 
-@pytest.fixture
-def file(tmp_path: Path) -> Path:
-    path = tmp_path / "a.conllu"
-    path.write_bytes(ALL.encode())
-    return path
-
-
 def data(document: Document) -> bytes:
     whole = document.treebank().data
     assert whole == b"".join(document.block(i) for i in range(len(document)))
@@ -208,7 +201,9 @@ def random_step(document: Document, rng: random.Random) -> None:
 
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.integers(0, 2**32), st.booleans())
-def test_undo_gives_the_first_bytes_and_redo_the_last(tmp_path: Path, seed: int, crlf: bool) -> None:
+def test_undo_gives_the_first_bytes_and_redo_the_last(
+    tmp_path: Path, no_waiting: None, seed: int, crlf: bool
+) -> None:
     rng = random.Random(seed)
     path = Path(mkdtemp(dir=tmp_path)) / "a.conllu"
     first = ALL.replace("\n", "\r\n").encode() if crlf else ALL.encode()
