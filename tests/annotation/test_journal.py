@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import zlib
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,6 +16,7 @@ import pytest
 from arcwise import InputError
 from arcwise.annotation.document import Document
 from arcwise.annotation.journal import Journal, Locked, journal_path
+from arcwise.annotation.store import Blocks
 from arcwise.treebanks.edits import SetField
 from treebanks.samples import ALL
 
@@ -114,6 +116,48 @@ def test_a_file_that_was_put_in_place_before_the_journal_said_so(
             while document.undo():
                 pass
             assert document.treebank().data == TINY
+
+
+def test_edits_go_on_while_the_file_is_written(
+    file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with Document.open(file) as document:
+        document.edit(0, lemma("before"))
+        document.edit(0, lemma("saved"))
+        pieces = Blocks.pieces
+
+        def slow(blocks: Blocks, size: int = 1 << 20) -> Iterator[tuple[int, bytes]]:
+            monkeypatch.undo()
+            document.edit(0, lemma("meanwhile"))
+            document.edit(2, lemma("too"))
+            document.undo()
+            document.undo()
+            document.edit(1, lemma("last"))
+            assert document.state_on_disk() == "same"
+            yield from pieces(blocks, size)
+
+        monkeypatch.setattr(Blocks, "pieces", slow)
+        document.save()
+        now = document.treebank().data
+        assert not document.saved
+        assert b"Birds\tsaved\t" in file.read_bytes()
+        assert b"\tlast\t" not in file.read_bytes()
+        assert b"\tlast\t" in now
+        journal, written = journal_path(file).read_bytes(), file.read_bytes()
+    unwritten = journal[: journal.rindex(b'{"kind":"saved"') - 9]
+    again = tmp_path / "again.conllu"
+    for on_disk, kept in ((written, journal), (written, unwritten), (ALL.encode(), unwritten)):
+        again.write_bytes(on_disk)
+        journal_path(again).write_bytes(kept)
+        with Document.open(again) as document:
+            assert document.treebank().data == now
+            assert not document.saved
+            document.undo()
+            assert document.saved == (on_disk == written)
+            document.save()
+            while document.undo():
+                pass
+            assert document.treebank().data == ALL.encode()
 
 
 # ---- killed

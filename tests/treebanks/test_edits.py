@@ -118,8 +118,8 @@ def test_a_decision_takes_the_parsers_word_out_of_misc() -> None:
         for c, v in (("head", "2"), ("deprel", "obj"), ("upos", "X"))
     }
     assert misc == {
-        "head": "SpaceAfter=No|UposProb=0.7",
-        "deprel": "SpaceAfter=No|HeadProb=0.9|UposProb=0.7",
+        "head": "SpaceAfter=No|DeprelProb=0.8|UposProb=0.7",
+        "deprel": "SpaceAfter=No|HeadProb=0.9|UposProb=0.7|Alternatives=2:nsubj:0.8",
         "upos": "SpaceAfter=No|HeadProb=0.9|DeprelProb=0.8|Alternatives=2:nsubj:0.8",
     }
     assert rows(after(text, Accept()))["1"][9] == "SpaceAfter=No"
