@@ -410,6 +410,49 @@ def test_a_journal_that_is_removed_meanwhile_is_written_again(file: Path) -> Non
         assert document.sentence(0).lemmas[0] == "a"
 
 
+# ---- on the disk before it is shown
+
+
+def test_an_edit_is_on_the_disk_before_it_is_shown(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is written, what is forced to the disk, what takes the name of the file: in this order."""
+    told: list[str] = []
+    fsync, replace = os.fsync, Path.replace
+
+    def forced(descriptor: int) -> None:
+        name = Path(os.readlink(f"/proc/self/fd/{descriptor}"))
+        told.append(
+            "folder"
+            if name.is_dir()
+            else f"{'part' if name.suffix == '.part' else name.name} {os.fstat(descriptor).st_size}"
+        )
+        fsync(descriptor)
+
+    def renamed(path: Path, target: Path) -> Path:
+        told.append("renamed")
+        return replace(path, target)
+
+    if not Path("/proc/self/fd").is_dir():
+        pytest.skip("needs /proc to see which file is forced to the disk")
+    with Document.open(file) as document:
+        monkeypatch.setattr(os, "fsync", forced)
+        monkeypatch.setattr(Path, "replace", renamed)
+        document.edit(0, lemma("x"))
+        journal = journal_path(file)
+        assert told == [f"a.conllu.journal {journal.stat().st_size}", "folder"]
+        told.clear()
+        document.save()
+        *_, saving, saved = journal.read_bytes().splitlines(keepends=True)
+        size = journal.stat().st_size
+        assert b'"saving"' in saving
+        assert told == [
+            f"a.conllu.journal {size - len(saved)}",
+            f"part {file.stat().st_size}",
+            "renamed",
+            "folder",
+            f"a.conllu.journal {size}",
+        ]
+
+
 # ---- a full disk
 
 
