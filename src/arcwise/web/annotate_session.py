@@ -166,7 +166,10 @@ class Session:
         return Treebank(block, source=str(self._document.path), strict=False)[0], block_digest(block)
 
     def _think(self, sentence: Sentence, *, gains: bool = False) -> Thoughts | None:
-        return self._thinker.think(sentence, gains=gains)
+        try:
+            return self._thinker.think(sentence, gains=gains)
+        except ArcwiseError as error:  # rows that nobody can read
+            return Thoughts((), note=str(error))
 
     def reconsider(self, number: int, word: int) -> Json:
         """The alternatives of a word as if it were open, and why its proposal is what it is."""
