@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -11,31 +9,8 @@ import pytest
 
 pytest.importorskip("starlette", reason="needs starlette")
 
-from web.served import ROWS, Served, open_session, serving
-
-
-def row(sentence: dict[str, Any], identifier: str) -> dict[str, str]:
-    (found,) = [r for r in sentence["rows"] if r["id"] == identifier]
-    return found
-
-
-def until(done: Callable[[], Any], seconds: float = 20) -> Any:
-    """Wait until something holds."""
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
-        if found := done():
-            return found
-        time.sleep(0.02)
-    raise AssertionError("it did not come to pass")
-
-
-def edits(**fields: str) -> list[dict[str, str]]:
-    """``head_4="2"``: the field HEAD of row 4."""
-    return [
-        {"kind": "set-field", "row": name.split("_")[1], "column": name.split("_")[0], "value": value}
-        for name, value in fields.items()
-    ]
-
+from web.served import ROWS, Served, edits, open_session, row, serving
+from web.waiting import until
 
 # ---- looking
 

@@ -157,7 +157,9 @@ def test_no_such_model(file: Path, capsys: Output) -> None:
     assert "no such model" in refused([str(file), "--model", "nonsense"], capsys)
 
 
-@pytest.mark.parametrize("data", [b"nonsense\n", b"\xff\xfe1\x00", b"{}", b"\x00" * 100], ids=["words", "UTF-16", "JSON", "zeros"])
+@pytest.mark.parametrize(
+    "data", [b"nonsense\n", b"\xff\xfe1\x00", b"{}", b"\x00" * 100], ids=["words", "UTF-16", "JSON", "zeros"]
+)
 def test_a_broken_file(tmp_path: Path, data: bytes, capsys: Output) -> None:
     broken = tmp_path / "broken.conllu"
     broken.write_bytes(data)
