@@ -1,0 +1,153 @@
+// What is drawn of a sentence: which arc each word shows, how sure it is, what is marked. No drawing here.
+
+import { percent } from "./dom.js";
+
+const CORE = new Set(["nsubj", "obj", "iobj", "dobj", "csubj", "ccomp", "xcomp", "nsubjpass", "csubjpass", "obl:arg"]);
+const FUNCTION = new Set(["det", "case", "aux", "auxpass", "cop", "mark", "cc", "punct", "clf"]);
+
+const known = (value) => value !== undefined && value !== null && value !== "_" && value !== "";
+
+/** The probability that stands in MISC, e.g. of HeadProb; null if there is none. */
+function inMisc(row, name) {
+  const part = row.misc.split("|").find((one) => one.startsWith(`${name}=`));
+  const value = part ? Number(part.slice(name.length + 1)) : NaN;
+  return Number.isFinite(value) ? value : null;
+}
+
+/**
+ * The arc that a word shows: {head: "0"…|null, label, state: decided|proposed|open, labelState: decided|proposed, probability (of the head),
+ * labelProbability (of head and label)}.
+ */
+export function arcOf(row, thought) {
+  const labelGiven = known(row.deprel);
+  if (row.state === "decided") {
+    const label = labelGiven ? row.deprel : (thought?.label ?? "");
+    return {
+      head: row.head, label, state: "decided", labelState: labelGiven || !known(label) ? "decided" : "proposed",
+      probability: null, labelProbability: labelGiven ? null : (thought?.label_probability ?? null),
+    };
+  }
+  if (thought && thought.head !== null && thought.head !== undefined) {
+    const decided = row.state === "open" && labelGiven;
+    return {
+      head: String(thought.head), label: decided ? row.deprel : (thought.label ?? ""), state: "proposed",
+      labelState: decided ? "decided" : "proposed",
+      probability: thought.probability ?? null, labelProbability: thought.label_probability ?? null,
+    };
+  }
+  if (row.state === "proposed") {
+    return {
+      head: row.head, label: labelGiven ? row.deprel : "", state: "proposed", labelState: "proposed",
+      probability: inMisc(row, "HeadProb"), labelProbability: inMisc(row, "DeprelProb"),
+    };
+  }
+  return { head: null, label: labelGiven ? row.deprel : "", state: "open", labelState: labelGiven ? "decided" : "open", probability: null, labelProbability: null };
+}
+
+/** Words whose arc is not projective: some word between is not below the head. `heads`: place → place of the head, −1 the root, null open. */
+export function crossing(heads) {
+  const found = new Set();
+  const below = (word, head) => {
+    for (let steps = 0; word !== null && word >= 0 && steps <= heads.length; steps++) {
+      if (word === head) return true;
+      word = heads[word];
+    }
+    return false;
+  };
+  heads.forEach((head, modifier) => {
+    if (head === null || head < 0) return;
+    for (let k = Math.min(head, modifier) + 1; k < Math.max(head, modifier); k++) {
+      if (heads[k] !== null && !below(k, head)) {
+        found.add(modifier);
+        break;
+      }
+    }
+  });
+  return found;
+}
+
+function kindOf(head, label, crosses) {
+  if (head === null) return "unknown";
+  if (head === "0") return "root";
+  if (crosses) return "crossing";
+  const lower = label.toLowerCase(), short = lower.split(":")[0];
+  if (CORE.has(lower) || CORE.has(short)) return "core";
+  return FUNCTION.has(lower) || FUNCTION.has(short) ? "function" : "other";
+}
+
+/** A word in words, for those who listen: "3 dogs, head 4 bark, nsubj, 97 %, proposed". */
+export function spoken(row, arc, formOf) {
+  const head = arc.head === null ? "no head" : arc.head === "0" ? "head 0 root" : `head ${arc.head} ${formOf(arc.head)}`;
+  const p = arc.labelProbability ?? arc.probability;
+  const parts = [`${row.id} ${row.form}`, head, arc.label, p === null ? "" : percent(p), arc.state];
+  if (arc.state === "decided" && arc.labelState === "proposed") parts.push("label proposed");
+  return parts.filter(Boolean).join(", ");
+}
+
+/** What is wrong, doubtful or noted at each row: id → [{sign, name, told}]. */
+export function marksOf(sentence) {
+  const marks = new Map();
+  const add = (row, mark) => row && marks.set(row, [...(marks.get(row) ?? []), mark]);
+  for (const one of sentence.findings ?? []) add(one.row, { sign: "!", name: "finding", told: one.message });
+  for (const one of sentence.doubts ?? []) add(one.row, { sign: "?", name: "doubt", told: "improbable for parsers that never saw it" });
+  for (const one of sentence.notes ?? []) if (typeof one === "object") add(one.row, { sign: "✎", name: "note", told: one.text });
+  for (const row of Object.keys(sentence.beside?.rows ?? {})) add(row, { sign: "≠", name: "beside", told: "differs from the other file" });
+  return marks;
+}
+
+/** The enhanced graph: DEPS of every row as arcs. "4:nsubj|6:conj" → [["4", "nsubj"], ["6", "conj"]]. */
+export function depsOf(row) {
+  if (!known(row.deps)) return [];
+  return row.deps.split("|").map((part) => {
+    const colon = part.indexOf(":");
+    return colon < 0 ? [part, ""] : [part.slice(0, colon), part.slice(colon + 1)];
+  });
+}
+
+/** Everything that is drawn. `preview`: {row, head, label} not yet decided; `second`: show the second-best tree; `enhanced`: show DEPS. */
+export function picture(sentence, { preview = null, second = false, enhanced = false } = {}) {
+  const rows = sentence.rows.filter((row) => row.kind !== "multiword");
+  const place = new Map(rows.map((row, k) => [row.id, k]));
+  const formOf = (id) => rows[place.get(id)]?.form ?? "";
+  const best = second ? sentence.thoughts?.second_best : null;
+  const arcs = rows.filter((row) => row.kind === "word").map((row) => {
+    let arc = arcOf(row, sentence.thoughts?.words?.[row.id]);
+    if (best) {
+      const head = String(best.heads[row.id]), label = best.labels?.[row.id] ?? arc.label;
+      arc = { ...arc, head, label, differs: head !== arc.head || label !== arc.label };
+    }
+    if (preview && preview.row === row.id) {
+      arc = {
+        ...arc, head: preview.head ?? arc.head, label: preview.label ?? arc.label, state: "preview", labelState: "preview",
+        probability: null, labelProbability: preview.probability ?? null,
+      };
+    }
+    return { ...arc, row: row.id, spoken: spoken(row, arc, formOf) };
+  });
+  const heads = new Array(rows.length).fill(null);
+  for (const arc of arcs) if (arc.head !== null) heads[place.get(arc.row)] = arc.head === "0" ? -1 : (place.get(arc.head) ?? null);
+  const crosses = crossing(heads);
+  for (const arc of arcs) {
+    if (arc.head !== null && arc.head !== "0" && (!place.has(arc.head) || arc.head === arc.row)) arc.head = null; // a head that is not there
+    arc.kind = kindOf(arc.head, arc.label, crosses.has(place.get(arc.row)));
+  }
+  const marks = marksOf(sentence);
+  const spokenOf = new Map(arcs.map((arc) => [arc.row, arc.spoken]));
+  return {
+    rtl: sentence.direction === "rtl",
+    place,
+    arcs,
+    items: rows.map((row) => ({
+      id: row.id, form: row.form, tag: known(row.upos) ? row.upos : "", kind: row.kind, state: row.state,
+      marks: marks.get(row.id) ?? [],
+      spoken: [spokenOf.get(row.id) ?? `${row.id} ${row.form}, empty node`, ...(marks.get(row.id) ?? []).map((m) => `${m.name}: ${m.told}`)].join(", "),
+    })),
+    tokens: sentence.rows.filter((row) => row.kind === "multiword").map((row) => {
+      const [first, last] = row.id.split("-");
+      return { id: row.id, first, last, form: row.form };
+    }).filter((token) => place.has(token.first) && place.has(token.last)),
+    enhanced: enhanced ? rows.flatMap((row) => depsOf(row).map(([head, label]) => ({
+      head, label, row: row.id, extra: head !== row.head || label !== row.deprel,
+    }))).filter((arc) => arc.head === "0" || place.has(arc.head)) : [],
+  };
+}
