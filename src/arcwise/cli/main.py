@@ -24,6 +24,7 @@ COMMANDS: dict[str, dict[str, str]] = {
         "stats": "Count and measure treebanks: sizes, lengths, labels, non-projectivity",
         "show": "Draw trees in the terminal, as a picture or as an HTML page",
         "split": "Split a treebank into train, dev and test",
+        "annotate": "Annotate a treebank in the browser, with a parser that thinks along",
         "projectivise": "Replace trees with crossing arcs by the nearest trees without",
     },
     "Parsers": {

@@ -1,0 +1,1 @@
+"""Pages in the browser and JSON for programs, served on this machine (extra ``web``: starlette and uvicorn)."""

@@ -1,0 +1,65 @@
+"""``arcwise annotate`` as an ASGI application: the page, its files, the API, behind the door."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import AsyncIterator
+from concurrent.futures import ThreadPoolExecutor
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import FileResponse, Response
+from starlette.routing import Mount, Route
+from starlette.staticfiles import StaticFiles
+
+from arcwise.web.annotate_api import Api, json_response
+from arcwise.web.annotate_session import Session
+from arcwise.web.security import Door, Guard
+
+THREADS = 8
+
+
+def static_folder() -> Path:
+    """The files of the page, in the package."""
+    return Path(str(files("arcwise") / "web" / "static"))
+
+
+def annotate_app(session: Session, door: Door) -> Guard:
+    """The application. When it stops, the session is closed: what is not saved is saved."""
+    threads = ThreadPoolExecutor(THREADS, thread_name_prefix="arcwise-request")
+
+    @contextlib.asynccontextmanager
+    async def lifespan(_: Any) -> AsyncIterator[None]:
+        yield
+        session.events.close()
+        threads.shutdown(wait=True)
+        session.close()
+
+    routes = [
+        Route("/", _page, methods=["GET"]),
+        *Api(session, threads).routes(),
+        Mount("/static", StaticFiles(directory=static_folder(), follow_symlink=False)),
+    ]
+    return Guard(Starlette(routes=routes, lifespan=lifespan, exception_handlers=_HANDLERS), door)
+
+
+async def _page(_: Request) -> Response:
+    return FileResponse(static_folder() / "annotate" / "index.html", media_type="text/html; charset=utf-8")
+
+
+async def _http_error(request: Request, error: Any) -> Response:
+    told = {
+        404: f"address: found {request.url.path!r}, expected one of the API",
+        405: f"method: found {request.method}, expected another one",
+    }
+    return json_response({"error": told.get(error.status_code, str(error.detail))}, error.status_code)
+
+
+async def _own_error(_: Request, error: Exception) -> Response:
+    return json_response({"error": f"arcwise made a mistake: {type(error).__name__}: {error}"}, 500)
+
+
+_HANDLERS: Any = {404: _http_error, 405: _http_error, 400: _http_error, 500: _own_error}

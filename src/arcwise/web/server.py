@@ -1,0 +1,73 @@
+"""A server of one application on this machine: a port, signals, a graceful end."""
+
+from __future__ import annotations
+
+import contextlib
+import signal
+import socket
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
+
+from arcwise.errors import InputError
+from arcwise.optional import require
+from arcwise.web.security import ADDRESS
+
+if TYPE_CHECKING:
+    from starlette.types import ASGIApp
+
+
+def require_web() -> None:
+    """``MissingExtraError`` unless the libraries of a server are installed."""
+    for library in ("starlette", "uvicorn"):
+        require(library)
+
+
+def listening_socket(port: int) -> socket.socket:
+    """A socket that listens on this machine alone; port 0: any free one. ``InputError`` if the port is taken."""
+    made = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        made.bind((ADDRESS, port))
+        made.listen(128)
+    except OSError as error:
+        made.close()
+        raise InputError(f"--port: {port} cannot be used ({error.strerror}), expected a free port") from error
+    return made
+
+
+def serve(
+    app: ASGIApp,
+    listening: socket.socket,
+    *,
+    stopping: Callable[[], None],
+    started: Callable[[], None] = lambda: None,
+) -> None:
+    """Serve until Ctrl-C or SIGTERM; then open requests are answered and the application is shut down. ``stopping`` is called at the
+    signal, ``started`` when requests are answered."""
+    import uvicorn
+
+    class Server(uvicorn.Server):
+        @contextlib.contextmanager
+        def capture_signals(self) -> Iterator[None]:
+            """Ours: a signal ends the server, and nothing is raised afterwards."""
+            known = (signal.SIGINT, signal.SIGTERM)
+            before = {number: signal.signal(number, self.handle_exit) for number in known}
+            try:
+                yield
+            finally:
+                for number, handler in before.items():
+                    signal.signal(number, handler)
+
+        def handle_exit(self, sig: int, frame: Any) -> None:
+            stopping()
+            self.should_exit = True
+
+        async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+            await super().startup(sockets)
+            started()
+
+    config = uvicorn.Config(
+        app, log_level="error", access_log=False, server_header=False, date_header=False, proxy_headers=False, ws="none",
+        timeout_graceful_shutdown=5, lifespan="on",
+    )  # fmt: skip
+    Server(config).run(sockets=[listening])
