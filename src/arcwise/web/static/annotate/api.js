@@ -10,15 +10,16 @@ export class Refused extends Error {
 }
 
 export class Api {
-  /** `token`: from the address of the page. */
-  constructor(token) {
+  /** `token`: from the address of the page; `page`: a name of this window, so that it knows its own changes among the events. */
+  constructor(token, page) {
     this.token = token;
+    this.page = page;
   }
 
   async #ask(path, options = {}) {
     let answer;
     try {
-      answer = await fetch(`/api/${path}`, { ...options, headers: { "X-Arcwise-Token": this.token, ...options.headers } });
+      answer = await fetch(`/api/${path}`, { ...options, headers: { "X-Arcwise-Token": this.token, "X-Arcwise-Page": this.page, ...options.headers } });
     } catch {
       throw new Refused(0, null);
     }
@@ -45,12 +46,6 @@ export class Api {
   document() { return this.get("document"); }
   sentence(number) { return this.get(`sentence/${number}`); }
   sentences(query) { return this.get("sentences", query); }
-  edits(number, version, edits) { return this.post(`sentence/${number}/edits`, { version, edits }); }
-  accept(number, version, words, threshold) { return this.post(`sentence/${number}/accept`, { version, words, threshold }); }
-  split(number, version, row) { return this.post(`sentence/${number}/split`, { version, row }); }
-  join(number, version) { return this.post(`sentence/${number}/join`, { version }); }
-  undo() { return this.post("undo"); }
-  redo() { return this.post("redo"); }
   save() { return this.post("save"); }
   takeIn() { return this.post("take-in"); }
   search(query, from, count) { return this.post("search", { query, from, count }); }

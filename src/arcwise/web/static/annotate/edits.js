@@ -3,35 +3,40 @@
 export const setField = (row, column, value) => ({ kind: "set-field", row, column, value });
 
 /** What a parser wrote into MISC about its proposals: it goes away when a person decides. */
-const OF_PARSERS = ["HeadProb", "DeprelProb", "UposProb", "Alternatives"];
+const OF_PARSERS = ["HeadProb", "DeprelProb", "Alternatives"];
 
-/** MISC without what a parser said of its proposal. */
-export function withoutDoubts(misc) {
-  const kept = misc.split("|").filter((part) => !OF_PARSERS.includes(part.split("=")[0]));
-  return kept.length ? kept.join("|") : "_";
+const decides = (column) => column === "head" || column === "deprel";
+const misc = (row) => (row.misc === "_" ? [] : row.misc.split("|"));
+const says = (row, key) => misc(row).some((part) => part.startsWith(`${key}=`));
+
+/** decided, proposed or open, by what the row says of its head. */
+export function stateOf(row) {
+  if (row.kind !== "word") return row.state;
+  if (row.head === "_") return "open";
+  return says(row, "HeadProb") ? "proposed" : "decided";
+}
+
+/** Whether a person decided the label. */
+export function labelDecided(row) {
+  return row.deprel !== "_" && !says(row, "DeprelProb");
 }
 
 /** The edits that decide head and label of a row; `null` leaves one as it is. */
 export function decide(row, head, label) {
   const edits = [];
-  if (head !== null && String(head) !== row.head) edits.push(setField(row.id, "head", String(head)));
-  if (label !== null && label !== row.deprel) edits.push(setField(row.id, "deprel", label));
-  const misc = withoutDoubts(row.misc);
-  if (misc !== row.misc) edits.push(setField(row.id, "misc", misc));
+  if (head !== null && (String(head) !== row.head || row.state === "proposed")) edits.push(setField(row.id, "head", String(head)));
+  if (label !== null && (label !== row.deprel || row.state === "proposed")) edits.push(setField(row.id, "deprel", label));
   return edits;
+}
+
+/** The edits that set the head alone: a label that nobody decided is open again, because it belonged to another head. */
+export function decideHead(row, head) {
+  return decide(row, head, labelDecided(row) || row.deprel === "_" ? null : "_");
 }
 
 /** The edits that open a row again: no head, no label. */
 export function undecide(row) {
-  const edits = decide(row, "_", "_");
-  return edits;
-}
-
-/** decided, proposed or open, by what the row says. */
-export function stateOf(row) {
-  if (row.kind !== "word") return row.kind;
-  if (row.head === "_") return "open";
-  return row.misc.split("|").some((part) => part.startsWith("HeadProb=")) ? "proposed" : "decided";
+  return decide(row, "_", "_").filter((edit) => row[edit.column] !== "_");
 }
 
 /** The sentence after some edits, as far as fields of rows go; the rest is seen when the server answers. */
@@ -42,23 +47,24 @@ export function edited(sentence, edits) {
     const own = fields.filter((edit) => edit.row === row.id);
     if (!own.length) return row;
     const changed = { ...row, ...Object.fromEntries(own.map((edit) => [edit.column, edit.value])) };
+    if (own.some((edit) => decides(edit.column))) {
+      changed.misc = misc(changed).filter((part) => !OF_PARSERS.includes(part.split("=")[0])).join("|") || "_";
+    }
     return { ...changed, state: stateOf(changed) };
   });
   return { ...sentence, rows };
 }
 
-/** The edits that accept the proposals of some words (ids). */
-export function accepting(sentence, ids) {
-  return sentence.rows
-    .filter((row) => ids.includes(row.id) && row.kind === "word")
-    .flatMap((row) => {
-      const thought = sentence.thoughts?.words?.[row.id];
-      if (!thought) return decide(row, null, null);
-      return decide(row, thought.head, thought.label);
-    });
+/** "4:nsubj|6:conj" → [["4", "nsubj"], ["6", "conj"]]. */
+export function depsOf(text) {
+  if (text === "_" || text === "") return [];
+  return text.split("|").map((part) => {
+    const colon = part.indexOf(":");
+    return colon < 0 ? [part, ""] : [part.slice(0, colon), part.slice(colon + 1)];
+  });
 }
 
-/** What a finding's or a mass edit's edits do, in words. */
+/** What an edit does, in words. */
 export function inWords(edit) {
   if (edit.kind === "set-field") return `${edit.row} ${edit.column.toUpperCase()} → ${edit.value}`;
   const rest = Object.entries(edit).filter(([name]) => name !== "kind");

@@ -1,6 +1,7 @@
 // What is drawn of a sentence: which arc each word shows, how sure it is, what is marked. No drawing here.
 
 import { percent } from "./dom.js";
+import { depsOf, labelDecided } from "./edits.js";
 
 const CORE = new Set(["nsubj", "obj", "iobj", "dobj", "csubj", "ccomp", "xcomp", "nsubjpass", "csubjpass", "obl:arg"]);
 const FUNCTION = new Set(["det", "case", "aux", "auxpass", "cop", "mark", "cc", "punct", "clf"]);
@@ -19,29 +20,37 @@ function inMisc(row, name) {
  * labelProbability (of head and label)}.
  */
 export function arcOf(row, thought) {
-  const labelGiven = known(row.deprel);
+  const given = labelDecided(row);
   if (row.state === "decided") {
-    const label = labelGiven ? row.deprel : (thought?.label ?? "");
+    const guess = given ? null : labelFor(row, thought);
+    const open = guess !== null && guess[0] !== "";
     return {
-      head: row.head, label, state: "decided", labelState: labelGiven || !known(label) ? "decided" : "proposed",
-      probability: null, labelProbability: labelGiven ? null : (thought?.label_probability ?? null),
+      head: row.head, label: given ? row.deprel : guess[0], state: "decided", labelState: given || !open ? "decided" : "proposed",
+      probability: null, labelProbability: given ? null : guess[1],
     };
   }
   if (thought && thought.head !== null && thought.head !== undefined) {
-    const decided = row.state === "open" && labelGiven;
     return {
-      head: String(thought.head), label: decided ? row.deprel : (thought.label ?? ""), state: "proposed",
-      labelState: decided ? "decided" : "proposed",
+      head: String(thought.head), label: given ? row.deprel : (thought.label ?? ""), state: "proposed", labelState: given ? "decided" : "proposed",
       probability: thought.probability ?? null, labelProbability: thought.label_probability ?? null,
     };
   }
+  const label = known(row.deprel) ? row.deprel : "";
   if (row.state === "proposed") {
-    return {
-      head: row.head, label: labelGiven ? row.deprel : "", state: "proposed", labelState: "proposed",
-      probability: inMisc(row, "HeadProb"), labelProbability: inMisc(row, "DeprelProb"),
-    };
+    const [probability, labelProbability] = [inMisc(row, "HeadProb"), inMisc(row, "DeprelProb")];
+    return { head: row.head, label, state: "proposed", labelState: given ? "decided" : "proposed", probability, labelProbability };
   }
-  return { head: null, label: labelGiven ? row.deprel : "", state: "open", labelState: labelGiven ? "decided" : "open", probability: null, labelProbability: null };
+  return { head: null, label, state: "open", labelState: given ? "decided" : "open", probability: null, labelProbability: null };
+}
+
+/** The label proposed for a head that is decided: [label, its probability]. What was thought of another head does not count. */
+function labelFor(row, thought) {
+  if (!thought) return [known(row.deprel) ? row.deprel : "", inMisc(row, "DeprelProb")];
+  if (String(thought.head) === row.head) return [thought.label ?? "", thought.label_probability ?? null];
+  const own = thought.alternatives.filter(([head]) => String(head) === row.head);
+  if (!own.length) return ["", null];
+  const all = own.reduce((sum, [, , p]) => sum + (p ?? 0), 0);
+  return [own[0][1] ?? "", all > 0 ? own[0][2] / all : null];
 }
 
 /** Words whose arc is not projective: some word between is not below the head. `heads`: place → place of the head, −1 the root, null open. */
@@ -84,24 +93,18 @@ export function spoken(row, arc, formOf) {
   return parts.filter(Boolean).join(", ");
 }
 
+/** The row that a note stands at: of "3" and of the arc "5>3" it is 3; a note on the sentence has none. */
+export const noteRow = (on) => (on ? on.slice(on.indexOf(">") + 1) : null);
+
 /** What is wrong, doubtful or noted at each row: id → [{sign, name, told}]. */
 export function marksOf(sentence) {
   const marks = new Map();
   const add = (row, mark) => row && marks.set(row, [...(marks.get(row) ?? []), mark]);
   for (const one of sentence.findings ?? []) add(one.row, { sign: "!", name: "finding", told: one.message });
   for (const one of sentence.doubts ?? []) add(one.row, { sign: "?", name: "doubt", told: "improbable for parsers that never saw it" });
-  for (const one of sentence.notes ?? []) if (typeof one === "object") add(one.row, { sign: "✎", name: "note", told: one.text });
+  for (const one of sentence.notes ?? []) add(noteRow(one.on), { sign: "✎", name: "note", told: one.text });
   for (const row of Object.keys(sentence.beside?.rows ?? {})) add(row, { sign: "≠", name: "beside", told: "differs from the other file" });
   return marks;
-}
-
-/** The enhanced graph: DEPS of every row as arcs. "4:nsubj|6:conj" → [["4", "nsubj"], ["6", "conj"]]. */
-export function depsOf(row) {
-  if (!known(row.deps)) return [];
-  return row.deps.split("|").map((part) => {
-    const colon = part.indexOf(":");
-    return colon < 0 ? [part, ""] : [part.slice(0, colon), part.slice(colon + 1)];
-  });
 }
 
 /** Everything that is drawn. `preview`: {row, head, label} not yet decided; `second`: show the second-best tree; `enhanced`: show DEPS. */
@@ -146,7 +149,7 @@ export function picture(sentence, { preview = null, second = false, enhanced = f
       const [first, last] = row.id.split("-");
       return { id: row.id, first, last, form: row.form };
     }).filter((token) => place.has(token.first) && place.has(token.last)),
-    enhanced: enhanced ? rows.flatMap((row) => depsOf(row).map(([head, label]) => ({
+    enhanced: enhanced ? rows.flatMap((row) => depsOf(row.deps).map(([head, label]) => ({
       head, label, row: row.id, extra: head !== row.head || label !== row.deprel,
     }))).filter((arc) => arc.head === "0" || place.has(arc.head)) : [],
   };

@@ -1,7 +1,7 @@
 // What the page knows: the document, the sentence on the screen, what is selected, and the changes on their way to the server.
 // A change is drawn at once: what is shown is what the server said last, with the changes that still wait on top of it.
 
-import { accepting, edited } from "./edits.js";
+import { edited } from "./edits.js";
 
 const KEPT = ["zoom", "vertical", "enhanced", "table", "threshold", "theme", "side"];
 const wait = (ms) => new Promise((done) => setTimeout(done, ms));
@@ -135,8 +135,13 @@ export class State extends EventTarget {
   }
 
   keep(sentence) {
-    if (this.sentences.size > 50) this.sentences.clear();
-    this.sentences.set(sentence.number, sentence);
+    if (this.sentences.size > 50) {
+      const shown = this.sentences.get(this.number);
+      this.sentences.clear();
+      if (shown) this.sentences.set(this.number, shown);
+    }
+    const notes = (sentence.notes ?? []).map((note) => (typeof note === "string" ? { on: "", text: note } : note));
+    this.sentences.set(sentence.number, { ...sentence, notes, findings: sentence.findings ?? [], doubts: sentence.doubts ?? [] });
   }
 
   forget() {
@@ -150,31 +155,12 @@ export class State extends EventTarget {
       return this.order.numbers[at < 0 ? 0 : at + step] ?? null;
     }
     const next = this.number + step;
-    return next >= this.first && next < this.first + this.document.sentences ? next : null;
-  }
-
-  /** The number of the first sentence: 1, as people count. */
-  get first() {
-    return this.document?.first ?? 1;
+    return next >= 0 && next < this.document.sentences ? next : null;
   }
 
   /** Edits of the sentence on the screen; `told` says in words what they do. */
   edit(edits, told) {
     if (edits.length) this.#push({ path: "edits", body: { edits }, drawn: edits, told });
-  }
-
-  /** Accept proposals: of some words (ids), or of all above a threshold, or of all. */
-  accept(words, threshold, told) {
-    const ids = words ?? this.words.filter((row) => this.#acceptable(row, threshold)).map((row) => row.id);
-    this.#push({ path: "accept", body: { words, threshold }, drawn: accepting(this.sentence, ids), told });
-    return ids.length;
-  }
-
-  #acceptable(row, threshold) {
-    if (row.state === "decided" && row.deprel !== "_") return false;
-    const thought = this.thought(row.id);
-    if (threshold === null) return true;
-    return thought !== null && (thought.label_probability ?? thought.probability ?? 0) >= threshold;
   }
 
   /** A change of the sentence's extent: "split" before a row, or "join" with the next. */
@@ -269,7 +255,7 @@ export class State extends EventTarget {
   async back(which) {
     while (this.busy) await wait(10);
     const answer = await this.api.post(which);
-    if (!answer || !answer.sentence) return null;
+    if (!answer?.sentence) return null;
     this.forget();
     this.keep(answer.sentence);
     this.document.saved = false;
@@ -279,17 +265,19 @@ export class State extends EventTarget {
     return answer;
   }
 
-  /** Another window or program changed a sentence. */
-  async refresh(number, version) {
-    if (this.waiting.some((step) => step.number === number)) return; // its own answer comes
-    const known = this.sentences.get(number);
-    if (!known || known.version === version) return;
-    this.sentences.delete(number);
-    if (number !== this.number) return;
-    this.keep(await this.api.sentence(number));
+  /** Another window or program changed sentences (numbers; null: all may have changed). */
+  async refresh(numbers) {
+    for (const number of numbers ?? [...this.sentences.keys()]) if (number !== this.number) this.sentences.delete(number);
+    if (numbers !== null && !numbers.includes(this.number)) return;
+    if (this.waiting.some((step) => step.number === this.number)) return; // the answer to its own change tells
+    const before = this.sentences.get(this.number)?.version;
+    const number = Math.min(this.number, this.document.sentences - 1);
+    const now = await this.api.sentence(number);
+    this.number = number;
+    this.keep(now);
     if (!this.row()) this.selected = this.words[0]?.id ?? null;
     this.emit("sentence");
-    this.emit("elsewhere", number);
+    if (now.version !== before) this.emit("elsewhere", number);
   }
 }
 

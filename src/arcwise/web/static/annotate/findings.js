@@ -1,0 +1,53 @@
+// Checking the whole file: findings by rule, each opens in the editor.
+
+import { button, el, show } from "./dom.js";
+import { inWords } from "./edits.js";
+
+export class Checks {
+  constructor(box, state) {
+    Object.assign(this, { box, state, findings: [] });
+    this.start = button("Check the whole file", () => this.check(), { class: "main" });
+    this.line = el("p", { class: "soft line", role: "status" });
+    this.list = el("div", { class: "findings" });
+    show(box, el("p", { class: "buttons" }, this.start), this.line, this.list);
+  }
+
+  shown() {
+    if (!this.findings.length) this.check();
+  }
+
+  focus() {
+    this.start.focus();
+  }
+
+  async check() {
+    this.line.textContent = "Checking …";
+    let answer;
+    try {
+      answer = await this.state.api.validate();
+    } catch (refusal) {
+      this.line.textContent = refusal.message;
+      return;
+    }
+    this.findings = answer.findings ?? answer.items ?? [];
+    const total = answer.total ?? this.findings.length;
+    this.line.textContent = total ? `${total} ${total === 1 ? "finding" : "findings"}` : "Nothing wrong.";
+    const rules = new Map();
+    for (const one of this.findings) rules.set(one.rule, [...(rules.get(one.rule) ?? []), one]);
+    show(this.list, [...rules].map(([rule, own]) => el("details", { open: rules.size <= 5 ? true : null }, el("summary", {}, `${rule} (${own.length})`),
+      el("ol", { class: "items" }, own.slice(0, 200).map((one) => el("li", {}, el("button", { type: "button", class: "item", onclick: () => this.open(one) },
+        el("span", { class: "soft" }, `${one.sentence + 1} ${one.sent_id ?? ""}${one.row ? `, word ${one.row}` : ""}`), el("span", { class: "text" }, one.message),
+        one.repair ? el("small", {}, `repair: ${one.repair.told ?? one.repair.edits.map(inWords).join("; ")}`) : null)))))));
+  }
+
+  async open(one) {
+    await this.state.open(one.sentence, one.row);
+    document.getElementById("tree").focus();
+  }
+}
+
+/** The finding that "repair" repairs: of the selected word before others. */
+export function repairable(sentence, row) {
+  const found = sentence.findings.filter((one) => one.repair);
+  return found.find((one) => one.row === row) ?? found.find((one) => !one.row) ?? found[0] ?? null;
+}
