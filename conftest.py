@@ -1,4 +1,4 @@
-"""Which examples are run: those that need torch where torch is. Pages are skipped with a reason where it is not, as tests/tensors are."""
+"""Which examples are run: those that need torch or starlette where these are. Pages are skipped with a reason where they are not, as tests/tensors are."""
 
 from pathlib import Path
 
@@ -14,10 +14,15 @@ TORCH_PAGES = (
 )
 _ROOM = Path(__file__).parent / "src/arcwise/neural"
 _TRAINING = [str(p) for p in _ROOM.glob("*.py") if "\nimport torch\n" in p.read_text("utf-8")]
+HAS_WEB = is_installed("starlette") and is_installed("uvicorn")
+WEB_PAGES = ("docs/reference/annotate-api.md",)
 collect_ignore_glob = [] if HAS_TORCH else ["src/arcwise/torch/*", *_TRAINING]
+collect_ignore_glob += [] if HAS_WEB else ["src/arcwise/web/*"]
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if not HAS_TORCH and item.path.as_posix().endswith(TORCH_PAGES):
             item.add_marker(pytest.mark.skip(reason="needs torch: make test-torch"))
+        if not HAS_WEB and item.path.as_posix().endswith(WEB_PAGES):
+            item.add_marker(pytest.mark.skip(reason="needs starlette and uvicorn: pip install starlette uvicorn"))

@@ -24,13 +24,15 @@ from measuring.trainings import Training, cache_folder, read
 
 from arcwise.evaluation.attachment import Attachment, attachment
 from arcwise.evaluation.verdicts import verdicts
+from arcwise.neural import NeuralParser
 from arcwise.treebanks import Treebank
+from benchmarks.neural_parsers import Cell
 from benchmarks.parsers import ALL_COLUMNS, LANGUAGES, cells
 from benchmarks.peers import spacy_parser, udpipe_parser
 from benchmarks.peers.train import FIGURES, PARSED
 from benchmarks.report import write_section
 
-PEERS = ("udpipe", "spacy")
+PEERS = ("udpipe", "spacy", "spacy-forms")
 PLOT = Path(__file__).parent / "las-against-speed.png"
 OWN = (
     "graph, MIRA, projective",
@@ -39,12 +41,19 @@ OWN = (
     ALL_COLUMNS,
 )
 """The kinds of benchmarks.parsers that stand beside them."""
-SEES = {"udpipe": "forms, UPOS, FEATS", "spacy": "forms, UPOS", ALL_COLUMNS: "all columns"}
+NEURAL = {f"neural, {size}": size for size in ("small", "base")}
+"""Neural parsers that stand beside them, if benchmarks.neural_parsers has trained them: 8-bit weights, the first seed."""
+SEES = {
+    "udpipe": "forms, UPOS, FEATS",
+    "spacy": "forms, UPOS",
+    "spacy-forms": "forms",
+    ALL_COLUMNS: "all columns",
+}
 
 
 @dataclass(frozen=True)
 class PeerParser:
-    """What a trained peer made of the test part, and the peer itself where its model and library are here."""
+    """What a parser that was trained elsewhere made of the test part, and the parser itself where its model and library are here."""
 
     scores: Attachment
     figures: Mapping[str, float]
@@ -138,15 +147,38 @@ def peer_parser(name: str, treebank: str) -> PeerParser | str:
     return PeerParser(scores_of(place / PARSED, treebank), figures, parse, size)
 
 
+def neural_parser(name: str, treebank: str) -> PeerParser | str:
+    """A neural parser of ``benchmarks.neural_parsers`` in 8 bits, or why there is none."""
+    cell = Cell(treebank, NEURAL[name], 1)
+    if not cell.path.exists():
+        return "not trained"
+    told = json.loads(cell.path.read_bytes())
+    found = told["int8"]["test"]
+    words = read(treebank, "test").word_count
+    right = (round(words * found[key]) for key in ("uas", "las_cut"))
+    scores = Attachment(words, *right, 0, 0, 0, 0, 0)
+    figures = {"gpu": told["device"] == "cuda", "wall_seconds": told["seconds"], "training_seconds": 0.0}
+    if not cell.model.exists():
+        return PeerParser(scores, figures, None, None)
+    parser = NeuralParser.load(cell.model)
+
+    def parse(text: str) -> object:
+        return parser.parse(Treebank(text.encode()), threads=1).data
+
+    return PeerParser(scores, figures, parse, cell.model.stat().st_size / 1e6)
+
+
 def command(name: str, treebank: str) -> str:
     """How a peer is trained."""
     place = folder(treebank)
-    return f"python -m benchmarks.peers.train {name} {place} --language {LANGUAGES[treebank]} --out {place / name}"
+    peer, forms = ("spacy", " --without-upos") if name == "spacy-forms" else (name, "")
+    return f"python -m benchmarks.peers.train {peer} {place} --language {LANGUAGES[treebank]} --out {place / name}{forms}"
 
 
 def section(treebank: str, points: dict[str, dict[str, tuple[float, float]]]) -> str:
     """The table of one treebank; words a second and LAS go to ``points``."""
-    found = {name: peer_parser(name, treebank) for name in PEERS}
+    found = {name: neural_parser(name, treebank) for name in NEURAL}
+    found |= {name: peer_parser(name, treebank) for name in PEERS}
     peers = {name: peer for name, peer in found.items() if not isinstance(peer, str)}
     own = {name: training for name, training in cells(treebank).items() if name in OWN}
     rates = speeds(treebank, own, peers)

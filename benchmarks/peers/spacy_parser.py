@@ -1,6 +1,6 @@
 """spaCy's parser, trained by ``spacy init config --optimize accuracy`` and ``spacy train`` (needs spaCy, not arcwise).
 
-What differs from the configuration that spaCy writes: gold tags (and FEATS where asked for) are among the embedded attributes, and no
+What differs from the configuration that spaCy writes: gold tags (and FEATS where asked for) are among the embedded attributes unless it is to see forms alone, and no
 vectors learned on other text are used, for no parser here has any. Where the treebank is small, rare labels are kept
 (``min_action_freq`` 1 for 30), which is better for it.
 """
@@ -16,7 +16,7 @@ from benchmarks.peers.conllu_files import words
 
 SMALL = 1000
 """Up to so many sentences, labels seen less than 30 times are kept."""
-TAG_ROWS, MORPH_ROWS = 100, 1000
+ROWS = {"TAG": 100, "MORPH": 1000}
 """Rows of the hash tables of tags and of morphology."""
 
 
@@ -27,6 +27,7 @@ def train(
     folder: Path,
     *,
     feats: bool,
+    upos: bool = True,
     optimize: str = "accuracy",
     gpu: bool = False,
     most_seconds: float | None = None,
@@ -55,7 +56,8 @@ def train(
         "components.parser.min_action_freq": 1 if len(train) <= SMALL else 30,
         "paths.vectors": None,
     }
-    _set(config, settings, feats, {"train": folder / "train.spacy", "dev": folder / "dev.spacy"})
+    seen = (["TAG"] if upos else []) + (["MORPH"] if feats else [])
+    _set(config, settings, seen, {"train": folder / "train.spacy", "dev": folder / "dev.spacy"})
     code = Path(__file__).with_name("spacy_reader.py")
     try:
         _spacy(
@@ -120,8 +122,8 @@ def _morph(feats: str) -> str:
     return "" if feats == "_" else feats
 
 
-def _set(path: Path, settings: dict[str, object], feats: bool, corpora: dict[str, Path]) -> None:
-    """Change a configuration file."""
+def _set(path: Path, settings: dict[str, object], seen: Sequence[str], corpora: dict[str, Path]) -> None:
+    """Change a configuration file; ``seen``: attributes to embed beside spaCy's own."""
     from spacy import util
 
     config = util.load_config(path, interpolate=False)
@@ -132,8 +134,8 @@ def _set(path: Path, settings: dict[str, object], feats: bool, corpora: dict[str
             section = section[name]
         section[last] = value
     embed = config["components"]["tok2vec"]["model"]["embed"]
-    embed["attrs"] += ["TAG", "MORPH"] if feats else ["TAG"]
-    embed["rows"] += [TAG_ROWS, MORPH_ROWS] if feats else [TAG_ROWS]
+    embed["attrs"] += seen
+    embed["rows"] += [ROWS[name] for name in seen]
     for name, file in corpora.items():
         config["corpora"][name] = {"@readers": "gold_tags.v1", "path": str(file)}
     config.to_disk(path, interpolate=False)

@@ -34,6 +34,7 @@ def main() -> None:
     arguments.add_argument(
         "--raw-text", action="store_true", help="UDPipe's whole pipeline, not its parser alone"
     )
+    arguments.add_argument("--without-upos", action="store_true", help="spaCy sees forms alone")
     arguments.add_argument("--feats", action="store_true", help="spaCy sees FEATS too (UDPipe always does)")
     arguments.add_argument(
         "--optimize",
@@ -62,6 +63,7 @@ def main() -> None:
         ended = spacy_parser.train(
             *(train, dev, given.language, given.out),
             feats=given.feats,
+            upos=not given.without_upos,
             optimize=given.optimize,
             gpu=given.gpu,
             most_seconds=given.most_seconds,

@@ -1,108 +1,66 @@
-"""Tags as numbers and back: nothing is lost, attributes come in the order of CoNLL-U, unknown values are told as such."""
+"""Tags come from the pass that makes the trees, and are what a pass of their own gives."""
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from tests.neural.random_models import random_parser, small_treebank
 
-from arcwise.neural.tags import NO_VALUE, TagAlphabets
-from arcwise.treebanks import Treebank
+from arcwise.inference import Constraints
+from arcwise.neural.scorer import EnsembleScorer
+from arcwise.neural.tags import TagAlphabets
+from arcwise.parsing import ParseOptions
 
-WORDS = [
-    ("NOUN", "NN", "Case=Nom|Number=Sing"),
-    ("NOUN", "NNS", "Case=Acc|Number=Plur"),
-    ("VERB", "VB", "_"),
-    ("PRON", "_", "abbr=Yes|Number=Sing|PronType=Prs"),
-]
-
-
-def bank(words: list[tuple[str, str, str]]) -> Treebank:
-    rows = [
-        f"{i}\tw{i}\t_\t{upos}\t{xpos}\t{feats}\t{i - 1}\tdep\t_\t_\n"
-        for i, (upos, xpos, feats) in enumerate(words, 1)
-    ]
-    return Treebank.from_string("".join(rows) + "\n")
+OPTIONS = {
+    "trees": ParseOptions(),
+    "confidences": ParseOptions(confidence=True),
+    "alternatives": ParseOptions(alternatives=2),
+    "k best": ParseOptions(k_best=3),
+    "kept tags": ParseOptions(keep=("upos",)),
+    "minimum risk": ParseOptions(decode="mbr"),
+}
 
 
-def back(tags: TagAlphabets, treebank: Treebank) -> dict[str, list[str]]:
-    found = tags.annotations(tags.codes(treebank))
-    return {name: [coded.strings[code] for code in coded.codes] for name, coded in found.items()}
+@pytest.mark.parametrize("options", OPTIONS.values(), ids=OPTIONS)
+@pytest.mark.parametrize("threads", [1, 3])
+def test_one_pass_gives_what_two_give(
+    options: ParseOptions, threads: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    treebank = small_treebank()
+    parser, other = (random_parser(learns=("upos",), seed=13) for _ in range(2))
+    monkeypatch.setattr(other, "_tagging", lambda: other)
+    found = parser.parse(treebank, options=options, threads=threads)
+    assert found.data == other.parse(treebank, options=options, threads=threads).data
+    assert (list(found.column("upos")) == list(treebank.column("upos"))) is ("upos" in options.kept)
 
 
-def test_names_and_values() -> None:
-    tags = TagAlphabets.learn(bank(WORDS), ("upos", "xpos", "feats"))
-    assert tags.names == ("upos", "xpos", "feats.abbr", "feats.Case", "feats.Number", "feats.PronType")
-    assert tags.columns == ("upos", "xpos", "feats")
-    assert tags.values[0] == ("NOUN", "PRON", "VERB")
-    assert tags.values[1] == ("NN", "NNS", "VB", "_")
-    assert tags.values[2:4] == ((NO_VALUE, "Yes"), (NO_VALUE, "Acc", "Nom"))
+def test_the_trees_need_no_second_pass_for_the_tags(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refused(*_: object, **__: object) -> None:
+        raise AssertionError("a pass for the tags alone")
+
+    monkeypatch.setattr(EnsembleScorer, "tags", refused)
+    parser = random_parser(learns=("upos",), seed=13)
+    parser.parse(small_treebank(), options=ParseOptions(confidence=True))
 
 
-def test_what_was_learned_comes_back_as_it_was() -> None:
-    treebank = bank(WORDS)
-    tags = TagAlphabets.learn(treebank, ("upos", "xpos", "feats"))
-    assert back(tags, treebank) == {name: treebank.column(name) for name in ("upos", "xpos", "feats")}
+def test_tags_of_all_sentences_though_some_are_parsed_apart() -> None:
+    treebank = small_treebank()
+    parser = random_parser(learns=("upos",), seed=13)
+    decided = [Constraints(required=[(0, 1)]), *[None] * (len(treebank) - 1)]
+    found = parser.parse(treebank, constraints=decided)
+    assert list(found.column("upos")) == list(parser.parse(treebank).column("upos"))
 
 
-def test_attributes_are_in_the_order_of_conllu_whatever_the_case() -> None:
-    tags = TagAlphabets.learn(bank([("X", "_", "aspect=Imp|Animacy=Anim|Zed=1|abbr=Yes")]), ("feats",))
-    assert back(tags, bank([("X", "_", "Zed=1|abbr=Yes|Animacy=Anim|aspect=Imp")]))["feats"] == [
-        "abbr=Yes|Animacy=Anim|aspect=Imp|Zed=1"
-    ]
-
-
-def test_unknown_values_have_no_number() -> None:
-    tags = TagAlphabets.learn(bank(WORDS), ("upos", "feats"))
-    codes = dict(zip(tags.names, tags.codes(bank([("ADJ", "_", "Case=Dat|Degree=Pos")])), strict=True))
-    assert codes["upos"].tolist() == [-1]
-    assert codes["feats.Case"].tolist() == [-1]
-    assert codes["feats.Number"].tolist() == [0]  # the word has none
-
-
-def test_columns_without_values_are_left_out() -> None:
-    treebank = bank([("_", "_", "_")])
-    assert TagAlphabets.learn(treebank, ("upos", "xpos", "feats")) == TagAlphabets()
-    assert TagAlphabets().annotations([]) == {}
-
-
-def test_from_a_header_of_a_model() -> None:
-    tags = TagAlphabets.learn(bank(WORDS), ("upos", "feats"))
-    header: dict[str, Any] = {"names": list(tags.names), "values": [list(own) for own in tags.values]}
-    assert TagAlphabets.read(header) == tags
-
-
-VALUES = {"Case": ["Nom", "Acc"], "Number": ["Sing"], "Voice": ["Act", "Pass", "Mid"]}
-
-
-@settings(max_examples=50, deadline=None)
-@given(
-    st.lists(
-        st.tuples(
-            st.sampled_from(["NOUN", "VERB", "X"]),
-            st.just("_"),
-            st.fixed_dictionaries({}, optional={k: st.sampled_from(v) for k, v in VALUES.items()}).map(
-                lambda own: "|".join(f"{key}={own[key]}" for key in sorted(own)) or "_"
-            ),
-        ),
-        min_size=1,
-        max_size=8,
-    )
-)
-def test_any_tags_come_back(words: list[tuple[str, str, str]]) -> None:
-    treebank = bank(words)
-    tags = TagAlphabets.learn(treebank, ("upos", "feats"))
-    found = back(tags, treebank)
-    assert found.get("upos") == treebank.column("upos")
-    assert found.get("feats", ["_"] * len(words)) == treebank.column("feats")
-
-
-@pytest.mark.parametrize("count", [0, 1])
-def test_no_words(count: int) -> None:
-    tags = TagAlphabets.learn(bank(WORDS), ("upos", "feats"))
-    found = tags.codes(bank(WORDS[:count]) if count else Treebank.from_string(""))
-    assert [len(codes) for codes in found] == [count] * len(tags.names)
-    assert all(np.asarray(own.codes).dtype == np.int32 for own in tags.annotations(found).values())
+def test_bundles_of_features_are_those_of_each_word_however_many_attributes() -> None:
+    """Forty attributes of nine values each: more bundles than there are numbers."""
+    random = np.random.default_rng(3)
+    names = tuple(f"feats.{chr(65 + i // 10)}{i % 10}" for i in range(40))
+    tags = TagAlphabets(names, tuple(("", *"abcdefgh") for _ in names))
+    codes = [random.integers(0, 9, 30).astype(np.int32) for _ in names]
+    for one in codes:
+        one[20:] = one[:10]  # the same words again
+    coded = tags.annotations(codes)["feats"]
+    for word, code in enumerate(coded.codes):
+        pairs = [f"{n[6:]}={tags.values[i][codes[i][word]]}" for i, n in enumerate(names) if codes[i][word]]
+        assert coded.strings[code] == "|".join(pairs)
+    assert len(coded.strings) == 20

@@ -9,9 +9,10 @@ import typer
 from arcwise.cli.files import Files
 
 if TYPE_CHECKING:
-    from arcwise.web.annotate_session import Model
+    from arcwise.annotation.document import Document
+    from arcwise.web.annotate_session import Session
 
-FILES = Files(reads=("file", "beside"), may_read=("model",))
+FILES = Files(reads=("beside",), may_read=("file", "model"), writes=("output",))
 
 
 def run(
@@ -21,7 +22,8 @@ def run(
         typer.Option(
             "--model",
             "-m",
-            help="A model (file or name, such as en) that thinks along; without it, nothing is proposed.",
+            help="A model that thinks along: a file, or the name of one that comes with arcwise (en). Without it: the one that was "
+            "trained in the page before, if any.",
             show_default=False,
         ),
     ] = None,
@@ -32,45 +34,88 @@ def run(
             show_default=False,
         ),
     ] = None,
+    output: Annotated[
+        str | None,
+        typer.Option(
+            "--output",
+            "-o",
+            help="Edit this file and leave FILE as it is; it begins as a copy of FILE, and is gone on with if it is there.",
+            show_default=False,
+        ),
+    ] = None,
+    new: Annotated[
+        bool, typer.Option("--new", help="FILE is not there yet: begin without sentences.")
+    ] = False,
     port: Annotated[
         int, typer.Option(help="The port on this machine; 0: any free one.", min=0, max=65535)
     ] = 0,
     no_browser: Annotated[
-        bool, typer.Option("--no-browser", help="Print the address and open no browser.")
+        bool, typer.Option("--no-browser", help="Print the address, and open no browser.")
     ] = False,
 ) -> None:
     """Annotate a treebank in the browser, on this machine alone.
 
-    The address is printed and opened. Ctrl-C saves the file and ends.
+    The address of the page is printed and opened. Every edit is kept at once in FILE.journal, and written to FILE after two seconds
+    without another one; nothing is lost if the browser or this command is killed. Ctrl-C saves and ends.
     """
-    from arcwise.web.server import listening_socket, require_web, serve
+    from arcwise.web.server import listening_socket, require_web
 
     require_web()
+    from arcwise.models.registry import open_model
+    from arcwise.web.annotate_session import Session
+    from arcwise.web.events import Events
+    from arcwise.web.stand_in import Beside
+
+    parser = open_model(model) if model is not None else None
+    with listening_socket(port) as listening, _open(file, output, new=new) as document:
+        session = Session(
+            document,
+            events=Events(),
+            model=(model, parser) if model is not None and parser is not None else None,
+            beside=None if beside is None else Beside.read(file if output else None, beside),
+        )
+        for notice in document.notices:
+            typer.echo(notice, err=True)
+        _serve(session, listening, browser=not no_browser)
+
+
+def _open(file: str, output: str | None, *, new: bool) -> Document:
+    """The document to edit: the file, or the copy of it that is asked for."""
+    from arcwise.errors import OptionError
+    from arcwise.treebanks import open_output, read_bytes
+    from arcwise.treebanks.files import path_kind
+    from arcwise.web.stand_in import Document
+
+    if output is None:
+        return Document.open(file, new=new)
+    if new:
+        raise OptionError("output", "found one, expected none beside --new")
+    if path_kind(output) != "file":
+        data = read_bytes(file)
+        with open_output(output) as out:
+            out.write(data)
+    return Document.open(output)
+
+
+def _serve(session: Session, listening: object, *, browser: bool) -> None:
+    """Serve the page until Ctrl-C, then save."""
+    import socket
+    import threading
     import webbrowser
 
     from arcwise.web.annotate_app import annotate_app
-    from arcwise.web.annotate_session import Session
-    from arcwise.web.events import Events
     from arcwise.web.security import Door, new_token
-    from arcwise.web.stand_in import Document
+    from arcwise.web.server import serve
 
-    listening = listening_socket(port)
-    events = Events()
-    session = Session(Document.open(file), events=events, model=_model(model) if model else None)
+    assert isinstance(listening, socket.socket)
     door = Door(new_token(), listening.getsockname()[1])
 
     def started() -> None:
         typer.echo(door.address)
-        if not no_browser:
-            webbrowser.open(door.address)
+        if browser:
+            threading.Thread(target=webbrowser.open, args=(door.address,), daemon=True).start()
 
-    serve(annotate_app(session, door), listening, stopping=events.close, started=started)
-
-
-def _model(name: str) -> Model:
-    from arcwise.models.registry import model_path, open_model
-    from arcwise.web.annotate_session import Model
-    from arcwise.web.stand_in import Assistant
-
-    parser = open_model(model_path(name))
-    return Model(name, parser.kind, Assistant(parser))
+    try:
+        serve(annotate_app(session, door), listening, stopping=session.events.close, started=started)
+    finally:
+        session.close()

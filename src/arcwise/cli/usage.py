@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_typ
 from typer.core import TyperCommand
 
 VALUE_NAMES = {
-    "FILE": "a b certificate checkpoint config corpus dev file files gold html output pdf plot png resume rules svg train",
+    "FILE": "a b beside certificate checkpoint config corpus dev file files gold html output pdf plot png resume rules svg train",
     "FOLDER": "encoder folder",
     "MODEL": "model teacher",
     "INPUT": "inputs",

@@ -14,7 +14,7 @@ from arcwise.learning.progress import Progress
 from arcwise.learning.trained import TrainedParser
 from arcwise.neural.config import NeuralConfig
 from arcwise.neural.model import KIND, NeuralModel
-from arcwise.neural.scorer import EnsembleScorer, NeuralScorer
+from arcwise.neural.scorer import EnsembleScorer, NeuralScorer, TaggingScorer
 from arcwise.neural.seen import Seen
 from arcwise.optional import require
 from arcwise.parsing.output import analysis
@@ -151,10 +151,25 @@ class NeuralParser(TrainedParser[NeuralModel], ScoredParser):
         ``options.keep`` keeps."""
         treebank = treebank_of(treebank)
         options.check(self.description, self.capabilities)
-        tagged = treebank
-        if self.model.writes:
-            tagged = treebank.annotate(**self._tags(treebank, options, threads))
-        return analysis(self, treebank, options, constraints, threads, into=tagged)
+        if not self.model.writes:
+            return analysis(self, treebank, options, constraints, threads)
+        own = self._tagging()
+        return analysis(
+            own,
+            treebank,
+            options,
+            constraints,
+            threads,
+            tagged=lambda bank: bank.annotate(**own._tags(bank, options, threads)),
+        )
+
+    def _tagging(self) -> Self:
+        """The same parser, whose network makes tags in the pass in which it makes trees, where that is possible."""
+        if type(self.scorer) is not NeuralScorer:
+            return self
+        other = copy.copy(self)
+        vars(other)["scorer"] = TaggingScorer(self.scorer)
+        return other
 
     def _parses(self, treebank: Treebank, options: ParseOptions, *others: Any) -> Parses:
         own = self._placed(options)

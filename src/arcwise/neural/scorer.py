@@ -71,15 +71,23 @@ class NeuralScorer(EnsembleScorer):
         threads: int,
     ) -> native.ParseResult:
         """``scores`` and the decoder in one go."""
-        own: dict[str, Any] = {}
-        if asked:
-            own = {
-                "asked_heads": np.ascontiguousarray(treebank.heads, np.int32),
-                "asked_labels": label_codes(treebank, self.labels),
-            }
         return self.networks[0].parse(
-            treebank.layout, treebank.data, required, settings=settings, threads=threads, **own
+            treebank.layout,
+            treebank.data,
+            required,
+            settings=settings,
+            threads=threads,
+            **self._asked(treebank, asked),
         )
+
+    def _asked(self, treebank: Treebank, asked: bool) -> dict[str, Any]:
+        """The heads and labels of the treebank, if their probabilities are asked for."""
+        if not asked:
+            return {}
+        return {
+            "asked_heads": np.ascontiguousarray(treebank.heads, np.int32),
+            "asked_labels": label_codes(treebank, self.labels),
+        }
 
     def k_best_decoded(
         self,
@@ -94,6 +102,42 @@ class NeuralScorer(EnsembleScorer):
         return self.networks[0].k_best(
             treebank.layout, treebank.data, required, settings=settings, k=k, threads=threads
         )
+
+
+class TaggingScorer(NeuralScorer):
+    """The same network for one treebank that is parsed, then tagged: the tags come from the pass that decodes it, and need no other one."""
+
+    def __init__(self, scorer: NeuralScorer) -> None:
+        super().__init__(scorer._model)
+        vars(self)["networks"] = scorer.networks
+        self._tagged: tuple[Treebank, list[tuple[Codes, Floats]]] | None = None
+
+    def decoded(
+        self,
+        treebank: Treebank,
+        settings: native.DecodeSettings,
+        *,
+        required: Codes | None,
+        asked: bool,
+        threads: int,
+    ) -> native.ParseResult:
+        """``scores`` and the decoder in one go, and the tags beside."""
+        result, tags = self.networks[0].parse_and_tag(
+            treebank.layout,
+            treebank.data,
+            required,
+            settings=settings,
+            threads=threads,
+            **self._asked(treebank, asked),
+        )
+        self._tagged = treebank, tags
+        return result
+
+    def tags(self, treebank: Treebank, *, threads: int = 1) -> list[tuple[Codes, Floats]]:
+        """Those of the last pass if it was over this treebank, all of it."""
+        if self._tagged is not None and self._tagged[0] is treebank:
+            return self._tagged[1]
+        return super().tags(treebank, threads=threads)
 
 
 def surest(several: Sequence[tuple[Codes, Floats]]) -> tuple[Codes, Floats]:

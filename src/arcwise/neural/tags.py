@@ -89,8 +89,10 @@ class TagAlphabets:
             if place not in features:
                 found[name] = Coded(codes[place], list(self.values[place]))
         if features:
-            kinds, of_word = np.unique(np.stack([codes[p] for p in features], 1), axis=0, return_inverse=True)
-            strings = [self._bundle(features, kind) for kind in kinds.tolist()]
+            kinds = _numbered([codes[p] for p in features], [len(self.values[p]) for p in features])
+            _, first, of_word = np.unique(kinds, return_index=True, return_inverse=True)
+            own = np.stack([codes[p] for p in features], 1)[first]
+            strings = [self._bundle(features, kind) for kind in own.tolist()]
             found["feats"] = Coded(of_word.astype(np.int32).ravel(), strings)
         return found
 
@@ -101,6 +103,21 @@ class TagAlphabets:
             if self.values[place][code] != NO_VALUE
         ]
         return "|".join(pairs) or "_"
+
+
+def _numbered(codes: Sequence[Codes], sizes: Sequence[int]) -> npt.NDArray[np.int64]:
+    """A number for each word, the same where all codes are: attribute by attribute, put together before there are too many.
+
+    >>> _numbered([np.array([0, 1, 0]), np.array([2, 2, 2])], [2, 3]).tolist()
+    [2, 5, 2]
+    """
+    found, most = np.zeros(len(codes[0]), np.int64), 1
+    for own, size in zip(codes, sizes, strict=True):
+        if most > 2**62 // size:
+            found = np.unique(found, return_inverse=True)[1].astype(np.int64)
+            most = len(found)
+        found, most = found * size + own, most * size
+    return found
 
 
 def _pairs(bundle: str) -> list[tuple[str, str]]:

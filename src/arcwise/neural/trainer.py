@@ -5,6 +5,8 @@ from __future__ import annotations
 import copy
 import math
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -23,6 +25,7 @@ from arcwise.neural.objectives import sentence_losses, tag_losses
 from arcwise.neural.shape import TRANSFORMER, NetworkShape
 from arcwise.torch import TreeDistribution
 
+_DETERMINISTIC: Any = torch.utils.deterministic  # a module with properties, which type checkers do not see
 _FLOOR = 0.01
 """The learning rate at the end, as a share of its highest."""
 _BETAS = (0.9, 0.95)
@@ -46,7 +49,6 @@ class NetworkTrainer:
         assert config.epochs is not None
         assert config.batch_words is not None
         assert config.dropout is not None
-        prepare(str(data.device), config.seed)
         self._config, self._data = config, data
         self.network = Network(shape, encoder).to(data.device)
         self.average = copy.deepcopy(self.network)
@@ -212,14 +214,30 @@ def _best_trees(arcs: Tensor, batch: Batch, trees: TreeClass, *, minimum_risk: b
     return best
 
 
-def prepare(device: str, seed: int) -> None:
-    """The same seed gives the same numbers on the same device."""
+@contextmanager
+def repeatable(device: str, seed: int) -> Iterator[None]:
+    """Inside, the same seed gives the same numbers on the same device: on a GPU no sum depends on which thread comes first. Torch is left
+    as it was found."""
     os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:2")
     torch.manual_seed(seed % 2**63)
-    if device.startswith("cuda"):
-        torch.cuda.manual_seed(seed % 2**63)
-        torch.backends.cuda.matmul.allow_tf32 = False
-        torch.backends.cudnn.deterministic = True
+    if not device.startswith("cuda"):
+        yield
+        return
+    torch.cuda.manual_seed(seed % 2**63)
+    matmul, memory = torch.backends.cuda.matmul, _DETERMINISTIC
+    before = (
+        torch.are_deterministic_algorithms_enabled(),
+        torch.is_deterministic_algorithms_warn_only_enabled(),
+        memory.fill_uninitialized_memory,
+        matmul.allow_tf32,
+    )
+    torch.use_deterministic_algorithms(True, warn_only=True)
+    memory.fill_uninitialized_memory = matmul.allow_tf32 = False
+    try:
+        yield
+    finally:
+        torch.use_deterministic_algorithms(before[0], warn_only=before[1])
+        memory.fill_uninitialized_memory, matmul.allow_tf32 = before[2:]
 
 
 def _share(config: NeuralConfig, atom: str) -> float:

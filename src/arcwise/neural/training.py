@@ -235,7 +235,7 @@ class Learner:
         import torch
 
         from arcwise.neural.data import Data
-        from arcwise.neural.trainer import NetworkTrainer
+        from arcwise.neural.trainer import NetworkTrainer, repeatable
 
         torch.set_num_threads(max(self.threads, 1))
         config = replace(self.config, seed=self.config.seed + number)
@@ -249,17 +249,18 @@ class Learner:
             for codes in tags:
                 codes[own:] = -1  # what the text has is somebody's guess
         data = Data.of(self.seen, self._rows, self.prepared.heads, labels, tags, self.device, taught)
-        trainer = NetworkTrainer(config, self.shape, data, self.inputs.atoms, self._encoder())
-        return fit(
-            trainer,
-            len(self.train),
-            epochs=epochs,
-            patience=config.patience,
-            seed=config.seed,
-            evaluate=None if dev is None else self._evaluator(trainer, dev),
-            progress=progress,
-            checkpoint=None if keeper is None else keeper.of(number, trainer, epochs),
-        )
+        with repeatable(self.device, config.seed):
+            trainer = NetworkTrainer(config, self.shape, data, self.inputs.atoms, self._encoder())
+            return fit(
+                trainer,
+                len(self.train),
+                epochs=epochs,
+                patience=config.patience,
+                seed=config.seed,
+                evaluate=None if dev is None else self._evaluator(trainer, dev),
+                progress=progress,
+                checkpoint=None if keeper is None else keeper.of(number, trainer, epochs),
+            )
 
     def _taught(self, lessons: Lessons, labels: npt.NDArray[np.int32]) -> Any:
         """What the teacher says, in the labels of the network."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Protocol
 
 import numpy as np
@@ -43,16 +43,16 @@ def analysis(
     constraints: Given,
     threads: int,
     *,
-    into: Treebank | None = None,
+    tagged: Callable[[Treebank], Treebank] = lambda treebank: treebank,
 ) -> Analysis:
-    """The treebank with the parser's trees, or k best trees, written into it; and the trees as arrays. ``into``: the same words with
-    other columns, if the trees are to be written there."""
-    target = treebank if into is None else into
+    """The treebank with the parser's trees, or k best trees, written into it; and the trees as arrays. ``tagged``: what a parser that also
+    tags makes of the treebank; asked once it has parsed."""
     if options.k_best > 1:
         best = parser.k_best_parses(treebank, options=options, constraints=constraints, threads=threads)
-        return Analysis(with_k_best(target, best, options), notes=best.notes)
+        return Analysis(with_k_best(tagged(treebank), best, options), notes=best.notes)
     parses = parser.parses(treebank, options=options, constraints=constraints, threads=threads)
-    return Analysis(annotated(target, parses, alternatives=options.alternatives), parses, parses.notes)
+    written = annotated(tagged(treebank), parses, alternatives=options.alternatives)
+    return Analysis(written, parses, parses.notes)
 
 
 def annotated(treebank: Treebank, parses: Parses, *, alternatives: int = 0) -> Treebank:

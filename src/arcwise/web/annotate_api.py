@@ -6,13 +6,14 @@ import asyncio
 import json
 from collections.abc import Callable
 from concurrent.futures import Executor
-from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
+from arcwise.annotation.document import ChangedOnDisk
 from arcwise.errors import ArcwiseError, InputError
+from arcwise.treebanks.search import QueryError
 from arcwise.web.annotate_session import Json, NotFound, Session, Stale
 
 PAGE_HEADER = "X-Arcwise-Page"
@@ -27,40 +28,78 @@ class Api:
 
     def routes(self) -> list[Route]:
         """Every address of the API."""
+        return [*self._looking(), *self._editing(), *self._whole_file(), *self._others()]
+
+    def _looking(self) -> list[Route]:
         own = self._session
         return [
             self._get("/api/document", lambda q: own.document()),
             self._get(
-                "/api/sentences",
-                lambda q: own.sentences(
-                    q.number("from", 0), q.number("count", 100), q.text("worklist"), q.text("query")
-                ),
+                "/api/sentences", lambda q: own.sentences(*q.part(), q.text("worklist"), q.text("query"))
             ),
             self._get(
-                "/api/sentence/{number}",
-                lambda q: own.sentence(q.number("number"), gains=q.text("gains") == "1"),
+                "/api/sentence/{number}", lambda q: own.sentence(q.sentence, gains=q.text("gains") == "1")
+            ),
+            self._get(
+                "/api/sentence/{number}/word/{word}", lambda q: own.reconsider(q.sentence, q.number("word"))
+            ),
+        ]
+
+    def _editing(self) -> list[Route]:
+        own, of = self._session, "/api/sentence/{number}"
+        return [
+            self._post(
+                f"{of}/edits",
+                lambda q: own.edit(q.sentence, q.text("version"), q.objects("edits"), page=q.page),
             ),
             self._post(
-                "/api/sentence/{number}/edits",
-                lambda q: own.edit(q.number("number"), q.text("version"), q.objects("edits"), page=q.page),
-            ),
-            self._post(
-                "/api/sentence/{number}/accept",
+                f"{of}/accept",
                 lambda q: own.accept(
-                    q.number("number"), q.text("version"), q.texts("words"), q.share("threshold"), page=q.page
+                    q.sentence, q.text("version"), q.texts("words"), q.share("threshold"), page=q.page
                 ),
             ),
             self._post(
-                "/api/sentence/{number}/split",
-                lambda q: own.split(q.number("number"), q.text("version"), q.text_needed("row"), page=q.page),
+                f"{of}/split",
+                lambda q: own.split(q.sentence, q.text("version"), q.needed("row"), page=q.page),
             ),
+            self._post(f"{of}/join", lambda q: own.join(q.sentence, q.text("version"), page=q.page)),
+            self._post(f"{of}/remove", lambda q: own.remove(q.sentence, q.text("version"), page=q.page)),
             self._post(
-                "/api/sentence/{number}/join",
-                lambda q: own.join(q.number("number"), q.text("version"), page=q.page),
+                "/api/insert", lambda q: own.insert(q.maybe_number("before"), q.needed("conllu"), page=q.page)
             ),
             self._post("/api/undo", lambda q: own.undo(page=q.page)),
             self._post("/api/redo", lambda q: own.redo(page=q.page)),
+        ]
+
+    def _whole_file(self) -> list[Route]:
+        own = self._session
+        return [
             self._post("/api/save", lambda q: own.save()),
+            self._post("/api/take-in", lambda q: own.take_in(page=q.page)),
+            self._post("/api/search", lambda q: own.search(q.needed("query"), *q.part())),
+            self._post(
+                "/api/mass-edit",
+                lambda q: own.mass_edit(
+                    q.needed("query"), q.needed("changes"), apply=q.flag("apply"), page=q.page
+                ),
+            ),
+            self._get("/api/validate", lambda q: own.validate(*q.part())),
+        ]
+
+    def _others(self) -> list[Route]:
+        own = self._session
+        return [
+            self._get("/api/train", lambda q: own.training()),
+            self._post("/api/train", lambda q: own.train(cancel=q.flag("cancel"))),
+            self._post("/api/model", lambda q: own.use_model(q.needed("which"))),
+            self._post("/api/doubts", lambda q: own.find_doubts()),
+            self._get("/api/differences", lambda q: own.differences(*q.part())),
+            self._post(
+                "/api/adjudicate",
+                lambda q: own.adjudicate(
+                    q.number("sentence"), q.needed("row"), q.needed("column"), q.needed("choice"), page=q.page
+                ),
+            ),
             Route("/api/events", self._events, methods=["GET"]),
         ]
 
@@ -87,11 +126,16 @@ class Api:
     async def _answered(self, asked: Asked, answer: Callable[[Asked], Json]) -> Response:
         loop = asyncio.get_running_loop()
         try:
-            return json_response(await loop.run_in_executor(self._threads, answer, asked))
+            with self._session.background.foreground():
+                return json_response(await loop.run_in_executor(self._threads, answer, asked))
         except Stale as stale:
             return json_response({"error": str(stale), "sentence": stale.present}, 409)
+        except ChangedOnDisk as error:
+            return _error(409, str(error))
         except NotFound as error:
             return _error(404, str(error))
+        except QueryError as error:
+            return json_response({"error": str(error), "position": error.position}, 400)
         except ArcwiseError as error:
             return _error(400, str(error))
 
@@ -114,6 +158,19 @@ class Asked:
             raise InputError(f"{name}: found {found!r}, expected a number from 0")
         return int(text)
 
+    def maybe_number(self, name: str) -> int | None:
+        """A whole number that is not negative, or None where there is none."""
+        return None if self._values.get(name) is None else self.number(name)
+
+    @property
+    def sentence(self) -> int:
+        """The number of the sentence in the address."""
+        return self.number("number")
+
+    def part(self) -> tuple[int, int]:
+        """Which part of a list is wanted: from where, and how many."""
+        return self.number("from", 0), self.number("count", 100)
+
     def text(self, name: str) -> str | None:
         """Text, or None where there is none."""
         found = self._values.get(name)
@@ -121,7 +178,7 @@ class Asked:
             raise InputError(f"{name}: found {found!r}, expected text")
         return found
 
-    def text_needed(self, name: str) -> str:
+    def needed(self, name: str) -> str:
         """Text that must be there."""
         found = self.text(name)
         if found is None:

@@ -28,15 +28,15 @@ def static_folder() -> Path:
 
 
 def annotate_app(session: Session, door: Door) -> Guard:
-    """The application. When it stops, the session is closed: what is not saved is saved."""
+    """The application. It starts the session; whoever made that closes it when the application has ended."""
     threads = ThreadPoolExecutor(THREADS, thread_name_prefix="arcwise-request")
 
     @contextlib.asynccontextmanager
     async def lifespan(_: Any) -> AsyncIterator[None]:
+        session.start()
         yield
         session.events.close()
         threads.shutdown(wait=True)
-        session.close()
 
     routes = [
         Route("/", _page, methods=["GET"]),

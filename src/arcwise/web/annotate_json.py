@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from arcwise.annotation.thoughts import Reason, Thought, Thoughts
 from arcwise.treebanks import COLUMNS, Sentence
+from arcwise.treebanks.edits import notes_of
 from arcwise.trees.text_width import is_right_to_left
 
 _PROPOSED = "HeadProb="
-NOTE = "note"
-"""Comments ``# note = …`` are notes."""
+Json = dict[str, Any]
 
 
-def sentence_json(sentence: Sentence, number: int, version: str) -> dict[str, Any]:
+def sentence_json(sentence: Sentence, number: int, version: str) -> Json:
     """What the file has: comments, notes, rows and what is decided."""
     lines = sentence.comment_lines
     return {
@@ -23,7 +24,7 @@ def sentence_json(sentence: Sentence, number: int, version: str) -> dict[str, An
         "text": sentence.text,
         "direction": "rtl" if is_right_to_left(" ".join(sentence.forms)) else "ltr",
         "comments": lines,
-        "notes": [line.partition("=")[2].strip() for line in lines if line.partition("=")[0].strip() == NOTE],
+        "notes": [{"on": note.on, "text": note.text} for note in notes_of(lines)],
         "rows": [row_json(fields) for fields in sentence.rows],
     }
 
@@ -50,7 +51,7 @@ def state_of(head: str, misc: str) -> str:
     return "proposed" if any(pair.startswith(_PROPOSED) for pair in misc.split("|")) else "decided"
 
 
-def overview_json(sentence: Sentence, number: int) -> dict[str, Any]:
+def overview_json(sentence: Sentence, number: int) -> Json:
     """One line of the list of sentences."""
     states = [
         state_of("_" if h < 0 else str(h), m) for h, m in zip(sentence.heads[1:], sentence.misc, strict=True)
@@ -61,42 +62,69 @@ def overview_json(sentence: Sentence, number: int) -> dict[str, Any]:
         "text": sentence.text,
         "words": len(sentence),
         "decided": states.count("decided"),
+        "proposed": states.count("proposed"),
         "open": states.count("open"),
-        "value": None,
     }
 
 
-def thoughts_json(thoughts: Any) -> dict[str, Any] | None:
-    """What the parser thinks of each word, by the ID of the word."""
+def thoughts_json(thoughts: Thoughts | None) -> Json | None:
+    """What the parser thinks of each word, by the ID of the word; None without a parser."""
     if thoughts is None:
         return None
     second = thoughts.second_best
     return {
-        "words": {str(at): _thought_json(thought) for at, thought in enumerate(thoughts.words, 1)},
+        "words": {str(m): thought_json(thought) for m, thought in enumerate(thoughts.words, 1)},
         "entropy": thoughts.entropy,
-        "second_best": second and _tree_json(*second),
+        "probability": thoughts.probability,
+        "second_best": second
+        and {
+            "heads": {str(m): int(head) for m, head in enumerate(second.heads, 1)},
+            "labels": {str(m): label for m, label in enumerate(second.labels, 1)},
+            "probability": second.probability,
+        },
         "note": thoughts.note,
+        "clash": [str(word) for word in thoughts.clash],
     }
 
 
-def _tree_json(heads: Sequence[int], labels: Sequence[str], probability: float | None) -> dict[str, Any]:
+def thought_json(thought: Thought) -> Json:
+    """What it thinks of one word."""
     return {
-        "heads": {str(at): int(head) for at, head in enumerate(heads, 1)},
-        "labels": {str(at): label for at, label in enumerate(labels, 1)},
-        "probability": probability,
+        "decided_head": thought.decided_head,
+        "decided_label": thought.decided_label,
+        "head": thought.head,
+        "label": thought.label,
+        "probability": thought.probability,
+        "label_probability": thought.label_probability,
+        "entropy": thought.entropy,
+        "gain": thought.gain,
+        "alternatives": [[arc.head, arc.label, arc.probability] for arc in thought.alternatives],
+        "tags": dict(thought.tags),
+        "upos_probability": thought.upos_probability,
     }
 
 
-def _thought_json(thought: Any) -> dict[str, Any]:
-    names = (
-        "decided_head",
-        "decided_label",
-        "head",
-        "label",
-        "probability",
-        "label_probability",
-        "entropy",
-        "gain",
-    )
-    alternatives = [[int(head), label, p] for head, label, p in thought.alternatives]
-    return {**{name: getattr(thought, name) for name in names}, "alternatives": alternatives}
+def changed_json(before: Thoughts | None, after: Json, rows: Sequence[str]) -> list[Json]:
+    """The words whose proposal is another one after an edit of some rows, and the row whose decision did it: the only one that changed,
+    else None. Nothing is told if words were split or joined."""
+    words = after["words"]
+    if before is None or len(before.words) != len(words):
+        return []
+    found = []
+    for m, was in enumerate(before.words, 1):
+        now = words[str(m)]
+        is_proposal = not (now["decided_head"] and now["decided_label"]) and str(m) not in rows
+        if is_proposal and (was.head, was.label) != (now["head"], now["label"]):
+            because = rows[0] if len(rows) == 1 else None
+            found.append(_changed(m, (was.head, was.label), (now["head"], now["label"]), because))
+    return found
+
+
+def reason_json(reason: Reason) -> Json:
+    """Why a proposal is another one than it would be if nothing were decided."""
+    because = None if reason.because is None else str(reason.because)
+    return _changed(reason.word, reason.was, reason.now, because)
+
+
+def _changed(word: int, was: tuple[int, str], now: tuple[int, str], because: str | None) -> Json:
+    return {"row": str(word), "was": list(was), "now": list(now), "because": because and {"row": because}}

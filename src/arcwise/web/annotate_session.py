@@ -1,21 +1,41 @@
-"""One treebank while it is annotated: the document, the parser that thinks along, and what each request of the page does with them."""
+"""One treebank while it is annotated: what each request of the page does with the document and with those who think about it."""
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+import time
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from arcwise.annotation.document import Change, ChangedMeanwhile, Document
+from arcwise.annotation.thoughts import Thoughts
 from arcwise.errors import ArcwiseError, InputError
+from arcwise.parsing.parser import Parser
 from arcwise.treebanks import Sentence
-from arcwise.treebanks.edits import Edit, SetField, edit_from_json
-from arcwise.web.annotate_json import overview_json, sentence_json, state_of, thoughts_json
+from arcwise.treebanks.edits import Edit, edit_from_json, edit_to_json
+from arcwise.web.accepting import accepting
+from arcwise.web.annotate_checks import Checks
+from arcwise.web.annotate_json import (
+    changed_json,
+    overview_json,
+    reason_json,
+    sentence_json,
+    thought_json,
+    thoughts_json,
+)
+from arcwise.web.annotate_lists import Worklists
+from arcwise.web.annotate_search import Searches
+from arcwise.web.annotate_thinking import Thinker
+from arcwise.web.background import Background
 from arcwise.web.events import Events
-from arcwise.web.stand_in import Assistant, Change, ChangedMeanwhile, Document, digest
+from arcwise.web.stand_in import Beside
 
 MAX_COUNT = 1000
-"""Sentences of one answer."""
+"""Sentences, findings or hits of one answer."""
+SAVED_AFTER = 2.0
+"""Seconds without an edit after which the file is written."""
+WATCHED = 0.5
+"""Seconds between two looks at the file."""
 Json = dict[str, Any]
 
 
@@ -26,88 +46,145 @@ class NotFound(ArcwiseError):
 class Stale(ArcwiseError):
     """The page saw an older version of the sentence; ``present`` is what it is now."""
 
-    def __init__(self, number: int, present: Json) -> None:
-        super().__init__(f"sentence {number}: was changed meanwhile; this is how it is now")
+    def __init__(self, told: str, present: Json) -> None:
+        super().__init__(told)
         self.present = present
 
 
-@dataclass(frozen=True)
-class Model:
-    """The parser, and what the page shows of it."""
-
-    name: str
-    kind: str
-    assistant: Assistant
-    labels: tuple[str, ...] = ()
-    upos: tuple[str, ...] = ()
-
-
 class Session:
-    """What the page may ask. Every method may be called from any thread; the document is touched under a lock, and parsers think
-    outside it."""
+    """What the page may ask. Every method may be called from any thread. The document is touched under a lock, and only for moments;
+    parsers think outside it."""
 
-    def __init__(self, document: Document, *, events: Events, model: Model | None = None) -> None:
-        self._document, self._model, self.events = document, model, events
+    def __init__(
+        self,
+        document: Document,
+        *,
+        events: Events,
+        model: tuple[str, Parser] | None = None,
+        beside: Beside | None = None,
+    ) -> None:
+        self.events = events
+        self.background = Background(failed=lambda told: events.publish("failed", told=told))
+        self._document = document
         self._lock = threading.RLock()
+        self._thinker = Thinker(document.path, model, events, new_model=self._new_model)
+        self._checks = Checks(
+            document, self.background, lambda version: events.publish("checked", version=version)
+        )
+        self._searches = Searches(document)
+        self._lists = Worklists(document, self.background)
+        self._beside = beside
+        self._on_disk = "same"
+        self._last_edit = self._saving_took = 0.0
+
+    def _new_model(self) -> None:
+        self._lists.forget()
+
+    def start(self) -> None:
+        """Begin what is done in the background."""
+        self.background.every(WATCHED, self._watch)
+        self._checks.start()
+        self.background.start()
+
+    def close(self) -> None:
+        """Save what is not saved, and let go of the file."""
+        self.background.stop()
+        self._thinker.close()
+        try:
+            if not self._document.saved:
+                self._document.save()
+        finally:  # what cannot be saved stays in the journal
+            self._document.close()
 
     # ---- looking
 
     def document(self) -> Json:
         """The file as a whole."""
-        with self._lock:
-            own, model = self._document, self._model
-            return {
-                "name": own.path,
-                "sentences": len(own),
-                "version": own.version,
-                "model": model
-                and {
-                    "name": model.name,
-                    "kind": model.kind,
-                    "labels": list(model.labels),
-                    "upos": list(model.upos),
-                },
-                "inventory": self._inventory(),
-                "beside": None,
-                "saved": own.saved,
-                "can_undo": own.can_undo,
-                "can_redo": own.can_redo,
-            }
-
-    def _inventory(self) -> Json:
-        from collections import Counter
-
-        treebank = self._document.treebank()
-        counted = {name: Counter(treebank.column(name)) for name in ("deprel", "upos", "xpos")}
-        counted["feats"] = Counter(pair for feats in treebank.column("feats") for pair in feats.split("|"))
+        own = self._document
         return {
-            name: [value for value, _ in found.most_common() if value != "_"]
-            for name, found in counted.items()
+            "name": own.path.name,
+            "sentences": len(own),
+            "version": own.version,
+            **self._thinker.to_json(),
+            "inventory": self._checks.inventory_json(),
+            "beside": self._beside.name if self._beside else None,
+            "saved": own.saved,
+            "on_disk": self._on_disk,
+            "can_undo": own.can_undo,
+            "can_redo": own.can_redo,
+            "read_only": own.read_only,
+            "notices": list(own.notices),
         }
 
     def sentences(self, first: int, count: int, worklist: str | None, query: str | None) -> Json:
-        """A part of the list of sentences, in the order of the file or of a worklist."""
+        """A part of the list of sentences, in the order of the file, of a worklist, or those that a search finds."""
+        total, ready = len(self._document), True
+        chosen: Sequence[tuple[int, float | None, int | None]]
+        if worklist is not None:
+            model = self._thinker.model
+            found = self._lists.get(worklist, model.assistant if model else None)
+            items = found.items()
+            total, ready = len(items), found.ready
+            chosen = [
+                (item.number, item.value, item.word) for item in items[first : first + min(count, MAX_COUNT)]
+            ]
+        elif query is not None:
+            hits = self._searches.sentences(query)
+            total = len(hits)
+            chosen = [(number, float(n), None) for number, n in hits[first : first + min(count, MAX_COUNT)]]
+        else:
+            chosen = [(n, None, None) for n in range(total)[first : first + min(count, MAX_COUNT)]]
+        return {"items": list(self._overviews(chosen)), "total": total, "ready": ready}
+
+    def _overviews(self, chosen: Sequence[tuple[int, float | None, int | None]]) -> list[Json]:
+        made = []
         with self._lock:
-            numbers = range(len(self._document))
-            chosen = numbers[first : first + min(count, MAX_COUNT)]
-            items = [overview_json(self._document.sentence(n), n) for n in chosen]
-        return {"items": items, "total": len(numbers), "ready": True}
+            count = len(self._document)
+            for number, value, word in chosen:
+                if number < count:
+                    made.append(
+                        {
+                            **overview_json(self._document.sentence(number), number),
+                            "value": value,
+                            "word": word,
+                        }
+                    )
+        return made
 
     def sentence(self, number: int, *, gains: bool = False) -> Json:
         """One sentence with everything that is known of it."""
-        with self._lock:
-            self._check(number)
-            block, sentence = self._document.block(number), self._document.sentence(number)
-        return self._whole(sentence, number, digest(block), gains=gains)
-
-    def _whole(self, sentence: Sentence, number: int, version: str, *, gains: bool) -> Json:
-        thoughts = self._model.assistant.think(sentence, gains=gains) if self._model else None
+        sentence, version = self._present(number)
+        thoughts = self._think(sentence, gains=gains)
         return {
             **sentence_json(sentence, number, version),
             "thoughts": thoughts_json(thoughts),
-            "findings": [],
-            "doubts": [],
-            "beside": None,
+            "findings": self._checks.of(sentence),
+            "doubts": self._thinker.doubts(number),
+            "beside": self._beside.of(number, sentence) if self._beside else None,
+        }
+
+    def _present(self, number: int) -> tuple[Sentence, str]:
+        with self._lock:
+            self._check(number)
+            return self._document.sentence(number), self._document.block_version(number)
+
+    def _think(self, sentence: Sentence, *, gains: bool = False) -> Thoughts | None:
+        return self._thinker.think(sentence, gains=gains)
+
+    def reconsider(self, number: int, word: int) -> Json:
+        """The alternatives of a word as if it were open, and why its proposal is what it is."""
+        sentence, _ = self._present(number)
+        model = self._thinker.model
+        if model is None:
+            raise InputError("model: there is none, expected one that thinks along")
+        if not 1 <= word <= len(sentence):
+            raise NotFound(f"word: found {word}, expected 1 to {len(sentence)}")
+        reasons = [reason for reason in model.assistant.because(sentence) if reason.word == word]
+        thought = model.assistant.reconsider(sentence, word)
+        return {
+            "row": str(word),
+            "thought": thought_json(thought),
+            "because": [reason_json(r) for r in reasons],
         }
 
     def _check(self, number: int) -> None:
@@ -119,21 +196,21 @@ class Session:
     def edit(
         self, number: int, version: str | None, edits: Sequence[Mapping[str, Any]], *, page: str = ""
     ) -> Json:
-        """The sentence after some edits. ``page``: who edits, so that it need not be told of its own edits."""
-        made: list[Edit] = [edit_from_json(edit) for edit in edits]
+        """The sentence after some edits. ``page``: who edits, so that it need not take in its own edits."""
+        made = [edit_from_json(edit) for edit in edits]
         if not made:
             raise InputError("edits: found none, expected at least one")
-        with self._lock:
-            self._check(number)
-            made += _settled(self._document.sentence(number), made)
-            try:
-                change = self._document.edit(number, made, version_of_block=version)
-            except ChangedMeanwhile:
-                change = None
-        if change is None:
-            raise Stale(number, self.sentence(number))
-        self._tell(change, page)
-        return self.sentence(number)
+        return self._edit(number, version, made, page)
+
+    def _edit(self, number: int, version: str | None, edits: Sequence[Edit], page: str) -> Json:
+        before, seen = self._present(number)
+        thought = self._think(before) if version in (None, seen) else None
+        self._change(number, lambda: self._document.edit(number, edits, version_of_block=version), page)
+        after = self.sentence(number)
+        if after["thoughts"] is not None:
+            rows = sorted({row for edit in edits if (row := getattr(edit, "row", None)) is not None})
+            after["thoughts"]["changed"] = changed_json(thought, after["thoughts"], rows)
+        return after
 
     def accept(
         self,
@@ -145,121 +222,203 @@ class Session:
         page: str = "",
     ) -> Json:
         """The sentence with proposals made decisions: of some words, or of all that are probable enough."""
-        with self._lock:
-            self._check(number)
-            sentence, present = self._document.sentence(number), digest(self._document.block(number))
+        sentence, present = self._present(number)
         if version not in (None, present):
-            raise Stale(number, self.sentence(number))
-        thoughts = self._model.assistant.think(sentence) if self._model else None
-        edits = _accepting(sentence, thoughts, words, threshold)
-        if not edits:
-            return self.sentence(number)
-        return self.edit(number, present, edits, page=page)
+            raise self._stale(number)
+        edits = accepting(sentence, self._think(sentence), words=words, threshold=threshold)
+        return self._edit(number, present, edits, page) if edits else self.sentence(number)
 
     def split(self, number: int, version: str | None, row: str, *, page: str = "") -> Json:
         """The first part of the sentence, which ends before a row."""
-        return self._restructure(number, version, lambda: self._document.split_sentence(number, row), page)
+        split = self._document.split_sentence
+        self._change(number, lambda: split(number, row, version_of_block=version), page)
+        return self.sentence(number)
 
     def join(self, number: int, version: str | None, *, page: str = "") -> Json:
         """The sentence with the next one behind it."""
-        return self._restructure(number, version, lambda: self._document.join_sentences(number), page)
+        join = self._document.join_sentences
+        self._change(number, lambda: join(number, version_of_block=version), page)
+        return self.sentence(number)
 
-    def _restructure(self, number: int, version: str | None, change: Any, page: str) -> Json:
+    def remove(self, number: int, version: str | None, *, page: str = "") -> Json:
+        """Take a sentence out."""
+        remove = self._document.remove_sentence
+        self._change(number, lambda: remove(number, version_of_block=version), page)
+        return {"sentences": len(self._document)}
+
+    def insert(self, number: int | None, conllu: str, *, page: str = "") -> Json:
+        """Put sentences before a sentence, or at the end."""
+        at = len(self._document) if number is None else number
+        self._tell(self._document.insert_sentences(at, conllu.encode("utf-8", "surrogatepass")), page)
+        return {"number": at, "sentences": len(self._document)}
+
+    def _change(self, number: int, change: Callable[[], Change | None], page: str) -> None:
         with self._lock:
             self._check(number)
-            stale = version not in (None, digest(self._document.block(number)))
-            done = None if stale else change()
-        if done is None:
-            raise Stale(number, self.sentence(number))
-        self._tell(done, page)
-        return self.sentence(number)
+        try:
+            made = change()
+        except ChangedMeanwhile:
+            raise self._stale(number) from None
+        self._tell(made, page)
+
+    def _stale(self, number: int) -> Stale:
+        return Stale(
+            f"sentence {number}: was changed meanwhile; this is how it is now", self.sentence(number)
+        )
 
     def undo(self, *, page: str = "") -> Json:
         """One step back: where, and the sentence there; number None if there is nothing to undo."""
-        with self._lock:
-            change = self._document.undo()
-        return self._stepped(change, page)
+        return self._stepped(self._document.undo(), page)
 
     def redo(self, *, page: str = "") -> Json:
         """One step forward again."""
-        with self._lock:
-            change = self._document.redo()
-        return self._stepped(change, page)
+        return self._stepped(self._document.redo(), page)
 
     def _stepped(self, change: Change | None, page: str) -> Json:
         if change is None:
             return {"number": None, "sentence": None, "told": None}
         self._tell(change, page)
-        return {"number": change.first, "sentence": self.sentence(change.first), "told": change.told}
+        number = min(change.first, len(self._document) - 1)
+        return {
+            "number": number,
+            "sentence": self.sentence(number) if number >= 0 else None,
+            "told": change.told,
+        }
 
-    def save(self) -> Json:
-        """Write the file."""
-        with self._lock:
-            self._document.save()
-            version = self._document.version
-        self.events.publish("saved", version=version)
-        return {"saved": True, "version": version}
-
-    def _tell(self, change: Change, page: str) -> None:
-        numbers = [
-            change.first + at
-            for at, (a, b) in enumerate(zip(change.before, change.after, strict=False))
-            if a != b
-        ]
+    def _tell(self, change: Change | None, page: str) -> None:
+        """Everybody who thinks about sentences, and every page, of a change."""
+        if change is None:
+            return
+        self._last_edit = time.monotonic()
+        renumbered = any(len(part.before) != len(part.after) for part in change.parts)
+        numbers = sorted(part.first + at for part in change.parts for at in range(len(part.after)))
+        count = len(self._document)
+        self._checks.changed(change)
+        self._lists.changed(numbers or [change.first], count if renumbered else None)
+        self._thinker.changed(list(range(change.first, count)) if renumbered else numbers)
+        if self._beside:
+            self._beside.changed(renumbered=renumbered)
         self.events.publish(
             "changed",
             version=change.version,
             numbers=numbers[:MAX_COUNT],
             first=change.first,
-            sentences=len(self._document),
-            renumbered=len(change.before) != len(change.after),
+            sentences=count,
+            renumbered=renumbered,
             told=change.told,
             page=page,
         )
 
-    def close(self) -> None:
-        """Save what is not saved."""
-        with self._lock:
-            if not self._document.saved:
-                self._document.save()
+    # ---- the whole file
 
+    def search(self, query: str, first: int, count: int) -> Json:
+        """What a search finds."""
+        hits = self._searches.hits(query)
+        shown = hits[first : first + min(count, MAX_COUNT)]
+        named = {
+            item["number"]: item for item in self._overviews([(hit.sentence, None, None) for hit in shown])
+        }
+        items = [
+            {
+                "sentence": hit.sentence,
+                "sent_id": named[hit.sentence]["sent_id"],
+                "text": named[hit.sentence]["text"],
+                "words": {name: str(word) for name, word in hit.words.items()},
+            }
+            for hit in shown
+            if hit.sentence in named
+        ]
+        return {"hits": items, "total": len(hits), "sentences": len({hit.sentence for hit in hits})}
 
-def _settled(sentence: Sentence, edits: Sequence[Edit]) -> list[Edit]:
-    """The edits that make a proposal that stands in the file a decision, where its head or label was set by hand."""
-    touched = {e.row for e in edits if isinstance(e, SetField) and e.column in ("head", "deprel")}
-    own = {e.row for e in edits if isinstance(e, SetField) and e.column == "misc"}
-    rows = {fields[0]: fields for fields in sentence.rows}
-    return [
-        SetField(row, "misc", _without_proposal(rows[row][9]))
-        for row in sorted(touched - own)
-        if row in rows and state_of("0", rows[row][9]) == "proposed"
-    ]
+    def mass_edit(self, query: str, changes: str, *, apply: bool, page: str = "") -> Json:
+        """What edits of all that a search finds would change; or, with ``apply``, make them: one step of undo."""
+        found = self._searches.mass_edit(query, changes)
+        total = sum(len(edits) for edits in found.values())
+        if apply:
+            change = self._document.edit_many(found, f"{changes} where {query}") if found else None
+            self._tell(change, page)
+            return {"sentences": len(found), "edits": total, "version": self._document.version}
+        numbers = sorted(found)[:MAX_COUNT]
+        listed = [
+            {
+                "sentence": item["number"],
+                "sent_id": item["sent_id"],
+                "text": item["text"],
+                "edits": [edit_to_json(edit) for edit in found[item["number"]]],
+            }
+            for item in self._overviews([(number, None, None) for number in numbers])
+        ]
+        return {"changes": listed, "sentences": len(found), "edits": total, "total": len(found)}
 
+    def validate(self, first: int, count: int) -> Json:
+        """What is wrong with the file, as ``arcwise validate --level ud`` tells it."""
+        version, findings, ready = self._checks.whole()
+        shown = findings[first : first + min(count, MAX_COUNT)]
+        return {"findings": shown, "total": len(findings), "version": version, "ready": ready}
 
-def _without_proposal(misc: str) -> str:
-    dropped = ("HeadProb", "DeprelProb", "UposProb", "Alternatives")
-    kept = [pair for pair in misc.split("|") if pair.partition("=")[0] not in dropped]
-    return "|".join(kept) or "_"
+    def differences(self, first: int, count: int) -> Json:
+        """Where the two annotations differ, and how well they agree."""
+        return self._needed_beside().to_json(self._document, first, min(count, MAX_COUNT))
 
+    def adjudicate(self, number: int, row: str, column: str, choice: str, *, page: str = "") -> Json:
+        """Decide a difference: ``a``, ``b``, or another value."""
+        sentence, version = self._present(number)
+        edits = self._needed_beside().adjudicating(sentence, number, row, column, choice)
+        return self._edit(number, version, edits, page)
 
-def _accepting(
-    sentence: Sentence, thoughts: Any, words: Sequence[str] | None, threshold: float | None
-) -> list[Json]:
-    edits: list[Json] = []
-    for at, row in enumerate(f for f in sentence.rows if f[0].isdecimal()):
-        state = state_of(row[6], row[9])
-        thought = thoughts and thoughts.words[at]
-        if state == "decided" or (words is not None and row[0] not in words):
-            continue
-        sure = thought.label_probability if thought else 1.0
-        if (thought is None and state == "open") or (threshold is not None and sure < threshold):
-            continue
-        head, label = (str(thought.head), thought.label) if thought else (row[6], row[7])
-        if thought and thought.decided_label:
-            label = row[7]
-        edits += [_set(row[0], "head", head), _set(row[0], "deprel", label)]
-    return edits
+    def _needed_beside(self) -> Beside:
+        if self._beside is None:
+            raise InputError("beside: there is no other file, expected arcwise annotate FILE --beside OTHER")
+        return self._beside
 
+    # ---- learning
 
-def _set(row: str, column: str, value: str) -> Json:
-    return {"kind": SetField.kind, "row": row, "column": column, "value": value}
+    def training(self) -> Json:
+        """Where the training stands."""
+        return self._thinker.training()
+
+    def train(self, *, cancel: bool = False) -> Json:
+        """Begin to train on what is decided, or end it."""
+        return self._thinker.cancel() if cancel else self._thinker.train(self._document.treebank())
+
+    def use_model(self, which: str) -> Json:
+        """Let another model think along."""
+        self._thinker.use(which)
+        return self._thinker.to_json()
+
+    def find_doubts(self) -> Json:
+        """Look for improbable annotation, in the background."""
+        self._thinker.find_doubts(self._document.treebank())
+        return {"started": True}
+
+    # ---- the file on disk
+
+    def save(self) -> Json:
+        """Write the file."""
+        began = time.monotonic()
+        self._document.save()
+        self._saving_took = time.monotonic() - began
+        self._on_disk = "same"
+        self.events.publish("saved", version=self._document.version)
+        return {"saved": True, "version": self._document.version}
+
+    def take_in(self, *, page: str = "") -> Json:
+        """Merge what another program did to the file."""
+        taken = self._document.take_in_changes()
+        self._on_disk = "same"
+        self._tell(taken.change, page)
+        return {
+            "conflicts": len(taken.conflicts),
+            "changed": taken.change is not None,
+            "version": self._document.version,
+        }
+
+    def _watch(self) -> None:
+        """Look at the file: was it changed by somebody else? Is there something to save, and a moment to do it?"""
+        state = self._document.state_on_disk()
+        if state != self._on_disk:
+            self._on_disk = state
+            self.events.publish("changed-on-disk", state=state)
+        idle = time.monotonic() - self._last_edit
+        if state == "same" and not self._document.saved and idle > max(SAVED_AFTER, 20 * self._saving_took):
+            self.save()

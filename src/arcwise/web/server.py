@@ -24,7 +24,9 @@ def require_web() -> None:
 
 def listening_socket(port: int) -> socket.socket:
     """A socket that listens on this machine alone; port 0: any free one. ``InputError`` if the port is taken."""
-    made = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    made = socket.socket(
+        socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP
+    )  # named, so that asyncio sends small answers at once
     made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         made.bind((ADDRESS, port))
@@ -60,6 +62,7 @@ def serve(
 
         def handle_exit(self, sig: int, frame: Any) -> None:
             stopping()
+            self.force_exit = self.should_exit  # the second time
             self.should_exit = True
 
         async def startup(self, sockets: list[socket.socket] | None = None) -> None:

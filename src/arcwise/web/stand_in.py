@@ -1,46 +1,31 @@
-"""Stand-ins for annotation.document and annotation.assistant until those are here; nothing is kept on disk before ``save``."""
+"""A stand-in for annotation.document until that is here: nothing is on disk before ``save``."""
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from arcwise.errors import ArcwiseError, InputError
-from arcwise.parsing.parser import ParseOptions
+from arcwise.annotation.document import Change, ChangedMeanwhile, Part, Taken
+from arcwise.annotation.document import Document as RealDocument
 from arcwise.treebanks import Sentence, Treebank, open_output
 from arcwise.treebanks.edits import Edit, edited
 
 
-class ChangedMeanwhile(ArcwiseError):
-    """The sentence is another one than the caller saw."""
+class Document(RealDocument):
+    notices = ()
+    read_only = None
 
-
-@dataclass(frozen=True)
-class Change:
-    version: int
-    first: int
-    before: tuple[bytes, ...]
-    after: tuple[bytes, ...]
-    told: str
-
-
-def digest(block: bytes) -> str:
-    return hashlib.blake2b(block, digest_size=8).hexdigest()
-
-
-class Document:
-    def __init__(self, path: str, blocks: list[bytes]) -> None:
+    def __init__(self, path: Path, blocks: list[bytes]) -> None:
         self.path, self.blocks = path, blocks
         self.version = self._saved = 0
         self._done: list[Change] = []
         self._undone: list[Change] = []
 
     @classmethod
-    def open(cls, path: str) -> Document:
-        return cls(path, [s.whole_bytes for s in Treebank.read(path)])
+    def open(cls, path: Any, *, new: bool = False) -> Document:
+        return cls(Path(path), [] if new else [s.whole_bytes for s in Treebank.read(path)])
 
     def __len__(self) -> int:
         return len(self.blocks)
@@ -48,52 +33,61 @@ class Document:
     def block(self, number: int) -> bytes:
         return self.blocks[number]
 
+    def block_version(self, number: int) -> str:
+        return hashlib.blake2b(self.blocks[number], digest_size=8).hexdigest()
+
     def sentence(self, number: int) -> Sentence:
         return Treebank(self.blocks[number], strict=False)[0]
 
     def treebank(self) -> Treebank:
-        return Treebank(b"".join(self.blocks), source=self.path, strict=False)
+        return Treebank(b"".join(self.blocks), source=str(self.path), strict=False)
 
-    def _change(self, first: int, count: int, after: Sequence[bytes], told: str) -> Change:
-        for block in after:
-            Treebank(block)
+    def _change(self, parts: Sequence[Part], told: str) -> Change | None:
+        parts = [p for p in parts if p.before != p.after]
+        if not parts:
+            return None
         self.version += 1
-        change = Change(self.version, first, tuple(self.blocks[first : first + count]), tuple(after), told)
-        self.blocks[first : first + count] = after
+        change = Change(self.version, tuple(parts), told)
+        self._apply(change)
         self._done.append(change)
         self._undone.clear()
         return change
 
-    def edit(self, number: int, edits: Sequence[Edit], *, version_of_block: str | None = None) -> Change:
-        block = self.blocks[number]
-        if version_of_block not in (None, digest(block)):
-            raise ChangedMeanwhile(f"sentence {number}: was changed meanwhile")
-        return self._change(number, 1, [edited(block, edits)], "edit")
+    def _apply(self, change: Change) -> None:
+        for part in change.parts:
+            self.blocks[part.first : part.first + len(part.before)] = part.after
 
-    def edit_many(self, edits: Mapping[int, Sequence[Edit]], told: str) -> Change:
-        first, last = min(edits), max(edits)
+    def edit(
+        self, number: int, edits: Sequence[Edit], *, version_of_block: str | None = None, told: str = ""
+    ) -> Change | None:
+        if version_of_block not in (None, self.block_version(number)):
+            raise ChangedMeanwhile("was changed meanwhile", self.blocks[number])
+        return self.edit_many({number: edits}, told)
+
+    def edit_many(self, edits: Mapping[int, Sequence[Edit]], told: str) -> Change | None:
         return self._change(
-            first,
-            last + 1 - first,
-            [edited(self.blocks[i], edits.get(i, ())) for i in range(first, last + 1)],
+            [
+                Part(n, (self.blocks[n],), (edited(self.blocks[n], edits[n]),))
+                for n in sorted(edits, reverse=True)
+            ],
             told,
         )
 
-    def split_sentence(self, number: int, before_row: str) -> Change:
-        raise InputError("split: not here yet")
-
-    def join_sentences(self, number: int) -> Change:
-        raise InputError("join: not here yet")
+    def insert_sentences(self, number: int, data: bytes, *, told: str = "") -> Change:
+        made = self._change([Part(number, (), tuple(s.whole_bytes for s in Treebank(data)))], told)
+        assert made
+        return made
 
     def _step(self, source: list[Change], target: list[Change], back: bool) -> Change | None:
         if not source:
             return None
         change = source.pop()
         target.append(change)
-        old, new = (change.after, change.before) if back else (change.before, change.after)
-        self.blocks[change.first : change.first + len(old)] = new
         self.version += 1
-        return Change(self.version, change.first, old, new, change.told)
+        parts = tuple(Part(p.first, p.after, p.before) for p in change.parts) if back else change.parts
+        made = Change(self.version, parts, change.told)
+        self._apply(made)
+        return made
 
     def undo(self) -> Change | None:
         return self._step(self._done, self._undone, True)
@@ -119,70 +113,70 @@ class Document:
         self._saved = self.version
 
     def state_on_disk(self) -> Literal["same", "changed", "gone"]:
-        return "same" if Path(self.path).exists() else "gone"
+        return "same" if self.path.exists() else "gone"
+
+    def take_in_changes(self) -> Taken:
+        return Taken(None, ())
 
 
-@dataclass(frozen=True)
-class Thought:
-    decided_head: bool
-    decided_label: bool
-    head: int
-    label: str
-    probability: float
-    label_probability: float
-    entropy: float
-    gain: float | None
-    alternatives: tuple[tuple[int, str, float], ...]
+# ---- for validation, learner, doubts and mass edits, until they are here
 
 
-@dataclass(frozen=True)
-class Thoughts:
-    words: tuple[Thought, ...]
-    entropy: float
-    second_best: tuple[tuple[int, ...], tuple[str, ...], float] | None
-    note: str | None
+class Inventory:
+    def __init__(self, arcs: Any = None, features: bool = False) -> None:
+        self.arcs = arcs or {}
 
+    @classmethod
+    def of(cls, treebank: Treebank) -> Inventory:
+        from collections import Counter
 
-class Assistant:
-    def __init__(self, parser: Any) -> None:
-        self._parser = parser
-
-    def think(self, sentence: Sentence, *, gains: bool = False) -> Thoughts:
-        from math import log
-
-        proposed = [("HeadProb=" in misc) for misc in sentence.misc]
-        heads = [-1 if p else int(h) for p, h in zip(proposed, sentence.heads[1:], strict=True)]
-        labels = ["_" if p else label for p, label in zip(proposed, sentence.deprels, strict=True)]
-        plain = ["_"] * len(labels)
-        import numpy as np
-
-        asked = Treebank(sentence.whole_bytes, strict=False).annotate(
-            heads=np.array(heads, np.int32), deprel=labels, misc=plain, strict=False
+        return cls(
+            Counter(
+                ("", u, d) for u, d in zip(treebank.column("upos"), treebank.column("deprel"), strict=True)
+            )
         )
-        options = ParseOptions(confidence=True, alternatives=6, keep=("head", "deprel"))
-        found = self._parser.parse(asked, options=options)[0]
-        words = []
-        for at in range(len(found)):
-            pairs = dict(pair.partition("=")[::2] for pair in found.misc[at].split("|"))
-            others = tuple(
-                (int(h), label, float(p))
-                for h, label, p in (
-                    a.rsplit(":", 1)[0].split(":", 1) + [a.rsplit(":", 1)[1]]
-                    for a in pairs["Alternatives"].split(",")
-                )
-            )
-            entropy = -sum(p * log(p) for *_, p in others if p > 0)
-            words.append(
-                Thought(
-                    heads[at] >= 0,
-                    labels[at] != "_",
-                    int(found.heads[at + 1]),
-                    found.deprels[at],
-                    float(pairs["HeadProb"]),
-                    float(pairs["DeprelProb"]),
-                    entropy,
-                    entropy if gains else None,
-                    others,
-                )
-            )
-        return Thoughts(tuple(words), sum(w.entropy for w in words), None, None)
+
+
+def check_sentence(sentence: Sentence, inventory: Any) -> list[Any]:
+    return []
+
+
+def check_treebank(treebank: Treebank) -> list[Any]:
+    return []
+
+
+class Learner:
+    history: tuple[Any, ...] = ()
+
+    def __init__(self, file: Any, *, on_change: Any = None) -> None:
+        from arcwise.annotation.learner import TrainState
+
+        self.state = TrainState("idle", 0.0, "")
+
+    def model(self) -> Any:
+        return None
+
+    def cancel(self) -> None:
+        pass
+
+
+class Doubts:
+    def __init__(self, *, on_change: Any = None) -> None:
+        pass
+
+    def of(self, number: int) -> list[Any]:
+        return []
+
+    def changed(self, numbers: list[int]) -> None:
+        pass
+
+    def cancel(self) -> None:
+        pass
+
+
+class MassEdit:
+    pass
+
+
+class Beside:
+    pass

@@ -1,0 +1,143 @@
+"""Edits of the comments of a sentence, and notes, which are comments.
+
+A note on a sentence is ``# note = …``, on a row ``# note 3 = …`` (or ``3-4``, ``8.1``), on an arc ``# note 5>3 = …`` (from head 5 to word 3; ``0>3``
+from the root). Other tools keep these lines as they keep any comment; here they are renumbered when words are.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import ClassVar
+
+from arcwise.errors import InputError
+from arcwise.treebanks.edits.block import Block, Comment
+from arcwise.treebanks.edits.references import NOTE
+
+
+@dataclass(frozen=True)
+class SetComment:
+    """The comment ``# key = value``: replaced where it is, else added after the other comments."""
+
+    kind: ClassVar[str] = "set-comment"
+    key: str
+    value: str
+
+    def apply(self, block: Block) -> None:
+        """Set the comment."""
+        _one_line(self.key, self.value)
+        if not self.key.strip() or "=" in self.key:
+            raise InputError(f"key: found {self.key!r}, expected the name of a comment, without =")
+        block.set_comment(self.key.strip(), self.value.strip())
+
+
+@dataclass(frozen=True)
+class AddComment:
+    """One more comment line, without its ``#``, after the others (also ``key = value`` that is there already)."""
+
+    kind: ClassVar[str] = "add-comment"
+    text: str
+
+    def apply(self, block: Block) -> None:
+        """Add the line."""
+        _one_line(self.text)
+        block.add_comment(self.text.strip())
+
+
+@dataclass(frozen=True)
+class ReplaceComment:
+    """A comment line, named as ``Sentence.comment_lines`` has it, becomes another."""
+
+    kind: ClassVar[str] = "replace-comment"
+    text: str
+    new: str
+
+    def apply(self, block: Block) -> None:
+        """Replace the line."""
+        _one_line(self.new)
+        _find(block, self.text).line = f"# {self.new.strip()}".rstrip()
+
+
+@dataclass(frozen=True)
+class RemoveComment:
+    """A comment line, named as ``Sentence.comment_lines`` has it, goes; the first such line."""
+
+    kind: ClassVar[str] = "remove-comment"
+    text: str
+
+    def apply(self, block: Block) -> None:
+        """Take the line out."""
+        block.comments.remove(_find(block, self.text))
+
+
+@dataclass(frozen=True)
+class SetNote:
+    """A note; ``on``: ``""`` the sentence, ``"3"`` a row, ``"5>3"`` an arc. No text: the note goes."""
+
+    kind: ClassVar[str] = "set-note"
+    on: str
+    text: str
+
+    def apply(self, block: Block) -> None:
+        """Set the note, or take it out."""
+        _one_line(self.text)
+        _check_place(block, self.on)
+        own = [c for c in block.comments if (m := NOTE.fullmatch(c.line)) and _on(m) == self.on]
+        for comment in own[0 if not self.text.strip() else 1 :]:
+            block.comments.remove(comment)
+        if self.text.strip():
+            line = f"note {self.on}".rstrip() + f" = {self.text.strip()}"
+            if own:
+                own[0].line = f"# {line}"
+            else:
+                block.add_comment(line)
+
+
+@dataclass(frozen=True)
+class Note:
+    """A note as a sentence has it."""
+
+    on: str
+    text: str
+
+
+def notes_of(comment_lines: Iterable[str]) -> list[Note]:
+    """The notes among the comments of a sentence (``Sentence.comment_lines``).
+
+    >>> notes_of(["sent_id = a", "note = odd", "note 5>3 = why?"])
+    [Note(on='', text='odd'), Note(on='5>3', text='why?')]
+    """
+    found = (NOTE.fullmatch(f"# {line}") for line in comment_lines)
+    return [Note(_on(note), note[5].strip()) for note in found if note]
+
+
+def _on(note: re.Match[str]) -> str:
+    return ">".join(part for part in note.group(2, 3) if part is not None)
+
+
+def _check_place(block: Block, on: str) -> None:
+    head, arrow, word = on.partition(">")
+    if arrow:
+        block.row(word, kinds=("word", "empty"))
+        if head not in block.node_ids():
+            raise InputError(f"on: found an arc from {head!r}, expected 0 or the ID of a word or empty node")
+    elif on:
+        block.row(on)
+
+
+def _find(block: Block, text: str) -> Comment:
+    for comment in block.comments:
+        if comment.text == text.strip():
+            return comment
+    raise InputError(f"text: found {text!r}, expected a comment of the sentence")
+
+
+def _one_line(*texts: str) -> None:
+    for text in texts:
+        if "\n" in text or "\r" in text:
+            raise InputError(f"comment: found a line break in {text!r}, expected one line")
+        try:
+            text.encode()
+        except UnicodeEncodeError:
+            raise InputError(f"comment: found half a character in {text!r}, expected text") from None

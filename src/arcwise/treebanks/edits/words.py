@@ -1,0 +1,273 @@
+"""Edits that change which rows there are; everything that names rows by number follows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from arcwise.errors import InputError
+from arcwise.treebanks.columns import COLUMNS
+from arcwise.treebanks.edits.block import Block, Row, Spans
+from arcwise.treebanks.edits.references import misc_heads, read_deps, write_deps
+from arcwise.treebanks.edits.values import check_deps
+
+_SPACES = ("SpaceAfter", "SpacesAfter")
+
+
+@dataclass(frozen=True)
+class SplitWord:
+    """A word becomes several. The part ``keep`` (from 1) keeps annotation and children; the others are open.
+
+    ``multiword``: the old form stays as a multiword token over the parts. Otherwise they are words of their own, with SpaceAfter=No
+    between them where the old form had no space. A word inside a multiword token makes that longer.
+    """
+
+    kind: ClassVar[str] = "split-word"
+    row: str
+    forms: tuple[str, ...]
+    keep: int = 1
+    multiword: bool = False
+
+    def apply(self, block: Block) -> None:
+        """Put the parts in the place of the word."""
+        spans, kept = block.spans(), block.row(self.row, kinds=("word",))
+        self._check(inside=_token_of(block, spans, kept) is not None)
+        form, at = kept["form"], block.rows.index(kept)
+        parts = [kept if i == self.keep else kept.open_row() for i in range(1, len(self.forms) + 1)]
+        for part, own in zip(parts, self.forms, strict=True):
+            part["form"] = own
+        spans = [
+            (row, parts[0] if first is kept else first, parts[-1] if last is kept else last)
+            for row, first, last in spans
+        ]
+        block.rows[at : at + 1] = parts
+        if self.multiword:
+            token = _token(form, kept)
+            _move_spaces(kept, token)
+            block.rows.insert(at, token)
+            spans.append((token, parts[0], parts[-1]))
+        elif _token_of(block, spans, kept) is None:
+            _move_spaces(kept, parts[-1])
+            for part, space in zip(parts, _spaces_between(form, self.forms), strict=False):
+                part.glued = not space
+        block.renumber(spans)
+
+    def _check(self, *, inside: bool) -> None:
+        if len(self.forms) < 2 or not all(self.forms):
+            raise InputError(f"forms: found {list(self.forms)}, expected at least two words")
+        if not 1 <= self.keep <= len(self.forms):
+            raise InputError(f"keep: found {self.keep}, expected 1..{len(self.forms)}")
+        if inside and self.multiword:
+            raise InputError(
+                f"row {self.row}: found a word of a multiword token, expected one that is in none"
+            )
+
+
+@dataclass(frozen=True)
+class JoinWords:
+    """Neighbouring words become one. The word nearest to the root keeps its annotation; children of all hang from the new word.
+
+    ``form``: by default what the text has there, with its spaces. A multiword token over just these words goes, and gives its form.
+    """
+
+    kind: ClassVar[str] = "join-words"
+    first: str
+    last: str
+    form: str | None = None
+
+    def apply(self, block: Block) -> None:
+        """Put one word in the place of all."""
+        spans, run = block.spans(), block.run(self.first, self.last)
+        covered, inside = _relation(block, spans, run)
+        kept = min(run, key=lambda row: _depth(block, row))
+        tokens = [run[0]] if inside else _tokens(block, covered, run)
+        form = self.form or ("".join(row["form"] for row in run) if inside else _text(tokens))
+        if not inside:
+            _move_spaces(tokens[-1], kept)
+        kept["form"] = form
+        _forget(kept, {row.id for row in run})
+        old = [row for row in run if row is not kept] + [row for row, _, _ in covered]
+        block.rows[block.rows.index(kept)] = placeholder = kept.open_row()
+        block.rows[block.rows.index(run[0]) if kept is not run[0] else block.rows.index(placeholder)] = kept
+        block.rows = [row for row in block.rows if row is not placeholder and row not in old]
+        members = set(map(id, run))
+        rest = [
+            (row, kept if id(first) in members else first, kept if id(last) in members else last)
+            for row, first, last in spans
+            if row not in old
+        ]
+        block.renumber(rest, moved={row.id: kept for row in old})
+
+
+@dataclass(frozen=True)
+class MakeMultiword:
+    """A multiword token over words that are there, any number of them; ``form``: by default the words' forms together."""
+
+    kind: ClassVar[str] = "make-multiword"
+    first: str
+    last: str
+    form: str | None = None
+
+    def apply(self, block: Block) -> None:
+        """Put the token before its first word."""
+        spans, run = block.spans(), block.run(self.first, self.last)
+        for row in run:
+            if (token := _token_of(block, spans, row)) is not None:
+                raise InputError(
+                    f"row {row.id}: is in the multiword token {token.id}, expected words that are in none"
+                )
+        token = _token(self.form or "".join(row["form"] for row in run), run[0])
+        _move_spaces(run[-1], token)
+        for row in run:
+            row.drop_misc(*_SPACES)
+        block.rows.insert(block.rows.index(run[0]), token)
+        block.renumber([*spans, (token, run[0], run[-1])])
+
+
+@dataclass(frozen=True)
+class RemoveMultiword:
+    """A multiword token (``3-4``) goes, its words stay, with SpaceAfter=No between them where they spell it."""
+
+    kind: ClassVar[str] = "remove-multiword"
+    row: str
+
+    def apply(self, block: Block) -> None:
+        """Take the token out."""
+        token = block.row(self.row, kinds=("multiword",))
+        spans = block.spans()
+        words = _members(block, next(span for span in spans if span[0] is token))
+        spelled = "".join(word["form"] for word in words) == token["form"]
+        for word in words[:-1]:
+            word.glued = spelled
+        _move_spaces(token, words[-1])
+        block.rows.remove(token)
+        block.renumber([span for span in spans if span[0] is not token], moved={token.id: words[0]})
+
+
+@dataclass(frozen=True)
+class AddEmptyNode:
+    """An empty node after a word (``8``; ``0``: before the first) or after an empty node (``8.1``)."""
+
+    kind: ClassVar[str] = "add-empty-node"
+    after: str
+    form: str = "_"
+    deps: tuple[tuple[str, str], ...] = ()
+
+    def apply(self, block: Block) -> None:
+        """Put the node there."""
+        spans = block.spans()
+        if self.after == "0":
+            at, model = 0, block.rows[0]
+        else:
+            model = block.row(self.after, kinds=("word", "empty"))
+            at = block.rows.index(model) + 1
+        node = model.open_row(self.form or "_")
+        node.kind = "empty"
+        check_deps(block, node, self.deps)
+        node["deps"] = write_deps(self.deps)
+        block.rows.insert(at, node)
+        block.renumber(spans)
+
+
+@dataclass(frozen=True)
+class RemoveEmptyNode:
+    """An empty node goes, and the arcs of DEPS from it with it."""
+
+    kind: ClassVar[str] = "remove-empty-node"
+    row: str
+
+    def apply(self, block: Block) -> None:
+        """Take the node out."""
+        node = block.row(self.row, kinds=("empty",))
+        spans = block.spans()
+        block.rows.remove(node)
+        block.renumber(spans, gone=(node.id,))
+
+
+def _token(form: str, model: Row) -> Row:
+    row = Row("multiword", [""] + ["_"] * (len(COLUMNS) - 1), model.end)
+    row["form"] = form
+    return row
+
+
+def _members(block: Block, span: tuple[Row, Row, Row]) -> list[Row]:
+    words = block.words()
+    return words[words.index(span[1]) : words.index(span[2]) + 1]
+
+
+def _token_of(block: Block, spans: Spans, word: Row) -> Row | None:
+    """The multiword token that a word is in."""
+    return next((span[0] for span in spans if word in _members(block, span)), None)
+
+
+def _relation(block: Block, spans: Spans, run: list[Row]) -> tuple[Spans, bool]:
+    """The multiword tokens whose words are all in a run of words; and whether the run is a part of one."""
+    covered: Spans = []
+    inside = False
+    for span in spans:
+        members = _members(block, span)
+        common = [row for row in members if row in run]
+        if common and len(common) == len(members):
+            covered.append(span)
+        elif common and len(common) == len(run):
+            inside = True
+        elif common:
+            raise InputError(
+                f"words: found {run[0].id} to {run[-1].id}, expected not to cut through the multiword token {span[0].id}"
+            )
+    return covered, inside
+
+
+def _tokens(block: Block, covered: Spans, run: list[Row]) -> list[Row]:
+    """The rows that the text of a run of words is made of."""
+    within = {id(row): span[0] for span in covered for row in _members(block, span)}
+    found = [within.get(id(row), row) for row in run]
+    return [row for i, row in enumerate(found) if i == 0 or row is not found[i - 1]]
+
+
+def _text(tokens: list[Row]) -> str:
+    inner = "".join(row["form"] + ("" if row.glued else " ") for row in tokens[:-1])
+    return inner + tokens[-1]["form"]
+
+
+def _depth(block: Block, row: Row) -> int:
+    """How many heads there are above a word, as far as they are known."""
+    by_id = {word.id: word for word in block.words()}
+    steps, at = 0, by_id.get(row["head"])
+    while at is not None and steps < len(by_id):
+        steps, at = steps + 1, by_id.get(at["head"])
+    return steps
+
+
+def _forget(row: Row, names: set[str]) -> None:
+    """Take out of a row what names some words."""
+    if row["head"] in names:
+        row["head"] = row["deprel"] = "_"
+    pairs = read_deps(row["deps"])
+    if any(head in names for head, _ in pairs):
+        row["deps"] = write_deps([pair for pair in pairs if pair[0] not in names])
+    if any(misc_heads(pair) & names for pair in row.misc):
+        row.set_misc(pair for pair in row.misc if not misc_heads(pair) & names)
+
+
+def _move_spaces(source: Row, target: Row) -> None:
+    """What follows the one follows the other now."""
+    if source is target:
+        return
+    pairs = [pair for pair in source.misc if pair.partition("=")[0] in _SPACES]
+    source.drop_misc(*_SPACES)
+    target.drop_misc(*_SPACES)
+    if pairs:
+        target.set_misc([*target.misc, *pairs])
+
+
+def _spaces_between(form: str, parts: tuple[str, ...]) -> list[bool]:
+    """Whether a form has a space between each part and the next; none if the parts do not spell it."""
+    spaces: list[bool] = []
+    rest = form
+    for part in parts:
+        if not rest.lstrip().startswith(part):
+            return [False] * (len(parts) - 1)
+        spaces.append(rest != rest.lstrip())
+        rest = rest.lstrip().removeprefix(part)
+    return spaces[1:] if not rest else [False] * (len(parts) - 1)

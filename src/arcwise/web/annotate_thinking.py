@@ -1,0 +1,182 @@
+"""The parser that thinks along: the one that was given, or the one that was trained on what is decided."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from arcwise.annotation.assistant import Assistant
+from arcwise.annotation.learner import TrainState
+from arcwise.annotation.thoughts import Thoughts
+from arcwise.errors import InputError
+from arcwise.parsing.parser import Parser
+from arcwise.treebanks import Sentence, Treebank
+from arcwise.web.events import Events
+from arcwise.web.stand_in import Doubts, Learner
+
+REMEMBERED = 256
+"""Sentences whose thoughts are kept."""
+Which = Literal["given", "trained"]
+Json = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Model:
+    """A parser and what the page shows of it."""
+
+    which: Which
+    name: str
+    parser: Parser
+    assistant: Assistant
+
+    @classmethod
+    def of(cls, which: Which, name: str, parser: Parser) -> Model:
+        """A model with its assistant."""
+        return cls(which, name, parser, Assistant(parser))
+
+    def to_json(self) -> Json:
+        """What the page shows."""
+        return {
+            "which": self.which,
+            "name": self.name,
+            "kind": self.parser.kind,
+            "labels": list(self.assistant.labels),
+            "probabilities": self.assistant.gives_probabilities,
+        }
+
+
+class Thinker:
+    """Thoughts of sentences, trainings and doubts. ``new_model`` is called, from any thread, when another parser thinks along."""
+
+    def __init__(
+        self,
+        file: Path,
+        given: tuple[str, Parser] | None,
+        events: Events,
+        *,
+        new_model: Callable[[], None] = lambda: None,
+    ) -> None:
+        self._events, self._new_model = events, new_model
+        self._lock = threading.Lock()
+        self._thoughts: OrderedDict[tuple[int, bytes, bool], Thoughts] = OrderedDict()
+        self._generation = 0
+        self._models: dict[Which, Model] = {}
+        self._learner = Learner(file, on_change=self._training_changed)
+        self._trainings = len(self._learner.history)
+        self._doubts = Doubts(on_change=lambda: events.publish("doubts"))
+        if given is not None:
+            self._models["given"] = Model.of("given", *given)
+        trained = self._learner.model()
+        if trained is not None:
+            self._models["trained"] = Model.of("trained", "trained", trained)
+        self.model = self._models.get("given") or self._models.get("trained")
+
+    def to_json(self) -> Json:
+        """The model that thinks along, and those that could."""
+        return {
+            "model": self.model.to_json() if self.model else None,
+            "models": [model.to_json() for model in self._models.values()],
+        }
+
+    # ---- thinking
+
+    def think(self, sentence: Sentence, *, gains: bool = False) -> Thoughts | None:
+        """What the parser thinks of a sentence; None without one."""
+        model = self.model
+        if model is None or not len(sentence):
+            return None
+        key = self._generation, sentence.own_bytes, gains
+        with self._lock:
+            found = self._thoughts.get(key)
+            if found is not None:
+                self._thoughts.move_to_end(key)
+                return found
+        found = model.assistant.think(sentence, gains=gains)
+        with self._lock:
+            self._thoughts[key] = found
+            while len(self._thoughts) > REMEMBERED:
+                self._thoughts.popitem(last=False)
+        return found
+
+    def use(self, which: str) -> None:
+        """Another of the models thinks along from now on."""
+        model = {str(name): model for name, model in self._models.items()}.get(which)
+        if model is None:
+            raise InputError(
+                f"which: found {which!r}, expected one of {', '.join(self._models) or 'none yet'}"
+            )
+        with self._lock:
+            self.model = model
+            self._generation += 1
+            self._thoughts.clear()
+        self._new_model()
+        self._events.publish("model", model=model.to_json())
+
+    # ---- learning
+
+    def train(self, treebank: Treebank) -> Json:
+        """Begin to train on what is decided."""
+        self._learner.start(treebank)
+        return self.training()
+
+    def cancel(self) -> Json:
+        """End the training."""
+        self._learner.cancel()
+        return self.training()
+
+    def training(self) -> Json:
+        """Where the training stands, and all trainings of the file."""
+        return {
+            **asdict(self._learner.state),
+            "history": [asdict(trained) for trained in self._learner.history],
+        }
+
+    def _training_changed(self, state: TrainState) -> None:
+        self._events.publish(
+            "progress", work="train", done=state.progress, total=1, told=state.told, state=state.state
+        )
+        history = self._learner.history
+        if state.state != "idle" or len(history) == self._trainings:
+            return
+        self._trainings = len(history)
+        parser = self._learner.model()
+        if parser is not None:
+            self._models["trained"] = Model.of("trained", "trained", parser)
+            self.use("trained")
+            self._events.publish("trained", **asdict(history[-1]))
+
+    # ---- doubts
+
+    def find_doubts(self, treebank: Treebank) -> None:
+        """Look for words whose annotation is improbable, in the background."""
+        self._doubts.start(treebank)
+
+    def doubts(self, number: int) -> list[Json]:
+        """Those of a sentence."""
+        return [
+            {
+                "row": str(doubt.word),
+                "head": doubt.head,
+                "label": doubt.label,
+                "probability": doubt.probability,
+                "instead": {
+                    "head": doubt.instead_head,
+                    "label": doubt.instead_label,
+                    "probability": doubt.instead_probability,
+                },
+            }
+            for doubt in self._doubts.of(number)
+        ]
+
+    def changed(self, numbers: list[int]) -> None:
+        """These sentences are not what they were."""
+        self._doubts.changed(numbers)
+
+    def close(self) -> None:
+        """End what runs in other processes."""
+        self._learner.cancel()
+        self._doubts.cancel()
