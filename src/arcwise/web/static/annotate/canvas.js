@@ -173,7 +173,7 @@ export class Canvas {
   /** All of the tree on the screen; if it is, as large as it is drawn. */
   fit() {
     const { drawn, box, state } = this;
-    const fitting = Math.max(0.3, Math.min(1, (box.clientWidth - 4) / drawn.width, (box.clientHeight - 4) / drawn.height));
+    const fitting = Math.max(0.45, Math.min(1, (box.clientWidth - 4) / drawn.width, (box.clientHeight - 4) / drawn.height));
     state.look({ zoom: Math.abs(state.view.zoom - fitting) < 0.01 ? 1 : fitting });
   }
 }

@@ -2,6 +2,7 @@
 
 import { button, el, show } from "./dom.js";
 import { inWords } from "./edits.js";
+import { findingsOf } from "./picture.js";
 
 export class Checks {
   constructor(box, state) {
@@ -48,6 +49,6 @@ export class Checks {
 
 /** The finding that "repair" repairs: of the selected word before others. */
 export function repairable(sentence, row) {
-  const found = sentence.findings.filter((one) => one.repair);
+  const found = findingsOf(sentence).filter((one) => one.repair);
   return found.find((one) => one.row === row) ?? found.find((one) => !one.row) ?? found[0] ?? null;
 }

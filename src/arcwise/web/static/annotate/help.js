@@ -27,10 +27,10 @@ export function help(list) {
     const sections = groups.map((name) => part(name, list.filter((action) => action.group === name && action.keys.length).map((action) => [action.keys.slice(0, 2).map(written), action.title])));
     const rest = list.filter((action) => !action.keys.length).map((action) => action.title).join(", ");
     return [
+      button("Close", () => close(), { class: "main close", autofocus: true }),
       el("p", { class: "soft" }, "Solid arcs are decided, dashed ones proposed: the paler, the less sure. The tree must have the focus; F6 goes there."),
       el("div", { class: "card" }, typed, ...sections, part("Mouse", MOUSE.map(([key, text]) => [[key], text])),
         el("section", {}, el("h3", {}, "In the list of commands (:)"), el("p", {}, `${rest}.`))),
-      el("p", { class: "buttons" }, button("Close", () => close(), { class: "main", autofocus: true })),
     ];
   }, { class: "help", id: "help" });
 }

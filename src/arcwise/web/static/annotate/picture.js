@@ -93,6 +93,13 @@ export function spoken(row, arc, formOf) {
   return parts.filter(Boolean).join(", ");
 }
 
+/** The findings of a sentence. That an open word has no head or label is no finding: it is open. */
+export function findingsOf(sentence) {
+  const open = new Set(sentence.rows.filter((row) => row.kind === "word" && row.deprel === "_").map((row) => row.id));
+  const headless = new Set(sentence.rows.filter((row) => row.kind === "word" && row.head === "_").map((row) => row.id));
+  return (sentence.findings ?? []).filter((one) => !(one.column?.toLowerCase() === "deprel" && open.has(one.row)) && !(one.column?.toLowerCase() === "head" && headless.has(one.row)));
+}
+
 /** The row that a note stands at: of "3" and of the arc "5>3" it is 3; a note on the sentence has none. */
 export const noteRow = (on) => (on ? on.slice(on.indexOf(">") + 1) : null);
 
@@ -100,7 +107,7 @@ export const noteRow = (on) => (on ? on.slice(on.indexOf(">") + 1) : null);
 export function marksOf(sentence) {
   const marks = new Map();
   const add = (row, mark) => row && marks.set(row, [...(marks.get(row) ?? []), mark]);
-  for (const one of sentence.findings ?? []) add(one.row, { sign: "!", name: "finding", told: one.message });
+  for (const one of findingsOf(sentence)) add(one.row, { sign: "!", name: "finding", told: one.message });
   for (const one of sentence.doubts ?? []) add(one.row, { sign: "?", name: "doubt", told: "improbable for parsers that never saw it" });
   for (const one of sentence.notes ?? []) add(noteRow(one.on), { sign: "✎", name: "note", told: one.text });
   for (const row of Object.keys(sentence.beside?.rows ?? {})) add(row, { sign: "≠", name: "beside", told: "differs from the other file" });

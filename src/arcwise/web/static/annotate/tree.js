@@ -94,7 +94,7 @@ function wordGroup(paper, item, word) {
   const number = paper.text({ class: "number", direction: "ltr" }, word.middle, -14 - 2 * ROW, item.id);
   for (const sign of marks) {
     const name = item.marks.find((mark) => mark.sign === sign).name;
-    number.append(svg("tspan", { class: `mark ${name}`, dx: "4" }, sign));
+    number.append(svg("tspan", { class: `mark ${name}`, [paper.vertical ? "dy" : "dx"]: "4" }, sign));
   }
   group.append(number);
   return group;

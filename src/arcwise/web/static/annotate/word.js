@@ -2,7 +2,7 @@
 
 import { button, el, percent, show } from "./dom.js";
 import { inWords } from "./edits.js";
-import { noteRow } from "./picture.js";
+import { findingsOf, noteRow } from "./picture.js";
 
 const FIELDS = ["lemma", "upos", "xpos", "feats", "misc"];
 
@@ -51,7 +51,7 @@ export class WordPanel {
     if (!arc) return null;
     const choice = (head, label, p, attributes, sign) => el("button", { type: "button", ...attributes },
       el("span", { class: "bar", "data-p": p ?? 0 }), el("span", { class: "sign" }, sign), el("b", {}, label || "?"),
-      el("span", {}, " ← ", el("bdi", {}, editor.name(String(head)))), el("span", { class: "p" }, percent(p)));
+      el("span", { class: "from" }, "← ", String(head) === "0" ? "the root" : [`${head} `, el("bdi", {}, state.row(String(head))?.form ?? "")]), el("span", { class: "p" }, percent(p)));
     const preview = state.preview;
     const shown = arc.head === null ? [] : [choice(arc.head, arc.label, arc.labelProbability ?? arc.probability, {
       class: `choice ${arc.state}${preview ? "" : " now"}`, title: arc.state === "decided" ? "decided" : "accept (Enter)",
@@ -74,7 +74,7 @@ export class WordPanel {
 
   #findings(sentence, row) {
     const here = (one) => !one.row || one.row === row?.id;
-    const found = sentence.findings.filter(here), elsewhere = sentence.findings.length - found.length;
+    const all = findingsOf(sentence), found = all.filter(here), elsewhere = all.length - found.length;
     const lines = found.map((one) => el("li", { class: "finding" }, el("b", {}, "! "), one.message, el("small", {}, ` ${one.rule}`),
       one.repair ? button(`. ${one.repair.told}`, () => this.page.repair(one), { class: "repair", title: one.repair.edits.map(inWords).join("; ") }) : null));
     const doubts = sentence.doubts.filter((one) => one.row === row?.id).map((one) => el("li", { class: "doubt-line" }, el("b", {}, "? "),
