@@ -1,10 +1,10 @@
-"""A served treebank for every test that asks for one."""
+"""Served treebanks for the tests that ask for one."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -18,20 +18,32 @@ def file(tmp_path: Path) -> Path:
     from web.served import ROWS
 
     path = tmp_path / "small.conllu"
-    path.write_text(ROWS, encoding="utf-8")
+    path.write_bytes(ROWS.encode())
     return path
 
 
 @pytest.fixture
 def served(file: Path) -> Iterator[Served]:
     """It, served without a model."""
-    pytest.importorskip("starlette", reason="needs starlette")
-    from arcwise.web.annotate_session import Session
-    from arcwise.web.events import Events
-    from arcwise.web.stand_in import Document
-    from web.served import serving
+    from web.served import open_session, serving
 
-    session = Session(Document.open(file), events=Events())
-    with serving(session) as made:
+    with serving(open_session(file)) as made:
         yield made
-    session.close()
+
+
+@pytest.fixture(scope="session")
+def parser() -> Any:
+    """A parser of a few sentences."""
+    from arcwise.models.training import train_parser
+    from contracts.small_treebank import small_treebank
+
+    return train_parser(small_treebank(), kind="graph", config={"epochs": 2, "arc_bits": 12, "row_bits": 13})
+
+
+@pytest.fixture
+def thinking(file: Path, parser: Any) -> Iterator[Served]:
+    """The small treebank, served with a parser that thinks along."""
+    from web.served import open_session, serving
+
+    with serving(open_session(file, model=parser)) as made:
+        yield made

@@ -11,8 +11,11 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from arcwise.annotation.document import Document
 from arcwise.web.annotate_app import annotate_app
+from arcwise.web.annotate_beside import Beside
 from arcwise.web.annotate_session import Session
+from arcwise.web.events import Events
 from arcwise.web.security import Door
 from web.asgi_client import Answer, AsgiClient
 
@@ -43,6 +46,13 @@ ROWS = """\
 2	sleep	sleep	VERB	_	_	_	_	_	_
 
 """
+
+
+def open_session(file: Path, *, beside: Path | None = None, a: Path | None = None, model: Any = None) -> Session:
+    """A session of a file, as the command makes it. ``a``: the file that ``file`` began as a copy of."""
+    document = Document.open(file)
+    other = None if beside is None else Beside.read(document, beside, a=a)
+    return Session(document, events=Events(), beside=other, model=None if model is None else ("small", model))
 
 
 class Client:
@@ -91,11 +101,14 @@ class Served(Client):
 
 @contextlib.contextmanager
 def serving(session: Session) -> Iterator[Served]:
-    """The application of a session, started and in the end stopped."""
+    """The application of a session, started and in the end stopped, and the session closed."""
     door = Door(TOKEN, PORT, max_body=MAX_BODY)
     headers = {"host": f"127.0.0.1:{PORT}", "x-arcwise-token": TOKEN}
-    with AsgiClient(annotate_app(session, door), headers) as client:
-        yield Served(session, door, client)
+    try:
+        with AsgiClient(annotate_app(session, door), headers) as client:
+            yield Served(session, door, client)
+    finally:
+        session.close()
 
 
 class Process(Client):

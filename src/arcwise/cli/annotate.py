@@ -64,7 +64,7 @@ def run(
     from arcwise.models.registry import open_model
     from arcwise.web.annotate_session import Session
     from arcwise.web.events import Events
-    from arcwise.web.stand_in import Beside
+    from arcwise.web.annotate_beside import Beside
 
     parser = open_model(model) if model is not None else None
     with listening_socket(port) as listening, _open(file, output, new=new) as document:
@@ -72,7 +72,7 @@ def run(
             document,
             events=Events(),
             model=(model, parser) if model is not None and parser is not None else None,
-            beside=None if beside is None else Beside.read(file if output else None, beside),
+            beside=None if beside is None else Beside.read(document, beside, a=file if output else None),
         )
         for notice in document.notices:
             typer.echo(notice, err=True)

@@ -93,10 +93,11 @@ def _packed(raw: IO[bytes], name: str) -> BinaryIO:
 
 
 @contextlib.contextmanager
-def open_output(path: PathLike) -> Iterator[_Output]:
+def open_output(path: PathLike, *, durable: bool = False) -> Iterator[_Output]:
     """A binary stream to ``path``, which appears whole or not at all; ``-`` is standard output.
 
-    A link is followed. Errors of writing, such as a full disk, are ``InputError``.
+    A link is followed. Errors of writing, such as a full disk, are ``InputError``. ``durable``: the bytes are on the disk
+    before the file takes its name, so that this holds when the power fails, too.
     """
     name = os.fspath(path)
     if name == "-":
@@ -114,11 +115,13 @@ def open_output(path: PathLike) -> Iterator[_Output]:
     try:
         with _explained(path):
             raw = temporary.open("xb")
-        yield from _written(raw, _packed(raw, name), path)
+        yield from _written(raw, _packed(raw, name), path, durable=durable)
         with _explained(path):
             if target.exists():  # who may read the file is not ours to change
                 temporary.chmod(stat.S_IMODE(target.stat().st_mode))
             temporary.replace(target)
+            if durable:
+                sync_folder(target.parent)
     except BaseException:
         with contextlib.suppress(OSError):
             temporary.unlink()
@@ -135,13 +138,26 @@ def _standard_output() -> Iterator[_Output]:
         sys.stdout.buffer.flush()
 
 
-def _written(raw: BinaryIO, stream: BinaryIO, path: PathLike) -> Iterator[_Output]:
+def sync_folder(folder: Path) -> None:
+    """Put the names of a folder on the disk, where the system can."""
+    with contextlib.suppress(OSError):  # Windows cannot open a folder
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+
+def _written(raw: BinaryIO, stream: BinaryIO, path: PathLike, *, durable: bool = False) -> Iterator[_Output]:
     """Hands out the stream and closes it and what it packs into; what is left to write may not fit on the disk either."""
     try:
         yield _Output(stream, path)
         with _explained(path):
             if stream is not raw:
                 stream.close()
+            if durable:
+                raw.flush()
+                os.fsync(raw.fileno())
             raw.close()
     finally:
         with contextlib.suppress(OSError):

@@ -97,7 +97,12 @@ class Api:
             self._post(
                 "/api/adjudicate",
                 lambda q: own.adjudicate(
-                    q.number("sentence"), q.needed("row"), q.needed("column"), q.needed("choice"), page=q.page
+                    q.number("sentence"),
+                    q.needed("row"),
+                    q.needed("column"),
+                    q.needed("choice"),
+                    q.text("value"),
+                    page=q.page,
                 ),
             ),
             Route("/api/events", self._events, methods=["GET"]),

@@ -28,7 +28,7 @@ from arcwise.web.annotate_search import Searches
 from arcwise.web.annotate_thinking import Thinker
 from arcwise.web.background import Background
 from arcwise.web.events import Events
-from arcwise.web.stand_in import Beside
+from arcwise.web.annotate_beside import Beside
 
 MAX_COUNT = 1000
 """Sentences, findings or hits of one answer."""
@@ -253,10 +253,10 @@ class Session:
         return {"number": at, "sentences": len(self._document)}
 
     def _change(self, number: int, change: Callable[[], Change | None], page: str) -> None:
-        with self._lock:
-            self._check(number)
         try:
-            made = change()
+            with self._lock:
+                self._check(number)
+                made = change()
         except ChangedMeanwhile:
             raise self._stale(number) from None
         self._tell(made, page)
@@ -358,12 +358,14 @@ class Session:
 
     def differences(self, first: int, count: int) -> Json:
         """Where the two annotations differ, and how well they agree."""
-        return self._needed_beside().to_json(self._document, first, min(count, MAX_COUNT))
+        return self._needed_beside().to_json(first, min(count, MAX_COUNT))
 
-    def adjudicate(self, number: int, row: str, column: str, choice: str, *, page: str = "") -> Json:
-        """Decide a difference: ``a``, ``b``, or another value."""
+    def adjudicate(
+        self, number: int, row: str, column: str, choice: str, value: str | None = None, *, page: str = ""
+    ) -> Json:
+        """Decide a difference: for ``a``, for ``b``, or for another value."""
         sentence, version = self._present(number)
-        edits = self._needed_beside().adjudicating(sentence, number, row, column, choice)
+        edits = self._needed_beside().adjudicating(sentence, number, row, column, choice, value)
         return self._edit(number, version, edits, page)
 
     def _needed_beside(self) -> Beside:

@@ -122,29 +122,6 @@ class Document(RealDocument):
 # ---- for validation, learner, doubts and mass edits, until they are here
 
 
-class Inventory:
-    def __init__(self, arcs: Any = None, features: bool = False) -> None:
-        self.arcs = arcs or {}
-
-    @classmethod
-    def of(cls, treebank: Treebank) -> Inventory:
-        from collections import Counter
-
-        return cls(
-            Counter(
-                ("", u, d) for u, d in zip(treebank.column("upos"), treebank.column("deprel"), strict=True)
-            )
-        )
-
-
-def check_sentence(sentence: Sentence, inventory: Any) -> list[Any]:
-    return []
-
-
-def check_treebank(treebank: Treebank) -> list[Any]:
-    return []
-
-
 class Learner:
     history: tuple[Any, ...] = ()
 
@@ -177,6 +154,3 @@ class Doubts:
 class MassEdit:
     pass
 
-
-class Beside:
-    pass

@@ -177,8 +177,12 @@ class Block:
         if self.unsound is not None:
             raise InputError(f"{self.unsound}; mend this first")
         by_id = {row.id: row for row in self.words()}
-        ranges = [(row, *row.id.split("-")) for row in self.rows if row.kind == "multiword"]
-        return [(row, by_id[first], by_id[last]) for row, first, last in ranges]
+        found: Spans = []
+        for row in self.rows:
+            if row.kind == "multiword":
+                first, _, last = row.id.partition("-")
+                found.append((row, by_id[first], by_id[last]))
+        return found
 
     def node_ids(self) -> set[str]:
         """What DEPS may name: the root, words, empty nodes."""

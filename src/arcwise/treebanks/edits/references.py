@@ -9,7 +9,7 @@ Pairs = Sequence[tuple[str, str]]
 _ON = r"[0-9]+(?:[-.][0-9]+)?"
 NOTE = re.compile(rf"(#\s*note)(?:\s+({_ON})(?:>({_ON}))?)?(\s*=\s*)(.*)")
 """A comment that is a note: on the sentence, on a row, on an arc (head>word)."""
-_CONFLICT = re.compile(rf"(#\s*conflict\s*=\s*)({_ON})(\s+)(\S+)(\s+theirs=)(.*)")
+_CONFLICT = re.compile(rf"(#\s*conflict\s*=\s*)({_ON})(\s+)(\S+)(\s+(?:mine|theirs)=)(.*)")
 _HEADS = ("Head", "NotHead")
 
 

@@ -1,0 +1,87 @@
+"""``Change``: what one step of editing changed, as sentences before and after."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Part:
+    """Sentences that stand one after the other, before and after a change. ``first``: the number of the first, from 0."""
+
+    first: int
+    before: tuple[bytes, ...]
+    after: tuple[bytes, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        """For the journal; bytes that are no UTF-8 survive."""
+        return {"first": self.first, "before": _texts(self.before), "after": _texts(self.after)}
+
+    @classmethod
+    def from_json(cls, values: dict[str, Any]) -> Part:
+        """The part that the journal tells."""
+        return cls(int(values["first"]), _blocks(values["before"]), _blocks(values["after"]))
+
+
+def _texts(blocks: Iterable[bytes]) -> list[str]:
+    return [block.decode("utf-8", "surrogateescape") for block in blocks]
+
+
+def _blocks(texts: Iterable[str]) -> tuple[bytes, ...]:
+    return tuple(text.encode("utf-8", "surrogateescape") for text in texts)
+
+
+Parts = tuple[Part, ...]
+"""From the end of the file to its start, so that numbers hold while they are applied one after the other."""
+
+
+@dataclass(frozen=True)
+class Change:
+    """What one step changed. ``version``: that of the document afterwards."""
+
+    version: int
+    parts: Parts
+    told: str
+
+    @property
+    def first(self) -> int:
+        """The number of the first sentence that changed."""
+        return self.parts[-1].first
+
+
+def inverse(parts: Parts) -> Parts:
+    """The parts that take a change back.
+
+    >>> inverse((Part(5, (b"x",), ()), Part(2, (b"a",), (b"b", b"c"))))
+    (Part(first=6, before=(), after=(b'x',)), Part(first=2, before=(b'b', b'c'), after=(b'a',)))
+    """
+    found: list[Part] = []
+    shift = 0
+    for part in reversed(parts):
+        found.append(Part(part.first + shift, part.after, part.before))
+        shift += len(part.after) - len(part.before)
+    return tuple(reversed(found))
+
+
+def difference(old: Sequence[bytes], new: Sequence[bytes]) -> Parts:
+    """The parts that make one series of sentences the other.
+
+    >>> difference([b"a", b"b", b"c"], [b"a", b"x", b"c", b"d"])
+    (Part(first=3, before=(), after=(b'd',)), Part(first=1, before=(b'b',), after=(b'x',)))
+    """
+    start = 0
+    while start < min(len(old), len(new)) and old[start] == new[start]:
+        start += 1
+    stop = 0
+    while stop < min(len(old), len(new)) - start and old[-1 - stop] == new[-1 - stop]:
+        stop += 1
+    middle, other = old[start : len(old) - stop], new[start : len(new) - stop]
+    if len(middle) == len(other):
+        runs = [(i, i + 1, i, i + 1) for i in range(len(middle)) if middle[i] != other[i]]
+    else:
+        codes = SequenceMatcher(None, middle, other, autojunk=False).get_opcodes()
+        runs = [(a, b, c, d) for tag, a, b, c, d in codes if tag != "equal"]
+    return tuple(Part(start + a, tuple(middle[a:b]), tuple(other[c:d])) for a, b, c, d in reversed(runs))

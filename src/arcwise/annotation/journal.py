@@ -1,0 +1,262 @@
+"""``Journal``: what was done to a document, beside its file (``FILE.journal``), one record a line, on the disk before it is shown.
+
+A line is the CRC-32 of its record in eight hexadecimal digits, a space, the record as JSON. A last line that is not whole was never shown as saved
+and is dropped. The journal is locked as long as it is open; the lock goes with the process, however that ends.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import json
+import os
+import re
+import secrets
+import shutil
+import weakref
+import zlib
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import IO, Any
+
+from arcwise.errors import InputError
+from arcwise.treebanks.files import sync_folder
+
+try:
+    import fcntl
+except ImportError:  # Windows: no lock
+    fcntl = None  # type: ignore[assignment]
+
+Record = dict[str, Any]
+_PIECE = 1 << 18
+_TORN_START = re.compile(rb"[0-9a-f]{0,8}( (\{[^\n]*)?)?")
+
+
+class Locked(InputError):
+    """Another process has the file open."""
+
+
+def journal_path(path: Path) -> Path:
+    """Where the journal of a file is."""
+    return path.with_name(path.name + ".journal")
+
+
+class Journal:
+    """The records of one file. ``torn``: how many bytes of a last record were dropped. ``damaged``: where a copy of a journal is that could not be read to its end."""
+
+    def __init__(self, path: Path, *, writing: bool = True) -> None:
+        """Open the journal of a file, make it if it is not there, lock it. ``writing=False``: only read it."""
+        self.path = journal_path(path)
+        self.writing = writing
+        self.torn = 0
+        self.damaged: Path | None = None
+        self._file: IO[bytes] = self._locked(path) if writing else self._readable()
+        _OPEN.add(self)
+        self.size = self._sound_size()
+        self._drop_rest()
+
+    def _readable(self) -> IO[bytes]:
+        try:
+            return self.path.open("rb", buffering=0)
+        except OSError:
+            return Path(os.devnull).open("rb", buffering=0)
+
+    def _locked(self, path: Path) -> IO[bytes]:
+        while True:
+            try:
+                file = self.path.open("a+b", buffering=0)
+            except OSError as error:
+                raise InputError(f"{self.path}: cannot be written ({error.strerror or error})") from error
+            try:
+                _lock(file, path)
+                if os.path.samestat(os.fstat(file.fileno()), self.path.stat()):
+                    return file
+            except FileNotFoundError:
+                pass
+            except BaseException:
+                file.close()
+                raise
+            file.close()  # the other process put a new journal in its place, or took it away: again
+
+    # ---- reading
+
+    def _lines(self, start: int = 0) -> Iterator[tuple[int, bytes]]:
+        """The lines from a place on, each with its own; a last one may lack its end."""
+        at, held = start, list[bytes]()
+        while piece := self._piece(at):
+            at += len(piece)
+            *whole, rest = piece.split(b"\n")
+            for part in whole:
+                line = b"".join([*held, part, b"\n"])
+                held = []
+                yield start, line
+                start += len(line)
+            held.append(rest)
+        if last := b"".join(held):
+            yield start, last
+
+    def _piece(self, at: int) -> bytes:
+        self._file.seek(at)
+        return self._file.read(_PIECE)
+
+    def _sound_size(self) -> int:
+        """How many bytes from the start are whole records."""
+        size = 0
+        for start, line in self._lines():
+            if _record(line) is None:
+                break
+            size = start + len(line)
+        return size
+
+    def _drop_rest(self) -> None:
+        rest = b"".join(line for _, line in self._lines(self.size))
+        if not rest:
+            return
+        if not self.size and not (len(rest) < 4096 and _TORN_START.fullmatch(rest)):
+            raise InputError(
+                f"{self.path}: is no journal of arcwise, expected one or no such file; move it away"
+            )
+        self.torn = len(rest)
+        if not self.writing:
+            return
+        if any(_record(line + b"\n") is not None for line in rest.split(b"\n")[1:]):
+            self.damaged = self.path.with_name(self.path.name + ".damaged")
+            shutil.copyfile(self.path, self.damaged)
+        self._file.truncate(self.size)
+        os.fsync(self._file.fileno())
+
+    def records(self) -> Iterator[tuple[int, Record]]:
+        """All records, each with its place."""
+        for start, line in self._lines():
+            if start >= self.size:
+                return
+            record = _record(line)
+            assert record is not None
+            yield start, record
+
+    def read(self, place: int) -> Record:
+        """The record at a place."""
+        _, line = next(self._lines(place), (place, b""))
+        record = _record(line)
+        if record is None:
+            raise InputError(
+                f"{self.path}: found no record at byte {place}, expected one (did another program write it?)"
+            )
+        return record
+
+    # ---- writing
+
+    def append(self, *records: Record) -> int:
+        """Put records at the end and on the disk; gives the place of the last. All or nothing, as far as the system tells."""
+        lines = [_line(record) for record in records]
+        data = b"".join(lines)
+        if not os.fstat(self._file.fileno()).st_nlink:
+            self._put_back()
+        try:
+            _write(self._file, data)
+            os.fsync(self._file.fileno())
+            if not self.size:
+                sync_folder(self.path.parent)
+        except OSError as error:
+            with contextlib.suppress(OSError):
+                self._file.truncate(self.size)
+            raise InputError(
+                f"{self.path}: cannot be written ({error.strerror or error}); the edit was not made"
+            ) from error
+        self.size += len(data)
+        return self.size - len(lines[-1])
+
+    def _put_back(self) -> None:
+        """Somebody removed the journal: it is still open here, and is written again."""
+        if self.path.exists():
+            raise InputError(f"{self.path}: was replaced by another program; the edit was not made")
+        self.rewrite(record for _, record in self.records())
+
+    def rewrite(self, records: Iterable[Record]) -> None:
+        """Put other records in the place of all, whole or not at all; the lock is kept."""
+        temporary = self.path.with_name(f".{self.path.name}.{secrets.token_hex(4)}.part")
+        try:
+            file = temporary.open("x+b", buffering=0)
+            try:
+                _lock(file, self.path)
+                size = sum(_write(file, _line(record)) for record in records)
+                os.fsync(file.fileno())
+                temporary.replace(self.path)
+            except BaseException:
+                file.close()
+                temporary.unlink(missing_ok=True)
+                raise
+        except OSError as error:
+            raise InputError(f"{self.path}: cannot be written ({error.strerror or error})") from error
+        self._file.close()
+        self._file, self.size = file, size
+        sync_folder(self.path.parent)
+
+    @staticmethod
+    def length(records: Iterable[Record]) -> int:
+        """How many bytes some records take."""
+        return sum(len(_line(record)) for record in records)
+
+    def set_aside(self, *records: Record) -> Path:
+        """Keep the journal under another name, and start anew with some records."""
+        names = (self.path.with_name(f"{self.path.name}.old{n or ''}") for n in itertools.count())
+        target = next(name for name in names if not name.exists())
+        shutil.copyfile(self.path, target)
+        self.rewrite(records)
+        return target
+
+    def close(self, *, remove: bool = False) -> None:
+        """Let go of the journal; ``remove``: it is no longer needed."""
+        if remove and self.writing and not self._file.closed:
+            self.path.unlink(missing_ok=True)
+        self._file.close()
+
+
+_OPEN: weakref.WeakSet[Journal] = weakref.WeakSet()
+
+
+def _let_go() -> None:
+    """A process that this one forks must not hold the lock when this one has gone."""
+    for journal in list(_OPEN):
+        journal._file.close()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_let_go)
+
+
+def _lock(file: IO[bytes], path: Path) -> None:
+    if fcntl is None:
+        return
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        raise Locked(
+            f"{path}: is open in another arcwise annotate, expected one at a time; close that first"
+        ) from None
+
+
+def _write(file: IO[bytes], data: bytes) -> int:
+    left = memoryview(data)
+    while left:
+        left = left[file.write(left) :]
+    return len(data)
+
+
+def _line(record: Record) -> bytes:
+    text = json.dumps(record, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "surrogateescape")
+    return b"%08x %s\n" % (zlib.crc32(text), text)
+
+
+def _record(line: bytes) -> Record | None:
+    """The record of a line; None if it is not whole."""
+    if len(line) < 10 or line[8:9] != b" " or not line.endswith(b"\n"):
+        return None
+    text = line[9:-1]
+    if line[:8] != b"%08x" % zlib.crc32(text):
+        return None
+    try:
+        record = json.loads(text.decode("utf-8", "surrogateescape"))
+    except ValueError:
+        return None
+    return record if isinstance(record, dict) else None

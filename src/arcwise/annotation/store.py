@@ -1,0 +1,215 @@
+"""Where the sentences of a document are: a private copy of the file with an index, and the sentences that were edited since.
+
+The copy is a file without a name in the same folder, so that memory stays bounded however large the treebank is, and so that another program
+that writes into the file cannot change what is being edited here. It goes with the process.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import tempfile
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import IO
+
+import numpy as np
+import numpy.typing as npt
+
+from arcwise import native
+from arcwise.annotation.changes import Parts
+from arcwise.errors import InputError
+from arcwise.treebanks import Problem, Treebank, open_input
+
+_PIECE = 1 << 22
+MOST_PROBLEMS = 1000
+
+
+@dataclass(frozen=True)
+class Fingerprint:
+    """What the bytes of a file are known by."""
+
+    size: int
+    digest: str
+
+
+class Hasher:
+    """Takes bytes, gives their fingerprint."""
+
+    def __init__(self) -> None:
+        self._hash, self._size = hashlib.blake2b(digest_size=16), 0
+
+    def add(self, data: bytes) -> None:
+        """More bytes."""
+        self._hash.update(data)
+        self._size += len(data)
+
+    def fingerprint(self) -> Fingerprint:
+        """That of all bytes so far."""
+        return Fingerprint(self._size, self._hash.hexdigest())
+
+
+def fingerprint(path: Path) -> Fingerprint:
+    """That of a file."""
+    hasher = Hasher()
+    with open_input(path) as stream:
+        for piece in iter(lambda: stream.read(_PIECE), b""):
+            hasher.add(piece)
+    return hasher.fingerprint()
+
+
+def block_digest(block: bytes) -> str:
+    """What a sentence is known by while it is being edited."""
+    return hashlib.blake2b(block, digest_size=8).hexdigest()
+
+
+class Snapshot:
+    """The bytes of a file at one moment, and where its sentences are."""
+
+    def __init__(self, path: Path, *, folder: Path | None = None) -> None:
+        """Copy and index a file; ``folder``: where the copy is (else where temporary files are)."""
+        self._guard = threading.Lock()
+        self._copy: IO[bytes] = tempfile.TemporaryFile(dir=folder)  # noqa: SIM115 (lives as long as this)
+        self.problems: list[Problem] = []
+        hasher, index = Hasher(), _Index(str(path))
+        with open_input(path) as stream:
+            for piece in iter(lambda: stream.read(_PIECE), b""):
+                hasher.add(piece)
+                try:
+                    self._copy.write(piece)
+                except OSError as error:
+                    raise InputError(f"{path}: cannot be copied to be edited ({error.strerror})") from error
+                index.add(piece)
+        self._copy.flush()
+        self.starts: npt.NDArray[np.int64] = index.finish()
+        self.problems = index.problems
+        self.fingerprint = hasher.fingerprint()
+
+    def __len__(self) -> int:
+        return max(len(self.starts) - 1, 0)
+
+    def read(self, first: int, last: int) -> bytes:
+        """The bytes of the sentences first..last-1."""
+        start, stop = int(self.starts[first]), int(self.starts[last])
+        with self._guard:
+            self._copy.seek(start)
+            return self._copy.read(stop - start)
+
+    def close(self) -> None:
+        """Let the copy go."""
+        self._copy.close()
+
+
+class _Index:
+    """Finds sentences piece by piece; the boundaries are those that reading everything at once gives."""
+
+    def __init__(self, source: str) -> None:
+        self.problems: list[Problem] = []
+        self._source, self._rest, self._offset, self._line, self._sentences = source, b"", 0, 1, 0
+        self._starts = [np.zeros(1, np.int64)]
+        self._wait = 0
+
+    def add(self, piece: bytes) -> None:
+        self._rest += piece
+        if len(self._rest) >= self._wait:
+            self._take(final=False)
+
+    def finish(self) -> npt.NDArray[np.int64]:
+        self._take(final=True)
+        return np.concatenate(self._starts)
+
+    def _take(self, *, final: bool) -> None:
+        """Index all sentences but the last, which may go on, and whose last line may."""
+        whole = self._rest if final else self._rest[: self._rest.rfind(b"\n") + 1]
+        layout = native.treebank_layout(whole)
+        count = layout.sentence_count - (not final)
+        if count > 0:
+            bounds = np.asarray(layout.sentence_bytes)[: count + 1].astype(np.int64)
+            self._starts.append(bounds[1:] + self._offset)
+            cut = int(bounds[-1])
+        else:
+            cut = 0
+            self._wait = 2 * len(self._rest)
+        if layout.problems and len(self.problems) < MOST_PROBLEMS:
+            self._add_problems(whole, len(whole) + 1 if final else cut)
+        self._sentences += max(count, 0)
+        self._line += whole.count(b"\n", 0, cut)
+        self._offset += cut
+        self._rest = self._rest[cut:]
+
+    def _add_problems(self, whole: bytes, cut: int) -> None:
+        treebank = Treebank(whole, source=self._source, strict=False, first_line=self._line)
+        before = [p for p in treebank.layout.problems if p[2] < cut]
+        found = treebank.first_problems(min(len(before), MOST_PROBLEMS - len(self.problems)))
+        self.problems += [replace(problem, sentence=problem.sentence + self._sentences) for problem in found]
+
+
+class Misfit(Exception):
+    """A change is of other sentences than those that are there."""
+
+
+class Blocks:
+    """The sentences as they are now: a number of the snapshot each, or bytes of its own."""
+
+    def __init__(self, snapshot: Snapshot, places: list[int | bytes] | None = None) -> None:
+        self.snapshot = snapshot
+        self.places: list[int | bytes] = list(range(len(snapshot))) if places is None else places
+
+    def __len__(self) -> int:
+        return len(self.places)
+
+    def __getitem__(self, number: int) -> bytes:
+        place = self.places[number]
+        return self.snapshot.read(place, place + 1) if isinstance(place, int) else place
+
+    def run(self, first: int, last: int) -> list[bytes]:
+        """The sentences first..last-1."""
+        return [self[number] for number in range(first, last)]
+
+    def all(self) -> list[bytes]:
+        """Every sentence."""
+        return self.run(0, len(self))
+
+    def check(self, parts: Parts) -> None:
+        """``Misfit`` if a change is of other sentences than those that are there."""
+        for part in parts:
+            last = part.first + len(part.before)
+            if last > len(self) or tuple(self.run(part.first, last)) != part.before:
+                raise Misfit(f"sentence {part.first + 1}")
+
+    def apply(self, parts: Parts) -> None:
+        """Make a change."""
+        for part in parts:
+            self.places[part.first : part.first + len(part.before)] = part.after
+
+    def pieces(self, size: int = 1 << 20) -> Iterator[tuple[int, bytes]]:
+        """Everything, in pieces of about so many bytes and whole sentences, each with the number of its first."""
+        first, held, kept = 0, 0, list[bytes]()
+        for number, stop in self._runs(size):
+            data = self[number] if stop == number + 1 else self._stretch(number, stop)
+            kept.append(data)
+            held += len(data)
+            if held >= size:
+                yield first, b"".join(kept)
+                first, held, kept = stop, 0, []
+        if kept:
+            yield first, b"".join(kept)
+
+    def _stretch(self, number: int, stop: int) -> bytes:
+        start, last = self.places[number], self.places[stop - 1]
+        assert isinstance(start, int)
+        assert isinstance(last, int)
+        return self.snapshot.read(start, last + 1)
+
+    def _runs(self, size: int) -> Iterator[tuple[int, int]]:
+        """Sentences that follow each other in the snapshot, up to ``size`` bytes at a time."""
+        starts, number = self.snapshot.starts, 0
+        while number < len(self.places):
+            first, stop = self.places[number], number + 1
+            if isinstance(first, int):
+                most = int(np.searchsorted(starts, starts[first] + size, "right"))
+                while stop < len(self.places) and self.places[stop] == first + stop - number < most:
+                    stop += 1
+            yield number, stop
+            number = stop
