@@ -24,12 +24,9 @@ COMMANDS: dict[str, dict[str, str]] = {
         "stats": "Count and measure treebanks: sizes, lengths, labels, non-projectivity",
         "show": "Draw trees in the terminal, as a picture or as an HTML page",
         "split": "Split a treebank into train, dev and test",
-<<<<<<< HEAD
         "annotate": "Annotate a treebank in the browser, with a parser that thinks along",
-=======
         "diff": "Where two annotators differ, word by word, and how far they agree",
         "merge": "Put together what two people changed in one file; for git, too",
->>>>>>> d5e23eea259e75dc3bc8ac22f73647a17635f6ec
         "projectivise": "Replace trees with crossing arcs by the nearest trees without",
     },
     "Parsers": {

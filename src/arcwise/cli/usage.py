@@ -12,8 +12,7 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_typ
 from typer.core import TyperCommand
 
 VALUE_NAMES = {
-    "FILE": "a b beside certificate checkpoint config corpus dev file files gold html output pdf plot png resume rules svg train",
-    "FILE": "a b base certificate checkpoint config corpus dev file files gold html mine output pdf plot png resume rules svg theirs train",
+    "FILE": "a b base beside certificate checkpoint config corpus dev file files gold html mine output pdf plot png resume rules svg theirs train",
     "FOLDER": "encoder folder",
     "MODEL": "model teacher",
     "INPUT": "inputs",
