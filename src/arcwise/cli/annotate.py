@@ -84,7 +84,7 @@ def _open(file: str, output: str | None, *, new: bool) -> Document:
     from arcwise.errors import OptionError
     from arcwise.treebanks import open_output, read_bytes
     from arcwise.treebanks.files import path_kind
-    from arcwise.web.stand_in import Document
+    from arcwise.annotation.document import Document
 
     if output is None:
         return Document.open(file, new=new)

@@ -8,10 +8,11 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from arcwise.annotation.document import Change, ChangedMeanwhile, Document
+from arcwise.annotation.store import block_digest
 from arcwise.annotation.thoughts import Thoughts
 from arcwise.errors import ArcwiseError, InputError
 from arcwise.parsing.parser import Parser
-from arcwise.treebanks import Sentence
+from arcwise.treebanks import Sentence, Treebank
 from arcwise.treebanks.edits import Edit, edit_from_json, edit_to_json
 from arcwise.web.accepting import accepting
 from arcwise.web.annotate_checks import Checks
@@ -52,8 +53,8 @@ class Stale(ArcwiseError):
 
 
 class Session:
-    """What the page may ask. Every method may be called from any thread. The document is touched under a lock, and only for moments;
-    parsers think outside it."""
+    """What the page may ask. Every method may be called from any thread. Changes are made one after the other; looking, thinking and
+    checking wait for none of them."""
 
     def __init__(
         self,
@@ -66,7 +67,7 @@ class Session:
         self.events = events
         self.background = Background(failed=lambda told: events.publish("failed", told=told))
         self._document = document
-        self._lock = threading.RLock()
+        self._changing = threading.RLock()
         self._thinker = Thinker(document.path, model, events, new_model=self._new_model)
         self._checks = Checks(
             document, self.background, lambda version: events.publish("checked", version=version)
@@ -137,19 +138,12 @@ class Session:
         return {"items": list(self._overviews(chosen)), "total": total, "ready": ready}
 
     def _overviews(self, chosen: Sequence[tuple[int, float | None, int | None]]) -> list[Json]:
-        made = []
-        with self._lock:
-            count = len(self._document)
-            for number, value, word in chosen:
-                if number < count:
-                    made.append(
-                        {
-                            **overview_json(self._document.sentence(number), number),
-                            "value": value,
-                            "word": word,
-                        }
-                    )
-        return made
+        count = len(self._document)
+        return [
+            {**overview_json(self._document.sentence(number), number), "value": value, "word": word}
+            for number, value, word in chosen
+            if number < count
+        ]
 
     def sentence(self, number: int, *, gains: bool = False) -> Json:
         """One sentence with everything that is known of it."""
@@ -164,9 +158,9 @@ class Session:
         }
 
     def _present(self, number: int) -> tuple[Sentence, str]:
-        with self._lock:
-            self._check(number)
-            return self._document.sentence(number), self._document.block_version(number)
+        self._check(number)
+        block = self._document.block(number)
+        return Treebank(block, source=str(self._document.path), strict=False)[0], block_digest(block)
 
     def _think(self, sentence: Sentence, *, gains: bool = False) -> Thoughts | None:
         return self._thinker.think(sentence, gains=gains)
@@ -248,18 +242,18 @@ class Session:
 
     def insert(self, number: int | None, conllu: str, *, page: str = "") -> Json:
         """Put sentences before a sentence, or at the end."""
-        at = len(self._document) if number is None else number
-        self._tell(self._document.insert_sentences(at, conllu.encode("utf-8", "surrogatepass")), page)
+        with self._changing:
+            at = len(self._document) if number is None else number
+            self._tell(self._document.insert_sentences(at, conllu.encode("utf-8", "surrogatepass")), page)
         return {"number": at, "sentences": len(self._document)}
 
     def _change(self, number: int, change: Callable[[], Change | None], page: str) -> None:
         try:
-            with self._lock:
+            with self._changing:
                 self._check(number)
-                made = change()
+                self._tell(change(), page)
         except ChangedMeanwhile:
             raise self._stale(number) from None
-        self._tell(made, page)
 
     def _stale(self, number: int) -> Stale:
         return Stale(
@@ -268,16 +262,18 @@ class Session:
 
     def undo(self, *, page: str = "") -> Json:
         """One step back: where, and the sentence there; number None if there is nothing to undo."""
-        return self._stepped(self._document.undo(), page)
+        return self._stepped(self._document.undo, page)
 
     def redo(self, *, page: str = "") -> Json:
         """One step forward again."""
-        return self._stepped(self._document.redo(), page)
+        return self._stepped(self._document.redo, page)
 
-    def _stepped(self, change: Change | None, page: str) -> Json:
+    def _stepped(self, step: Callable[[], Change | None], page: str) -> Json:
+        with self._changing:
+            change = step()
+            self._tell(change, page)
         if change is None:
             return {"number": None, "sentence": None, "told": None}
-        self._tell(change, page)
         number = min(change.first, len(self._document) - 1)
         return {
             "number": number,
@@ -332,12 +328,14 @@ class Session:
 
     def mass_edit(self, query: str, changes: str, *, apply: bool, page: str = "") -> Json:
         """What edits of all that a search finds would change; or, with ``apply``, make them: one step of undo."""
+        if apply:
+            with self._changing:
+                found = self._searches.mass_edit(query, changes)
+                self._tell(self._document.edit_many(found, f"{changes} where {query}"), page)
+                total = sum(len(edits) for edits in found.values())
+                return {"sentences": len(found), "edits": total, "version": self._document.version}
         found = self._searches.mass_edit(query, changes)
         total = sum(len(edits) for edits in found.values())
-        if apply:
-            change = self._document.edit_many(found, f"{changes} where {query}") if found else None
-            self._tell(change, page)
-            return {"sentences": len(found), "edits": total, "version": self._document.version}
         numbers = sorted(found)[:MAX_COUNT]
         listed = [
             {
@@ -406,9 +404,10 @@ class Session:
 
     def take_in(self, *, page: str = "") -> Json:
         """Merge what another program did to the file."""
-        taken = self._document.take_in_changes()
-        self._on_disk = "same"
-        self._tell(taken.change, page)
+        with self._changing:
+            taken = self._document.take_in_changes()
+            self._on_disk = "same"
+            self._tell(taken.change, page)
         return {
             "conflicts": len(taken.conflicts),
             "changed": taken.change is not None,

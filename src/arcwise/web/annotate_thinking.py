@@ -10,13 +10,14 @@ from pathlib import Path
 from typing import Any, Literal
 
 from arcwise.annotation.assistant import Assistant
-from arcwise.annotation.learner import TrainState
+from arcwise.annotation.doubts import Doubts
+from arcwise.annotation.learner import Learner, TrainState
 from arcwise.annotation.thoughts import Thoughts
 from arcwise.errors import InputError
 from arcwise.parsing.parser import Parser
 from arcwise.treebanks import Sentence, Treebank
 from arcwise.web.events import Events
-from arcwise.web.stand_in import Doubts, Learner
+
 
 REMEMBERED = 256
 """Sentences whose thoughts are kept."""
