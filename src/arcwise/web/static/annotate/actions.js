@@ -45,6 +45,8 @@ export function actions(page) {
     ["multiword", ["Shift+M"], "multiword token", () => shape.multiword(), { word: true }],
     ["split-sentence", [], "split the sentence before this word", () => shape.splitSentence(), { word: true }],
     ["join-sentences", [], "join the sentence with the next one", () => shape.joinSentences()],
+    ["remove-sentence", [], "remove the sentence", () => shape.removeSentence()],
+    ["insert", [], "insert sentences before this one", () => shape.insert()],
     ["add-empty", [], "empty node after this word", () => shape.addEmpty(), { word: true }],
     ["remove-empty", [], "remove this empty node", () => shape.removeEmpty()],
     ["note", ["Shift+C"], "note on the word, its arc or the sentence", () => shape.note(state.selected), { word: true }],

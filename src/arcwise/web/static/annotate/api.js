@@ -50,7 +50,7 @@ export class Api {
   takeIn() { return this.post("take-in"); }
   search(query, from, count) { return this.post("search", { query, from, count }); }
   massEdit(query, changes, apply) { return this.post("mass-edit", { query, changes, apply }); }
-  train() { return this.post("train"); }
+  train(cancel = false) { return this.post("train", { cancel }); }
   training() { return this.get("train"); }
   differences(query) { return this.get("differences", query); }
   adjudicate(choice) { return this.post("adjudicate", choice); }

@@ -39,12 +39,15 @@ export class Compare {
     const figure = (name, value) => (value === null || value === undefined ? "–" : name.endsWith("as") ? percent(value) : Number(value).toFixed(3));
     show(this.line, el("dl", {}, MEASURES.flatMap(([name, title]) => [el("dt", {}, title), el("dd", {}, figure(name, answer.agreement?.[name]))])));
     this.told.textContent = `${answer.total ?? this.items.length} sentences differ. N and P follow them.`;
-    this.state.order = { name: "differences", numbers: this.items.map((item) => item.sentence) };
+    this.state.order = { name: "differences", numbers: this.items.map((item) => item.sentence).filter((number) => number !== null) };
     show(this.list, this.items.map((item) => this.#sentence(item)));
     this.#mark();
   }
 
   #sentence(item) {
+    if (item.sentence === null || item.only) {
+      return el("section", {}, el("p", { class: "soft" }, `${item.sent_id ?? ""} only ${item.only === "a" ? "here" : "beside"}`), el("bdi", { class: "text" }, item.text ?? ""));
+    }
     return el("section", { "data-number": item.sentence },
       button(`${item.sentence + 1} ${item.sent_id ?? ""}`, () => this.state.open(item.sentence, item.rows[0]?.row), { class: "link" }), el("bdi", { class: "text" }, item.text ?? ""),
       el("table", {}, el("thead", {}, el("tr", {}, ["word", "column", "here", "beside", ""].map((name) => el("th", { scope: "col" }, name)))),
@@ -54,16 +57,19 @@ export class Compare {
   #row(item, row) {
     const line = el("tr", {});
     const draw = () => {
-      const choose = (choice, value) => button(value, () => take(choice, value), {
+      const choose = (choice, value) => button(value ?? "–", () => take(choice, value), {
+        disabled: value === null,
         class: `side${row.chosen === value ? " chosen" : ""}`, "aria-pressed": row.chosen === value ? "true" : "false", "aria-label": `${row.column} of ${row.form}: ${value}`,
       });
       show(line, el("th", { scope: "row" }, button(`${row.row} `, () => this.state.open(item.sentence, row.row), { class: "link" }), el("bdi", {}, row.form ?? "")), el("td", {}, row.column.toUpperCase()),
         el("td", {}, choose("a", row.a)), el("td", {}, choose("b", row.b)),
-        el("td", {}, button("…", () => ask({ at: line.getBoundingClientRect(), title: `${row.column.toUpperCase()} of ${row.row} ${row.form ?? ""}`, value: row.a, entered: (value) => take(value, value) }), { "aria-label": "another value" })));
+        el("td", {}, button("…", () => ask({ at: line.getBoundingClientRect(), title: `${row.column.toUpperCase()} of ${row.row} ${row.form ?? ""}`, value: row.a, entered: (value) => take("value", value) }), { "aria-label": "another value" })));
     };
     const take = async (choice, value) => {
       try {
-        await this.state.api.adjudicate({ sentence: item.sentence, row: row.row, column: row.column, choice });
+        const other = choice === "value" ? { value } : {};
+        await this.state.api.adjudicate({ sentence: item.sentence, row: row.row, column: row.column, choice, ...other });
+        this.state.refresh([item.sentence]);
         row.chosen = value;
         draw();
       } catch (refusal) {

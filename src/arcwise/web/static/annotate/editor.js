@@ -249,7 +249,8 @@ export class Editor {
 
   /** The other arcs that a word may have, most probable first: [head, label, p]. */
   others(id = this.state.selected) {
-    const arc = this.arc(id), thought = this.state.thought(id);
+    const arc = this.arc(id), row = this.state.row(id);
+    const thought = (row && !this.isOpen(row) ? this.state.reconsider(id) : null) ?? this.state.thought(id);
     if (!arc || !thought) return [];
     return thought.alternatives.filter(([head, label]) => String(head) !== arc.head || (label ?? "") !== arc.label);
   }

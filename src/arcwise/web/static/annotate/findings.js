@@ -10,7 +10,8 @@ export class Checks {
     this.start = button("Check the whole file", () => this.check(), { class: "main" });
     this.line = el("p", { class: "soft line", role: "status" });
     this.list = el("div", { class: "findings" });
-    show(box, el("p", { class: "buttons" }, this.start), this.line, this.list);
+    this.doubts = button("Look for improbable words", () => this.#findDoubts(), { title: "Words whose annotation is improbable for parsers that never saw the sentence" });
+    show(box, el("p", { class: "buttons" }, this.start, this.doubts), this.line, this.list);
   }
 
   shown() {
@@ -21,16 +22,26 @@ export class Checks {
     this.start.focus();
   }
 
+  async #findDoubts() {
+    try {
+      await this.state.api.post("doubts");
+      this.line.textContent = "Looking in the background: improbable words get a ? below them.";
+    } catch (refusal) {
+      this.line.textContent = refusal.message;
+    }
+  }
+
   async check() {
     this.line.textContent = "Checking …";
     let answer;
     try {
-      answer = await this.state.api.validate();
+      answer = await this.state.api.validate({ from: 0, count: 1000 });
     } catch (refusal) {
       this.line.textContent = refusal.message;
       return;
     }
-    this.findings = answer.findings ?? answer.items ?? [];
+    if (answer.ready === false) return; // the server tells when it has checked
+    this.findings = answer.findings;
     const total = answer.total ?? this.findings.length;
     this.line.textContent = total ? `${total} ${total === 1 ? "finding" : "findings"}` : "Nothing wrong.";
     const rules = new Map();

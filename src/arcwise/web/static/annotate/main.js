@@ -122,6 +122,8 @@ async function start() {
   } catch (refusal) {
     return tell(refusal.message, "bad");
   }
+  for (const notice of state.document.notices ?? []) tell(notice);
+  if (state.document.on_disk && state.document.on_disk !== "same") page.changedOnDisk({ state: state.document.on_disk });
   if (!state.document.sentences) return tell("The file has no sentences.", "bad");
   const wanted = Number(address.hash.slice(1)) - 1;
   await page.open(Number.isInteger(wanted) && wanted >= 0 && wanted < state.document.sentences ? wanted : 0);

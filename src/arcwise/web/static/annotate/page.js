@@ -21,7 +21,7 @@ export class Page {
 
   // ---- sentences
 
-  async open(number, row = null) {
+  async open(number, row = undefined) {
     try {
       await this.state.open(number, row);
     } catch (refusal) {
@@ -192,14 +192,18 @@ export class Page {
     } else if (event.kind === "saved") {
       state.document.saved = true;
       state.emit("document");
-    } else if (event.kind === "progress") this.views.training.progress(event);
-    else if (event.kind === "trained") {
+    } else if (event.kind === "progress") {
+      if (event.work === "train" || !event.work) this.views.training.progress(event);
+    } else if (event.kind === "trained") {
       this.views.training.refresh();
+      tell("The parser is trained; its proposals are new.", "good");
+    } else if (event.kind === "model") {
       state.load();
       state.refresh(null);
       state.emit("trained");
-      tell("The parser is trained; its proposals are new.", "good");
-    } else if (event.kind === "failed") {
+    } else if (event.kind === "doubts") state.refresh(null);
+    else if (event.kind === "checked") this.state.view.side === "checks" && this.views.checks.check();
+    else if (event.kind === "failed") {
       this.views.training.refresh();
       tell(event.told ?? event.error ?? "The training failed.", "bad");
     } else if (event.kind === "changed-on-disk") this.changedOnDisk(event);

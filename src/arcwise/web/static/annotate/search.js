@@ -11,8 +11,8 @@ export class Search {
     const enter = (run) => (event) => {
       if (event.key === "Enter") run();
     };
-    this.query = el("input", { type: "search", id: "search-query", spellcheck: "false", autocomplete: "off", placeholder: "upos=VERB & deprel=conj", onkeydown: enter(() => this.find()) });
-    this.changes = el("input", { type: "text", id: "search-changes", spellcheck: "false", autocomplete: "off", placeholder: "deprel=obl", onkeydown: enter(() => this.preview()) });
+    this.query = el("input", { type: "search", id: "search-query", spellcheck: "false", autocomplete: "off", placeholder: "upos=VERB > nsubj", onkeydown: enter(() => this.find()) });
+    this.changes = el("input", { type: "text", id: "search-changes", spellcheck: "false", autocomplete: "off", placeholder: "2.deprel=nsubj:pass", onkeydown: enter(() => this.preview()) });
     this.line = el("p", { class: "soft line", role: "status" });
     this.list = el("ol", { class: "items", "aria-label": "Hits" });
     this.more = button("more", () => this.find(this.hits.length), { class: "more", hidden: true });

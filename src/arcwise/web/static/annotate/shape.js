@@ -1,7 +1,7 @@
 // Edits that change the shape of a sentence: split and join words and sentences, multiword tokens, empty nodes; and notes.
 
-import { tell } from "./dom.js";
-import { ask } from "./popups.js";
+import { button, el, tell } from "./dom.js";
+import { ask, dialog } from "./popups.js";
 
 export class Shape {
   constructor(state, editor) {
@@ -93,6 +93,30 @@ export class Shape {
   joinSentences() {
     if (this.state.number + 1 >= this.state.document.sentences) return tell("This is the last sentence.", "bad");
     return this.state.extent("join", {}, "the sentence is joined with the next one");
+  }
+
+  async removeSentence() {
+    const sure = await dialog("Remove the sentence?", (close) => [
+      el("p", {}, "Undo brings it back."),
+      el("p", { class: "buttons" }, button("Remove", () => close(true), { class: "main" }), button("Keep", () => close(false), { autofocus: true })),
+    ]);
+    if (sure) this.state.extent("remove", {}, "the sentence is removed");
+  }
+
+  /** Put sentences, pasted as CoNLL-U, before this one. */
+  async insert() {
+    const text = el("textarea", { rows: 12, cols: 70, "aria-label": "Sentences as CoNLL-U", spellcheck: "false" });
+    const conllu = await dialog("Insert sentences (CoNLL-U)", (close) => [text, el("p", { class: "buttons" }, button("Insert", () => close(text.value), { class: "main" }), button("Cancel", () => close()))]);
+    if (!conllu?.trim()) return;
+    try {
+      const before = this.state.number;
+      const answer = await this.state.api.post("insert", { before, conllu: `${conllu.trim()}\n\n` });
+      this.state.forget();
+      await this.state.load();
+      await this.state.open(answer.number ?? before ?? 0);
+    } catch (refusal) {
+      tell(refusal.message, "bad");
+    }
   }
 
   /** An empty node after the selected word. */

@@ -17,10 +17,11 @@ export class State extends EventTarget {
     this.preview = null; // {row, head, label}: shown, not decided
     this.second = false; // the second-best tree is shown
     this.because = null; // {row, told, changed: Map row → told} since the last change
-    this.order = null; // {name, numbers}: the worklist or search that N and P follow; null: the file's order
+    this.order = null; // {name, numbers, words: number → word to look at}: the worklist or search that N and P follow; null: the file's order
     this.connected = true;
     this.view = { zoom: 1, vertical: false, enhanced: false, table: false, threshold: 0.95, theme: "auto", side: "worklist" };
     this.sentences = new Map(); // number → what the server said last
+    this.reconsidered = new Map(); // number/version/word → the thought as if the word were open
     this.waiting = []; // changes that the server has not answered yet
     this.busy = false;
     this.#recall();
@@ -70,6 +71,26 @@ export class State extends EventTarget {
     return this.sentence?.thoughts?.words?.[id] ?? null;
   }
 
+  /** What the parser would think of a word if it were open; null if that is not known yet. */
+  reconsider(id = this.selected) {
+    return this.reconsidered.get(`${this.number}/${this.sentence?.version}/${id}`) ?? null;
+  }
+
+  /** Ask for it; tells "reconsidered" when it is there. */
+  async askAgain(id = this.selected) {
+    const sentence = this.sentence, key = `${this.number}/${sentence?.version}/${id}`;
+    if (!sentence?.thoughts || this.reconsidered.has(key) || this.waiting.length) return;
+    if (this.reconsidered.size > 200) this.reconsidered.clear();
+    this.reconsidered.set(key, null);
+    try {
+      const answer = await this.api.get(`sentence/${this.number}/word/${id}`);
+      this.reconsidered.set(key, answer.thought);
+      if (id === this.selected) this.emit("reconsidered");
+    } catch {
+      // The alternatives of a decided word are of comfort only.
+    }
+  }
+
   get words() {
     return this.sentence?.rows.filter((row) => row.kind === "word") ?? [];
   }
@@ -106,7 +127,7 @@ export class State extends EventTarget {
   }
 
   /** Show a sentence; `row` is selected, else its first open word, else its first. */
-  async open(number, row = null) {
+  async open(number, row = this.order?.words?.get(number) ?? null) {
     if (!this.sentences.has(number)) this.keep(await this.api.sentence(number));
     this.number = number;
     this.preview = null;
@@ -200,6 +221,7 @@ export class State extends EventTarget {
       this.forget();
       this.load();
     }
+    if (!sentence) return void this.open(Math.max(0, Math.min(step.number, answer.sentences - 1)));
     if (step.number === this.number) this.because = reasons(step, sentence);
     this.keep(sentence);
     Object.assign(this.document, { saved: false, can_undo: true, can_redo: false });
@@ -298,12 +320,11 @@ function reasons(step, after) {
   const name = (head, label) => `${label || "?"} of ${Number(head) === 0 ? "the root" : `${head} ${formOf(head)}`}`;
   if (after.thoughts?.changed) {
     for (const one of after.thoughts.changed) {
-      const why = one.because ? `${one.because.row} ${formOf(one.because.row)} is ${name(one.because.head, one.because.label)}` : step.told;
-      told.set(String(one.row), `was ${name(...one.was)}; changed because ${why}`);
+      told.set(String(one.row), `was ${name(...one.was)}; changed because ${step.told}`);
     }
     return { told: step.told, changed: told };
   }
-  for (const [id, now] of Object.entries(after.thoughts?.words ?? {})) {
+  for (const [id, now] of Object.entries(after.thoughts?.words ?? {})) { // a server that does not tell: this step is the only cause
     const was = step.before.thoughts?.words?.[id];
     const open = after.rows.find((row) => row.id === id)?.state !== "decided";
     if (open && was && (was.head !== now.head || was.label !== now.label)) told.set(id, `was ${name(was.head, was.label)}; changed because ${step.told}`);

@@ -12,7 +12,26 @@ export class Training {
     this.bar = el("progress", { max: 1, value: 0, hidden: true, "aria-label": "Progress of the training" });
     this.line = el("p", { class: "soft line", role: "status" });
     this.plot = el("div", { class: "plot" });
-    show(box, el("p", { class: "buttons" }, this.start), this.bar, this.line, this.plot);
+    this.cancel = button("End the training", () => this.train(true), { hidden: true });
+    this.models = el("select", { id: "models", onchange: () => this.#use(this.models.value) });
+    this.choice = el("div", {}, el("label", { for: "models" }, "Who proposes"), this.models);
+    show(box, el("p", { class: "buttons" }, this.start, this.cancel), this.bar, this.line, this.choice, this.plot);
+    state.on("document", () => this.#listModels());
+  }
+
+  #listModels() {
+    const { models = [], model } = this.state.document;
+    this.choice.hidden = models.length === 0;
+    show(this.models, models.map((one) => el("option", { value: one.which }, one.which === "trained" ? "the parser trained here" : one.name)));
+    if (model) this.models.value = model.which;
+  }
+
+  async #use(which) {
+    try {
+      await this.state.api.post("model", { which });
+    } catch (refusal) {
+      tell(refusal.message, "bad");
+    }
   }
 
   shown() {
@@ -31,10 +50,10 @@ export class Training {
     }
   }
 
-  async train() {
+  async train(cancel = false) {
     try {
-      this.draw(await this.state.api.train());
-      tell("Training has begun; go on working meanwhile.");
+      this.draw(await this.state.api.train(cancel));
+      if (!cancel) tell("Training has begun; go on working meanwhile.");
     } catch (refusal) {
       tell(refusal.message, "bad");
     }
@@ -42,26 +61,28 @@ export class Training {
 
   /** An event of the server: how far it is. */
   progress(event) {
-    this.bar.hidden = false;
+    if (event.state && event.state !== "training") return void this.refresh();
+    this.bar.hidden = this.cancel.hidden = false;
     if (event.total) {
       this.bar.max = event.total;
       this.bar.value = event.done ?? 0;
     } else this.bar.removeAttribute("value");
-    this.line.textContent = event.told ?? `${event.done ?? ""}${event.total ? ` of ${event.total}` : ""}`;
+    this.line.textContent = event.told ?? "";
     this.start.disabled = true;
+    return undefined;
   }
 
-  draw({ state = "", progress = null, history = null, error = null } = {}) {
-    const running = state === "running" || state === "training";
+  draw({ state = "", progress = 0, told = "", history = null } = {}) {
+    const running = state === "training", error = state === "failed" ? told : null;
     this.start.disabled = running;
-    this.bar.hidden = !running;
-    if (progress && running) this.progress(typeof progress === "object" ? progress : { done: progress, total: 1 });
+    this.bar.hidden = this.cancel.hidden = !running;
+    if (running) this.progress({ done: progress, total: 1, told });
     else if (error) this.line.textContent = error;
     if (history) this.history = history;
     const last = this.history.at(-1);
     if (!running && !error) {
       this.line.textContent = last
-        ? `Last: ${last.sentences} sentences, ${last.words} words; UAS ${percent(last.uas)}, LAS ${percent(last.las)}, ECE ${percent(last.ece)} (cross-validated).`
+        ? `Last: ${last.sentences} sentences, ${last.words} words${last.uas === null ? "" : `; UAS ${percent(last.uas)}, LAS ${percent(last.las)}, ECE ${percent(last.ece)} (cross-validated)`}.`
         : "Nothing trained yet. A first parser needs some 20 sentences.";
     }
     show(this.plot, this.history.length ? plot(this.history) : null, this.history.length ? figures(this.history) : null);

@@ -9,7 +9,7 @@ const FIELDS = ["lemma", "upos", "xpos", "feats", "misc"];
 export class WordPanel {
   constructor(box, state, editor, page) {
     Object.assign(this, { box, state, editor, page });
-    for (const name of ["sentence", "selection"]) state.on(name, () => this.#later());
+    for (const name of ["sentence", "selection", "reconsidered"]) state.on(name, () => this.#later());
   }
 
   /** After the tree is on the screen: what is read second may come second. */
@@ -25,6 +25,7 @@ export class WordPanel {
   draw() {
     const row = this.state.row(), sentence = this.state.sentence;
     if (!sentence) return;
+    if (row?.kind === "word" && !this.editor.isOpen(row)) this.state.askAgain(row.id);
     show(this.box, this.#sentenceLine(sentence), row ? this.#word(row) : null, row ? this.#arcs(row) : null, this.#findings(sentence, row));
   }
 
@@ -33,6 +34,7 @@ export class WordPanel {
     const thoughts = sentence.thoughts;
     const parts = [open ? `${words.length - open} of ${words.length} words decided` : `all ${words.length} words decided`];
     if (thoughts && open && thoughts.entropy !== null && thoughts.entropy !== undefined) parts.push(`entropy ${thoughts.entropy.toFixed(2)}`);
+    if (this.state.document.read_only) parts.push(`read only: ${this.state.document.read_only}`);
     if (!this.state.document.model) parts.push("no model: nothing is proposed; train one (Shift A)");
     const second = thoughts?.second_best;
     return el("p", { class: "line soft" }, parts.join(" · "),

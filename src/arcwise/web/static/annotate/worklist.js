@@ -57,7 +57,9 @@ export class Worklist {
     this.items = [...this.items.slice(0, from), ...answer.items];
     this.total = answer.total;
     this.ready = answer.ready;
-    this.state.order = this.by ? { name: this.by, numbers: this.items.map((item) => item.number) } : null;
+    this.state.order = this.by
+      ? { name: this.by, numbers: this.items.map((item) => item.number), words: new Map(this.items.map((item) => [item.number, item.word])) }
+      : null;
     this.draw();
     clearTimeout(this.again);
     if (!answer.ready) this.again = setTimeout(() => this.#fetch(0), 1500);
@@ -73,7 +75,7 @@ export class Worklist {
     const still = this.ready ? "" : "still computing; ";
     this.line.textContent = `${still}${this.total} sentences${meaning ? `; figures: ${meaning}` : "; figures: words decided"}`;
     show(this.list, this.items.map((item) => el("li", { "data-number": item.number },
-      el("button", { type: "button", class: "item", onclick: () => this.state.open(item.number) },
+      el("button", { type: "button", class: "item", onclick: () => this.state.open(item.number, item.word) },
         el("span", { class: "value" }, this.#value(item)),
         el("span", { class: "soft" }, `${item.number + 1} ${item.sent_id ?? ""}`), el("bdi", { class: "text" }, item.text)))));
     this.more.hidden = this.items.length >= this.total;
