@@ -48,7 +48,9 @@ ROWS = """\
 """
 
 
-def open_session(file: Path, *, beside: Path | None = None, a: Path | None = None, model: Any = None) -> Session:
+def open_session(
+    file: Path, *, beside: Path | None = None, a: Path | None = None, model: Any = None
+) -> Session:
     """A session of a file, as the command makes it. ``a``: the file that ``file`` began as a copy of."""
     document = Document.open(file)
     other = None if beside is None else Beside.read(document, beside, a=a)

@@ -96,14 +96,7 @@ class Api:
             self._get("/api/differences", lambda q: own.differences(*q.part())),
             self._post(
                 "/api/adjudicate",
-                lambda q: own.adjudicate(
-                    q.number("sentence"),
-                    q.needed("row"),
-                    q.needed("column"),
-                    q.needed("choice"),
-                    q.text("value"),
-                    page=q.page,
-                ),
+                lambda q: own.adjudicate(q.number("sentence"), q.choices(), page=q.page),
             ),
             Route("/api/events", self._events, methods=["GET"]),
         ]
@@ -203,6 +196,10 @@ class Asked:
         if not (isinstance(found, list) and all(isinstance(o, dict) for o in found)):
             raise InputError(f"{name}: found {found!r}, expected a list of objects")
         return found
+
+    def choices(self) -> list[Json]:
+        """Several choices, or the one that the request is itself."""
+        return self.objects("choices") if "choices" in self._values else [self._values]
 
     def share(self, name: str) -> float | None:
         """A number from 0 to 1, or None where there is none."""

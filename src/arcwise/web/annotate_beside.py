@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from arcwise.annotation.document import Document
 from arcwise.errors import InputError
@@ -42,6 +42,30 @@ class _Compared:
     agreement: Json
 
 
+@dataclass(frozen=True)
+class Choice:
+    """What is right in one field: what A has, what B has, or another ``value``."""
+
+    row: str
+    column: str
+    choice: Literal["a", "b", "value"]
+    value: str | None = None
+
+    @classmethod
+    def from_json(cls, values: Json) -> Choice:
+        """The choice that a JSON object tells."""
+        row, column, choice, value = (values.get(name) for name in ("row", "column", "choice", "value"))
+        if not isinstance(row, str):
+            raise InputError(f"row: found {row!r}, expected the ID of a row")
+        if column not in COMPARED[1:]:
+            raise InputError(f"column: found {column!r}, expected one of {', '.join(COMPARED[1:])}")
+        if choice not in ("a", "b", "value"):
+            raise InputError(f"choice: found {choice!r}, expected a, b or value")
+        if (choice == "value") != isinstance(value, str):
+            raise InputError(f"value: found {value!r}, expected text with choice value, and nothing else")
+        return cls(row, column, choice, value)
+
+
 class Beside:
     """The document beside another file, B. What B is compared with is A: the file that was given, if the document is another one
     (``--output``), else the document itself as it is now."""
@@ -69,7 +93,11 @@ class Beside:
             if self._places is None:
                 treebank = self._document.treebank()
                 in_b = SideBySide(treebank, self._b).pairs
-                in_a = {n: n for n in range(len(treebank))} if self._a is None else SideBySide(treebank, self._a).pairs
+                in_a = (
+                    {n: n for n in range(len(treebank))}
+                    if self._a is None
+                    else SideBySide(treebank, self._a).pairs
+                )
                 self._places = _Places(in_a, in_b)
             return self._places
 
@@ -137,19 +165,16 @@ class Beside:
 
     # ---- deciding
 
-    def adjudicating(
-        self, sentence: Sentence, number: int, row: str, column: str, choice: str, value: str | None
-    ) -> list[Edit]:
-        """The edits that decide a field: for ``a``, for ``b``, or for another ``value``; a comment remembers that it was decided."""
-        if column not in COMPARED[1:]:
-            raise InputError(f"column: found {column!r}, expected one of {', '.join(COMPARED[1:])}")
-        if choice not in ("a", "b", "value"):
-            raise InputError(f"choice: found {choice!r}, expected a, b or value")
-        if choice == "value" and value is None:
-            raise InputError("value: is missing, expected the value that is chosen")
-        chosen = value if choice == "value" else self._value_of(choice, sentence, number, row, column)
-        marks = " ".join(sorted(_adjudicated(sentence) | {f"{row}:{column}"}))
-        return [SetField(row, column, chosen or "_"), SetComment(ADJUDICATED, marks)]
+    def adjudicating(self, sentence: Sentence, number: int, choices: Sequence[Choice]) -> list[Edit]:
+        """The edits that decide some fields of a sentence; a comment remembers that they were decided."""
+        edits: list[Edit] = []
+        for choice in choices:
+            chosen = choice.value
+            if chosen is None:
+                chosen = self._value_of(choice.choice, sentence, number, choice.row, choice.column)
+            edits.append(SetField(choice.row, choice.column, chosen or "_"))
+        marks = _adjudicated(sentence) | {f"{choice.row}:{choice.column}" for choice in choices}
+        return [*edits, SetComment(ADJUDICATED, " ".join(sorted(marks)))]
 
     def _value_of(self, side: str, sentence: Sentence, number: int, row: str, column: str) -> str:
         """The value that A or B has, by the numbers that the words have in the document."""
@@ -165,7 +190,9 @@ class Beside:
             return found[column]
         back = {b: a for a, b in to.items()}
         if found["head"] not in back:
-            raise InputError(f"choice: the head that {side} has is a word that the sentence has not; expected another value")
+            raise InputError(
+                f"choice: the head that {side} has is a word that the sentence has not; expected another value"
+            )
         return back[found["head"]]
 
     def _of_a(self, number: int, sentence: Sentence) -> Sentence | None:
@@ -174,9 +201,6 @@ class Beside:
             return sentence
         place = self._found().in_a.get(number)
         return None if place is None else self._a[place]
-
-
-
 
 
 def _fields(a: Sentence, b: Sentence) -> Iterator[FieldDifference]:

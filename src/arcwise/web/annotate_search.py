@@ -6,9 +6,8 @@ import threading
 from collections import Counter, OrderedDict
 
 from arcwise.annotation.document import Document
-from arcwise.treebanks.edits import Edit
-from arcwise.treebanks.search import Columns, Hit, Query
-from arcwise.web.stand_in import MassEdit
+from arcwise.treebanks.search import Columns, Hit, MassEdit, Query
+from arcwise.treebanks.search.mass_edit import Plan
 
 KEPT = 8
 """Searches whose hits are kept."""
@@ -42,11 +41,11 @@ class Searches:
         """The sentences that have a hit, each with how many."""
         return sorted(Counter(hit.sentence for hit in self.hits(query)).items())
 
-    def mass_edit(self, query: str, changes: str) -> dict[int, list[Edit]]:
-        """Sentence → the edits that some changes of all hits make there."""
+    def plan(self, query: str, changes: str) -> list[Plan]:
+        """What some changes of all hits do to each sentence, and what they cannot do."""
         asked = MassEdit.parse(query, changes)
         _, columns = self._now()
-        return {number: list(edits) for number, edits in asked.preview(columns)}
+        return list(asked.plan(columns))
 
     def _now(self) -> tuple[int, Columns]:
         """The document as it is now, and its version."""

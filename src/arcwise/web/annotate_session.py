@@ -14,7 +14,10 @@ from arcwise.errors import ArcwiseError, InputError
 from arcwise.parsing.parser import Parser
 from arcwise.treebanks import Sentence, Treebank
 from arcwise.treebanks.edits import Edit, edit_from_json, edit_to_json
+from arcwise.treebanks.search import Hit
+from arcwise.treebanks.search.mass_edit import Plan
 from arcwise.web.accepting import accepting
+from arcwise.web.annotate_beside import Beside, Choice
 from arcwise.web.annotate_checks import Checks
 from arcwise.web.annotate_json import (
     changed_json,
@@ -29,7 +32,7 @@ from arcwise.web.annotate_search import Searches
 from arcwise.web.annotate_thinking import Thinker
 from arcwise.web.background import Background
 from arcwise.web.events import Events
-from arcwise.web.annotate_beside import Beside
+from arcwise.web.yielding import yielding
 
 MAX_COUNT = 1000
 """Sentences, findings or hits of one answer."""
@@ -199,7 +202,8 @@ class Session:
     def _edit(self, number: int, version: str | None, edits: Sequence[Edit], page: str) -> Json:
         before, seen = self._present(number)
         thought = self._think(before) if version in (None, seen) else None
-        self._change(number, lambda: self._document.edit(number, edits, version_of_block=version), page)
+        all_edits = [*yielding(before, edits), *edits]
+        self._change(number, lambda: self._document.edit(number, all_edits, version_of_block=version), page)
         after = self.sentence(number)
         if after["thoughts"] is not None:
             rows = sorted({row for edit in edits if (row := getattr(edit, "row", None)) is not None})
@@ -290,8 +294,9 @@ class Session:
         numbers = sorted(part.first + at for part in change.parts for at in range(len(part.after)))
         count = len(self._document)
         self._checks.changed(change)
-        self._lists.changed(numbers or [change.first], count if renumbered else None)
-        self._thinker.changed(list(range(change.first, count)) if renumbered else numbers)
+        touched, now = numbers or [change.first], count if renumbered else None
+        self._lists.changed(touched, now)
+        self._thinker.changed(touched, now)
         if self._beside:
             self._beside.changed(renumbered=renumbered)
         self.events.publish(
@@ -319,7 +324,7 @@ class Session:
                 "sentence": hit.sentence,
                 "sent_id": named[hit.sentence]["sent_id"],
                 "text": named[hit.sentence]["text"],
-                "words": {name: str(word) for name, word in hit.words.items()},
+                "words": _ids(hit),
             }
             for hit in shown
             if hit.sentence in named
@@ -328,25 +333,33 @@ class Session:
 
     def mass_edit(self, query: str, changes: str, *, apply: bool, page: str = "") -> Json:
         """What edits of all that a search finds would change; or, with ``apply``, make them: one step of undo."""
-        if apply:
-            with self._changing:
-                found = self._searches.mass_edit(query, changes)
-                self._tell(self._document.edit_many(found, f"{changes} where {query}"), page)
-                total = sum(len(edits) for edits in found.values())
-                return {"sentences": len(found), "edits": total, "version": self._document.version}
-        found = self._searches.mass_edit(query, changes)
-        total = sum(len(edits) for edits in found.values())
-        numbers = sorted(found)[:MAX_COUNT]
-        listed = [
+        if not apply:
+            return self._planned(self._searches.plan(query, changes))
+        with self._changing:
+            edits = {plan.sentence: plan.edits for plan in self._searches.plan(query, changes) if plan.edits}
+            self._tell(self._document.edit_many(edits, f"{changes} where {query}"), page)
+            count = sum(len(own) for own in edits.values())
+            return {"sentences": len(edits), "edits": count, "version": self._document.version}
+
+    def _planned(self, plans: Sequence[Plan]) -> Json:
+        changed = [plan for plan in plans if plan.edits]
+        shown = {plan.sentence: plan for plan in changed[:MAX_COUNT]}
+        items = [
             {
                 "sentence": item["number"],
                 "sent_id": item["sent_id"],
                 "text": item["text"],
-                "edits": [edit_to_json(edit) for edit in found[item["number"]]],
+                "edits": [edit_to_json(edit) for edit in shown[item["number"]].edits],
             }
-            for item in self._overviews([(number, None, None) for number in numbers])
+            for item in self._overviews([(number, None, None) for number in shown])
         ]
-        return {"changes": listed, "sentences": len(found), "edits": total, "total": len(found)}
+        refused = [
+            {"sentence": plan.sentence, "words": _ids(refused.hit), "reason": refused.reason}
+            for plan in plans
+            for refused in plan.refused
+        ]
+        edits = sum(len(plan.edits) for plan in changed)
+        return {"changes": items, "total": len(changed), "edits": edits, "refused": refused[:MAX_COUNT]}
 
     def validate(self, first: int, count: int) -> Json:
         """What is wrong with the file, as ``arcwise validate --level ud`` tells it."""
@@ -358,12 +371,11 @@ class Session:
         """Where the two annotations differ, and how well they agree."""
         return self._needed_beside().to_json(first, min(count, MAX_COUNT))
 
-    def adjudicate(
-        self, number: int, row: str, column: str, choice: str, value: str | None = None, *, page: str = ""
-    ) -> Json:
-        """Decide a difference: for ``a``, for ``b``, or for another value."""
+    def adjudicate(self, number: int, choices: Sequence[Json], *, page: str = "") -> Json:
+        """Decide differences of a sentence: each for ``a``, for ``b``, or for another value."""
         sentence, version = self._present(number)
-        edits = self._needed_beside().adjudicating(sentence, number, row, column, choice, value)
+        made = [Choice.from_json(choice) for choice in choices]
+        edits = self._needed_beside().adjudicating(sentence, number, made)
         return self._edit(number, version, edits, page)
 
     def _needed_beside(self) -> Beside:
@@ -423,3 +435,8 @@ class Session:
         idle = time.monotonic() - self._last_edit
         if state == "same" and not self._document.saved and idle > max(SAVED_AFTER, 20 * self._saving_took):
             self.save()
+
+
+def _ids(hit: Hit) -> dict[str, str]:
+    """The words of a hit, by name, as IDs of rows."""
+    return {name: str(word) for name, word in hit.words.items()}

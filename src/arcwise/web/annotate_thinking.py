@@ -18,7 +18,6 @@ from arcwise.parsing.parser import Parser
 from arcwise.treebanks import Sentence, Treebank
 from arcwise.web.events import Events
 
-
 REMEMBERED = 256
 """Sentences whose thoughts are kept."""
 Which = Literal["given", "trained"]
@@ -68,7 +67,7 @@ class Thinker:
         self._models: dict[Which, Model] = {}
         self._learner = Learner(file, on_change=self._training_changed)
         self._trainings = len(self._learner.history)
-        self._doubts = Doubts(on_change=lambda: events.publish("doubts"))
+        self._doubts = Doubts(on_change=self._doubts_changed)
         if given is not None:
             self._models["given"] = Model.of("given", *given)
         trained = self._learner.model()
@@ -87,11 +86,10 @@ class Thinker:
 
     def think(self, sentence: Sentence, *, gains: bool = False) -> Thoughts | None:
         """What the parser thinks of a sentence; None without one."""
-        model = self.model
-        if model is None or not len(sentence):
-            return None
-        key = self._generation, sentence.own_bytes, gains
         with self._lock:
+            model, key = self.model, (self._generation, sentence.own_bytes, gains)
+            if model is None or not len(sentence):
+                return None
             found = self._thoughts.get(key)
             if found is not None:
                 self._thoughts.move_to_end(key)
@@ -137,9 +135,7 @@ class Thinker:
         }
 
     def _training_changed(self, state: TrainState) -> None:
-        self._events.publish(
-            "progress", work="train", done=state.progress, total=1, told=state.told, state=state.state
-        )
+        self._progress("train", state)
         history = self._learner.history
         if state.state != "idle" or len(history) == self._trainings:
             return
@@ -155,6 +151,16 @@ class Thinker:
     def find_doubts(self, treebank: Treebank) -> None:
         """Look for words whose annotation is improbable, in the background."""
         self._doubts.start(treebank)
+
+    def _doubts_changed(self, state: TrainState) -> None:
+        self._progress("doubts", state)
+        if state.state == "idle":
+            self._events.publish("doubts", told=state.told)
+
+    def _progress(self, work: str, state: TrainState) -> None:
+        self._events.publish(
+            "progress", work=work, done=state.progress, total=1, told=state.told, state=state.state
+        )
 
     def doubts(self, number: int) -> list[Json]:
         """Those of a sentence."""
@@ -173,9 +179,9 @@ class Thinker:
             for doubt in self._doubts.of(number)
         ]
 
-    def changed(self, numbers: list[int]) -> None:
-        """These sentences are not what they were."""
-        self._doubts.changed(numbers)
+    def changed(self, numbers: list[int], count: int | None) -> None:
+        """These sentences are not what they were; ``count``: how many there are now, if that changed."""
+        self._doubts.changed(numbers, count=count)
 
     def close(self) -> None:
         """End what runs in other processes."""
