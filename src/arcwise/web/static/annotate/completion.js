@@ -1,16 +1,18 @@
 // Which labels and tags are offered, and in which order, while one types their first letters.
 
-/** The universal relations and parts of speech, for treebanks that have none yet. */
-export const RELATIONS = ("nsubj obj iobj csubj ccomp xcomp obl vocative expl dislocated advcl advmod discourse aux cop mark nmod appos nummod "
-  + "acl amod det clf case conj cc fixed flat list parataxis compound orphan goeswith reparandum punct root dep").split(" ");
-export const TAGS = "NOUN VERB PUNCT ADP PRON DET ADJ PROPN ADV AUX CCONJ SCONJ PART NUM INTJ SYM X".split(" ");
+/** The universal relations and parts of speech, the more frequent in most treebanks first: for files that do not have them yet. */
+export const RELATIONS = ("punct case nsubj det nmod advmod obj obl root conj amod cc aux mark cop acl advcl compound flat xcomp ccomp nummod appos "
+  + "parataxis fixed iobj expl discourse csubj dep list vocative orphan dislocated goeswith reparandum clf").split(" ");
+export const TAGS = "NOUN PUNCT VERB ADP PRON DET ADJ ADV PROPN AUX CCONJ SCONJ PART NUM X INTJ SYM".split(" ");
 
 /** The values of a column: those of the file by frequency, those the model knows, then the universal ones. */
 export function inventory(document, column) {
   const own = document?.inventory?.[column] ?? [];
-  const model = { deprel: document?.model?.labels, upos: document?.model?.upos }[column] ?? [];
   const universal = { deprel: RELATIONS, upos: TAGS }[column] ?? [];
-  return [...new Set([...own, ...model, ...universal])];
+  const model = { deprel: document?.model?.labels, upos: document?.model?.upos }[column] ?? [];
+  let end = own.length; // the server lists universal values that the file does not have at the end, by alphabet
+  while (end > 0 && universal.includes(own[end - 1]) && (end === own.length || own[end - 1] < own[end])) end--;
+  return [...new Set([...own.slice(0, end), ...universal.filter((value) => own.slice(end).includes(value)), ...model, ...universal])];
 }
 
 /** How probable each label is for a word with a head (a string; null: any), from the alternatives that were thought of. */

@@ -1,8 +1,13 @@
 // Where words and arcs of a drawn tree stand: the same rules as arcwise/visual/layout.py, with the widths of the real font.
 // Lengths are SVG units. `along` runs with the words, `up` away from them; tree.js turns both into x and y.
 
-export const WORD_SIZE = 17, SMALL_SIZE = 11;
-export const PORT = 7, LEVEL = 25, GAP = 18, MARGIN = 24, CORNER = 9;
+export const WORD_SIZE = 17;
+export const SMALL_SIZE = 11;
+export const LEVEL = 25;
+export const GAP = 18;
+export const MARGIN = 24;
+export const CORNER = 9;
+const PORT = 7;
 
 const FONTS = "Inter, 'Segoe UI', 'Helvetica Neue', 'Noto Sans', Arial, sans-serif";
 const ruler = document.createElement("canvas").getContext("2d");

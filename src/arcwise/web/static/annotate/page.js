@@ -42,7 +42,7 @@ export class Page {
         const number = Number(text);
         if (Number.isInteger(number) && number >= 1 && number <= this.state.document.sentences) return this.open(number - 1);
         try {
-          const found = await this.state.api.sentences({ from: 0, count: 1, query: `sent_id=${text.trim()}` });
+          const found = await this.state.api.sentences({ from: 0, count: 1, query: `sentence sent_id=${JSON.stringify(text.trim())}` });
           const own = found.items.find((item) => item.sent_id === text.trim());
           if (own) return await this.open(own.number);
         } catch {

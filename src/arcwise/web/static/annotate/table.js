@@ -11,14 +11,13 @@ export class Table {
     state.on("selection", () => this.#markRow());
     box.addEventListener("keydown", (event) => this.#key(event));
     box.addEventListener("click", (event) => this.#click(event));
-    box.addEventListener("focusin", () => box.classList.add("focused"));
-    box.addEventListener("focusout", () => box.classList.remove("focused"));
   }
 
   draw() {
     const { box, state } = this;
     box.hidden = !state.view.table;
     if (box.hidden || !state.sentence || this.editing) return;
+    const focused = box.contains(document.activeElement);
     const head = el("thead", {}, el("tr", {}, COLUMNS.map((name) => el("th", { scope: "col" }, name.toUpperCase()))));
     const rows = state.sentence.rows.map((row) => el("tr", { class: `${row.kind} ${row.state}`, "data-id": row.id },
       COLUMNS.map((name) => el(name === "id" ? "th" : "td", {
@@ -27,7 +26,7 @@ export class Table {
       }, row[name]))));
     show(box, el("table", { role: "grid", "aria-label": "Table of the sentence" }, head, el("tbody", {}, rows)));
     this.#markRow();
-    if (this.at && box.classList.contains("wanted")) this.#cell()?.focus();
+    if (this.at && focused) this.#cell()?.focus();
     if (!box.querySelector("[tabindex='0']")) box.querySelector("td")?.setAttribute("tabindex", "0");
   }
 
@@ -112,9 +111,6 @@ export class Table {
   }
 
   #enter(value) {
-    this.box.classList.add("wanted");
     this.editor.field(this.at.row, this.at.column, value);
-    this.#cell()?.focus();
-    this.box.classList.remove("wanted");
   }
 }
