@@ -7,7 +7,6 @@
 #include "bindings/arrays.hpp"
 #include "bindings/rooms.hpp"
 #include "kernels/base/huge_pages.hpp"
-#include "kernels/base/unicode.hpp"
 #include "kernels/features/token_atoms.hpp"
 
 namespace nb = nanobind;
@@ -73,14 +72,6 @@ void bind_features(nb::module_& m) {
       },
       "layout"_a, "data"_a, "column"_a, "strings"_a,
       "Place of each word's field among the strings, -1 if it is none of them.");
-  m.def(
-      "lower_case",
-      [](nb::bytes text) {
-        std::string out;
-        arcwise::append_lower_case(out, {text.c_str(), text.size()});
-        return nb::bytes(out.data(), out.size());
-      },
-      "text"_a, "UTF-8 text in lower case, code point by code point.");
   nb::class_<Vocabulary>(m, "Vocabulary", "How often each value of an atom occurs, most frequent first.")
       .def("__init__",
            [](Vocabulary* self, Array<uint64_t> hashes, Array<uint32_t> counts) {

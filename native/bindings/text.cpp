@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <optional>
-#include <unordered_map>
 
 #include "bindings/arrays.hpp"
 #include "bindings/linear_arrays.hpp"
@@ -16,7 +15,6 @@
 #include "kernels/base/key_table.hpp"
 #include "kernels/base/parallel.hpp"
 #include "kernels/base/unicode.hpp"
-#include "kernels/text/edit_scripts.hpp"
 #include "kernels/text/multiword.hpp"
 #include "kernels/text/tagger.hpp"
 #include "kernels/text/tokenized_text.hpp"
@@ -244,13 +242,6 @@ void bind_tokenizer(nb::module_& m) {
 
 // ---- tagger
 
-using LemmaRecipe = std::tuple<std::string, int, int, std::string, std::string, bool>;
-
-arcwise::EditScript script_of(const LemmaRecipe& recipe) {
-  const auto& [casing, drop_first, drop_last, before, after, whole] = recipe;
-  return {static_cast<arcwise::LemmaCase>(casing.at(0)), drop_first, drop_last, before, after, whole};
-}
-
 auto tag(const arcwise::TaggerModel& model, const arcwise::TreebankLayout& layout, nb::bytes data,
          std::optional<Array<int32_t>> kept_of_word, const ListArrays& kept_states,
          const ListArrays& kept_bundles, int threads) {
@@ -285,29 +276,6 @@ auto tag(const arcwise::TaggerModel& model, const arcwise::TreebankLayout& layou
   }
   return std::make_tuple(moved(std::move(state)), moved(std::move(bundle)), moved(std::move(script)),
                          moved(std::move(probability)));
-}
-
-// The lemma of each word as a code into a list of different lemmas.
-auto lemmas(const arcwise::TreebankLayout& layout, nb::bytes data, Array<uint16_t> script,
-            const std::vector<LemmaRecipe>& recipes) {
-  if (script.shape(0) != layout.words()) throw nb::value_error("one script per word is needed");
-  std::vector<arcwise::EditScript> scripts;
-  for (const LemmaRecipe& recipe : recipes) scripts.push_back(script_of(recipe));
-  std::unordered_map<uint64_t, int32_t> numbers;
-  std::vector<int32_t> codes(layout.words());
-  nb::typed<nb::list, nb::str> strings;
-  for (size_t word = 0; word < codes.size(); ++word) {
-    std::string_view form = layout.field(data.c_str(), word, arcwise::FORM);
-    uint64_t key = arcwise::hash_bytes(form, script.data()[word] + 1000003);
-    auto [found, is_new] = numbers.emplace(key, static_cast<int32_t>(numbers.size()));
-    if (is_new) {
-      std::string lemma = arcwise::edit_apply(scripts.at(script.data()[word]), form);
-      strings.append(nb::steal<nb::str>(
-          PyUnicode_DecodeUTF8(lemma.data(), static_cast<Py_ssize_t>(lemma.size()), "replace")));
-    }
-    codes[word] = found->second;
-  }
-  return std::make_tuple(moved(std::move(codes)), strings);
 }
 
 void train_tagger(arcwise::TaggerModel& model, const arcwise::TreebankLayout& layout, nb::bytes data,
@@ -437,14 +405,6 @@ void bind_tagger(nb::module_& m) {
             self.lemma_lexicon = table_of(lexicon, self.lemma_task.output_count);
           },
           "lexicon"_a);
-  m.def("lemmas", &lemmas, "layout"_a, "data"_a, "script"_a, "recipes"_a,
-        "The lemma of each word: a code each, and the list of different lemmas.");
-  m.def(
-      "edit_apply",
-      [](const LemmaRecipe& recipe, const std::string& form) {
-        return arcwise::edit_apply(script_of(recipe), form);
-      },
-      "recipe"_a, "form"_a, "The lemma that a script makes of a form.");
   m.def(
       "split_apply",
       [](const std::vector<Recipe>& script, const std::string& token) {

@@ -4,10 +4,14 @@
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
+#include <unordered_map>
 
 #include "bindings/arrays.hpp"
 #include "bindings/rooms.hpp"
+#include "kernels/base/hashing.hpp"
+#include "kernels/base/unicode.hpp"
 #include "kernels/treebanks/column_codes.hpp"
+#include "kernels/treebanks/lemma_scripts.hpp"
 #include "kernels/treebanks/treebank_layout.hpp"
 
 namespace nb = nanobind;
@@ -99,6 +103,35 @@ nb::bytes rewrite(const TreebankLayout& layout, nb::bytes text,
   return nb::bytes(out.data(), out.size());
 }
 
+using LemmaRecipe = std::tuple<std::string, int, int, std::string, std::string, bool>;
+
+arcwise::LemmaScript script_of(const LemmaRecipe& recipe) {
+  const auto& [casing, drop_first, drop_last, before, after, whole] = recipe;
+  return {static_cast<arcwise::LemmaCase>(casing.at(0)), drop_first, drop_last, before, after, whole};
+}
+
+// The lemma of each word as a code into a list of different lemmas.
+auto lemmas(const TreebankLayout& layout, nb::bytes data, Array<uint16_t> script,
+            const std::vector<LemmaRecipe>& recipes) {
+  if (script.shape(0) != layout.words()) throw nb::value_error("one script per word is needed");
+  std::vector<arcwise::LemmaScript> scripts;
+  for (const LemmaRecipe& recipe : recipes) scripts.push_back(script_of(recipe));
+  std::unordered_map<uint64_t, int32_t> numbers;
+  std::vector<int32_t> codes(layout.words());
+  nb::typed<nb::list, nb::str> strings;
+  for (size_t word = 0; word < codes.size(); ++word) {
+    std::string_view form = layout.field(data.c_str(), word, arcwise::FORM);
+    uint64_t key = arcwise::hash_bytes(form, script.data()[word] + 1000003);
+    auto [found, is_new] = numbers.emplace(key, static_cast<int32_t>(numbers.size()));
+    if (is_new) {
+      std::string lemma = arcwise::lemma_apply(scripts.at(script.data()[word]), form);
+      strings.append(decoded(lemma));
+    }
+    codes[word] = found->second;
+  }
+  return std::make_tuple(moved(std::move(codes)), strings);
+}
+
 }  // namespace
 
 void bind_treebanks(nb::module_& m) {
@@ -158,4 +191,20 @@ void bind_treebanks(nb::module_& m) {
   m.def(
       "treebank_last_boundary", [](nb::bytes text) { return arcwise::treebank_last_boundary(view(text)); },
       "text"_a, "Offset just after the last complete sentence, 0 if there is none.");
+  m.def("lemmas", &lemmas, "layout"_a, "data"_a, "script"_a, "recipes"_a,
+        "The lemma of each word: a code each, and the list of different lemmas.");
+  m.def(
+      "lemma_apply",
+      [](const LemmaRecipe& recipe, const std::string& form) {
+        return arcwise::lemma_apply(script_of(recipe), form);
+      },
+      "recipe"_a, "form"_a, "The lemma that a script makes of a form.");
+  m.def(
+      "lower_case",
+      [](nb::bytes text) {
+        std::string out;
+        arcwise::append_lower_case(out, {text.c_str(), text.size()});
+        return nb::bytes(out.data(), out.size());
+      },
+      "text"_a, "UTF-8 text in lower case, code point by code point.");
 }

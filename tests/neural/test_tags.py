@@ -10,6 +10,7 @@ from arcwise.inference import Constraints
 from arcwise.neural.scorer import EnsembleScorer
 from arcwise.neural.tags import TagAlphabets
 from arcwise.parsing import ParseOptions
+from arcwise.treebanks import Treebank
 
 OPTIONS = {
     "trees": ParseOptions(),
@@ -59,8 +60,42 @@ def test_bundles_of_features_are_those_of_each_word_however_many_attributes() ->
     codes = [random.integers(0, 9, 30).astype(np.int32) for _ in names]
     for one in codes:
         one[20:] = one[:10]  # the same words again
-    coded = tags.annotations(codes)["feats"]
+    coded = tags.annotations(small_treebank(), codes)["feats"]
     for word, code in enumerate(coded.codes):
         pairs = [f"{n[6:]}={tags.values[i][codes[i][word]]}" for i, n in enumerate(names) if codes[i][word]]
         assert coded.strings[code] == "|".join(pairs)
     assert len(coded.strings) == 20
+
+
+LEMMAS = """1	Birds	bird	NOUN	_	_	2	nsubj	_	_
+2	sang	sing	VERB	_	_	0	root	_	_
+3	songs	song	NOUN	_	_	2	obj	_	_
+
+1	Birds	bird	NOUN	_	_	2	nsubj	_	_
+2	sang	sing	VERB	_	_	0	root	_	_
+3	odd	_	ADJ	_	_	2	obj	_	_
+
+"""
+
+
+def test_lemmas_are_learned_as_scripts_that_serve_other_words() -> None:
+    treebank = Treebank.from_string(LEMMAS)
+    tags = TagAlphabets.learn(treebank, ("lemma",))
+    (codes,) = tags.codes(treebank)
+    assert tags.columns == ("lemma",)
+    assert codes[0] == codes[2] == codes[3]  # birds and songs inflect alike
+    assert codes[5] == -1  # what is seen once is not learned
+    other = Treebank.from_string(LEMMAS.replace("Birds\tbird", "Cats\t_"))
+    known = np.where(codes < 0, codes[0], codes)
+    assert tags.annotations(other, [known])["lemma"].strings[:3] == ["cat", "sing", "song"]
+    assert TagAlphabets.read({"names": tags.names, "values": tags.values}) == tags
+
+
+def test_no_lemmas_no_scripts() -> None:
+    assert TagAlphabets.learn(small_treebank(), ("lemma",)) == TagAlphabets()
+
+
+@pytest.mark.parametrize("script", ["x", "[]", '["l", 0, 2, "", "e"]', '["x", 0, 2, "", "e", false]'])
+def test_what_is_no_script_is_refused(script: str) -> None:
+    with pytest.raises(ValueError, match=r"expected a lemma script|Expecting value"):
+        TagAlphabets.read({"names": ["lemma"], "values": [[script]]})

@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 
 from arcwise import native
 from arcwise.errors import InputError, ModelError
-from arcwise.text.edit_scripts import lemma_script
 from arcwise.text.jackknife import jackknifed
 from arcwise.text.multiword import scripts_for
 from arcwise.text.tagger import Tagger, TaggerConfig
 from arcwise.treebanks import Sentence, Treebank
+from arcwise.treebanks.lemma_scripts import lemma_script
 from text.toy import toy_treebank
 
 
@@ -133,7 +133,7 @@ def test_an_empty_treebank_teaches_nothing() -> None:
 @given(st.text(min_size=1, max_size=12), st.text(min_size=1, max_size=12))
 def test_a_lemma_script_makes_its_lemma(form: str, lemma: str) -> None:
     form, lemma = (t.encode("utf-8", "replace").decode() for t in (form, lemma))
-    assert native.edit_apply(lemma_script(form, lemma), form) == lemma
+    assert native.lemma_apply(lemma_script(form, lemma), form) == lemma
 
 
 @pytest.mark.parametrize(
@@ -148,7 +148,7 @@ def test_a_lemma_script_makes_its_lemma(form: str, lemma: str) -> None:
 )
 def test_lemma_scripts_of_real_words(form: str, lemma: str) -> None:
     script = lemma_script(form, lemma)
-    assert native.edit_apply(script, form) == lemma
+    assert native.lemma_apply(script, form) == lemma
     assert not script[-1]
 
 

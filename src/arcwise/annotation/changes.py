@@ -17,13 +17,24 @@ class Part:
     after: tuple[bytes, ...]
 
     def to_json(self) -> dict[str, Any]:
-        """For the journal; bytes that are no UTF-8 survive."""
-        return {"first": self.first, "before": _texts(self.before), "after": _texts(self.after)}
+        """For the journal; bytes that are no UTF-8 survive. What stays the same at the start and end of a sentence is told once."""
+        before, after = _texts(self.before), _texts(self.after)
+        if len(before) == len(after):
+            return {"first": self.first, "before": before, "change": list(map(_told_once, before, after))}
+        return {"first": self.first, "before": before, "after": after}
 
     @classmethod
     def from_json(cls, values: dict[str, Any]) -> Part:
         """The part that the journal tells."""
-        return cls(int(values["first"]), _blocks(values["before"]), _blocks(values["after"]))
+        before = values["before"]
+        if "change" in values:
+            after = [
+                old[:start] + new + old[len(old) - end :]
+                for old, (start, new, end) in zip(before, values["change"], strict=True)
+            ]
+        else:
+            after = values["after"]
+        return cls(int(values["first"]), _blocks(before), _blocks(after))
 
 
 def _texts(blocks: Iterable[bytes]) -> list[str]:
@@ -32,6 +43,29 @@ def _texts(blocks: Iterable[bytes]) -> list[str]:
 
 def _blocks(texts: Iterable[str]) -> tuple[bytes, ...]:
     return tuple(text.encode("utf-8", "surrogateescape") for text in texts)
+
+
+def _told_once(before: str, after: str) -> tuple[int, str, int]:
+    """How many characters stay at the start, what stands in the middle then, how many stay at the end.
+
+    >>> _told_once("a cat sat", "a dog sat")
+    (2, 'dog', 4)
+    """
+    start = _same(before, after)
+    end = _same(before[start:][::-1], after[start:][::-1])
+    return start, after[start : len(after) - end], end
+
+
+def _same(a: str, b: str) -> int:
+    """How many characters are the same from the start on; by halving, because comparing slices is quick."""
+    low, high = 0, min(len(a), len(b))
+    while low < high:
+        middle = (low + high + 1) // 2
+        if a[low:middle] == b[low:middle]:
+            low = middle
+        else:
+            high = middle - 1
+    return low
 
 
 Parts = tuple[Part, ...]

@@ -52,6 +52,8 @@ class Document:
         self.read_only = opened.read_only
         """Why nothing can be edited; None where it can."""
         self._guard = threading.RLock()
+        self._saving = threading.RLock()
+        """Taken before ``_guard`` by whoever reads or writes the file."""
         self._journal, self._history, self._saved_at = opened.journal, opened.history, opened.saved_at
         self._blocks = opened.blocks
         self._on_disk(opened.blocks.snapshot.fingerprint, opened.stamp, Blocks(opened.blocks.snapshot))
@@ -68,7 +70,7 @@ class Document:
 
     def close(self) -> None:
         """Let go of the file. What was not saved stays in the journal; a journal with nothing in it goes."""
-        with self._guard:
+        with self._saving, self._guard:
             empty = self.saved and not self.can_undo and not self.can_redo
             self._journal.close(remove=empty)
             self._blocks.snapshot.close()
@@ -280,27 +282,36 @@ class Document:
         return self._history.top == self._saved_at
 
     def save(self) -> None:
-        """Write the file, whole or not at all. ``ChangedOnDisk`` if another program wrote it meanwhile."""
-        with self._guard:
-            self._check_writable()
+        """Write the file, whole or not at all; edits can go on meanwhile. ``ChangedOnDisk`` if another program wrote it since."""
+        self._check_writable()
+        with self._saving:
             state = self._state(thorough=True)
             if state == "changed":
                 raise ChangedOnDisk(
                     f"{self.path}: was changed by another program, expected it as it was; take its changes in first"
                 )
-            if self.saved and state == "same":
-                return
-            hasher = Hasher()
-            with open_output(self.path, durable=True) as out:
-                for _, data in self._blocks.pieces():
-                    hasher.add(data)
-                    out.write(data)
-                # Before the file takes its name: whichever of the two is there afterwards, the journal knows it.
-                self._append(file_record("saving", hasher.fingerprint(), len(self)))
-            self._on_disk(hasher.fingerprint(), stamp_of(self.path), self._blocks)
-            self._saved_at = self._history.top
+            with self._guard:
+                if self.saved and state == "same":
+                    return
+                now = Blocks(self._blocks.snapshot, list(self._blocks.places))
+                place = {"after": self._journal.size, "top": self._history.top}
+            self._write(now, place)
+
+    def _write(self, now: Blocks, place: Record) -> None:
+        hasher = Hasher()
+        with open_output(self.path, durable=True) as out:
+            for _, data in now.pieces():
+                hasher.add(data)
+                out.write(data)
+            # Before the file takes its name: whichever of the two is there afterwards, the journal knows it.
+            with self._guard:
+                self._append(file_record("saving", hasher.fingerprint(), len(now)) | place)
+        with self._guard:
+            self._on_disk(hasher.fingerprint(), stamp_of(self.path), now)
+            self._saved_at = place["top"]
             self._append({"kind": "saved"})
-            self._compact()
+            if self.saved:
+                self._compact()
 
     def _compact(self) -> None:
         """Leave out of the journal what nobody can undo or redo any more, once that is most of it."""
@@ -314,8 +325,12 @@ class Document:
 
     def state_on_disk(self) -> Literal["same", "changed", "gone"]:
         """Whether the file is as it was when it was opened or saved last. Cheap: it is read only if its time or size differ."""
-        with self._guard:
+        if not self._saving.acquire(blocking=False):
+            return "same"  # being written here, after a look at it
+        try:
             return self._state()
+        finally:
+            self._saving.release()
 
     def _state(self, *, thorough: bool = False) -> Literal["same", "changed", "gone"]:
         if path_kind(self.path) != "file":
@@ -330,7 +345,7 @@ class Document:
 
     def take_in_changes(self) -> Taken:
         """Merge what another program did to the file with what was edited here: one step of undo. All of the file is in memory for that."""
-        with self._guard:
+        with self._saving, self._guard:
             self._check_writable()
             stamp, snapshot = read_snapshot(self.path, beside=True)
             if snapshot.fingerprint == self._file:

@@ -1,7 +1,7 @@
 """What a journal tells: the steps that can be undone and redone, and what the file lacks of them.
 
-Records: ``start`` (the file as it was), ``do`` (a step), ``undo``, ``redo``, ``saving`` (the file that is about to be written), ``saved`` (it was),
-``taken`` (what another program did to the file was taken in: a step, and how the file on the disk becomes the present state).
+Records: ``start`` (the file as it was), ``do`` (a step), ``undo``, ``redo``, ``saving`` (the file that is about to be written, with everything
+before ``after``: edits go on meanwhile), ``saved`` (it was), ``taken`` (what another program did to the file was taken in: a step, and how the file on the disk becomes the present state).
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from arcwise.annotation.store import Fingerprint
 
 @dataclass(frozen=True)
 class Mark:
-    """A state that the file may be in: ``parts`` make it the state of the document after the record at ``place``."""
+    """A state that the file may be in: ``parts`` make it the document as it was before the records from ``after`` on."""
 
-    place: int
+    after: int
     file: Fingerprint
     sentences: int
     parts: Parts
@@ -77,7 +77,8 @@ class History:
 
     def _mark(self, place: int, record: Record) -> Mark:
         file = Fingerprint(record["size"], record["digest"])
-        return Mark(place, file, record["sentences"], parts_of(record, "to"), self.top)
+        after, top = record.get("after", place + 1), record.get("top", self.top)
+        return Mark(after, file, record["sentences"], parts_of(record, "to"), top)
 
 
 def parts_of(record: Record, key: str = "parts") -> Parts:
@@ -90,7 +91,7 @@ def steps_after(journal: Journal, mark: Mark) -> Iterator[Parts]:
     yield mark.parts
     history = History()
     for place, record in journal.records():
-        kind, late = record["kind"], place > mark.place
+        kind, late = record["kind"], place >= mark.after
         if late and kind in ("do", "taken"):
             yield parts_of(record)
         elif late and kind == "undo":

@@ -52,8 +52,12 @@ class Journal:
         self.damaged: Path | None = None
         self._file: IO[bytes] = self._locked(path) if writing else self._readable()
         _OPEN.add(self)
-        self.size = self._sound_size()
-        self._drop_rest()
+        try:
+            self.size = self._sound_size()
+            self._drop_rest()
+        except BaseException:
+            self._file.close()
+            raise
 
     def _readable(self) -> IO[bytes]:
         try:

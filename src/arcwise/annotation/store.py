@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import tempfile
 import threading
+import weakref
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -71,6 +72,8 @@ class Snapshot:
         """Copy and index a file; ``folder``: where the copy is (else where temporary files are)."""
         self._guard = threading.Lock()
         self._copy: IO[bytes] = tempfile.TemporaryFile(dir=folder)  # noqa: SIM115 (lives as long as this)
+        self.close = weakref.finalize(self, self._copy.close)
+        """Let the copy go; done by itself when nobody has the snapshot any more."""
         self.problems: list[Problem] = []
         hasher, index = Hasher(), _Index(str(path))
         with open_input(path) as stream:
@@ -95,10 +98,6 @@ class Snapshot:
         with self._guard:
             self._copy.seek(start)
             return self._copy.read(stop - start)
-
-    def close(self) -> None:
-        """Let the copy go."""
-        self._copy.close()
 
 
 class _Index:
@@ -132,15 +131,16 @@ class _Index:
             cut = 0
             self._wait = 2 * len(self._rest)
         if layout.problems and len(self.problems) < MOST_PROBLEMS:
-            self._add_problems(whole, len(whole) + 1 if final else cut)
+            self._add_problems(whole, None if final else count)
         self._sentences += max(count, 0)
         self._line += whole.count(b"\n", 0, cut)
         self._offset += cut
         self._rest = self._rest[cut:]
 
-    def _add_problems(self, whole: bytes, cut: int) -> None:
+    def _add_problems(self, whole: bytes, sentences: int | None) -> None:
+        """Those of the first sentences; of all there is (None)."""
         treebank = Treebank(whole, source=self._source, strict=False, first_line=self._line)
-        before = [p for p in treebank.layout.problems if p[2] < cut]
+        before = [p for p in treebank.layout.problems if sentences is None or p[1] < sentences]
         found = treebank.first_problems(min(len(before), MOST_PROBLEMS - len(self.problems)))
         self.problems += [replace(problem, sentence=problem.sentence + self._sentences) for problem in found]
 

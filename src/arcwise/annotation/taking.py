@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from arcwise.annotation.changes import Change, Part, Parts
+from arcwise.annotation.changes import Change, Part, Parts, difference
 from arcwise.errors import InputError
 from arcwise.treebanks import Treebank
 
@@ -61,9 +61,8 @@ def net_changes(sentences: int, steps: Iterable[Parts]) -> list[Part]:
         if not isinstance(place, int):
             own.append(place)
             continue
-        before = tuple(known[k] for k in range(at, place))
-        if before != tuple(own):
-            found.append(Part(at, before, tuple(own)))
+        before = [known[k] for k in range(at, place)]
+        found += [Part(at + p.first, p.before, p.after) for p in reversed(difference(before, own))]
         at, own = place + 1, []
     return found
 

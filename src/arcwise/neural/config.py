@@ -15,7 +15,7 @@ from arcwise.parsing.parser import Device
 
 Size = Literal["small", "base", "large"]
 Objective = Literal["likelihood", "softmax-margin", "hinge", "head-by-head"]
-TagColumn = Literal["upos", "xpos", "feats"]
+TagColumn = Literal["upos", "xpos", "feats", "lemma"]
 
 INPUTS = (
     "lower",

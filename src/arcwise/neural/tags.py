@@ -10,16 +10,21 @@ import numpy as np
 import numpy.typing as npt
 
 from arcwise.treebanks import Coded, Treebank
+from arcwise.treebanks.lemma_scripts import NO_LEMMA, lemmas_by, read_script, script_text, scripts_of
 
 Codes = npt.NDArray[np.int32]
 _FEATS = "feats."
+_LEMMA = "lemma"
 NO_VALUE = ""
 """The value of an attribute that a word does not have."""
+RARE_SCRIPT = 1
+"""Lemma scripts that training has at most so often are not learned: they are of single words."""
 
 
 @dataclass(frozen=True)
 class TagAlphabets:
-    """What is learned: ``upos``, ``xpos`` and ``feats.Case`` (one for each attribute), and the values of each.
+    """What is learned: ``upos``, ``xpos``, ``feats.Case`` (one for each attribute) and ``lemma``, and the values of each; those of lemmas
+    are scripts that make them from forms.
 
     >>> row = "1\\tBirds\\tbird\\tNOUN\\t_\\tNumber=Plur\\t0\\troot\\t_\\t_\\n\\n"
     >>> tags = TagAlphabets.learn(Treebank.from_string(row), ("upos", "feats"))
@@ -37,7 +42,11 @@ class TagAlphabets:
         values: list[tuple[str, ...]] = []
         for column in columns:
             own = Coded.of(treebank.column(column)).strings
-            if column == "feats":
+            if column == _LEMMA:
+                if scripts := _scripts_learned(treebank):
+                    names.append(column)
+                    values.append(scripts)
+            elif column == "feats":
                 found: dict[str, set[str]] = {}
                 for bundle in own:
                     for attribute, value in _pairs(bundle):
@@ -57,6 +66,8 @@ class TagAlphabets:
         values = tuple(tuple(str(value) for value in own) for own in header["values"])
         if len(names) != len(values) or not all(values):
             raise ValueError(f"tags: found values of {len(values)}, expected some of each of {len(names)}")
+        for script in dict(zip(names, values, strict=True)).get(_LEMMA, ()):
+            read_script(script)
         return cls(names, values)
 
     @property
@@ -70,7 +81,7 @@ class TagAlphabets:
         for name, values in zip(self.names, self.values, strict=True):
             numbers = {value: number for number, value in enumerate(values)}
             column = name.split(".")[0]
-            coded = Coded.of(treebank.column(column))
+            coded = scripts_of(treebank) if column == _LEMMA else Coded.of(treebank.column(column))
             if column == "feats":
                 attribute = name.removeprefix(_FEATS)
                 of_string = [
@@ -81,12 +92,14 @@ class TagAlphabets:
             found.append(np.array(of_string, np.int32)[coded.codes])
         return found
 
-    def annotations(self, codes: Sequence[Codes]) -> dict[str, Coded]:
-        """The columns of so many words, from the numbers of their values."""
+    def annotations(self, treebank: Treebank, codes: Sequence[Codes]) -> dict[str, Coded]:
+        """The columns of the words of a treebank, from the numbers of their values."""
         found: dict[str, Coded] = {}
         features = [place for place, name in enumerate(self.names) if name.startswith(_FEATS)]
         for place, name in enumerate(self.names):
-            if place not in features:
+            if name == _LEMMA:
+                found[name] = lemmas_by(treebank, codes[place], [read_script(s) for s in self.values[place]])
+            elif place not in features:
                 found[name] = Coded(codes[place], list(self.values[place]))
         if features:
             kinds = _numbered([codes[p] for p in features], [len(self.values[p]) for p in features])
@@ -103,6 +116,14 @@ class TagAlphabets:
             if self.values[place][code] != NO_VALUE
         ]
         return "|".join(pairs) or "_"
+
+
+def _scripts_learned(treebank: Treebank) -> tuple[str, ...]:
+    """The lemma scripts that are worth learning; none where the treebank has no lemmas."""
+    coded = scripts_of(treebank)
+    often = np.bincount(coded.codes, minlength=len(coded.strings)) > RARE_SCRIPT
+    found = sorted(script for script, is_often in zip(coded.strings, often, strict=True) if is_often)
+    return () if found in ([], [script_text(NO_LEMMA)]) else tuple(found)
 
 
 def _numbered(codes: Sequence[Codes], sizes: Sequence[int]) -> npt.NDArray[np.int64]:

@@ -13,7 +13,6 @@ from arcwise import native
 from arcwise.errors import InputError, ModelError
 from arcwise.learning.model_file import Packable, Packed, Precision, check_precision
 from arcwise.learning.options import check_options, option, short_repr
-from arcwise.text.edit_scripts import LemmaScript, lemma_script
 from arcwise.text.linear import (
     DAMPING,
     EPOCHS,
@@ -35,6 +34,7 @@ from arcwise.text.linear import (
 )
 from arcwise.treebanks import Coded, Treebank
 from arcwise.treebanks.columns import upos_confidence
+from arcwise.treebanks.lemma_scripts import LemmaScript, lemmas_by, read_script, scripts_of
 
 if TYPE_CHECKING:
     from typing import Self
@@ -210,13 +210,10 @@ class Tagger(Packable):
         ``keep``: those of the four columns in which everything that is not ``_`` stays.
         """
         tags = self.tags(treebank, keep=keep, threads=threads)
-        codes, lemmas = native.lemmas(
-            treebank.layout, treebank.data, script=tags.script, recipes=self.alphabet.scripts
-        )
         upos_of_state = np.array([upos for upos, _ in self.alphabet.states], np.int32)
         xpos, feats = (Coded.of(column) for column in zip(*self.alphabet.bundles, strict=True))
         found = {
-            "lemma": Coded(codes, lemmas),
+            "lemma": lemmas_by(treebank, tags.script, self.alphabet.scripts),
             "upos": Coded(upos_of_state[tags.state], self.alphabet.upos),
             "xpos": Coded(xpos.codes[tags.bundle], xpos.strings),
             "feats": Coded(feats.codes[tags.bundle], feats.strings),
@@ -330,20 +327,13 @@ def _alphabet(
     states = pairs if joint else upos
     numbers = {name: i for i, name in enumerate(upos.strings)}
     bundles = Coded.of([f"{x}\t{f}" for x, f in zip(columns["xpos"], columns["feats"], strict=True)])
-    made: dict[tuple[str, str], str] = {}
-    known: dict[str, LemmaScript] = {}
-    for pair in zip(columns["form"], columns["lemma"], strict=True):
-        if pair not in made:
-            script = lemma_script(*pair) if pair[1] != "_" or pair[0] == "_" else ("k", 0, 0, "", "_", True)
-            made[pair] = repr(script)
-            known[repr(script)] = script
-    scripts = Coded.of([made[pair] for pair in zip(columns["form"], columns["lemma"], strict=True)])
+    scripts = scripts_of(treebank)
     alphabet = TagAlphabet(
         list(upos.strings),
         [(numbers[name.split("\t")[0]], name.split("\t")[1] if joint else None) for name in states.strings],
         [(b.split("\t")[0], b.split("\t")[1]) for b in bundles.strings],
         _seen_with(states.codes, bundles.codes, len(states.strings)),
-        [known[s] for s in scripts.strings],
+        [read_script(s) for s in scripts.strings],
         _seen_with(upos.codes, scripts.codes, len(upos.strings)),
     )
     return alphabet, states.codes, bundles.codes, scripts.codes

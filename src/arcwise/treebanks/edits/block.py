@@ -53,7 +53,7 @@ class Row:
     @property
     def glued(self) -> bool:
         """Whether no space follows."""
-        return _GLUED in self.misc
+        return _GLUED in self.fields[_MISC] and _GLUED in self.misc
 
     @glued.setter
     def glued(self, value: bool) -> None:
@@ -71,6 +71,8 @@ def _kind_of(line: str) -> RowKind:
     if line.startswith("#"):
         return "other"
     identity = line.partition("\t")[0]
+    if identity.isdecimal():
+        return "word"
     if re.fullmatch(r"[0-9]+-[0-9]+", identity):
         return "multiword"
     return "empty" if re.fullmatch(r"[0-9]+\.[0-9]+", identity) else "word"
@@ -218,7 +220,7 @@ class Block:
             if row.kind == "multiword":
                 inside = int(row.id.split("-")[1])
             if len(row.fields) == len(COLUMNS):
-                parts.append(row["form"] + ("" if row.glued else " "))
+                parts.append(row.fields[_FORM] + ("" if row.glued else " "))
         return "".join(parts).rstrip()
 
     def _numbered(self) -> Iterable[tuple[int, Row]]:

@@ -45,6 +45,10 @@ def renumbered_deps(deps: str, names: Mapping[str, str], gone: Collection[str]) 
     """
     if deps == "_":
         return deps
+    if deps == write_deps(read_deps(deps)):  # in order, and stays so when two heads become one
+        return write_deps(
+            [(names.get(head, head), label) for head, label in read_deps(deps) if head not in gone]
+        )
     pairs = [pair.partition(":") for pair in deps.split("|")]
     kept = [names.get(head, head) + sign + label for head, sign, label in pairs if head not in gone]
     return "|".join(dict.fromkeys(kept)) or "_"

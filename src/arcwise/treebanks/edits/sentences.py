@@ -59,7 +59,7 @@ def _keep(block: Block, rows: list[Row]) -> None:
 
 def _open(row: Row) -> None:
     row["head"] = row["deprel"] = "_"
-    row.drop_misc(*PROPOSED["head"])
+    row.drop_misc(*PROPOSED["head"], *PROPOSED["deprel"])
 
 
 def join_blocks(first: bytes, second: bytes) -> bytes:

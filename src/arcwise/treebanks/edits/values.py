@@ -12,8 +12,8 @@ from arcwise.treebanks.edits.block import Block, Row
 from arcwise.treebanks.edits.references import Pairs, read_deps, write_deps
 
 PROPOSED = {
-    "head": ("HeadProb", "DeprelProb", "Alternatives"),
-    "deprel": ("DeprelProb", "Alternatives"),
+    "head": ("HeadProb", "Alternatives"),
+    "deprel": ("DeprelProb",),
     "upos": ("UposProb",),
 }
 """What a parser said of a column, in MISC."""
@@ -26,8 +26,8 @@ _NOT_OF_EMPTY = ("head", "deprel")
 class SetField:
     """One field of one row gets another value. ``row``: the ID as the file has it (``3``, ``3-4``, ``8.1``).
 
-    A HEAD, DEPREL or UPOS that is set is a decision: what a parser said of it (HeadProb, DeprelProb, Alternatives; UposProb)
-    leaves MISC. The same arc in DEPS, if it is there, follows HEAD and DEPREL.
+    A HEAD, DEPREL or UPOS that is set is a decision: what a parser said of it leaves MISC (HeadProb and Alternatives; DeprelProb; UposProb), so
+    that a head may be decided and its label be a proposal still. The same arc in DEPS, if it is there, follows HEAD and DEPREL.
     """
 
     kind: ClassVar[str] = "set-field"

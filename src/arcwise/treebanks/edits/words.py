@@ -65,7 +65,8 @@ class SplitWord:
 
 @dataclass(frozen=True)
 class JoinWords:
-    """Neighbouring words become one. The word nearest to the root keeps its annotation; children of all hang from the new word.
+    """Neighbouring words become one. Of those that hang from none of the others, the one nearest to the root keeps its annotation; children of
+    all hang from the new word.
 
     ``form``: by default what the text has there, with its spaces. A multiword token over just these words goes, and gives its form.
     """
@@ -79,7 +80,7 @@ class JoinWords:
         """Put one word in the place of all."""
         spans, run = block.spans(), block.run(self.first, self.last)
         covered, inside = _relation(block, spans, run)
-        kept = min(run, key=lambda row: _depth(block, row))
+        kept = min(run, key=lambda row: _height(block, row, run))
         tokens = [run[0]] if inside else _tokens(block, covered, run)
         form = self.form or ("".join(row["form"] for row in run) if inside else _text(tokens))
         if not inside:
@@ -230,13 +231,15 @@ def _text(tokens: list[Row]) -> str:
     return inner + tokens[-1]["form"]
 
 
-def _depth(block: Block, row: Row) -> int:
-    """How many heads there are above a word, as far as they are known."""
+def _height(block: Block, row: Row, run: list[Row]) -> tuple[bool, bool, int]:
+    """Sorts the words of a run: below no other of them first (no cycle comes of that), with a head before open, near the root before far."""
     by_id = {word.id: word for word in block.words()}
-    steps, at = 0, by_id.get(row["head"])
-    while at is not None and steps < len(by_id):
-        steps, at = steps + 1, by_id.get(at["head"])
-    return steps
+    above: list[Row] = []
+    at = by_id.get(row["head"])
+    while at is not None and at not in above:
+        above.append(at)
+        at = by_id.get(at["head"])
+    return any(word in run for word in above), row["head"] == "_", len(above)
 
 
 def _forget(row: Row, names: set[str]) -> None:

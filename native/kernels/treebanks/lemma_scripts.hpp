@@ -10,7 +10,7 @@ namespace arcwise {
 enum class LemmaCase : char { lower = 'l', keep = 'k', title = 't' };
 
 // lemma = before + (form in its case, without its first `drop_first` and last `drop_last` characters) + after
-struct EditScript {
+struct LemmaScript {
   LemmaCase casing = LemmaCase::lower;
   int drop_first = 0, drop_last = 0;
   std::string before, after;
@@ -18,6 +18,6 @@ struct EditScript {
 };
 
 // The lemma of a form; the form itself (in its case) where the script drops more than there is.
-std::string edit_apply(const EditScript& script, std::string_view form);
+std::string lemma_apply(const LemmaScript& script, std::string_view form);
 
 }  // namespace arcwise

@@ -1,10 +1,10 @@
-#include "kernels/text/edit_scripts.hpp"
+#include "kernels/treebanks/lemma_scripts.hpp"
 
 #include "kernels/base/unicode.hpp"
 
 namespace arcwise {
 
-std::string edit_apply(const EditScript& script, std::string_view form) {
+std::string lemma_apply(const LemmaScript& script, std::string_view form) {
   if (script.whole) return script.after;
   std::string cased;
   if (script.casing == LemmaCase::lower) {

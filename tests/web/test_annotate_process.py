@@ -1,0 +1,241 @@
+"""``arcwise annotate`` as a process on a socket: how it starts, what it survives, how it ends."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("starlette", reason="needs starlette")
+pytest.importorskip("uvicorn", reason="needs uvicorn")
+
+from arcwise.cli.main import run
+from web.served import ROWS, process
+
+Output = pytest.CaptureFixture[str]
+
+
+def refused(arguments: list[str], capsys: Output) -> str:
+    """The one line of a command that does not start."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("arcwise.web.server.serve", lambda *_, **__: pytest.fail("it serves"))
+        assert run(["annotate", "--no-browser", *arguments]) == 2
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert said.err.count("\n") == 1
+    return said.err
+
+
+# ---- starting and ending
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=["Ctrl-C", "SIGTERM"])
+def test_a_signal_saves_and_ends(file: Path, number: int) -> None:
+    with process(file) as server:
+        assert server.address.startswith("http://127.0.0.1:")
+        page = server.ask(
+            "GET", server.address.removeprefix(f"http://{server.place}"), headers={"X-Arcwise-Token": ""}
+        )
+        assert (page.status, page.headers["content-type"]) == (200, "text/html; charset=utf-8")
+        assert server.set(0, "4", head="5", deprel="det").status == 200
+        status, _, err = server.end(number)
+    assert (status, err) == (0, "")
+    assert file.read_text() == ROWS.replace("4\ta\ta\tDET\t_\t_\t_\t_", "4\ta\ta\tDET\t_\t_\t5\tdet")
+
+
+def test_it_ends_while_a_page_listens(file: Path) -> None:
+    with process(file) as server:
+        host, port = server.place.split(":")
+        with socket.create_connection((host, int(port)), 10) as listener:
+            listener.sendall(
+                f"GET /api/events?token={server.token} HTTP/1.1\r\nHost: {server.place}\r\n\r\n".encode()
+            )
+            assert b"listening" in _read_until(listener, b"listening")
+            status, _, err = server.end(signal.SIGINT)
+    assert (status, err) == (0, "")
+
+
+def _read_until(connection: socket.socket, what: bytes) -> bytes:
+    read = b""
+    while what not in read:
+        part = connection.recv(4096)
+        assert part, read
+        read += part
+    return read
+
+
+def test_it_listens_on_this_machine_alone_and_opens_to_its_page_alone(file: Path) -> None:
+    with process(file) as server:
+        port = int(server.place.split(":")[1])
+        listening = [line.split() for line in Path("/proc/net/tcp").read_text().splitlines()[1:]]
+        addresses = {
+            fields[1] for fields in listening if fields[1].endswith(f":{port:04X}") and fields[3] == "0A"
+        }
+        assert addresses == {f"0100007F:{port:04X}"}
+        assert server.get("/api/document").status == 200
+        assert server.get("/api/document", Host="evil.example").status == 403
+        assert server.get("/api/document", Origin="http://evil.example").status == 403
+        assert server.ask("GET", "/api/document", headers={"X-Arcwise-Token": "wrong"}).status == 403
+        for path in (
+            "/static/../security.py",
+            "/static/%2e%2e/security.py",
+            "//etc/passwd",
+            "/../small.conllu",
+        ):
+            answer = server.ask("GET", path)
+            assert answer.status in (400, 403, 404)
+            assert "def " not in answer.text
+            assert "sent_id" not in answer.text
+        huge = {"Content-Type": "application/json", "Content-Length": str(10**9)}
+        assert server.ask("POST", "/api/undo", headers=huge).status == 413
+
+
+# ---- what it survives
+
+
+def test_kill_in_the_middle_of_edits_loses_nothing(file: Path) -> None:
+    """Every edit that was answered is there again, whenever the process was killed."""
+    tags: list[str] = []
+    for turn in range(2):
+        with process(file) as server:
+            assert server.sentence(0)["rows"][0]["xpos"] == (tags[-1] if tags else "_")
+            for number in range(5 + turn):
+                tags.append(f"X{turn}.{number}")
+                assert server.set(0, "1", xpos=tags[-1]).status == 200
+            status, _, _ = server.end(signal.SIGKILL)
+            assert status == -signal.SIGKILL
+    with process(file) as server:
+        found = server.sentence(0)
+        for tag in [*reversed(tags[:-1]), "_"]:
+            assert server.post("/api/undo").json()["sentence"]["rows"][0]["xpos"] == tag
+        assert server.post("/api/undo").json()["number"] is None
+        assert server.sentence(0)["version"] != found["version"]
+        server.end(signal.SIGINT)
+    assert file.read_text() == ROWS
+
+
+def test_two_processes_on_one_file(file: Path, capsys: Output) -> None:
+    with process(file):
+        told = refused([str(file)], capsys)
+        assert str(file) in told
+
+
+def test_edits_that_cannot_be_saved_at_the_end_stay_in_the_journal(file: Path) -> None:
+    changed = ROWS.replace("1\tDogs\tdog", "1\tDogs\tDOG")
+    with process(file) as server:
+        server.set(0, "4", head="5", deprel="det")
+        file.write_text(changed)
+        status, _, err = server.end(signal.SIGINT)
+    assert status == 2
+    assert err.count("\n") == 1
+    assert "changed by another program" in err
+    assert file.read_text() == changed
+    with process(file) as server:
+        assert [r["head"] for r in server.sentence(0)["rows"]][3] == "5"
+        assert server.sentence(2)["rows"][0]["lemma"] == "DOG"
+
+
+# ---- what keeps it from starting
+
+
+def test_a_busy_port(file: Path, capsys: Output) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        assert f"--port: {port} cannot be used" in refused([str(file), "--port", str(port)], capsys)
+    with process(file, "--port", str(port)) as server:
+        assert server.place == f"127.0.0.1:{port}"
+
+
+def test_no_such_model(file: Path, capsys: Output) -> None:
+    assert "no such model" in refused([str(file), "--model", "nonsense"], capsys)
+
+
+@pytest.mark.parametrize("data", [b"nonsense\n", b"\xff\xfe1\x00", b"{}", b"\x00" * 100])
+def test_a_broken_file(tmp_path: Path, data: bytes, capsys: Output) -> None:
+    broken = tmp_path / "broken.conllu"
+    broken.write_bytes(data)
+    assert str(broken) in refused([str(broken)], capsys)
+    assert broken.read_bytes() == data
+    assert [p.name for p in tmp_path.iterdir()] == ["broken.conllu"]
+
+
+def test_no_such_file_and_new_ones(tmp_path: Path, capsys: Output) -> None:
+    file = tmp_path / "new.conllu"
+    assert "no such file" in refused([str(file)], capsys)
+    with process(file, "--new") as server:
+        assert server.get("/api/document").json()["sentences"] == 0
+        assert server.get("/api/sentences").json() == {"items": [], "total": 0, "ready": True}
+        assert server.get("/api/sentence/0").status == 404
+        assert server.post("/api/insert", {"conllu": "1\tHi\t_\t_\t_\t_\t_\t_\t_\t_\n\n"}).status == 200
+        assert server.set(0, "1", head="0", deprel="root").status == 200
+        server.end(signal.SIGINT)
+    assert file.read_text() == "1\tHi\t_\t_\t_\t_\t0\troot\t_\t_\n\n"
+    assert str(file) in refused([str(file), "--new"], capsys)
+
+
+@pytest.mark.parametrize("library", ["starlette", "uvicorn"])
+def test_a_missing_extra(file: Path, library: str, capsys: Output, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, library, None)
+    assert f"this needs {library}, which is not installed" in refused([str(file)], capsys)
+
+
+def test_nothing_optional_is_imported_before_it_is_needed() -> None:
+    script = (
+        "import sys, arcwise, arcwise.cli.annotate, arcwise.web, arcwise.web.security, arcwise.web.events, arcwise.web.server, arcwise.web.annotate_session;"
+        "print([m for m in ('starlette', 'uvicorn') if m in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"
+
+
+# ---- other files
+
+
+def test_output_leaves_the_file_as_it_is_and_is_gone_on_with(file: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out.conllu"
+    for turn in range(2):
+        with process(file, "--output", str(out)) as server:
+            assert server.get("/api/document").json()["name"] == "out.conllu"
+            assert server.sentence(0)["rows"][3]["head"] == ("_" if turn == 0 else "5")
+            server.set(0, "4", head="5", deprel="det")
+            server.end(signal.SIGINT)
+    assert file.read_text() == ROWS
+    assert "\t5\tdet\t" in out.read_text()
+
+
+def test_a_model_thinks_along(file: Path) -> None:
+    with process(file, "--model", "en-fast") as server:
+        found = server.get("/api/document").json()["model"]
+        assert (found["which"], found["name"], found["probabilities"]) == ("given", "en-fast", True)
+        assert "nsubj" in found["labels"]
+        assert set(server.sentence(0)["thoughts"]["words"]) == {"1", "2", "3", "4", "5", "6"}
+
+
+def test_the_browser_is_opened(file: Path, tmp_path: Path) -> None:
+    """With a browser of our own, that writes down what it was to open."""
+    opened = tmp_path / "opened"
+    browser = tmp_path / "browser"
+    browser.write_text(f'#!/bin/sh\necho "$1" > {opened}\n')
+    browser.chmod(0o755)
+    line = [sys.executable, "-m", "arcwise", "annotate", str(file)]
+    env = {**os.environ, "BROWSER": str(browser)}
+    with subprocess.Popen(line, stdout=subprocess.PIPE, text=True, env=env) as started:
+        assert started.stdout is not None
+        address = started.stdout.readline().strip()
+        for _ in range(200):
+            if opened.exists() and opened.read_text():
+                break
+            try:
+                started.wait(0.05)
+            except subprocess.TimeoutExpired:
+                continue
+        started.send_signal(signal.SIGINT)
+        assert started.wait(20) == 0
+    assert opened.read_text().strip() == address
