@@ -1,0 +1,179 @@
+// The tree on the screen: draws it when the sentence changes, marks what is selected, and takes the mouse.
+
+import { show, svg, tell } from "./dom.js";
+import { drawTree } from "./tree.js";
+import { picture } from "./picture.js";
+
+const FAR = 6; // pixels that the mouse moves before it drags
+
+export class Canvas {
+  /** `box`: the element that scrolls; `menu(event)`: the menu of the word. */
+  constructor(box, state, editor, menu) {
+    Object.assign(this, { box, state, editor, menu, drawn: null, drag: null });
+    state.on("sentence", () => this.draw());
+    state.on("selection", () => this.mark());
+    state.on("view", () => this.draw());
+    box.addEventListener("pointerdown", (event) => this.#down(event));
+    box.addEventListener("pointermove", (event) => this.#moved(event));
+    box.addEventListener("pointerup", (event) => this.#up(event));
+    box.addEventListener("pointercancel", () => this.#stop());
+    box.addEventListener("contextmenu", (event) => this.#context(event));
+    box.addEventListener("wheel", (event) => this.#wheel(event), { passive: false });
+  }
+
+  draw() {
+    const { state, box } = this;
+    if (!state.sentence) return;
+    performance.mark("arcwise-draw");
+    const view = state.view;
+    const what = picture(state.sentence, { preview: state.preview, second: state.second, enhanced: view.enhanced });
+    this.drawn = drawTree(what, { vertical: view.vertical });
+    const { root, width, height } = this.drawn;
+    root.setAttribute("width", (width * view.zoom).toFixed(0));
+    root.setAttribute("height", (height * view.zoom).toFixed(0));
+    show(box, root);
+    box.classList.toggle("second", state.second);
+    box.dir = what.rtl && !view.vertical ? "rtl" : "ltr";
+    this.mark();
+    performance.measure("arcwise-draw", "arcwise-draw");
+  }
+
+  /** Mark the selected words, and bring the selected one into view. */
+  mark() {
+    const { state, box } = this;
+    for (const word of box.querySelectorAll(".word.selected, .word.ranged, .word.head")) {
+      word.classList.remove("selected", "ranged", "head");
+      word.setAttribute("aria-selected", "false");
+    }
+    for (const arc of box.querySelectorAll(".arc.mine")) arc.classList.remove("mine");
+    const find = (id) => document.getElementById(`word-${id}`);
+    for (const row of state.range) {
+      find(row.id)?.classList.add(row.id === state.selected ? "selected" : "ranged");
+      find(row.id)?.setAttribute("aria-selected", "true");
+    }
+    box.querySelector(`.arc[data-arc="${CSS.escape(state.selected ?? "")}"]`)?.classList.add("mine");
+    const head = state.preview?.head ?? this.editor.arc()?.head;
+    if (head) find(head)?.classList.add("head");
+    box.setAttribute("aria-activedescendant", find(state.selected) ? `word-${state.selected}` : "");
+    this.#reveal();
+  }
+
+  #reveal() {
+    const spot = this.drawn?.spots.get(this.state.selected);
+    if (!spot) return;
+    const { box } = this, zoom = this.state.view.zoom;
+    const svgBox = this.drawn.root;
+    const left = spot[0] * zoom + svgBox.getBoundingClientRect().left - box.getBoundingClientRect().left;
+    const room = Math.min(140, box.clientWidth / 4);
+    if (left < room) box.scrollLeft += left - room * 2;
+    else if (left > box.clientWidth - room) box.scrollLeft += left - box.clientWidth + room * 2;
+    const top = spot[1] * zoom + svgBox.getBoundingClientRect().top - box.getBoundingClientRect().top;
+    if (top > box.clientHeight - 60) box.scrollTop += top - box.clientHeight + 90;
+    else if (top < 0) box.scrollTop += top - 60;
+  }
+
+  // ---- the mouse
+
+  #word(event) {
+    const under = document.elementFromPoint(event.clientX, event.clientY);
+    return under?.closest?.("[data-row]")?.dataset.row ?? null;
+  }
+
+  #down(event) {
+    if (event.button !== 0) return;
+    const { state, editor } = this;
+    const arc = event.target.closest("[data-arc]")?.dataset.arc, word = event.target.closest("[data-row]")?.dataset.row;
+    this.box.focus({ preventScroll: true });
+    if (word) {
+      event.preventDefault();
+      if (editor.choosing && editor.choosing.row !== word) return void editor.confirmHead(word);
+      if (event.shiftKey) return void editor.select(word, { extend: true });
+      this.drag = { row: word, x: event.clientX, y: event.clientY, line: null, wasSelected: word === state.selected && !editor.choosing };
+      if (word !== state.selected) editor.select(word);
+    } else if (arc) {
+      event.preventDefault();
+      if (arc !== state.selected) editor.select(arc);
+      this.drag = { label: arc };
+    } else if (editor.choosing && this.#aboveWords(event)) {
+      editor.confirmHead("0");
+    } else editor.rest();
+  }
+
+  #moved(event) {
+    const { drag } = this;
+    if (!drag?.row || (!drag.line && Math.hypot(event.clientX - drag.x, event.clientY - drag.y) < FAR)) return;
+    const root = this.drawn.root, at = this.#inside(event), from = this.drawn.spots.get(drag.row);
+    if (!drag.line) {
+      if (this.state.row(drag.row)?.kind !== "word") return;
+      drag.line = svg("path", { class: "dragged" });
+      root.append(drag.line);
+      this.box.setPointerCapture?.(event.pointerId);
+      this.box.classList.add("dragging");
+    }
+    const lift = Math.min(60, Math.abs(at[0] - from[0]) / 2 + 20);
+    drag.line.setAttribute("d", `M${from[0]} ${from[1]}C${from[0]} ${from[1] - lift} ${at[0]} ${at[1] - lift} ${at[0]} ${at[1]}`);
+    const over = this.#word(event);
+    for (const word of root.querySelectorAll(".word.target")) word.classList.remove("target");
+    if (over && over !== drag.row) document.getElementById(`word-${over}`)?.classList.add("target");
+  }
+
+  #up(event) {
+    const { drag, editor, state } = this;
+    this.#stop();
+    if (!drag) return;
+    if (drag.label) return void editor.label("", drag.label);
+    if (!drag.line) {
+      if (drag.wasSelected) {
+        editor.chooseHead();
+        tell("Click on the head, or above the words for the root. Esc gives up.");
+      }
+      return;
+    }
+    const over = this.#word(event), row = state.row(drag.row);
+    if (over && over !== drag.row && state.row(over)?.kind === "word") editor.setHead(row, over);
+    else if (!over && this.#aboveWords(event)) editor.setHead(row, "0");
+  }
+
+  /** The drop place of the root: the upper part of the tree. */
+  #aboveWords(event) {
+    const [x, y] = this.#inside(event);
+    return this.state.view.vertical ? x > this.drawn.width * 0.75 : y < Math.max(30, this.drawn.floor * 0.25);
+  }
+
+  #inside(event) {
+    const own = this.drawn.root.getBoundingClientRect(), zoom = this.state.view.zoom;
+    return [(event.clientX - own.left) / zoom, (event.clientY - own.top) / zoom];
+  }
+
+  #stop() {
+    this.drag?.line?.remove();
+    for (const word of this.box.querySelectorAll(".word.target")) word.classList.remove("target");
+    this.box.classList.remove("dragging");
+    this.drag = null;
+  }
+
+  #context(event) {
+    const found = event.target.closest("[data-row]")?.dataset.row ?? event.target.closest("[data-arc]")?.dataset.arc;
+    if (!found) return;
+    event.preventDefault();
+    if (!this.state.range.some((row) => row.id === found)) this.editor.select(found);
+    this.menu({ left: event.clientX, right: event.clientX, width: 0, top: event.clientY, bottom: event.clientY });
+  }
+
+  #wheel(event) {
+    if (!event.ctrlKey) return;
+    event.preventDefault();
+    this.zoomBy(event.deltaY < 0 ? 1.1 : 1 / 1.1);
+  }
+
+  zoomBy(factor) {
+    this.state.look({ zoom: Math.max(0.3, Math.min(3, this.state.view.zoom * factor)) });
+  }
+
+  /** All of the tree on the screen; if it is, as large as it is drawn. */
+  fit() {
+    const { drawn, box, state } = this;
+    const fitting = Math.max(0.45, Math.min(1, (box.clientWidth - 4) / drawn.width, (box.clientHeight - 4) / drawn.height));
+    state.look({ zoom: Math.abs(state.view.zoom - fitting) < 0.01 ? 1 : fitting });
+  }
+}

@@ -1,0 +1,89 @@
+// Two files side by side: how far they agree, where they differ, and which of the two is right.
+
+import { button, el, percent, show, tell } from "./dom.js";
+import { ask } from "./popups.js";
+
+const MEASURES = [["uas", "same heads"], ["las", "same heads and labels"], ["kappa_heads", "κ of heads"], ["kappa_labels", "κ of labels"], ["alpha", "α"]];
+
+export class Compare {
+  constructor(box, state) {
+    Object.assign(this, { box, state, items: [] });
+    this.line = el("div", { class: "agreement" });
+    this.told = el("p", { class: "soft line", role: "status" });
+    this.list = el("div", { class: "differences" });
+    show(box, this.line, this.told, this.list);
+    state.on("opened", () => this.#mark());
+  }
+
+  shown() {
+    this.refresh();
+  }
+
+  focus() {
+    (this.list.querySelector("button") ?? this.box).focus();
+  }
+
+  async refresh() {
+    if (!this.state.document.beside) {
+      this.told.textContent = "Start with --beside OTHER.conllu to see where two files differ.";
+      return;
+    }
+    let answer;
+    try {
+      answer = await this.state.api.differences();
+    } catch (refusal) {
+      this.told.textContent = refusal.message;
+      return;
+    }
+    this.items = answer.items;
+    const figure = (name, value) => (value === null || value === undefined ? "–" : name.endsWith("as") ? percent(value) : Number(value).toFixed(3));
+    show(this.line, el("dl", {}, MEASURES.flatMap(([name, title]) => [el("dt", {}, title), el("dd", {}, figure(name, answer.agreement?.[name]))])));
+    this.told.textContent = `${answer.total ?? this.items.length} sentences differ. N and P follow them.`;
+    this.state.order = { name: "differences", numbers: this.items.map((item) => item.sentence).filter((number) => number !== null) };
+    show(this.list, this.items.map((item) => this.#sentence(item)));
+    this.#mark();
+  }
+
+  #sentence(item) {
+    if (item.sentence === null || item.only) {
+      return el("section", {}, el("p", { class: "soft" }, `${item.sent_id ?? ""} only ${item.only === "a" ? "here" : "beside"}`), el("bdi", { class: "text" }, item.text ?? ""));
+    }
+    return el("section", { "data-number": item.sentence },
+      button(`${item.sentence + 1} ${item.sent_id ?? ""}`, () => this.state.open(item.sentence, item.rows[0]?.row), { class: "link" }), el("bdi", { class: "text" }, item.text ?? ""),
+      el("table", {}, el("thead", {}, el("tr", {}, ["word", "column", "here", "beside", ""].map((name) => el("th", { scope: "col" }, name)))),
+        el("tbody", {}, item.rows.map((row) => this.#row(item, row)))));
+  }
+
+  #row(item, row) {
+    const line = el("tr", {});
+    const draw = () => {
+      const choose = (choice, value) => button(value ?? "–", () => take(choice, value), {
+        disabled: value === null,
+        class: `side${row.chosen === value ? " chosen" : ""}`, "aria-pressed": row.chosen === value ? "true" : "false", "aria-label": `${row.column} of ${row.form}: ${value}`,
+      });
+      show(line, el("th", { scope: "row" }, button(`${row.row} `, () => this.state.open(item.sentence, row.row), { class: "link" }), el("bdi", {}, row.form ?? "")), el("td", {}, row.column.toUpperCase()),
+        el("td", {}, choose("a", row.a)), el("td", {}, choose("b", row.b)),
+        el("td", {}, button("…", () => ask({ at: line.getBoundingClientRect(), title: `${row.column.toUpperCase()} of ${row.row} ${row.form ?? ""}`, value: row.a, entered: (value) => take("value", value) }), { "aria-label": "another value" })));
+    };
+    const take = async (choice, value) => {
+      try {
+        const other = choice === "value" ? { value } : {};
+        await this.state.api.adjudicate({ sentence: item.sentence, row: row.row, column: row.column, choice, ...other });
+        this.state.refresh([item.sentence]);
+        row.chosen = value;
+        draw();
+      } catch (refusal) {
+        tell(refusal.message, "bad");
+      }
+    };
+    draw();
+    return line;
+  }
+
+  #mark() {
+    this.list.querySelector(".now")?.classList.remove("now");
+    const own = this.list.querySelector(`[data-number="${this.state.number}"]`);
+    own?.classList.add("now");
+    own?.scrollIntoView({ block: "nearest" });
+  }
+}

@@ -1,0 +1,325 @@
+// What the keys and the mouse do to the words of the sentence: move, choose heads, labels and tags, accept.
+
+import { say, tell, percent } from "./dom.js";
+import { decide, decideHead, depsOf, labelDecided, setField, undecide } from "./edits.js";
+import { arcOf, spoken } from "./picture.js";
+import { completions, inventory, labelWeights } from "./completion.js";
+import { ask, pick } from "./popups.js";
+
+export class Editor {
+  constructor(state) {
+    this.state = state;
+    this.digits = ""; // of a head that is being typed
+    this.choosing = null; // {row, head}: the head of a row is being chosen by arrow keys or by a click
+    state.on("opened", () => this.rest());
+    this.visited = []; // words from which Tab jumped
+  }
+
+  // ---- where things are
+
+  arc(id = this.state.selected) {
+    const row = this.state.row(id);
+    return row && row.kind === "word" ? arcOf(row, this.state.thought(id)) : null;
+  }
+
+  name(id) {
+    return id === "0" || id === 0 ? "the root" : `${id} ${this.state.row(String(id))?.form ?? ""}`;
+  }
+
+  /** Where the selected word is on the screen, for small windows beside it. */
+  spot(id = this.state.selected) {
+    const word = document.getElementById(`word-${id}`) ?? document.getElementById("tree");
+    return word.getBoundingClientRect();
+  }
+
+  /** Whether something of a word is still to be decided. */
+  isOpen(row) {
+    return row.kind === "word" && (row.state !== "decided" || !labelDecided(row));
+  }
+
+  speak() {
+    const row = this.state.row();
+    const arc = this.arc();
+    if (row) say(arc ? spoken(row, arc, (id) => this.state.row(id)?.form ?? "") : `${row.id} ${row.form}, empty node`);
+  }
+
+  /** Give up what was begun and not decided. */
+  rest() {
+    this.digits = "";
+    const was = this.choosing || this.state.preview;
+    this.choosing = null;
+    if (was) this.state.show(null);
+    return Boolean(was);
+  }
+
+  // ---- moving
+
+  select(id, options) {
+    this.rest();
+    if (id === null || id === undefined) return;
+    this.state.select(id, options);
+    this.speak();
+  }
+
+  /** Over the words, as they stand on the screen: 1 is to the right, or down. */
+  move(step, options = {}) {
+    const stops = this.state.stops, mirrored = this.state.sentence?.direction === "rtl" && !this.state.view.vertical;
+    const at = stops.findIndex((row) => row.id === this.state.selected);
+    const next = stops[Math.max(0, Math.min(stops.length - 1, at + (mirrored ? -step : step)))];
+    this.select(next?.id, options);
+  }
+
+  end(last) {
+    this.select(this.state.stops.at(last ? -1 : 0)?.id);
+  }
+
+  /** To the next open word in the order of the sentence, else to the first open one. */
+  goOn() {
+    const words = this.state.words, at = words.findIndex((row) => row.id === this.state.selected);
+    const open = [...words.slice(at + 1), ...words.slice(0, at)].find((row) => this.isOpen(row));
+    if (open) this.select(open.id);
+    else say("Every word of the sentence is decided.");
+    return open !== undefined;
+  }
+
+  /** To the open word of which the parser is least sure. */
+  leastSure() {
+    const open = this.state.words.filter((row) => this.isOpen(row) && row.id !== this.state.selected);
+    if (!open.length) return tell("No other word of the sentence is open.");
+    const sure = (row) => this.state.thought(row.id)?.label_probability ?? this.state.thought(row.id)?.probability ?? 0;
+    this.visited.push(this.state.selected);
+    return this.select(open.reduce((best, row) => (sure(row) < sure(best) ? row : best)).id);
+  }
+
+  back() {
+    const id = this.visited.pop();
+    if (id && this.state.row(id)) this.select(id);
+    else this.move(-1);
+  }
+
+  // ---- deciding
+
+  told(row, head, label) {
+    return `${row.id} ${row.form} is ${label || "?"} of ${this.name(String(head))}`;
+  }
+
+  /** Decide head and label of a word, as they are shown; then on to the next open word. */
+  decide(row, head, label, { stay = false } = {}) {
+    const wasOpen = this.isOpen(row);
+    const edits = decide(row, head, label);
+    this.digits = "";
+    this.choosing = null;
+    if (edits.length) this.state.edit(edits, this.told(row, head, label));
+    else this.state.show(null);
+    if (wasOpen && !stay) this.goOn();
+    if (edits.length) say(`${this.told(row, head, label)}, decided.`);
+  }
+
+  setHead(row, head, { label = null } = {}) {
+    if (head === row.id) return tell(`${this.name(row.id)} cannot be its own head.`, "bad");
+    this.digits = "";
+    this.choosing = null;
+    if (head === "0") return this.decide(row, "0", label ?? "root", { stay: true });
+    const edits = label === null ? decideHead(row, head) : decide(row, head, label);
+    if (edits.length) this.state.edit(edits, this.told(row, head, label ?? (labelDecided(row) ? row.deprel : "?")));
+    else this.state.show(null);
+    return say(`head ${this.name(head)}, decided.`);
+  }
+
+  /** Enter: what is shown of the word is decided. */
+  accept() {
+    const row = this.state.row();
+    if (!row || row.kind !== "word") return;
+    if (this.choosing) return void this.confirmHead();
+    const preview = this.state.preview, arc = this.arc();
+    const head = preview?.head ?? arc.head, label = preview?.label ?? arc.label;
+    if (head === null) return void tell("Nothing is proposed for this word: type the number of its head, or press Space.");
+    if (!label) return void this.#acceptLater(row, head);
+    if (!preview && !this.isOpen(row)) return void this.goOn();
+    return void this.decide(row, head, label);
+  }
+
+  /** The head is decided now; the label is when the parser has proposed one for it, or it is asked for. */
+  #acceptLater(row, head) {
+    if (String(head) !== row.head || row.state !== "decided") this.setHead(row, String(head));
+    const number = this.state.number;
+    const then = (step) => {
+      if (step.number !== number || this.state.waiting.length) return;
+      this.state.removeEventListener("changed", heard);
+      const now = this.state.number === number ? this.state.row(row.id) : null;
+      if (!now) return;
+      const arc = this.arc(row.id);
+      if (arc.label && arc.head === String(head)) this.state.edit(decide(now, arc.head, arc.label), this.told(now, arc.head, arc.label));
+      else if (this.state.selected === row.id) this.label("");
+    };
+    const heard = (event) => then(event.detail);
+    if (this.state.waiting.length) {
+      this.state.addEventListener("changed", heard);
+      if (this.state.thought(row.id)) this.goOn();
+    } else this.label("");
+  }
+
+  /** Accept every proposal that is at least so probable; 0: the whole sentence. */
+  acceptAll(threshold) {
+    this.rest();
+    const edits = [], ids = [];
+    for (const row of this.state.words.filter((one) => this.isOpen(one))) {
+      const arc = this.arc(row.id), p = arc.labelProbability ?? arc.probability;
+      if (arc.head === null || !arc.label || (threshold > 0 && (p === null || p < threshold))) continue;
+      ids.push(row.id);
+      edits.push(...decide(row, arc.head, arc.label));
+    }
+    const what = threshold > 0 ? `proposals of at least ${percent(threshold)}` : "proposals";
+    if (!ids.length) return tell(`No open ${what} in this sentence.`);
+    this.state.edit(edits, `${ids.length} ${what} were accepted`);
+    if (!this.isOpen(this.state.row())) this.goOn();
+    return tell(`${ids.length} ${ids.length === 1 ? "word" : "words"} accepted.`, "good");
+  }
+
+  /** Take the decision about a word back. */
+  open() {
+    if (this.digits) return this.digit(null);
+    if (this.rest()) return null;
+    const edits = this.state.range.filter((row) => row.kind === "word").flatMap(undecide);
+    if (edits.length) this.state.edit(edits, `${this.name(this.state.selected)} is open again`);
+    return edits.length && say("open again");
+  }
+
+  // ---- heads
+
+  /** A digit of the number of the head; null takes the last one away. The head is decided as soon as no longer number is possible. */
+  digit(digit) {
+    const row = this.state.row();
+    if (!row || row.kind !== "word") return;
+    const digits = digit === null ? this.digits.slice(0, -1) : this.digits + digit;
+    this.digits = "";
+    if (digits === "") return void this.state.show(null);
+    const n = this.state.words.length, value = Number(digits);
+    if (value > n) return void (this.state.show(null), tell(`There is no word ${value}: the sentence has ${n}.`, "bad"));
+    if (String(value) === row.id && value * 10 > n) return void (this.state.show(null), tell(`${this.name(row.id)} cannot be its own head.`, "bad"));
+    if (digit !== null && (value === 0 || value * 10 > n)) return void this.setHead(row, String(value));
+    this.digits = digits;
+    this.state.show({ row: row.id, head: String(value), label: this.#labelOf(row, String(value)) });
+    return void say(`head ${this.name(String(value))}? Enter decides, more digits go on.`);
+  }
+
+  #labelOf(row, head) {
+    if (head === "0") return "root";
+    if (labelDecided(row)) return row.deprel;
+    const weights = labelWeights(this.state.thought(row.id), head);
+    const best = [...weights].sort((a, b) => b[1] - a[1])[0];
+    return best && best[1] >= 1 ? best[0] : "";
+  }
+
+  /** If a number is half typed, it is the head: called before another key does its work. */
+  finishDigits() {
+    if (this.digits) this.setHead(this.state.row(), String(Number(this.digits)));
+  }
+
+  /** Choose the head by arrow keys or a click: Enter or a click on it decides, Escape gives up. */
+  chooseHead() {
+    const row = this.state.row();
+    if (!row || row.kind !== "word") return;
+    const arc = this.arc();
+    const start = arc.head !== null && arc.head !== "0" ? arc.head : (this.state.words.find((one) => one.id !== row.id)?.id ?? "0");
+    this.choosing = { row: row.id, head: start };
+    this.#showChoice();
+  }
+
+  moveHead(step) {
+    const ids = ["0", ...this.state.words.map((row) => row.id)].filter((id) => id !== this.choosing.row);
+    const mirrored = this.state.sentence.direction === "rtl" && !this.state.view.vertical;
+    const at = ids.indexOf(this.choosing.head) + (mirrored ? -step : step);
+    this.choosing.head = ids[Math.max(0, Math.min(ids.length - 1, at))];
+    this.#showChoice();
+  }
+
+  #showChoice() {
+    const { row, head } = this.choosing;
+    this.state.show({ row, head, label: this.#labelOf(this.state.row(row), head) });
+    say(`head ${this.name(head)}?`);
+  }
+
+  confirmHead(head = this.choosing?.head) {
+    const row = this.state.row(this.choosing.row);
+    this.setHead(row, head);
+  }
+
+  // ---- alternatives
+
+  /** The other arcs that a word may have, most probable first: [head, label, p]. */
+  others(id = this.state.selected) {
+    const arc = this.arc(id), row = this.state.row(id);
+    const thought = (row && !this.isOpen(row) ? this.state.reconsider(id) : null) ?? this.state.thought(id);
+    if (!arc || !thought) return [];
+    return thought.alternatives.filter(([head, label]) => String(head) !== arc.head || (label ?? "") !== arc.label);
+  }
+
+  /** Through the alternatives: the next less probable (1) or more probable (−1) one is shown. */
+  alternative(step) {
+    const others = this.others(), preview = this.state.preview;
+    const at = preview ? others.findIndex(([head, label]) => String(head) === preview.head && label === preview.label) : -1;
+    const next = at + step;
+    if (next < -1 || next >= others.length) return say("no more alternatives");
+    if (next === -1) return this.rest(), this.speak();
+    const [head, label, p] = others[next];
+    this.digits = "";
+    this.state.show({ row: this.state.selected, head: String(head), label, probability: p });
+    return say(`${label} of ${this.name(String(head))}, ${percent(p)}`);
+  }
+
+  /** Take the alternative of a place in the list. */
+  takeAlternative(id, head, label) {
+    this.decide(this.state.row(id), String(head), label ?? this.arc(id).label);
+  }
+
+  // ---- labels and tags
+
+  /** Ask for the label; what was typed already is the beginning. The head that is shown is decided with it (not with Ctrl). */
+  label(typed, id = this.state.selected) {
+    const row = this.state.row(id);
+    if (!row || row.kind !== "word") return;
+    const shown = this.state.preview?.row === id ? this.state.preview.head : this.arc(id).head;
+    const head = shown ?? null, weights = labelWeights(this.state.thought(id), head);
+    const values = inventory(this.state.document, "deprel");
+    pick({
+      at: this.spot(id), title: `Label of ${row.id} ${row.form}`, typed,
+      find: (text) => completions(text, values, weights),
+      note: (value) => (weights.has(value) ? percent(weights.get(value) % 1) : ""),
+      hint: "Enter: arc and label · Ctrl+Enter: label alone",
+      picked: (value, { alone }) => {
+        const now = this.state.row(id);
+        if (alone || head === null) this.state.edit([setField(id, "deprel", value)], `${row.id} ${row.form} is ${value}`);
+        else this.decide(now, head, value);
+      },
+    });
+  }
+
+  /** Ask for a tag. */
+  tag(column = "upos", id = this.state.selected, typed = "") {
+    const row = this.state.row(id), values = inventory(this.state.document, column);
+    pick({
+      at: this.spot(id), title: `${column.toUpperCase()} of ${row.id} ${row.form}`, typed,
+      find: (text) => completions(text, values, new Map([[row[column], text ? 0 : 1]])),
+      note: (value) => (value === row[column] ? "now" : ""),
+      picked: (value) => this.field(id, column, value),
+    });
+  }
+
+  /** Set a field of a row. */
+  field(id, column, value) {
+    const row = this.state.row(id), text = value.trim() === "" ? "_" : value;
+    if (!row || row[column] === text) return;
+    const edit = column === "deps" ? { kind: "set-deps", row: id, deps: depsOf(text) } : setField(id, column, text);
+    this.state.edit([edit], `${column.toUpperCase()} of ${id} ${row.form} is ${text}`);
+  }
+
+  /** Ask for the value of a field. */
+  askField(column, hint = "") {
+    const row = this.state.row();
+    ask({
+      at: this.spot(), title: `${column.toUpperCase()} of ${row.id} ${row.form}`, value: row[column] === "_" ? "" : row[column], hint,
+      entered: (text) => this.field(row.id, column, text),
+    });
+  }
+}

@@ -1,0 +1,106 @@
+// Where words and arcs of a drawn tree stand: the same rules as arcwise/visual/layout.py, with the widths of the real font.
+// Lengths are SVG units. `along` runs with the words, `up` away from them; tree.js turns both into x and y.
+
+export const WORD_SIZE = 17;
+export const SMALL_SIZE = 11;
+export const LEVEL = 25;
+export const GAP = 18;
+export const MARGIN = 24;
+export const CORNER = 9;
+const PORT = 7;
+
+const FONTS = "Inter, 'Segoe UI', 'Helvetica Neue', 'Noto Sans', Arial, sans-serif";
+const ruler = document.createElement("canvas").getContext("2d");
+const widths = new Map();
+
+/** How wide a text is. Kept, because words and labels come again and again. */
+export function textWidth(text, size, weight = 400) {
+  const key = `${size}/${weight}/${text}`;
+  let width = widths.get(key);
+  if (width === undefined) {
+    if (widths.size > 20000) widths.clear();
+    ruler.font = `${weight} ${size}px ${FONTS}`;
+    width = ruler.measureText(text).width;
+    widths.set(key, width);
+  }
+  return width;
+}
+
+/** For each arc between words its level, 1 the lowest: above every shorter arc over the same stretch. `arcs`: {head, modifier}, places. */
+export function arcLevels(arcs) {
+  const spans = arcs.map((arc) => [Math.min(arc.head, arc.modifier), Math.max(arc.head, arc.modifier)]);
+  const order = arcs.map((_, k) => k);
+  order.sort((a, b) => spans[a][1] - spans[a][0] - (spans[b][1] - spans[b][0]) || arcs[a].modifier - arcs[b].modifier);
+  const levels = new Array(arcs.length).fill(0);
+  const done = [];
+  for (const k of order) {
+    const [left, right] = spans[k];
+    let below = 0;
+    for (const other of done) {
+      if (spans[other][0] < right && left < spans[other][1]) below = Math.max(below, levels[other]);
+    }
+    levels[k] = below + 1;
+    done.push(k);
+  }
+  return levels;
+}
+
+/**
+ * How far from the middle of a word its arcs meet it. From left to right: arcs to the left, shortest first; what comes from above;
+ * arcs to the right, longest first. Gives for each arc [at its head, at its modifier], and for each word where a stem meets it.
+ */
+function ports(count, arcs, stems) {
+  const at = Array.from({ length: count }, () => []);
+  arcs.forEach((arc, k) => {
+    at[arc.head].push([arc.modifier, k, 0]);
+    at[arc.modifier].push([arc.head, k, 1]);
+  });
+  const offsets = arcs.map(() => [0, 0]);
+  const ofStems = new Array(count).fill(0), slotsOf = new Array(count).fill(0);
+  for (let word = 0; word < count; word++) {
+    const left = at[word].filter(([other]) => other < word).sort((a, b) => b[0] - a[0]);
+    const right = at[word].filter(([other]) => other > word).sort((a, b) => b[0] - a[0]);
+    const slots = [...left, ...(stems[word] ? [null] : []), ...right];
+    slotsOf[word] = slots.length;
+    slots.forEach((slot, place) => {
+      const offset = PORT * (place - (slots.length - 1) / 2);
+      if (slot === null) ofStems[word] = offset;
+      else offsets[slot[1]][slot[2]] = offset;
+    });
+  }
+  return { offsets, ofStems, slotsOf };
+}
+
+/**
+ * Places for a tree. `items`: {width, stem: width of the label of an arc from above, or null}; `arcs`: {head, modifier, width of label},
+ * by places 0..n−1. `mirrored`: words run from right to left.
+ */
+export function layout(items, arcs, mirrored) {
+  const n = items.length;
+  const levels = arcLevels(arcs);
+  const { offsets, ofStems, slotsOf } = ports(n, arcs, items.map((item) => item.stem !== null));
+  const half = items.map((item, m) => Math.max(item.width, item.stem ?? 0, PORT * (2 + slotsOf[m])) / 2);
+  const endingAt = Array.from({ length: n }, () => []);
+  arcs.forEach((arc, k) => endingAt[Math.max(arc.head, arc.modifier)].push(k));
+  const middle = new Array(n).fill(0);
+  for (let m = 0; m < n; m++) {
+    middle[m] = m === 0 ? MARGIN + half[0] : middle[m - 1] + half[m - 1] + GAP + half[m];
+    for (const k of endingAt[m]) {
+      const arc = arcs[k], start = Math.min(arc.head, arc.modifier);
+      const [atStart, atEnd] = arc.head === start ? offsets[k] : [offsets[k][1], offsets[k][0]];
+      middle[m] = Math.max(middle[m], middle[start] + atStart + arc.width + 2 * CORNER + 6 - atEnd);
+    }
+  }
+  const length = n ? middle[n - 1] + half[n - 1] + MARGIN : 2 * MARGIN;
+  const place = (at) => (mirrored ? length - at : at);
+  return {
+    length,
+    levels: Math.max(0, ...levels),
+    words: items.map((_, m) => ({ middle: place(middle[m]), half: half[m], stem: place(middle[m] + ofStems[m]) })),
+    arcs: arcs.map((arc, k) => ({
+      level: levels[k],
+      head: place(middle[arc.head] + offsets[k][0]),
+      modifier: place(middle[arc.modifier] + offsets[k][1]),
+    })),
+  };
+}

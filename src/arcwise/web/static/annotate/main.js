@@ -1,0 +1,142 @@
+// Puts the page together and starts it.
+
+import { Api } from "./api.js";
+import { State } from "./state.js";
+import { Editor } from "./editor.js";
+import { Shape } from "./shape.js";
+import { Canvas } from "./canvas.js";
+import { WordPanel } from "./word.js";
+import { Table } from "./table.js";
+import { Worklist } from "./worklist.js";
+import { Search } from "./search.js";
+import { Checks } from "./findings.js";
+import { Training } from "./train.js";
+import { Notes } from "./notes.js";
+import { Compare } from "./compare.js";
+import { Page } from "./page.js";
+import { Keys } from "./keys.js";
+import { actions } from "./actions.js";
+import { popupOpen } from "./popups.js";
+import { tell } from "./dom.js";
+
+const box = (id) => document.getElementById(id);
+
+function header(state) {
+  const saved = () => {
+    const waiting = state.waiting.length;
+    const text = !state.connected ? `not connected, ${waiting} waiting` : waiting ? "keeping …" : state.document?.saved ? "file written ✓" : "kept ✓ (journal)";
+    box("saved").textContent = text;
+    box("saved").className = waiting || !state.connected ? "waits" : "";
+    document.querySelector("[data-action=undo]").disabled = !state.document?.can_undo;
+    document.querySelector("[data-action=redo]").disabled = !state.document?.can_redo;
+  };
+  for (const name of ["saving", "document", "changed", "connection"]) state.on(name, saved);
+  state.on("document", () => {
+    const name = state.document.name.split(/[\\/]/).pop();
+    box("name").textContent = name;
+    document.title = `${name} · arcwise annotate`;
+    box("tab-compare").hidden = !state.document.beside;
+  });
+  const line = () => {
+    const sentence = state.sentence;
+    if (!sentence) return;
+    box("where").textContent = `${state.number + 1} / ${state.document.sentences}`;
+    box("sent-id").textContent = sentence.sent_id ?? "";
+    box("words").textContent = sentence.text;
+    box("text").dir = sentence.direction;
+    for (const name of ["table", "enhanced"]) document.querySelector(`[data-action=${name}]`).setAttribute("aria-pressed", String(state.view[name]));
+    document.querySelector("[data-action=second]").setAttribute("aria-pressed", String(state.second));
+  };
+  for (const name of ["sentence", "document", "view"]) state.on(name, line);
+}
+
+function looks(state) {
+  const draw = () => {
+    if (state.view.theme === "auto") delete document.documentElement.dataset.theme;
+    else document.documentElement.dataset.theme = state.view.theme;
+  };
+  state.on("view", draw);
+  draw();
+  const threshold = box("threshold");
+  threshold.value = Math.round(state.view.threshold * 100);
+  threshold.addEventListener("change", () => {
+    const value = Math.max(1, Math.min(100, Number(threshold.value) || 95));
+    threshold.value = value;
+    state.look({ threshold: value / 100 });
+  });
+}
+
+function keyboard(page, keys) {
+  box("tree").addEventListener("keydown", (event) => {
+    if (popupOpen()) return;
+    performance.mark("arcwise-key");
+    if (keys.press(event)) event.preventDefault();
+  });
+  document.addEventListener("keydown", (event) => {
+    if (!event.defaultPrevented && keys.anywhere(event)) event.preventDefault();
+    else if (event.key === "Escape" && !event.defaultPrevented && event.target.closest?.("#side, #top")) box("tree").focus();
+  });
+  for (const made of document.querySelectorAll("[data-action]")) {
+    const action = page.actions.find((one) => one.id === made.dataset.action);
+    made.addEventListener("click", () => action.run());
+  }
+  const tabs = [...document.querySelectorAll("[data-side]")];
+  tabs.forEach((tab) => {
+    tab.addEventListener("click", () => page.side(tab.dataset.side, false));
+    tab.addEventListener("keydown", (event) => {
+      const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
+      if (!step) return;
+      const shown = tabs.filter((one) => !one.hidden), next = shown[(shown.indexOf(tab) + step + shown.length) % shown.length];
+      page.side(next.dataset.side, false);
+      next.focus();
+      event.preventDefault();
+    });
+  });
+  window.addEventListener("beforeunload", (event) => {
+    if (page.state.waiting.length) event.preventDefault();
+  });
+}
+
+async function start() {
+  const address = new URL(location.href);
+  const api = new Api(address.searchParams.get("token") ?? "", crypto.randomUUID());
+  const state = new State(api), page = new Page(state), editor = new Editor(state), shape = new Shape(state, editor);
+  Object.assign(page, { editor, shape });
+  page.actions = actions(page);
+  page.views = {
+    canvas: new Canvas(box("tree"), state, editor, (at) => page.wordMenu(at)),
+    word: new WordPanel(box("word"), state, editor, page),
+    table: new Table(box("table"), state, editor),
+    worklist: new Worklist(box("side-worklist"), state),
+    search: new Search(box("side-search"), state),
+    checks: new Checks(box("side-checks"), state),
+    training: new Training(box("side-training"), state),
+    notes: new Notes(box("side-notes"), state, shape),
+    compare: new Compare(box("side-compare"), state),
+  };
+  header(state);
+  looks(state);
+  keyboard(page, new Keys(page.actions, editor));
+  try {
+    await state.load();
+  } catch (refusal) {
+    return tell(refusal.message, "bad");
+  }
+  for (const notice of state.document.notices ?? []) tell(notice);
+  if (state.document.on_disk && state.document.on_disk !== "same") page.changedOnDisk({ state: state.document.on_disk });
+  if (!state.document.sentences) return tell("The file has no sentences.", "bad");
+  const wanted = Number(address.hash.slice(1)) - 1;
+  await page.open(Number.isInteger(wanted) && wanted >= 0 && wanted < state.document.sentences ? wanted : 0);
+  state.on("opened", () => history.replaceState(null, "", `${location.pathname}${location.search}#${state.number + 1}`));
+  window.addEventListener("hashchange", () => {
+    const number = Number(location.hash.slice(1)) - 1;
+    if (number !== state.number && number >= 0 && number < state.document.sentences) page.open(number);
+  });
+  page.side(state.document.beside || state.view.side !== "compare" ? state.view.side : "worklist", false);
+  box("tree").focus();
+  api.listen((event) => page.heard(event), (connected) => state.waiting.length || state.connection(connected));
+  document.documentElement.dataset.ready = "true";
+  return page;
+}
+
+window.arcwise = start();

@@ -1,0 +1,232 @@
+// The page as a whole: what actions do that concern more than one word, the parts of the page, and what the server tells.
+
+import { button, el, say, tell } from "./dom.js";
+import { completions } from "./completion.js";
+import { ask, closePopup, dialog, menu, pick } from "./popups.js";
+import { help } from "./help.js";
+import { inWords } from "./edits.js";
+import { marksOf } from "./picture.js";
+import { repairable } from "./findings.js";
+import { written } from "./keys.js";
+
+export class Page {
+  constructor(state) {
+    this.state = state;
+    this.views = {}; // filled by main.js: canvas, table and the parts of the side
+    state.on("refused", ({ step, refusal }) => tell(`Not done (${step.told}): ${refusal.message}`, "bad"));
+    state.on("conflict", (conflict) => this.conflict(conflict));
+    state.on("elsewhere", (number) => tell(`Sentence ${number + 1} was changed in another window.`));
+    state.on("connection", () => (state.connected ? tell("Connected again.", "good") : tell("The server does not answer. What you do is kept here and sent when it does.", "bad")));
+  }
+
+  // ---- sentences
+
+  async open(number, row = undefined) {
+    try {
+      await this.state.open(number, row);
+    } catch (refusal) {
+      tell(refusal.message, "bad");
+    }
+  }
+
+  async step(by) {
+    const next = this.state.neighbour(by);
+    if (next === null) tell(by > 0 ? "This is the last sentence." : "This is the first sentence.");
+    else await this.open(next);
+  }
+
+  goTo() {
+    ask({
+      at: document.getElementById("where").getBoundingClientRect(), title: `Sentence, 1 to ${this.state.document.sentences}, or sent_id`, value: String(this.state.number + 1),
+      entered: async (text) => {
+        const number = Number(text);
+        if (Number.isInteger(number) && number >= 1 && number <= this.state.document.sentences) return this.open(number - 1);
+        try {
+          const found = await this.state.api.sentences({ from: 0, count: 1, query: `sentence sent_id=${JSON.stringify(text.trim())}` });
+          const own = found.items.find((item) => item.sent_id === text.trim());
+          if (own) return await this.open(own.number);
+        } catch {
+          // The sentence below says it.
+        }
+        return tell(`There is no sentence ${text}.`, "bad");
+      },
+    });
+  }
+
+  /** The next word that is marked: in this sentence, from the selected word on. */
+  nextMark() {
+    const marks = marksOf(this.state.sentence), stops = this.state.stops;
+    const at = stops.findIndex((row) => row.id === this.state.selected);
+    const next = [...stops.slice(at + 1), ...stops.slice(0, at + 1)].find((row) => marks.has(row.id));
+    if (next) this.editor.select(next.id);
+    else tell("Nothing is marked in this sentence.");
+  }
+
+  giveUp() {
+    closePopup();
+    if (!this.editor.rest() && this.state.second) this.toggleSecond();
+    if (this.state.anchor) this.state.select(this.state.selected);
+  }
+
+  async back(which) {
+    try {
+      const done = await this.state.back(which);
+      if (!done) tell(which === "undo" ? "There is nothing to undo." : "There is nothing to redo.");
+      else say(`${which === "undo" ? "Undone" : "Redone"}${done.told ? `: ${done.told}` : ""}.`);
+    } catch (refusal) {
+      tell(refusal.message, "bad");
+    }
+  }
+
+  async save() {
+    try {
+      await this.state.api.save();
+      this.state.document.saved = true;
+      this.state.emit("document");
+      tell("The file is written.", "good");
+    } catch (refusal) {
+      tell(refusal.message, "bad");
+    }
+  }
+
+  repair(finding = repairable(this.state.sentence, this.state.selected)) {
+    if (!finding) return tell("There is nothing that repairs itself here.");
+    this.state.edit(finding.repair.edits, finding.repair.told);
+    return say(`Repaired: ${finding.repair.told}.`);
+  }
+
+  // ---- looks
+
+  toggle(name) {
+    this.state.look({ [name]: !this.state.view[name] });
+    if (name === "table" && this.state.view.table) this.views.table.focus();
+  }
+
+  toggleSecond() {
+    if (!this.state.second && !this.state.sentence.thoughts?.second_best) return tell("There is no second-best tree.");
+    this.state.second = !this.state.second;
+    this.state.emit("sentence");
+    return say(this.state.second ? "second-best tree" : "best tree");
+  }
+
+  zoom(factor) {
+    this.views.canvas.zoomBy(factor);
+  }
+
+  fit() {
+    this.views.canvas.fit();
+  }
+
+  theme() {
+    const next = { auto: "dark", dark: "light", light: "auto" }[this.state.view.theme] ?? "auto";
+    this.state.look({ theme: next });
+    tell({ auto: "Light or dark as the system says.", dark: "Dark.", light: "Light." }[next]);
+  }
+
+  /** Show a part of the side and go there; `focus`: unless it only opens. */
+  side(name, focus = true) {
+    this.state.look({ side: name });
+    for (const tab of document.querySelectorAll("[data-side]")) {
+      const own = tab.dataset.side === name;
+      tab.setAttribute("aria-selected", own ? "true" : "false");
+      tab.tabIndex = own ? 0 : -1;
+      document.getElementById(`side-${tab.dataset.side}`).hidden = !own;
+    }
+    this.views[name].shown();
+    if (focus) this.views[name].focus();
+  }
+
+  /** The focus goes around: tree, side, table, tools. */
+  nextPart(step) {
+    const table = document.querySelector("#table:not([hidden]) [tabindex='0']");
+    const parts = [document.getElementById("tree"), document.querySelector("[data-side][aria-selected=true]"), ...(table ? [table] : []), document.querySelector("#top [data-action]")];
+    const at = parts.findIndex((part) => part === document.activeElement || part.closest("#tree, #side, #table, #top").contains(document.activeElement));
+    parts[(at + step + parts.length) % parts.length].focus();
+  }
+
+  // ---- menus
+
+  wordMenu(at) {
+    const empty = this.state.row()?.kind === "empty";
+    const entries = this.actions.filter((action) => (empty ? ["remove-empty", "form", "upos", "feats", "deps", "misc"].includes(action.id) : action.word));
+    menu({ at, title: "Word", entries: entries.map((action) => ({ title: action.title, key: action.keys[0] ? written(action.keys[0]) : "", run: action.run })) });
+  }
+
+  commands() {
+    const names = this.actions.filter((action) => action.id !== "commands").map((action) => action.title);
+    const find = (title) => this.actions.find((action) => action.title === title);
+    pick({
+      at: { ...rectOf("tree"), bottom: rectOf("tree").top + 40 }, title: "Command",
+      find: (typed) => completions(typed, names, new Map(), 14),
+      note: (title) => (find(title)?.keys[0] ? written(find(title).keys[0]) : ""),
+      picked: (title) => (find(title) ? find(title).run() : tell(`There is no command ${title}.`, "bad")),
+    });
+  }
+
+  help() {
+    help(this.actions);
+  }
+
+  // ---- what happens elsewhere
+
+  /** Mine and theirs differ: nothing is lost, whatever is chosen. */
+  async conflict({ step, clashes }) {
+    const mine = await dialog("Changed meanwhile", (close) => [
+      el("p", {}, `Sentence ${step.number + 1} was changed by somebody else while you worked on it. You wanted: ${step.told}.`),
+      el("table", { class: "clashes" },
+        el("thead", {}, el("tr", {}, ["word", "column", "was", "is now", "yours"].map((name) => el("th", { scope: "col" }, name)))),
+        el("tbody", {}, clashes.map((one) => el("tr", {}, [one.row, one.column.toUpperCase(), one.was, one.theirs, one.mine].map((text) => el("td", {}, text)))))),
+      el("p", { class: "buttons" }, button("Keep mine", () => close(true), { class: "main", autofocus: true }), button("Take theirs", () => close(false))),
+    ], { id: "conflict" });
+    this.state.settle(step, mine === true);
+    if (mine !== true) tell(`Dropped: ${step.body.edits.map(inWords).join("; ")}.`);
+  }
+
+  /** An event of the server. */
+  heard(event) {
+    const { state } = this;
+    if (event.kind === "changed" && event.page !== state.api.page) {
+      if (event.sentences !== undefined) state.document.sentences = event.sentences;
+      state.refresh(event.renumbered || !event.numbers ? null : event.numbers);
+      state.load();
+    } else if (event.kind === "saved") {
+      state.document.saved = true;
+      state.emit("document");
+    } else if (event.kind === "progress") {
+      if (event.work === "train" || !event.work) this.views.training.progress(event);
+    } else if (event.kind === "trained") {
+      this.views.training.refresh();
+      tell("The parser is trained; its proposals are new.", "good");
+    } else if (event.kind === "model") {
+      state.load();
+      state.refresh(null);
+      state.emit("trained");
+    } else if (event.kind === "doubts") state.refresh(null);
+    else if (event.kind === "checked") this.state.view.side === "checks" && this.views.checks.check();
+    else if (event.kind === "failed") {
+      this.views.training.refresh();
+      tell(event.told ?? event.error ?? "The training failed.", "bad");
+    } else if (event.kind === "changed-on-disk") this.changedOnDisk(event);
+  }
+
+  changedOnDisk(event) {
+    if (event.state === "same") return;
+    const gone = event.state === "gone";
+    const take = button("Take the changes in", async () => {
+      try {
+        const answer = await this.state.api.takeIn();
+        await this.state.load();
+        await this.state.refresh(null);
+        tell(answer.conflicts ? `Taken in; ${answer.conflicts} conflicts, marked as comments. Yours stand.` : "Taken in, without conflicts.", "good");
+      } catch (refusal) {
+        tell(refusal.message, "bad");
+      }
+    });
+    tell(gone ? "The file is gone from the disk. Writing makes it again." : "Another program changed the file. Nothing of it is overwritten.", "bad", ...(gone ? [] : [take]));
+  }
+}
+
+const rectOf = (id) => {
+  const { left, top, bottom, right, width } = document.getElementById(id).getBoundingClientRect();
+  return { left, top, bottom, right, width };
+};

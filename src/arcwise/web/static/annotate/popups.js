@@ -1,0 +1,171 @@
+// Small windows over the page: one to pick a value with completion, one to type a text, a menu, and dialogs that ask.
+
+import { button, el, show } from "./dom.js";
+
+const MARGIN = 8;
+let open = null;
+
+/** Close the small window that is open, if one is; `back`: give the focus back to the tree. */
+export function closePopup(back = true) {
+  if (!open) return;
+  const { box, done } = open;
+  open = null;
+  box.remove();
+  if (back) document.getElementById("tree").focus({ preventScroll: true });
+  done?.();
+}
+
+export const popupOpen = () => open !== null;
+
+function place(box, at) {
+  document.body.append(box);
+  const own = box.getBoundingClientRect();
+  const left = Math.max(MARGIN, Math.min(at.left + at.width / 2 - own.width / 2, window.innerWidth - own.width - MARGIN));
+  const below = at.bottom + 6 + own.height < window.innerHeight;
+  box.style.left = `${left}px`;
+  box.style.top = `${Math.max(MARGIN, below ? at.bottom + 6 : at.top - own.height - 6)}px`;
+}
+
+function popup(at, attributes, done, ...children) {
+  closePopup(false);
+  const box = el("div", { ...attributes, class: `popup ${attributes.class ?? ""}` }, ...children);
+  open = { box, done };
+  place(box, at);
+  return box;
+}
+
+document.addEventListener("pointerdown", (event) => {
+  if (open && !open.box.contains(event.target)) closePopup(false);
+});
+
+/**
+ * Pick a value by its first letters. `find(typed)` gives the values that fit, best first; `note(value)` what stands beside one;
+ * `picked(value, {alone})` is called with the choice (`alone`: Ctrl was held). What is typed and not in the list can be picked too.
+ */
+export function pick({ at, title, typed = "", find, note = () => "", picked, hint = "" }) {
+  const input = el("input", {
+    type: "text", role: "combobox", "aria-expanded": "true", "aria-controls": "picks", "aria-autocomplete": "list", "aria-label": title,
+    autocomplete: "off", autocapitalize: "off", spellcheck: "false", size: 16,
+  });
+  const list = el("ul", { id: "picks", role: "listbox", "aria-label": title });
+  let values = [], chosen = 0;
+  const draw = () => {
+    const text = input.value.trim();
+    values = find(text);
+    const isNew = text && !values.includes(text);
+    if (isNew) values = [...values, text];
+    chosen = Math.max(0, Math.min(chosen, values.length - 1));
+    show(list, values.map((value, k) => el("li", {
+      role: "option", id: `pick-${k}`, "aria-selected": k === chosen ? "true" : "false", onclick: (event) => take(k, event.ctrlKey),
+    }, el("span", {}, value), el("small", {}, isNew && k === values.length - 1 ? "new" : note(value)))));
+    input.setAttribute("aria-activedescendant", values.length ? `pick-${chosen}` : "");
+    list.children[chosen]?.scrollIntoView({ block: "nearest" });
+  };
+  const take = (k, alone = false) => {
+    const value = values[k];
+    closePopup();
+    if (value) picked(value, { alone });
+  };
+  input.value = typed;
+  input.addEventListener("input", () => {
+    chosen = 0;
+    draw();
+  });
+  input.addEventListener("keydown", (event) => {
+    if (event.isComposing) return;
+    const steps = { ArrowDown: 1, ArrowUp: -1, PageDown: 6, PageUp: -6 };
+    if (event.key in steps) {
+      chosen = Math.max(0, Math.min(values.length - 1, chosen + steps[event.key]));
+      draw();
+    } else if (event.key === "Enter" || event.key === "Tab") take(chosen, event.ctrlKey || event.metaKey);
+    else if (event.key === "Escape" || (event.key === "Backspace" && input.value === "")) closePopup();
+    else return;
+    event.preventDefault();
+    event.stopPropagation();
+  });
+  popup(at, { class: "picker", role: "dialog", "aria-label": title }, null,
+    el("label", {}, title, input), list, hint && el("p", { class: "soft" }, hint));
+  draw();
+  input.focus();
+}
+
+/** Type one line. `entered(text)` is called with it; `choices`: buttons beside, {text, run}. */
+export function ask({ at, title, value = "", hint = "", entered, choices = [], caret = null }) {
+  const input = el("input", { type: "text", "aria-label": title, autocomplete: "off", spellcheck: "false", size: Math.max(20, Math.min(60, value.length + 4)), dir: "auto" });
+  input.value = value;
+  const enter = () => {
+    const text = input.value;
+    closePopup();
+    entered(text);
+  };
+  input.addEventListener("keydown", (event) => {
+    if (event.isComposing) return;
+    if (event.key === "Enter") enter();
+    else if (event.key === "Escape") closePopup();
+    else {
+      event.stopPropagation();
+      return;
+    }
+    event.preventDefault();
+    event.stopPropagation();
+  });
+  const run = (choice) => () => {
+    closePopup();
+    choice.run();
+  };
+  const box = popup(at, { class: "asker", role: "dialog", "aria-label": title }, null,
+    el("label", {}, title, input), hint && el("p", { class: "soft" }, hint),
+    el("p", { class: "buttons" }, button("OK", enter, { class: "main" }), choices.map((choice) => button(choice.text, run(choice)))));
+  box.addEventListener("keydown", (event) => {
+    if (event.key === "Escape") {
+      closePopup();
+      event.stopPropagation();
+    }
+  });
+  input.focus();
+  if (caret === null) input.select();
+  else input.setSelectionRange(caret, caret);
+}
+
+/** A menu: `entries` of {title, key, run, off}. */
+export function menu({ at, title, entries }) {
+  const items = entries.map((entry) => el("button", {
+    type: "button", role: "menuitem", disabled: entry.off,
+    onclick: () => {
+      closePopup();
+      entry.run();
+    },
+  }, el("span", {}, entry.title), el("kbd", {}, entry.key ?? "")));
+  const box = popup(at, { class: "menu", role: "menu", "aria-label": title }, null, items);
+  box.addEventListener("keydown", (event) => {
+    const usable = items.filter((item) => !item.disabled);
+    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+    if (step) usable[(usable.indexOf(document.activeElement) + step + usable.length) % usable.length].focus();
+    else if (event.key === "Escape" || event.key === "Tab") closePopup();
+    else return;
+    event.preventDefault();
+    event.stopPropagation();
+  });
+  items.find((item) => !item.disabled)?.focus();
+}
+
+/** A dialog in the middle of the page; `build(close)` gives its children. Resolves with what `close` was called with, null on Escape. */
+export function dialog(title, build, attributes = {}) {
+  return new Promise((done) => {
+    const box = el("dialog", { "aria-label": title, ...attributes });
+    let answer = null;
+    const close = (value = null) => {
+      answer = value;
+      box.close();
+    };
+    box.addEventListener("close", () => {
+      box.remove();
+      document.getElementById("tree").focus({ preventScroll: true });
+      done(answer);
+    });
+    box.addEventListener("keydown", (event) => event.stopPropagation());
+    box.append(el("h2", {}, title), ...[build(close)].flat());
+    document.body.append(box);
+    box.showModal();
+  });
+}

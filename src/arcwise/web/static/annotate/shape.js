@@ -1,0 +1,151 @@
+// Edits that change the shape of a sentence: split and join words and sentences, multiword tokens, empty nodes; and notes.
+
+import { button, el, tell } from "./dom.js";
+import { ask, dialog } from "./popups.js";
+
+export class Shape {
+  constructor(state, editor) {
+    this.state = state;
+    this.editor = editor;
+  }
+
+  /** Split the selected word where a blank is typed. */
+  splitWord() {
+    const row = this.state.row();
+    if (row?.kind !== "word") return;
+    const enter = (text, multiword) => {
+      const forms = text.split(/\s+/u).filter(Boolean);
+      if (forms.length < 2) return tell("Type a blank where the word is to be split.", "bad");
+      return this.state.edit([{ kind: "split-word", row: row.id, forms, keep: 1, multiword }], `${row.form} is split into ${forms.join(" ")}`);
+    };
+    ask({
+      at: this.editor.spot(), title: `Split ${row.id} ${row.form}`, value: row.form, caret: Math.ceil(row.form.length / 2),
+      hint: "A blank where it splits; several blanks for several parts.",
+      entered: (text) => enter(text, false),
+      choices: [
+        { text: "Sentence before this word", run: () => this.splitSentence() },
+        { text: "As a multiword token …", run: () => this.splitToken() },
+      ],
+    });
+  }
+
+  /** Split a word into the words of a multiword token, which keeps its form. */
+  splitToken() {
+    const row = this.state.row();
+    ask({
+      at: this.editor.spot(), title: `Words of the token ${row.form}`, value: row.form,
+      hint: "Its words with blanks between, for instance: de le. The token keeps its form.",
+      entered: (text) => {
+        const forms = text.split(/\s+/u).filter(Boolean);
+        if (forms.length < 2) return tell("A multiword token has at least two words.", "bad");
+        return this.state.edit([{ kind: "split-word", row: row.id, forms, keep: 1, multiword: true }], `${row.form} is a token of ${forms.join(" ")}`);
+      },
+    });
+  }
+
+  /** Join the selected words, or the selected one with the next. */
+  joinWords() {
+    const words = this.state.words, chosen = this.state.range.filter((row) => row.kind === "word");
+    const at = words.findIndex((row) => row.id === chosen[0]?.id);
+    const rows = chosen.length > 1 ? chosen : words.slice(at, at + 2);
+    if (rows.length < 2) return tell("There is no next word to join.", "bad");
+    return ask({
+      at: this.editor.spot(), title: `Join ${rows.map((row) => row.form).join(" ")}`, value: rows.map((row) => row.form).join(""),
+      hint: "The form of the one word that they become.",
+      entered: (form) => this.state.edit(
+        [{ kind: "join-words", first: rows[0].id, last: rows.at(-1).id, form: form.trim() || null }], `${rows.map((row) => row.form).join(" ")} are one word`),
+      choices: [{ text: "Sentence with the next one", run: () => this.joinSentences() }],
+    });
+  }
+
+  /** Make a multiword token of the selected words; or change or dissolve the one that the word is in. */
+  multiword() {
+    const { state, editor } = this, number = Number(state.selected);
+    const token = state.sentence.rows.find((row) => {
+      const [first, last] = row.id.split("-").map(Number);
+      return row.kind === "multiword" && first <= number && number <= last;
+    });
+    if (token) {
+      return ask({
+        at: editor.spot(), title: `Multiword token ${token.id}`, value: token.form,
+        entered: (form) => editor.field(token.id, "form", form),
+        choices: [{ text: "Dissolve it", run: () => state.edit([{ kind: "remove-multiword", row: token.id }], `token ${token.id} is dissolved`) }],
+      });
+    }
+    const words = state.words, chosen = state.range.filter((row) => row.kind === "word");
+    const at = words.findIndex((row) => row.id === chosen[0]?.id);
+    const rows = chosen.length > 1 ? chosen : words.slice(at, at + 2);
+    if (rows.length < 2) return tell("A multiword token has at least two words: select them with Shift and the arrow keys.", "bad");
+    return ask({
+      at: editor.spot(), title: `Multiword token of ${rows.map((row) => row.form).join(" + ")}`, value: rows.map((row) => row.form).join(""),
+      hint: "Its form as it stands in the text. More words: select them first, with Shift and the arrow keys.",
+      entered: (form) => state.edit(
+        [{ kind: "make-multiword", first: rows[0].id, last: rows.at(-1).id, form: form.trim() || null }], `${rows.map((row) => row.form).join(" ")} are one token`),
+    });
+  }
+
+  splitSentence() {
+    const row = this.state.row();
+    if (row?.kind !== "word" || row.id === "1") return tell("Select the word with which the second sentence begins.", "bad");
+    return this.state.extent("split", { row: row.id }, `the sentence is split before ${row.id} ${row.form}`);
+  }
+
+  joinSentences() {
+    if (this.state.number + 1 >= this.state.document.sentences) return tell("This is the last sentence.", "bad");
+    return this.state.extent("join", {}, "the sentence is joined with the next one");
+  }
+
+  async removeSentence() {
+    const sure = await dialog("Remove the sentence?", (close) => [
+      el("p", {}, "Undo brings it back."),
+      el("p", { class: "buttons" }, button("Remove", () => close(true), { class: "main" }), button("Keep", () => close(false), { autofocus: true })),
+    ]);
+    if (sure) this.state.extent("remove", {}, "the sentence is removed");
+  }
+
+  /** Put sentences, pasted as CoNLL-U, before this one. */
+  async insert() {
+    const text = el("textarea", { rows: 12, cols: 70, "aria-label": "Sentences as CoNLL-U", spellcheck: "false" });
+    const conllu = await dialog("Insert sentences (CoNLL-U)", (close) => [text, el("p", { class: "buttons" }, button("Insert", () => close(text.value), { class: "main" }), button("Cancel", () => close()))]);
+    if (!conllu?.trim()) return;
+    try {
+      const before = this.state.number;
+      const answer = await this.state.api.post("insert", { before, conllu: `${conllu.trim()}\n\n` });
+      this.state.forget();
+      await this.state.load();
+      await this.state.open(answer.number ?? before ?? 0);
+    } catch (refusal) {
+      tell(refusal.message, "bad");
+    }
+  }
+
+  /** An empty node after the selected word. */
+  addEmpty() {
+    const row = this.state.row();
+    ask({
+      at: this.editor.spot(), title: `Empty node after ${row.id} ${row.form}`, value: "", hint: "Its form, or nothing; its arcs are in DEPS (table).",
+      entered: (form) => this.state.edit([{ kind: "add-empty-node", after: row.id, form: form.trim() || "_", deps: [] }], `an empty node stands after ${row.id} ${row.form}`),
+    });
+  }
+
+  removeEmpty() {
+    const row = this.state.row();
+    if (row?.kind !== "empty") return tell("Select an empty node.", "bad");
+    return this.state.edit([{ kind: "remove-empty-node", row: row.id }], `empty node ${row.id} is removed`);
+  }
+
+  /** A note on the sentence (""), a word ("3") or an arc ("5>3"); an empty text removes it. */
+  note(on) {
+    const old = this.state.sentence.notes.find((note) => note.on === on);
+    const what = on === "" ? "the sentence" : on.includes(">") ? `the arc ${on}` : `${on} ${this.state.row(on)?.form ?? ""}`;
+    const row = on === this.state.selected ? this.state.row() : null;
+    ask({
+      at: this.editor.spot(), title: `Note on ${what}`, value: old?.text ?? "", hint: "Kept as a comment of the sentence. Nothing: no note.",
+      entered: (text) => text.trim() !== (old?.text ?? "") && this.state.edit([{ kind: "set-note", on, text: text.trim() }], `a note on ${what}`),
+      choices: [
+        ...(row && row.head !== "_" && row.kind === "word" ? [{ text: "On its arc", run: () => this.note(`${row.head}>${row.id}`) }] : []),
+        ...(on !== "" ? [{ text: "On the sentence", run: () => this.note("") }] : []),
+      ],
+    });
+  }
+}

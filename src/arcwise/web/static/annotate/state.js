@@ -1,0 +1,333 @@
+// What the page knows: the document, the sentence on the screen, what is selected, and the changes on their way to the server.
+// A change is drawn at once: what is shown is what the server said last, with the changes that still wait on top of it.
+
+import { edited } from "./edits.js";
+
+const KEPT = ["zoom", "vertical", "enhanced", "table", "threshold", "theme", "side"];
+const wait = (ms) => new Promise((done) => setTimeout(done, ms));
+
+export class State extends EventTarget {
+  constructor(api) {
+    super();
+    this.api = api;
+    this.document = null;
+    this.number = null; // of the sentence on the screen
+    this.selected = null; // id of a row
+    this.anchor = null; // where a range of words begins, if several are selected
+    this.preview = null; // {row, head, label}: shown, not decided
+    this.second = false; // the second-best tree is shown
+    this.because = null; // {row, told, changed: Map row → told} since the last change
+    this.order = null; // {name, numbers, words: number → word to look at}: the worklist or search that N and P follow; null: the file's order
+    this.connected = true;
+    this.view = { zoom: 1, vertical: false, enhanced: false, table: false, threshold: 0.95, theme: "auto", side: "worklist" };
+    this.sentences = new Map(); // number → what the server said last
+    this.reconsidered = new Map(); // number/version/word → the thought as if the word were open
+    this.waiting = []; // changes that the server has not answered yet
+    this.busy = false;
+    this.#recall();
+  }
+
+  emit(name, detail = null) {
+    this.dispatchEvent(new CustomEvent(name, { detail }));
+  }
+
+  on(name, heard) {
+    this.addEventListener(name, (event) => heard(event.detail));
+  }
+
+  #recall() {
+    try {
+      Object.assign(this.view, JSON.parse(localStorage.getItem("arcwise-view") ?? "{}"));
+    } catch {
+      // What is kept there is of comfort only.
+    }
+  }
+
+  /** Change how things look; kept for the next time. */
+  look(changes) {
+    Object.assign(this.view, changes);
+    const kept = Object.fromEntries(KEPT.map((name) => [name, this.view[name]]));
+    try {
+      localStorage.setItem("arcwise-view", JSON.stringify(kept));
+    } catch {
+      // A browser that keeps nothing.
+    }
+    this.emit("view", changes);
+  }
+
+  /** The sentence as it is shown. */
+  get sentence() {
+    let sentence = this.sentences.get(this.number);
+    if (!sentence) return null;
+    for (const step of this.waiting) if (step.number === this.number) sentence = edited(sentence, step.drawn);
+    return sentence;
+  }
+
+  row(id = this.selected) {
+    return this.sentence?.rows.find((row) => row.id === id) ?? null;
+  }
+
+  thought(id = this.selected) {
+    return this.sentence?.thoughts?.words?.[id] ?? null;
+  }
+
+  /** What the parser would think of a word if it were open; null if that is not known yet. */
+  reconsider(id = this.selected) {
+    return this.reconsidered.get(`${this.number}/${this.sentence?.version}/${id}`) ?? null;
+  }
+
+  /** Ask for it; tells "reconsidered" when it is there. */
+  async askAgain(id = this.selected) {
+    const sentence = this.sentence, key = `${this.number}/${sentence?.version}/${id}`;
+    if (!sentence?.thoughts || this.reconsidered.has(key) || this.waiting.length) return;
+    if (this.reconsidered.size > 200) this.reconsidered.clear();
+    this.reconsidered.set(key, null);
+    try {
+      const answer = await this.api.get(`sentence/${this.number}/word/${id}`);
+      this.reconsidered.set(key, answer.thought);
+      if (id === this.selected) this.emit("reconsidered");
+    } catch {
+      // The alternatives of a decided word are of comfort only.
+    }
+  }
+
+  get words() {
+    return this.sentence?.rows.filter((row) => row.kind === "word") ?? [];
+  }
+
+  /** Words and empty nodes: what can be selected. */
+  get stops() {
+    return this.sentence?.rows.filter((row) => row.kind !== "multiword") ?? [];
+  }
+
+  /** The rows that are selected, in their order. */
+  get range() {
+    const stops = this.stops;
+    const ends = [this.anchor ?? this.selected, this.selected].map((id) => stops.findIndex((row) => row.id === id));
+    return stops.slice(Math.min(...ends), Math.max(...ends) + 1);
+  }
+
+  select(id, { extend = false } = {}) {
+    if (extend) this.anchor ??= this.selected;
+    else this.anchor = null;
+    this.selected = id;
+    const redraw = this.preview !== null;
+    this.preview = null;
+    this.emit(redraw ? "sentence" : "selection");
+  }
+
+  show(preview) {
+    this.preview = preview;
+    this.emit("sentence");
+  }
+
+  async load() {
+    this.document = await this.api.document();
+    this.emit("document");
+  }
+
+  /** Show a sentence; `row` is selected, else its first open word, else its first. */
+  async open(number, row = this.order?.words?.get(number) ?? null) {
+    if (!this.sentences.has(number)) this.keep(await this.api.sentence(number));
+    this.number = number;
+    this.preview = null;
+    this.anchor = null;
+    this.because = null;
+    this.second = false;
+    const words = this.words;
+    const wanted = row === null ? null : this.row(String(row));
+    this.selected = (wanted ?? words.find((one) => one.state !== "decided") ?? words[0] ?? this.stops[0])?.id ?? null;
+    this.emit("opened");
+    this.emit("sentence");
+    this.#fetchAhead();
+  }
+
+  /** The sentence that comes next, so that it is there when it is asked for. */
+  #fetchAhead() {
+    const next = this.neighbour(1);
+    if (next === null || this.sentences.has(next)) return;
+    setTimeout(async () => {
+      try {
+        if (!this.sentences.has(next)) this.keep(await this.api.sentence(next));
+      } catch {
+        // It is asked for again when it is needed.
+      }
+    }, 150);
+  }
+
+  keep(sentence) {
+    if (this.sentences.size > 50) {
+      const shown = this.sentences.get(this.number);
+      this.sentences.clear();
+      if (shown) this.sentences.set(this.number, shown);
+    }
+    const notes = (sentence.notes ?? []).map((note) => (typeof note === "string" ? { on: "", text: note } : note));
+    this.sentences.set(sentence.number, { ...sentence, notes, findings: sentence.findings ?? [], doubts: sentence.doubts ?? [] });
+  }
+
+  forget() {
+    this.sentences.clear();
+  }
+
+  /** The number of the next (1) or previous (−1) sentence in the order that is followed; null at its end. */
+  neighbour(step) {
+    if (this.order) {
+      const at = this.order.numbers.indexOf(this.number);
+      return this.order.numbers[at < 0 ? 0 : at + step] ?? null;
+    }
+    const next = this.number + step;
+    return next >= 0 && next < this.document.sentences ? next : null;
+  }
+
+  /** Edits of the sentence on the screen; `told` says in words what they do. */
+  edit(edits, told) {
+    if (edits.length) this.#push({ path: "edits", body: { edits }, drawn: edits, told });
+  }
+
+  /** A change of the sentence's extent: "split" before a row, or "join" with the next. */
+  extent(path, body, told) {
+    this.#push({ path, body, drawn: [], told, renumbers: true });
+  }
+
+  #push(step) {
+    this.waiting.push({ number: this.number, before: this.sentence, ...step });
+    this.preview = null;
+    this.emit("sentence");
+    this.emit("saving");
+    this.#send();
+  }
+
+  async #send() {
+    if (this.busy) return;
+    this.busy = true;
+    while (this.waiting.length) {
+      const step = this.waiting[0];
+      try {
+        const version = this.sentences.get(step.number)?.version ?? step.before.version;
+        const answer = await this.api.post(`sentence/${step.number}/${step.path}`, { version, ...step.body });
+        this.waiting.shift();
+        this.#answered(step, answer);
+      } catch (refusal) {
+        if (!(await this.#refused(step, refusal))) break;
+      }
+    }
+    this.busy = false;
+    this.emit("saving");
+  }
+
+  #answered(step, answer) {
+    const sentence = answer.rows ? answer : answer.sentence;
+    if (step.renumbers) {
+      this.forget();
+      this.load();
+    }
+    if (!sentence) return void this.open(Math.max(0, Math.min(step.number, answer.sentences - 1)));
+    if (step.number === this.number) this.because = reasons(step, sentence);
+    this.keep(sentence);
+    Object.assign(this.document, { saved: false, can_undo: true, can_redo: false });
+    this.connection(true);
+    if (step.number === this.number) {
+      if (!this.row()) this.selected = this.words[0]?.id ?? null;
+      this.emit("sentence");
+    }
+    this.emit("changed", step);
+  }
+
+  /** What to do about a refusal; true: go on with what waits. */
+  async #refused(step, refusal) {
+    if (refusal.status === 0) {
+      this.connection(false);
+      await wait(1000);
+      return true;
+    }
+    if (refusal.status === 409) {
+      const present = refusal.body?.sentence ?? (refusal.body?.rows ? refusal.body : await this.api.sentence(step.number));
+      const clashes = clashesOf(step, present);
+      this.keep(present);
+      this.emit("sentence");
+      if (clashes.length && !step.insists) {
+        this.busy = false;
+        this.emit("conflict", { step, clashes });
+        return false;
+      }
+      step.tries = (step.tries ?? 0) + 1;
+      if (step.tries < 4) return true;
+    }
+    this.waiting.shift();
+    this.emit("sentence");
+    this.emit("refused", { step, refusal });
+    return true;
+  }
+
+  /** After a conflict: mine goes to the server, or is dropped. */
+  settle(step, mine) {
+    if (mine) step.insists = true;
+    else this.waiting.shift();
+    this.emit("sentence");
+    this.#send();
+  }
+
+  connection(connected) {
+    if (connected === this.connected) return;
+    this.connected = connected;
+    this.emit("connection");
+  }
+
+  /** Undo or redo: what waits goes first. */
+  async back(which) {
+    while (this.busy) await wait(10);
+    const answer = await this.api.post(which);
+    if (!answer?.sentence) return null;
+    this.forget();
+    this.keep(answer.sentence);
+    this.document.saved = false;
+    const keep = answer.number === this.number ? this.selected : null;
+    await this.open(answer.number, keep);
+    this.load();
+    return answer;
+  }
+
+  /** Another window or program changed sentences (numbers; null: all may have changed). */
+  async refresh(numbers) {
+    for (const number of numbers ?? [...this.sentences.keys()]) if (number !== this.number) this.sentences.delete(number);
+    if (numbers !== null && !numbers.includes(this.number)) return;
+    if (this.waiting.some((step) => step.number === this.number)) return; // the answer to its own change tells
+    const before = this.sentences.get(this.number)?.version;
+    const number = Math.min(this.number, this.document.sentences - 1);
+    const now = await this.api.sentence(number);
+    this.number = number;
+    this.keep(now);
+    if (!this.row()) this.selected = this.words[0]?.id ?? null;
+    this.emit("sentence");
+    if (now.version !== before) this.emit("elsewhere", number);
+  }
+}
+
+/** Fields that a change sets and that are now neither what it saw nor what it wants. */
+export function clashesOf(step, present) {
+  if (step.path !== "edits") return [];
+  return step.body.edits.filter((edit) => edit.kind === "set-field").flatMap((edit) => {
+    const find = (sentence) => sentence.rows.find((row) => row.id === edit.row)?.[edit.column];
+    const [was, theirs] = [find(step.before), find(present)];
+    return theirs === was || theirs === edit.value ? [] : [{ row: edit.row, column: edit.column, was, theirs, mine: edit.value }];
+  });
+}
+
+/** Which proposals changed with a step, and why, in words. */
+function reasons(step, after) {
+  const told = new Map();
+  const formOf = (id) => after.rows.find((row) => row.id === String(id))?.form ?? "";
+  const name = (head, label) => `${label || "?"} of ${Number(head) === 0 ? "the root" : `${head} ${formOf(head)}`}`;
+  if (after.thoughts?.changed) {
+    for (const one of after.thoughts.changed) {
+      told.set(String(one.row), `was ${name(...one.was)}; changed because ${step.told}`);
+    }
+    return { told: step.told, changed: told };
+  }
+  for (const [id, now] of Object.entries(after.thoughts?.words ?? {})) { // a server that does not tell: this step is the only cause
+    const was = step.before.thoughts?.words?.[id];
+    const open = after.rows.find((row) => row.id === id)?.state !== "decided";
+    if (open && was && (was.head !== now.head || was.label !== now.label)) told.set(id, `was ${name(was.head, was.label)}; changed because ${step.told}`);
+  }
+  return { told: step.told, changed: told };
+}

@@ -1,0 +1,116 @@
+// The sentence as a table: every row (words, multiword tokens, empty nodes) and every column, each field to be edited in its place.
+
+import { el, show } from "./dom.js";
+
+const COLUMNS = ["id", "form", "lemma", "upos", "xpos", "feats", "head", "deprel", "deps", "misc"];
+
+export class Table {
+  constructor(box, state, editor) {
+    Object.assign(this, { box, state, editor, at: null, editing: null });
+    for (const name of ["sentence", "view"]) state.on(name, () => this.draw());
+    state.on("selection", () => this.#markRow());
+    box.addEventListener("keydown", (event) => this.#key(event));
+    box.addEventListener("click", (event) => this.#click(event));
+  }
+
+  draw() {
+    const { box, state } = this;
+    box.hidden = !state.view.table;
+    if (box.hidden || !state.sentence || this.editing) return;
+    const focused = box.contains(document.activeElement);
+    const head = el("thead", {}, el("tr", {}, COLUMNS.map((name) => el("th", { scope: "col" }, name.toUpperCase()))));
+    const rows = state.sentence.rows.map((row) => el("tr", { class: `${row.kind} ${row.state}`, "data-id": row.id },
+      COLUMNS.map((name) => el(name === "id" ? "th" : "td", {
+        "data-column": name, dir: "auto", tabindex: "-1", scope: name === "id" ? "row" : null, "aria-label": `${row.id} ${name.toUpperCase()} ${row[name]}`,
+        class: row[name] === "_" ? "none" : null,
+      }, row[name]))));
+    show(box, el("table", { role: "grid", "aria-label": "Table of the sentence" }, head, el("tbody", {}, rows)));
+    this.#markRow();
+    if (this.at && focused) this.#cell()?.focus();
+    if (!box.querySelector("[tabindex='0']")) box.querySelector("td")?.setAttribute("tabindex", "0");
+  }
+
+  #cell({ row, column } = this.at ?? {}) {
+    return this.box.querySelector(`tr[data-id="${CSS.escape(row ?? "")}"] [data-column="${column}"]`);
+  }
+
+  #markRow() {
+    for (const row of this.box.querySelectorAll("tr.selected")) row.classList.remove("selected");
+    this.box.querySelector(`tr[data-id="${CSS.escape(this.state.selected ?? "")}"]`)?.classList.add("selected");
+  }
+
+  /** Put the focus on the field of the selected row. */
+  focus(column = "upos") {
+    this.#go({ row: this.state.selected ?? this.state.sentence.rows[0].id, column });
+  }
+
+  #go(at) {
+    this.at = at;
+    for (const cell of this.box.querySelectorAll("[tabindex='0']")) cell.setAttribute("tabindex", "-1");
+    const cell = this.#cell();
+    cell?.setAttribute("tabindex", "0");
+    cell?.focus();
+    const row = this.state.sentence.rows.find((one) => one.id === at.row);
+    if (row && row.kind !== "multiword" && row.id !== this.state.selected) this.state.select(row.id);
+  }
+
+  #click(event) {
+    const cell = event.target.closest("[data-column]");
+    if (!cell || this.editing) return;
+    const at = { row: cell.closest("tr").dataset.id, column: cell.dataset.column };
+    const again = this.at?.row === at.row && this.at?.column === at.column;
+    this.#go(at);
+    if (again) this.edit();
+  }
+
+  #key(event) {
+    if (this.editing || !this.at) return;
+    const rows = this.state.sentence.rows, y = rows.findIndex((row) => row.id === this.at.row), x = COLUMNS.indexOf(this.at.column);
+    const clamp = (value, size) => Math.max(0, Math.min(size - 1, value));
+    const to = (dy, dx) => this.#go({ row: rows[clamp(y + dy, rows.length)].id, column: COLUMNS[clamp(x + dx, COLUMNS.length)] });
+    const moves = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1], Home: [0, -99], End: [0, 99] };
+    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    if (event.key in moves) to(...moves[event.key]);
+    else if (event.key === "Enter" || event.key === "F2") this.edit();
+    else if (event.key === "Escape") document.getElementById("tree").focus();
+    else if (event.key === "Delete") this.#enter("_");
+    else if (event.key.length === 1) this.edit(event.key);
+    else return;
+    event.preventDefault();
+    event.stopPropagation();
+  }
+
+  /** Edit the field in its place; `typed` replaces what is there. */
+  edit(typed = null) {
+    const cell = this.#cell();
+    if (!cell || this.at.column === "id") return;
+    const before = cell.textContent;
+    const input = el("input", { type: "text", dir: "auto", spellcheck: "false", autocomplete: "off", "aria-label": cell.getAttribute("aria-label") });
+    input.value = typed ?? (before === "_" ? "" : before);
+    this.editing = { ...this.at, before };
+    const finish = (keep) => {
+      if (!this.editing) return;
+      this.editing = null;
+      const value = input.value.trim() || "_";
+      cell.textContent = before;
+      cell.focus();
+      if (keep && value !== before) this.#enter(value);
+      else this.draw();
+    };
+    input.addEventListener("keydown", (event) => {
+      event.stopPropagation();
+      if (event.isComposing || !["Enter", "Escape", "Tab"].includes(event.key)) return;
+      event.preventDefault();
+      finish(event.key !== "Escape");
+      if (event.key === "Tab") this.#key(new KeyboardEvent("keydown", { key: event.shiftKey ? "ArrowLeft" : "ArrowRight" }));
+    });
+    input.addEventListener("blur", () => finish(true));
+    show(cell, input);
+    input.focus();
+    if (typed === null) input.select();
+  }
+
+  #enter(value) {
+    this.editor.field(this.at.row, this.at.column, value);
+  }
+}

@@ -1,0 +1,184 @@
+// Draws a picture (picture.js) as SVG, with the look of `arcwise show --html`: words in a line, arcs above them, tags below.
+// The same lines serve vertical scripts: then words run downwards and arcs stand to their right.
+
+import { svg, percent } from "./dom.js";
+import { CORNER, GAP, LEVEL, MARGIN, SMALL_SIZE, WORD_SIZE, layout, textWidth } from "./layout.js";
+
+const ROW = SMALL_SIZE + 5;
+
+/** What stands beside a label: how probable it is, where that is not nearly certain; for proposals. */
+function beside(arc) {
+  const p = arc.labelProbability ?? arc.probability;
+  return p === null || p === undefined || p >= 0.95 ? "" : percent(p).replace(" %", "%").replace("< ", "<");
+}
+
+function labelWidth(arc) {
+  const doubt = beside(arc);
+  return textWidth(arc.label, SMALL_SIZE, 600) + (doubt ? textWidth(` ${doubt}`, SMALL_SIZE) : 0);
+}
+
+/** Turns (along, up) into x and y, and paths and texts with it. */
+class Paper {
+  constructor(places, floor, below, vertical) {
+    this.vertical = vertical;
+    this.floor = floor;
+    this.below = below;
+    this.width = vertical ? floor + below : places.length;
+    this.height = vertical ? places.length : floor + below;
+  }
+
+  at(along, up) {
+    return this.vertical ? [this.below + up, along] : [along, this.floor - up];
+  }
+
+  point(along, up) {
+    return this.at(along, up).map((value) => value.toFixed(1)).join(" ");
+  }
+
+  text(attributes, along, up, text) {
+    const [x, y] = this.at(along, up);
+    return svg("text", { ...attributes, x: x.toFixed(1), y: y.toFixed(1), "dominant-baseline": "central" }, text);
+  }
+
+  rect(attributes, along, up, width, height) {
+    const [x, y] = this.at(along, up);
+    const [w, h] = this.vertical ? [height, width] : [width, height];
+    return svg("rect", { ...attributes, x: (x - w / 2).toFixed(1), y: (y - h / 2).toFixed(1), width: w.toFixed(1), height: h.toFixed(1) });
+  }
+}
+
+function linePath(paper, from, to, level, tip) {
+  const turn = Math.sign(to - from) * Math.min(CORNER, Math.abs(to - from) / 2);
+  const p = (along, up) => paper.point(along, up);
+  const side = Math.sign(level), corner = CORNER * side;
+  return `M${p(from, tip.from)}L${p(from, level - corner)}Q${p(from, level)} ${p(from + turn, level)}`
+    + `L${p(to - turn, level)}Q${p(to, level)} ${p(to, level - corner)}L${p(to, tip.to)}`;
+}
+
+function tipPath(paper, along, up, side = 1) {
+  const p = (a, u) => paper.point(along + a, up + side * u);
+  return `M${p(0, -1)}L${p(-4, 6.5)}Q${p(0, 4.5)} ${p(4, 6.5)}Z`;
+}
+
+function arcGroup(paper, arc, path, tip, labelAt, onPaper) {
+  const p = arc.probability ?? 1;
+  const pale = arc.state === "proposed" ? (0.4 + 0.6 * p).toFixed(2) : null;
+  const width = arc.state === "proposed" ? (0.9 + 1.2 * p).toFixed(2) : null;
+  const group = svg("g", {
+    class: `arc ${arc.kind} ${arc.state}${arc.labelState === "proposed" ? " open-label" : ""}${arc.differs ? " differs" : ""}`,
+    "data-arc": arc.row, role: "button", "aria-label": `Arc: ${arc.spoken}`,
+  }, svg("title", {}, arc.spoken));
+  if (arc.kind === "crossing") group.append(svg("path", { class: "halo", d: path }));
+  group.append(svg("path", { class: "reach", d: path }), svg("path", { class: "line", d: path, opacity: pale, "stroke-width": width }));
+  if (tip) group.append(svg("path", { class: "tip", d: tip, opacity: pale }));
+  const doubt = beside(arc), shown = arc.kind === "unknown" ? arc.label || "?" : arc.label;
+  if (shown || doubt) {
+    const wide = textWidth(shown, SMALL_SIZE, 600) + (doubt ? textWidth(` ${doubt}`, SMALL_SIZE) : 0);
+    group.append(paper.rect({ class: onPaper ? "paper" : "paper clear" }, ...labelAt, wide + 6, SMALL_SIZE + 4));
+    const seam = labelAt[0] - wide / 2 + textWidth(shown, SMALL_SIZE, 600);
+    group.append(paper.text({ class: "label", "text-anchor": "end", direction: "ltr" }, seam, labelAt[1], shown));
+    if (doubt) group.append(paper.text({ class: "doubt", "text-anchor": "start", direction: "ltr" }, seam + 0.3 * SMALL_SIZE, labelAt[1], doubt));
+  }
+  return group;
+}
+
+function wordGroup(paper, item, word) {
+  const group = svg("g", {
+    class: `word ${item.kind} ${item.state}`, id: `word-${item.id}`, "data-row": item.id, role: "option", "aria-selected": "false", "aria-label": item.spoken,
+  }, svg("title", {}, item.spoken));
+  const wide = Math.max(2 * word.half, 20) + GAP - 8;
+  group.append(paper.rect({ class: "place", rx: 7 }, word.middle, -(WORD_SIZE / 2 + 2 * ROW) / 2 - 7, wide, WORD_SIZE + 2 * ROW + 6));
+  group.append(paper.text({ class: "form" }, word.middle, -14, item.form));
+  if (item.tag) group.append(paper.text({ class: "tag" }, word.middle, -14 - ROW - 3, item.tag));
+  const marks = item.marks.map((mark) => mark.sign).filter((sign, k, all) => all.indexOf(sign) === k);
+  const number = paper.text({ class: "number", direction: "ltr" }, word.middle, -14 - 2 * ROW, item.id);
+  for (const sign of marks) {
+    const name = item.marks.find((mark) => mark.sign === sign).name;
+    number.append(svg("tspan", { class: `mark ${name}`, [paper.vertical ? "dy" : "dx"]: "4" }, sign));
+  }
+  group.append(number);
+  return group;
+}
+
+function tokenGroup(paper, token, places, place, depth) {
+  const edges = [token.first, token.last].flatMap((id) => {
+    const word = places.words[place.get(id)];
+    return [word.middle - word.half, word.middle + word.half];
+  });
+  const left = Math.min(...edges), right = Math.max(...edges);
+  const p = (along, up) => paper.point(along, up);
+  const d = `M${p(left, -depth)}L${p(left, -depth - 3)}Q${p(left, -depth - 6)} ${p(left + 3, -depth - 6)}`
+    + `L${p(right - 3, -depth - 6)}Q${p(right, -depth - 6)} ${p(right, -depth - 3)}L${p(right, -depth)}`;
+  return svg("g", { class: "token", "data-token": token.id, role: "img", "aria-label": `multiword token ${token.id} ${token.form}` },
+    svg("path", { class: "brace", d }), paper.text({ class: "token-form" }, (left + right) / 2, -depth - 15, token.form));
+}
+
+/** Arcs of the enhanced graph, below the words. */
+function enhancedGroups(paper, graph, place, places, depth) {
+  const between = graph.filter((arc) => arc.head !== "0" && arc.head !== arc.row);
+  const own = layout(places.words.map((word) => ({ width: 2 * word.half, stem: null })),
+    between.map((arc) => ({ head: place.get(arc.head), modifier: place.get(arc.row), width: 0 })), false);
+  const groups = between.map((arc, k) => {
+    const head = places.words[place.get(arc.head)].middle, modifier = places.words[place.get(arc.row)].middle;
+    const shift = (at) => at + (modifier > head ? 3 : -3) * (at === head ? 1 : -1);
+    const level = -depth - 18 * own.arcs[k].level - 4;
+    const path = linePath(paper, shift(head), shift(modifier), level, { from: -depth, to: -depth - 5 });
+    const group = svg("g", { class: `deps ${arc.extra ? "extra" : ""}`, role: "img", "aria-label": `enhanced: ${arc.row} from ${arc.head}, ${arc.label}` },
+      svg("title", {}, `${arc.row} ← ${arc.head} ${arc.label}`), svg("path", { class: "line", d: path }),
+      svg("path", { class: "tip", d: tipPath(paper, shift(modifier), -depth, -1) }));
+    const middle = (head + modifier) / 2, wide = textWidth(arc.label, SMALL_SIZE - 1) + 4;
+    group.append(paper.rect({ class: "paper" }, middle, level, wide, SMALL_SIZE + 1), paper.text({ class: "label" }, middle, level, arc.label));
+    return group;
+  });
+  return groups;
+}
+
+/** How deep the enhanced graph reaches below the words. */
+function depthOf(graph, place) {
+  const between = graph.filter((arc) => arc.head !== "0" && arc.head !== arc.row);
+  const own = layout(place.size ? Array.from(place.keys(), () => ({ width: 0, stem: null })) : [],
+    between.map((arc) => ({ head: place.get(arc.head), modifier: place.get(arc.row), width: 0 })), false);
+  return between.length ? 18 * own.levels + 22 : 0;
+}
+
+/** The picture as an SVG element; `vertical`: words run downwards. Also gives the places, for what is put beside words. */
+export function drawTree(picture, { vertical = false } = {}) {
+  const { items, place } = picture;
+  const between = picture.arcs.filter((arc) => arc.head !== null && arc.head !== "0");
+  const above = picture.arcs.filter((arc) => arc.head === null || arc.head === "0");
+  const stems = new Map(above.map((arc) => [arc.row, arc]));
+  const places = layout(
+    items.map((item) => ({
+      width: Math.max(textWidth(item.form, WORD_SIZE, 500), textWidth(item.tag, SMALL_SIZE) * 1.05, textWidth(item.id, SMALL_SIZE) + 12 * item.marks.length),
+      stem: stems.has(item.id) ? Math.max(labelWidth(stems.get(item.id)), 8) : null,
+    })),
+    between.map((arc) => ({ head: place.get(arc.head), modifier: place.get(arc.row), width: labelWidth(arc) })),
+    picture.rtl && !vertical,
+  );
+  const level = Math.max(16, Math.min(LEVEL, 330 / Math.max(1, places.levels)));
+  const top = level * (places.levels + 1) + 4;
+  const tokenDepth = 14 + 2 * ROW + 12, depsDepth = tokenDepth + (picture.tokens.length ? 28 : 4);
+  const below = depsDepth + depthOf(picture.enhanced, place) + MARGIN / 2;
+  const paper = new Paper(places, top + MARGIN, below, vertical);
+  const root = svg("svg", {
+    class: `arcwise${vertical ? " vertical" : ""}`, viewBox: `0 0 ${paper.width.toFixed(0)} ${paper.height.toFixed(0)}`,
+    width: paper.width.toFixed(0), height: paper.height.toFixed(0), role: "group", "aria-label": "Tree",
+  });
+  const arcs = svg("g", { class: "arcs", role: "group", "aria-label": "Arcs" });
+  for (const arc of above) {
+    const word = places.words[place.get(arc.row)];
+    const path = `M${paper.point(word.stem, top - 9)}L${paper.point(word.stem, 5)}`;
+    arcs.append(arcGroup(paper, arc, path, tipPath(paper, word.stem, 0), [word.stem, top], false));
+  }
+  const order = between.map((_, k) => k).sort((a, b) => places.arcs[b].level - places.arcs[a].level);
+  for (const k of order) {
+    const at = places.arcs[k], up = level * at.level;
+    const path = linePath(paper, at.head, at.modifier, up, { from: 0, to: 5 });
+    arcs.append(arcGroup(paper, between[k], path, tipPath(paper, at.modifier, 0), [(at.head + at.modifier) / 2, up], true));
+  }
+  const words = svg("g", { class: "words", role: "listbox", "aria-label": "Words" }, ...items.map((item, k) => wordGroup(paper, item, places.words[k])));
+  const tokens = picture.tokens.map((token) => tokenGroup(paper, token, places, place, tokenDepth - 6));
+  root.append(words, arcs, ...tokens, ...enhancedGroups(paper, picture.enhanced, place, places, depsDepth));
+  const spots = new Map(items.map((item, k) => [item.id, paper.at(places.words[k].middle, 0)]));
+  return { root, spots, width: paper.width, height: paper.height, floor: paper.floor };
+}

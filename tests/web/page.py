@@ -1,0 +1,157 @@
+"""The page of ``arcwise annotate`` in a real browser, over a real server."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import os
+import shutil
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from arcwise.web.annotate_app import annotate_app
+from arcwise.web.security import Door, new_token
+from arcwise.web.server import listening_socket
+from web.served import Process, open_session
+
+CHROMIUM = os.environ.get("ARCWISE_CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
+EXPECTED = ("Failed to load resource",)
+"""What the console may say: answers that are no success are told to the user by the page itself."""
+
+
+def rows(*words: str, sent_id: str = "s1", text: str | None = None, extra: tuple[str, ...] = ()) -> str:
+    """A sentence as CoNLL-U, written as ``form/UPOS/head/label``; ``extra``: comments."""
+    parts = [word.split("/") for word in words]
+    lines = [f"# sent_id = {sent_id}", f"# text = {text or ' '.join(part[0] for part in parts)}", *extra]
+    lines += [f"{at}\t{f}\t_\t{u}\t_\t_\t{h}\t{d}\t_\t_" for at, (f, u, h, d) in enumerate(parts, 1)]
+    return "\n".join(lines) + "\n\n"
+
+
+GARDEN = rows("The/DET/_/_", "old/ADJ/_/_", "gardener/NOUN/_/_", "planted/VERB/0/root", "three/NUM/_/_", "trees/NOUN/_/_", "./PUNCT/_/_", sent_id="garden")  # fmt: skip
+BIRDS = rows("Birds/NOUN/2/nsubj", "sing/VERB/0/root", "songs/NOUN/2/obj", sent_id="birds")
+
+
+class Here(Process):
+    """A server in this process, on a real socket: it starts much sooner than another process."""
+
+    def __init__(self, port: int) -> None:
+        door = Door(new_token(), port)
+        self.door, self.address = door, door.address
+        self.place, self.token = door.hosts[0], door.token
+
+
+@functools.cache
+def shipped_parser() -> Any:
+    """The model that comes with arcwise."""
+    from arcwise.models.registry import open_model
+
+    return open_model("en")
+
+
+@contextlib.contextmanager
+def served_here(file: Path, *, model: bool = False, beside: Path | None = None) -> Iterator[Here]:
+    """A file, served by a thread of this process."""
+    import uvicorn
+
+    session = open_session(file, model=shipped_parser() if model else None, beside=beside)
+    listening = listening_socket(0)
+    here = Here(listening.getsockname()[1])
+    config = uvicorn.Config(annotate_app(session, here.door), log_level="error", ws="none", timeout_graceful_shutdown=1)
+    server = uvicorn.Server(config)
+    thread = threading.Thread(target=server.run, args=([listening],), daemon=True)
+    thread.start()
+    try:
+        while not server.started and thread.is_alive():
+            time.sleep(0.005)
+        yield here
+    finally:
+        session.events.close()
+        server.should_exit = True
+        thread.join(20)
+        listening.close()
+
+
+class Tab:
+    """One window of the page, with what a test does and asks."""
+
+    def __init__(self, context: Any, process: Process, *, at: int = 1) -> None:
+        self.process = process
+        self.errors: list[str] = []
+        self.page = context.new_page()
+        self.page.set_default_timeout(8000)
+        self.page.on("pageerror", lambda error: self.errors.append(str(error)))
+        self.page.on("console", self._console)
+        self.page.goto(f"{process.address}#{at}")
+        self.ready()
+
+    def _console(self, message: Any) -> None:
+        if message.type == "error" and not message.text.startswith(EXPECTED):
+            self.errors.append(message.text)
+
+    def ready(self) -> None:
+        """Wait until the page has its sentence."""
+        self.page.wait_for_selector("html[data-ready]")
+        self.page.evaluate("async () => { window.own = await window.arcwise; }")
+
+    def settled(self) -> None:
+        """Wait until the server has answered every change."""
+        self.page.wait_for_function("() => !own.state.waiting.length && !own.state.busy")
+
+    def press(self, *keys: str) -> None:
+        """Keys one after the other, then wait for the server."""
+        for key in keys:
+            self.page.keyboard.press(key)
+        self.settled()
+
+    def type(self, text: str) -> None:
+        self.page.keyboard.type(text)
+
+    def row(self, row: str, *columns: str, sentence: int | None = None) -> Any:
+        """What the server has of a row: one field, or several."""
+        number = self.number if sentence is None else sentence
+        found = next(r for r in self.process.sentence(number)["rows"] if r["id"] == row)
+        values = [found[column] for column in columns]
+        return values[0] if len(values) == 1 else values
+
+    @property
+    def number(self) -> int:
+        return int(self.page.evaluate("own.state.number"))
+
+    @property
+    def selected(self) -> str:
+        return str(self.page.evaluate("own.state.selected"))
+
+    def select(self, row: str) -> None:
+        self.page.evaluate("(row) => own.editor.select(row)", row)
+
+    def word(self, row: str) -> Any:
+        return self.page.locator(f"#word-{row.replace('.', chr(92) + '.')}")
+
+    def arc(self, row: str) -> Any:
+        return self.page.locator(f'.arc[data-arc="{row}"]')
+
+    def text(self, row: str) -> str:
+        """What stands at a word: its form, tag, number and marks."""
+        return str(self.word(row).text_content())
+
+    def said(self) -> str:
+        """What the line at the foot of the page says."""
+        return str(self.page.locator("#told").inner_text())
+
+    def heard(self) -> str:
+        """What the live region says."""
+        return str(self.page.locator("#live").text_content())
+
+    def command(self, name: str) -> None:
+        """A command by its name, from the list of commands."""
+        self.page.keyboard.press(":")
+        self.type(name)
+        self.page.keyboard.press("Enter")
+
+
+def written(path: Path) -> list[list[str]]:
+    """The rows of a file."""
+    return [line.split("\t") for line in path.read_text("utf-8").splitlines() if line and line[0] != "#"]

@@ -1,0 +1,114 @@
+"""What is kept: undo across a reload, two windows, a conflict, a server that is killed, a file changed by another program."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from web.page import BIRDS, GARDEN, Tab, written
+from web.page_fixtures import OpenPage, browser, open_page  # noqa: F401
+
+
+def test_undo_across_a_reload(open_page: OpenPage) -> None:
+    tab = open_page(GARDEN + BIRDS)
+    tab.press("3", "d", "e", "t", "Enter")
+    tab.page.reload()
+    tab.ready()
+    assert tab.page.evaluate("own.state.row('1').head") == "3"
+    tab.press("Shift+U", "Shift+U")
+    tab.page.wait_for_function("() => own.state.row('1').head === '_'")
+    tab.press("Shift+U")
+    assert "nothing to undo" in tab.said()
+
+
+def test_saved_is_told_and_true(open_page: OpenPage, tmp_path: Path) -> None:
+    tab = open_page(GARDEN)
+    assert "file written" in tab.page.locator("#saved").inner_text()
+    tab.press("3")
+    tab.page.wait_for_function("() => /kept|written/.test(document.getElementById('saved').textContent)")
+    tab.press("Control+s")
+    tab.page.wait_for_function("() => document.getElementById('saved').textContent.includes('written')")
+    assert written(tmp_path / "a.conllu")[0][6] == "3"
+
+
+def test_two_windows(open_page: OpenPage) -> None:
+    tab = open_page(GARDEN)
+    other = Tab(tab.page.context, tab.process)
+    other.press("3")
+    tab.page.wait_for_function("() => own.state.row('1').head === '3'")  # told by an event
+    assert "another window" in tab.said()
+    assert other.errors == []
+
+
+def deaf(tab: Tab) -> None:
+    """Events do not reach this window any more, as if the change came in the same moment."""
+    tab.page.evaluate("own.heard = () => {}")
+
+
+def test_a_change_of_another_word_is_no_conflict(open_page: OpenPage) -> None:
+    tab = open_page(GARDEN)
+    deaf(tab)
+    tab.process.set(0, "6", head="4")
+    tab.press("3")
+    assert tab.row("1", "head") == "3"
+    assert tab.row("6", "head") == "4"
+
+
+def test_a_conflict_asks_and_loses_nothing(open_page: OpenPage) -> None:
+    tab = open_page(GARDEN)
+    deaf(tab)
+    tab.process.set(0, "1", head="2")
+    tab.page.keyboard.press("3")
+    dialog = tab.page.locator("#conflict")
+    dialog.wait_for()
+    assert "HEAD" in dialog.inner_text()
+    assert tab.row("1", "head") == "2"
+    tab.page.get_by_role("button", name="Keep mine").click()
+    tab.settled()
+    assert tab.row("1", "head") == "3"
+    tab.process.set(0, "1", head="6")
+    tab.page.keyboard.press("2")
+    tab.page.get_by_role("button", name="Take theirs").click()
+    tab.settled()
+    assert tab.row("1", "head") == "6"
+    assert tab.page.evaluate("own.state.row('1').head") == "6"
+
+
+def test_a_refused_edit_is_told_and_drawn_back(open_page: OpenPage) -> None:
+    tab = open_page(BIRDS)
+    tab.page.keyboard.press("Shift+D")
+    tab.type("not an arc")
+    tab.press("Enter")
+    assert "Not done" in tab.said()
+    assert tab.row("1", "deps") == "_"
+
+
+def test_what_is_done_without_a_server_is_sent_when_it_is_back(open_page: OpenPage) -> None:
+    tab = open_page(GARDEN)
+    tab.page.context.set_offline(True)
+    tab.page.keyboard.press("3")
+    tab.page.wait_for_function("() => document.getElementById('saved').textContent.includes('not connected')")
+    assert tab.page.evaluate("own.state.row('1').head") == "3"  # drawn at once
+    assert tab.row("1", "head") == "_"
+    tab.page.context.set_offline(False)
+    tab.settled()
+    assert tab.row("1", "head") == "3"
+
+
+def test_a_file_changed_by_another_program_is_announced_and_taken_in(open_page: OpenPage, tmp_path: Path) -> None:
+    tab = open_page(GARDEN + BIRDS)
+    path = tmp_path / "a.conllu"
+    path.write_text(path.read_text("utf-8").replace("3\tsongs\t_\tNOUN", "3\tsongs\tsong\tNOUN"), "utf-8")
+    tab.page.get_by_role("button", name="Take the changes in").click()
+    tab.page.wait_for_function("() => own.state.document && document.getElementById('told').textContent.includes('Taken in')")
+    assert tab.row("3", "lemma", sentence=1) == "song"
+
+
+def test_an_empty_file_and_sentences_put_in(open_page: OpenPage) -> None:
+    tab = open_page(BIRDS)
+    tab.command("insert sentences before")
+    tab.page.locator("dialog textarea").fill(GARDEN)
+    tab.page.get_by_role("button", name="Insert").click()
+    tab.page.wait_for_function("() => own.state.document.sentences === 2 && own.state.words.length === 7")
+    tab.command("remove the sentence")
+    tab.page.get_by_role("button", name="Remove").click()
+    tab.page.wait_for_function("() => own.state.document.sentences === 1 && own.state.words.length === 3")

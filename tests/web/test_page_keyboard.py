@@ -1,0 +1,251 @@
+"""Everything by keyboard: heads, labels, tags, accepting, moving, undo, shape, panes."""
+
+from __future__ import annotations
+
+from web.page import BIRDS, GARDEN, rows
+from web.page_fixtures import OpenPage, browser, open_page  # noqa: F401
+
+
+def test_digits_set_the_head_and_letters_the_label(open_page: OpenPage) -> None:
+    tab = open_page(GARDEN)
+    assert tab.selected == "1"
+    tab.press("3", "d", "Enter")  # three keys
+    assert tab.row("1", "head", "deprel", "state") == ["3", "det", "decided"]
+    assert tab.selected == "2"  # on to the next open word
+    tab.press("3")
+    assert tab.row("2", "head", "deprel") == ["3", "_"]  # a head without a label is a decision, too
+    tab.press("a", "m", "Enter")
+    assert tab.row("2", "deprel") == "amod"
+
+
+def test_a_number_that_may_go_on_waits(open_page: OpenPage) -> None:
+    tab = open_page(rows(*[f"w{k}/X/_/_" for k in range(1, 13)]))
+    tab.press("1")
+    assert tab.row("1", "head") == "_"  # 1 is the word itself; 10, 11, 12 are possible
+    tab.press("2")
+    assert tab.row("1", "head") == "12"
+    tab.select("3")
+    tab.press("1", "d", "e", "p", "Enter")  # a letter ends the number
+    assert tab.row("3", "head", "deprel") == ["1", "dep"]
+    tab.select("4")
+    tab.press("1", "Backspace", "2")
+    assert tab.row("4", "head") == "2"
+    tab.press("9", "9")
+    tab.press("Escape")
+
+
+def test_the_root_and_wrong_numbers(open_page: OpenPage) -> None:
+    tab = open_page(GARDEN.replace("\t0\troot", "\t_\t_"))
+    tab.select("4")
+    tab.press("0")
+    assert tab.row("4", "head", "deprel") == ["0", "root"]
+    tab.select("2")
+    tab.press("9")
+    assert "no word 9" in tab.said()
+    tab.press("2")
+    assert "its own head" in tab.said()
+    assert tab.row("2", "head") == "_"
+
+
+def test_space_and_arrows_choose_the_head(open_page: OpenPage) -> None:
+    tab = open_page(GARDEN)
+    tab.press("Space", "ArrowRight", "Enter")
+    assert tab.row("1", "head") == "3"
+    tab.select("2")
+    tab.press("Space", "ArrowRight", "Escape")
+    assert tab.row("2", "head") == "_"
+
+
+def test_enter_accepts_the_proposal_and_plus_all_that_are_sure(open_page: OpenPage) -> None:
+    tab = open_page(GARDEN, model=True)
+    tab.press("Enter")
+    assert tab.row("1", "head", "deprel", "state") == ["3", "det", "decided"]
+    tab.press("+")
+    assert "accepted" in tab.said()
+    before = sum(r["state"] == "decided" for r in tab.process.sentence(0)["rows"])
+    assert before > 2
+    tab.press("Control+Enter")
+    assert all(r["state"] == "decided" and r["deprel"] != "_" for r in tab.process.sentence(0)["rows"])
+    tab.press("Shift+U")
+    assert sum(r["state"] == "decided" for r in tab.process.sentence(0)["rows"]) == before
+
+
+def test_arrows_show_alternatives_and_enter_takes_one(open_page: OpenPage) -> None:
+    tab = open_page(GARDEN, model=True)
+    tab.select("6")
+    head, label, _ = tab.page.evaluate("own.editor.others()[0]")
+    tab.press("ArrowDown")
+    assert tab.row("6", "head") == "_"  # shown, not decided
+    assert "preview" in tab.arc("6").get_attribute("class")
+    tab.press("Enter")
+    assert tab.row("6", "head", "deprel") == [str(head), label]
+    tab.select("6")
+    tab.page.wait_for_function("() => own.editor.others().length > 1")  # what a decided word might be
+
+
+def test_label_alone_and_open_again(open_page: OpenPage) -> None:
+    tab = open_page(GARDEN)
+    tab.select("6")
+    tab.press("o", "b", "j", "Control+Enter")
+    assert tab.row("6", "head", "deprel", "state") == ["_", "obj", "open"]
+    tab.select("4")
+    tab.press("Backspace")
+    assert tab.row("4", "head", "deprel") == ["_", "_"]
+
+
+def test_tab_goes_to_the_least_sure_word(open_page: OpenPage) -> None:
+    tab = open_page(GARDEN, model=True)
+    tab.press("Tab")
+    least = tab.page.evaluate(
+        "own.state.words.filter(r => own.editor.isOpen(r) && r.id !== '1')"
+        ".reduce((a, b) => own.state.thought(b.id).label_probability < own.state.thought(a.id).label_probability ? b : a).id"
+    )
+    assert tab.selected == least
+    tab.press("Shift+Tab")
+    assert tab.selected == "1"
+
+
+def test_sentences_undo_and_redo(open_page: OpenPage) -> None:
+    tab = open_page(GARDEN + BIRDS)
+    tab.press("3", "PageDown")
+    tab.page.wait_for_function("() => own.state.number === 1")
+    tab.press("Shift+U")
+    tab.page.wait_for_function("() => own.state.number === 0")  # undo goes to where it undid
+    assert tab.row("1", "head", sentence=0) == "_"
+    tab.press("Control+y")
+    tab.page.wait_for_function("() => own.state.row('1').head === '3'")
+    tab.press("Shift+N")
+    tab.page.wait_for_function("() => own.state.number === 1")
+    tab.press("Shift+G")
+    tab.type("garden")
+    tab.page.keyboard.press("Enter")
+    tab.page.wait_for_function("() => own.state.number === 0")
+
+
+FIELDS = [
+    ("Shift+T", "prop", "upos", "PROPN"),
+    ("Shift+X", "NNP", "xpos", "NNP"),
+    ("Shift+F", "Case=Nom|Number=Sing", "feats", "Case=Nom|Number=Sing"),
+    ("Shift+L", "bird", "lemma", "bird"),
+    ("Shift+W", "Bird", "form", "Bird"),
+    ("Shift+I", "Gloss=bird", "misc", "Gloss=bird"),
+    ("Shift+D", "2:nsubj|3:nsubj", "deps", "2:nsubj|3:nsubj"),
+]
+
+
+def test_fields(open_page: OpenPage) -> None:
+    tab = open_page(BIRDS)
+    for key, typed, column, value in FIELDS:
+        tab.page.keyboard.press(key)
+        tab.page.keyboard.press("Control+A")
+        tab.type(typed)
+        tab.press("Enter")
+        assert tab.row("1", column) == value
+
+
+def test_split_join_and_multiword(open_page: OpenPage) -> None:
+    tab = open_page(rows("vámonos/VERB/0/root", "al/ADP/1/obl", "mar/NOUN/1/obl") + BIRDS)
+    tab.page.keyboard.press("Shift+S")
+    tab.page.keyboard.press("Control+A")
+    tab.type("vamos nos ya")
+    tab.press("Enter")
+    assert [r["form"] for r in tab.process.sentence(0)["rows"]][:3] == ["vamos", "nos", "ya"]
+    tab.select("1")
+    tab.press("Shift+ArrowRight", "Shift+ArrowRight", "Shift+M")  # three words
+    tab.page.keyboard.press("Control+A")
+    tab.type("vámonosya")
+    tab.press("Enter")
+    assert tab.row("1-3", "form") == "vámonosya"
+    tab.select("2")
+    tab.page.keyboard.press("Shift+M")
+    tab.page.get_by_role("button", name="Dissolve it").click()
+    tab.settled()
+    tab.select("1")
+    tab.press("Shift+J", "Enter")
+    assert tab.row("1", "form") == "vamosnos"
+
+
+def test_sentences_are_split_and_joined(open_page: OpenPage) -> None:
+    tab = open_page(rows("Go/VERB/0/root", "home/ADV/1/advmod", "Sleep/VERB/1/parataxis"))
+    tab.select("3")
+    tab.command("split the sentence before")
+    tab.settled()
+    tab.page.wait_for_function("() => own.state.document.sentences === 2")
+    assert [r["form"] for r in tab.process.sentence(0)["rows"]] == ["Go", "home"]
+    tab.command("join the sentence with")
+    tab.settled()
+    assert len(tab.process.sentence(0)["rows"]) == 3
+
+
+def test_empty_nodes_and_notes(open_page: OpenPage) -> None:
+    tab = open_page(BIRDS)
+    tab.command("empty node after")
+    tab.type("and")
+    tab.press("Enter")
+    assert tab.row("1.1", "form") == "and"
+    assert tab.word("1.1").count() == 1
+    tab.page.keyboard.press("Shift+C")
+    tab.type("really?")
+    tab.press("Enter")
+    assert {"on": "1", "text": "really?"} in tab.process.sentence(0)["notes"]
+    assert "✎" in tab.text("1")
+    tab.select("1.1")
+    tab.command("remove this empty")
+    tab.settled()
+    assert tab.word("1.1").count() == 0
+
+
+def test_a_finding_is_told_and_repaired_by_one_key(open_page: OpenPage) -> None:
+    tab = open_page(BIRDS.replace("0\troot", "0\tdep"))
+    tab.select("2")
+    assert "!" in tab.text("2")
+    told = tab.page.locator("#word .finding").first.inner_text()
+    assert "root" in told
+    tab.press(".")
+    assert tab.row("2", "deprel") == "root"
+
+
+def test_the_table_by_keyboard(open_page: OpenPage) -> None:
+    tab = open_page(BIRDS)
+    tab.page.keyboard.press("Shift+E")
+    tab.page.keyboard.press("ArrowLeft")  # from UPOS to LEMMA
+    tab.type("bird")
+    tab.press("Enter")
+    assert tab.row("1", "lemma") == "bird"
+    tab.page.keyboard.press("ArrowDown")
+    tab.page.keyboard.press("F2")
+    tab.type("sing")
+    tab.press("Enter")
+    assert tab.row("2", "lemma") == "sing"
+    tab.page.keyboard.press("Escape")
+    assert tab.page.evaluate("document.activeElement.id") == "tree"
+
+
+def test_help_commands_and_parts_of_the_page(open_page: OpenPage) -> None:
+    tab = open_page(BIRDS)
+    tab.page.keyboard.press("?")
+    card = tab.page.locator("#help").inner_text()
+    for action in tab.page.evaluate("own.actions.filter(a => a.keys.length).map(a => a.title)"):
+        assert action in card
+    tab.page.keyboard.press("Escape")
+    seen = set()
+    for _ in range(3):
+        tab.page.keyboard.press("F6")
+        seen.add(tab.page.evaluate("document.activeElement.closest('#tree, #side, #top').id"))
+    assert seen == {"tree", "side", "top"}  # no trap
+
+
+def test_no_key_has_two_meanings(open_page: OpenPage) -> None:
+    tab = open_page(BIRDS)
+    keys = tab.page.evaluate("own.actions.flatMap(a => a.keys)")
+    assert len(keys) == len(set(keys))
+
+
+def test_letters_of_other_keyboards_count_by_their_place(open_page: OpenPage) -> None:
+    tab = open_page(GARDEN)
+    tab.press("3")
+    tab.page.evaluate(
+        "document.getElementById('tree').dispatchEvent(new KeyboardEvent('keydown', {key: 'в', code: 'KeyD', bubbles: true}))"
+    )
+    tab.press("Enter")
+    assert tab.row("1", "deprel") == "det"

@@ -1,0 +1,187 @@
+"""How the page looks: scripts, long sentences, dark mode, contrast, what is read aloud; and that text is only text."""
+
+from __future__ import annotations
+
+from web.page import BIRDS, GARDEN, rows
+from web.page_fixtures import OpenPage, browser, open_page  # noqa: F401
+
+HEBREW = rows("הילדה/NOUN/2/nsubj", "קוראת/VERB/0/root", "ספר/NOUN/_/_", sent_id="gan")
+CROSSING = rows("A/DET/2/det", "hearing/NOUN/3/nsubj", "begins/VERB/0/root", "on/ADP/5/case", "taxes/NOUN/2/nmod")
+EMPTY = """\
+# sent_id = empty
+1	Al	Al	PROPN	_	_	2	nsubj	2:nsubj	_
+2	had	have	VERB	_	_	0	root	0:root	_
+3	tea	tea	NOUN	_	_	2	obj	2:obj	_
+4	Bo	Bo	PROPN	_	_	2	conj	4.1:nsubj	_
+4.1	had	have	VERB	_	_	_	_	2:conj	_
+5-6	cola	_	_	_	_	_	_	_	_
+5	co	co	NOUN	_	_	4	orphan	4.1:obj	_
+6	la	la	NOUN	_	_	5	flat	5:flat	_
+
+"""
+CONTRAST = """() => {
+  const channel = (v) => { v /= 255; return v <= 0.03928 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4; };
+  const light = (c) => 0.2126 * channel(c[0]) + 0.7152 * channel(c[1]) + 0.0722 * channel(c[2]);
+  const parse = (text) => (text.match(/[\\d.]+/g) ?? [0, 0, 0, 0]).map(Number);
+  const solid = (c) => c.length < 4 || c[3] > 0.99;
+  const ground = (el) => {
+    for (let at = el; at; at = at.parentElement) {
+      const place = at.closest?.('svg') && at.querySelector?.(':scope > .place');
+      if (place) { const c = parse(getComputedStyle(place).fill); if (solid(c) && getComputedStyle(place).fill !== 'none') return c; }
+      const c = parse(getComputedStyle(at).backgroundColor);
+      if (solid(c)) return c;
+    }
+    return parse(getComputedStyle(document.body).backgroundColor);
+  };
+  const found = [];
+  for (const el of document.querySelectorAll('body *')) {
+    const own = [...el.childNodes].some((n) => n.nodeType === 3 && n.textContent.trim());
+    if (!own || el.closest('[hidden], .hidden, title, noscript, :disabled, option') || !el.getClientRects().length) continue;
+    const style = getComputedStyle(el), ink = parse(el.closest('svg') ? style.fill : style.color), paper = ground(el);
+    const [a, b] = [light(ink), light(paper)], ratio = (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
+    if (ratio < 4.5) found.push(`${el.tagName} ${el.getAttribute('class')} ${el.textContent.trim().slice(0, 20)}: ${ratio.toFixed(2)}`);
+  }
+  return found;
+}"""
+
+
+def test_text_is_only_text(open_page: OpenPage) -> None:
+    form = "<script>window.hit=1</script>"
+    image = "<img/src=x/onerror=window.hit=2>"
+    words = f"# sent_id = {form}\n# text = {form} {image}\n1\t{form}\t{image}\tX\t{image}\t_\t0\troot\t_\tNote={image}\n2\t{image}\t_\t_\t_\t_\t1\t{form}\t_\t_\n\n"
+    tab = open_page(words)
+    tab.page.keyboard.press("Shift+E")
+    for side in ("Checks", "Notes", "Worklist"):
+        tab.page.get_by_role("tab", name=side).click()
+    tab.page.get_by_role("tab", name="Search").click()
+    tab.page.locator("#search-query").fill("upos=X")
+    tab.page.get_by_role("button", name="Find").click()
+    tab.page.wait_for_selector("#side-search .item")
+    assert tab.page.evaluate("window.hit") is None
+    assert tab.page.locator("#work script, #work img, #side script, #side img").count() == 0
+    assert form in tab.text("1")
+
+
+def test_right_to_left(open_page: OpenPage) -> None:
+    tab = open_page(HEBREW, model=True)
+    x = [tab.word(row).bounding_box()["x"] for row in "123"]
+    assert x[0] > x[1] > x[2]
+    tab.select("1")
+    tab.press("ArrowLeft")  # to the left is onwards
+    assert tab.selected == "2"
+    assert tab.page.locator("#text").get_attribute("dir") == "rtl"
+
+
+def test_vertical(open_page: OpenPage) -> None:
+    tab = open_page(BIRDS)
+    tab.command("words from top to bottom")
+    y = [tab.word(row).bounding_box()["y"] for row in "123"]
+    assert y[0] < y[1] < y[2]
+    assert tab.arc("1").bounding_box()["x"] > tab.word("1").bounding_box()["x"]  # arcs stand to the right
+
+
+def test_eighty_words(open_page: OpenPage) -> None:
+    words = [f"word{k}/NOUN/{max(0, k - 1 - k % 7)}/{'root' if k < 2 else 'nmod'}" for k in range(1, 81)]
+    tab = open_page(rows(*words))
+    tab.page.keyboard.press("End")
+    assert tab.selected == "80"
+    tree, word = tab.page.locator("#tree").bounding_box(), tab.word("80").bounding_box()
+    assert tree["x"] <= word["x"]
+    assert word["x"] + word["width"] <= tree["x"] + tree["width"]  # scrolled into view
+    boxes = [tab.word(str(k)).locator(".form").bounding_box() for k in range(1, 81)]
+    assert all(a["x"] + a["width"] <= b["x"] + 0.5 for a, b in zip(boxes, boxes[1:], strict=False))  # no word over another
+    tab.page.keyboard.press("Shift+Z")
+    assert tab.page.evaluate("own.state.view.zoom") < 1
+    tab.page.keyboard.press("]")
+
+
+def test_labels_do_not_lie_over_each_other(open_page: OpenPage) -> None:
+    tab = open_page(GARDEN + CROSSING, model=True)
+    for _ in range(2):
+        boxes = [b.bounding_box() for b in tab.page.locator(".arc .label").all()]
+        for at, a in enumerate(boxes):
+            for b in boxes[at + 1 :]:
+                apart = a["x"] + a["width"] <= b["x"] or b["x"] + b["width"] <= a["x"]
+                assert apart or abs(a["y"] - b["y"]) >= 10
+        tab.press("Shift+N")
+
+
+def test_proposed_and_decided_differ_by_more_than_colour(open_page: OpenPage) -> None:
+    tab = open_page(GARDEN, model=True)
+    dashes = "(el) => getComputedStyle(el.querySelector('.line')).strokeDasharray"
+    assert tab.arc("4").evaluate(dashes) == "none"
+    assert tab.arc("1").evaluate(dashes) != "none"
+    assert float(tab.arc("6").locator(".line").get_attribute("opacity")) <= 1
+    tab.press("Enter")
+    assert tab.arc("1").evaluate(dashes) == "none"
+
+
+def test_crossing_arcs_and_enhanced_graph(open_page: OpenPage) -> None:
+    tab = open_page(CROSSING + EMPTY)
+    assert "crossing" in tab.arc("5").get_attribute("class")
+    assert tab.arc("5").locator(".halo").count() == 1
+    tab.press("Shift+N")
+    tab.page.wait_for_function("() => own.state.number === 1")
+    assert tab.word("4.1").count() == 1
+    assert tab.page.locator('[data-token="5-6"]').text_content() == "cola"
+    tab.page.keyboard.press("Shift+H")
+    assert tab.page.locator(".deps").count() == 6
+    assert tab.page.locator(".deps.extra").count() == 3
+
+
+def test_what_is_read_aloud(open_page: OpenPage) -> None:
+    tab = open_page(GARDEN, model=True)
+    label = tab.word("1").get_attribute("aria-label")
+    assert label.startswith("1 The, head 3 gardener, det, ")
+    assert label.endswith("%, proposed")
+    tree = tab.page.locator("#tree")
+    assert tree.get_attribute("aria-activedescendant") == "word-1"
+    tab.press("ArrowRight")
+    assert tree.get_attribute("aria-activedescendant") == "word-2"
+    assert tab.heard().startswith("2 old, head 3 gardener, amod")
+    tab.press("Enter")
+    assert tab.page.locator("button:not([aria-label])").evaluate_all("all => all.every(b => b.textContent.trim())")
+
+
+def test_contrast_in_light_and_dark(open_page: OpenPage) -> None:
+    tab = open_page(GARDEN + BIRDS.replace("0\troot", "0\tdep"), model=True)
+    for theme in ("light", "dark"):
+        tab.page.emulate_media(color_scheme=theme)
+        for number in (0, 1):
+            tab.page.evaluate("(n) => own.open(n)", number)
+            tab.page.wait_for_function("(n) => own.state.number === n", arg=number)
+            tab.page.wait_for_timeout(150)
+            assert tab.page.evaluate(CONTRAST) == []
+        tab.page.keyboard.press("?")
+        assert tab.page.evaluate(CONTRAST) == []
+        tab.page.keyboard.press("Escape")
+    background = "getComputedStyle(document.body).backgroundColor"
+    assert tab.page.evaluate(background) == "rgb(12, 15, 20)"
+    tab.page.locator("[data-action=theme]").click(click_count=2)  # dark, then light, whatever the system says
+    assert tab.page.evaluate(background) == "rgb(244, 246, 249)"
+
+
+def test_the_focus_is_seen(open_page: OpenPage) -> None:
+    tab = open_page(BIRDS)
+    for _ in range(6):
+        tab.page.keyboard.press("F6")
+        tab.page.keyboard.press("Tab")
+        style = tab.page.evaluate("getComputedStyle(document.activeElement).outlineStyle")
+        assert style == "solid"
+
+
+def test_printing_shows_the_tree_alone(open_page: OpenPage) -> None:
+    tab = open_page(BIRDS, color_scheme="dark")
+    tab.page.emulate_media(media="print")
+    assert not tab.page.locator("header").is_visible()
+    assert not tab.page.locator("#side").is_visible()
+    assert tab.page.locator("#tree svg").is_visible()
+    assert tab.page.evaluate("getComputedStyle(document.querySelector('.form')).fill") == "rgb(0, 0, 0)"
+
+
+def test_without_a_model(open_page: OpenPage) -> None:
+    tab = open_page(GARDEN)
+    assert "no model" in tab.page.locator("#word").inner_text()
+    tab.press("Enter")
+    assert "Nothing is proposed" in tab.said()
+    assert tab.arc("1").locator(".label").text_content() == "?"

@@ -1,0 +1,156 @@
+"""The same by mouse: dragging, clicking, menus, the side of the page."""
+
+from __future__ import annotations
+
+from web.page import BIRDS, GARDEN, Tab
+from web.page_fixtures import OpenPage, browser, open_page  # noqa: F401
+
+
+def middle(tab: Tab, row: str) -> tuple[float, float]:
+    box = tab.word(row).bounding_box()
+    return box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+
+
+def drag(tab: Tab, row: str, to: tuple[float, float]) -> None:
+    mouse = tab.page.mouse
+    mouse.move(*middle(tab, row))
+    mouse.down()
+    mouse.move(*to, steps=5)
+    mouse.up()
+    tab.settled()
+
+
+def test_dragging_sets_the_head(open_page: OpenPage) -> None:
+    tab = open_page(GARDEN)
+    drag(tab, "1", middle(tab, "3"))
+    assert tab.row("1", "head") == "3"
+    drag(tab, "3", middle(tab, "3"))  # to itself: nothing
+    assert tab.row("3", "head") == "_"
+    tree = tab.page.locator("#tree").bounding_box()
+    drag(tab, "6", (middle(tab, "6")[0], tree["y"] + 12))  # to the top: the root
+    assert tab.row("6", "head", "deprel") == ["0", "root"]
+
+
+def test_click_and_click(open_page: OpenPage) -> None:
+    tab = open_page(GARDEN)
+    tab.word("2").click()
+    assert tab.selected == "2"
+    tab.word("2").click()
+    tab.word("3").click()
+    tab.settled()
+    assert tab.row("2", "head") == "3"
+
+
+def test_a_label_is_clicked_and_chosen(open_page: OpenPage) -> None:
+    tab = open_page(BIRDS)
+    tab.arc("3").locator(".label").click()
+    tab.type("iob")
+    tab.page.get_by_role("option", name="iobj").click()
+    tab.settled()
+    assert tab.row("3", "deprel") == "iobj"
+
+
+def test_an_alternative_is_clicked(open_page: OpenPage) -> None:
+    tab = open_page(GARDEN, model=True)
+    tab.select("6")
+    head, label, _ = tab.page.evaluate("own.editor.others()[0]")
+    tab.page.locator("#word .choice").nth(1).click()
+    tab.settled()
+    assert tab.row("6", "head", "deprel") == [str(head), label]
+
+
+def test_the_menu_of_a_word(open_page: OpenPage) -> None:
+    tab = open_page(BIRDS)
+    tab.word("3").click(button="right")
+    tab.page.get_by_role("menuitem", name="take the decision back").click()
+    tab.settled()
+    assert tab.row("3", "head") == "_"
+
+
+def test_tools(open_page: OpenPage) -> None:
+    tab = open_page(GARDEN, model=True)
+    assert tab.page.locator("[data-action=undo]").is_disabled()
+    tab.page.locator("#threshold").fill("1")
+    tab.page.locator("#threshold").press("Enter")
+    tab.page.locator("[data-action=accept-sure]").click()
+    tab.settled()
+    assert all(r["state"] == "decided" for r in tab.process.sentence(0)["rows"])
+    tab.page.locator("[data-action=undo]").click()
+    tab.page.wait_for_function("() => own.state.row('1').state === 'open'")
+    tab.page.locator("[data-action=second]").click()
+    tab.page.locator("#word", has_text="second-best tree").wait_for()
+
+
+def test_the_table_by_mouse(open_page: OpenPage) -> None:
+    tab = open_page(BIRDS)
+    tab.page.locator("[data-action=table]").click()
+    cell = tab.page.locator('#table tr[data-id="3"] [data-column="deprel"]')
+    cell.click()
+    cell.click()
+    tab.type("obl")
+    tab.press("Enter")
+    assert tab.row("3", "deprel") == "obl"
+
+
+def test_worklist_search_and_mass_edit(open_page: OpenPage) -> None:
+    tab = open_page(BIRDS + GARDEN, model=True)
+    tab.page.locator("#worklist-by").select_option("entropy")
+    tab.page.wait_for_function("() => own.state.order && own.state.order.numbers.length && own.views.worklist.ready")
+    tab.page.locator("#side-worklist .item").first.click()
+    tab.page.wait_for_function("() => own.state.number === 1")  # the one with open words
+    tab.page.get_by_role("tab", name="Search").click()
+    tab.page.locator("#search-query").fill("upos=VERB >")
+    tab.page.get_by_role("button", name="Find").click()
+    tab.page.wait_for_selector("#side-search .bad")  # an error, with its place
+    tab.page.locator("#search-query").fill("deprel=obj")
+    tab.page.get_by_role("button", name="Find").click()
+    tab.page.locator("#side-search .item").first.click()
+    tab.page.wait_for_function("() => own.state.number === 0 && own.state.selected === '3'")
+    tab.page.get_by_text("Mass edit").click()
+    tab.page.locator("#search-changes").fill("deprel=obl")
+    tab.page.get_by_role("button", name="Preview").click()
+    tab.page.wait_for_selector("#side-search .item b")
+    assert tab.row("3", "deprel", sentence=0) == "obj"  # a preview changes nothing
+    tab.page.get_by_role("button", name="Apply").click()
+    tab.page.wait_for_function("() => own.state.row('3').deprel === 'obl'")
+    tab.page.locator("[data-action=undo]").click()
+    tab.page.wait_for_function("() => own.state.row('3').deprel === 'obj'")
+
+
+def test_checks_of_the_whole_file(open_page: OpenPage) -> None:
+    tab = open_page(BIRDS + BIRDS.replace("songs/NOUN", "songs/NOUN"))  # sent_id twice
+    tab.page.get_by_role("tab", name="Checks").click()
+    tab.page.wait_for_selector("#side-checks .item")
+    assert "sent" in tab.page.locator("#side-checks").inner_text().lower()
+    tab.page.locator("#side-checks .item").last.click()
+    assert tab.page.evaluate("document.activeElement.id") == "tree"
+
+
+def test_notes_and_comments(open_page: OpenPage) -> None:
+    tab = open_page(BIRDS)
+    tab.page.get_by_role("tab", name="Notes").click()
+    tab.page.get_by_role("button", name="Add a comment").click()
+    tab.type("genre = fable")
+    tab.press("Enter")
+    assert any("genre = fable" in line for line in tab.process.sentence(0)["comments"])
+    tab.page.get_by_role("button", name="Note on the sentence").click()
+    tab.type("ask Anna")
+    tab.press("Enter")
+    assert {"on": "", "text": "ask Anna"} in tab.process.sentence(0)["notes"]
+    tab.page.locator("#side-notes .item", has_text="genre").click()
+    tab.page.get_by_role("button", name="Remove it").click()
+    tab.settled()
+    assert not any("genre" in line for line in tab.process.sentence(0)["comments"])
+
+
+def test_two_people(open_page: OpenPage) -> None:
+    tab = open_page(BIRDS + GARDEN, beside=BIRDS.replace("2\tobj", "1\tnmod") + GARDEN)
+    tab.page.get_by_role("tab", name="Beside").click()
+    tab.page.wait_for_selector("#side-compare table")
+    told = tab.page.locator("#side-compare").inner_text()
+    assert "κ of heads" in told
+    assert "nmod" in told
+    assert "≠" in tab.text("3")
+    tab.page.locator("#side-compare").get_by_role("button", name="head of songs: 1").click()
+    tab.page.wait_for_selector("#side-compare .side.chosen")
+    assert tab.row("3", "head") == "1"

@@ -1,0 +1,40 @@
+"""The files of the page as files: small, without HTML from text, all that is imported is there."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import arcwise
+
+FOLDER = Path(arcwise.__file__).parent / "web" / "static" / "annotate"
+SCRIPTS = sorted(FOLDER.glob("*.js"))
+FORBIDDEN = ("innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval(", "new Function", 'setAttribute("style"', "DOMParser", "javascript:")  # fmt: skip
+
+
+def test_no_script_makes_html_from_text() -> None:
+    found = [(p.name, word) for p in SCRIPTS for word in FORBIDDEN if word in p.read_text("utf-8")]
+    assert found == []
+
+
+def test_nothing_comes_from_elsewhere() -> None:
+    for path in [*SCRIPTS, *FOLDER.glob("*.css"), FOLDER / "index.html"]:
+        addresses = re.findall(r"(?:https?:)?//[\w.-]+\.\w+[^\s\"')]*", path.read_text("utf-8"))
+        assert [a for a in addresses if "www.w3.org" not in a] == []
+
+
+def test_files_are_small() -> None:
+    assert [p.name for p in SCRIPTS if len(p.read_text("utf-8").splitlines()) >= 400] == []
+
+
+def test_what_is_imported_is_there() -> None:
+    for path in SCRIPTS:
+        for names, module in re.findall(r"import \{([^}]*)\} from \"\./([\w.]+)\"", path.read_text("utf-8")):
+            exported = (FOLDER / module).read_text("utf-8")
+            for name in filter(None, (n.strip() for n in names.split(","))):
+                assert re.search(rf"export (?:async )?(?:function|class|const|let) {name}\b", exported), (path.name, module, name)
+
+
+def test_no_inline_style_or_script() -> None:
+    page = (FOLDER / "index.html").read_text("utf-8")
+    assert not re.search(r"\sstyle=|\son\w+=|<style|<script(?![^>]*\bsrc=)", page)
