@@ -32,7 +32,7 @@ class Worklists:
             raise InputError(f"worklist: found {by!r}, expected one of {', '.join(ORDERS)}")
         if assistant is None:
             raise InputError(
-                f"worklist: {by} needs a model that thinks along: train one, or start with --model"
+                f"worklist: {by} needs a model that thinks along: train one, or start with one"
             )
         with self._lock:
             found = self._lists.get(by)

@@ -8,7 +8,7 @@ import socket
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from arcwise.errors import InputError
+from arcwise.errors import OptionError
 from arcwise.optional import require
 from arcwise.web.security import ADDRESS
 
@@ -23,7 +23,7 @@ def require_web() -> None:
 
 
 def listening_socket(port: int) -> socket.socket:
-    """A socket that listens on this machine alone; port 0: any free one. ``InputError`` if the port is taken."""
+    """A socket that listens on this machine alone; port 0: any free one. ``OptionError`` if the port is taken."""
     made = socket.socket(
         socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP
     )  # named, so that asyncio sends small answers at once
@@ -33,7 +33,7 @@ def listening_socket(port: int) -> socket.socket:
         made.listen(128)
     except OSError as error:
         made.close()
-        raise InputError(f"--port: {port} cannot be used ({error.strerror}), expected a free port") from error
+        raise OptionError("port", f"found {port}, expected a free one ({error.strerror})") from error
     return made
 
 
