@@ -148,7 +148,9 @@ def test_a_busy_port(file: Path, capsys: Output) -> None:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
         port = taken.getsockname()[1]
-        assert f"--port: found {port}, expected a free one" in refused([str(file), "--port", str(port)], capsys)
+        assert f"--port: found {port}, expected a free one" in refused(
+            [str(file), "--port", str(port)], capsys
+        )
     with process(file, "--port", str(port)) as server:
         assert server.place == f"127.0.0.1:{port}"
 

@@ -95,7 +95,7 @@ def test_worklists(thinking: Served, order: str) -> None:
 def test_an_order_that_there_is_not(thinking: Served) -> None:
     answer = thinking.get("/api/sentences?worklist=nonsense")
     assert answer.status == 400
-    assert "entropy, least-sure, gain, disagreement" in answer.json()["error"]
+    assert "expected one of entropy, least-sure, gain" in answer.json()["error"]
 
 
 # ---- learning
@@ -136,6 +136,26 @@ def test_train_in_the_page(learnt: Served) -> None:
     assert learnt.sentence(24)["thoughts"]["words"]["1"]["head"] == 2
     assert learnt.post("/api/model", {"which": "trained"}).json()["model"]["which"] == "trained"
     assert learnt.post("/api/model", {"which": "given"}).status == 400
+
+
+def test_what_was_trained_thinks_along_at_the_next_start_unless_another_is_given(
+    tmp_path: Path, parser: Any
+) -> None:
+    file = tmp_path / "again.conllu"
+    file.write_text(small_treebank().text + "1\tBirds\t_\tNOUN\t_\t_\t_\t_\t_\t_\n\n", encoding="utf-8")
+    with serving(open_session(file)) as served:
+        served.post("/api/train")
+        until(lambda: served.get("/api/document").json()["model"], 60)
+    with serving(open_session(file)) as served:
+        assert served.get("/api/document").json()["model"]["which"] == "trained"
+        assert len(served.get("/api/train").json()["history"]) == 1
+    with serving(open_session(file, model=parser)) as served:
+        found = served.get("/api/document").json()
+        assert (found["model"]["which"], [model["which"] for model in found["models"]]) == (
+            "given",
+            ["given", "trained"],
+        )
+        assert served.post("/api/model", {"which": "trained"}).json()["model"]["which"] == "trained"
 
 
 def test_a_training_can_be_ended(learnt: Served) -> None:

@@ -62,9 +62,9 @@ def run(
 
     require_web()
     from arcwise.models.registry import open_model
+    from arcwise.web.annotate_beside import Beside
     from arcwise.web.annotate_session import Session
     from arcwise.web.events import Events
-    from arcwise.web.annotate_beside import Beside
 
     parser = open_model(model) if model is not None else None
     with listening_socket(port) as listening, _open(file, output, new=new) as document:

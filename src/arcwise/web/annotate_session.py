@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -10,7 +11,8 @@ from typing import Any
 from arcwise.annotation.document import Change, ChangedMeanwhile, Document
 from arcwise.errors import ArcwiseError, InputError
 from arcwise.parsing.parser import Parser
-from arcwise.treebanks.edits import Edit, edit_from_json
+from arcwise.treebanks import Sentence, Treebank
+from arcwise.treebanks.edits import Edit, edit_from_json, edited
 from arcwise.web.accepting import accepting
 from arcwise.web.annotate_beside import Beside, Choice
 from arcwise.web.annotate_checks import Checks
@@ -53,7 +55,7 @@ class Session:
         self.background = Background(failed=lambda told: events.publish("failed", told=told))
         self._document = document
         self._changing = threading.RLock()
-        self._thinker = Thinker(document.path, model, events, new_model=self._new_model)
+        self._thinker = Thinker(document.path, model, events, new_model=self._new_model, trained=self._doubt)
         self._checks = Checks(
             document, self.background, lambda version: events.publish("checked", version=version)
         )
@@ -67,6 +69,11 @@ class Session:
     def _new_model(self) -> None:
         self._lists.forget()
 
+    def _doubt(self) -> None:
+        """After a training: which annotation would parsers that did not see it doubt?"""
+        with contextlib.suppress(InputError):  # too little for that, or at it already
+            self.find_doubts()
+
     def start(self) -> None:
         """Begin what is done in the background."""
         self.background.every(WATCHED, self._watch)
@@ -76,6 +83,7 @@ class Session:
     def close(self) -> None:
         """Save what is not saved, and let go of the file."""
         self.background.stop()
+        self._checks.close()
         self._thinker.close()
         try:
             if not self._document.saved:
@@ -113,15 +121,24 @@ class Session:
         return self._edit(number, version, made, page)
 
     def _edit(self, number: int, version: str | None, edits: Sequence[Edit], page: str) -> Json:
-        before, seen = self.view.present(number)
-        thought = self.view.think(before) if version in (None, seen) else None
-        all_edits = [*yielding(before, edits), *edits]
-        self._change(number, lambda: self._document.edit(number, all_edits, version_of_block=version), page)
+        before, _ = self.view.present(number)
+        known = self._thinker.known(before)
+        made = [*yielding(before, edits), *edits]
+        self._think_ahead(before, made)
+        self._change(number, lambda: self._document.edit(number, made, version_of_block=version), page)
         after = self.view.sentence(number)
         if after["thoughts"] is not None:
             rows = sorted({row for edit in edits if (row := getattr(edit, "row", None)) is not None})
-            after["thoughts"]["changed"] = changed_json(thought, after["thoughts"], rows)
+            after["thoughts"]["changed"] = changed_json(known, after["thoughts"], rows)
         return after
+
+    def _think_ahead(self, before: Sentence, edits: Sequence[Edit]) -> None:
+        """Let the parser think of what comes of the edits while they go to the disk."""
+        try:
+            block = edited(before.own_bytes, edits)
+        except InputError:  # the document says what is wrong
+            return
+        self._thinker.think_ahead(Treebank(block, strict=False)[0])
 
     def accept(
         self,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import signal
 import socket
+import sys
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +15,10 @@ from arcwise.web.security import ADDRESS
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp
+
+
+SWITCH = 0.0005
+"""Seconds that one thread may keep the others from running: a request waits no longer for work in the background."""
 
 
 def require_web() -> None:
@@ -73,4 +78,9 @@ def serve(
         app, log_level="error", access_log=False, server_header=False, date_header=False, proxy_headers=False, ws="none",
         timeout_graceful_shutdown=5, lifespan="on",
     )  # fmt: skip
-    Server(config).run(sockets=[listening])
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(SWITCH)
+    try:
+        Server(config).run(sockets=[listening])
+    finally:
+        sys.setswitchinterval(before)
