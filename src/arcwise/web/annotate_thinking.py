@@ -74,9 +74,9 @@ class Thinker:
         self._doubts = Doubts(on_change=self._doubts_changed)
         if given is not None:
             self._models["given"] = Model.of("given", *given)
-        trained = self._learner.model()
-        if trained is not None:
-            self._models["trained"] = Model.of("trained", "trained", trained)
+        learnt = self._learner.model()
+        if learnt is not None:
+            self._models["trained"] = Model.of("trained", "trained", learnt)
         self.model = self._models.get("given") or self._models.get("trained")
 
     def to_json(self) -> Json:
