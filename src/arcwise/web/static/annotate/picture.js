@@ -124,7 +124,8 @@ export function picture(sentence, { preview = null, second = false, enhanced = f
     let arc = arcOf(row, sentence.thoughts?.words?.[row.id]);
     if (best) {
       const head = String(best.heads[row.id]), label = best.labels?.[row.id] ?? arc.label;
-      arc = { ...arc, head, label, differs: head !== arc.head || label !== arc.label };
+      const differs = head !== arc.head || label !== arc.label;
+      arc = differs ? { ...arc, head, label, differs, probability: null, labelProbability: null } : arc;
     }
     if (preview && preview.row === row.id) {
       arc = {

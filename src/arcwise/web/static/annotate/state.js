@@ -7,6 +7,8 @@ const KEPT = ["zoom", "vertical", "enhanced", "table", "threshold", "theme", "si
 const wait = (ms) => new Promise((done) => setTimeout(done, ms));
 
 export class State extends EventTarget {
+  #shown = null; // the sentence that is shown, kept until it changes
+
   constructor(api) {
     super();
     this.api = api;
@@ -57,10 +59,12 @@ export class State extends EventTarget {
 
   /** The sentence as it is shown. */
   get sentence() {
-    let sentence = this.sentences.get(this.number);
-    if (!sentence) return null;
-    for (const step of this.waiting) if (step.number === this.number) sentence = edited(sentence, step.drawn);
-    return sentence;
+    const base = this.sentences.get(this.number);
+    if (!base) return null;
+    const steps = this.waiting.filter((step) => step.number === this.number);
+    const same = this.#shown?.base === base && this.#shown.steps.length === steps.length && steps.every((step, k) => step === this.#shown.steps[k]);
+    if (!same) this.#shown = { base, steps, sentence: steps.reduce((sentence, step) => edited(sentence, step.drawn), base) };
+    return this.#shown.sentence;
   }
 
   row(id = this.selected) {
