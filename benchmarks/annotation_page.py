@@ -51,7 +51,7 @@ PLAN = """async ([head, label]) => {
   const { state, editor } = own, row = state.row(), arc = editor.arc(), n = state.words.length;
   const values = inventory(state.document, 'deprel');
   const naming = (ofHead) => {
-    const weights = labelWeights(state.thought(), ofHead);
+    const guess = state.guess(row.id, ofHead), weights = guess ? new Map([[guess, 1]]) : labelWeights(state.thought(), ofHead);
     let best = [...label.toLowerCase(), 'Enter'];
     for (let k = 1; k <= label.length; k++) {
       const typed = label.slice(0, k).toLowerCase(), at = completions(typed, values, weights).indexOf(label);
@@ -71,6 +71,7 @@ PLAN = """async ([head, label]) => {
     if (complete) ways.push(digits); // then it is seen what label the page proposes
     else ways.push([...digits, ...naming(head)]);
   }
+  if (!/^[a-z]/i.test(label)) throw new Error(`a label that no letter begins: ${label}`);
   return ways.reduce((a, b) => (b.length < a.length ? b : a));
 }"""
 

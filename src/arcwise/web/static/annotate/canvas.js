@@ -26,7 +26,7 @@ export class Canvas {
     if (!state.sentence) return;
     performance.mark("arcwise-draw");
     const view = state.view;
-    const what = picture(state.sentence, { preview: state.preview, second: state.second, enhanced: view.enhanced });
+    const what = picture(state.sentence, { preview: state.preview, second: state.second, enhanced: view.enhanced, guessed: (id, head) => state.guess(id, head) });
     this.drawn = drawTree(what, { vertical: view.vertical });
     const { root, width, height } = this.drawn;
     root.setAttribute("width", (width * view.zoom).toFixed(0));
