@@ -14,6 +14,7 @@ from arcwise import InputError, Treebank
 from arcwise.annotation.document import ChangedMeanwhile, Document
 from arcwise.annotation.store import _Index
 from arcwise.treebanks.edits import AddComment, JoinWords, SetField, SetNote, SplitWord
+from arcwise.treebanks.edits.block import Block
 from treebanks.samples import ALL, PARTIAL, PLAIN, RICH
 from treebanks.test_fuzz import mutated
 
@@ -39,6 +40,20 @@ def test_sentences_are_those_of_the_file(file: Path) -> None:
         assert data(document) == ALL.encode()
         with pytest.raises(InputError, match=r"sentence: found 3, expected 0\.\.2"):
             document.block(3)
+
+
+LONG = "".join(f"{i}\tw\t_\t_\t_\t_\t_\t_\t_\t_\n" for i in range(1, 13)) + "\n"
+
+
+def test_a_piece_that_ends_inside_an_id() -> None:
+    """What is there of 10 is 1, which would begin a sentence."""
+    whole = (LONG * 2).encode()
+    for cut in range(len(whole)):
+        index = _Index("x")
+        index.add(whole[:cut])
+        index.add(whole[cut:])
+        assert index.finish().tolist() == [0, len(LONG), 2 * len(LONG)]
+        assert index.problems == []
 
 
 @settings(max_examples=150, deadline=None)
@@ -362,3 +377,37 @@ def test_a_broken_file_is_opened_and_its_sound_sentences_edited(tmp_path: Path) 
             document.edit(2, [SetField("2", "form", "x")])
         document.save()
     assert len(Treebank(path.read_bytes(), strict=False).problems) == 1
+
+
+@pytest.mark.treebanks
+def test_real_treebanks_are_taken_apart_and_put_together(
+    treebanks: Path, tmp_path: Path, no_waiting: None
+) -> None:
+    """Every sentence of every file is the same bytes again; edits go and come back."""
+    rng = random.Random(1)
+    files = sorted(treebanks.rglob("*.conllu"))
+    for original in rng.sample(files, min(12, len(files))):
+        path = tmp_path / original.name
+        path.write_bytes(original.read_bytes())
+        with Document.open(path) as document:
+            assert len(document) == len(Treebank(path.read_bytes(), strict=False))
+            for number in rng.sample(range(len(document)), min(150, len(document))):
+                assert Block(document.block(number)).data() == document.block(number)
+                random_edit_of(document, number, rng)
+            while document.undo():
+                pass
+            assert document.treebank().data == path.read_bytes()
+
+
+def random_edit_of(document: Document, number: int, rng: random.Random) -> None:
+    n = len(document.sentence(number))
+    word = str(rng.randint(1, n))
+    edits = [SplitWord(word, ("a", "b"), rng.randint(1, 2)), SetField(word, "head", str(rng.randint(0, n)))]
+    edits += [JoinWords(word, str(int(word) + 1)), AddComment("x")]
+    problems = len(Treebank(document.block(number), strict=False).problems)
+    for edit in edits:
+        try:
+            document.edit(number, [edit])
+        except InputError:
+            continue
+    assert len(Treebank(document.block(number), strict=False).problems) <= problems

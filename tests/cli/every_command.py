@@ -23,6 +23,7 @@ GIVEN: Mapping[str, Mapping[str, str]] = {
     "stats": {"files": TREEBANK},
     "search": {"query": "upos=VERB", "files": TREEBANK},
     "show": {"file": TREEBANK},
+    "annotate": {"file": TREEBANK, "model": MODEL, "port": "0"},
     "split": {"file": TREEBANK, "folder": "parts", "parts": "a=1,b=1"},
     "diff": {"a": TREEBANK, "b": TREEBANK},
     "merge": {"base": TREEBANK, "mine": OTHER, "theirs": TREEBANK},

@@ -70,6 +70,12 @@ def here(made: Path, tmp_path: Path) -> Prepared:
     return Prepared(tmp_path / "here")
 
 
+@pytest.fixture(autouse=True)
+def no_server(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Servers end as soon as they could begin, and open no browser."""
+    monkeypatch.setattr("arcwise.web.server.serve", lambda *_, **__: None)
+
+
 def contents(folder: Path) -> dict[Path, bytes]:
     """All files of a folder, hidden ones too."""
     return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}

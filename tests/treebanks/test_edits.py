@@ -191,6 +191,13 @@ def test_notes_are_comments_and_follow_their_words() -> None:
     assert "found an arc from '7'" in refused(PLAIN, SetNote("7>1", "x"))
 
 
+def test_copies_and_constraints_are_renumbered() -> None:
+    text = RICH.replace("1:punct\t_", "1:punct\tHead=1,5|NotHead=8")
+    block = after(text, SplitWord("1", ("Va", "mos"), 2))
+    assert rows(block)["9.1"][9] == "CopyOf=2"
+    assert rows(block)["10"][9] == "Head=2,6|NotHead=9"
+
+
 def test_conflicts_are_renumbered() -> None:
     text = RICH.replace(
         "# sent_id", "# conflict = 9 head theirs=8\n# conflict = 8.1 deps theirs=7:x\n# sent_id"

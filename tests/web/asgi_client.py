@@ -95,8 +95,9 @@ class AsgiClient:
                 *whole, rest = (rest + part).split(b"\n\n")
                 yield from (json.loads(t.removeprefix(b"data: ")) for t in whole if t.startswith(b"data: "))
         finally:
-            self._loop.call_soon_threadsafe(gone.set)
-            work.result(30)
+            if not self._loop.is_closed():  # as it is if the test failed
+                self._loop.call_soon_threadsafe(gone.set)
+                work.result(30)
 
     def _start(
         self,

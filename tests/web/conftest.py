@@ -34,10 +34,10 @@ def served(file: Path) -> Iterator[Served]:
 @pytest.fixture(scope="session")
 def parser() -> Any:
     """A parser of a few sentences."""
-    from arcwise.models.training import train_parser
+    from arcwise.graph import GraphConfig, GraphParser
     from contracts.small_treebank import small_treebank
 
-    return train_parser(small_treebank(), kind="graph", config={"epochs": 2, "arc_bits": 12, "row_bits": 13})
+    return GraphParser.train(small_treebank(), config=GraphConfig(epochs=2, arc_bits=12, row_bits=13))
 
 
 @pytest.fixture

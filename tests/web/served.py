@@ -57,6 +57,20 @@ def open_session(
     return Session(document, events=Events(), beside=other, model=None if model is None else ("small", model))
 
 
+def row(sentence: dict[str, Any], identifier: str) -> dict[str, str]:
+    """A row of a Sentence JSON, by its ID."""
+    (found,) = [r for r in sentence["rows"] if r["id"] == identifier]
+    return found
+
+
+def edits(**fields: str) -> list[dict[str, str]]:
+    """``head_4="2"``: the field HEAD of row 4."""
+    return [
+        {"kind": "set-field", "row": name.split("_")[1], "column": name.split("_")[0], "value": value}
+        for name, value in fields.items()
+    ]
+
+
 class Client:
     """Ways to ask that both kinds of server have."""
 

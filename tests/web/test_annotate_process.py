@@ -148,7 +148,9 @@ def test_a_busy_port(file: Path, capsys: Output) -> None:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
         port = taken.getsockname()[1]
-        assert f"--port: {port} cannot be used" in refused([str(file), "--port", str(port)], capsys)
+        assert f"--port: found {port}, expected a free one" in refused(
+            [str(file), "--port", str(port)], capsys
+        )
     with process(file, "--port", str(port)) as server:
         assert server.place == f"127.0.0.1:{port}"
 
@@ -157,7 +159,9 @@ def test_no_such_model(file: Path, capsys: Output) -> None:
     assert "no such model" in refused([str(file), "--model", "nonsense"], capsys)
 
 
-@pytest.mark.parametrize("data", [b"nonsense\n", b"\xff\xfe1\x00", b"{}", b"\x00" * 100])
+@pytest.mark.parametrize(
+    "data", [b"nonsense\n", b"\xff\xfe1\x00", b"{}", b"\x00" * 100], ids=["words", "UTF-16", "JSON", "zeros"]
+)
 def test_a_broken_file(tmp_path: Path, data: bytes, capsys: Output) -> None:
     broken = tmp_path / "broken.conllu"
     broken.write_bytes(data)

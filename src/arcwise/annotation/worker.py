@@ -26,6 +26,10 @@ def _task(name: str) -> Task:
         from arcwise.annotation.training import train_task
 
         return train_task
+    if name == "validate":
+        from arcwise.annotation.validating import validate_task
+
+        return validate_task
     from arcwise.annotation.cross_fitting import doubts_task
 
     return doubts_task

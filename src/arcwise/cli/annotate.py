@@ -62,9 +62,9 @@ def run(
 
     require_web()
     from arcwise.models.registry import open_model
+    from arcwise.web.annotate_beside import Beside
     from arcwise.web.annotate_session import Session
     from arcwise.web.events import Events
-    from arcwise.web.annotate_beside import Beside
 
     parser = open_model(model) if model is not None else None
     with listening_socket(port) as listening, _open(file, output, new=new) as document:
@@ -81,20 +81,25 @@ def run(
 
 def _open(file: str, output: str | None, *, new: bool) -> Document:
     """The document to edit: the file, or the copy of it that is asked for."""
-    from arcwise.errors import OptionError
-    from arcwise.treebanks import open_output, read_bytes
-    from arcwise.treebanks.files import path_kind
     from arcwise.annotation.document import Document
+    from arcwise.errors import InputError, OptionError
+    from arcwise.treebanks import open_output, read_bytes
+    from arcwise.treebanks.edits.checking import OF_TREES
+    from arcwise.treebanks.files import path_kind
 
-    if output is None:
-        return Document.open(file, new=new)
-    if new:
-        raise OptionError("output", "found one, expected none beside --new")
-    if path_kind(output) != "file":
-        data = read_bytes(file)
-        with open_output(output) as out:
-            out.write(data)
-    return Document.open(output)
+    if output is not None:
+        if new:
+            raise OptionError("output", "found one, expected none beside --new")
+        if path_kind(output) != "file":
+            data = read_bytes(file)
+            with open_output(output) as out:
+                out.write(data)
+    document = Document.open(output or file, new=new)
+    broken = {problem.sentence: problem for problem in document.problems if problem.kind not in OF_TREES}
+    if broken and len(broken) == len(document):  # no treebank at all, then
+        document.close()
+        raise InputError(str(broken[0]))
+    return document
 
 
 def _serve(session: Session, listening: object, *, browser: bool) -> None:

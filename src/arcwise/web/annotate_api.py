@@ -14,7 +14,8 @@ from starlette.routing import Route
 from arcwise.annotation.document import ChangedOnDisk
 from arcwise.errors import ArcwiseError, InputError
 from arcwise.treebanks.search import QueryError
-from arcwise.web.annotate_session import Json, NotFound, Session, Stale
+from arcwise.web.annotate_session import Session, Stale
+from arcwise.web.annotate_view import Json, NotFound
 
 PAGE_HEADER = "X-Arcwise-Page"
 """A name that a page gives itself; events of its own edits carry it."""
@@ -35,13 +36,15 @@ class Api:
         return [
             self._get("/api/document", lambda q: own.document()),
             self._get(
-                "/api/sentences", lambda q: own.sentences(*q.part(), q.text("worklist"), q.text("query"))
+                "/api/sentences", lambda q: own.view.sentences(*q.part(), q.text("worklist"), q.text("query"))
             ),
             self._get(
-                "/api/sentence/{number}", lambda q: own.sentence(q.sentence, gains=q.text("gains") == "1")
+                "/api/sentence/{number}",
+                lambda q: own.view.sentence(q.sentence, gains=q.text("gains") == "1"),
             ),
             self._get(
-                "/api/sentence/{number}/word/{word}", lambda q: own.reconsider(q.sentence, q.number("word"))
+                "/api/sentence/{number}/word/{word}",
+                lambda q: own.view.reconsider(q.sentence, q.number("word")),
             ),
         ]
 
@@ -76,14 +79,14 @@ class Api:
         return [
             self._post("/api/save", lambda q: own.save()),
             self._post("/api/take-in", lambda q: own.take_in(page=q.page)),
-            self._post("/api/search", lambda q: own.search(q.needed("query"), *q.part())),
+            self._post("/api/search", lambda q: own.view.search(q.needed("query"), *q.part())),
             self._post(
                 "/api/mass-edit",
                 lambda q: own.mass_edit(
                     q.needed("query"), q.needed("changes"), apply=q.flag("apply"), page=q.page
                 ),
             ),
-            self._get("/api/validate", lambda q: own.validate(*q.part())),
+            self._get("/api/validate", lambda q: own.view.validate(*q.part())),
         ]
 
     def _others(self) -> list[Route]:
@@ -93,7 +96,7 @@ class Api:
             self._post("/api/train", lambda q: own.train(cancel=q.flag("cancel"))),
             self._post("/api/model", lambda q: own.use_model(q.needed("which"))),
             self._post("/api/doubts", lambda q: own.find_doubts()),
-            self._get("/api/differences", lambda q: own.differences(*q.part())),
+            self._get("/api/differences", lambda q: own.view.differences(*q.part())),
             self._post(
                 "/api/adjudicate",
                 lambda q: own.adjudicate(q.number("sentence"), q.choices(), page=q.page),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Literal
 
 from arcwise.annotation.document import Document
@@ -80,7 +81,7 @@ class Beside:
     @classmethod
     def read(cls, document: Document, b: PathLike, *, a: PathLike | None = None) -> Beside:
         """Read the other file, and A if the document is not A itself."""
-        return cls(document, Treebank.read(b), name=str(b), a=None if a is None else Treebank.read(a))
+        return cls(document, Treebank.read(b), name=Path(b).name, a=None if a is None else Treebank.read(a))
 
     def changed(self, *, renumbered: bool) -> None:
         """The document changed; ``renumbered``: sentences have other numbers than before."""

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
-from collections.abc import Callable
-from itertools import islice
-from threading import Thread
+from collections.abc import Callable, Mapping
 from typing import Any
 
+from arcwise.annotation.background import Job
 from arcwise.annotation.document import Change, Document
-from arcwise.engine import Engine, Processes, ThisProcess
+from arcwise.annotation.validating import findings
 from arcwise.treebanks import Sentence, Treebank
-from arcwise.treebanks.validation import RELATIONS, UPOS_TAGS, Inventory, check_sentence, check_treebank
+from arcwise.treebanks.validation import RELATIONS, UPOS_TAGS, Inventory, check_sentence
 from arcwise.web.background import Background
 
 BATCH = 50
@@ -62,6 +61,7 @@ class Checks:
         self._inventory, self._is_fresh = Inventory(), False
         self._whole: tuple[int, list[Json]] = -1, []
         self._checking = False
+        self._job: Job | None = None
 
     # ---- counting
 
@@ -134,29 +134,27 @@ class Checks:
         is checked in a process of its own; until that is done, the findings are those of before."""
         version = self._document.version
         with self._lock:
-            known, findings = self._whole
+            known, found = self._whole
             if known == version or self._checking:
-                return known, findings, known == version
+                return known, found, known == version
             self._checking = True
         data = self._document.treebank().data
         if len(data) <= AT_ONCE:
-            self._check(version, data, ThisProcess())
+            self._heard(version, {"end": "done", "findings": findings(data, MAX_FINDINGS)})
         else:
-            Thread(target=self._check, args=(version, data, Processes(1)), daemon=True).start()
+            self._job = Job("validate", {"most": MAX_FINDINGS}, data, lambda told: self._heard(version, told))
         with self._lock:
-            known, findings = self._whole
-        return known, findings, known == version
+            known, found = self._whole
+        return known, found, known == version
 
-    def _check(self, version: int, data: bytes, engine: Engine) -> None:
-        try:
-            (found,) = engine.map(_findings, [data])
-            with self._lock:
-                self._whole = version, found
-        finally:
+    def _heard(self, version: int, told: Mapping[str, Any]) -> None:
+        with self._lock:
             self._checking = False
-            self._checked(version)
+            if told["end"] == "done":
+                self._whole = version, told["findings"]
+        self._checked(version)
 
-
-def _findings(data: bytes) -> list[Json]:
-    treebank = Treebank(data, strict=False)
-    return [finding.to_json() for finding in islice(check_treebank(treebank), MAX_FINDINGS)]
+    def close(self) -> None:
+        """End a check that is not over."""
+        if self._job is not None and self._checking:
+            self._job.cancel()

@@ -31,9 +31,7 @@ class Worklists:
         if order is None:
             raise InputError(f"worklist: found {by!r}, expected one of {', '.join(ORDERS)}")
         if assistant is None:
-            raise InputError(
-                f"worklist: {by} needs a model that thinks along: train one, or start with --model"
-            )
+            raise InputError(f"worklist: {by} needs a model that thinks along: train one, or start with one")
         with self._lock:
             found = self._lists.get(by)
             if found is None:

@@ -2,49 +2,33 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from arcwise.annotation.document import Change, ChangedMeanwhile, Document
-from arcwise.annotation.store import block_digest
-from arcwise.annotation.thoughts import Thoughts
 from arcwise.errors import ArcwiseError, InputError
 from arcwise.parsing.parser import Parser
 from arcwise.treebanks import Sentence, Treebank
-from arcwise.treebanks.edits import Edit, edit_from_json, edit_to_json
-from arcwise.treebanks.search import Hit
-from arcwise.treebanks.search.mass_edit import Plan
+from arcwise.treebanks.edits import Edit, edit_from_json, edited
 from arcwise.web.accepting import accepting
 from arcwise.web.annotate_beside import Beside, Choice
 from arcwise.web.annotate_checks import Checks
-from arcwise.web.annotate_json import (
-    changed_json,
-    overview_json,
-    reason_json,
-    sentence_json,
-    thought_json,
-    thoughts_json,
-)
+from arcwise.web.annotate_json import changed_json
 from arcwise.web.annotate_lists import Worklists
 from arcwise.web.annotate_search import Searches
 from arcwise.web.annotate_thinking import Thinker
+from arcwise.web.annotate_view import MAX_COUNT, Json, View
 from arcwise.web.background import Background
 from arcwise.web.events import Events
 from arcwise.web.yielding import yielding
 
-MAX_COUNT = 1000
-"""Sentences, findings or hits of one answer."""
 SAVED_AFTER = 2.0
 """Seconds without an edit after which the file is written."""
 WATCHED = 0.5
 """Seconds between two looks at the file."""
-Json = dict[str, Any]
-
-
-class NotFound(ArcwiseError):
-    """There is no such sentence."""
 
 
 class Stale(ArcwiseError):
@@ -71,18 +55,24 @@ class Session:
         self.background = Background(failed=lambda told: events.publish("failed", told=told))
         self._document = document
         self._changing = threading.RLock()
-        self._thinker = Thinker(document.path, model, events, new_model=self._new_model)
+        self._thinker = Thinker(document.path, model, events, new_model=self._new_model, trained=self._doubt)
         self._checks = Checks(
             document, self.background, lambda version: events.publish("checked", version=version)
         )
         self._searches = Searches(document)
         self._lists = Worklists(document, self.background)
         self._beside = beside
+        self.view = View(document, self._thinker, self._checks, self._lists, self._searches, beside)
         self._on_disk = "same"
         self._last_edit = self._saving_took = 0.0
 
     def _new_model(self) -> None:
         self._lists.forget()
+
+    def _doubt(self) -> None:
+        """After a training: which annotation would parsers that did not see it doubt?"""
+        with contextlib.suppress(InputError):  # too little for that, or at it already
+            self.find_doubts()
 
     def start(self) -> None:
         """Begin what is done in the background."""
@@ -93,14 +83,13 @@ class Session:
     def close(self) -> None:
         """Save what is not saved, and let go of the file."""
         self.background.stop()
+        self._checks.close()
         self._thinker.close()
         try:
             if not self._document.saved:
                 self._document.save()
         finally:  # what cannot be saved stays in the journal
             self._document.close()
-
-    # ---- looking
 
     def document(self) -> Json:
         """The file as a whole."""
@@ -120,74 +109,6 @@ class Session:
             "notices": list(own.notices),
         }
 
-    def sentences(self, first: int, count: int, worklist: str | None, query: str | None) -> Json:
-        """A part of the list of sentences, in the order of the file, of a worklist, or those that a search finds."""
-        total, ready = len(self._document), True
-        chosen: Sequence[tuple[int, float | None, int | None]]
-        if worklist is not None:
-            model = self._thinker.model
-            found = self._lists.get(worklist, model.assistant if model else None)
-            items = found.items()
-            total, ready = len(items), found.ready
-            chosen = [
-                (item.number, item.value, item.word) for item in items[first : first + min(count, MAX_COUNT)]
-            ]
-        elif query is not None:
-            hits = self._searches.sentences(query)
-            total = len(hits)
-            chosen = [(number, float(n), None) for number, n in hits[first : first + min(count, MAX_COUNT)]]
-        else:
-            chosen = [(n, None, None) for n in range(total)[first : first + min(count, MAX_COUNT)]]
-        return {"items": list(self._overviews(chosen)), "total": total, "ready": ready}
-
-    def _overviews(self, chosen: Sequence[tuple[int, float | None, int | None]]) -> list[Json]:
-        count = len(self._document)
-        return [
-            {**overview_json(self._document.sentence(number), number), "value": value, "word": word}
-            for number, value, word in chosen
-            if number < count
-        ]
-
-    def sentence(self, number: int, *, gains: bool = False) -> Json:
-        """One sentence with everything that is known of it."""
-        sentence, version = self._present(number)
-        thoughts = self._think(sentence, gains=gains)
-        return {
-            **sentence_json(sentence, number, version),
-            "thoughts": thoughts_json(thoughts),
-            "findings": self._checks.of(sentence),
-            "doubts": self._thinker.doubts(number),
-            "beside": self._beside.of(number, sentence) if self._beside else None,
-        }
-
-    def _present(self, number: int) -> tuple[Sentence, str]:
-        self._check(number)
-        block = self._document.block(number)
-        return Treebank(block, source=str(self._document.path), strict=False)[0], block_digest(block)
-
-    def _think(self, sentence: Sentence, *, gains: bool = False) -> Thoughts | None:
-        return self._thinker.think(sentence, gains=gains)
-
-    def reconsider(self, number: int, word: int) -> Json:
-        """The alternatives of a word as if it were open, and why its proposal is what it is."""
-        sentence, _ = self._present(number)
-        model = self._thinker.model
-        if model is None:
-            raise InputError("model: there is none, expected one that thinks along")
-        if not 1 <= word <= len(sentence):
-            raise NotFound(f"word: found {word}, expected 1 to {len(sentence)}")
-        reasons = [reason for reason in model.assistant.because(sentence) if reason.word == word]
-        thought = model.assistant.reconsider(sentence, word)
-        return {
-            "row": str(word),
-            "thought": thought_json(thought),
-            "because": [reason_json(r) for r in reasons],
-        }
-
-    def _check(self, number: int) -> None:
-        if not 0 <= number < len(self._document):
-            raise NotFound(f"sentence: found {number}, expected 0 to {len(self._document) - 1}")
-
     # ---- editing
 
     def edit(
@@ -200,15 +121,24 @@ class Session:
         return self._edit(number, version, made, page)
 
     def _edit(self, number: int, version: str | None, edits: Sequence[Edit], page: str) -> Json:
-        before, seen = self._present(number)
-        thought = self._think(before) if version in (None, seen) else None
-        all_edits = [*yielding(before, edits), *edits]
-        self._change(number, lambda: self._document.edit(number, all_edits, version_of_block=version), page)
-        after = self.sentence(number)
+        before, _ = self.view.present(number)
+        known = self._thinker.known(before)
+        made = [*yielding(before, edits), *edits]
+        self._think_ahead(before, made)
+        self._change(number, lambda: self._document.edit(number, made, version_of_block=version), page)
+        after = self.view.sentence(number)
         if after["thoughts"] is not None:
             rows = sorted({row for edit in edits if (row := getattr(edit, "row", None)) is not None})
-            after["thoughts"]["changed"] = changed_json(thought, after["thoughts"], rows)
+            after["thoughts"]["changed"] = changed_json(known, after["thoughts"], rows)
         return after
+
+    def _think_ahead(self, before: Sentence, edits: Sequence[Edit]) -> None:
+        """Let the parser think of what comes of the edits while they go to the disk."""
+        try:
+            block = edited(before.own_bytes, edits)
+        except InputError:  # the document says what is wrong
+            return
+        self._thinker.think_ahead(Treebank(block, strict=False)[0])
 
     def accept(
         self,
@@ -220,23 +150,23 @@ class Session:
         page: str = "",
     ) -> Json:
         """The sentence with proposals made decisions: of some words, or of all that are probable enough."""
-        sentence, present = self._present(number)
+        sentence, present = self.view.present(number)
         if version not in (None, present):
             raise self._stale(number)
-        edits = accepting(sentence, self._think(sentence), words=words, threshold=threshold)
-        return self._edit(number, present, edits, page) if edits else self.sentence(number)
+        edits = accepting(sentence, self.view.think(sentence), words=words, threshold=threshold)
+        return self._edit(number, present, edits, page) if edits else self.view.sentence(number)
 
     def split(self, number: int, version: str | None, row: str, *, page: str = "") -> Json:
         """The first part of the sentence, which ends before a row."""
         split = self._document.split_sentence
         self._change(number, lambda: split(number, row, version_of_block=version), page)
-        return self.sentence(number)
+        return self.view.sentence(number)
 
     def join(self, number: int, version: str | None, *, page: str = "") -> Json:
         """The sentence with the next one behind it."""
         join = self._document.join_sentences
         self._change(number, lambda: join(number, version_of_block=version), page)
-        return self.sentence(number)
+        return self.view.sentence(number)
 
     def remove(self, number: int, version: str | None, *, page: str = "") -> Json:
         """Take a sentence out."""
@@ -254,14 +184,14 @@ class Session:
     def _change(self, number: int, change: Callable[[], Change | None], page: str) -> None:
         try:
             with self._changing:
-                self._check(number)
+                self.view.check(number)
                 self._tell(change(), page)
         except ChangedMeanwhile:
             raise self._stale(number) from None
 
     def _stale(self, number: int) -> Stale:
         return Stale(
-            f"sentence {number}: was changed meanwhile; this is how it is now", self.sentence(number)
+            f"sentence {number}: was changed meanwhile; this is how it is now", self.view.sentence(number)
         )
 
     def undo(self, *, page: str = "") -> Json:
@@ -281,7 +211,7 @@ class Session:
         number = min(change.first, len(self._document) - 1)
         return {
             "number": number,
-            "sentence": self.sentence(number) if number >= 0 else None,
+            "sentence": self.view.sentence(number) if number >= 0 else None,
             "told": change.told,
         }
 
@@ -312,76 +242,22 @@ class Session:
 
     # ---- the whole file
 
-    def search(self, query: str, first: int, count: int) -> Json:
-        """What a search finds."""
-        hits = self._searches.hits(query)
-        shown = hits[first : first + min(count, MAX_COUNT)]
-        named = {
-            item["number"]: item for item in self._overviews([(hit.sentence, None, None) for hit in shown])
-        }
-        items = [
-            {
-                "sentence": hit.sentence,
-                "sent_id": named[hit.sentence]["sent_id"],
-                "text": named[hit.sentence]["text"],
-                "words": _ids(hit),
-            }
-            for hit in shown
-            if hit.sentence in named
-        ]
-        return {"hits": items, "total": len(hits), "sentences": len({hit.sentence for hit in hits})}
-
     def mass_edit(self, query: str, changes: str, *, apply: bool, page: str = "") -> Json:
         """What edits of all that a search finds would change; or, with ``apply``, make them: one step of undo."""
         if not apply:
-            return self._planned(self._searches.plan(query, changes))
+            return self.view.planned(self._searches.plan(query, changes))
         with self._changing:
             edits = {plan.sentence: plan.edits for plan in self._searches.plan(query, changes) if plan.edits}
             self._tell(self._document.edit_many(edits, f"{changes} where {query}"), page)
             count = sum(len(own) for own in edits.values())
             return {"sentences": len(edits), "edits": count, "version": self._document.version}
 
-    def _planned(self, plans: Sequence[Plan]) -> Json:
-        changed = [plan for plan in plans if plan.edits]
-        shown = {plan.sentence: plan for plan in changed[:MAX_COUNT]}
-        items = [
-            {
-                "sentence": item["number"],
-                "sent_id": item["sent_id"],
-                "text": item["text"],
-                "edits": [edit_to_json(edit) for edit in shown[item["number"]].edits],
-            }
-            for item in self._overviews([(number, None, None) for number in shown])
-        ]
-        refused = [
-            {"sentence": plan.sentence, "words": _ids(refused.hit), "reason": refused.reason}
-            for plan in plans
-            for refused in plan.refused
-        ]
-        edits = sum(len(plan.edits) for plan in changed)
-        return {"changes": items, "total": len(changed), "edits": edits, "refused": refused[:MAX_COUNT]}
-
-    def validate(self, first: int, count: int) -> Json:
-        """What is wrong with the file, as ``arcwise validate --level ud`` tells it."""
-        version, findings, ready = self._checks.whole()
-        shown = findings[first : first + min(count, MAX_COUNT)]
-        return {"findings": shown, "total": len(findings), "version": version, "ready": ready}
-
-    def differences(self, first: int, count: int) -> Json:
-        """Where the two annotations differ, and how well they agree."""
-        return self._needed_beside().to_json(first, min(count, MAX_COUNT))
-
     def adjudicate(self, number: int, choices: Sequence[Json], *, page: str = "") -> Json:
         """Decide differences of a sentence: each for ``a``, for ``b``, or for another value."""
-        sentence, version = self._present(number)
+        sentence, version = self.view.present(number)
         made = [Choice.from_json(choice) for choice in choices]
-        edits = self._needed_beside().adjudicating(sentence, number, made)
+        edits = self.view.needed_beside().adjudicating(sentence, number, made)
         return self._edit(number, version, edits, page)
-
-    def _needed_beside(self) -> Beside:
-        if self._beside is None:
-            raise InputError("beside: there is no other file, expected arcwise annotate FILE --beside OTHER")
-        return self._beside
 
     # ---- learning
 
@@ -435,8 +311,3 @@ class Session:
         idle = time.monotonic() - self._last_edit
         if state == "same" and not self._document.saved and idle > max(SAVED_AFTER, 20 * self._saving_took):
             self.save()
-
-
-def _ids(hit: Hit) -> dict[str, str]:
-    """The words of a hit, by name, as IDs of rows."""
-    return {name: str(word) for name, word in hit.words.items()}

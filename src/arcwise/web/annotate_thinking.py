@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -50,7 +51,8 @@ class Model:
 
 
 class Thinker:
-    """Thoughts of sentences, trainings and doubts. ``new_model`` is called, from any thread, when another parser thinks along."""
+    """Thoughts of sentences, trainings and doubts. ``new_model`` is called, from any thread, when another parser thinks along, ``trained`` when one
+    was trained."""
 
     def __init__(
         self,
@@ -59,10 +61,12 @@ class Thinker:
         events: Events,
         *,
         new_model: Callable[[], None] = lambda: None,
+        trained: Callable[[], None] = lambda: None,
     ) -> None:
-        self._events, self._new_model = events, new_model
+        self._events, self._new_model, self._trained = events, new_model, trained
         self._lock = threading.Lock()
-        self._thoughts: OrderedDict[tuple[int, bytes, bool], Thoughts] = OrderedDict()
+        self._thoughts: OrderedDict[tuple[int, bytes, bool], Future[Thoughts]] = OrderedDict()
+        self._ahead = ThreadPoolExecutor(1, thread_name_prefix="arcwise-ahead")
         self._generation = 0
         self._models: dict[Which, Model] = {}
         self._learner = Learner(file, on_change=self._training_changed)
@@ -70,9 +74,9 @@ class Thinker:
         self._doubts = Doubts(on_change=self._doubts_changed)
         if given is not None:
             self._models["given"] = Model.of("given", *given)
-        trained = self._learner.model()
-        if trained is not None:
-            self._models["trained"] = Model.of("trained", "trained", trained)
+        learnt = self._learner.model()
+        if learnt is not None:
+            self._models["trained"] = Model.of("trained", "trained", learnt)
         self.model = self._models.get("given") or self._models.get("trained")
 
     def to_json(self) -> Json:
@@ -85,7 +89,7 @@ class Thinker:
     # ---- thinking
 
     def think(self, sentence: Sentence, *, gains: bool = False) -> Thoughts | None:
-        """What the parser thinks of a sentence; None without one."""
+        """What the parser thinks of a sentence; None without one. Whoever asks while another is at it waits for that."""
         with self._lock:
             model, key = self.model, (self._generation, sentence.own_bytes, gains)
             if model is None or not len(sentence):
@@ -93,13 +97,29 @@ class Thinker:
             found = self._thoughts.get(key)
             if found is not None:
                 self._thoughts.move_to_end(key)
-                return found
-        found = model.assistant.think(sentence, gains=gains)
+            else:
+                mine = self._thoughts[key] = Future()
+                while len(self._thoughts) > REMEMBERED:
+                    self._thoughts.popitem(last=False)
+        if found is not None:
+            return found.result()
+        try:
+            mine.set_result(model.assistant.think(sentence, gains=gains))
+        except BaseException as error:
+            with self._lock:
+                self._thoughts.pop(key, None)
+            mine.set_exception(error)
+        return mine.result()
+
+    def think_ahead(self, sentence: Sentence) -> None:
+        """Begin to think of a sentence that is asked for in a moment."""
+        self._ahead.submit(self.think, sentence)
+
+    def known(self, sentence: Sentence) -> Thoughts | None:
+        """What the parser thinks of a sentence, if that is known already."""
         with self._lock:
-            self._thoughts[key] = found
-            while len(self._thoughts) > REMEMBERED:
-                self._thoughts.popitem(last=False)
-        return found
+            found = self._thoughts.get((self._generation, sentence.own_bytes, False))
+        return found.result() if found is not None and found.done() and not found.exception() else None
 
     def use(self, which: str) -> None:
         """Another of the models thinks along from now on."""
@@ -145,6 +165,7 @@ class Thinker:
             self._models["trained"] = Model.of("trained", "trained", parser)
             self.use("trained")
             self._events.publish("trained", **asdict(history[-1]))
+            self._trained()
 
     # ---- doubts
 
@@ -184,6 +205,7 @@ class Thinker:
         self._doubts.changed(numbers, count=count)
 
     def close(self) -> None:
-        """End what runs in other processes."""
+        """End what runs in other threads and processes."""
+        self._ahead.shutdown()
         self._learner.cancel()
         self._doubts.cancel()

@@ -5,15 +5,20 @@ from __future__ import annotations
 import contextlib
 import signal
 import socket
+import sys
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from arcwise.errors import InputError
+from arcwise.errors import OptionError
 from arcwise.optional import require
 from arcwise.web.security import ADDRESS
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp
+
+
+SWITCH = 0.0005
+"""Seconds that one thread may keep the others from running: a request waits no longer for work in the background."""
 
 
 def require_web() -> None:
@@ -23,7 +28,7 @@ def require_web() -> None:
 
 
 def listening_socket(port: int) -> socket.socket:
-    """A socket that listens on this machine alone; port 0: any free one. ``InputError`` if the port is taken."""
+    """A socket that listens on this machine alone; port 0: any free one. ``OptionError`` if the port is taken."""
     made = socket.socket(
         socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP
     )  # named, so that asyncio sends small answers at once
@@ -33,7 +38,7 @@ def listening_socket(port: int) -> socket.socket:
         made.listen(128)
     except OSError as error:
         made.close()
-        raise InputError(f"--port: {port} cannot be used ({error.strerror}), expected a free port") from error
+        raise OptionError("port", f"found {port}, expected a free one ({error.strerror})") from error
     return made
 
 
@@ -73,4 +78,9 @@ def serve(
         app, log_level="error", access_log=False, server_header=False, date_header=False, proxy_headers=False, ws="none",
         timeout_graceful_shutdown=5, lifespan="on",
     )  # fmt: skip
-    Server(config).run(sockets=[listening])
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(SWITCH)
+    try:
+        Server(config).run(sockets=[listening])
+    finally:
+        sys.setswitchinterval(before)

@@ -1,0 +1,186 @@
+"""The parser that thinks along, worklists, training and doubts, asked through the API."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("starlette", reason="needs starlette")
+
+from arcwise.annotation.assistant import Assistant
+from arcwise.treebanks import Treebank
+from contracts.small_treebank import small_treebank
+from web.served import Served, edits, open_session, row, serving
+from web.waiting import until
+
+
+def test_thoughts_are_those_of_the_assistant(thinking: Served, parser: Any, file: Path) -> None:
+    found = thinking.sentence(0)["thoughts"]
+    thoughts = Assistant(parser).think(Treebank.read(file)[0])
+    assert list(found["words"]) == ["1", "2", "3", "4", "5", "6"]
+    for m, thought in enumerate(thoughts.words, 1):
+        told = found["words"][str(m)]
+        assert (told["head"], told["label"]) == (thought.head, thought.label)
+        assert told["probability"] == thought.probability
+        assert told["alternatives"] == [list(arc) for arc in thought.alternatives]
+        assert told["gain"] is None
+    assert found["entropy"] == thoughts.entropy
+    assert [found["words"][m]["decided_head"] for m in "123456"] == [True] * 3 + [False] * 3
+    with_gains = thinking.get("/api/sentence/0?gains=1").json()["thoughts"]["words"]
+    assert with_gains["4"]["gain"] is not None
+
+
+def test_a_decision_is_a_constraint_and_told_as_the_reason(thinking: Served) -> None:
+    before = thinking.sentence(2)["thoughts"]["words"]
+    other = "2" if before["1"]["head"] == 0 else "0"
+    after = thinking.set(2, "1", head=other).json()["thoughts"]
+    assert (after["words"]["1"]["head"], after["words"]["1"]["probability"]) == (int(other), 1.0)
+    assert after["words"]["2"]["head"] == (0 if other == "2" else 1)
+    (changed,) = after["changed"]
+    assert (changed["row"], changed["because"]) == ("2", {"row": "1"})
+    assert changed["was"][0] != changed["now"][0]
+
+
+def test_accepting_a_word_those_above_a_threshold_and_all(thinking: Served) -> None:
+    proposed = thinking.sentence(2)["thoughts"]["words"]
+    after = thinking.post("/api/sentence/2/accept", {"words": ["1"]}).json()
+    assert row(after, "1")["head"] == str(proposed["1"]["head"])
+    assert row(after, "1")["deprel"] == proposed["1"]["label"]
+    assert (row(after, "1")["state"], row(after, "2")["state"]) == ("decided", "open")
+    assert thinking.post("/api/sentence/2/accept", {"threshold": 1.0}).status == 200
+    done = thinking.post("/api/sentence/2/accept", {"version": thinking.sentence(2)["version"]}).json()
+    assert [r["state"] for r in done["rows"]] == ["decided", "decided"]
+    version = thinking.get("/api/document").json()["version"]
+    thinking.post("/api/sentence/2/accept", {})  # nothing is left to accept
+    assert thinking.get("/api/document").json()["version"] == version
+
+
+def test_a_word_as_if_it_were_open(thinking: Served) -> None:
+    found = thinking.get("/api/sentence/0/word/2").json()
+    assert found["row"] == "2"
+    assert found["thought"]["decided_head"] is False
+    assert len(found["thought"]["alternatives"]) > 1
+    assert thinking.get("/api/sentence/0/word/7").status == 404
+    assert thinking.get("/api/sentence/0/word/x").status == 400
+
+
+def test_without_a_model(served: Served) -> None:
+    assert served.get("/api/sentence/0/word/2").status == 400
+    answer = served.get("/api/sentences?worklist=entropy")
+    assert answer.status == 400
+    assert "needs a model" in answer.json()["error"]
+    assert served.post("/api/model", {"which": "given"}).status == 400
+
+
+@pytest.mark.parametrize("order", ["entropy", "least-sure", "gain", "disagreement"])
+def test_worklists(thinking: Served, order: str) -> None:
+    def ready() -> Any:
+        found = thinking.get(f"/api/sentences?worklist={order}").json()
+        return found if found["ready"] else None
+
+    found = until(ready)
+    values = [item["value"] for item in found["items"]]
+    assert values == sorted(values, reverse=True)
+    assert found["total"] == len(values)
+    if order != "disagreement":
+        assert {item["number"] for item in found["items"]} == {0, 2}  # the second is decided
+        for number in (0, 2):
+            thinking.post(f"/api/sentence/{number}/accept", {})
+        assert until(ready)["items"] == []
+
+
+def test_an_order_that_there_is_not(thinking: Served) -> None:
+    answer = thinking.get("/api/sentences?worklist=nonsense")
+    assert answer.status == 400
+    assert "expected one of entropy, least-sure, gain" in answer.json()["error"]
+
+
+# ---- learning
+
+
+@pytest.fixture
+def learnt(tmp_path: Path) -> Iterator[Served]:
+    """Twenty-four decided sentences and an open one."""
+    file = tmp_path / "many.conllu"
+    text = "".join(small_treebank().text.replace("sent_id = s", f"sent_id = {turn}-") for turn in range(3))
+    file.write_text(
+        text + "1\tBirds\t_\tNOUN\t_\t_\t_\t_\t_\t_\n2\tsleep\t_\tVERB\t_\t_\t_\t_\t_\t_\n\n",
+        encoding="utf-8",
+    )
+    with serving(open_session(file)) as made:
+        yield made
+
+
+def test_train_in_the_page(learnt: Served) -> None:
+    assert learnt.get("/api/train").json() == {"state": "idle", "progress": 0.0, "told": "", "history": []}
+    assert learnt.sentence(24)["thoughts"] is None
+    events = learnt.events()
+    next(events)
+    assert learnt.post("/api/train").json()["state"] == "training"
+    assert learnt.post("/api/train").status == 400
+    kinds = []
+    for event in events:
+        kinds.append(event["kind"])
+        assert event["kind"] in ("progress", "model", "trained"), event
+        if event["kind"] == "trained":
+            assert (event["sentences"], event["words"]) == (24, 3 * small_treebank().word_count)
+            break
+    events.close()
+    assert "progress" in kinds
+    found = learnt.get("/api/train").json()
+    assert (found["state"], len(found["history"])) == ("idle", 1)
+    assert learnt.get("/api/document").json()["model"]["which"] == "trained"
+    assert learnt.sentence(24)["thoughts"]["words"]["1"]["head"] == 2
+    assert learnt.post("/api/model", {"which": "trained"}).json()["model"]["which"] == "trained"
+    assert learnt.post("/api/model", {"which": "given"}).status == 400
+
+
+def test_what_was_trained_thinks_along_at_the_next_start_unless_another_is_given(
+    tmp_path: Path, parser: Any
+) -> None:
+    file = tmp_path / "again.conllu"
+    file.write_text(small_treebank().text + "1\tBirds\t_\tNOUN\t_\t_\t_\t_\t_\t_\n\n", encoding="utf-8")
+    with serving(open_session(file)) as served:
+        served.post("/api/train")
+        until(lambda: served.get("/api/document").json()["model"], 60)
+    with serving(open_session(file)) as served:
+        assert served.get("/api/document").json()["model"]["which"] == "trained"
+        assert len(served.get("/api/train").json()["history"]) == 1
+    with serving(open_session(file, model=parser)) as served:
+        found = served.get("/api/document").json()
+        assert (found["model"]["which"], [model["which"] for model in found["models"]]) == (
+            "given",
+            ["given", "trained"],
+        )
+        assert served.post("/api/model", {"which": "trained"}).json()["model"]["which"] == "trained"
+
+
+def test_a_training_can_be_ended(learnt: Served) -> None:
+    learnt.post("/api/train")
+    learnt.post("/api/train", {"cancel": True})
+    until(lambda: learnt.get("/api/train").json()["state"] == "cancelled")
+    assert learnt.get("/api/document").json()["model"] is None
+
+
+def test_doubts(learnt: Served) -> None:
+    wrong = learnt.post("/api/sentence/0/edits", {"edits": edits(deprel_1="advmod")}).json()
+    assert row(wrong, "1")["deprel"] == "advmod"
+    assert learnt.post("/api/doubts").json() == {"started": True}
+    found = until(lambda: learnt.sentence(0)["doubts"], 60)
+    assert (found[0]["row"], found[0]["label"]) == ("1", "advmod")
+    assert found[0]["instead"]["label"] == "det"
+    learnt.set(0, "1", deprel="det")
+    assert learnt.sentence(0)["doubts"] == []
+
+
+def test_too_little_to_learn_from(tmp_path: Path) -> None:
+    file = tmp_path / "open.conllu"
+    file.write_text("1\tBirds\t_\tNOUN\t_\t_\t_\t_\t_\t_\n\n")
+    with serving(open_session(file)) as served:
+        for path in ("/api/train", "/api/doubts"):
+            answer = served.post(path)
+            assert answer.status == 400
+            assert "\n" not in answer.json()["error"]
