@@ -18,6 +18,17 @@ def test_digits_set_the_head_and_letters_the_label(open_page: OpenPage) -> None:
     assert tab.row("2", "deprel") == "amod"
 
 
+def test_without_a_parser_labels_are_guessed_from_what_was_decided(open_page: OpenPage) -> None:
+    tab = open_page(BIRDS.replace("nsubj", "subj") + rows("Dogs/NOUN/_/_", "bark/VERB/0/root", sent_id="dogs"))
+    tab.press("Shift+N")
+    tab.page.wait_for_function("() => own.state.number === 1")
+    tab.press("2")
+    assert tab.row("1", "deprel") == "_"  # a guess decides nothing
+    assert tab.arc("1").locator(".label").text_content() == "subj"
+    tab.press("Enter")
+    assert tab.row("1", "head", "deprel") == ["2", "subj"]
+
+
 def test_a_number_that_may_go_on_waits(open_page: OpenPage) -> None:
     tab = open_page(rows(*[f"w{k}/X/_/_" for k in range(1, 13)]))
     tab.press("1")

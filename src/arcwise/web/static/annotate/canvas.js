@@ -9,7 +9,7 @@ const FAR = 6; // pixels that the mouse moves before it drags
 export class Canvas {
   /** `box`: the element that scrolls; `menu(event)`: the menu of the word. */
   constructor(box, state, editor, menu) {
-    Object.assign(this, { box, state, editor, menu, drawn: null, drag: null });
+    Object.assign(this, { box, state, editor, menu, drawn: null, drag: null, planned: false });
     state.on("sentence", () => this.draw());
     state.on("selection", () => this.mark());
     state.on("view", () => this.draw());
@@ -26,7 +26,7 @@ export class Canvas {
     if (!state.sentence) return;
     performance.mark("arcwise-draw");
     const view = state.view;
-    const what = picture(state.sentence, { preview: state.preview, second: state.second, enhanced: view.enhanced });
+    const what = picture(state.sentence, { preview: state.preview, second: state.second, enhanced: view.enhanced, guessed: (id, head) => state.guess(id, head) });
     this.drawn = drawTree(what, { vertical: view.vertical });
     const { root, width, height } = this.drawn;
     root.setAttribute("width", (width * view.zoom).toFixed(0));
@@ -55,9 +55,16 @@ export class Canvas {
     const head = state.preview?.head ?? this.editor.arc()?.head;
     if (head) find(head)?.classList.add("head");
     box.setAttribute("aria-activedescendant", find(state.selected) ? `word-${state.selected}` : "");
-    this.#reveal();
+    if (!this.planned) {
+      this.planned = true;
+      requestAnimationFrame(() => {
+        this.planned = false;
+        this.#reveal();
+      });
+    }
   }
 
+  /** Scroll the selected word into view; in the frame that is drawn, where places are known. */
   #reveal() {
     const spot = this.drawn?.spots.get(this.state.selected);
     if (!spot) return;

@@ -19,7 +19,7 @@ export class Editor {
 
   arc(id = this.state.selected) {
     const row = this.state.row(id);
-    return row && row.kind === "word" ? arcOf(row, this.state.thought(id)) : null;
+    return row && row.kind === "word" ? arcOf(row, this.state.thought(id), (own, head) => this.state.guess(own, head)) : null;
   }
 
   name(id) {
@@ -208,7 +208,7 @@ export class Editor {
     if (labelDecided(row)) return row.deprel;
     const weights = labelWeights(this.state.thought(row.id), head);
     const best = [...weights].sort((a, b) => b[1] - a[1])[0];
-    return best && best[1] >= 1 ? best[0] : "";
+    return best && best[1] >= 1 ? best[0] : this.state.guess(row.id, head);
   }
 
   /** If a number is half typed, it is the head: called before another key does its work. */
@@ -280,12 +280,12 @@ export class Editor {
     const row = this.state.row(id);
     if (!row || row.kind !== "word") return;
     const shown = this.state.preview?.row === id ? this.state.preview.head : this.arc(id).head;
-    const head = shown ?? null, weights = labelWeights(this.state.thought(id), head);
+    const head = shown ?? null, weights = labelWeights(this.state.thought(id), head), guess = head === null ? "" : this.state.guess(id, head);
     const values = inventory(this.state.document, "deprel");
     pick({
       at: this.spot(id), title: `Label of ${row.id} ${row.form}`, typed,
-      find: (text) => completions(text, values, weights),
-      note: (value) => (weights.has(value) ? percent(weights.get(value) % 1) : ""),
+      find: (text) => completions(text, values, guess ? new Map([[guess, 1]]) : weights),
+      note: (value) => (value === guess ? "guess" : weights.has(value) ? percent(weights.get(value) % 1) : ""),
       hint: "Enter: arc and label · Ctrl+Enter: label alone",
       picked: (value, { alone }) => {
         const now = this.state.row(id);

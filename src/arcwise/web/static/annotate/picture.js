@@ -17,12 +17,12 @@ function inMisc(row, name) {
 
 /**
  * The arc that a word shows: {head: "0"…|null, label, state: decided|proposed|open, labelState: decided|proposed, probability (of the head),
- * labelProbability (of head and label)}.
+ * labelProbability (of head and label)}. `guessed(id, head)`: a label where no parser thinks.
  */
-export function arcOf(row, thought) {
+export function arcOf(row, thought, guessed = () => "") {
   const given = labelDecided(row);
   if (row.state === "decided") {
-    const guess = given ? null : labelFor(row, thought);
+    const guess = given ? null : labelFor(row, thought, guessed);
     const open = guess !== null && guess[0] !== "";
     return {
       head: row.head, label: given ? row.deprel : guess[0], state: "decided", labelState: given || !open ? "decided" : "proposed",
@@ -44,8 +44,8 @@ export function arcOf(row, thought) {
 }
 
 /** The label proposed for a head that is decided: [label, its probability]. What was thought of another head does not count. */
-function labelFor(row, thought) {
-  if (!thought) return [known(row.deprel) ? row.deprel : "", inMisc(row, "DeprelProb")];
+function labelFor(row, thought, guessed) {
+  if (!thought) return known(row.deprel) ? [row.deprel, inMisc(row, "DeprelProb")] : [guessed(row.id, row.head), null];
   if (String(thought.head) === row.head) return [thought.label ?? "", thought.label_probability ?? null];
   const own = thought.alternatives.filter(([head]) => String(head) === row.head);
   if (!own.length) return ["", null];
@@ -115,16 +115,17 @@ export function marksOf(sentence) {
 }
 
 /** Everything that is drawn. `preview`: {row, head, label} not yet decided; `second`: show the second-best tree; `enhanced`: show DEPS. */
-export function picture(sentence, { preview = null, second = false, enhanced = false } = {}) {
+export function picture(sentence, { preview = null, second = false, enhanced = false, guessed = undefined } = {}) {
   const rows = sentence.rows.filter((row) => row.kind !== "multiword");
   const place = new Map(rows.map((row, k) => [row.id, k]));
   const formOf = (id) => rows[place.get(id)]?.form ?? "";
   const best = second ? sentence.thoughts?.second_best : null;
   const arcs = rows.filter((row) => row.kind === "word").map((row) => {
-    let arc = arcOf(row, sentence.thoughts?.words?.[row.id]);
+    let arc = arcOf(row, sentence.thoughts?.words?.[row.id], guessed);
     if (best) {
       const head = String(best.heads[row.id]), label = best.labels?.[row.id] ?? arc.label;
-      arc = { ...arc, head, label, differs: head !== arc.head || label !== arc.label };
+      const differs = head !== arc.head || label !== arc.label;
+      arc = differs ? { ...arc, head, label, differs, probability: null, labelProbability: null } : arc;
     }
     if (preview && preview.row === row.id) {
       arc = {

@@ -2,11 +2,14 @@
 // A change is drawn at once: what is shown is what the server said last, with the changes that still wait on top of it.
 
 import { edited } from "./edits.js";
+import { Guesses } from "./guesses.js";
 
 const KEPT = ["zoom", "vertical", "enhanced", "table", "threshold", "theme", "side"];
 const wait = (ms) => new Promise((done) => setTimeout(done, ms));
 
 export class State extends EventTarget {
+  #shown = null; // the sentence that is shown, kept until it changes
+
   constructor(api) {
     super();
     this.api = api;
@@ -22,6 +25,7 @@ export class State extends EventTarget {
     this.view = { zoom: 1, vertical: false, enhanced: false, table: false, threshold: 0.95, theme: "auto", side: "worklist" };
     this.sentences = new Map(); // number → what the server said last
     this.reconsidered = new Map(); // number/version/word → the thought as if the word were open
+    this.guesses = new Guesses(); // labels, where there is no parser
     this.waiting = []; // changes that the server has not answered yet
     this.busy = false;
     this.#recall();
@@ -57,10 +61,12 @@ export class State extends EventTarget {
 
   /** The sentence as it is shown. */
   get sentence() {
-    let sentence = this.sentences.get(this.number);
-    if (!sentence) return null;
-    for (const step of this.waiting) if (step.number === this.number) sentence = edited(sentence, step.drawn);
-    return sentence;
+    const base = this.sentences.get(this.number);
+    if (!base) return null;
+    const steps = this.waiting.filter((step) => step.number === this.number);
+    const same = this.#shown?.base === base && this.#shown.steps.length === steps.length && steps.every((step, k) => step === this.#shown.steps[k]);
+    if (!same) this.#shown = { base, steps, sentence: steps.reduce((sentence, step) => edited(sentence, step.drawn), base) };
+    return this.#shown.sentence;
   }
 
   row(id = this.selected) {
@@ -162,11 +168,19 @@ export class State extends EventTarget {
       if (shown) this.sentences.set(this.number, shown);
     }
     const notes = (sentence.notes ?? []).map((note) => (typeof note === "string" ? { on: "", text: note } : note));
+    if (!sentence.thoughts) this.guesses.learn(sentence);
     this.sentences.set(sentence.number, { ...sentence, notes, findings: sentence.findings ?? [], doubts: sentence.doubts ?? [] });
   }
 
   forget() {
     this.sentences.clear();
+    this.guesses.forget();
+  }
+
+  /** The label to propose for a word with a head (ids) where there is no parser; "" if there is one, or nothing to say. */
+  guess(id, head) {
+    const [row, above] = [this.row(id), this.row(head)];
+    return row && above && !this.sentence.thoughts ? this.guesses.label(row, above) : "";
   }
 
   /** The number of the next (1) or previous (−1) sentence in the order that is followed; null at its end. */

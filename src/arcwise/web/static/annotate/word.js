@@ -39,7 +39,7 @@ export class WordPanel {
     const second = thoughts?.second_best;
     return el("p", { class: "line soft" }, parts.join(" · "),
       this.state.second ? el("strong", {}, second ? ` · second-best tree, ${percent(second.probability)}` : " · there is no second-best tree") : null,
-      thoughts?.note ? el("span", { class: "bad" }, ` · ${thoughts.note}`) : null);
+      thoughts?.note ? el("span", { class: "why" }, ` · ${thoughts.note}`) : null);
   }
 
   #word(row) {
