@@ -10,7 +10,7 @@ from arcwise.treebanks.edits.block import Block
 from arcwise.treebanks.problems import Problem, ProblemKind
 from arcwise.treebanks.treebank import Sentence, Treebank
 
-_OF_TREES = (
+OF_TREES = (
     ProblemKind.BAD_HEAD,
     ProblemKind.HEAD_RANGE,
     ProblemKind.SELF_LOOP,
@@ -26,7 +26,7 @@ def checked_block(data: bytes) -> Block:
     if len(treebank) != 1:
         raise InputError(f"found {len(treebank)} sentences, expected the bytes of one")
     block = Block(data)
-    block.unsound = next((p.message for p in treebank.problems if p.kind not in _OF_TREES), None)
+    block.unsound = next((p.message for p in treebank.problems if p.kind not in OF_TREES), None)
     return block
 
 
