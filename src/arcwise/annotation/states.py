@@ -6,19 +6,16 @@ known or not. All else is open: unknown, or a parser's proposal that stands in t
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from arcwise.treebanks import Sentence, Treebank
+from arcwise.treebanks.columns import column_number
 from arcwise.trees import UNKNOWN, find_cycle
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-Heads = npt.NDArray[np.int32]
+_COLUMNS, _HEAD, _DEPREL = 10, column_number("head"), column_number("deprel")
 
 
 @dataclass(frozen=True)
@@ -74,17 +71,36 @@ class Decisions:
             tuple("_" if m in left else label for m, label in enumerate(self.labels, 1)),
         )
 
+    def like(self, other: Decisions, word: int) -> Decisions:
+        """The same, but of one word what ``other`` has."""
+        i = word - 1
+        return Decisions(
+            (*self.heads[:i], other.heads[i], *self.heads[word:]),
+            (*self.labels[:i], other.labels[i], *self.labels[word:]),
+        )
+
     def clash(self) -> Clash | None:
-        """Heads that no tree can have together: a cycle, or a head that is no other word of the sentence."""
-        n = len(self)
-        for m, head in enumerate(self.heads, 1):
-            if head == m or head > n:
-                return Clash((m,), f"word {m} has the head {head}, expected another word of the sentence")
+        """Heads that no tree can have together: a cycle."""
         cycle = find_cycle(np.array([UNKNOWN, *self.heads], np.int32))
         if not cycle:
             return None
-        arcs = " and ".join(f"{self.heads[m - 1]} → {m}" for m in sorted(cycle))
-        return Clash(tuple(sorted(cycle)), f"no tree has the arcs {arcs} together: they form a cycle")
+        arcs = [f"{self.heads[m - 1]} → {m}" for m in sorted(cycle)]
+        told = f"{', '.join(arcs[:-1])} and {arcs[-1]}"
+        return Clash(tuple(sorted(cycle)), f"no tree has the arcs {told} together: they form a cycle")
+
+    def in_bytes(self, block: bytes) -> bytes:
+        """The bytes of the sentence with these heads and labels in HEAD and DEPREL of its words; what is not decided is ``_``."""
+        lines = block.split(b"\n")
+        word = 0
+        for place, line in enumerate(lines):
+            fields = line.split(b"\t")
+            if len(fields) == _COLUMNS and fields[0].isdigit():
+                head, label = self.heads[word], self.labels[word]
+                fields[_HEAD] = b"_" if head < 0 else str(head).encode()
+                fields[_DEPREL] = label.encode("utf-8", "surrogateescape")
+                lines[place] = b"\t".join(fields)
+                word += 1
+        return b"\n".join(lines)
 
 
 @dataclass(frozen=True)
@@ -97,6 +113,17 @@ class Clash:
     """One sentence."""
 
 
-def only_decided(treebank: Treebank) -> Treebank:
-    """The treebank with what is decided alone: HEAD and DEPREL of all else are ``_``."""
-    raise NotImplementedError
+def only_decided(sentences: Iterable[Sentence], *, source: str = "<decided>") -> Treebank:
+    """The sentences with what is decided alone: HEAD and DEPREL of all else are ``_``. Decisions that form a cycle are left out."""
+    return Treebank(
+        b"".join(consistent(Decisions.of(own)).in_bytes(own.whole_bytes) for own in sentences), source=source
+    )
+
+
+def consistent(decisions: Decisions) -> Decisions:
+    """The decisions without those that clash."""
+    clash = decisions.clash()
+    while clash is not None:
+        decisions = decisions.without(clash.words)
+        clash = decisions.clash()
+    return decisions

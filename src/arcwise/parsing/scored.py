@@ -325,12 +325,19 @@ class ScoredParser:
         """The scores of a group, without the arcs and labels that are ruled out."""
         required = group.required()
         scores = self.scorer.scores(group.treebank, trees=group.trees, required=required, threads=threads)
+        return self.ruled(scores, group, threads=threads)
+
+    def ruled(self, scores: Scores, group: Group, *, threads: int = 1) -> Scores:
+        """The scores of the sentences of a group without the arcs and labels that its decisions rule out."""
         if group.is_free:
             return scores
         heads, smoothing = self.temperatures.heads, self.temperatures.smoothing
         highest = scores.highest(heads, threads=threads) if smoothing > 0 else None
         return scores.constrained(
-            heads=required, labels=group.labels(self.labels), forbidden=group.forbidden(), highest=highest
+            heads=group.required(),
+            labels=group.labels(self.labels),
+            forbidden=group.forbidden(),
+            highest=highest,
         )
 
     def _alternatives(self, scores: Scores, group: Group, least: float) -> list[list[list[Alternative]]]:
