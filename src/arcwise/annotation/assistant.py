@@ -191,9 +191,7 @@ def _clashing(thought: Thought, word: int, decisions: Decisions, inferred: Infer
 
 def _with_gains(thoughts: Thoughts, inferred: Inferred) -> Thoughts:
     found = sentence_gains(inferred)
-    words = [
-        replace(own, gain=float(gain)) for own, gain in zip(thoughts.words, found.values, strict=True)
-    ]
+    words = [replace(own, gain=float(gain)) for own, gain in zip(thoughts.words, found.values, strict=True)]
     return replace(thoughts, words=tuple(words), gain_error=found.error)
 
 

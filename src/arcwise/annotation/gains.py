@@ -21,8 +21,10 @@ from arcwise.inference import TreeClass
 from arcwise.inference.arc_matrices import ArcMatrices, Floats
 from arcwise.inference.kernels import NATIVE
 
-LEAST = 0.005
+LEAST = 1e-4
 """Answers below this probability are skipped unless told otherwise."""
+POSSIBLE = 1e-12
+"""What is less probable may be so by rounding alone."""
 SETTLED = 1e-6
 """A head of less entropy tells nothing."""
 AT_A_TIME = 4_000_000
@@ -73,7 +75,7 @@ def expected_gains(
         if entropies[m - 1] < SETTLED:
             error = max(error, n * float(entropies[m - 1]))  # I(H_m; ·) <= H(H_m)
             continue
-        kept = np.flatnonzero(marginals[:, m] >= least)
+        kept = np.flatnonzero(marginals[:, m] >= max(least, POSSIBLE))
         answers += [(int(h), m) for h in kept]
         error = max(error, (1.0 - float(marginals[kept, m].sum())) * highest)
     for h, m, left in _entropies_under(answers, weights, trees):

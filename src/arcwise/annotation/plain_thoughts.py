@@ -5,7 +5,7 @@ from __future__ import annotations
 from arcwise.annotation.states import Decisions, consistent
 from arcwise.annotation.tagging import proposed_tags, seen_by_parser
 from arcwise.annotation.thoughts import Thought, Thoughts
-from arcwise.parsing.parser import Parser, ParseOptions
+from arcwise.parsing.parser import ParseOptions, Parser
 from arcwise.pipeline.pipeline import Pipeline
 from arcwise.treebanks import Sentence, Treebank
 
@@ -36,7 +36,9 @@ def plain_thoughts(model: Parser, sentence: Sentence, decisions: Decisions) -> T
     clash = decisions.clash()
     name = getattr(parser, "description", parser.kind)
     what = "around what is decided" if around else "whatever is decided"
-    told = f"this model ({name}) proposes a tree {what}, and says neither how sure it is nor what else there is"
+    told = (
+        f"this model ({name}) proposes a tree {what}, and says neither how sure it is nor what else there is"
+    )
     return Thoughts(
         tuple(words), note=told if clash is None else clash.told, clash=() if clash is None else clash.words
     )

@@ -121,9 +121,9 @@ def only_decided(sentences: Iterable[Sentence], *, source: str = "<decided>") ->
 
 
 def consistent(decisions: Decisions) -> Decisions:
-    """The decisions without those that clash."""
+    """The decisions without the heads that clash."""
     clash = decisions.clash()
     while clash is not None:
-        decisions = decisions.without(clash.words)
+        decisions = Decisions(decisions.without(clash.words).heads, decisions.labels)
         clash = decisions.clash()
     return decisions
