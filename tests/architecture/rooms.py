@@ -23,7 +23,9 @@ BELOW["visual"] = BELOW["graph"] | {"graph", "neural", "transition", "induction"
 BELOW["pipeline"] = BELOW["visual"] | {"visual", "text"}
 BELOW["models"] = BELOW["pipeline"] | {"pipeline"}
 BELOW["spacy_component"] = BELOW["models"] | {"models"}
-BELOW["cli"] = BELOW["models"] | {"models"}
+BELOW["annotation"] = BELOW["models"] | {"models"}
+BELOW["web"] = BELOW["annotation"] | {"annotation"}
+BELOW["cli"] = BELOW["web"] | {"web"}
 
 FILES = {"engine", "spacy_component"}
 """Rooms that are one file."""

@@ -1,1 +1,1 @@
-"""Annotating a treebank with a parser that thinks along: what is decided, what is proposed, what to ask next, what was learned."""
+"""What an editor of treebanks stands on: a file that is edited safely, and a parser that thinks along."""

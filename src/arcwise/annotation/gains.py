@@ -49,7 +49,7 @@ def head_entropies(marginals: Floats) -> Floats:
     """
     shares = marginals[..., 1:]
     logs = np.log(shares, out=np.zeros_like(shares), where=shares > 0)
-    return np.maximum(-(shares * logs).sum(axis=-2), 0.0)
+    return np.asarray(np.maximum(-(shares * logs).sum(axis=-2), 0.0))
 
 
 def expected_gains(

@@ -123,7 +123,7 @@ class Inferred:
     @cached_property
     def marginals(self) -> Floats:
         """The probability of each arc, shape (n+1, n+1)."""
-        return np.minimum(self.distribution.marginals[0], 1.0)
+        return np.asarray(np.minimum(self.distribution.marginals[0], 1.0))
 
     def alternatives(self, k: int, least: float) -> list[tuple[LabelledArc, ...]]:
         """Of each word its ``k`` most probable pairs of head and label, none below the probability ``least``."""
