@@ -135,14 +135,15 @@ class Assistant:
             if key in self._scored:
                 self._scored.move_to_end(key)
                 return self._scored[key]
-        found = self._score(sentence)
+        found = self.score(sentence)
         with self._lock:
             self._scored[key] = found
             while len(self._scored) > self._kept:
                 self._scored.popitem(last=False)
         return found
 
-    def _score(self, sentence: Sentence) -> ScoredSentence:
+    def score(self, sentence: Sentence) -> ScoredSentence:
+        """The same, found anew and not kept."""
         n = len(sentence)
         nothing = Decisions((-1,) * n, ("_",) * n)
         blank = Treebank(nothing.in_bytes(sentence.whole_bytes), source=sentence.treebank.source)

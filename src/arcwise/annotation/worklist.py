@@ -1,15 +1,35 @@
-"""What to annotate next: sentences in order, scored in the background in batches, sentence by sentence anew where edits come."""
+"""``Worklist``: what to annotate next. Sentences are scored in batches in the background, and anew, one by one, where edits come."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from threading import Condition, Thread
+from typing import Literal, get_args
 
 from arcwise.annotation.assistant import Assistant
+from arcwise.annotation.survey import (
+    NOTHING,
+    Value,
+    by_disagreement,
+    by_entropy,
+    by_gain,
+    by_least_sure,
+)
+from arcwise.errors import ArcwiseError, OptionError
 from arcwise.treebanks import Sentence
 
 By = Literal["entropy", "least-sure", "gain", "disagreement", "search"]
+BATCH = 32
+"""Sentences that are scored at a time."""
+
+_ORDERS: Mapping[str, Callable[[Assistant, Sequence[Sentence]], list[Value]]] = {
+    "entropy": by_entropy,
+    "least-sure": by_least_sure,
+    "gain": by_gain,
+    "disagreement": by_disagreement,
+}
 
 
 @dataclass(frozen=True)
@@ -24,9 +44,18 @@ class Item:
 
 
 class Worklist:
-    """Sentences by what is to be gained from them. Usable before it is complete: ``items`` has those that are scored.
+    """Sentences by what is to be gained from them. Usable before it is complete: ``items`` has those that are scored so far.
 
-    ``sentence(number)`` gives a sentence as it is now; numbers are 0..``count``-1.
+    ``sentence(number)`` gives a sentence as it is now, for numbers 0..``count``-1; it is called from another thread after ``start``.
+    ``by``: ``entropy`` (how unsure the parser is of the tree), ``least-sure`` (of its least sure word), ``gain`` (what an answer is
+    expected to settle), ``disagreement`` (how improbable the parser finds what is annotated), ``search`` (what ``hits`` finds, in
+    the order of the file).
+
+    >>> from arcwise.treebanks import Treebank
+    >>> words = Treebank.from_string("1\\tHi\\t_\\t_\\t_\\t_\\t_\\t_\\t_\\t_\\n\\n" * 3)
+    >>> found = Worklist(words.__getitem__, 3, None, by="search", hits=lambda own: 1 if own.number != 1 else None)
+    >>> found.step(), found.ready, [item.number for item in found.items()]
+    (3, True, [0, 2])
     """
 
     def __init__(
@@ -38,36 +67,130 @@ class Worklist:
         by: By,
         hits: Callable[[Sentence], int | None] | None = None,
     ) -> None:
-        """``hits`` (for ``search``): the first word that a search finds in a sentence, None if it finds nothing."""
-        raise NotImplementedError
+        """``hits`` (for ``search``): the first word (1..n) that a search finds in a sentence, None if it finds nothing."""
+        if by not in get_args(By):
+            raise OptionError("by", f"found {by!r}, expected one of {', '.join(get_args(By))}")
+        if by == "search" and hits is None:
+            raise OptionError("hits", "found none, expected what a search finds")
+        if by != "search" and (assistant is None or not assistant.gives_probabilities):
+            raise OptionError("by", f"found {by!r}, which needs a parser with probabilities")
+        self.by = by
+        self._sentence, self._assistant, self._hits = sentence, assistant, hits
+        self._values: dict[int, Value] = {}
+        self._waiting: OrderedDict[int, None] = OrderedDict.fromkeys(range(count))
+        self._count = count
+        self._signal = Condition()
+        self._thread: Thread | None = None
+        self._ordered: list[Item] | None = None
+
+    # ---- what there is
 
     @property
     def ready(self) -> bool:
         """Whether every sentence is scored as it is now."""
-        raise NotImplementedError
+        with self._signal:
+            return len(self._values) == self._count and not self._waiting
 
     @property
     def scored(self) -> int:
         """How many sentences are."""
-        raise NotImplementedError
+        with self._signal:
+            return len(self._values)
 
     def items(self) -> list[Item]:
         """Those scored so far, first comes first; sentences with nothing to do are not among them."""
-        raise NotImplementedError
+        with self._signal:
+            if self._ordered is None:
+                found = [
+                    Item(s, value, word) for s, (value, word) in self._values.items() if value > NOTHING[0]
+                ]
+                self._ordered = sorted(found, key=lambda item: (-item.value, item.number))
+            return list(self._ordered)
 
-    def step(self, sentences: int = 32) -> int:
-        """Score so many more sentences; how many were. 0: it is ready."""
-        raise NotImplementedError
+    # ---- scoring
+
+    def step(self, sentences: int = BATCH) -> int:
+        """Score so many more sentences; how many were. 0: there was none left."""
+        with self._signal:
+            numbers = [s for s, _ in zip(self._waiting, range(sentences), strict=False)]
+            for s in numbers:
+                del self._waiting[s]
+        if not numbers:
+            return 0
+        values = self._valued(numbers)
+        with self._signal:
+            for s, value in values.items():
+                if s < self._count and s not in self._waiting:  # else it has changed meanwhile
+                    self._values[s] = value
+            self._ordered = None
+        return len(numbers)
 
     def start(self) -> None:
-        """Score all of them in a thread of its own, which never keeps a program from ending."""
-        raise NotImplementedError
+        """Score all of them in a thread of its own, which never keeps a program from ending; it goes on as sentences change."""
+        if self._thread is not None:
+            return
+        self._thread = Thread(target=self._run, name=f"worklist by {self.by}", daemon=True)
+        self._thread.start()
 
     def stop(self) -> None:
-        """Stop that thread."""
-        raise NotImplementedError
+        """End that thread."""
+        thread, self._thread = self._thread, None
+        with self._signal:
+            self._signal.notify_all()
+        if thread is not None:
+            thread.join()
 
     def changed(self, numbers: Iterable[int], *, count: int | None = None) -> None:
-        """These sentences are not what they were: they are scored anew. ``count``: how many sentences there are now, if that changed;
-        all from the first of ``numbers`` on are then scored anew."""
-        raise NotImplementedError
+        """These sentences are not what they were: they are scored anew. ``count``: how many sentences there are now, if that
+        changed; all from the first of ``numbers`` on are then scored anew."""
+        with self._signal:
+            anew = [s for s in numbers if s >= 0]
+            if count is not None and count != self._count:
+                first = min(anew, default=0)
+                anew, self._count = list(range(first, count)), count
+                for s in [s for s in {*self._values, *self._waiting} if s >= count]:
+                    self._values.pop(s, None)
+                    self._waiting.pop(s, None)
+            for s in reversed(anew):
+                if s < self._count:
+                    self._values.pop(s, None)
+                    self._waiting[s] = None
+                    self._waiting.move_to_end(s, last=False)  # what was edited is wanted first
+            self._ordered = None
+            self._signal.notify_all()
+
+    def _run(self) -> None:
+        while self._thread is not None:
+            if self.step():
+                continue
+            with self._signal:
+                if self._thread is not None and not self._waiting:
+                    self._signal.wait(1.0)
+
+    def _valued(self, numbers: Sequence[int]) -> dict[int, Value]:
+        """The values of sentences; of one that cannot be read or thought about, that there is nothing to do."""
+        sentences: dict[int, Sentence] = {}
+        values: dict[int, Value] = {}
+        for s in numbers:
+            try:
+                sentences[s] = self._sentence(s)
+            except (ArcwiseError, IndexError):
+                values[s] = NOTHING
+        try:
+            return values | dict(zip(sentences, self._values_of(list(sentences.values())), strict=True))
+        except ArcwiseError:
+            for s, own in sentences.items():
+                try:
+                    values[s] = self._values_of([own])[0]
+                except ArcwiseError:
+                    values[s] = NOTHING
+            return values
+
+    def _values_of(self, sentences: list[Sentence]) -> list[Value]:
+        if not sentences:
+            return []
+        if self._hits is not None and self.by == "search":
+            found = [self._hits(own) for own in sentences]
+            return [NOTHING if word is None else (1.0, word) for word in found]
+        assert self._assistant is not None
+        return _ORDERS[self.by](self._assistant, sentences)
