@@ -198,7 +198,7 @@ def test_stopping_does_not_wait_for_the_rest(assistant):
 
 
 def test_a_sentence_that_cannot_be_read_spoils_no_other(assistant):
-    broken = Treebank("1\ta\n\n".encode(), strict=False)
+    broken = Treebank(b"1\ta\n\n", strict=False)
     sentences = [open_sentence(3), *broken, sentence_of([2, 1, -1]), open_sentence(2)]
     worklist = Worklist(lambda s: sentences[s], 5, assistant, by="entropy")
     items = {item.number for item in complete(worklist)}

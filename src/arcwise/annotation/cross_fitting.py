@@ -1,0 +1,112 @@
+"""Cross-fitting: what parsers that never saw a sentence say of its annotation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from arcwise.annotation.training import small_config
+from arcwise.annotation.worker import Tell
+from arcwise.errors import InputError
+from arcwise.graph import GraphConfig, GraphParser
+from arcwise.learning.folds import Folds
+from arcwise.parsing.calibration import common_temperatures
+from arcwise.parsing.parser import ParseOptions
+from arcwise.treebanks import Treebank
+
+
+@dataclass(frozen=True)
+class Doubt:
+    """A decided word that parsers trained on other sentences would annotate otherwise."""
+
+    sentence: int
+    word: int
+    """1..n."""
+    head: int
+    label: str
+    probability: float
+    """Of what the file says: its head and label together."""
+    instead_head: int
+    instead_label: str
+    instead_probability: float
+    """What the parser says, and how surely."""
+
+
+def doubts(
+    treebank: Treebank,
+    *,
+    folds: int = 5,
+    below: float = 0.1,
+    config: GraphConfig | None = None,
+    threads: int = 1,
+    tell: Callable[[float, str], None] = lambda share, line: None,
+) -> list[Doubt]:
+    """The words whose decided head and label (or head, where no label is decided) together have a probability under ``below``, least
+    probable first: for parsers that were trained on other sentences, with temperatures fitted on what these parsers say.
+
+    The treebank has what is decided alone (``only_decided``). ``tell``: how far it is.
+    """
+    if len(treebank) < folds:
+        raise InputError(f"found {len(treebank)} sentences, expected at least {folds} to cross-fit")
+    config = config or small_config(treebank.word_count)
+    parts = []
+    for fold, (others, part) in enumerate(Folds(folds).split(treebank)):
+        tell(0.8 * fold / folds, f"a parser that never saw part {fold + 1} of {folds}")
+        parts.append((GraphParser.train(others, config=config, threads=threads), part))
+    tell(0.8, "fitting confidences")
+    found = common_temperatures(
+        [(own.with_temperatures, part) for own, part in parts], threads=threads, steps=12
+    )
+    every: list[Doubt] = []
+    for fold, (own, part) in enumerate(parts):
+        parser = own.with_temperatures(found.heads, found.labels, found.smoothing)
+        every += _of_part(parser, part, fold, folds, below, threads)
+    return sorted(every, key=lambda doubt: (doubt.probability, doubt.sentence, doubt.word))
+
+
+def _of_part(
+    parser: GraphParser, part: Treebank, fold: int, folds: int, below: float, threads: int
+) -> list[Doubt]:
+    parses = parser.parses(part, options=ParseOptions(confidence=True), asked=True, threads=threads)
+    assert parses.probabilities is not None
+    asked = parses.probabilities.asked
+    assert asked is not None
+    labels = part.column("deprel")
+    labelled = np.array([label != "_" for label in labels])
+    own = np.asarray(asked.head, np.float64) * np.where(labelled, np.maximum(asked.label, 0.0), 1.0)
+    starts = part.sentence_words.astype(np.int64)
+    heads = np.asarray(part.heads)
+    found = []
+    for w in np.flatnonzero((heads >= 0) & (own < below)):
+        s = int(np.searchsorted(starts, w, "right")) - 1
+        said = str(parses.label_strings[w])
+        if (int(parses.heads[w]), said if labelled[w] else "_") == (int(heads[w]), labels[w]):
+            continue  # improbable, and yet nothing is more probable
+        found.append(
+            Doubt(
+                s * folds + fold,
+                int(w - starts[s]) + 1,
+                int(heads[w]),
+                labels[w],
+                float(own[w]),
+                int(parses.heads[w]),
+                said,
+                float(parses.probabilities.label[w]),
+            )
+        )
+    return found
+
+
+def doubts_task(request: Mapping[str, Any], data: bytes, tell: Tell) -> Mapping[str, Any]:
+    """The doubts of ``data``, for ``annotation.worker``."""
+    treebank = Treebank(data, source=request["source"])
+    found = doubts(
+        treebank,
+        folds=request["folds"],
+        below=request["below"],
+        tell=lambda share, line: tell({"progress": share, "told": line}),
+    )
+    return {"doubts": [asdict(doubt) for doubt in found]}

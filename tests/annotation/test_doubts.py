@@ -1,0 +1,129 @@
+"""Cross-fitting finds planted errors, and asks only parsers that never saw the sentence."""
+
+import numpy as np
+import pytest
+
+from arcwise.annotation.cross_fitting import doubts
+from arcwise.annotation.doubts import Doubts
+from arcwise.annotation.states import only_decided
+from arcwise.errors import InputError
+from arcwise.graph import GraphConfig, GraphParser
+from arcwise.treebanks import Treebank
+from text.toy import toy_treebank
+
+CONFIG = GraphConfig(epochs=3, arc_bits=14, row_bits=14)
+WRONG = (7, 2)
+"""Sentence and word (1..n) of the planted error."""
+
+
+@pytest.fixture(scope="module")
+def planted():
+    """A treebank with one wrong head and one wrong label."""
+    whole = toy_treebank()[:40]
+    heads, labels = whole.heads.copy(), whole.column("deprel")
+    place = int(whole.sentence_words[WRONG[0]]) + WRONG[1] - 1
+    heads[place] = next(
+        h for h in (1, 3, 4) if h not in (heads[place], WRONG[1]) and heads[place - WRONG[1] + h] != WRONG[1]
+    )
+    label = int(whole.sentence_words[20])
+    labels[label] = "vocative"
+    return whole.annotate(heads=heads, deprel=labels)
+
+
+def test_planted_errors_are_doubted_first(planted):
+    found = doubts(planted, config=CONFIG)
+    assert {(own.sentence, own.word) for own in found[:2]} == {WRONG, (20, 1)}
+    right = toy_treebank()
+    for own in found[:2]:
+        gold = right[own.sentence]
+        assert (own.instead_head, own.instead_label) == (
+            gold.heads[own.word],
+            gold.deprels[own.word - 1],
+        )
+        assert own.probability < 0.1 < own.instead_probability
+        assert (own.head, own.label) == (
+            planted[own.sentence].heads[own.word],
+            planted[own.sentence].deprels[own.word - 1],
+        )
+
+
+def test_each_sentence_is_judged_by_a_parser_that_never_saw_it(planted, monkeypatch):
+    asked = []
+    real = GraphParser.train.__func__
+
+    def train(cls, treebank, *args, **options):
+        asked.append({own.to_conllu() for own in treebank})
+        return real(cls, treebank, *args, **options)
+
+    monkeypatch.setattr(GraphParser, "train", classmethod(train))
+    doubts(planted, folds=4, config=CONFIG)
+    every = {own.to_conllu() for own in planted}
+    assert len(asked) == 4
+    for fold, seen in enumerate(asked):
+        part = {planted[s].to_conllu() for s in range(fold, len(planted), 4)}
+        assert seen == every - part
+
+
+def test_open_words_are_not_doubted(planted):
+    heads = planted.heads.copy()
+    place = int(planted.sentence_words[WRONG[0]]) + WRONG[1] - 1
+    heads[place] = -1
+    open_one = planted.annotate(heads=heads)
+    assert WRONG not in {(own.sentence, own.word) for own in doubts(open_one, config=CONFIG)}
+
+
+def test_a_head_without_label_is_judged_by_itself(planted):
+    labels = planted.column("deprel")
+    labels[int(planted.sentence_words[20])] = "_"
+    found = doubts(planted.annotate(deprel=labels), config=CONFIG)
+    assert (20, 1) not in {(own.sentence, own.word) for own in found}
+
+
+def test_the_bound(planted):
+    assert doubts(planted, below=0.0, config=CONFIG) == []
+    assert all(own.probability < 0.02 for own in doubts(planted, below=0.02, config=CONFIG))
+    with pytest.raises(InputError, match="found 3 sentences, expected at least 5"):
+        doubts(planted[:3])
+
+
+# ---- in the background
+
+
+def test_doubts_in_a_process_of_their_own(planted):
+    blank = Treebank.from_string(toy_treebank()[0].to_conllu())
+    blank = blank.annotate(heads=np.full(blank.word_count, -1, np.int32), deprel=["_"] * blank.word_count)
+    treebank = Treebank.from_sentences([*blank, *planted])  # numbers are those of the file
+    states = []
+    found = Doubts(on_change=states.append)
+    found.start(treebank)
+    with pytest.raises(InputError, match="not over"):
+        found.start(treebank)
+    found.changed([21])
+    assert found.wait(120).state == "idle", found.state
+    assert [own.word for own in found.of(WRONG[0] + 1)] == [WRONG[1]]
+    assert found.of(21) == []  # it was edited meanwhile
+    assert found.all()[0].sentence == WRONG[0] + 1
+    assert len(states) > 3
+    found.changed([WRONG[0] + 1])
+    assert found.of(WRONG[0] + 1) == []
+
+
+def test_a_change_of_the_number_of_sentences_forgets_what_follows(planted):
+    found = Doubts()
+    right = doubts(only_decided(planted), config=CONFIG)
+    found._found = {own.sentence: [own] for own in right}
+    found.changed([10], count=41)
+    assert {own.sentence for own in found.all()} == {own.sentence for own in right if own.sentence < 10}
+
+
+def test_too_little_to_doubt(planted):
+    with pytest.raises(InputError, match="found 9 sentences with decided heads, expected at least 10"):
+        Doubts().start(planted[:9])
+
+
+def test_cancelling(planted):
+    found = Doubts()
+    found.start(Treebank(planted.data * 20))
+    found.cancel()
+    assert found.state.state == "cancelled"
+    assert found.all() == []
