@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from arcwise.annotation.gains import expected_gains, head_entropies
+from arcwise.annotation.gains import expected_gains, expected_repairs, head_entropies
 from arcwise.inference import Constraints, TreeClass, TreeDistribution
 from reference.enumerate_trees import TREE_CLASSES, all_trees
 
@@ -82,3 +82,36 @@ def test_entropies_of_heads():
     marginals = np.array([[0, 0.25, 1.0], [0, 0, 0], [0, 0.75, 0]])
     expected = -(0.25 * np.log(0.25) + 0.75 * np.log(0.75))
     np.testing.assert_allclose(head_entropies(marginals), [expected, 0])
+
+
+@pytest.mark.parametrize(("projective", "single_root"), TREE_CLASSES)
+def test_repairs_are_the_expected_difference_of_right_heads(projective, single_root):
+    n = 4
+    weights = np.random.default_rng(5).normal(size=(n + 1, n + 1)) * 1.5
+    trees = TreeClass(projective=projective, single_root=single_root)
+    distribution = TreeDistribution(weights, projective=projective, single_root=single_root)
+    heads = distribution.best().heads[1:].tolist()
+    found = expected_repairs(weights, distribution.marginals, heads, trees, least=0)
+    every = all_trees(n, projective=projective, single_root=single_root)
+    shares = np.exp([sum(weights[t[m], m] for m in range(1, n + 1)) for t in every])
+    shares /= shares.sum()
+    for m in range(1, n + 1):
+        doubt = shares[every[:, m] != heads[m - 1]].sum()
+        repaired = 0.0
+        for h in set(every[:, m].tolist()) - {heads[m - 1]}:
+            those = every[:, m] == h
+            for other in range(1, n + 1):
+                by_head = [shares[those & (every[:, other] == g)].sum() for g in range(n + 1)]
+                repaired += max(by_head) - by_head[heads[other - 1]]
+        assert found.doubt[m - 1] == pytest.approx(doubt)
+        assert found.expected[m - 1] == pytest.approx(repaired)
+        assert found.each[m - 1] == pytest.approx(repaired / doubt)
+
+
+def test_nothing_is_repaired_where_nothing_is_open():
+    weights = np.full((3, 3), -np.inf)
+    weights[0, 2] = weights[2, 1] = 0
+    distribution = TreeDistribution(weights, projective=True, single_root=True)
+    trees = TreeClass(projective=True, single_root=True)
+    found = expected_repairs(weights, distribution.marginals, [2, 0], trees)
+    assert found.expected.tolist() == found.each.tolist() == [0, 0]

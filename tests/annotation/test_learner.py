@@ -132,7 +132,7 @@ def test_nothing_decided_is_too_little(tmp_path):
 
 
 def test_a_folder_that_is_not_there_is_told_before_the_work(tmp_path):
-    with pytest.raises(InputError, match="no such folder|does not exist|cannot"):
+    with pytest.raises(InputError, match=r"no such folder|does not exist|cannot"):
         Learner(tmp_path / "gone" / "my.conllu").start(small_treebank())
 
 

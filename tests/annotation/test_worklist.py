@@ -8,6 +8,9 @@ import pytest
 
 from annotation.decided import open_sentence, scored_parser, sentence_of
 from arcwise.annotation.assistant import Assistant
+from arcwise.annotation.gains import expected_repairs
+from arcwise.annotation.states import Decisions
+from arcwise.annotation.survey import FAR_REACHING
 from arcwise.annotation.worklist import Worklist
 from arcwise.errors import OptionError
 from arcwise.parsing.scored import Decoding, ScoredParser
@@ -53,11 +56,20 @@ def expected(assistant, treebank, by):
             "entropy": (thoughts.entropy, least),
             "least-sure": (1 - thoughts.words[least - 1].probability, least),
             "gain": (thoughts.words[telling - 1].gain, telling),
+            "repairs": most_repaired(assistant, own),
         }[by]
     return found
 
 
-@pytest.mark.parametrize("by", ["entropy", "least-sure", "gain"])
+def most_repaired(assistant, sentence):
+    inferred = assistant.score(sentence).under(Decisions.of(sentence))
+    (weights,) = inferred.weights.matrices()
+    found = expected_repairs(weights, inferred.marginals, inferred.heads, inferred.trees, least=0.005)
+    values = found.expected * found.each**FAR_REACHING
+    return values.max(), int(values.argmax()) + 1
+
+
+@pytest.mark.parametrize("by", ["entropy", "least-sure", "gain", "repairs"])
 def test_worklists_by_their_definition(assistant, treebank, by):
     items = complete(Worklist(treebank.__getitem__, len(treebank), assistant, by=by))
     right = {s: own for s, own in expected(assistant, treebank, by).items() if own[0] > 1e-5}

@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 
 from arcwise.annotation.assistant import Assistant, sentence_gains
+from arcwise.annotation.gains import expected_repairs
+from arcwise.annotation.scored_sentence import Inferred
 from arcwise.annotation.states import Decisions, consistent, only_decided
 from arcwise.annotation.tagging import seen_by_parser
 from arcwise.inference.arc_matrices import Floats
@@ -21,6 +23,10 @@ Value = tuple[float, int | None]
 NOTHING: Value = (0.0, None)
 """There is nothing to do."""
 _NEARLY_SURE = 1e-6
+_LEAST = 0.005
+FAR_REACHING = 5
+"""How much more an answer counts that repairs other words with its own. Chosen on the development data of English-EWT with the model
+``en``: more repairs more errors for each wrong word that is found, and finds fewer of them among the words that are looked at."""
 _AROUND = ParseOptions(keep=("head", "deprel"), confidence=True)
 _FREE = ParseOptions(confidence=True)
 
@@ -59,6 +65,24 @@ def by_gain(assistant: Assistant, sentences: Sequence[Sentence]) -> list[Value]:
         word = int(np.argmax(gains))
         found.append((float(gains[word]), word + 1) if gains[word] > _NEARLY_SURE else NOTHING)
     return found
+
+
+def by_repairs(assistant: Assistant, sentences: Sequence[Sentence]) -> list[Value]:
+    """How many errors an answer is expected to repair, those first that bring others with them; and the word that it is asked of."""
+    found = []
+    for own in sentences:
+        inferred = assistant.score(own).under(consistent(Decisions.of(own)))
+        values = repair_order(inferred)
+        word = int(np.argmax(values))
+        found.append((float(values[word]), word + 1) if values[word] > _NEARLY_SURE else NOTHING)
+    return found
+
+
+def repair_order(inferred: Inferred) -> Floats:
+    """Shape (n,): what looking at each word is expected to repair, times a power of what it repairs if it is wrong."""
+    weights = next(iter(inferred.weights.matrices()))
+    found = expected_repairs(weights, inferred.marginals, inferred.heads, inferred.trees, least=_LEAST)
+    return np.asarray(found.expected * found.each**FAR_REACHING)
 
 
 def by_disagreement(assistant: Assistant, sentences: Sequence[Sentence]) -> list[Value]:

@@ -26,6 +26,8 @@ from arcwise.treebanks import Sentence, Treebank
 MARK = "annotate"
 """The key of a model's header that says that a learner wrote it; its value has the history of trainings."""
 FOLDS = "5fold"
+HONEST = "log-linear"
+"""The trainer below ten sentences, where there is nothing to fit confidences on: its probabilities are about right as they are."""
 TAGGED = 0.9
 """A part of a treebank counts as tagged if this share of its words has a UPOS."""
 
@@ -65,11 +67,14 @@ def small_config(words: int) -> GraphConfig:
 
 
 def train(decided: Treebank, sees: Sees, *, progress: Progress | None = None) -> Parser:
-    """The parser that a learner makes: graph-based; from ten sentences on, what is chosen and how sure it is comes from cross-validation."""
+    """The parser that a learner makes: graph-based; from ten sentences on, what is chosen and how sure it is comes from cross-validation; below, from a trainer
+    whose probabilities are honest by themselves."""
     dev = FOLDS if len(decided) >= SMALLEST else None
     config = small_config(decided.word_count)
+    if dev is None:
+        config = config.for_trainer(HONEST)
     if sees == "pipeline":
-        options = {"arc_bits": config.arc_bits, "row_bits": config.row_bits}
+        options = {"trainer": config.trainer, "arc_bits": config.arc_bits, "row_bits": config.row_bits}
         return train_pipeline(decided, dev, parser=options, progress=progress)
     return GraphParser.train(decided, dev, config=config, progress=progress)
 

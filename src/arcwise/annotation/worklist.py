@@ -16,11 +16,12 @@ from arcwise.annotation.survey import (
     by_entropy,
     by_gain,
     by_least_sure,
+    by_repairs,
 )
 from arcwise.errors import ArcwiseError, OptionError
 from arcwise.treebanks import Sentence
 
-By = Literal["entropy", "least-sure", "gain", "disagreement", "search"]
+By = Literal["entropy", "least-sure", "gain", "repairs", "disagreement", "search"]
 BATCH = 32
 """Sentences that are scored at a time."""
 
@@ -28,6 +29,7 @@ _ORDERS: Mapping[str, Callable[[Assistant, Sequence[Sentence]], list[Value]]] = 
     "entropy": by_entropy,
     "least-sure": by_least_sure,
     "gain": by_gain,
+    "repairs": by_repairs,
     "disagreement": by_disagreement,
 }
 
@@ -48,7 +50,8 @@ class Worklist:
 
     ``sentence(number)`` gives a sentence as it is now, for numbers 0..``count``-1; it is called from another thread after ``start``.
     ``by``: ``entropy`` (how unsure the parser is of the tree), ``least-sure`` (of its least sure word), ``gain`` (what an answer is
-    expected to settle), ``disagreement`` (how improbable the parser finds what is annotated), ``search`` (what ``hits`` finds, in
+    expected to settle), ``repairs`` (how many errors a look is expected to repair, with a liking for words that repair others),
+    ``disagreement`` (how improbable the parser finds what is annotated), ``search`` (what ``hits`` finds, in
     the order of the file).
 
     >>> from arcwise.treebanks import Treebank
