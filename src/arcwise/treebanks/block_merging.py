@@ -1,0 +1,307 @@
+"""Three versions of one sentence into one: rows by word and column, comments by key."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+from arcwise.treebanks.alignment import renumbered, same_rows, same_shape
+from arcwise.treebanks.blocks import Block, Row, key_and_value
+from arcwise.treebanks.columns import COLUMNS
+
+HEAD, DEPREL, DEPS, MISC = (COLUMNS.index(name) for name in ("head", "deprel", "deps", "misc"))
+_GROUPS = ((1,), (2,), (3,), (4,), (5,), (HEAD, DEPREL), (DEPS,), (MISC,))
+"""Columns that are decided together."""
+_Value = TypeVar("_Value")
+
+
+@dataclass(frozen=True)
+class Clash:
+    """A place that both sides changed: see ``conflicts.Conflict``."""
+
+    place: str
+    base: bytes | None
+    mine: bytes | None
+    theirs: bytes | None
+
+
+@dataclass(frozen=True)
+class MergedBlock:
+    """Lines of a merged sentence without line ends, and what clashed; the clashes are not told in the comments yet."""
+
+    comments: Sequence[bytes]
+    rows: Sequence[bytes]
+    clashes: Sequence[Clash]
+
+
+def picked(base: _Value, mine: _Value, theirs: _Value) -> _Value:
+    """What one side changed; mine if both did."""
+    return theirs if mine == base else mine
+
+
+def merge_block(base: Block | None, mine: Block, theirs: Block) -> MergedBlock:
+    """Merge the versions of a sentence that both sides changed, or that both added (``base`` is None).
+
+    Where the words themselves were changed by one side, what the other side did is carried over to them; if that cannot be done,
+    and where both changed them, the whole sentence is one clash.
+    """
+    merged = _merge_rows(base, mine, theirs)
+    if merged is None:
+        whole = [None if block is None else b"\n".join(block.lines) for block in (base, mine, theirs)]
+        rows = [b"\t".join(row) for row in mine.rows]
+        return MergedBlock(mine.comments, rows, [Clash("sentence", *whole)])
+    comments, clashes = _merge_comments(base.comments if base else (), mine.comments, theirs.comments)
+    return MergedBlock(comments, [b"\t".join(row) for row in merged[0]], [*clashes, *merged[1]])
+
+
+# ---- rows
+
+
+def _merge_rows(base: Block | None, mine: Block, theirs: Block) -> tuple[Sequence[Row], list[Clash]] | None:
+    """The merged rows; None if they cannot be merged by field."""
+    if mine.rows == theirs.rows or (base is not None and theirs.rows == base.rows):
+        return mine.rows, []
+    if base is not None and mine.rows == base.rows:
+        return theirs.rows, []
+    if not all(block.is_sound for block in (base, mine, theirs) if block is not None):
+        return None
+    if base is None:
+        return _Rows(mine, theirs, mine, theirs, None).merged() if same_shape(mine, theirs) else None
+    if same_shape(base, theirs):
+        return _Rows(mine, theirs, mine, theirs, base).merged()
+    if same_shape(base, mine):
+        return _Rows(mine, theirs, theirs, mine, base).merged()
+    return None
+
+
+class _Rows:
+    """Rows of which ``lead`` may have changed the words and ``other`` has not; what ``other`` did is carried over."""
+
+    def __init__(self, mine: Block, theirs: Block, lead: Block, other: Block, base: Block | None) -> None:
+        self.mine, self.theirs, self.lead, self.other, self.base = mine, theirs, lead, other, base
+        self.to_lead = same_rows(other if base is None else base, lead)
+        self.is_renumbered = any(self.to_lead.get(row[0]) != row[0] for row in other.rows)
+        self.rows = {row[0]: list(row) for row in lead.rows}
+        self.clashes: list[Clash] = []
+        self.taken: set[bytes] = set()
+        """Rows whose head and label are theirs now, in the place of mine."""
+
+    def merged(self) -> tuple[Sequence[Row], list[Clash]] | None:
+        for row in self.other.rows:
+            own = row if self.base is None else self.base.by_id[row[0]]
+            if self.base is not None and row == own:
+                continue
+            image = self.to_lead.get(row[0])
+            if image is None or not all(self._merge(group, own, row, image) for group in _GROUPS):
+                return None
+        if not self._settle_tree():
+            return None
+        return [tuple(row) for row in self.rows.values()], self.clashes
+
+    def _merge(self, group: tuple[int, ...], base: Row, other: Row, image: bytes) -> bool:
+        """Merge the fields of one group of columns of one row; False if they cannot be carried over."""
+        was, new = [base[c] for c in group], [other[c] for c in group]
+        present = [self.rows[image][c] for c in group]
+        if self.base is not None and was == new:
+            return True
+        carried = [self._carried(value, c) for value, c in zip(new, group, strict=True)]
+        if None in carried:
+            return False
+        ours = [value for value in carried if value is not None]
+        before = (
+            None
+            if self.base is None
+            else [self._carried(value, c) for value, c in zip(was, group, strict=True)]
+        )
+        if ours == present:
+            return True
+        if present == before:
+            self._put(group, image, ours, by=self.other)
+            return True
+        mine, theirs = (present, ours) if self.lead is self.mine else (ours, present)
+        if group == (MISC,) and before is not None:
+            pairs = merged_pairs(before[0] or b"_", mine[0], theirs[0])
+            if pairs is not None:
+                self._put(group, image, [pairs], by=self.other)
+                return True
+        self._put(group, image, mine, by=self.mine)
+        self._clash(group, image, before, mine, theirs)
+        return True
+
+    def _put(self, group: tuple[int, ...], row: bytes, values: Sequence[bytes], *, by: Block) -> None:
+        for column, value in zip(group, values, strict=True):
+            self.rows[row][column] = value
+        if HEAD in group and by is self.theirs:
+            self.taken.add(row)
+
+    def _clash(
+        self,
+        group: tuple[int, ...],
+        row: bytes,
+        before: Sequence[bytes | None] | None,
+        mine: Sequence[bytes],
+        theirs: Sequence[bytes],
+    ) -> None:
+        for at, column in enumerate(group):
+            if mine[at] != theirs[at]:
+                place = f"{row.decode('utf-8', 'replace')} {COLUMNS[column]}"
+                self.clashes.append(
+                    Clash(place, None if before is None else before[at], mine[at], theirs[at])
+                )
+
+    def _carried(self, value: bytes, column: int) -> bytes | None:
+        """A value by the numbers of the lead's words; None if it names a word that the lead has not."""
+        if not self.is_renumbered or column not in (HEAD, DEPS) or value == b"_":
+            return value
+        if column == HEAD:
+            return self.to_lead.get(value)
+        parts = [part.partition(b":") for part in value.split(b"|")]
+        heads = [renumbered(head, self.to_lead) for head, _, _ in parts]
+        if None in heads:
+            return None
+        return b"|".join(
+            (head or b"") + colon + rest for head, (_, colon, rest) in zip(heads, parts, strict=True)
+        )
+
+    # ---- the tree
+
+    def _settle_tree(self) -> bool:
+        """Take theirs back where it makes no tree of what was one; False if that cannot be done word by word."""
+        while wrong := self._wrong_heads():
+            if self.lead is not self.mine:
+                return False
+            for row in wrong:
+                mine = self.mine.by_id[row]
+                theirs = [self.rows[row][c] for c in (HEAD, DEPREL)]
+                self._put((HEAD, DEPREL), row, [mine[HEAD], mine[DEPREL]], by=self.mine)
+                self.taken.discard(row)
+                self._clash(
+                    (HEAD, DEPREL), row, [mine[HEAD], mine[DEPREL]], [mine[HEAD], mine[DEPREL]], theirs
+                )
+        return True
+
+    def _wrong_heads(self) -> list[bytes]:
+        """Rows whose head is theirs, or carried over to theirs, and out of range, on a cycle, or one root too many."""
+        changed = self.taken if self.lead is self.mine else set(self.rows)
+        heads = {row: fields[HEAD] for row, fields in self.rows.items() if row.isdigit()}
+        sides = [{row[0]: row[HEAD] for row in side.words} for side in (self.mine, self.theirs)]
+        outside = [r for r in changed if heads.get(r, b"0") not in (b"0", b"_", *heads)]
+        if self.lead is not self.mine and any(_is_broken(side) for side in sides):
+            return []
+        wrong = outside or [r for r in _on_cycles(heads) if r in changed]
+        most = max(_roots(side) for side in sides)
+        if not wrong and most and _roots(heads) > most:
+            wrong = [r for r in changed if heads.get(r) == b"0"]
+        return sorted(wrong, key=int)
+
+
+def _roots(heads: dict[bytes, bytes]) -> int:
+    return sum(head == b"0" for head in heads.values())
+
+
+def _is_broken(heads: dict[bytes, bytes]) -> bool:
+    return bool(_on_cycles(heads)) or any(h not in (b"0", b"_", *heads) for h in heads.values())
+
+
+def _on_cycles(heads: dict[bytes, bytes]) -> list[bytes]:
+    """The words that are on a cycle of heads."""
+    found: list[bytes] = []
+    seen: dict[bytes, bytes] = {}
+    for start in heads:
+        at = start
+        while at in heads and at not in seen:
+            seen[at] = start
+            at = heads[at]
+        if at in heads and seen[at] == start:
+            first = at
+            found.append(at)
+            while heads[at] != first:
+                at = heads[at]
+                found.append(at)
+    return found
+
+
+def merged_pairs(base: bytes, mine: bytes, theirs: bytes) -> bytes | None:
+    """Three versions of ``Key=Value|…`` by key; None if both changed a key, or a key is there twice.
+
+    >>> merged_pairs(b"_", b"Gloss=x", b"SpaceAfter=No")
+    b'Gloss=x|SpaceAfter=No'
+    >>> merged_pairs(b"A=1", b"A=2", b"A=3") is None
+    True
+    """
+    parts = [[] if value == b"_" else value.split(b"|") for value in (base, mine, theirs)]
+    was, ours, new = ({part.partition(b"=")[0]: part for part in side} for side in parts)
+    if any(len(side) != len(own) for side, own in zip((was, ours, new), parts, strict=True)):
+        return None
+    for key in {**was, **new}:
+        if new.get(key) != was.get(key) and ours.get(key) not in (was.get(key), new.get(key)):
+            return None
+    changed = {key: new.get(key) for key in {**was, **new} if new.get(key) != was.get(key)}
+    merged = [changed.get(key, part) for key, part in ours.items()]
+    merged += [part for key, part in changed.items() if key not in ours]
+    return b"|".join(part for part in merged if part is not None) or b"_"
+
+
+# ---- comments
+
+
+def _merge_comments(
+    base: Sequence[bytes], mine: Sequence[bytes], theirs: Sequence[bytes]
+) -> tuple[Sequence[bytes], list[Clash]]:
+    """Comments by key, and by the whole line where a key is there several times; what is new comes after what it follows on its side."""
+    if theirs in (base, mine):
+        return mine, []
+    if mine == base:
+        return theirs, []
+    several = {key for side in (base, mine, theirs) for key, count in _keys(side).items() if count > 1}
+    was, ours, new = (_by_key(side, several) for side in (base, mine, theirs))
+    merged, clashes = dict(ours), []
+    previous: tuple[bytes, int] | None = None
+    for key in {**new, **was}:
+        if new.get(key) != was.get(key) and ours.get(key) != new.get(key):
+            if ours.get(key) == was.get(key):
+                merged = _with(merged, key, new.get(key), previous)
+            elif key in ours:
+                name = f"comment {key[0].decode('utf-8', 'replace')}"
+                clashes.append(Clash(name, was.get(key), ours[key], new.get(key)))
+            else:  # I removed it, they changed it: nobody's words are lost
+                merged = _with(merged, key, new[key], previous)
+                clashes.append(
+                    Clash(f"comment {key[0].decode('utf-8', 'replace')}", was.get(key), None, new[key])
+                )
+        previous = key if key in new else previous
+    return list(merged.values()), clashes
+
+
+def _keys(comments: Sequence[bytes]) -> Counter[bytes]:
+    return Counter(key_and_value(line)[0] for line in comments)
+
+
+def _by_key(comments: Sequence[bytes], several: set[bytes]) -> dict[tuple[bytes, int], bytes]:
+    """Comments by key; those whose key is there several times by their whole line, and by which of the same lines they are."""
+    found: dict[tuple[bytes, int], bytes] = {}
+    for line in comments:
+        key = key_and_value(line)[0]
+        name, number = (line, 1) if key in several else (key, 0)
+        while (name, number) in found:
+            number += 1
+        found[name, number] = line
+    return found
+
+
+def _with(
+    comments: dict[tuple[bytes, int], bytes],
+    key: tuple[bytes, int],
+    line: bytes | None,
+    after: tuple[bytes, int] | None,
+) -> dict[tuple[bytes, int], bytes]:
+    """Comments with one replaced, removed (None), or put after another."""
+    if line is None:
+        return {k: v for k, v in comments.items() if k != key}
+    if key in comments:
+        return {**comments, key: line}
+    items = list(comments.items())
+    at = 0 if after is None else 1 + next((i for i, (k, _) in enumerate(items) if k == after), len(items) - 1)
+    return dict([*items[:at], (key, line), *items[at:]])

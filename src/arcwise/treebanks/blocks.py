@@ -1,0 +1,119 @@
+"""The sentences of a file as blocks of bytes: comments, rows, blank lines. What two files have in common is found block by block."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from arcwise import native
+from arcwise.treebanks.columns import COLUMNS
+
+BOM = b"\xef\xbb\xbf"
+
+Row = tuple[bytes, ...]
+"""The ten fields of a row."""
+
+
+@dataclass(frozen=True)
+class Block:
+    """One sentence of a file. ``data``: its bytes, blank lines after it included; ``last``: whether the file ends with it."""
+
+    data: bytes
+    last: bool = False
+
+    @cached_property
+    def body(self) -> bytes:
+        """The bytes up to the last character of the last row."""
+        return self.data.rstrip(b"\r\n")
+
+    @property
+    def tail(self) -> bytes:
+        """The line ends after the last row."""
+        return self.data[len(self.body) :]
+
+    @cached_property
+    def newline(self) -> bytes:
+        """How its lines end."""
+        return b"\r\n" if b"\r\n" in self.data else b"\n"
+
+    @cached_property
+    def lines(self) -> tuple[bytes, ...]:
+        """Comments and rows, without line ends."""
+        return tuple(line.removesuffix(b"\r") for line in self.body.split(b"\n"))
+
+    @cached_property
+    def comments(self) -> tuple[bytes, ...]:
+        """The comment lines before the first row, whole."""
+        return self.lines[: self._first_row]
+
+    @cached_property
+    def rows(self) -> tuple[Row, ...]:
+        """All rows: words, multiword tokens, empty nodes."""
+        return tuple(tuple(line.split(b"\t")) for line in self.lines[self._first_row :])
+
+    @cached_property
+    def by_id(self) -> dict[bytes, Row]:
+        """The ID of each row → the row."""
+        return {row[0]: row for row in self.rows}
+
+    @cached_property
+    def is_sound(self) -> bool:
+        """Whether every line after the comments is a row of ten fields with an ID of its own."""
+        return all(len(row) == len(COLUMNS) for row in self.rows) and len(self.by_id) == len(self.rows)
+
+    @cached_property
+    def words(self) -> tuple[Row, ...]:
+        """The rows of words."""
+        return tuple(row for row in self.rows if row[0].isdigit())
+
+    @cached_property
+    def forms(self) -> tuple[bytes, ...]:
+        """The forms of the words."""
+        return tuple(row[1] if len(row) > 1 else row[0] for row in self.words)
+
+    @cached_property
+    def sent_id(self) -> bytes | None:
+        """The value of the ``# sent_id`` comment."""
+        return next((value for key, value in map(key_and_value, self.comments) if key == b"sent_id"), None)
+
+    @cached_property
+    def _first_row(self) -> int:
+        return next((i for i, line in enumerate(self.lines) if not line.startswith(b"#")), len(self.lines))
+
+
+def key_and_value(comment: bytes) -> tuple[bytes, bytes]:
+    """The parts of ``# key = value``; a comment without ``=`` is a key without value."""
+    key, _, value = comment[1:].partition(b"=")
+    return key.strip(), value.strip()
+
+
+@dataclass(frozen=True)
+class Blocks(Sequence[Block]):
+    """The sentences of a file, in order. ``mark``: its byte order mark, if it has one."""
+
+    mark: bytes
+    blocks: tuple[Block, ...]
+
+    @classmethod
+    def of(cls, data: bytes) -> Blocks:
+        r"""Cut the bytes of a file. Put together again they are the same bytes, if there is a sentence at all.
+
+        >>> [block.forms for block in Blocks.of(b"1\tHi\t_\t_\t_\t_\t0\troot\t_\t_\n\n")]
+        [(b'Hi',)]
+        """
+        mark = BOM if data.startswith(BOM) else b""
+        starts = native.treebank_layout(data).sentence_bytes.tolist()
+        starts[:1] = [len(mark)] if starts else []
+        count = len(starts) - 1
+        cut = (Block(data[starts[i] : starts[i + 1]], i == count - 1) for i in range(count))
+        return cls(mark, tuple(cut))
+
+    def __len__(self) -> int:
+        return len(self.blocks)
+
+    def __getitem__(self, at: int) -> Block:  # type: ignore[override]
+        return self.blocks[at]
+
+    def __iter__(self) -> Iterator[Block]:
+        return iter(self.blocks)

@@ -1,0 +1,217 @@
+"""Three-way merge of treebanks: what two people changed in one file, by sentence, word and column."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from arcwise.errors import InputError
+from arcwise.treebanks.alignment import same_sentences
+from arcwise.treebanks.block_merging import Clash, merge_block, picked
+from arcwise.treebanks.blocks import Block, Blocks
+from arcwise.treebanks.conflicts import Conflict, Record, with_records
+
+
+@dataclass(frozen=True)
+class Merged:
+    """What a merge gives: the bytes of the file, and the conflicts that its comments tell."""
+
+    data: bytes
+    conflicts: tuple[Conflict, ...]
+
+
+def merge(base: bytes, mine: bytes, theirs: bytes) -> Merged:
+    r"""Both what was changed from ``base`` to ``mine`` and from ``base`` to ``theirs``.
+
+    Different words, and different columns of a word, do not conflict; but head and label of a word are decided together. Sentences that
+    one side added, removed, split, joined or moved are so in the result; blocks that nobody touched are the bytes of base. Where both
+    changed one place, or both together would make no tree, mine stays and a comment tells theirs (``arcwise.treebanks.conflicts``):
+    whatever a person wrote is in the result.
+
+    >>> row = "1\tHi\t{}\t{}\t_\t_\t0\troot\t_\t_\n\n"
+    >>> versions = (row.format(*values).encode() for values in (("_", "_"), ("hi", "_"), ("_", "INTJ")))
+    >>> merge(*versions).data
+    b'1\tHi\thi\tINTJ\t_\t_\t0\troot\t_\t_\n\n'
+    """
+    if theirs in (base, mine):
+        return Merged(mine, ())
+    if mine == base:
+        return Merged(theirs, ())
+    sides = [_blocks(data, name) for data, name in ((base, "base"), (mine, "mine"), (theirs, "theirs"))]
+    return _Merge(*sides).merged()
+
+
+def _blocks(data: bytes, name: str) -> Blocks:
+    blocks = Blocks.of(data)
+    if not blocks and data.strip(b"\xef\xbb\xbf\r\n"):
+        raise InputError(f"{name}: found no sentence, expected CoNLL-U, or nothing at all")
+    return blocks
+
+
+@dataclass(frozen=True)
+class _Slot:
+    """One sentence of the result: its numbers in base, mine and theirs, where it is there."""
+
+    base: int | None
+    mine: int | None
+    theirs: int | None
+
+
+class _Merge:
+    def __init__(self, base: Blocks, mine: Blocks, theirs: Blocks) -> None:
+        self.base, self.mine, self.theirs = base, mine, theirs
+        self.to_mine, self.to_theirs = same_sentences(base, mine), same_sentences(base, theirs)
+        self.of_mine = {m: b for b, m in self.to_mine.items()}
+        self.of_theirs = {t: b for b, t in self.to_theirs.items()}
+        self.conflicts: list[Conflict] = []
+
+    def merged(self) -> Merged:
+        made = [found for slot in self._order() if (found := self._block(slot)) is not None]
+        parts = [picked(self.base.mark, self.mine.mark, self.theirs.mark)]
+        for number, (block, clashes) in enumerate(made):
+            parts.append(block.data if number == len(made) - 1 else _closed(block))
+            self._tell(number, block, clashes)
+        return Merged(b"".join(parts), tuple(self.conflicts))
+
+    # ---- which sentences, in which order
+
+    def _order(self) -> list[_Slot]:
+        """The sentences of the side that moved some (mine, if both did), those that the other side has besides put after what they follow there."""
+        added = self._added_by_both()
+        of_mine = [self._slot_of_mine(m, added) for m in range(len(self.mine))]
+        known = {slot.theirs: slot for slot in of_mine if slot.theirs is not None}
+        of_theirs = [known.get(t, _Slot(self.of_theirs.get(t), None, t)) for t in range(len(self.theirs))]
+        if _moved(self.to_mine) or not _moved(self.to_theirs):
+            return _woven(of_mine, of_theirs, other_first=False)
+        return _woven(of_theirs, of_mine, other_first=True)
+
+    def _slot_of_mine(self, m: int, added: dict[int, int]) -> _Slot:
+        b = self.of_mine.get(m)
+        return _Slot(b, m, added.get(m) if b is None else self.to_theirs.get(b))
+
+    def _added_by_both(self) -> dict[int, int]:
+        """Sentences of mine that are new → those of theirs that are new and have the same sent_id and words."""
+        mine = [m for m in range(len(self.mine)) if m not in self.of_mine]
+        theirs = [t for t in range(len(self.theirs)) if t not in self.of_theirs]
+        if not mine or not theirs:
+            return {}
+        places = {(self.theirs[t].sent_id, self.theirs[t].forms): t for t in reversed(theirs)}
+        pairs = ((m, places.pop((self.mine[m].sent_id, self.mine[m].forms), None)) for m in mine)
+        return {m: t for m, t in pairs if t is not None}
+
+    # ---- one sentence
+
+    def _block(self, slot: _Slot) -> tuple[Block, Sequence[Clash]] | None:
+        """The sentence of a slot and what clashed in it; None if it is gone."""
+        base = None if slot.base is None else self.base[slot.base]
+        mine = None if slot.mine is None else self.mine[slot.mine]
+        theirs = None if slot.theirs is None else self.theirs[slot.theirs]
+        if mine is not None and theirs is not None:
+            return _merged(base, mine, theirs)
+        only = mine or theirs
+        if only is None or base is None:
+            return None if only is None else (only, ())
+        if only.lines == base.lines:
+            return None
+        clash = Clash("sentence", _whole(base), _whole(mine), _whole(theirs))
+        rows = [b"\t".join(row) for row in only.rows]
+        return _made(only.comments, rows, [clash], only.newline, only.tail, only.last), [clash]
+
+    def _tell(self, number: int, block: Block, clashes: Sequence[Clash]) -> None:
+        for clash in clashes:
+            self.conflicts.append(
+                Conflict(
+                    number,
+                    _text(block.sent_id),
+                    clash.place,
+                    _text(clash.base),
+                    _text(clash.mine),
+                    _text(clash.theirs),
+                    "theirs" if clash.mine is None else "mine",
+                )
+            )
+
+
+def _moved(to: dict[int, int]) -> bool:
+    """Whether sentences stand in another order than in base."""
+    places = [to[b] for b in sorted(to)]
+    return any(a > b for a, b in pairwise(places))
+
+
+def _woven(lead: Sequence[_Slot], other: Sequence[_Slot], *, other_first: bool) -> list[_Slot]:
+    """The sentences of ``lead`` with those that ``other`` has besides; where both have some after the same sentence, which come first."""
+    ours, shared = set(lead), set(lead) & set(other)
+    after: dict[_Slot | None, list[_Slot]] = {}
+    previous: _Slot | None = None
+    for slot in other:
+        if slot in ours:
+            previous = slot
+        else:
+            after.setdefault(previous, []).append(slot)
+    out: list[_Slot] = after.pop(None, []) if other_first else []
+    waiting = [] if other_first else after.pop(None, [])
+    for slot in lead:
+        if slot in shared:
+            out += waiting
+            waiting = after.pop(slot, [])
+        out.append(slot)
+        if other_first:
+            out += waiting
+            waiting = []
+    return out + waiting
+
+
+def _merged(base: Block | None, mine: Block, theirs: Block) -> tuple[Block, Sequence[Clash]]:
+    """The versions of a sentence that is on both sides, merged."""
+    was = theirs if base is None else base
+    if theirs.data == mine.data or (base is not None and theirs.data == base.data):
+        return mine, ()
+    if base is not None and mine.data == base.data:
+        return theirs, ()
+    newline = picked(was.newline, mine.newline, theirs.newline)
+    tail = picked(was.tail, mine.tail, theirs.tail)
+    last = was.last or mine.last or theirs.last
+    for side, unchanged in ((mine, theirs), (theirs, mine)):
+        if mine.lines == theirs.lines or (base is not None and unchanged.lines == base.lines):
+            body = side.body if side.newline == newline else newline.join(side.lines)
+            return Block(body + _line_ends(tail, newline), last), ()
+    found = merge_block(base, mine, theirs)
+    return _made(found.comments, found.rows, found.clashes, newline, tail, last), found.clashes
+
+
+def _made(
+    comments: Sequence[bytes],
+    rows: Sequence[bytes],
+    clashes: Sequence[Clash],
+    newline: bytes,
+    tail: bytes,
+    last: bool,
+) -> Block:
+    """A sentence whose comments tell its clashes."""
+    told = with_records(
+        comments,
+        [
+            Record(c.place, "mine", None) if c.mine is None else Record(c.place, "theirs", c.theirs)
+            for c in clashes
+        ],
+    )
+    return Block(newline.join([*told, *rows]) + _line_ends(tail, newline), last)
+
+
+def _line_ends(tail: bytes, newline: bytes) -> bytes:
+    return tail.replace(b"\r\n", b"\n").replace(b"\n", newline)
+
+
+def _closed(block: Block) -> bytes:
+    """The bytes of a sentence that others follow: the last one of a file may lack its blank line."""
+    missing = 2 - block.tail.count(b"\n") if block.last else 0
+    return block.data + max(missing, 0) * block.newline
+
+
+def _whole(block: Block | None) -> bytes | None:
+    return None if block is None else b"\n".join(block.lines)
+
+
+def _text(value: bytes | None) -> str | None:
+    return None if value is None else value.decode("utf-8", "replace")
