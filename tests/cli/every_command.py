@@ -23,6 +23,8 @@ GIVEN: Mapping[str, Mapping[str, str]] = {
     "stats": {"files": TREEBANK},
     "show": {"file": TREEBANK},
     "split": {"file": TREEBANK, "folder": "parts", "parts": "a=1,b=1"},
+    "diff": {"a": TREEBANK, "b": TREEBANK},
+    "merge": {"base": TREEBANK, "mine": OTHER, "theirs": TREEBANK},
     "projectivise": {"file": TREEBANK},
     "train": {"train": TREEBANK, "model": "new", "epochs": "1", "threads": "1"},
     "parse": {"inputs": TREEBANK, "model": MODEL},

@@ -24,6 +24,8 @@ COMMANDS: dict[str, dict[str, str]] = {
         "stats": "Count and measure treebanks: sizes, lengths, labels, non-projectivity",
         "show": "Draw trees in the terminal, as a picture or as an HTML page",
         "split": "Split a treebank into train, dev and test",
+        "diff": "Where two annotators differ, word by word, and how far they agree",
+        "merge": "Put together what two people changed in one file; for git, too",
         "projectivise": "Replace trees with crossing arcs by the nearest trees without",
     },
     "Parsers": {

@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_typ
 from typer.core import TyperCommand
 
 VALUE_NAMES = {
-    "FILE": "a b certificate checkpoint config corpus dev file files gold html output pdf plot png resume rules svg train",
+    "FILE": "a b base certificate checkpoint config corpus dev file files gold html mine output pdf plot png resume rules svg theirs train",
     "FOLDER": "encoder folder",
     "MODEL": "model teacher",
     "INPUT": "inputs",
@@ -38,6 +38,9 @@ _ARGUMENTS = {
     "sentence": "SENTENCE",
     "certificate": "CERTIFICATE",
     "corpus": "CORPUS",
+    "base": "BASE",
+    "mine": "MINE",
+    "theirs": "THEIRS",
 }
 """Arguments that are called otherwise than options of the same name."""
 

@@ -1,5 +1,6 @@
 """How good is a parser, where does it err, and is it better than another?"""
 
+from arcwise.evaluation.agreement import Agreement, Coefficients, LabelPair, agreement
 from arcwise.evaluation.attachment import Attachment, GoldTrees, UasLas, attachment, uas_las
 from arcwise.evaluation.breakdowns import (
     ArcGroup,
@@ -27,8 +28,10 @@ from arcwise.evaluation.verdicts import Options, Verdicts, verdicts
 
 __all__ = [
     "BREAKDOWNS",
+    "Agreement",
     "ArcGroup",
     "Attachment",
+    "Coefficients",
     "Comparison",
     "Confusion",
     "Conll18",
@@ -37,6 +40,7 @@ __all__ = [
     "Evaluation",
     "GoldTrees",
     "Interval",
+    "LabelPair",
     "Options",
     "Score",
     "SentenceGroup",
@@ -44,6 +48,7 @@ __all__ = [
     "UasLas",
     "Verdicts",
     "WinLoss",
+    "agreement",
     "attachment",
     "by_arc_length",
     "by_crossing",

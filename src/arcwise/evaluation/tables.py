@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from rich.console import Group, RenderableType
 from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
+from arcwise.evaluation.agreement import Agreement
 from arcwise.evaluation.attachment import Attachment
 from arcwise.evaluation.breakdowns import ArcGroup, Confusion, SentenceGroup
 from arcwise.evaluation.compare import Comparison, Difference, DifferingSentence
@@ -54,6 +55,36 @@ def comparison_tables(result: Comparison) -> Group:
     if result.worst:
         parts.append(_titled("Sentences that differ most (right arcs)", _worst_table(result.worst)))
     return _stacked(parts)
+
+
+def agreement_tables(found: Agreement, totals: Mapping[str, int]) -> Group:
+    """What ``arcwise diff`` shows after the differences: how many in each column, which labels, and how far both agree."""
+    counts = _table("column", "differences")
+    for name, count in totals.items():
+        counts.add_row(escape(name.upper() if name != "comments" else name), str(count))
+    parts: list[RenderableType] = [counts] if totals else []
+    if found.label_pairs:
+        pairs = _table("A", "B", "words")
+        for pair in found.label_pairs[:_CONFUSIONS_SHOWN]:
+            pairs.add_row(escape(pair.a), escape(pair.b), str(pair.count))
+        more = len(found.label_pairs) - _CONFUSIONS_SHOWN
+        rest = [Text(f"… and {more} more pairs (--json has all)")] if more > 0 else []
+        parts.append(_titled("Labels of the same word", Group(pairs, *rest)))
+    shares = _table("", "same %", "of words", "Cohen's κ", "Krippendorff's α")
+    for name, own in found.rows():
+        coefficients = ("–" if value is None else f"{value:.3f}" for value in (own.kappa, own.alpha))
+        shares.add_row(name, "–" if own.share is None else _percent(own.share), str(own.words), *coefficients)
+    only = [
+        f"{count} {what} only in {side}"
+        for what, counts_of in (
+            ("sentences", (found.sentences_only_a, found.sentences_only_b)),
+            ("words", (found.words_only_a, found.words_only_b)),
+        )
+        for side, count in zip("AB", counts_of, strict=True)
+        if count
+    ]
+    said = f"Agreement ({', '.join([f'{found.sentences} sentences and {found.words} words in both', *only])})"
+    return _stacked([*parts, _titled(said, shares)])
 
 
 def _table(*columns: str) -> Table:

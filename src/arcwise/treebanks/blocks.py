@@ -32,6 +32,12 @@ class Block:
         """The line ends after the last row."""
         return self.data[len(self.body) :]
 
+    @property
+    def closed(self) -> bytes:
+        """Its bytes where others follow: the last sentence of a file may lack its blank line."""
+        missing = 2 - self.tail.count(b"\n") if self.last else 0
+        return self.data + max(missing, 0) * self.newline
+
     @cached_property
     def newline(self) -> bytes:
         """How its lines end."""
@@ -96,14 +102,14 @@ class Blocks(Sequence[Block]):
     blocks: tuple[Block, ...]
 
     @classmethod
-    def of(cls, data: bytes) -> Blocks:
+    def of(cls, data: bytes, layout: native.TreebankLayout | None = None) -> Blocks:
         r"""Cut the bytes of a file. Put together again they are the same bytes, if there is a sentence at all.
 
         >>> [block.forms for block in Blocks.of(b"1\tHi\t_\t_\t_\t_\t0\troot\t_\t_\n\n")]
         [(b'Hi',)]
         """
         mark = BOM if data.startswith(BOM) else b""
-        starts = native.treebank_layout(data).sentence_bytes.tolist()
+        starts = (layout or native.treebank_layout(data)).sentence_bytes.tolist()
         starts[:1] = [len(mark)] if starts else []
         count = len(starts) - 1
         cut = (Block(data[starts[i] : starts[i + 1]], i == count - 1) for i in range(count))

@@ -139,7 +139,7 @@ def resolved(block: bytes, place: str, take: Side) -> bytes:
         return b"" if record.value is None else _joined(record.value.split(b"\n"), own)
     row, _, column = place.partition(" ")
     if row == "comment":
-        return _joined([*_with_comment(comments, column, record.value), *rows], own)
+        return _joined([*with_comment(comments, column, record.value), *rows], own)
     return _joined([*comments, *_with_field(own, row, column, record.value or b"_")], own)
 
 
@@ -148,9 +148,10 @@ def _is_one_of(line: bytes, known: set[bytes]) -> bool:
     return match is not None and b"# conflict = %b %b=%b" % match.groups() in known
 
 
-def _with_comment(comments: list[bytes], key: str, value: bytes | None) -> list[bytes]:
-    places = [i for i, line in enumerate(comments) if key_and_value(line)[0] == key.encode()]
-    new = [] if value is None else [value]
+def with_comment(comments: Sequence[bytes], key: str, line: bytes | None) -> list[bytes]:
+    """Comments with the first one of that key replaced by a line, or removed; a new one comes last."""
+    places = [i for i, own in enumerate(comments) if key_and_value(own)[0] == key.encode()]
+    new = [] if line is None else [line]
     at = places[0] if places else len(comments)
     return [*comments[:at], *new, *comments[at + bool(places) :]]
 

@@ -70,7 +70,7 @@ class _Merge:
         made = [found for slot in self._order() if (found := self._block(slot)) is not None]
         parts = [picked(self.base.mark, self.mine.mark, self.theirs.mark)]
         for number, (block, clashes) in enumerate(made):
-            parts.append(block.data if number == len(made) - 1 else _closed(block))
+            parts.append(block.data if number == len(made) - 1 else block.closed)
             self._tell(number, block, clashes)
         return Merged(b"".join(parts), tuple(self.conflicts))
 
@@ -201,12 +201,6 @@ def _made(
 
 def _line_ends(tail: bytes, newline: bytes) -> bytes:
     return tail.replace(b"\r\n", b"\n").replace(b"\n", newline)
-
-
-def _closed(block: Block) -> bytes:
-    """The bytes of a sentence that others follow: the last one of a file may lack its blank line."""
-    missing = 2 - block.tail.count(b"\n") if block.last else 0
-    return block.data + max(missing, 0) * block.newline
 
 
 def _whole(block: Block | None) -> bytes | None:

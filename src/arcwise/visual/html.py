@@ -45,12 +45,7 @@ def html_parts(
 
     ``alternatives``: for each sentence the heads that appear when the pointer is on an arc (see ``svg``).
     """
-    yield (
-        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f"<title>{escape(printable(title))}</title>\n<style>{_PAGE_STYLE}{STYLE}</style>\n</head>\n<body>\n"
-        f"<h1>{escape(printable(title))}</h1>\n"
-    )
+    yield page_start(title)
     others = repeat(None) if alternatives is None else alternatives
     for number, (sentence, heads) in enumerate(zip(sentences, others, strict=False), 1):
         text = printable(sentence.text)
@@ -61,4 +56,19 @@ def html_parts(
             f"<bdi>{escape(text)}</bdi></figcaption>\n"
             f'<div class="scroll">\n{picture}</div>\n</figure>\n'
         )
-    yield "</body>\n</html>\n"
+    yield page_end()
+
+
+def page_start(title: str, *, style: str = "") -> str:
+    """The page up to its title, with all styles; ``style``: more of them."""
+    return (
+        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        f"<title>{escape(printable(title))}</title>\n<style>{_PAGE_STYLE}{style}{STYLE}</style>\n</head>\n<body>\n"
+        f"<h1>{escape(printable(title))}</h1>\n"
+    )
+
+
+def page_end() -> str:
+    """What closes the page."""
+    return "</body>\n</html>\n"

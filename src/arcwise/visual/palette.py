@@ -11,8 +11,9 @@ LIGHT = {
     "function": "#8592a3",
     "crossing": "#c2410c",
     "root": "#7c3aed",
+    "mark": "#ffe08a",
 }
-"""What stands in the attributes: the paper, words, tags, and the kinds of arcs."""
+"""What stands in the attributes: the paper, words, tags, the kinds of arcs, and what marks some of them."""
 
 DARK = {
     "paper": "#14181f",
@@ -23,6 +24,7 @@ DARK = {
     "function": "#7b8a9d",
     "crossing": "#ff9a5c",
     "root": "#c4a5ff",
+    "mark": "#5c4a12",
 }
 """The same for those who read light on dark."""
 
@@ -55,6 +57,7 @@ STYLE = f"""
   .arcwise .brace {{ stroke: var(--quiet); }}
 {_ARCS}
   .arcwise .arc .line {{ stroke: var(--hue); }}
+  .arcwise .arc .shadow {{ stroke: var(--mark); }}
   .arcwise .arc .doubt {{ fill: var(--quiet); }}
 }}
 """

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from html import escape
 
@@ -44,6 +44,7 @@ def svg(
     probabilities: Probabilities | None = None,
     label_probabilities: Probabilities | None = None,
     alternatives: Alternatives | None = None,
+    marked: Collection[int] = (),
     name: str = "arcwise",
     with_style: bool = True,
 ) -> str:
@@ -53,7 +54,8 @@ def svg(
     ``tree`` replaces the sentence's own. ``probabilities`` (of the head of each word, 0..1) make an arc thinner and paler the less sure it
     is; ``label_probabilities`` (of head and label together) are written beside the label where it is not nearly certain; where only those of
     heads are known, they are, as ``head 46%``. ``alternatives`` (heads of each word with their probabilities, and labels) appear when the pointer
-    is on an arc. All three are those that a parser wrote into MISC, if not given. ``name`` must differ between pictures on one page;
+    is on an arc. All three are those that a parser wrote into MISC, if not given. ``marked``: words (from 1) that are underlined and whose
+    arcs are drawn thick and with a shadow, as those that differ are. ``name`` must differ between pictures on one page;
     ``with_style=False`` leaves the style sheet (``STYLE``) to the page.
 
     >>> picture = svg(Sentence.from_words(["Birds", "sing"], tree=Tree.from_heads([2, 0], ["nsubj", "root"])))
@@ -73,7 +75,7 @@ def svg(
         _checked(probabilities, "probabilities", len(tree)),
         _checked(label_probabilities, "label_probabilities", len(tree)),
     )
-    picture = _Picture.of(sentence, tree, sure, alternatives)
+    picture = _Picture.of(sentence, tree, sure, alternatives, frozenset(marked))
     style = f"<style>{STYLE}</style>\n" if with_style else ""
     width, height = picture.layout.width, picture.height
     return (
@@ -158,6 +160,7 @@ class _Picture:
     alternatives: Alternatives | None
     layout: Layout
     crossing: frozenset[int]
+    marked: frozenset[int]
 
     @classmethod
     def of(
@@ -166,6 +169,7 @@ class _Picture:
         tree: Tree,
         sure: _Sure,
         alternatives: Alternatives | None,
+        marked: frozenset[int],
     ) -> _Picture:
         labels = tree.labels or ("",) * (len(tree) + 1)
         tags = ["" if tag == "_" else tag for tag in sentence.upos]
@@ -173,7 +177,7 @@ class _Picture:
         crossing = frozenset(m for _, m in non_projective_arcs(tree))
         beside = [f"{label} {sure.beside(m, label)}".rstrip() for m, label in enumerate(shown)]
         places = layout(tree, [printable(w) for w in sentence.forms], tags, beside)
-        return cls(sentence, tree, shown, tags, sure, alternatives, places, crossing)
+        return cls(sentence, tree, shown, tags, sure, alternatives, places, crossing, marked)
 
     @property
     def top(self) -> float:
@@ -199,7 +203,8 @@ class _Picture:
         small = f'class="tag" fill="{LIGHT["quiet"]}" {_SMALL} letter-spacing="0.3"'
         for m, (form, tag) in enumerate(zip(self.sentence.forms, self.tags, strict=True), 1):
             x = self.layout.word_x[m]
-            lines.append(f'<text {word} x="{x:.1f}" y="{self.baseline:.1f}">{_text(form)}</text>')
+            under = ' text-decoration="underline"' if m in self.marked else ""
+            lines.append(f'<text {word}{under} x="{x:.1f}" y="{self.baseline:.1f}">{_text(form)}</text>')
             if tag:
                 y = self.baseline + SMALL_SIZE + 7
                 lines.append(f'<text {small} x="{x:.1f}" y="{y:.1f}">{_text(tag)}</text>')
@@ -252,10 +257,16 @@ class _Picture:
         if self.sure.of_lines is not None:
             p = self.sure.of_lines[m]
             width, pale = 0.7 + 1.8 * p, f' opacity="{0.35 + 0.65 * p:.2f}"'
+        shadow = ""
+        if m in self.marked:
+            width = 2.5
+            shadow = (
+                f'<path class="shadow" fill="none" stroke="{LIGHT["mark"]}" stroke-width="7" d="{path}"/>'
+            )
         dashes = ' stroke-dasharray="2 3"' if kind == "unknown" else ""
         tip = f"M{tip_x:.1f} {self.floor + 1:.1f}l-4 -7.5q4 2 8 0z"
         return (
-            f'<g class="arc {kind}" fill="{hue}"><title>{_text(self._relation(m) + self._others(m))}</title>'
+            f'<g class="arc {kind}" fill="{hue}"><title>{_text(self._relation(m) + self._others(m))}</title>{shadow}'
             f'<path class="line" fill="none" stroke="{hue}" stroke-width="{width:.2f}"{dashes}{pale} d="{path}"/>'
             f'<path class="tip"{pale} d="{tip}"/>{self._label(m, label_x, label_y)}</g>'
         )

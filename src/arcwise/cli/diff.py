@@ -1,0 +1,161 @@
+"""``arcwise diff``: where two annotators differ, and how far they agree."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from arcwise.cli.files import Files
+
+if TYPE_CHECKING:
+    from arcwise.treebanks import Sentence
+    from arcwise.treebanks.differences import FieldDifference, SentenceDifference, SideBySide
+
+FILES = Files(reads=("a", "b"), writes=("html",))
+_RED, _GREEN, _BOLD = "31", "32", "1"
+
+
+def run(
+    a: Annotated[str, typer.Argument(help="A CoNLL-U file, as annotator A left it.", show_default=False)],
+    b: Annotated[str, typer.Argument(help="The same text, as annotator B left it.", show_default=False)],
+    columns: Annotated[
+        str,
+        typer.Option(
+            help="Compare these columns alone, separated by commas: id (words that one side lacks), form, lemma, upos, xpos, feats, head, "
+            "deprel, deps, misc, comments. Without it: all of them, and whether sentences were moved.",
+            show_default=False,
+        ),
+    ] = "",
+    subtypes: Annotated[
+        Literal["keep", "cut"],
+        typer.Option(
+            help="For the agreement, compare whole labels (nsubj:pass) or cut their subtypes (nsubj)."
+        ),
+    ] = "keep",
+    html: Annotated[
+        str | None,
+        typer.Option(
+            help="Write a page with both trees of each sentence that differs to this file, instead of printing.",
+            show_default=False,
+        ),
+    ] = None,
+    json: Annotated[bool, typer.Option("--json", help="Print everything as JSON.")] = False,
+    color: Annotated[
+        bool | None,
+        typer.Option(
+            "--color/--no-color",
+            help="Colours; without the option, on a terminal unless NO_COLOR is set.",
+            show_default=False,
+        ),
+    ] = None,
+) -> None:
+    """Compare two annotations of the same text: sentence by sentence, word by word, what A has and what B has; then totals, and how far both agree.
+
+    Sentences are paired by sent_id, else by their words; words that were split or joined by their forms. The exit status is 0 if nothing
+    differs, 1 if something does.
+    """
+    from arcwise.cli.show import wants_color
+    from arcwise.cli.versions import read_version
+    from arcwise.treebanks.differences import SideBySide
+
+    names = [name.strip().lower() for name in columns.split(",") if name.strip()] or None
+    sides = SideBySide(read_version(a), read_version(b))
+    found = list(sides.differences(names))
+    if html is not None:
+        _write_html(sides, found, subtypes, html)
+    if json:
+        _print_json(sides, found, subtypes)
+    elif html is None:
+        _print(sides, found, subtypes, color=wants_color() if color is None else color)
+    if found:
+        raise typer.Exit(1)
+
+
+def _print(
+    sides: SideBySide, found: list[SentenceDifference], subtypes: Literal["keep", "cut"], *, color: bool
+) -> None:
+    from arcwise.cli.output import print_tables
+    from arcwise.evaluation.agreement import agreement_of
+    from arcwise.evaluation.tables import agreement_tables
+    from arcwise.treebanks.differences import totals
+
+    if not found:
+        typer.echo(f"{sides.a.source}, {sides.b.source}: no difference", err=True)
+        return
+    for difference in found:
+        typer.echo("\n".join(_told(difference, sides, color=color)) + "\n", color=color)
+    print_tables(agreement_tables(agreement_of(sides, subtypes=subtypes), totals(found)))
+
+
+def _print_json(sides: SideBySide, found: list[SentenceDifference], subtypes: Literal["keep", "cut"]) -> None:
+    from arcwise.cli.output import print_json
+    from arcwise.evaluation.agreement import agreement_of
+    from arcwise.treebanks.differences import totals
+
+    print_json(
+        {
+            "a": sides.a.source,
+            "b": sides.b.source,
+            "sentences": [difference.to_json() for difference in found],
+            "totals": totals(found),
+            "agreement": agreement_of(sides, subtypes=subtypes).to_json(),
+        }
+    )
+
+
+def _write_html(
+    sides: SideBySide, found: Iterable[SentenceDifference], subtypes: Literal["keep", "cut"], path: str
+) -> None:
+    from arcwise.evaluation.agreement import agreement_of
+    from arcwise.treebanks import open_output
+    from arcwise.visual.differences_html import differences_page
+
+    with open_output(path) as out:
+        for part in differences_page(found, sides.a, sides.b, agreement_of(sides, subtypes=subtypes)):
+            out.write(part.encode())
+
+
+def _told(found: SentenceDifference, sides: SideBySide, *, color: bool) -> Iterator[str]:
+    """The lines that tell what differs in a sentence."""
+    from arcwise.trees.text_width import cell_width, printable
+
+    def painted(text: str, code: str) -> str:
+        return f"\x1b[{code}m{text}\x1b[0m" if color else text
+
+    number = (found.a if found.a is not None else found.b or 0) + 1
+    yield painted(printable(f"{found.sent_id or f'sentence {number}'}: {found.text}"), _BOLD)
+    if found.a is None or found.b is None:
+        side, code = ("A", _RED) if found.b is None else ("B", _GREEN)
+        yield painted(f"  only in {side}", code)
+        return
+    if found.moved:
+        yield f"  moved: sentence {found.a + 1} of A, {found.b + 1} of B"
+    both = sides.a[found.a], sides.b[found.b]
+    rows = [(f.row, f.form, f.column.upper(), *_values(f, *both)) for f in found.fields]
+    rows += [("#", "", c.key, _value(c.a), _value(c.b)) for c in found.comments]
+    cells = [[printable(cell) for cell in row] for row in rows]
+    widths = [max((sum(map(cell_width, row[i])) for row in cells), default=0) for i in range(5)]
+    for row in cells:
+        padded = [
+            cell + " " * (width - sum(map(cell_width, cell))) for cell, width in zip(row, widths, strict=True)
+        ]
+        yield f"  {'  '.join(padded[:3])}  {painted('A ' + padded[3], _RED)}  {painted('B ' + row[4], _GREEN)}".rstrip()
+
+
+def _values(found: FieldDifference, a: Sentence, b: Sentence) -> tuple[str, str]:
+    """Both values; a head with its word."""
+    if found.column != "head":
+        return _value(found.a), _value(found.b)
+    return _head(found.a, a), _head(found.b, b)
+
+
+def _head(value: str | None, sentence: Sentence) -> str:
+    if value is None or not value.isdecimal() or not 1 <= int(value) <= len(sentence):
+        return _value(value)
+    return f"{value} {sentence.forms[int(value) - 1]}"
+
+
+def _value(value: str | None) -> str:
+    return "(not there)" if value is None else value

@@ -1,0 +1,56 @@
+"""``arcwise merge``: what two people changed in one file, put together; a merge driver for git."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from arcwise.cli.files import Files
+
+FILES = Files(reads=("base", "mine", "theirs"), writes=("output",))
+
+
+def run(
+    base: Annotated[str, typer.Argument(help="The CoNLL-U file that both started from.", show_default=False)],
+    mine: Annotated[str, typer.Argument(help="The file with my changes.", show_default=False)],
+    theirs: Annotated[str, typer.Argument(help="The file with their changes.", show_default=False)],
+    output: Annotated[
+        str, typer.Option("--output", "-o", help="The merged file (- for standard output).")
+    ] = "-",
+    git: Annotated[
+        bool,
+        typer.Option(
+            "--git",
+            help="Work as a merge driver of git, 'arcwise merge --git %O %A %B': the result replaces MINE, and files may be empty.",
+        ),
+    ] = False,
+) -> None:
+    """Merge two versions of a treebank by sentence, word and column.
+
+    Nothing conflicts when different words were changed, or different columns of a word; head and label of a word belong together. Where both changed the same, or
+    both together would make no tree, mine stays and a comment tells theirs: '# conflict = 3 head theirs=5'. Nothing is lost. Conflicts are listed on
+    standard error, and the exit status is 1; without conflicts it is 0.
+    """
+    from arcwise.cli.versions import read_version
+    from arcwise.errors import InputError
+    from arcwise.treebanks import open_output
+    from arcwise.treebanks.files import check_output
+    from arcwise.treebanks.merging import merge
+
+    if git and output != "-":
+        raise InputError(f"--git: found --output {output}, expected one of both (--git writes to {mine})")
+    target = mine if git else output
+    check_output(target)
+    versions = [read_version(path, may_be_empty=git) for path in (base, mine, theirs)]
+    merged = merge(*(version.data for version in versions))
+    with open_output(target) as out:
+        out.write(merged.data)
+    for conflict in merged.conflicts:
+        typer.echo(str(conflict), err=True)
+    if merged.conflicts:
+        count = len(merged.conflicts)
+        typer.echo(
+            f"{count} conflict{'s' * (count != 1)}, told in comments that start with '# conflict'", err=True
+        )
+        raise typer.Exit(1)

@@ -1,0 +1,282 @@
+"""Where two versions of a treebank differ: sentence by sentence, word by word, column by column."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from itertools import zip_longest
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from arcwise.errors import InputError
+from arcwise.treebanks.alignment import longest_increasing, renumbered, same_rows, same_sentences, same_shape
+from arcwise.treebanks.blocks import Block, Blocks, key_and_value
+from arcwise.treebanks.columns import COLUMNS
+from arcwise.treebanks.treebank import Treebank
+
+COMMENTS = "comments"
+"""What comments are called among the columns."""
+_HEAD, _DEPS = COLUMNS.index("head"), COLUMNS.index("deps")
+
+
+@dataclass(frozen=True)
+class FieldDifference:
+    """A field that differs. ``row``: the ID in A, or in B of a row that A has not; ``None``: the row is not there, told by its ID."""
+
+    row: str
+    column: str
+    a: str | None
+    b: str | None
+    form: str
+    row_b: str
+    """The ID in B, which is another one where words were split, joined, added or removed before it."""
+
+
+@dataclass(frozen=True)
+class CommentDifference:
+    """A comment that differs: its key, and the values, None where it is not there."""
+
+    key: str
+    a: str | None
+    b: str | None
+
+
+@dataclass(frozen=True)
+class SentenceDifference:
+    """A sentence that differs. ``a``, ``b``: its numbers from 0, None where it is not there; ``moved``: it stands elsewhere among the others."""
+
+    a: int | None
+    b: int | None
+    sent_id: str | None
+    text: str
+    fields: tuple[FieldDifference, ...] = ()
+    comments: tuple[CommentDifference, ...] = ()
+    moved: bool = False
+
+    def to_json(self) -> dict[str, Any]:
+        """All fields."""
+        return asdict(self)
+
+
+@dataclass(frozen=True)
+class SideBySide:
+    """Two versions of a treebank, with the sentences and words that they have in common."""
+
+    a: Treebank
+    b: Treebank
+
+    @cached_property
+    def blocks(self) -> tuple[Blocks, Blocks]:
+        """The sentences of both sides."""
+        return Blocks.of(self.a.data, self.a.layout), Blocks.of(self.b.data, self.b.layout)
+
+    @cached_property
+    def pairs(self) -> dict[int, int]:
+        """Numbers of sentences in A → in B, of those that both have."""
+        return same_sentences(*self.blocks)
+
+    @cached_property
+    def moved(self) -> frozenset[int]:
+        """Sentences of A that stand elsewhere in B."""
+        places = list(self.pairs)
+        stay = longest_increasing(list(self.pairs.values()))
+        return frozenset(places) - {places[at] for at in stay}
+
+    @cached_property
+    def order(self) -> list[tuple[int | None, int | None]]:
+        """All sentences in the order of A, those that B alone has after what they follow there."""
+        to_a = {b: a for a, b in self.pairs.items()}
+        after: dict[int | None, list[int]] = {}
+        previous: int | None = None
+        for b in range(len(self.blocks[1])):
+            if b in to_a:
+                previous = to_a[b]
+            else:
+                after.setdefault(previous, []).append(b)
+        out: list[tuple[int | None, int | None]] = [(None, b) for b in after.get(None, [])]
+        for a in range(len(self.blocks[0])):
+            out.append((a, self.pairs.get(a)))
+            out += [(None, b) for b in after.get(a, [])]
+        return out
+
+    @cached_property
+    def word_pairs(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+        """Numbers of the words that both have, flat over all sentences (``Treebank.sentence_words``): in A, and in B."""
+        starts = [side.sentence_words.astype(np.int64) for side in (self.a, self.b)]
+        found: tuple[list[npt.NDArray[np.int64]], list[npt.NDArray[np.int64]]] = ([], [])
+        for a, b in self.pairs.items():
+            first, other = self.blocks[0][a], self.blocks[1][b]
+            if first.body == other.body or (first.is_sound and same_shape(first, other)):
+                places = np.arange(starts[0][a + 1] - starts[0][a])
+                images = places
+            else:
+                numbers = _words_in_common(first, other)
+                places, images = np.array(numbers, np.int64).reshape(-1, 2).T
+            found[0].append(starts[0][a] + places)
+            found[1].append(starts[1][b] + images)
+        none = np.zeros(0, np.int64)
+        return np.concatenate([none, *found[0]]), np.concatenate([none, *found[1]])
+
+    def differences(self, columns: Sequence[str] | None = None) -> Iterator[SentenceDifference]:
+        """The sentences that differ; see ``differences``."""
+        wanted = _checked(columns)
+        moved = self.moved if columns is None else frozenset()
+        for a, b in self.order:
+            if a is None or b is None:
+                yield self._described(a, b, (), ())
+                continue
+            first, other = self.blocks[0][a], self.blocks[1][b]
+            if first.lines == other.lines and a not in moved:
+                continue
+            fields = tuple(_fields(first, other, wanted))
+            comments = tuple(_comments(first, other)) if COMMENTS in wanted else ()
+            if fields or comments or a in moved:
+                yield self._described(a, b, fields, comments)
+
+    def _described(
+        self,
+        a: int | None,
+        b: int | None,
+        fields: tuple[FieldDifference, ...],
+        comments: tuple[CommentDifference, ...],
+    ) -> SentenceDifference:
+        sentence = self.a[a] if a is not None else self.b[b or 0]
+        return SentenceDifference(a, b, sentence.sent_id, sentence.text, fields, comments, a in self.moved)
+
+
+def differences(
+    a: Treebank, b: Treebank, *, columns: Sequence[str] | None = None
+) -> list[SentenceDifference]:
+    r"""The sentences in which two versions of a treebank differ, in the order of ``a``.
+
+    Sentences are paired by sent_id, else by words (``alignment.same_sentences``), words by their places, or by their forms where some
+    were split, joined, added or removed. ``columns``: names of columns, and ``comments``; all if not given, and sentences that were
+    moved, too. Sentences that one side lacks are always there.
+
+    >>> row = "1\tHi\t_\t{}\t_\t_\t0\troot\t_\t_\n\n"
+    >>> a, b = (Treebank.from_string(row.format(tag)) for tag in ("INTJ", "X"))
+    >>> [(f.row, f.column, f.a, f.b) for f in differences(a, b)[0].fields]
+    [('1', 'upos', 'INTJ', 'X')]
+    """
+    return list(SideBySide(a, b).differences(columns))
+
+
+def totals(found: Sequence[SentenceDifference]) -> dict[str, int]:
+    """How many fields differ in each column (``id``: rows that one side lacks), and how many comments, the most first."""
+    counts = Counter(f.column for sentence in found for f in sentence.fields)
+    counts[COMMENTS] = sum(len(sentence.comments) for sentence in found)
+    return {name: count for name, count in counts.most_common() if count}
+
+
+def _checked(columns: Sequence[str] | None) -> frozenset[str]:
+    known = (*COLUMNS, COMMENTS)
+    for name in columns or ():
+        if name not in known:
+            raise InputError(f"columns: found {name!r}, expected some of {', '.join(known)}")
+    return frozenset(known if columns is None else columns)
+
+
+def _fields(a: Block, b: Block, wanted: frozenset[str]) -> Iterator[FieldDifference]:
+    if not (a.is_sound and b.is_sound):
+        yield from _of_broken(a, b)
+        return
+    in_place = same_shape(a, b)
+    to_b = same_rows(a, b)
+    known = set(to_b.values())
+    added: dict[bytes | None, list[bytes]] = {}
+    previous: bytes | None = None
+    for row in b.rows:
+        if row[0] in known:
+            previous = row[0]
+        else:
+            added.setdefault(previous, []).append(row[0])
+    yield from _added(b, added.get(None, []), wanted)
+    for row in a.rows:
+        image = to_b.get(row[0])
+        if image is None:
+            if "id" in wanted:
+                yield FieldDifference(_text(row[0]), "id", _text(row[0]), None, _text(row[1]), "")
+            continue
+        other = b.by_id[image]
+        if row != other:
+            for number in range(1, len(COLUMNS)):
+                value = row[number] if in_place else _renumbered(row[number], number, to_b)
+                if COLUMNS[number] in wanted and value != other[number]:
+                    yield FieldDifference(
+                        _text(row[0]),
+                        COLUMNS[number],
+                        _text(row[number]),
+                        _text(other[number]),
+                        _text(row[1]),
+                        _text(image),
+                    )
+        yield from _added(b, added.get(image, []), wanted)
+
+
+def _added(b: Block, rows: Sequence[bytes], wanted: frozenset[str]) -> Iterator[FieldDifference]:
+    if "id" in wanted:
+        for row in rows:
+            yield FieldDifference(_text(row), "id", None, _text(row), _text(b.by_id[row][1]), _text(row))
+
+
+def _of_broken(a: Block, b: Block) -> Iterator[FieldDifference]:
+    """Rows that are not of ten fields: told by their lines."""
+    for number, (x, y) in enumerate(zip_longest(a.rows, b.rows), 1):
+        if x != y:
+            ours, theirs = (None if row is None else _text(b"\t".join(row)) for row in (x, y))
+            yield FieldDifference(str(number), "id", ours, theirs, "", str(number))
+
+
+def _renumbered(value: bytes, column: int, to: dict[bytes, bytes]) -> bytes | None:
+    """A value of A by the numbers that the words have in B."""
+    if value == b"_" or column not in (_HEAD, _DEPS):
+        return value
+    if column == _HEAD:
+        return to.get(value)
+    parts = [part.partition(b":") for part in value.split(b"|")]
+    return b"|".join((renumbered(head, to) or b"?") + colon + rest for head, colon, rest in parts)
+
+
+def _comments(a: Block, b: Block) -> Iterator[CommentDifference]:
+    """Comments by key; those whose key is there several times one by one."""
+    if a.comments == b.comments:
+        return
+    values = [_by_key(block) for block in (a, b)]
+    for key in {**values[0], **values[1]}:
+        ours, theirs = values[0].get(key, []), values[1].get(key, [])
+        if len(ours) == len(theirs) == 1:
+            pairs: list[tuple[bytes | None, bytes | None]] = [(ours[0], theirs[0])]
+        else:
+            left, right = Counter(ours) - Counter(theirs), Counter(theirs) - Counter(ours)
+            pairs = [(value, None) for value in left.elements()]
+            pairs += [(None, value) for value in right.elements()]
+        for x, y in pairs:
+            if x != y:
+                yield CommentDifference(
+                    _text(key), None if x is None else _text(x), None if y is None else _text(y)
+                )
+
+
+def _by_key(block: Block) -> dict[bytes, list[bytes]]:
+    found: dict[bytes, list[bytes]] = {}
+    for line in block.comments:
+        key, value = key_and_value(line)
+        found.setdefault(key, []).append(value)
+    return found
+
+
+def _words_in_common(a: Block, b: Block) -> list[tuple[int, int]]:
+    """Places of the same words in both, from 0."""
+    if not (a.is_sound and b.is_sound):
+        return []
+    to = same_rows(a, b)
+    place = {row[0]: at for at, row in enumerate(b.words)}
+    return [(at, place[to[row[0]]]) for at, row in enumerate(a.words) if to.get(row[0]) in place]
+
+
+def _text(value: bytes) -> str:
+    return value.decode("utf-8", "replace")
