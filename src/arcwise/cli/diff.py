@@ -119,7 +119,7 @@ def _write_html(
 
 def _told(found: SentenceDifference, sides: SideBySide, *, color: bool) -> Iterator[str]:
     """The lines that tell what differs in a sentence."""
-    from arcwise.trees.text_width import cell_width, printable
+    from arcwise.trees.text_width import printable
 
     def painted(text: str, code: str) -> str:
         return f"\x1b[{code}m{text}\x1b[0m" if color else text
@@ -135,13 +135,19 @@ def _told(found: SentenceDifference, sides: SideBySide, *, color: bool) -> Itera
     both = sides.a[found.a], sides.b[found.b]
     rows = [(f.row, f.form, f.column.upper(), *_values(f, *both)) for f in found.fields]
     rows += [("#", "", c.key, _value(c.a), _value(c.b)) for c in found.comments]
-    cells = [[printable(cell) for cell in row] for row in rows]
-    widths = [max((sum(map(cell_width, row[i])) for row in cells), default=0) for i in range(5)]
+    cells = [
+        [cell if cell.isascii() and cell.isprintable() else printable(cell) for cell in row] for row in rows
+    ]
+    widths = [max((_width(row[i]) for row in cells), default=0) for i in range(5)]
     for row in cells:
-        padded = [
-            cell + " " * (width - sum(map(cell_width, cell))) for cell, width in zip(row, widths, strict=True)
-        ]
+        padded = [cell + " " * (width - _width(cell)) for cell, width in zip(row, widths, strict=True)]
         yield f"  {'  '.join(padded[:3])}  {painted('A ' + padded[3], _RED)}  {painted('B ' + row[4], _GREEN)}".rstrip()
+
+
+def _width(text: str) -> int:
+    from arcwise.trees.text_width import cell_width
+
+    return len(text) if text.isascii() else cell_width(text)
 
 
 def _values(found: FieldDifference, a: Sentence, b: Sentence) -> tuple[str, str]:

@@ -168,12 +168,11 @@ def coefficients(a: npt.ArrayLike, b: npt.ArrayLike, counted: Flags | None = Non
     words, same = len(first), int((first == other).sum())
     if not words:
         return Coefficients(0, 0, None, None, None)
-    values, codes = np.unique(np.concatenate([first, other]), return_inverse=True)
-    of_a = np.bincount(codes[:words], minlength=len(values)).astype(object)
-    of_b = np.bincount(codes[words:], minlength=len(values)).astype(object)
-    both = of_a + of_b
+    of_a, of_b = (np.unique(side, return_counts=True) for side in (first, other))
+    _, in_a, in_b = np.intersect1d(of_a[0], of_b[0], assume_unique=True, return_indices=True)
+    both = np.unique(np.concatenate([first, other]), return_counts=True)[1]
     share = same / words
-    by_chance = int((of_a * of_b).sum()) / words**2
+    by_chance = int((of_a[1][in_a] * of_b[1][in_b]).sum()) / words**2
     different = 1 - int((both * (both - 1)).sum()) / (2 * words * (2 * words - 1))
     return Coefficients(
         words,

@@ -110,7 +110,7 @@ class SideBySide:
         found: tuple[list[npt.NDArray[np.int64]], list[npt.NDArray[np.int64]]] = ([], [])
         for a, b in self.pairs.items():
             first, other = self.blocks[0][a], self.blocks[1][b]
-            if first.body == other.body or (first.is_sound and same_shape(first, other)):
+            if first.body == other.body or (first.is_sound and other.is_sound and same_shape(first, other)):
                 places = np.arange(starts[0][a + 1] - starts[0][a])
                 images = places
             else:

@@ -40,6 +40,8 @@ def printable(text: str) -> str:
     >>> printable("a\\x1b[2J")
     'a\ufffd[2J'
     """
+    if text.isascii() and text.isprintable():  # nearly always
+        return text
     return "".join("\ufffd" if _commands_the_terminal(c) else c for c in text)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from html import escape
 
+from arcwise.errors import InputError
 from arcwise.evaluation.agreement import Agreement, Coefficients
 from arcwise.treebanks import Sentence, Treebank
 from arcwise.treebanks.differences import SentenceDifference
@@ -65,9 +66,16 @@ def _figure(at: int, found: SentenceDifference, a: Treebank, b: Treebank) -> str
         if sentence is None:
             parts.append(f'<h2 class="{kind}">{side}: has no such sentence</h2>\n')
             continue
-        picture = svg(sentence, marked=_marked(found, sentence, kind), name=f"{kind}-{at}", with_style=False)
+        picture = _picture(sentence, _marked(found, sentence, kind), f"{kind}-{at}")
         parts.append(f'<h2 class="{kind}">{side}</h2>\n<div class="scroll">\n{picture}</div>\n')
     return "".join(parts) + _table(found) + "</figure>\n"
+
+
+def _picture(sentence: Sentence, marked: set[int], name: str) -> str:
+    try:
+        return svg(sentence, marked=marked, name=name, with_style=False)
+    except InputError as error:
+        return f"<p>No tree to draw: {escape(str(error))}.</p>\n"
 
 
 def _marked(found: SentenceDifference, sentence: Sentence, side: str) -> set[int]:
