@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -16,6 +17,7 @@ from arcwise.cli.main import run
 from arcwise.treebanks.conflicts import records, resolved
 from evaluation.samples import BIRDS, CONTRACTION, sentence
 
+PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "two-annotators.md"
 Output = pytest.CaptureFixture[str]
 OTHER = BIRDS.replace("6\tcase", "2\tdep").replace("3\tnsubj", "3\tobj")
 
@@ -172,9 +174,12 @@ def git(*arguments: str, status: int = 0) -> str:
 def repository(here: Path) -> Path:
     """A repository that is set up as docs/how-to/two-annotators.md says."""
     git("init", "-q", "-b", "main")
-    git("config", "merge.arcwise.name", "CoNLL-U by sentence, word and column")
-    git("config", "merge.arcwise.driver", f"{sys.executable} -m arcwise merge --git %O %A %B")
-    Path(".gitattributes").write_text("*.conllu merge=arcwise\n")
+    page = PAGE.read_text()
+    lines = re.findall(r'^git (config \S+) "(.*)"$', page, re.MULTILINE)
+    assert len(lines) == 2
+    for key, value in lines:
+        git(*key.split(), re.sub("^arcwise", f"{sys.executable} -m arcwise", value))
+    Path(".gitattributes").write_text(re.search(r"^\*.*merge=.*\n", page, re.MULTILINE)[0])  # type: ignore[index]
     return here
 
 

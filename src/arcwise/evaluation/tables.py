@@ -68,7 +68,7 @@ def agreement_tables(found: Agreement, totals: Mapping[str, int]) -> Group:
         for pair in found.label_pairs[:_CONFUSIONS_SHOWN]:
             pairs.add_row(escape(pair.a), escape(pair.b), str(pair.count))
         more = len(found.label_pairs) - _CONFUSIONS_SHOWN
-        rest = [Text(f"… and {more} more pairs (--json has all)")] if more > 0 else []
+        rest = [Text(f"… and {more} more pairs (to_json() has all)")] if more > 0 else []
         parts.append(_titled("Labels of the same word", Group(pairs, *rest)))
     shares = _table("", "same %", "of words", "Cohen's κ", "Krippendorff's α")
     for name, own in found.rows():
