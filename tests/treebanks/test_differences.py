@@ -25,7 +25,7 @@ def file(*sentences: str) -> Treebank:
     """Sentences as ``id: form/head/label form/head/label …``; without a name before the colon none has one."""
     lines = []
     for text in sentences:
-        name, _, words = text.partition(": ")
+        name, _, words = text.partition(": ") if not text.startswith(": ") else ("", "", text[2:])
         lines += [f"# sent_id = {name}\n"] * bool(name)
         for number, word in enumerate(words.split(), 1):
             form, head, label = word.split("/")
@@ -93,7 +93,7 @@ def test_broken_rows_are_told_by_their_lines() -> None:
 @given(seeds)
 def test_fields_differ_as_a_comparison_cell_by_cell_says(random: Random) -> None:
     author = Person("b", random)
-    base = [new_sentence(author, named=True) for _ in range(3)]
+    base = [new_sentence(author, named=True, distinct=True) for _ in range(3)]
     sides = [worked_on(base, Person(letter, random), 4, whole=False, named=True) for letter in "mt"]
     found = {(d.a, f.row, f.column, f.a, f.b) for d in differences(*map(treebank, sides)) for f in d.fields}
     expected = {
@@ -145,6 +145,17 @@ def test_longest_increasing(values: list[int]) -> None:
     for i, value in enumerate(values):
         best[i] += max((best[j] for j in range(i) if values[j] < value), default=0)
     assert len(row) == max(best, default=0)
+
+
+def test_a_name_counts_more_than_the_words_of_one_sentence() -> None:
+    a, b = file("x: Tea/0/r", "y: Yes/0/r"), file("x: Yes/0/r", "y: No/0/r")
+    assert SideBySide(a, b).pairs == {0: 0, 1: 1}
+    assert told(a, b) == [("1", "form", "Tea", "Yes"), ("1", "form", "Yes", "No")]
+
+
+def test_sentences_of_the_same_words_without_names_that_were_moved() -> None:
+    a, b = file(": Yes/0/x", ": Yes/0/y"), file(": Yes/0/y", ": Yes/0/z")
+    assert SideBySide(a, b).pairs == {0: 1, 1: 0}
 
 
 def test_many_sentences_that_are_all_the_same() -> None:

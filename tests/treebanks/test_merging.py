@@ -334,7 +334,7 @@ def test_a_change_far_away_changes_nothing_of_it(random: Random, first: bool) ->
 @given(seeds)
 def test_edits_of_different_rows_never_conflict(random: Random) -> None:
     author = Person("b", random)
-    base = [new_sentence(author, named=True) for _ in range(3)]
+    base = [new_sentence(author, named=True, distinct=True) for _ in range(3)]
     mine, theirs, both = copied(base), copied(base), copied(base)
     people = Person("m", random), Person("t", random)
     for s, own in enumerate(base):
@@ -353,7 +353,7 @@ def test_edits_of_different_rows_never_conflict(random: Random) -> None:
 def test_fields_are_merged_as_the_definition_says(random: Random) -> None:
     """Against the definition, word by word, where words and sentences are the same."""
     author = Person("b", random)
-    base = [new_sentence(author, named=True) for _ in range(3)]
+    base = [new_sentence(author, named=True, distinct=True) for _ in range(3)]
     sides = [worked_on(base, Person(c, random), 6, whole=False, named=True) for c in "mt"]
     found = merge(written(base), *(written(side) for side in sides))
     out = Treebank(found.data)
