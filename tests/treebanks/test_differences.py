@@ -158,6 +158,27 @@ def test_sentences_of_the_same_words_without_names_that_were_moved() -> None:
     assert SideBySide(a, b).pairs == {0: 1, 1: 0}
 
 
+def test_copies_under_other_names_are_other_sentences() -> None:
+    a = file("x: a/0/r b/1/x c/1/x d/1/x", "y: e/0/r f/1/x g/1/x h/1/x")
+    b = file(
+        "x: a/0/r b/1/x c/1/x D/1/x",
+        "y: e/0/r f/1/x g/1/x H/1/x",
+        "n: a/0/r b/1/x c/1/x d/1/x",
+        "m: e/0/r f/1/x g/1/x h/1/x",
+    )
+    assert SideBySide(a, b).pairs == {0: 0, 1: 1}
+
+
+def test_a_sentence_without_a_name_of_which_some_words_changed() -> None:
+    a, b = file(": a/0/r b/1/x c/1/x", ": Yes/0/r"), file(": New/0/r", ": a/0/r b/1/x d/1/x", ": Yes/0/r")
+    assert SideBySide(a, b).pairs == {0: 1, 1: 2}
+
+
+def test_moved_sentences_are_found_as_they_were_before_others_of_the_same_words() -> None:
+    yes, no, middle = ": Yes/0/x", ": Yes/0/y", [": a/0/r b/1/x", ": c/0/r d/1/x"]
+    assert SideBySide(file(yes, *middle, no), file(no, *middle, yes)).pairs == {0: 3, 1: 1, 2: 2, 3: 0}
+
+
 def test_many_sentences_that_are_all_the_same() -> None:
     """Nothing to hold on to: as many are paired as can be, and not by trying all pairs."""
     blocks = list(Blocks.of(b"1\tYes\t_\t_\t_\t_\t0\troot\t_\t_\n\n" * 3000))
@@ -185,6 +206,12 @@ def test_whole_sentences_of_one_side() -> None:
     both = adjudicated(a, b, [Choice("b", sentence_b=1)])
     assert both == file("s: Tea/0/root", "v: New/0/root", "t: Yes/0/root").data
     assert adjudicated(a, b, [Choice("b", sentence_b=1), Choice("a", sentence_b=1)]) == a.data
+
+
+def test_a_sentence_put_after_a_last_one_without_line_end() -> None:
+    a, b = file("s: Tea/0/root"), file("s: Tea/0/root", "v: New/0/root")
+    cut = Treebank(a.data.rstrip(b"\n"))
+    assert adjudicated(cut, b, [Choice("b", sentence_b=1)]) == b.data
 
 
 def test_heads_of_b_are_told_by_the_numbers_of_a() -> None:

@@ -249,6 +249,21 @@ def test_one_side_changed_the_line_ends_of_the_file() -> None:
     assert merged(base, mine, theirs) == theirs.replace("\n", "\r\n")
 
 
+def test_what_one_side_changed_around_the_rows_is_taken_from_it() -> None:
+    """Line ends, byte order mark and the end of the file, while the other side changed the same sentence."""
+    edited = BIRDS.replace("Birds\t_", "Birds\tbird")
+    both = BIRDS.replace("now\t_", "now\tnow")
+    expected = edited.replace("now\t_", "now\tnow")
+    for around in (
+        lambda text: text.replace("\n", "\r\n"),
+        lambda text: "\ufeff" + text,
+        lambda text: text.rstrip("\n"),
+        lambda text: text + "\n",
+    ):
+        assert merged(BIRDS, around(both), edited) == around(expected)
+        assert merged(BIRDS, edited, around(both)) == around(expected)
+
+
 def test_a_file_that_both_added() -> None:
     assert merged("", BIRDS, BIRDS + YES) == BIRDS + YES
     assert merged("", YES, BIRDS) == YES + BIRDS
