@@ -1,0 +1,180 @@
+"""The relations between words, over whole columns: which words have one, which pairs there are, whether it holds of pairs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from arcwise.treebanks.search.syntax import Kind, Relation
+from arcwise.treebanks.search.values import Columns, Flags, Places
+
+_FAR = 1 << 40
+
+
+def has(relation: Relation, right: Flags, columns: Columns, label: Flags | None) -> Flags:
+    """Which words have one of the words ``right`` in the relation. ``label``: which words have the label of the relation."""
+    if label is not None and relation.kind is Kind.BELOW:
+        right = right & label
+    found = _HAS[relation.kind](relation, right, columns)
+    return found & label if label is not None and relation.kind is Kind.ABOVE else found
+
+
+def _has_below(relation: Relation, right: Flags, columns: Columns) -> Flags:
+    found = np.zeros(columns.size, bool)
+    for level, above in enumerate(columns.walk_up(np.flatnonzero(right)), 1):
+        if relation.high is not None and level > relation.high:
+            break
+        if level >= relation.low:
+            found[above[above >= 0]] = True
+    return found
+
+
+def _has_above(relation: Relation, right: Flags, columns: Columns) -> Flags:
+    found = np.zeros(columns.size, bool)
+    with_none = np.append(right, False)
+    for level, above in enumerate(columns.walk_up(np.arange(columns.size)), 1):
+        if relation.high is not None and level > relation.high:
+            break
+        if level >= relation.low:
+            found |= with_none[above]
+    return found
+
+
+def _has_beside(relation: Relation, right: Flags, columns: Columns) -> Flags:
+    before = np.concatenate([[0], np.cumsum(right)])
+    low, stop = window(relation, np.arange(columns.size), columns)
+    found: Flags = before[stop] > before[low]
+    return found
+
+
+def _has_sibling(relation: Relation, right: Flags, columns: Columns) -> Flags:
+    families = columns.family
+    known = families >= 0
+    size = columns.size + len(columns.starts)
+    counts = np.bincount(families[right & known], minlength=size)
+    return known & (counts[families] - right > 0)
+
+
+_HAS = {
+    Kind.BELOW: _has_below,
+    Kind.ABOVE: _has_above,
+    Kind.AFTER: _has_beside,
+    Kind.BEFORE: _has_beside,
+    Kind.SIBLING: _has_sibling,
+    Kind.SAME: lambda relation, right, columns: right,
+}
+
+
+def window(relation: Relation, left: Places, columns: Columns) -> tuple[Places, Places]:
+    """The stretch of words after or before each word in which the right word is: its first word, and the one after its last."""
+    high = _FAR if relation.high is None else relation.high
+    first, end = columns.first[left], columns.end[left]
+    if relation.kind is Kind.AFTER:
+        return np.minimum(left + relation.low, end), np.minimum(left + high + 1, end)
+    stop = np.maximum(left - relation.low + 1, first)
+    return np.minimum(np.maximum(left - high, first), stop), stop
+
+
+def holds(relation: Relation, left: Places, right: Places, columns: Columns, label: Flags | None) -> Flags:
+    """Whether the relation holds of each pair of words; both are of the same sentence."""
+    if relation.kind in (Kind.ABOVE, Kind.BEFORE):
+        return holds(relation.inverse, right, left, columns, label)
+    if relation.kind is Kind.SAME:
+        return left == right
+    if relation.kind is Kind.SIBLING:
+        families = columns.family
+        return (families[left] == families[right]) & (families[left] >= 0) & (left != right)
+    if relation.kind is Kind.AFTER:
+        steps = right - left
+        return (steps >= relation.low) & (steps <= (_FAR if relation.high is None else relation.high))
+    found = np.zeros(len(left), bool)
+    for level, above in enumerate(columns.walk_up(right), 1):
+        if relation.high is not None and level > relation.high:
+            break
+        if level >= relation.low:
+            found |= above == left
+    return found if label is None else found & label[right]
+
+
+@dataclass(frozen=True)
+class Partners:
+    """Words in groups: those of group g are ``words[starts of g …]``, found by search in ``groups``, which are sorted."""
+
+    groups: Places
+    words: Places
+
+    @classmethod
+    def of(cls, groups: Places, words: Places) -> Partners:
+        """Grouped; the words of a group in order."""
+        order = np.lexsort((words, groups))
+        return cls(groups[order], words[order])
+
+    def between(self, low: Places, stop: Places) -> tuple[Places, Places]:
+        """For each row the words of the groups from ``low`` to before ``stop``: (row, word) pairs, in order of rows."""
+        begin = np.searchsorted(self.groups, low)
+        counts = np.maximum(np.searchsorted(self.groups, stop) - begin, 0)
+        rows = np.repeat(np.arange(len(low)), counts)
+        inside = np.arange(len(rows)) - np.repeat(np.cumsum(counts) - counts, counts)
+        return rows, self.words[begin[rows] + inside]
+
+
+class Finder:
+    """The right words of a relation, among some, for any left words. ``relation`` None: all of the same sentence."""
+
+    def __init__(self, relation: Relation | None, among: Flags, columns: Columns) -> None:
+        self.relation, self.columns = relation, columns
+        self.among = among
+        words = np.flatnonzero(among)
+        if relation is None:
+            self.partners = Partners(columns.sentence[words], words)
+        elif relation.kind is Kind.BELOW:
+            self.partners = _below(relation, words, columns)
+        elif relation.kind is Kind.SIBLING:
+            self.partners = Partners.of(columns.family[words], words)
+        else:
+            self.partners = Partners(words, words)
+
+    def pairs(self, left: Places, sentences: Places) -> tuple[Places, Places]:
+        """(row, right word) for each left word, in order of rows. ``sentences``: of each row."""
+        if self.relation is None:
+            return self.partners.between(sentences, sentences + 1)
+        kind = self.relation.kind
+        if kind is Kind.ABOVE:
+            return self._above(left)
+        if kind in (Kind.AFTER, Kind.BEFORE):
+            return self.partners.between(*window(self.relation, left, self.columns))
+        if kind is not Kind.SIBLING:
+            return self.partners.between(left, left + 1)
+        families = self.columns.family[left]
+        rows, right = self.partners.between(families, np.where(families < 0, families, families + 1))
+        different = right != left[rows]
+        return rows[different], right[different]
+
+    def _above(self, left: Places) -> tuple[Places, Places]:
+        assert self.relation is not None
+        rows: list[Places] = [np.zeros(0, np.int64)]
+        found: list[Places] = [np.zeros(0, np.int64)]
+        with_none = np.append(self.among, False)
+        for level, above in enumerate(self.columns.walk_up(left), 1):
+            if self.relation.high is not None and level > self.relation.high:
+                break
+            if level >= self.relation.low:
+                hit = np.flatnonzero(with_none[above])
+                rows.append(hit)
+                found.append(above[hit])
+        return np.concatenate(rows), np.concatenate(found)
+
+
+def _below(relation: Relation, words: Places, columns: Columns) -> Partners:
+    """Words, grouped by each word that they are below of."""
+    groups: list[Places] = [np.zeros(0, np.int64)]
+    members: list[Places] = [np.zeros(0, np.int64)]
+    for level, above in enumerate(columns.walk_up(words), 1):
+        if relation.high is not None and level > relation.high:
+            break
+        if level >= relation.low:
+            known = above >= 0
+            groups.append(above[known])
+            members.append(words[known])
+    return Partners.of(np.concatenate(groups), np.concatenate(members))
