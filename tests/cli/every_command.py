@@ -21,6 +21,7 @@ GIVEN: Mapping[str, Mapping[str, str]] = {
     "validate": {"files": TREEBANK},
     "convert": {"file": TREEBANK},
     "stats": {"files": TREEBANK},
+    "search": {"query": "upos=VERB", "files": TREEBANK},
     "show": {"file": TREEBANK},
     "split": {"file": TREEBANK, "folder": "parts", "parts": "a=1,b=1"},
     "projectivise": {"file": TREEBANK},
@@ -68,6 +69,9 @@ PLAIN = {
     "distances": "numbers",
     "tags": "a column",
     "rlt": "a name",
+    "query": "a query",
+    "changes": "what is set",
+    "table": "names of properties",
 }
 """Parameters that take text and name no file, and what they are."""
 

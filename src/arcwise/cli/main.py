@@ -22,6 +22,7 @@ COMMANDS: dict[str, dict[str, str]] = {
         "validate": "List everything that is wrong with a CoNLL-U file",
         "convert": "Convert between CoNLL-U, CoNLL-X and one token per line",
         "stats": "Count and measure treebanks: sizes, lengths, labels, non-projectivity",
+        "search": "Find words and trees by a query, count them, change what is found",
         "show": "Draw trees in the terminal, as a picture or as an HTML page",
         "split": "Split a treebank into train, dev and test",
         "projectivise": "Replace trees with crossing arcs by the nearest trees without",

@@ -1,7 +1,20 @@
 """Searching treebanks: a small query language over words, trees and sentences, and edits of all that a query finds."""
 
+from arcwise.treebanks.search.mass_edit import MassEdit, Plan, Refused, with_edits
 from arcwise.treebanks.search.query import Hit, Query
 from arcwise.treebanks.search.syntax import QueryError
+from arcwise.treebanks.search.tables import frequencies, read_table
 from arcwise.treebanks.search.values import Columns
 
-__all__ = ["Columns", "Hit", "Query", "QueryError"]
+__all__ = [
+    "Columns",
+    "Hit",
+    "MassEdit",
+    "Plan",
+    "Query",
+    "QueryError",
+    "Refused",
+    "frequencies",
+    "read_table",
+    "with_edits",
+]

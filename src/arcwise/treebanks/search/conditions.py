@@ -54,7 +54,7 @@ def _combined(part: Condition, holds: Callable[[Condition], Flags], size: int) -
     if isinstance(part, Not):
         return ~holds(part.condition)
     if isinstance(part, Either):
-        return np.logical_or.reduce([holds(c) for c in part.conditions])
+        return ~_combined(All(tuple(Not(c) for c in part.conditions)), holds, size)
     assert isinstance(part, All)
     flags = np.ones(size, bool)
     for condition in part.conditions:

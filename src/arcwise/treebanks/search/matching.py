@@ -10,7 +10,7 @@ import numpy as np
 from arcwise.treebanks.search.conditions import COMPARE, labelled, sentences_where, words_where
 from arcwise.treebanks.search.relations import Finder, has, holds
 from arcwise.treebanks.search.syntax import Comparison, Kind, Link, Pattern, Relation, Said
-from arcwise.treebanks.search.values import Columns, Flags, Places, Texts, Values
+from arcwise.treebanks.search.values import Columns, Flags, Floats, Places, Texts, Values
 
 _BLOCK = 1 << 14  # first words joined at a time: hits come early, and memory is bounded
 
@@ -76,9 +76,7 @@ class _Join:
     ) -> None:
         self.pattern, self.columns, self.distinct, self.comparisons = pattern, columns, distinct, comparisons
         self.labels = {link: labelled(link.relation.label, columns) for link in pattern.links}
-        self.candidates = {
-            name: words_where(condition, columns) for name, condition in pattern.words.items()
-        }
+        self.candidates = {name: words_where(condition, columns) for name, condition in pattern.words.items()}
         if sentences is not None and not sentences.all():
             for flags in self.candidates.values():
                 flags &= sentences[columns.sentence]
@@ -120,8 +118,12 @@ class _Join:
         while missing := [name for name in self.pattern.words if name not in rows.words]:
             known = set(rows.words)
             name, link = self._next(missing, known)
-            relation = None if link is None else link.relation if link.right == name else link.relation.inverse
-            left = rows.sentence if link is None else rows.words[link.left if link.right == name else link.right]
+            relation = (
+                None if link is None else link.relation if link.right == name else link.relation.inverse
+            )
+            left = (
+                rows.sentence if link is None else rows.words[link.left if link.right == name else link.right]
+            )
             picked, words = self._finder(relation, name).pairs(left, rows.sentence)
             rows = rows.and_word(name, picked, words)
             if link is not None:
@@ -189,20 +191,21 @@ def _compared(comparison: Comparison, rows: Rows, columns: Columns) -> Flags:
     return found
 
 
-def _numbers(values: Values) -> Places | np.ndarray[tuple[int, ...], np.dtype[np.float64]]:
+def _numbers(values: Values) -> Floats:
     return values.numbers() if isinstance(values, Texts) else values
 
 
 def _equal(left: Values, a: Places, right: Values, b: Places) -> Flags:
     """Whether the texts, or else the numbers, are the same; two that are not there are."""
+    equal: Flags
     if isinstance(left, Texts) and isinstance(right, Texts):
-        if left is right:
-            return left.codes[a] == left.codes[b]
         numbers: dict[str, int] = {}
         maps = [
             np.array([numbers.setdefault(s, len(numbers)) for s in texts.strings], np.int64)
             for texts in (left, right)
         ]
-        return maps[0][left.codes[a]] == maps[1][right.codes[b]]
-    x, y = _numbers(left)[a], _numbers(right)[b]
-    return (x == y) | (np.isnan(x) & np.isnan(y))
+        equal = maps[0][left.codes[a]] == maps[1][right.codes[b]]
+    else:
+        x, y = _numbers(left)[a], _numbers(right)[b]
+        equal = (x == y) | (np.isnan(x) & np.isnan(y))
+    return equal

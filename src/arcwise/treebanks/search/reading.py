@@ -3,22 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from contextlib import contextmanager
 
-from arcwise.treebanks.search.scanning import NUMBER_SIGNS, Scanner
+from arcwise.treebanks.search.reading_conditions import WORD, ConditionReader, all_of, is_number
+from arcwise.treebanks.search.scanning import NUMBER_SIGNS
 from arcwise.treebanks.search.syntax import (
-    KEYED,
-    NOTHING,
-    SENTENCE_NUMBERS,
-    SIGNS,
-    STEPS,
-    WORD_NUMBERS,
-    All,
     Comparison,
     Condition,
-    Either,
-    Has,
     Kind,
     Link,
     Not,
@@ -27,23 +17,7 @@ from arcwise.treebanks.search.syntax import (
     QueryError,
     Relation,
     Said,
-    Test,
 )
-
-_BOUNDS = re.compile(r"\{\s*(\d{1,6})\s*(,)?\s*(\d{1,6})?\s*\}")
-_WORD = "a word: a test such as upos=VERB, [ ] or @name"
-
-
-def is_number(text: str) -> bool:
-    """Whether a property, as it is written, can be compared as a number: ``depth``, ``head.id``, ``misc.HeadProb``.
-
-    >>> [is_number(p) for p in ("depth", "head.id", "misc.HeadProb", "upos")]
-    [True, True, True, False]
-    """
-    name, _, key = text.partition(".")
-    while name in STEPS and key:
-        name, _, key = key.partition(".")
-    return name in WORD_NUMBERS or name in SENTENCE_NUMBERS or (name in KEYED and bool(key))
 
 
 def read_query(text: str) -> Said:
@@ -55,9 +29,9 @@ def read_query(text: str) -> Said:
     return _Reader(text).query()
 
 
-class _Reader:
+class _Reader(ConditionReader):
     def __init__(self, text: str) -> None:
-        self.scan = Scanner(text)
+        super().__init__(text)
         self.words: dict[str, list[Condition]] = {}
         """Words of the pattern that is being read."""
         self.links: list[tuple[Link, int]] = []
@@ -88,9 +62,9 @@ class _Reader:
             if self.scan.is_done:
                 break
         self._check()
-        words = {name: _all(conditions) for name, conditions in self.words.items()}
+        words = {name: all_of(conditions) for name, conditions in self.words.items()}
         found = Pattern(words, tuple(link for link, _ in self.links))
-        return Said(found, tuple(without), tuple(comparisons), _all(sentence))
+        return Said(found, tuple(without), tuple(comparisons), all_of(sentence))
 
     def _note_names(self) -> None:
         """The names that stand outside of ``without``: a ``without`` may name a word that a later part finds."""
@@ -118,12 +92,14 @@ class _Reader:
             if name in self.found_names or name not in self.words
         ]
         words = {
-            name: _all(conditions) for name, conditions in self.words.items() if name not in self.found_names
+            name: all_of(conditions)
+            for name, conditions in self.words.items()
+            if name not in self.found_names
         }
         for name, conditions in self.words.items():
             if name in self.found_names and conditions:
                 # Said of a word that is found: a twin of its own, the same word, has the condition.
-                words[f"{name}'"] = _all(conditions)
+                words[f"{name}'"] = all_of(conditions)
                 self.links.append((Link(name, Relation(Kind.SAME), f"{name}'"), 0))
         pattern = Pattern(words, tuple(link for link, _ in self.links))
         self.words, self.links = kept
@@ -183,7 +159,7 @@ class _Reader:
                     at=at,
                 )
             right = self._target(relation)
-            self._refuse_second(left, relation, at)
+            self._refuse_second(left, relation, right, at)
             self.links.append((Link(left, relation, right), at))
         return left
 
@@ -196,7 +172,7 @@ class _Reader:
         if self._sees_word():
             return self._word()
         if relation.label is None:
-            raise self.scan.error(_WORD if not self.scan.is_done else f"{_WORD}; [] is any word")
+            raise self.scan.error(WORD if not self.scan.is_done else f"{WORD}; [] is any word")
         return self._new_word()
 
     def _negated(self, left: str, relation: Relation, at: int) -> None:
@@ -218,78 +194,7 @@ class _Reader:
         self.mentions.append((name, at))
         return name
 
-    def _has(self, relation: Relation) -> Has:
-        """What stands after a relation that finds no word: "[" conditions "]", or nothing after a label."""
-        if self.scan.take("["):
-            condition = self._conditions() if not self.scan.sees("]") else All()
-            self.scan.expect("]")
-            return Has(relation, condition)
-        if self.scan.sees("@"):
-            raise self.scan.error("no name inside of brackets (they find no word; see without)")
-        if self.scan.sees_test(is_number) or self.scan.sees("("):
-            raise self.scan.error("brackets around what is said of the other word: [ ]")
-        if relation.label is None:
-            raise self.scan.error("a label or [ ]")
-        return Has(relation, All())
-
-    def _relation(self) -> tuple[Relation, bool] | None:
-        """relation = [ "!" ] sign [ "{" bounds "}" ] [ label ]"""
-        start = self.scan.at
-        negated = self.scan.take("!")
-        sign = next((s for s in SIGNS if self.scan.sees(s)), None)
-        if sign is None:
-            if negated:
-                raise self.scan.error("a relation after '!' (or, in brackets, a test)")
-            return None
-        self.scan.at += len(sign)
-        kind, high = SIGNS[sign]
-        low = 1
-        if self.scan.sees("{"):
-            low, high = self._bounds(sign)
-        self.scan.skip()
-        if sign in (">", "<"):
-            return Relation(kind, low, high, self._label()), negated
-        if not (self.scan.sees("(") or self._sees_word()):
-            expected = f"a word (labels stand after > and < alone), after {sign}"
-            raise self.scan.error(expected if self.scan.sees_value() else f"{_WORD} after {sign}")
-        if start == self.scan.at:
-            return None
-        return Relation(kind, low, high), negated
-
-    def _bounds(self, sign: str) -> tuple[int, int | None]:
-        """ "{" number [ "," [ number ] ] "}" after a doubled sign."""
-        if SIGNS[sign][1] is not None:
-            raise self.scan.error(f"no numbers after {sign} (they stand after >> << .. and ,,)")
-        found = _BOUNDS.match(self.scan.text, self.scan.at)
-        if not found:
-            raise self.scan.error("{2}, {2,5} or {2,}")
-        low = int(found[1])
-        high = int(found[3]) if found[3] else None if found[2] else low
-        if low < 1 or (high is not None and high < low):
-            raise self.scan.error("{low,high} with 1 ≤ low ≤ high")
-        self.scan.at = found.end()
-        return low, high
-
-    def _label(self) -> Test | None:
-        """label = value { "|" value } | "~" expression"""
-        at = self.scan.at
-        deprel = Property("deprel")
-        if self.scan.take("~"):
-            expression = self._expression()
-            self.scan.skip()
-            return Test(deprel, "~", (expression,), at)
-        if self.scan.sees_test(is_number) or self.scan.sees_keyword("or") or not self.scan.sees_value():
-            return None
-        if any(self.scan.sees(sign) for sign in SIGNS):
-            return None
-        labels = self.scan.values()
-        self.scan.skip()
-        return Test(deprel, "=", labels, at)
-
     # ---- words
-
-    def _sees_word(self) -> bool:
-        return self.scan.sees("@") or self.scan.sees("[") or self.scan.sees_test(is_number)
 
     def _word(self) -> str:
         """word = "@" name [ "[" conditions "]" ] | "[" [ conditions ] "]" | test { test }; its name."""
@@ -310,7 +215,7 @@ class _Reader:
         elif self.scan.sees_test(is_number):
             condition = self._tests()
         else:
-            raise self.scan.error(_WORD)
+            raise self.scan.error(WORD)
         name = self._new_word()
         self.words[name].append(condition)
         return name
@@ -337,120 +242,19 @@ class _Reader:
         self.words[name] = []
         return name
 
-    def _bracket(self) -> Condition:
-        self.scan.expect("[")
-        condition: Condition = All() if self.scan.sees("]") else self._conditions()
-        self.scan.expect("]")
-        return condition
-
-    def _conditions(self, *, of_sentence: bool = False) -> Condition:
-        """conditions = all { "or" all }; all = condition { condition }"""
-        alternatives: list[Condition] = []
-        while True:
-            conditions = [self._condition(of_sentence)]
-            while not (self.scan.is_done or self.scan.sees("]") or self.scan.sees_keyword("or")):
-                if self.scan.take_keyword("and"):
-                    pass
-                conditions.append(self._condition(of_sentence))
-            alternatives.append(_all(conditions))
-            if not self.scan.take_keyword("or"):
-                break
-        return alternatives[0] if len(alternatives) == 1 else Either(tuple(alternatives))
-
-    def _condition(self, of_sentence: bool) -> Condition:
-        """condition = [ "!" ] ( test | "[" conditions "]" | relation [ "[" conditions "]" ] )"""
-        if self.scan.sees_test(is_number):
-            return self._test(of_sentence)
-        if self.scan.take("["):
-            condition = self._conditions(of_sentence=of_sentence)
-            self.scan.expect("]")
-            return condition
-        at = self.scan.at
-        if self.scan.take("!"):
-            if self.scan.sees_test(is_number) or self.scan.sees("["):
-                return Not(self._condition(of_sentence))
-            self.scan.at = at
-        if not of_sentence:
-            found = self._relation()
-            if found is not None:
-                relation, negated = found
-                has = self._has(relation)
-                return Not(has) if negated else has
-        raise self.scan.error("a test such as length>20" if of_sentence else "a test such as upos=VERB")
-
-    def _tests(self, *, of_sentence: bool = False) -> Condition:
-        """test { test }"""
-        conditions = [self._test(of_sentence)]
-        while self.scan.sees_test(is_number):
-            conditions.append(self._test(of_sentence))
-        return _all(conditions)
-
-    def _test(self, of_sentence: bool) -> Test:
-        """test = property sign value { "|" value }"""
-        start = self.scan.at
-        found = self.scan.property(of_sentence=of_sentence)
-        self.scan.skip()
-        at = self.scan.at
-        sign = self.scan.comparison()
-        numeric = found.name in (SENTENCE_NUMBERS if of_sentence else WORD_NUMBERS)
-        if sign in ("~", "!~"):
-            if numeric:
-                raise self.scan.error(
-                    f"one of = != < <= > >= after {found}, a number", found=repr(sign), at=at
-                )
-            values: tuple[str, ...] = (self._expression(),)
-        else:
-            with self._at_value():
-                values = (self.scan.value(),) if sign in NUMBER_SIGNS else self.scan.values()
-                self._check_values(found, sign, values, numeric=numeric)
-        self.scan.skip()
-        return Test(found, sign, values, start)
-
-    @contextmanager
-    def _at_value(self) -> Iterator[None]:
-        """Errors of values are told where the value begins."""
-        start = self.scan.at
-        try:
-            yield
-        except _WrongValue as wrong:
-            raise self.scan.error(wrong.expected, found=repr(wrong.value), at=start) from None
-
-    def _check_values(self, found: Property, sign: str, values: tuple[str, ...], *, numeric: bool) -> None:
-        for value in values:
-            if sign in NUMBER_SIGNS or (numeric and value != NOTHING):
-                try:
-                    float(value)
-                except ValueError:
-                    raise _WrongValue(value, f"a number after {found}{sign}") from None
-            if found.name == "projective" and value not in ("yes", "no", NOTHING):
-                raise _WrongValue(value, "yes or no after projective")
-
-    def _expression(self) -> str:
-        at = self.scan.at
-        text = self.scan.value(is_expression=True)
-        if self.scan.sees("|"):
-            raise self.scan.error(f'quotes around an expression with signs: "{text}|…"')
-        try:
-            re.compile(text)
-        except re.error as error:
-            raise self.scan.error(
-                f"a regular expression ({error.msg})", found=repr(text), at=at
-            ) from None
-        return text
-
     # ---- what a whole query must be
 
-    def _refuse_second(self, left: str, relation: Relation, at: int) -> None:
+    def _refuse_second(self, left: str, relation: Relation, right: str, at: int) -> None:
         """Relations go from the first word: ``a . b . c`` would ask for two words right after a."""
-        same = (link for link, _ in self.links if link.left == left and not link.negated)
-        for link in same:
-            if relation.is_unique and (link.relation.kind, link.relation.low, link.relation.high) == (
-                relation.kind,
-                relation.low,
-                relation.high,
-            ):
+
+        def steps(one: Relation) -> tuple[Kind, int, int | None]:
+            return one.kind, one.low, one.high
+
+        for link, _ in self.links:
+            same = link.left == left and not link.negated and steps(link.relation) == steps(relation)
+            if relation.is_unique and same and link.right != right:
                 raise self.scan.error(
-                    "parentheses, a . (b . c) or a < (b < c): all relations go from the first word, which has one such word alone",
+                    "parentheses, a . (b . c) or a < (b < c): relations go from the first word, which has one such word alone",
                     at=at,
                 )
 
@@ -460,14 +264,3 @@ class _Reader:
             if name not in self.words:
                 known = ", ".join(f"@{n}" for n in self.words) or "none"
                 raise self.scan.error(f"a word that the query finds ({known})", found=f"@{name}", at=at)
-
-
-class _WrongValue(Exception):
-    def __init__(self, value: str, expected: str) -> None:
-        super().__init__(value, expected)
-        self.value, self.expected = value, expected
-
-
-def _all(conditions: list[Condition]) -> Condition:
-    kept = [c for c in conditions if c != All()]
-    return kept[0] if len(kept) == 1 else All(tuple(kept))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,7 +17,7 @@ def has(relation: Relation, right: Flags, columns: Columns, label: Flags | None)
     """Which words have one of the words ``right`` in the relation. ``label``: which words have the label of the relation."""
     if label is not None and relation.kind is Kind.BELOW:
         right = right & label
-    found = _HAS[relation.kind](relation, right, columns)
+    found: Flags = _HAS[relation.kind](relation, right, columns)
     return found & label if label is not None and relation.kind is Kind.ABOVE else found
 
 
@@ -53,10 +54,11 @@ def _has_sibling(relation: Relation, right: Flags, columns: Columns) -> Flags:
     known = families >= 0
     size = columns.size + len(columns.starts)
     counts = np.bincount(families[right & known], minlength=size)
-    return known & (counts[families] - right > 0)
+    found: Flags = known & (counts[families] - right > 0)
+    return found
 
 
-_HAS = {
+_HAS: Mapping[Kind, Callable[[Relation, Flags, Columns], Flags]] = {
     Kind.BELOW: _has_below,
     Kind.ABOVE: _has_above,
     Kind.AFTER: _has_beside,
@@ -80,14 +82,17 @@ def holds(relation: Relation, left: Places, right: Places, columns: Columns, lab
     """Whether the relation holds of each pair of words; both are of the same sentence."""
     if relation.kind in (Kind.ABOVE, Kind.BEFORE):
         return holds(relation.inverse, right, left, columns, label)
+    found: Flags = left == right
     if relation.kind is Kind.SAME:
-        return left == right
+        return found
     if relation.kind is Kind.SIBLING:
         families = columns.family
-        return (families[left] == families[right]) & (families[left] >= 0) & (left != right)
+        found = ~found & (families[left] == families[right]) & (families[left] >= 0)
+        return found
     if relation.kind is Kind.AFTER:
         steps = right - left
-        return (steps >= relation.low) & (steps <= (_FAR if relation.high is None else relation.high))
+        found = (steps >= relation.low) & (steps <= (_FAR if relation.high is None else relation.high))
+        return found
     found = np.zeros(len(left), bool)
     for level, above in enumerate(columns.walk_up(right), 1):
         if relation.high is not None and level > relation.high:

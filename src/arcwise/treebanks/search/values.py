@@ -59,6 +59,14 @@ class Texts:
 Values = Texts | Floats
 
 
+def text_at(values: Values, place: int) -> str:
+    """One value as a file has it: ``_`` for a number that is not there."""
+    if isinstance(values, Texts):
+        return values.strings[int(values.codes[place])]
+    number = float(values[place])
+    return NOTHING if np.isnan(number) else f"{number:g}"
+
+
 class Columns:
     """The words of a treebank and their properties. Each column is made when it is asked for, and kept."""
 
@@ -175,9 +183,7 @@ class Columns:
         if wanted.name in numbers:
             return numbers[wanted.name]()
         layout = self.treebank.layout
-        codes, strings = layout.column_codes(
-            self.treebank.data, layout.word_rows, column_number(wanted.name)
-        )
+        codes, strings = layout.column_codes(self.treebank.data, layout.word_rows, column_number(wanted.name))
         return Texts(codes.astype(np.int64), strings)
 
     def _sentence_values(self, wanted: Property) -> Values:

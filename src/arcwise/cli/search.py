@@ -1,0 +1,79 @@
+"""``arcwise search``: find words and trees by a query, count them, change what is found."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from arcwise.cli.files import Files
+
+FILES = Files(reads=("files",), writes=("output",))
+
+
+def run(
+    query: Annotated[
+        str, typer.Argument(help="What to find, in single quotes: 'upos=VERB > nsubj'.", show_default=False)
+    ],
+    files: Annotated[
+        list[str], typer.Argument(help="CoNLL-U files (.gz, .xz, - for standard input).", show_default=False)
+    ],
+    count: Annotated[bool, typer.Option("--count", help="Say how many hits there are, and no more.")] = False,
+    conllu: Annotated[
+        bool, typer.Option("--conllu", help="Write the sentences that have a hit, each once and unchanged.")
+    ] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print hits, counts or a table as JSON.")] = False,
+    table: Annotated[
+        str | None,
+        typer.Option(
+            help="How often each value occurs among the hits: properties such as 2.lemma or upos,2.deprel.",
+            show_default=False,
+        ),
+    ] = None,
+    max_hits: Annotated[int, typer.Option(help="Stop after so many hits; 0 shows all.", min=0)] = 0,
+    changes: Annotated[
+        str | None,
+        typer.Option(
+            "--set",
+            help="Change what is found, in one file: '2.deprel=obl; feats.Case=Nom'. The whole treebank goes to --output.",
+            show_default=False,
+        ),
+    ] = None,
+    preview: Annotated[
+        bool, typer.Option("--preview", help="With --set: show what would change, and write nothing.")
+    ] = False,
+    output: Annotated[
+        str, typer.Option("--output", "-o", help="Where --set and --conllu write (- for standard output).")
+    ] = "-",
+) -> None:
+    """Find words and trees by a query.
+
+    'upos=VERB lemma=go' finds words, 'upos=VERB > nsubj' verbs with their subjects, 'upos=VERB > nsubj [upos=PRON] > obj' those with a
+    pronoun as subject and with an object, '[upos=VERB !> obj]' verbs without object, 'upos=DET . upos=VERB' a determiner right before a
+    verb. Words are called 1, 2, … in the order of the query, or by names: '@v[upos=VERB] > nsubj @s; @v .. @s'. All of the
+    language, with examples: docs/reference/search.md.
+
+    Each hit is a line, path:line (sent_id): the sentence, with what was found in brackets. A file is never changed in
+    place: --set writes the treebank with the changes to --output.
+    """
+    from arcwise.cli import search_output as show
+    from arcwise.treebanks.search import MassEdit, Query, read_table
+
+    show.check_options(count=count, conllu=conllu, json=json, table=table, changes=changes, preview=preview)
+    show.check_output_option(output, conllu=conllu, changes=changes, files=files)
+    if changes is not None:
+        edit = MassEdit.parse(query, changes)
+        if preview:
+            show.print_preview(edit, files[0])
+        else:
+            show.write_edited(edit, files[0], output)
+        return
+    wanted = Query.parse(query)
+    if count:
+        show.print_counts(wanted, files, as_json=json)
+    elif table is not None:
+        show.print_table(wanted, files, read_table(table, wanted.names), as_json=json)
+    elif conllu:
+        show.write_sentences(wanted, files, output, most=max_hits)
+    else:
+        show.print_hits(wanted, files, as_json=json, most=max_hits)

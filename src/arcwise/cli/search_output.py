@@ -1,0 +1,241 @@
+"""What ``arcwise search`` prints and writes."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+import typer
+
+from arcwise.cli.output import print_json
+from arcwise.errors import InputError
+from arcwise.treebanks import Sentence, Treebank, open_output, stream
+from arcwise.treebanks.search import Columns, Hit, MassEdit, Plan, Query, frequencies, with_edits
+from arcwise.trees.text_width import cell_width, printable
+
+if TYPE_CHECKING:
+    from arcwise.treebanks.search.tables import TableColumn
+
+_BATCH = 1 << 24  # bytes of a file searched at a time
+_MOST_TOLD = 10  # hits that were left out, told one by one
+
+
+def check_options(
+    *, count: bool, conllu: bool, json: bool, table: str | None, changes: str | None, preview: bool
+) -> None:
+    """``InputError`` if two options contradict each other."""
+    chosen = {
+        "--count": count,
+        "--conllu": conllu,
+        "--table": table is not None,
+        "--set": changes is not None,
+    }
+    names = [name for name, given in chosen.items() if given]
+    if len(names) > 1:
+        raise InputError(f"{names[0]}: found {names[1]} beside it, expected one of them")
+    if json and (conllu or changes is not None):
+        raise InputError(f"--json: found {names[0]} beside it, expected one of them")
+    if preview and changes is None:
+        raise InputError("--preview: found no --set, expected what is to be changed")
+
+
+def check_output_option(output: str, *, conllu: bool, changes: str | None, files: Sequence[str]) -> None:
+    """``InputError`` if there is nothing for a file, or several treebanks for one."""
+    if output != "-" and not conllu and changes is None:
+        raise InputError(f"--output: found {output}, expected --set or --conllu beside it")
+    if changes is not None and len(files) > 1:
+        raise InputError(f"--set: found {len(files)} files, expected one")
+
+
+@dataclass(frozen=True)
+class _Part:
+    """A stretch of a file, and how many sentences come before it."""
+
+    file: str
+    treebank: Treebank
+    before: int
+
+    @cached_property
+    def columns(self) -> Columns:
+        return Columns(self.treebank)
+
+    @cached_property
+    def _line_ends(self) -> npt.NDArray[np.int64]:
+        return np.flatnonzero(np.frombuffer(self.treebank.data, np.uint8) == ord("\n"))
+
+    def place(self, number: int, words: Sequence[int] = ()) -> str:
+        """``path:line (sent_id)`` of the first of some words of a sentence; without any, of its first row."""
+        sent_id = self.treebank[number].sent_id
+        return f"{self.file}:{self.line(number, words)}" + (f" ({printable(sent_id)})" if sent_id else "")
+
+    def line(self, number: int, words: Sequence[int] = ()) -> int:
+        layout = self.treebank.layout
+        row = int(layout.sentence_rows[number])
+        if words:
+            row = int(layout.word_rows[self.columns.starts[number] + min(words) - 1])
+        offset = int(layout.marks.reshape(layout.row_count, -1)[row, 0])
+        return self.treebank.first_line + int(np.searchsorted(self._line_ends, offset))
+
+
+def _parts(files: Sequence[str]) -> Iterator[_Part]:
+    for file in files:
+        before = 0
+        for treebank in stream(file, batch_bytes=_BATCH):
+            yield _Part(file, treebank, before)
+            before += len(treebank)
+
+
+def _hits(query: Query, files: Sequence[str], most: int) -> Iterator[tuple[_Part, Hit]]:
+    found = ((part, hit) for part in _parts(files) for hit in query.hits(part.columns))
+    return islice(found, most or None)
+
+
+# ---- hits
+
+
+def print_hits(query: Query, files: Sequence[str], *, as_json: bool, most: int) -> None:
+    """A line for each hit; or all of them as one JSON object."""
+    hits = _hits(query, files, most)
+    if as_json:
+        print_json({"query": query.text, "hits": [_as_dict(part, hit) for part, hit in hits]})
+        return
+    for part, hit in hits:
+        text = marked(part.treebank[hit.sentence], hit)
+        typer.echo(f"{part.place(hit.sentence, [*hit.words.values()])}: {text}")
+
+
+def marked(sentence: Sentence, hit: Hit) -> str:
+    """The words of a sentence, those of the hit in brackets, with their names if there are several.
+
+    >>> marked(Sentence.from_words(["Birds", "sing"]), Hit(0, {"1": 2, "s": 1}))
+    '[s:Birds] [1:sing]'
+    """
+    words = [printable(form) for form in sentence.forms]
+    for name, number in hit.words.items():
+        words[number - 1] = (
+            f"[{name}:{words[number - 1]}]" if len(hit.words) > 1 else f"[{words[number - 1]}]"
+        )
+    return " ".join(words)
+
+
+def _as_dict(part: _Part, hit: Hit) -> dict[str, Any]:
+    sentence = part.treebank[hit.sentence]
+    return {
+        "file": part.file,
+        "line": part.line(hit.sentence, [*hit.words.values()]),
+        "sentence": part.before + hit.sentence + 1,
+        "sent_id": sentence.sent_id,
+        "text": sentence.text,
+        "words": {name: {"id": n, "form": sentence.forms[n - 1]} for name, n in hit.words.items()},
+    }
+
+
+def write_sentences(query: Query, files: Sequence[str], output: str, *, most: int) -> None:
+    """The sentences that have a hit."""
+    with open_output(output) as out:
+        last: tuple[str, int] | None = None
+        for part, hit in _hits(query, files, most):
+            this = part.file, part.before + hit.sentence
+            if this != last:
+                out.write(part.treebank[hit.sentence].whole_bytes)
+            last = this
+
+
+# ---- counts and tables
+
+
+def print_counts(query: Query, files: Sequence[str], *, as_json: bool) -> None:
+    """Hits, and sentences that have one, of each file and of all."""
+    counts: dict[str, tuple[int, int]] = dict.fromkeys(files, (0, 0))
+    for part in _parts(list(counts)):
+        hits, sentences = query.count(part.columns)
+        counts[part.file] = counts[part.file][0] + hits, counts[part.file][1] + sentences
+    if as_json:
+        rows = [{"file": f, "hits": h, "sentences": s} for f, (h, s) in counts.items()]
+        print_json({"query": query.text, "files": rows})
+        return
+    all_hits, all_sentences = (sum(c[i] for c in counts.values()) for i in (0, 1))
+    if len(counts) > 1:
+        for file, (hits, sentences) in counts.items():
+            typer.echo(f"{file}: {_counted(hits, 'hit')} in {_counted(sentences, 'sentence')}")
+    total = f"{_counted(all_hits, 'hit')} in {_counted(all_sentences, 'sentence')}"
+    typer.echo(f"all: {total}" if len(counts) > 1 else total)
+
+
+def _counted(number: int, what: str) -> str:
+    return f"{number:,} {what}{'' if number == 1 else 's'}"
+
+
+def print_table(query: Query, files: Sequence[str], table: Sequence[TableColumn], *, as_json: bool) -> None:
+    """How often each combination of values occurs, the most frequent first."""
+    counts: Counter[tuple[str, ...]] = Counter()
+    for part in _parts(files):
+        counts += frequencies(query.hits(part.columns), table, part.columns)
+    ordered = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+    names = [str(column) for column in table]
+    if as_json:
+        rows = [{"hits": n, "values": dict(zip(names, values, strict=True))} for values, n in ordered]
+        print_json({"query": query.text, "columns": names, "rows": rows})
+        return
+    total = sum(counts.values())
+    lines = [["hits", "%", *names]]
+    lines += [[f"{n:,}", f"{100 * n / total:.1f}", *map(printable, values)] for values, n in ordered]
+    widths = [max(cell_width(line[i]) for line in lines) for i in range(len(lines[0]))]
+    for line in lines:
+        cells = [" " * (w - cell_width(c)) + c for c, w in zip(line[:2], widths, strict=False)]
+        cells += [c + " " * (w - cell_width(c)) for c, w in zip(line[2:], widths[2:], strict=True)]
+        typer.echo("  ".join(cells).rstrip())
+
+
+# ---- changes
+
+
+def print_preview(edit: MassEdit, file: str) -> None:
+    """Every field that would change, from what to what, and the hits that would be left out."""
+    fields = sentences = left_out = 0
+    for part in _parts([file]):
+        for plan in edit.plan(part.columns):
+            fields, sentences = fields + len(plan.edits), sentences + bool(plan.edits)
+            left_out += len(plan.refused)
+            if plan.edits or plan.refused:
+                sentence = part.treebank[plan.sentence]
+                typer.echo(f"{part.place(plan.sentence)}: {printable(sentence.text)}")
+                _print_plan(sentence, plan)
+    told = f"{_counted(fields, 'field')} of {_counted(sentences, 'sentence')} would change"
+    typer.echo(told + (f", {_counted(left_out, 'hit')} would be left out" if left_out else ""))
+
+
+def _print_plan(sentence: Sentence, plan: Plan) -> None:
+    from arcwise.treebanks import column_number
+
+    rows = {row[0]: row for row in sentence.rows}
+    for edit in plan.edits:
+        row = rows[edit.row]
+        old = printable(row[column_number(edit.column)])
+        typer.echo(f"  {edit.row} {printable(row[1])}  {edit.column}: {old} → {printable(edit.value)}")
+    for refused in plan.refused:
+        typer.echo(f"  left out: {refused.reason}")
+
+
+def write_edited(edit: MassEdit, file: str, output: str) -> None:
+    """The treebank with the changes; on standard error, what was done and what was left out."""
+    fields = sentences = 0
+    left_out: list[str] = []
+    with open_output(output) as out:
+        for part in _parts([file]):
+            plans = list(edit.plan(part.columns))
+            edits = {plan.sentence: plan.edits for plan in plans if plan.edits}
+            out.write(with_edits(part.treebank, edits).data if edits else part.treebank.data)
+            fields, sentences = fields + sum(map(len, edits.values())), sentences + len(edits)
+            left_out += [f"{part.place(p.sentence)}: {r.reason}" for p in plans for r in p.refused]
+    for line in left_out[:_MOST_TOLD]:
+        typer.echo(f"left out: {line}", err=True)
+    if len(left_out) > _MOST_TOLD:
+        typer.echo(f"left out: {len(left_out) - _MOST_TOLD:,} more (--preview shows all)", err=True)
+    typer.echo(f"{_counted(fields, 'field')} of {_counted(sentences, 'sentence')} changed", err=True)
