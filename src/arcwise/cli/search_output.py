@@ -105,9 +105,13 @@ def print_hits(query: Query, files: Sequence[str], *, as_json: bool, most: int) 
     if as_json:
         print_json({"query": query.text, "hits": [_as_dict(part, hit) for part, hit in hits]})
         return
+    some = False
     for part, hit in hits:
+        some = True
         text = marked(part.treebank[hit.sentence], hit)
         typer.echo(f"{part.place(hit.sentence, [*hit.words.values()])}: {text}")
+    if not some:
+        typer.echo("no hits", err=True)
 
 
 def marked(sentence: Sentence, hit: Hit) -> str:

@@ -365,7 +365,7 @@ class _Writer:
             self.pattern.words.setdefault(name, [])
             return name, f"@{name}"
         name, written = self._fresh()
-        kind = self.draw(st.sampled_from(["bare", "bracket", "empty"]))
+        kind = self.draw(st.sampled_from(["bare", "bracket", "empty", "empty"]))
         if kind == "bare" and not written:
             said = self.draw(st.lists(some_tests(), min_size=1, max_size=2))
             self.pattern.words[name] += said

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from arcwise.treebanks.search.scanning import Scanner
-from arcwise.treebanks.search.syntax import KEYED, NOTHING, WORD_NUMBERS, Property
+from arcwise.treebanks.search.syntax import KEYED, NOTHING, STEPS, WORD_NUMBERS, Property
 
 SETTABLE = ("form", "lemma", "upos", "xpos", "feats", "head", "deprel", "deps", "misc")
 _NUMBER = re.compile(r"0|[1-9]\d{0,8}")
@@ -86,7 +86,7 @@ def _word(scan: Scanner, names: Sequence[str]) -> str:
     if not names:
         raise scan.error("a query that finds words: this one finds sentences alone", found="a change")
     found = _FIRST.match(scan.text, scan.at)
-    if not found or (not scan.sees("@") and found[1] in KEYED):
+    if not found or (not scan.sees("@") and found[1] in (*KEYED, *STEPS)):
         return names[0]
     _check_name(scan, found[1], names)
     scan.at = found.end() + 1

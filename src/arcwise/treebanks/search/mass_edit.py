@@ -155,7 +155,7 @@ class _Draft:
             return None
         for key, value in claim.items():
             name = column if key is None else f"{column}.{key}"
-            if None in before or None in claim:
+            if (None in before) != (None in claim):
                 return f"{column} of word {word} is set otherwise by an earlier hit"
             if before.get(key, value) != value:
                 return f"{name} of word {word} is {before[key]} by an earlier hit, and {value} by this one"
