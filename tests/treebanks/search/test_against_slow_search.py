@@ -6,8 +6,9 @@ from hypothesis import strategies as st
 
 from arcwise import Treebank
 from arcwise.treebanks.search import Columns, Query, QueryError
-from treebanks.search import slow_search
-from treebanks.search.slow_search import Said, Slow, SlowPattern, SlowQuery, relations, some_tests
+from treebanks.search import random_queries
+from treebanks.search.every_query import every_query, fixed_treebank, relation_queries
+from treebanks.search.slow_search import Said, Slow, SlowPattern, SlowQuery
 
 SIGNS = (">", "<", ">>", "<<", ".", "..", ",", ",,", "$")
 
@@ -30,43 +31,29 @@ def check(treebank: list[Slow], query: SlowQuery) -> None:
 
 
 @settings(max_examples=400, deadline=None)
-@given(slow_search.treebanks, slow_search.queries())
+@given(random_queries.treebanks, random_queries.queries())
 def test_any_query(treebank: list[Slow], query: SlowQuery) -> None:
     check(treebank, query)
 
 
 @pytest.mark.parametrize("sign", SIGNS)
-@settings(max_examples=25, deadline=None)
-@given(slow_search.treebanks, st.data())
+@settings(max_examples=15, deadline=None)
+@given(random_queries.treebanks, st.data())
 def test_every_relation(sign: str, treebank: list[Slow], data: st.DataObject) -> None:
-    """Between two words, in brackets, negated, between words with names, and in ``without``."""
-    relation, test = data.draw(relations((sign,))), data.draw(some_tests())
-    r, none = relation.text, SlowPattern()
-    has = Said("", lambda s, w: any(relation.holds(s, w, o) and test.holds(s, o) for o in s.words))
-    has_not = Said("", lambda s, w: not has.holds(s, w))
-    pair = SlowPattern({"1": [], "2": [test]}, [("1", relation, "2")])
-    named = {"a": [], "b": [test]}
-    not_related = Said("", lambda s, a, b: not relation.holds(s, a, b))
-    queries = [
-        SlowQuery(f"[] {r} {test.text}", pair, [], []),
-        SlowQuery(f"[{r}[{test.text}]]", SlowPattern({"1": [has]}), [], []),
-        SlowQuery(f"[] !{r}[{test.text}]", SlowPattern({"1": [has_not]}), [], []),
-        SlowQuery(f"@a; @b[{test.text}]; @a {r} @b", SlowPattern(named, [("a", relation, "b")]), [], []),
-        SlowQuery(f"@a; @b[{test.text}]; @a !{r} @b", SlowPattern(named, [("a", not_related, "b")]), [], []),
-        SlowQuery(f"without [] {r} {test.text}", none, [pair], []),
-        SlowQuery(
-            f"@a; without @a {r} @b[{test.text}]",
-            SlowPattern({"a": []}),
-            [SlowPattern({"b": [test]}, [("a", relation, "b")])],
-            [],
-        ),
-    ]
-    for query in queries:
+    """In every place where it may stand."""
+    relation, test = data.draw(random_queries.relations((sign,))), data.draw(random_queries.some_tests())
+    for query in relation_queries(relation, test):
+        check(treebank, query)
+
+
+def test_every_property_and_sign() -> None:
+    treebank = fixed_treebank()
+    for query in every_query():
         check(treebank, query)
 
 
 @settings(max_examples=25, deadline=None)
-@given(slow_search.treebanks)
+@given(random_queries.treebanks)
 def test_the_same_word(treebank: list[Slow]) -> None:
     """``==`` stands in ``without``: a word that has one child alone."""
     child = Said("", lambda s, a, b: s.head(b) == a)

@@ -12,7 +12,7 @@ from arcwise import Treebank
 from arcwise.treebanks.edits import edited
 from arcwise.treebanks.search import MassEdit, Query
 from treebanks.samples import ALL, RICH
-from treebanks.search import slow_search
+from treebanks.search import random_queries
 from treebanks.search.slow_search import Row, Slow, get
 from treebanks.search.test_against_slow_search import treebank_of
 
@@ -98,7 +98,7 @@ def changes(draw: st.DrawFn, names: tuple[str, ...]) -> list[str]:
 
 
 @settings(max_examples=250, deadline=None)
-@given(slow_search.treebanks, st.sampled_from(QUERIES), st.data())
+@given(random_queries.treebanks, st.sampled_from(QUERIES), st.data())
 def test_any_edit(sentences: list[Slow], query: str, data: st.DataObject) -> None:
     chosen = data.draw(changes(Query.parse(query).names))
     treebank = treebank_of(sentences)

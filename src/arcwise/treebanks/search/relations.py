@@ -51,10 +51,9 @@ def _has_beside(relation: Relation, right: Flags, columns: Columns) -> Flags:
 
 def _has_sibling(relation: Relation, right: Flags, columns: Columns) -> Flags:
     families = columns.family
-    known = families >= 0
-    size = columns.size + len(columns.starts)
-    counts = np.bincount(families[right & known], minlength=size)
-    found: Flags = known & (counts[families] - right > 0)
+    size = columns.size + len(columns.starts)  # one more than there are families: nobody is in the last
+    counts = np.bincount(families[right & (families >= 0)], minlength=size)
+    found: Flags = counts[families] - right > 0
     return found
 
 

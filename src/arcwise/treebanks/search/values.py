@@ -100,8 +100,7 @@ class Columns:
     @cached_property
     def family(self) -> Places:
         """Words with the same head have the same number; -1 where the head is not known."""
-        families = np.where(self.heads == 0, self.size + self.sentence, self.up)
-        return np.where(self.heads == UNKNOWN, -1, families)
+        return np.where(self.heads == 0, self.size + self.sentence, self.up)
 
     def step(self, name: str) -> Places:
         """The place of the head, the word before or the word after; -1 where there is none."""

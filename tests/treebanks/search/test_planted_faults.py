@@ -1,0 +1,154 @@
+"""Planted faults: each changes one line of the search, and what the slow twin says must then differ, or a named test fail."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import inspect
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cache, cached_property
+from types import FunctionType
+
+import pytest
+from hypothesis import Phase, settings
+
+from arcwise.treebanks.search import Query
+from treebanks.search import test_mass_edit, test_odd_treebanks
+from treebanks.search.every_query import every_query, fixed_treebank
+from treebanks.search.test_against_slow_search import treebank_of
+
+Case = tuple[str, list[tuple[int, dict[str, int]]]]
+
+
+@dataclass(frozen=True)
+class Fault:
+    """``old`` is replaced by ``new`` in a function of arcwise.treebanks.search."""
+
+    function: str
+    old: str
+    new: str
+    test: Callable[[], object] | None = None
+    """What must then fail; without it, the search of the pool of queries."""
+
+
+FAULTS = [
+    Fault("reading._Reader._without", "if name not in self.found_names\n", "if True\n"),
+    Fault("reading._Reader._negated", "negated=True", "negated=False"),
+    Fault("reading_conditions.ConditionReader._bounds", "else None if found[2] else low", "else low"),
+    Fault("reading_conditions.ConditionReader._condition", "return Not(has) if negated else has", "return has"),
+    Fault("reading_conditions.ConditionReader._label", '"~", (expression,)', '"!~", (expression,)'),
+    Fault("scanning.Scanner.values", "found.append(self.value())", "self.value()"),
+    Fault("conditions.tested", "return ~_equal(test, values)", "return _equal(test, values)"),
+    Fault("conditions._among", "np.isnan(numbers) if value == NOTHING else", "False if value == NOTHING else"),
+    Fault("conditions._equal", "search(text) is not None", "re.match(test.values[0], text) is not None"),
+    Fault("conditions._combined", "return ~holds(part.condition)", "return holds(part.condition)"),
+    Fault("relations.has", "relation.kind is Kind.BELOW:", "relation.kind is Kind.ABOVE:"),
+    Fault("relations.has", "found & label if label is not None", "found if label is not None"),
+    Fault("relations._has_below", "if level >= relation.low:", "if True:"),
+    Fault("relations._has_above", "level > relation.high:", "level > relation.high + 1:"),
+    Fault("relations._has_sibling", "- right > 0", "> 0"),
+    Fault("relations.window", "np.minimum(left + relation.low, end)", "np.minimum(left + 1, end)"),
+    Fault("relations.window", "np.minimum(left + high + 1, end)", "np.minimum(left + high, end)"),
+    Fault("relations.window", "np.maximum(left - relation.low + 1, first)", "np.maximum(left - relation.low, first)"),
+    Fault("relations.holds", "& (families[left] >= 0)", ""),
+    Fault("relations.holds", "return found if label is None else found & label[right]", "return found"),
+    Fault("relations.holds", "if level >= relation.low:", "if True:"),
+    Fault("relations.Finder.pairs", "different = right != left[rows]", "different = right == right"),
+    Fault("relations.Finder._above", "if level >= self.relation.low:", "if True:"),
+    Fault("relations._below", "level > relation.high:", "level > relation.high + 1:"),
+    Fault("matching._without", "rows.at(~there", "rows.at(there"),
+    Fault("matching.find", "order = np.lexsort(", "order = np.arange(len(found.sentence)) if True else np.lexsort("),
+    Fault("matching._Join.extend", "if self.distinct:", "if False:"),
+    Fault("matching._Join._check_label", "or lower in self.candidates:", "or True:"),
+    Fault("matching._Join._filtered", "hold != link.negated", "hold"),
+    Fault("matching._Join._filtered", "rows = rows.at(_compared(c, rows, self.columns))", "pass"),
+    Fault("matching._compared", 'equal if comparison.sign == "=" else ~equal', "equal"),
+    Fault("matching._Join.blocks", 'int(np.searchsorted(sentences, last, side="right"))', "min(start + _BLOCK, len(words))",
+          lambda: blocks_fail()),
+    Fault("values.Columns.family", "self.size + self.sentence", "self.size"),
+    Fault("values.Columns.step", "places + 1 < self.end, places + 1, -1", "places + 1 < self.size, places + 1, -1"),
+    Fault("values.Columns.step", "places > self.first, places - 1, -1", "places > 0, places - 1, -1"),
+    Fault("values.Columns.depth", "level += 1", "level += 2"),
+    Fault("values._comment", "return value.strip()", "return value"),
+    Fault("values._comments", "lines.clear()", "pass", test_odd_treebanks.test_comments_are_those_of_the_sentence),
+    Fault("values.value_of_key", "if name == key", "if name != key"),
+    Fault("mass_edit._Draft.take", "reason = self._clash(place, claim)", "reason = None",
+          test_mass_edit.test_hits_that_clash_are_told_and_the_first_stands),
+    Fault("mass_edit._Draft._wrong_heads", "if not cycle:", "if True:",
+          lambda: test_mass_edit.test_heads_that_make_no_tree_are_refused("1.head=@2", "words 1 -> 2 -> 1 would form a cycle")),
+    Fault("mass_edit._Draft._wrong_heads", "{**known, **new}", "new", lambda: edits_fail()),
+    Fault("mass_edit._Draft.edits", "if text != self._original((word, column))", "",
+          test_mass_edit.test_what_is_so_already_is_no_edit),
+    Fault("mass_edit.with_edits", "mark = b", 'mark = b"" and b', test_mass_edit.test_an_edit_of_the_first_line_after_a_byte_order_mark),
+    Fault("changes.with_key", "k.lower() > key.lower()", "False", lambda: edits_fail()),
+    Fault("changes.with_key", "[] if value == NOTHING else", "", lambda: edits_fail()),
+]  # fmt: skip
+
+
+@cache
+def pool() -> list[Case]:
+    """Every kind of query, with what the slow twin finds."""
+    sentences = fixed_treebank()
+    return [(query.text, list(query.hits(sentences))) for query in every_query()]
+
+
+def pool_fails() -> None:
+    treebank = treebank_of(fixed_treebank())
+    for text, expected in pool():
+        assert [(h.sentence, h.words) for h in Query.parse(text).hits(treebank)] == expected, text
+
+
+def blocks_fail() -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        test_odd_treebanks.test_hits_come_in_blocks_that_make_no_difference(patch)
+
+
+def edits_fail() -> None:
+    edits = settings(
+        max_examples=200, derandomize=True, deadline=None, database=None, phases=[Phase.generate]
+    )(test_mass_edit.test_any_edit)
+    edits()
+
+
+def test_without_a_fault_the_pool_is_as_expected() -> None:
+    assert sum(bool(expected) for _, expected in pool()) > 200
+    pool_fails()
+
+
+@pytest.mark.parametrize("fault", FAULTS, ids=lambda f: f"{f.function}: {f.old[:40]}")
+def test_a_fault_is_caught(fault: Fault) -> None:
+    with planted(fault), pytest.raises(Exception):  # noqa: B017, PT011 - an error is noticed, too
+        (fault.test or pool_fails)()
+
+
+@contextmanager
+def planted(fault: Fault) -> Iterator[None]:
+    """The function runs with the fault, wherever it has been imported to."""
+    module_name, *path = fault.function.split(".")
+    module = importlib.import_module(f"arcwise.treebanks.search.{module_name}")
+    source = inspect.getsource(module)
+    function = find(vars(module), path)
+    lines, start = inspect.getsourcelines(function)
+    own = "".join(lines)
+    assert own.count(fault.old) == 1, f"{fault.function} has no line with {fault.old!r}, or more than one"
+    changed = "".join(source.splitlines(keepends=True)[: start - 1]) + own.replace(fault.old, fault.new)
+    namespace: dict[str, object] = dict(vars(module))
+    exec(compile(ast.parse(changed), module.__file__ or "", "exec"), namespace)
+    original = function.__code__
+    function.__code__ = find(namespace, path).__code__
+    try:
+        yield
+    finally:
+        function.__code__ = original
+
+
+def find(namespace: dict[str, object], path: list[str]) -> FunctionType:
+    found = namespace[path[0]]
+    for name in path[1:]:
+        found = inspect.getattr_static(found, name)
+    if isinstance(found, cached_property):
+        found = found.func
+    assert isinstance(found, FunctionType)
+    return found
