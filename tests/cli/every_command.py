@@ -21,7 +21,7 @@ GIVEN: Mapping[str, Mapping[str, str]] = {
     "validate": {"files": TREEBANK},
     "convert": {"file": TREEBANK},
     "stats": {"files": TREEBANK},
-    "search": {"query": "upos=VERB", "files": TREEBANK},
+    "search": {"query": "upos=VERB", "files": TREEBANK, "changes": "upos=X"},
     "show": {"file": TREEBANK},
     "split": {"file": TREEBANK, "folder": "parts", "parts": "a=1,b=1"},
     "projectivise": {"file": TREEBANK},

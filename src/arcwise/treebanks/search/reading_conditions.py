@@ -127,17 +127,20 @@ class ConditionReader:
 
     def _conditions(self, *, of_sentence: bool = False) -> Condition:
         """conditions = all { "or" all }; all = condition { condition }"""
+        with self.scan.inside():
+            alternatives = self._alternatives(of_sentence)
+        return alternatives[0] if len(alternatives) == 1 else Either(tuple(alternatives))
+
+    def _alternatives(self, of_sentence: bool) -> list[Condition]:
         alternatives: list[Condition] = []
         while True:
             conditions = [self._condition(of_sentence)]
             while not (self.scan.is_done or self.scan.sees("]") or self.scan.sees_keyword("or")):
-                if self.scan.take_keyword("and"):
-                    pass
+                self.scan.take_keyword("and")
                 conditions.append(self._condition(of_sentence))
             alternatives.append(all_of(conditions))
             if not self.scan.take_keyword("or"):
-                break
-        return alternatives[0] if len(alternatives) == 1 else Either(tuple(alternatives))
+                return alternatives
 
     def _condition(self, of_sentence: bool) -> Condition:
         """condition = [ "!" ] ( test | "[" conditions "]" | relation [ "[" conditions "]" ] )"""

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from difflib import get_close_matches
 
 from arcwise.treebanks.search.syntax import (
@@ -24,6 +25,7 @@ _BARE = re.compile(r"[^\s\[\](){}|;\"'!~=<>@][^\s\[\](){}|;\"!~=<>@]*")
 _QUOTED = re.compile(r"\"((?:[^\"\\]|\\.)*)\"|'((?:[^'\\]|\\.)*)'", re.DOTALL)
 _NAME = re.compile(r"@(\w+)")
 NUMBER_SIGNS = ("<", "<=", ">", ">=")
+_DEEPEST = 40
 _MEANT = {"pos": "upos", "tag": "upos", "label": "deprel", "rel": "deprel", "word": "form", "cat": "upos"}
 
 
@@ -32,6 +34,7 @@ class Scanner:
 
     def __init__(self, text: str, what: str = "query") -> None:
         self.text, self.at, self.what = text, 0, what
+        self.depth = 0
         self.skip()
 
     # ---- the place
@@ -68,6 +71,15 @@ class Scanner:
         self.at += len(sign)
         self.skip()
         return True
+
+    @contextmanager
+    def inside(self) -> Iterator[None]:
+        """Inside of brackets or parentheses: not too many of them in one another."""
+        self.depth += 1
+        if self.depth > _DEEPEST:
+            raise self.error(f"at most {_DEEPEST} brackets in one another")
+        yield
+        self.depth -= 1
 
     def take_keyword(self, word: str) -> bool:
         """Go over the word, if it stands here."""
