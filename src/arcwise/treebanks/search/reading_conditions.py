@@ -164,15 +164,17 @@ class ConditionReader:
         raise self.scan.error("a test such as length>20" if of_sentence else "a test such as upos=VERB")
 
     def _tests(self, *, of_sentence: bool = False) -> Condition:
-        """test { test }"""
+        """test { [ "and" ] test }"""
         conditions = [self._test(of_sentence)]
-        while self.scan.sees_test(is_number):
+        while self.scan.take_keyword("and") or self.scan.sees_test(is_number):
             conditions.append(self._test(of_sentence))
         return all_of(conditions)
 
     def _test(self, of_sentence: bool) -> Test:
         """test = property sign value { "|" value }"""
         start = self.scan.at
+        if not self.scan.sees_test(is_number):
+            raise self.scan.error("a test such as upos=VERB")
         found = self.scan.property(of_sentence=of_sentence)
         self.scan.skip()
         at = self.scan.at

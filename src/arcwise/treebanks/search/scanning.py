@@ -180,10 +180,28 @@ class Scanner:
             inside = found[1] if found[1] is not None else found[2]
             inside = inside.replace(f"\\{quote}", quote)
             return inside if is_expression else inside.replace("\\\\", "\\")
+        start = self.at
         found = self._take(_BARE)
         if not found:
             raise self.error('a value (in quotes if it has signs: ";")')
+        self._refuse_habits(found[0], start)
         return found[0]
+
+    def _refuse_habits(self, value: str, start: int) -> None:
+        """Other languages mean something by these; here they would be looked for as they stand, and not be found."""
+        if value.endswith(","):
+            raise self.error(
+                'no comma after a value: tests stand side by side, upos=VERB lemma=be (a comma itself: ",")',
+                found=repr(value),
+                at=start,
+            )
+        if "*" in value or re.fullmatch("/.+/", value):
+            expression = value.strip("/").replace("*", "") or "^be"
+            raise self.error(
+                f'quotes around it, or for a regular expression ~ as in lemma~"{expression}" ([] is any word)',
+                found=repr(value),
+                at=start,
+            )
 
     def values(self) -> tuple[str, ...]:
         """``NOUN|PROPN``: one value or several."""
