@@ -33,8 +33,51 @@ class SetField:
         raise InputError(f"row: found {self.row!r}, expected the ID of a row of the sentence")
 
 
-Edit = SetField
-_KINDS: Mapping[str, type[Any]] = {SetField.kind: SetField}
+@dataclass(frozen=True)
+class SetComment:
+    """The comment ``# key = value``: replaced where it is, else added after the other comments."""
+
+    kind: ClassVar[str] = "set-comment"
+    key: str
+    value: str
+
+    def apply(self, block: bytes) -> bytes:
+        """The bytes of the sentence with the comment."""
+        lines = block.split(b"\n")
+        new = f"# {self.key} = {self.value}".encode()
+        end = b"\r" if lines[0].endswith(b"\r") else b""
+        last = 0
+        for place, line in enumerate(lines):
+            if not line.startswith(b"#"):
+                break
+            last = place + 1
+            if line[1:].partition(b"=")[0].strip() == self.key.encode():
+                lines[place] = new + end
+                return b"\n".join(lines)
+        return b"\n".join([*lines[:last], new + end, *lines[last:]])
+
+
+@dataclass(frozen=True)
+class ReplaceComment:
+    """A comment line, named as ``Sentence.comment_lines`` has it, becomes another."""
+
+    kind: ClassVar[str] = "replace-comment"
+    text: str
+    new: str
+
+    def apply(self, block: bytes) -> bytes:
+        """The bytes of the sentence with the comment."""
+        lines = block.split(b"\n")
+        for place, line in enumerate(lines):
+            if line.startswith(b"#") and line[1:].strip() == self.text.encode():
+                end = b"\r" if line.endswith(b"\r") else b""
+                lines[place] = f"# {self.new}".encode() + end
+                return b"\n".join(lines)
+        raise InputError(f"text: found {self.text!r}, expected a comment of the sentence")
+
+
+Edit = SetField | SetComment | ReplaceComment
+_KINDS: Mapping[str, type[Any]] = {kind.kind: kind for kind in (SetField, SetComment, ReplaceComment)}
 
 
 def edited(block: bytes, edits: Sequence[Edit]) -> bytes:

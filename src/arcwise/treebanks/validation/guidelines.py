@@ -1,0 +1,116 @@
+"""Level 3: the rules of ``relations`` told of a sentence, with repairs; and root in the enhanced graph."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Callable, Mapping
+
+from arcwise.treebanks.columns import column_number
+from arcwise.treebanks.validation.fields import canonical_feats, deps_pairs
+from arcwise.treebanks.validation.findings import Repair, Report
+from arcwise.treebanks.validation.inventory import Inventory, universal
+from arcwise.treebanks.validation.labels import harmless_label, harmless_upos, usual_label
+from arcwise.treebanks.validation.raw import DEPREL, DEPS, FEATS, FORM, UPOS, RawSentence
+from arcwise.treebanks.validation.relations import Breach, breaches
+from arcwise.treebanks.validation.repairs import set_field
+from arcwise.treebanks.validation.tree import RawTree
+
+
+def check_relations(raw: RawSentence, tree: RawTree, inventory: Inventory, report: Report) -> None:
+    """All words of a tree against the guidelines."""
+    told: set[Breach] = set()
+    for word in range(1, len(tree) + 1):
+        for breach in breaches(tree, word, with_features=inventory.features):
+            if breach in told:  # the head of two words of flat:foreign
+                continue
+            told.add(breach)
+            row = tree.row(breach.at)
+            repair = _repair(raw, tree, inventory, breach)
+            report.add(
+                breach.rule,
+                row.line,
+                f"{breach.column.upper()}: {breach.message}",
+                row=row.id,
+                column=breach.column,
+                repair=repair,
+            )
+
+
+def check_enhanced_roots(raw: RawSentence, report: Report) -> None:
+    """In DEPS, too, head 0 and the relation root go together."""
+    for row in raw.nodes:
+        pairs = deps_pairs(row.fields[DEPS]) or []
+        if any(head == "0" and universal(label) != "root" for head, label in pairs):
+            better = "|".join(
+                dict.fromkeys(f"{head}:{'root' if head == '0' else label}" for head, label in pairs)
+            )
+            report.add(
+                "enhanced-0-is-not-root",
+                row.line,
+                f"DEPS: found {row.fields[DEPS]!r}, expected the relation root with head 0",
+                row=row.id,
+                column="deps",
+                repair=set_field(raw, row, DEPS, better),
+            )
+        if any(head != "0" and universal(label) == "root" for head, label in pairs):
+            report.add(
+                "enhanced-root-is-not-0",
+                row.line,
+                f"DEPS: found {row.fields[DEPS]!r}, expected the relation root with head 0 alone",
+                row=row.id,
+                column="deps",
+            )
+
+
+def _repair(raw: RawSentence, tree: RawTree, inventory: Inventory, breach: Breach) -> Repair | None:
+    column, value = column_number(breach.column), None
+    with_features = inventory.features
+    if breach.rule in _FIXED:
+        value = _FIXED[breach.rule](tree, breach.at)
+    elif breach.rule == "root-is-not-0":
+        value = usual_label(tree, inventory, breach.at, with_features=with_features)
+    if value is None:
+        return None
+    if column == DEPREL and not harmless_label(tree, breach.at, value, with_features=with_features):
+        return None
+    if column == UPOS and not harmless_upos(tree, breach.at, value, with_features=with_features):
+        return None
+    return set_field(raw, tree.row(breach.at), column, value)
+
+
+def _nmod(tree: RawTree, word: int) -> str:
+    return "nmod" + tree.labels[word].removeprefix("obl")
+
+
+def _aux(tree: RawTree, word: int) -> str | None:
+    return "AUX" if tree.upos[word] == "VERB" else None
+
+
+def _punct(tree: RawTree, word: int) -> str | None:
+    marks = all(unicodedata.category(c)[0] == "P" for c in tree.row(word).fields[FORM])
+    return "PUNCT" if marks else None
+
+
+def _with_typo(tree: RawTree, word: int) -> str:
+    feats = [
+        part
+        for part in tree.row(word).fields[FEATS].split("|")
+        if part != "_" and not part.startswith("Typo=")
+    ]
+    return canonical_feats("|".join([*feats, "Typo=Yes"]))
+
+
+_FIXED: Mapping[str, Callable[[RawTree, int], str | None]] = {
+    "0-is-not-root": lambda tree, word: "root",
+    "rel-upos-aux": _aux,
+    "rel-upos-cop": _aux,
+    "rel-upos-punct": _punct,
+    "upos-rel-punct": lambda tree, word: "punct",
+    "obl-should-be-nmod": _nmod,
+    "goeswith-missing-typo": _with_typo,
+    "goeswith-lemma": lambda tree, word: "_",
+    "goeswith-upos": lambda tree, word: "X",
+    "goeswith-feats": lambda tree, word: "_",
+    "goeswith-edeps": lambda tree, word: f"{tree.heads[word]}:{tree.labels[word]}",
+}
+"""Rule → the value that repairs it; None where it does not."""

@@ -1,0 +1,157 @@
+"""Level 2: UPOS and DEPREL against the inventory, with a guess; a guess that would break a rule of level 3 is none."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from arcwise.treebanks.validation.fields import LABEL
+from arcwise.treebanks.validation.findings import Report
+from arcwise.treebanks.validation.guesses import guess_labels, guess_upos, how_often
+from arcwise.treebanks.validation.inventory import RELATIONS, UPOS_TAGS, Inventory, universal
+from arcwise.treebanks.validation.raw import DEPREL, UPOS, RawSentence, Row
+from arcwise.treebanks.validation.relations import breaches
+from arcwise.treebanks.validation.repairs import set_field
+from arcwise.treebanks.validation.tree import RawTree
+
+
+def check_labels(
+    raw: RawSentence, tree: RawTree | None, inventory: Inventory, report: Report, *, partial: bool
+) -> None:
+    """UPOS of words and empty nodes, DEPREL of words. ``partial``: ``_`` is a word that nobody has decided yet."""
+    for row in raw.nodes:
+        if len(row.fields) != 10:
+            continue
+        upos, label = row.fields[UPOS], row.fields[DEPREL]
+        if upos not in UPOS_TAGS and not (upos == "_" and (partial or row.kind == "empty")):
+            _unknown_upos(raw, tree, inventory, row, report)
+        if row.kind == "empty" or (label == "_" and partial):
+            continue
+        if not LABEL.fullmatch(label):
+            _invalid_label(raw, tree, inventory, row, report)
+        elif universal(label) not in RELATIONS:
+            _unknown_label(raw, tree, inventory, row, report)
+        elif label in inventory.misspelt:
+            _rare_label(raw, inventory, row, report)
+
+
+def usual_label(tree: RawTree, inventory: Inventory, word: int, *, with_features: bool) -> str | None:
+    """The label that such a word usually has under such a head, if it breaks no rule here."""
+    head = tree.heads[word]
+    head_upos = tree.upos[head] if head > 0 else ""
+    return _harmless(
+        tree,
+        word,
+        guess_labels(inventory, "", head_upos, tree.upos[word]),
+        "label",
+        with_features=with_features,
+    )
+
+
+def harmless_label(tree: RawTree, word: int, label: str, *, with_features: bool) -> bool:
+    """Whether the word may have this label without breaking a rule of level 3 that holds now."""
+    return _harmless(tree, word, [label], "label", with_features=with_features) is not None
+
+
+def harmless_upos(tree: RawTree, word: int, upos: str, *, with_features: bool) -> bool:
+    """Whether the word may have this tag without breaking a rule of level 3 that holds now."""
+    return _harmless(tree, word, [upos], "upos", with_features=with_features) is not None
+
+
+def _harmless(
+    tree: RawTree, word: int, values: Iterable[str], what: str, *, with_features: bool
+) -> str | None:
+    """The first value with which no rule is broken that is not broken now: of the word, its head and its children."""
+    near = [node for node in (word, tree.heads[word], *tree.children[word]) if node > 0]
+
+    def broken(other: RawTree) -> set[tuple[str, int]]:
+        return {(b.rule, b.at) for node in near for b in breaches(other, node, with_features=with_features)}
+
+    before = None
+    for value in values:
+        before = broken(tree) if before is None else before
+        other = tree.changed(word, label=value) if what == "label" else tree.changed(word, upos=value)
+        if broken(other) <= before:
+            return value
+    return None
+
+
+def _unknown_upos(
+    raw: RawSentence, tree: RawTree | None, inventory: Inventory, row: Row, report: Report
+) -> None:
+    tag = row.fields[UPOS]
+    guesses = guess_upos(inventory, tag, row.fields[DEPREL])
+    if tree is not None and row.kind == "word":
+        found = _harmless(tree, int(row.id), guesses, "upos", with_features=inventory.features)
+    else:
+        found = guesses[0] if guesses else None
+    meant = f" (is {found} meant?)" if found else ""
+    report.add(
+        "unknown-upos",
+        row.line,
+        f"UPOS: found {tag!r}, expected a universal tag{meant}{how_often(inventory, 'upos', tag, found)}",
+        row=row.id,
+        column="upos",
+        repair=set_field(raw, row, UPOS, found) if found else None,
+    )
+
+
+def _invalid_label(
+    raw: RawSentence, tree: RawTree | None, inventory: Inventory, row: Row, report: Report
+) -> None:
+    label = row.fields[DEPREL]
+    better = "".join(label.split()).lower()
+    good = bool(LABEL.fullmatch(better)) and universal(better) in RELATIONS
+    found = better if good and _fits(tree, row, better, inventory) else _guess(tree, inventory, row)
+    report.add(
+        "invalid-deprel",
+        row.line,
+        f"DEPREL: found {label!r}, expected a relation in small letters like nsubj or nsubj:pass",
+        row=row.id,
+        column="deprel",
+        repair=set_field(raw, row, DEPREL, found) if found else None,
+    )
+
+
+def _unknown_label(
+    raw: RawSentence, tree: RawTree | None, inventory: Inventory, row: Row, report: Report
+) -> None:
+    label = row.fields[DEPREL]
+    found = _guess(tree, inventory, row)
+    meant = f" (is {found} meant?)" if found else ""
+    report.add(
+        "unknown-udeprel",
+        row.line,
+        f"DEPREL: found {label!r}, expected a universal relation{meant}{how_often(inventory, 'deprel', label, found)}",
+        row=row.id,
+        column="deprel",
+        repair=set_field(raw, row, DEPREL, found) if found else None,
+    )
+
+
+def _rare_label(raw: RawSentence, inventory: Inventory, row: Row, report: Report) -> None:
+    label = row.fields[DEPREL]
+    found = inventory.misspelt[label]
+    report.add(
+        "rare-label",
+        row.line,
+        f"DEPREL: found {label!r} (is {found} meant?){how_often(inventory, 'deprel', label, found)}",
+        row=row.id,
+        column="deprel",
+        repair=set_field(raw, row, DEPREL, found),
+    )
+
+
+def _fits(tree: RawTree | None, row: Row, label: str, inventory: Inventory) -> bool:
+    return tree is None or harmless_label(tree, int(row.id), label, with_features=inventory.features)
+
+
+def _guess(tree: RawTree | None, inventory: Inventory, row: Row) -> str | None:
+    label = row.fields[DEPREL]
+    if tree is None:
+        guesses = guess_labels(inventory, label, "_", row.fields[UPOS])
+        return guesses[0] if guesses else None
+    word = int(row.id)
+    head = tree.heads[word]
+    head_upos = tree.upos[head] if head > 0 else "" if head == 0 else "_"
+    guesses = guess_labels(inventory, label, head_upos, tree.upos[word])
+    return _harmless(tree, word, guesses, "label", with_features=inventory.features)

@@ -1,0 +1,60 @@
+"""The text of a sentence and the tokens it is made of."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from arcwise.treebanks.validation.raw import FORM, MISC, RawSentence, Row
+
+TEXT = re.compile(r"#\s*text\s*=\s*(.*)")
+"""The comment with the text of a sentence."""
+NO_SPACE = "SpaceAfter=No"
+
+
+@dataclass(frozen=True)
+class Difference:
+    """Where the text and the tokens part: the rule, the token (None after the last), and what the text has there."""
+
+    rule: str
+    token: Row | None
+    rest: str
+
+
+def differences(text: str, tokens: Sequence[Row]) -> Iterator[Difference]:
+    """Where the text is not what the tokens say, up to the first token that is not in it."""
+    rest = text
+    for token in tokens:
+        form = token.fields[FORM]
+        if not rest.startswith(form):
+            yield Difference("text-form-mismatch", token, rest)
+            return
+        rest = rest[len(form) :]
+        if NO_SPACE not in token.fields[MISC].split("|"):
+            if rest and not rest[0].isspace():
+                yield Difference("missing-spaceafter", token, rest)
+            rest = rest.lstrip()
+    if rest:
+        yield Difference("text-extra-chars", None, rest)
+
+
+def joined_text(tokens: Sequence[Row]) -> str:
+    """The text that forms and SpaceAfter tell."""
+    parts = [t.fields[FORM] + ("" if NO_SPACE in t.fields[MISC].split("|") else " ") for t in tokens]
+    return "".join(parts).rstrip()
+
+
+def text_of(raw: RawSentence) -> str | None:
+    """The text comment; None if there is none, or more than one."""
+    found = [match[1] for _, comment in raw.comments if (match := TEXT.fullmatch(comment))]
+    return found[0] if len(found) == 1 else None
+
+
+def says_more(raw: RawSentence, text: str, tokens: Sequence[Row]) -> bool:
+    """Whether another text, or other tokens, differ where the sentence's own do not."""
+    own = text_of(raw)
+    before = (
+        set() if own is None else {(d.rule, d.token and d.token.id) for d in differences(own, raw.tokens)}
+    )
+    return any((d.rule, d.token and d.token.id) not in before for d in differences(text, tokens))
