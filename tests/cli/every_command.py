@@ -63,6 +63,7 @@ PLAIN = {
     "text": "a text",
     "input_format": "a format",
     "errors": "a name",
+    "level": "a name",
     "decode": "a name",
     "capacities": "numbers",
     "distances": "numbers",

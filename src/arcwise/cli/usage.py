@@ -18,7 +18,7 @@ VALUE_NAMES = {
     "INPUT": "inputs",
     "TREEBANK": "treebank",
     "KIND": "parser",
-    "NAME": "by decode errors input_format rlt source tags target trainer unreachable update precision",
+    "NAME": "by decode errors input_format level rlt source tags target trainer unreachable update precision",
     "SYSTEM": "system",
     "COLUMN": "feature_column",
     "COLUMNS": "columns",

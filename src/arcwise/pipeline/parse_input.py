@@ -15,7 +15,7 @@ from arcwise.parsing.parses import Analysis
 from arcwise.pipeline.pipeline import Pipeline
 from arcwise.text.text_stream import Errors
 from arcwise.treebanks import stream
-from arcwise.treebanks.files import PathLike, open_input
+from arcwise.treebanks.files import PathLike, open_input, refuse_other_encoding
 
 Format = Literal["auto", "text", "conllu"]
 FORMATS: tuple[Format, ...] = ("auto", "text", "conllu")
@@ -89,4 +89,5 @@ def format_of(path: PathLike, asked: Format = "auto") -> Format:
             head = source.read(_HEAD)
         else:  # it can be read only once
             head = source.peek(_HEAD) if isinstance(source, io.BufferedReader) else b""
+    refuse_other_encoding(head[:4], path)
     return "conllu" if _CONLLU.match(head.removeprefix(b"\xef\xbb\xbf").lstrip()) else "text"

@@ -7,7 +7,7 @@ from typing import Literal, get_args
 
 from arcwise.errors import InputError
 from arcwise.treebanks.columns import COLUMNS, column_number
-from arcwise.treebanks.files import PathLike, open_input
+from arcwise.treebanks.files import PathLike, open_input, refuse_other_encoding
 from arcwise.treebanks.streaming import stream
 from arcwise.treebanks.treebank import Sentence
 
@@ -72,6 +72,8 @@ def _read_words(path: PathLike, columns: Sequence[int]) -> Iterator[Rows]:
     with open_input(path) as lines:
         rows: list[list[str]] = []
         for number, raw in enumerate(lines, 1):
+            if number == 1:
+                refuse_other_encoding(raw[:4], path)
             try:
                 line = raw.decode("utf-8-sig" if number == 1 else "utf-8").rstrip("\r\n")
             except UnicodeDecodeError as error:

@@ -10,7 +10,7 @@ import secrets
 import stat
 import sys
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import IO, BinaryIO, Literal, cast
 
@@ -82,6 +82,40 @@ def read_bytes(path: PathLike) -> bytes:
     """All (unpacked) bytes of ``path``."""
     with open_input(path) as stream:
         return stream.read()
+
+
+_OTHER_ENCODINGS = {
+    b"\xff\xfe\x00\x00": ("UTF-32", "UTF-32"),
+    b"\x00\x00\xfe\xff": ("UTF-32", "UTF-32"),
+    b"\xff\xfe": ("UTF-16", "UTF-16"),
+    b"\xfe\xff": ("UTF-16", "UTF-16"),
+    b"+/v8": ("UTF-7", "UTF-7"),
+    b"+/v9": ("UTF-7", "UTF-7"),
+    b"\x84\x31\x95\x33": ("GB 18030", "GB18030"),
+}
+"""Byte order mark → the encoding, and how iconv calls it; longer marks first."""
+_WITHOUT_MARK: Mapping[tuple[bool, ...], tuple[str, str]] = {
+    (True, False, False, False): ("UTF-32", "UTF-32LE"),
+    (False, False, False, True): ("UTF-32", "UTF-32BE"),
+    (True, False, True, False): ("UTF-16", "UTF-16LE"),
+    (False, True, False, True): ("UTF-16", "UTF-16BE"),
+}
+"""Which of the first four bytes are not zero → the encoding: files begin with letters, digits or # of ASCII."""
+
+
+def refuse_other_encoding(start: bytes, path: PathLike) -> None:
+    """``InputError`` that names the encoding if a text begins as in another one than UTF-8: by its byte order mark, or by its zeros.
+
+    >>> refuse_other_encoding("# sent_id".encode("utf-16"), "a.conllu")
+    Traceback (most recent call last):
+    arcwise.errors.InputError: a.conllu: is UTF-16 text, expected UTF-8 (iconv -f UTF-16 -t UTF-8 converts it)
+    """
+    marks = (names for mark, names in _OTHER_ENCODINGS.items() if start.startswith(mark))
+    zeros = _WITHOUT_MARK.get(tuple(byte != 0 for byte in start[:4]))
+    found = next(marks, zeros)
+    if found:
+        name, command = found
+        raise InputError(f"{path}: is {name} text, expected UTF-8 (iconv -f {command} -t UTF-8 converts it)")
 
 
 def _packed(raw: IO[bytes], name: str) -> BinaryIO:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from arcwise import native
 from arcwise.errors import InputError
-from arcwise.treebanks.files import PathLike, open_input
+from arcwise.treebanks.files import PathLike, open_input, refuse_other_encoding
 from arcwise.treebanks.treebank import Treebank
 
 
@@ -19,7 +19,9 @@ def stream(path: PathLike, *, batch_bytes: int = 1 << 20, strict: bool = True) -
     sentences = 0
     with open_input(path) as source:
         rest = b""
-        for piece in iter(lambda: source.read(batch_bytes), b""):
+        for number, piece in enumerate(iter(lambda: source.read(batch_bytes), b"")):
+            if not number:
+                refuse_other_encoding(piece[:4], path)
             rest += piece
             cut = native.treebank_last_boundary(rest)
             if cut:

@@ -16,7 +16,7 @@ import numpy.typing as npt
 from arcwise import native
 from arcwise.errors import InputError
 from arcwise.treebanks.columns import COLUMNS, Coded, column_number, comment_bytes, field_bytes
-from arcwise.treebanks.files import PathLike, open_output, read_bytes
+from arcwise.treebanks.files import PathLike, open_output, read_bytes, refuse_other_encoding
 from arcwise.treebanks.problems import Problem, ProblemKind, describe
 from arcwise.trees import UNKNOWN, Tree
 
@@ -63,7 +63,9 @@ class Treebank(Sequence["Sentence"]):
     @classmethod
     def read(cls, path: PathLike, *, strict: bool = True) -> Treebank:
         """Read a file (.gz, .xz and ``-`` for standard input work too). A file without sentences is an error."""
-        treebank = cls(read_bytes(path), source=str(path), strict=strict)
+        data = read_bytes(path)
+        refuse_other_encoding(data[:4], path)
+        treebank = cls(data, source=str(path), strict=strict)
         if not len(treebank) and not treebank.layout.problems:
             raise InputError(f"{path}: found no sentence, expected CoNLL-U")
         return treebank

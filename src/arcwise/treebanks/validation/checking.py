@@ -8,7 +8,7 @@ import tempfile
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from arcwise.treebanks.files import PathLike, open_input
+from arcwise.treebanks.files import PathLike, open_input, refuse_other_encoding
 from arcwise.treebanks.streaming import stream
 from arcwise.treebanks.treebank import Sentence, Treebank
 from arcwise.treebanks.validation.across import Memory
@@ -149,5 +149,8 @@ def _twice_readable(path: PathLike) -> Iterator[PathLike]:
     with tempfile.TemporaryDirectory() as folder:
         copy = Path(folder) / "standard-input"
         with open_input(path) as source, copy.open("wb") as target:
+            start = source.read(1 << 16)
+            refuse_other_encoding(start[:4], path)
+            target.write(start)
             shutil.copyfileobj(source, target)
         yield copy
