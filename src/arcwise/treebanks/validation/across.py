@@ -28,12 +28,14 @@ class Memory:
         """A further file of the treebank begins."""
         self._unix = True
 
-    def check_line_ends(self, data: bytes, line: int, report: Report) -> None:
+    def check_line_ends(self, raw: RawSentence, report: Report) -> None:
         """Whether lines end in LF alone; told once a file."""
-        if self._unix and b"\r" in data:
+        if self._unix and "\r" in raw.text:
             self._unix = False
             report.add(
-                "non-unix-newline", line, "found a line that ends in CR LF, expected LF alone (told once)"
+                "non-unix-newline",
+                raw.first_line,
+                "found a line that ends in CR LF, expected LF alone (told once)",
             )
 
     def check(self, raw: RawSentence, report: Report) -> None:
@@ -126,6 +128,7 @@ class Memory:
                         row.line,
                         f"found an empty node, expected no orphan in DEPS then (line {self._orphan} has one)",
                         row=row.id,
+                        column="deps",
                     )
             if any(universal(label) == "orphan" for _, label in deps_pairs(row.fields[DEPS]) or []):
                 self._orphan = self._orphan or row.line

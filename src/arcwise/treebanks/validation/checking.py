@@ -20,9 +20,9 @@ from arcwise.treebanks.validation.ids import check_ids
 from arcwise.treebanks.validation.inventory import Inventory
 from arcwise.treebanks.validation.labels import check_labels
 from arcwise.treebanks.validation.lines import check_blanks, check_encoding, check_lines
-from arcwise.treebanks.validation.raw import RawSentence, blocks
+from arcwise.treebanks.validation.raw import RawSentence, raw_sentences
 from arcwise.treebanks.validation.surface import check_text
-from arcwise.treebanks.validation.tree import check_graph, check_heads
+from arcwise.treebanks.validation.tree import BROKEN_DEPS, check_graph, check_heads
 
 HIGHEST = 3
 """The highest level: what the guidelines say of every language."""
@@ -47,8 +47,7 @@ def check_sentence(
     start = int(treebank.layout.sentence_bytes[sentence.number])
     line = treebank.first_line + treebank.data.count(b"\n", 0, start)
     found: list[Finding] = []
-    for offset, data in blocks(sentence.own_bytes):
-        raw = RawSentence(data, line + sentence.own_bytes.count(b"\n", 0, offset))
+    for _, raw in raw_sentences(sentence.own_bytes, line):
         report = Report(level, sentence.number, raw.sent_id)
         _check(raw, inventory or Inventory(), report, partial=partial)
         found += report.findings
@@ -91,18 +90,16 @@ def check_files(
 def _check_piece(
     piece: Treebank, inventory: Inventory, memory: Memory, level: int, partial: bool, *, first: int
 ) -> Iterator[Finding]:
-    line, number = piece.first_line, 0
+    number = 0
     ends = piece.layout.sentence_bytes.tolist() if len(piece) else []
-    for offset, data in blocks(piece.data):
+    for offset, raw in raw_sentences(piece.data, piece.first_line):
         while number + 2 < len(ends) and ends[number + 1] <= offset:
             number += 1
-        raw = RawSentence(data, line)
         report = Report(level, first + number, raw.sent_id)
-        memory.check_line_ends(data, line, report)
+        memory.check_line_ends(raw, report)
         _check(raw, inventory, report, partial=partial)
         memory.check(raw, report)
         yield from sorted(report.findings, key=lambda finding: finding.line)
-        line += data.count(b"\n")
 
 
 def _check(raw: RawSentence, inventory: Inventory, report: Report, *, partial: bool) -> None:
@@ -117,7 +114,7 @@ def _check(raw: RawSentence, inventory: Inventory, report: Report, *, partial: b
     check_labels(raw, tree, inventory, report, partial=partial)
     check_comments(raw, report)
     check_text(raw, report)
-    if raw.structured:
+    if raw.structured and not any(finding.rule in BROKEN_DEPS for finding in report.findings):
         check_graph(raw, report)
     if tree is not None and report.level >= 3:
         check_enhanced_roots(raw, report)

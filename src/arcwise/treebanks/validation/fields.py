@@ -20,8 +20,6 @@ Told = tuple[tuple[str, str], ...]
 _FEATURE = re.compile(
     r"([A-Z][A-Za-z0-9]*(?:\[[a-z0-9]+\])?)=([A-Z0-9][A-Za-z0-9]*(?:,[A-Z0-9][A-Za-z0-9]*)*)", re.ASCII
 )
-LABEL = re.compile(r"[a-z]+(:[a-z]+)?", re.ASCII)
-"""The form of a label in DEPREL."""
 _ENHANCED_HEAD = re.compile(r"(0|[1-9][0-9]*)(\.[1-9][0-9]*)?", re.ASCII)
 _PLAIN = re.compile(r"[a-z]+", re.ASCII)
 _KNOWN_MISC = ("SpaceAfter", "Lang", "Translit", "LTranslit", "Gloss", "LId", "LDeriv", "Ref")

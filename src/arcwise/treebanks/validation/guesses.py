@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from arcwise.treebanks.validation.inventory import RELATIONS, UPOS_TAGS, Inventory, universal
+from arcwise.treebanks.validation.inventory import RELATIONS, UPOS_TAGS, Inventory, is_label
 from arcwise.treebanks.validation.spelling import alike
 
 _OLD_LABELS = {
@@ -67,7 +67,7 @@ def guess_labels(inventory: Inventory, label: str, head_upos: str, upos: str) ->
     plain = label.lower()
     here: Mapping[str, int] = inventory.labels_of.get((head_upos, upos), {})
     places, words = sum(here.values()) or 1, sum(inventory.deprel.values()) or 1
-    known = {name for name in inventory.deprel if universal(name) in RELATIONS} | RELATIONS
+    known = {name for name in inventory.deprel if is_label(name)} | RELATIONS
     scored = []
     for other in known - {"root"}:
         letters, share = alike(plain, other), here.get(other, 0) / places

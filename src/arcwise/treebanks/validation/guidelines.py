@@ -5,12 +5,13 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Callable, Mapping
 
-from arcwise.treebanks.columns import column_number
+from arcwise.treebanks.columns import COLUMNS, column_number
+from arcwise.treebanks.edits import SetField
 from arcwise.treebanks.validation.fields import canonical_feats, deps_pairs
 from arcwise.treebanks.validation.findings import Repair, Report
 from arcwise.treebanks.validation.inventory import Inventory, universal
-from arcwise.treebanks.validation.labels import harmless_label, harmless_upos, usual_label
-from arcwise.treebanks.validation.raw import DEPREL, DEPS, FEATS, FORM, UPOS, RawSentence
+from arcwise.treebanks.validation.labels import harmless, usual_label
+from arcwise.treebanks.validation.raw import DEPREL, DEPS, FEATS, FORM, LEMMA, UPOS, RawSentence
 from arcwise.treebanks.validation.relations import Breach, breaches
 from arcwise.treebanks.validation.repairs import set_field
 from arcwise.treebanks.validation.tree import RawTree
@@ -63,19 +64,31 @@ def check_enhanced_roots(raw: RawSentence, report: Report) -> None:
 
 
 def _repair(raw: RawSentence, tree: RawTree, inventory: Inventory, breach: Breach) -> Repair | None:
-    column, value = column_number(breach.column), None
-    with_features = inventory.features
-    if breach.rule in _FIXED:
-        value = _FIXED[breach.rule](tree, breach.at)
-    elif breach.rule == "root-is-not-0":
-        value = usual_label(tree, inventory, breach.at, with_features=with_features)
+    word, column = breach.at, column_number(breach.column)
+    if breach.rule == "0-is-not-root" and len(tree.children[0]) > 1:  # which one is the root?
+        return None
+    if breach.rule in ("goeswith-lemma", "goeswith-upos", "goeswith-feats"):
+        return _further_part(raw, tree, inventory, word)
+    value = usual_label(tree, inventory, word) if breach.rule == "root-is-not-0" else None
+    if breach.rule in _VALUES:
+        value = _VALUES[breach.rule](tree, word)
     if value is None:
         return None
-    if column == DEPREL and not harmless_label(tree, breach.at, value, with_features=with_features):
+    if column == DEPREL and not harmless(tree, word, "label", [value], inventory, gone=breach.rule):
         return None
-    if column == UPOS and not harmless_upos(tree, breach.at, value, with_features=with_features):
+    if column == UPOS and not harmless(tree, word, "upos", [value], inventory, gone=breach.rule):
         return None
-    return set_field(raw, tree.row(breach.at), column, value)
+    return set_field(raw, tree.row(word), column, value)
+
+
+def _further_part(raw: RawSentence, tree: RawTree, inventory: Inventory, word: int) -> Repair | None:
+    """All that a further part of a word (goeswith) should have, at once: no lemma, X, no features."""
+    if not raw.editable or not harmless(tree, word, "upos", ["X"], inventory):
+        return None
+    row = tree.row(word)
+    wanted = {LEMMA: "_", UPOS: "X", FEATS: "_"}
+    edits = [SetField(row.id, COLUMNS[c], value) for c, value in wanted.items() if row.fields[c] != value]
+    return Repair("write X without lemma and features", tuple(edits))
 
 
 def _nmod(tree: RawTree, word: int) -> str:
@@ -100,7 +113,7 @@ def _with_typo(tree: RawTree, word: int) -> str:
     return canonical_feats("|".join([*feats, "Typo=Yes"]))
 
 
-_FIXED: Mapping[str, Callable[[RawTree, int], str | None]] = {
+_VALUES: Mapping[str, Callable[[RawTree, int], str | None]] = {
     "0-is-not-root": lambda tree, word: "root",
     "rel-upos-aux": _aux,
     "rel-upos-cop": _aux,
@@ -108,9 +121,6 @@ _FIXED: Mapping[str, Callable[[RawTree, int], str | None]] = {
     "upos-rel-punct": lambda tree, word: "punct",
     "obl-should-be-nmod": _nmod,
     "goeswith-missing-typo": _with_typo,
-    "goeswith-lemma": lambda tree, word: "_",
-    "goeswith-upos": lambda tree, word: "X",
-    "goeswith-feats": lambda tree, word: "_",
     "goeswith-edeps": lambda tree, word: f"{tree.heads[word]}:{tree.labels[word]}",
 }
 """Rule → the value that repairs it; None where it does not."""

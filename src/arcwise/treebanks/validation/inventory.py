@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -81,6 +82,19 @@ RELATIONS = frozenset(
 
 _FREQUENT_TIMES = 30  # so much more often than a rare label does one occur that it may be a misspelling of
 _RARE = 2
+
+
+_LABEL = re.compile(r"[a-z]+(:[a-z]+)?", re.ASCII)
+
+
+def has_label_form(label: str) -> bool:
+    """Whether a label is a relation, or a relation and a subtype, in small letters."""
+    return _LABEL.fullmatch(label) is not None
+
+
+def is_label(label: str) -> bool:
+    """Whether a label has the form of one and begins with a universal relation."""
+    return has_label_form(label) and universal(label) in RELATIONS
 
 
 def universal(label: str) -> str:

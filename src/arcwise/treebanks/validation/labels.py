@@ -3,15 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Literal
 
-from arcwise.treebanks.validation.fields import LABEL
 from arcwise.treebanks.validation.findings import Report
 from arcwise.treebanks.validation.guesses import guess_labels, guess_upos, how_often
-from arcwise.treebanks.validation.inventory import RELATIONS, UPOS_TAGS, Inventory, universal
+from arcwise.treebanks.validation.inventory import (
+    RELATIONS,
+    UPOS_TAGS,
+    Inventory,
+    has_label_form,
+    is_label,
+    universal,
+)
 from arcwise.treebanks.validation.raw import DEPREL, UPOS, RawSentence, Row
 from arcwise.treebanks.validation.relations import breaches
 from arcwise.treebanks.validation.repairs import set_field
 from arcwise.treebanks.validation.tree import RawTree
+
+What = Literal["label", "upos"]
 
 
 def check_labels(
@@ -26,7 +35,7 @@ def check_labels(
             _unknown_upos(raw, tree, inventory, row, report)
         if row.kind == "empty" or (label == "_" and partial):
             continue
-        if not LABEL.fullmatch(label):
+        if not has_label_form(label):
             _invalid_label(raw, tree, inventory, row, report)
         elif universal(label) not in RELATIONS:
             _unknown_label(raw, tree, inventory, row, report)
@@ -34,43 +43,30 @@ def check_labels(
             _rare_label(raw, inventory, row, report)
 
 
-def usual_label(tree: RawTree, inventory: Inventory, word: int, *, with_features: bool) -> str | None:
+def usual_label(tree: RawTree, inventory: Inventory, word: int) -> str | None:
     """The label that such a word usually has under such a head, if it breaks no rule here."""
     head = tree.heads[word]
-    head_upos = tree.upos[head] if head > 0 else ""
-    return _harmless(
-        tree,
-        word,
-        guess_labels(inventory, "", head_upos, tree.upos[word]),
-        "label",
-        with_features=with_features,
-    )
+    guesses = guess_labels(inventory, "", tree.upos[head] if head > 0 else "", tree.upos[word])
+    return harmless(tree, word, "label", guesses, inventory)
 
 
-def harmless_label(tree: RawTree, word: int, label: str, *, with_features: bool) -> bool:
-    """Whether the word may have this label without breaking a rule of level 3 that holds now."""
-    return _harmless(tree, word, [label], "label", with_features=with_features) is not None
-
-
-def harmless_upos(tree: RawTree, word: int, upos: str, *, with_features: bool) -> bool:
-    """Whether the word may have this tag without breaking a rule of level 3 that holds now."""
-    return _harmless(tree, word, [upos], "upos", with_features=with_features) is not None
-
-
-def _harmless(
-    tree: RawTree, word: int, values: Iterable[str], what: str, *, with_features: bool
+def harmless(
+    tree: RawTree, word: int, what: What, values: Iterable[str], inventory: Inventory, *, gone: str = ""
 ) -> str | None:
-    """The first value with which no rule is broken that is not broken now: of the word, its head and its children."""
+    """The first label or tag that breaks no rule of level 3 that is not broken now, nor the rule ``gone``.
+
+    What a label or a tag can break is broken by the word, its head or its children.
+    """
     near = [node for node in (word, tree.heads[word], *tree.children[word]) if node > 0]
 
     def broken(other: RawTree) -> set[tuple[str, int]]:
-        return {(b.rule, b.at) for node in near for b in breaches(other, node, with_features=with_features)}
+        found = (b for node in near for b in breaches(other, node, with_features=inventory.features))
+        return {(breach.rule, breach.at) for breach in found}
 
-    before = None
+    before: set[tuple[str, int]] | None = None
     for value in values:
-        before = broken(tree) if before is None else before
-        other = tree.changed(word, label=value) if what == "label" else tree.changed(word, upos=value)
-        if broken(other) <= before:
+        before = broken(tree) - {(gone, word)} if before is None else before
+        if broken(tree.changed(word, **{what: value})) <= before:
             return value
     return None
 
@@ -81,7 +77,7 @@ def _unknown_upos(
     tag = row.fields[UPOS]
     guesses = guess_upos(inventory, tag, row.fields[DEPREL])
     if tree is not None and row.kind == "word":
-        found = _harmless(tree, int(row.id), guesses, "upos", with_features=inventory.features)
+        found = harmless(tree, int(row.id), "upos", guesses, inventory)
     else:
         found = guesses[0] if guesses else None
     meant = f" (is {found} meant?)" if found else ""
@@ -100,7 +96,7 @@ def _invalid_label(
 ) -> None:
     label = row.fields[DEPREL]
     better = "".join(label.split()).lower()
-    good = bool(LABEL.fullmatch(better)) and universal(better) in RELATIONS
+    good = is_label(better)
     found = better if good and _fits(tree, row, better, inventory) else _guess(tree, inventory, row)
     report.add(
         "invalid-deprel",
@@ -142,7 +138,7 @@ def _rare_label(raw: RawSentence, inventory: Inventory, row: Row, report: Report
 
 
 def _fits(tree: RawTree | None, row: Row, label: str, inventory: Inventory) -> bool:
-    return tree is None or harmless_label(tree, int(row.id), label, with_features=inventory.features)
+    return tree is None or harmless(tree, int(row.id), "label", [label], inventory) is not None
 
 
 def _guess(tree: RawTree | None, inventory: Inventory, row: Row) -> str | None:
@@ -154,4 +150,4 @@ def _guess(tree: RawTree | None, inventory: Inventory, row: Row) -> str | None:
     head = tree.heads[word]
     head_upos = tree.upos[head] if head > 0 else "" if head == 0 else "_"
     guesses = guess_labels(inventory, label, head_upos, tree.upos[word])
-    return _harmless(tree, word, guesses, "label", with_features=inventory.features)
+    return harmless(tree, word, "label", guesses, inventory)

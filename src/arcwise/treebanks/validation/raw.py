@@ -64,6 +64,9 @@ class RawSentence:
         self.structured = (
             True  # whether lines, columns and IDs are sound, so that rows mean what they seem to
         )
+        self.alone = (
+            True  # whether the bytes are one sentence for readers too; blanks in the blank line join two
+        )
         self._split()
 
     def _split(self) -> None:
@@ -74,6 +77,11 @@ class RawSentence:
             elif text[:1].isdigit():
                 fields = text.split("\t")
                 self.rows.append(Row(line, fields, kind_of(fields[0])))
+
+    @property
+    def editable(self) -> bool:
+        """Whether an ID names one row, so that edits can be offered."""
+        return self.structured and self.alone
 
     @property
     def first_row_line(self) -> int:
@@ -107,6 +115,17 @@ class RawSentence:
         """The last thing that looks like a sent_id."""
         found = [match for _, text in self.comments if (match := _SENT_ID.fullmatch(text))]
         return found[-1][1].encode("utf-8", "replace").decode() if found else None
+
+
+def raw_sentences(data: bytes, first_line: int = 1) -> Iterator[tuple[int, RawSentence]]:
+    """The sentences of a file, each with its offset."""
+    line, joined = first_line, False
+    for offset, block in blocks(data):
+        raw = RawSentence(block, line)
+        blanks = bool(raw.lines) and raw.lines[-1].isspace()
+        raw.alone = not (joined or blanks)
+        yield offset, raw
+        line, joined = line + block.count(b"\n"), blanks
 
 
 def blocks(data: bytes) -> Iterator[tuple[int, bytes]]:

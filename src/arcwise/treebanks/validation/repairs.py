@@ -8,15 +8,15 @@ from arcwise.treebanks.columns import COLUMNS
 from arcwise.treebanks.edits import Edit, ReplaceComment, SetComment, SetField
 from arcwise.treebanks.validation.findings import Repair
 from arcwise.treebanks.validation.raw import FORM, HEAD, ID, MISC, RawSentence, Row
-from arcwise.treebanks.validation.spacing import joined_text, says_more, text_of
+from arcwise.treebanks.validation.spacing import differences, joined_text, says_more, text_of
 
 
 def set_field(raw: RawSentence, row: Row, column: int, value: str, told: str | None = None) -> Repair | None:
     """Another value in a field. With a FORM the text follows where it must; MISC stays as it is if the text would contradict.
 
-    None where there is no such repair, or IDs cannot be trusted.
+    None where there is no such repair, or rows cannot be named.
     """
-    if not raw.structured:
+    if not raw.editable:
         return None
     name = COLUMNS[column]
     edits: list[Edit] = [SetField(row.id, name, value)]
@@ -29,19 +29,22 @@ def set_field(raw: RawSentence, row: Row, column: int, value: str, told: str | N
             if column == MISC:
                 return None
             edits.append(SetComment("text", joined_text(tokens)))
+            if any(differences(joined_text(tokens), tokens)):
+                return None
     return Repair(told or f"write {value} in {name.upper()}", tuple(edits))
 
 
 def set_text(raw: RawSentence) -> Repair | None:
-    """The text comment as the words tell it."""
-    if not raw.structured:
+    """The text comment as the words tell it, if they do: a form with a blank at an end cannot be found in a text."""
+    text = joined_text(raw.tokens)
+    if not raw.editable or any(differences(text, raw.tokens)):
         return None
-    return Repair("write the text from the words", (SetComment("text", joined_text(raw.tokens)),))
+    return Repair("write the text from the words", (SetComment("text", text),))
 
 
 def normalise_all(raw: RawSentence) -> Repair | None:
     """All comments and fields in NFC, at once, so that text and words go on agreeing."""
-    if not raw.structured:
+    if not raw.editable:
         return None
     edits: list[Edit] = [
         SetField(row.id, COLUMNS[column], _nfc(value))

@@ -19,8 +19,8 @@ def check_text(raw: RawSentence, report: Report) -> None:
         report.add("multiple-text", line, f"found {len(texts)} texts, expected one comment # text = …")
     else:
         _check_comment(raw, texts[0], report)
-        _check_space_after(raw, report)
         if raw.structured:
+            _check_space_after(raw, report)
             _check_tokens(raw, texts[0], report)
 
 
@@ -34,7 +34,7 @@ def _check_comment(raw: RawSentence, text: str, report: Report) -> None:
             repair=set_text(raw),
         )
     elif text[-1].isspace():
-        repair = Repair("strip the text", (SetComment("text", text.rstrip()),)) if raw.structured else None
+        repair = Repair("strip the text", (SetComment("text", text.rstrip()),)) if raw.editable else None
         report.add(
             "text-trailing-whitespace",
             line,
@@ -141,7 +141,11 @@ def _spaces_from_text(raw: RawSentence, text: str) -> Repair | None:
             edits.append(SetField(token.id, "misc", "|".join(kept) or "_"))
         rest = rest.lstrip()
     in_parts = any(row.fields[DEPREL].startswith("goeswith") for row in raw.words)  # a blank is between these
-    return None if rest or in_parts else Repair("write SpaceAfter as the text has it", tuple(edits))
+    return (
+        None
+        if rest or in_parts or not raw.editable
+        else Repair("write SpaceAfter as the text has it", tuple(edits))
+    )
 
 
 def _short(text: str) -> str:

@@ -12,6 +12,8 @@ from arcwise.treebanks.validation.inventory import universal
 from arcwise.treebanks.validation.raw import DEPREL, DEPS, HEAD, UPOS, RawSentence, Row
 
 _HEAD = re.compile(r"0|[1-9][0-9]*", re.ASCII)
+BROKEN_DEPS = frozenset({"invalid-deps", "invalid-ehead", "unknown-ehead"})
+"""Rules without which DEPS forms no graph."""
 OPEN = -1
 """The head of a word that nobody has decided yet (``_``)."""
 
