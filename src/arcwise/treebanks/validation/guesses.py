@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from arcwise.treebanks.validation.inventory import RELATIONS, UPOS_TAGS, Inventory, is_label
+from arcwise.treebanks.validation.inventory import UPOS_TAGS, Inventory
 from arcwise.treebanks.validation.spelling import alike
 
 _OLD_LABELS = {
@@ -62,14 +62,20 @@ def guess_labels(inventory: Inventory, label: str, head_upos: str, upos: str) ->
     >>> guess_labels(Inventory(arcs), "subjekt", "VERB", "NOUN")[0]
     'nsubj'
     """
+    key = (label, head_upos, upos)
+    if key not in inventory.guesses:
+        inventory.guesses[key] = _label_guesses(inventory, *key)
+    return inventory.guesses[key]
+
+
+def _label_guesses(inventory: Inventory, label: str, head_upos: str, upos: str) -> list[str]:
     if not head_upos:
         return ["root"]
     plain = label.lower()
     here: Mapping[str, int] = inventory.labels_of.get((head_upos, upos), {})
     places, words = sum(here.values()) or 1, sum(inventory.deprel.values()) or 1
-    known = {name for name in inventory.deprel if is_label(name)} | RELATIONS
     scored = []
-    for other in known - {"root"}:
+    for other in inventory.known_labels:
         letters, share = alike(plain, other), here.get(other, 0) / places
         if letters >= _ALIKE or (share >= _USUAL and here[other] > 1):
             scored.append((-(4 * letters + 2 * share + inventory.deprel.get(other, 0) / words), other))
