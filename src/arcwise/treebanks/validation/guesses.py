@@ -52,6 +52,9 @@ _OLD_TAGS = {
 }
 """Tags of earlier versions and of other schemes → universal ones."""
 
+_COMMON = "punct case nmod det obl nsubj advmod amod root obj conj cc aux mark".split()
+"""The most frequent relations of most treebanks: of two that are equally likely the one here is guessed, or the one before."""
+
 _ALIKE, _USUAL = 0.5, 0.5  # letters at least so much alike, or one value in so great a part of the places
 
 
@@ -78,9 +81,10 @@ def _label_guesses(inventory: Inventory, label: str, head_upos: str, upos: str) 
     for other in inventory.known_labels:
         letters, share = alike(plain, other), here.get(other, 0) / places
         if letters >= _ALIKE or (share >= _USUAL and here[other] > 1):
-            scored.append((-(4 * letters + 2 * share + inventory.deprel.get(other, 0) / words), other))
+            likely = 4 * letters + 2 * share + inventory.deprel.get(other, 0) / words
+            scored.append((-likely, _COMMON.index(other) if other in _COMMON else len(_COMMON), other))
     old = _OLD_LABELS.get(plain)
-    return ([old] if old else []) + [other for _, other in sorted(scored) if other != old][:4]
+    return ([old] if old else []) + [other for *_, other in sorted(scored) if other != old][:4]
 
 
 def guess_upos(inventory: Inventory, tag: str, label: str) -> list[str]:
