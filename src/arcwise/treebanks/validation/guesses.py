@@ -52,7 +52,22 @@ _OLD_TAGS = {
 }
 """Tags of earlier versions and of other schemes → universal ones."""
 
-_COMMON = "punct case nmod det obl nsubj advmod amod root obj conj cc aux mark".split()
+_COMMON = [
+    "punct",
+    "case",
+    "nmod",
+    "det",
+    "obl",
+    "nsubj",
+    "advmod",
+    "amod",
+    "root",
+    "obj",
+    "conj",
+    "cc",
+    "aux",
+    "mark",
+]
 """The most frequent relations of most treebanks: of two that are equally likely the one here is guessed, or the one before."""
 
 _ALIKE, _USUAL = 0.5, 0.5  # letters at least so much alike, or one value in so great a part of the places
