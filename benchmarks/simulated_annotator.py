@@ -1,4 +1,4 @@
-"""A simulated annotator: looks at words one after the other, answers from the gold treebank; the parser thinks along."""
+"""A simulated annotator: looks at words one after the other and answers from the gold treebank, while a parser thinks along."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from arcwise.annotation.assistant import Assistant
 from arcwise.annotation.gains import expected_gains
 from arcwise.annotation.scored_sentence import Inferred, ScoredSentence
 from arcwise.annotation.states import Decisions
+from arcwise.annotation.survey import repair_order
 from arcwise.treebanks import Sentence
 
 Floats = npt.NDArray[np.float64]
@@ -31,40 +32,51 @@ def gain(inferred: Inferred) -> Floats:
     return expected_gains(weights, inferred.marginals, inferred.trees, least=0.005).values
 
 
-ORDERS: dict[str, Order] = {"least sure word": least_sure, "expected gain": gain}
+ORDERS: dict[str, Order] = {"least sure word": least_sure, "expected gain": gain, "repairs": repair_order}
+"""The worklists that are compared, by the words that they name."""
 
 
 @dataclass
 class Session:
-    """One sentence while it is annotated."""
+    """One sentence while it is annotated: heads and labels are answered from the gold tree."""
 
     scored: ScoredSentence
-    gold: tuple[int, ...]
-    decided: list[int]
+    gold: Decisions
+    looked: set[int]
+    """The words (1..n) that the annotator has answered."""
     inferred: Inferred
 
     @classmethod
     def of(cls, assistant: Assistant, sentence: Sentence) -> Session:
-        """Nothing is decided yet."""
-        gold = tuple(int(head) for head in sentence.heads[1:])
+        """Nothing is decided yet. The annotator knows the tree of the sentence."""
+        gold = Decisions.of(sentence)
         scored = assistant.score(sentence)
-        return cls(scored, gold, [-1] * len(gold), scored.under(_decisions([-1] * len(gold))))
+        return cls(scored, gold, set(), scored.under(_answered(gold, set())))
+
+    def __len__(self) -> int:
+        """The number of words."""
+        return len(self.gold)
 
     @property
     def wrong(self) -> int:
         """Heads of the tree as it stands (decided or proposed) that are wrong."""
-        return sum(head != right for head, right in zip(self.inferred.heads, self.gold, strict=True))
+        return sum(head != right for head, right in zip(self.inferred.heads, self.gold.heads, strict=True))
+
+    @property
+    def open(self) -> list[int]:
+        """The words that nobody has looked at."""
+        return [m for m in range(1, len(self) + 1) if m not in self.looked]
 
     def answer(self, word: int) -> bool:
-        """The annotator looks at a word (from 0) and says its head; whether that was another one than the proposed one."""
-        decisive = self.inferred.heads[word] != self.gold[word]
-        self.decided[word] = self.gold[word]
-        self.inferred = self.scored.under(_decisions(self.decided))
+        """The annotator looks at a word (1..n) and says its head; whether that was another one than the proposed one."""
+        decisive = self.inferred.heads[word - 1] != self.gold.heads[word - 1]
+        self.looked.add(word)
+        self.inferred = self.scored.under(_answered(self.gold, self.looked))
         return decisive
 
 
-def _decisions(heads: Sequence[int]) -> Decisions:
-    return Decisions(tuple(heads), ("_",) * len(heads))
+def _answered(gold: Decisions, looked: set[int]) -> Decisions:
+    return gold.without([m for m in range(1, len(gold) + 1) if m not in looked])
 
 
 @dataclass(frozen=True)
@@ -73,14 +85,16 @@ class Walk:
 
     words: int
     looked: int
+    """Words that the annotator looked at."""
     decisive: int
+    """Answers that were another head than the one proposed."""
     errors_before: int
     errors_after: int
-    """Words that the annotator has to look at, in the order of the worklist, answers that changed the proposal, wrong heads."""
+    """Wrong heads."""
 
     @property
     def share(self) -> float:
-        """Of the words, those that were looked at."""
+        """Of all words, those that were looked at."""
         return self.looked / self.words
 
     @property
@@ -91,7 +105,7 @@ class Walk:
 
 def walk(sessions: Sequence[Session], order: Order, until: float) -> Walk:
     """Look at the word that promises most, over all sentences, until the share ``until`` of all heads is right."""
-    words = sum(len(own.gold) for own in sessions)
+    words = sum(map(len, sessions))
     wrong = before = sum(own.wrong for own in sessions)
     waiting: list[tuple[float, int, int]] = []
     for s, own in enumerate(sessions):
@@ -110,7 +124,17 @@ def walk(sessions: Sequence[Session], order: Order, until: float) -> Walk:
 
 def _push(waiting: list[tuple[float, int, int]], s: int, own: Session, order: Order) -> None:
     """The most promising word of a sentence that was not looked at yet."""
-    values = np.where(np.array(own.decided) < 0, order(own.inferred), -np.inf)
-    word = int(np.argmax(values))
-    if values[word] > -np.inf:
-        heapq.heappush(waiting, (-float(values[word]), s, word))
+    if own.open:
+        values = order(own.inferred)
+        word = max(own.open, key=lambda m: float(values[m - 1]))
+        heapq.heappush(waiting, (-float(values[word - 1]), s, word))
+
+
+def until_sure(session: Session, order: Order, sure: float) -> None:
+    """Look at the words of one sentence, most promising first, until the parser is so sure of every head."""
+    while True:
+        doubtful = [m for m in session.open if session.inferred.result.head_probability[m - 1] < sure]
+        if not doubtful:
+            return
+        values = order(session.inferred)
+        session.answer(max(doubtful, key=lambda m: float(values[m - 1])))

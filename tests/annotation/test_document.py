@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from arcwise import InputError, Treebank
 from arcwise.annotation.document import ChangedMeanwhile, Document
 from arcwise.annotation.store import _Index
+from arcwise.treebanks import read_bytes
 from arcwise.treebanks.edits import AddComment, JoinWords, SetField, SetNote, SplitWord
 from arcwise.treebanks.edits.block import Block
 from treebanks.samples import ALL, PARTIAL, PLAIN, RICH
@@ -385,13 +386,14 @@ def test_real_treebanks_are_taken_apart_and_put_together(
 ) -> None:
     """Every sentence of every file is the same bytes again; edits go and come back."""
     rng = random.Random(1)
-    files = sorted(treebanks.rglob("*.conllu"))
-    for original in rng.sample(files, min(12, len(files))):
-        path = tmp_path / original.name
-        path.write_bytes(original.read_bytes())
+    files = sorted(treebanks.rglob("dev.conllu.xz"))
+    assert files
+    for number, original in enumerate(rng.sample(files, min(5, len(files)))):
+        path = tmp_path / f"{number}.conllu"
+        path.write_bytes(read_bytes(original))
         with Document.open(path) as document:
             assert len(document) == len(Treebank(path.read_bytes(), strict=False))
-            for number in rng.sample(range(len(document)), min(150, len(document))):
+            for number in rng.sample(range(len(document)), min(60, len(document))):
                 assert Block(document.block(number)).data() == document.block(number)
                 random_edit_of(document, number, rng)
             while document.undo():

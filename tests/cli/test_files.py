@@ -40,6 +40,8 @@ WRITES = [(command, name) for command in names() for name in files_of(command).o
 PLOTS = [(command, name) for command in names() for name in files_of(command).plots]
 FOLDERS = [(command, name) for command in names() for name in files_of(command).folders]
 
+TREEBANKS = [(c, name) for c in names() for name, value in GIVEN[c].items() if value in (TREEBANK, OTHER)]
+
 
 def may_do_anything() -> bool:
     """Whether we are root, or the like: a file that nobody may read can be read."""
@@ -340,6 +342,15 @@ def test_what_may_be_read_cannot_be(
         told = capsys.readouterr().err
         assert status in (0, 2), what
         assert status == 0 or told.count("\n") == 1, (what, told)
+
+
+@pytest.mark.parametrize("name", ["utf-16.conllu", "utf-16"])
+@pytest.mark.parametrize(("command", "parameter"), TREEBANKS)
+def test_utf_16_is_named(command: str, parameter: str, name: str, here: Prepared, capsys: Output) -> None:
+    path = here.folder / name
+    path.write_bytes(small_treebank().text.encode("utf-16"))
+    told = refused(here, here.arguments(command, **{parameter: str(path)}), capsys)
+    assert f"{path}: is UTF-16 text, expected UTF-8" in told
 
 
 # ---- what is printed

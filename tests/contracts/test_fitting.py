@@ -122,11 +122,14 @@ def test_matching_takes_the_smoothing_whose_probabilities_mean_most() -> None:
     parts: Parts = [(parser.with_temperatures, drawn_with(Temperatures(0.3, smoothing=0.4)))]
     found = matched_temperatures(parts, Temperatures(0.5))
     assert found.smoothing > 0
-    error = {}
+    brier = {}
     for smoothing in (0.0, found.smoothing):
         tried = matched_temperatures_at(parts, smoothing)
-        error[smoothing] = reliability(parts[0][0](*tried), parts[0][1]).heads.error
-    assert error[found.smoothing] < error[0.0]
+        parses = parts[0][0](*tried).parses(parts[0][1], options=ParseOptions(confidence=True))
+        assert parses.probabilities is not None
+        right = parses.heads == parts[0][1].heads
+        brier[smoothing] = ((parses.probabilities.head - right) ** 2).mean()
+    assert brier[found.smoothing] < brier[0.0]
 
 
 def matched_temperatures_at(parts: Parts, smoothing: float) -> tuple[float, float, float]:

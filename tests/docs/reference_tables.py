@@ -13,6 +13,7 @@ from arcwise.parsing.teaching import TeachingConfig
 from arcwise.text.tagger import TaggerConfig
 from arcwise.text.tokenizer import TokenizerConfig
 from arcwise.transition import TransitionConfig
+from arcwise.treebanks.validation.rules import rules_markdown
 
 PAGES = sorted((Path(__file__).parents[2] / "docs" / "reference").glob("*.md"))
 _TABLE = re.compile(r"(?<=<!-- table: )(\w+)( -->\n).*?(?=<!-- end -->)", re.DOTALL)
@@ -23,6 +24,7 @@ def tables() -> dict[str, str]:
     read_by = {name: readers(name) for name in own_options()}
     return {
         "trainers": trainer_markdown(),
+        "rules": rules_markdown(),
         "GraphConfig": markdown(GraphConfig, read_by=read_by),
         **{
             kind.__name__: markdown(kind)

@@ -133,6 +133,18 @@ def test_words_that_one_side_lacks() -> None:
     assert agreement(a, to_the_new_word).heads.same == 1
 
 
+def test_a_head_that_the_other_side_has_not_is_another_head() -> None:
+    a = treebank(sentence("1 sing _ _ _ _ 0 r", "2 now _ _ _ _ 1 y", sent_id="s"))
+    b = treebank(sentence("1 sing _ _ _ _ 0 r", "2 so _ _ _ _ 1 z", "3 now _ _ _ _ 2 y", sent_id="s"))
+    found = agreement(a, b)
+    assert (found.heads.words, found.heads.same) == (2, 1)
+
+
+def test_an_open_head_is_not_the_root() -> None:
+    a, b = (treebank(sentence(f"1 a _ _ _ _ {head} x", sent_id="s")) for head in ("0", "_"))
+    assert agreement(a, b).same_trees == 0
+
+
 def test_json() -> None:
     found = agreement(treebank(BIRDS), treebank(BIRDS)).to_json()
     assert found["uas"] == found["las"] == found["heads"]["kappa"] == 1.0

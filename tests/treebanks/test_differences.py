@@ -25,7 +25,7 @@ def file(*sentences: str) -> Treebank:
     """Sentences as ``id: form/head/label form/head/label …``; without a name before the colon none has one."""
     lines = []
     for text in sentences:
-        name, _, words = text.partition(": ")
+        name, _, words = text.partition(": ") if not text.startswith(": ") else ("", "", text[2:])
         lines += [f"# sent_id = {name}\n"] * bool(name)
         for number, word in enumerate(words.split(), 1):
             form, head, label = word.split("/")
@@ -93,7 +93,7 @@ def test_broken_rows_are_told_by_their_lines() -> None:
 @given(seeds)
 def test_fields_differ_as_a_comparison_cell_by_cell_says(random: Random) -> None:
     author = Person("b", random)
-    base = [new_sentence(author, named=True) for _ in range(3)]
+    base = [new_sentence(author, named=True, distinct=True) for _ in range(3)]
     sides = [worked_on(base, Person(letter, random), 4, whole=False, named=True) for letter in "mt"]
     found = {(d.a, f.row, f.column, f.a, f.b) for d in differences(*map(treebank, sides)) for f in d.fields}
     expected = {
@@ -147,6 +147,38 @@ def test_longest_increasing(values: list[int]) -> None:
     assert len(row) == max(best, default=0)
 
 
+def test_a_name_counts_more_than_the_words_of_one_sentence() -> None:
+    a, b = file("x: Tea/0/r", "y: Yes/0/r"), file("x: Yes/0/r", "y: No/0/r")
+    assert SideBySide(a, b).pairs == {0: 0, 1: 1}
+    assert told(a, b) == [("1", "form", "Tea", "Yes"), ("1", "form", "Yes", "No")]
+
+
+def test_sentences_of_the_same_words_without_names_that_were_moved() -> None:
+    a, b = file(": Yes/0/x", ": Yes/0/y"), file(": Yes/0/y", ": Yes/0/z")
+    assert SideBySide(a, b).pairs == {0: 1, 1: 0}
+
+
+def test_copies_under_other_names_are_other_sentences() -> None:
+    a = file("x: a/0/r b/1/x c/1/x d/1/x", "y: e/0/r f/1/x g/1/x h/1/x")
+    b = file(
+        "x: a/0/r b/1/x c/1/x D/1/x",
+        "y: e/0/r f/1/x g/1/x H/1/x",
+        "n: a/0/r b/1/x c/1/x d/1/x",
+        "m: e/0/r f/1/x g/1/x h/1/x",
+    )
+    assert SideBySide(a, b).pairs == {0: 0, 1: 1}
+
+
+def test_a_sentence_without_a_name_of_which_some_words_changed() -> None:
+    a, b = file(": a/0/r b/1/x c/1/x", ": Yes/0/r"), file(": New/0/r", ": a/0/r b/1/x d/1/x", ": Yes/0/r")
+    assert SideBySide(a, b).pairs == {0: 1, 1: 2}
+
+
+def test_moved_sentences_are_found_as_they_were_before_others_of_the_same_words() -> None:
+    yes, no, middle = ": Yes/0/x", ": Yes/0/y", [": a/0/r b/1/x", ": c/0/r d/1/x"]
+    assert SideBySide(file(yes, *middle, no), file(no, *middle, yes)).pairs == {0: 3, 1: 1, 2: 2, 3: 0}
+
+
 def test_many_sentences_that_are_all_the_same() -> None:
     """Nothing to hold on to: as many are paired as can be, and not by trying all pairs."""
     blocks = list(Blocks.of(b"1\tYes\t_\t_\t_\t_\t0\troot\t_\t_\n\n" * 3000))
@@ -176,6 +208,12 @@ def test_whole_sentences_of_one_side() -> None:
     assert adjudicated(a, b, [Choice("b", sentence_b=1), Choice("a", sentence_b=1)]) == a.data
 
 
+def test_a_sentence_put_after_a_last_one_without_line_end() -> None:
+    a, b = file("s: Tea/0/root"), file("s: Tea/0/root", "v: New/0/root")
+    cut = Treebank(a.data.rstrip(b"\n"))
+    assert adjudicated(cut, b, [Choice("b", sentence_b=1)]) == b.data
+
+
 def test_heads_of_b_are_told_by_the_numbers_of_a() -> None:
     a = file("s: cannot/2/aux sing/0/root now/2/advmod loud/3/x")
     b = file("s: can/3/aux not/3/neg sing/0/root now/3/advmod loud/3/x")
@@ -203,7 +241,8 @@ def test_comments_are_chosen_too() -> None:
 def test_choosing_b_everywhere_gives_b(random: Random) -> None:
     author = Person("b", random)
     named = random.random() < 0.7
-    base = [new_sentence(author, named=named) for _ in range(3)]
+    distinct = random.random() < 0.5
+    base = [new_sentence(author, named=named, distinct=distinct) for _ in range(3)]
     newline, end = random.choice(["\n", "\r\n"]), random.choice(["", "\n", "\n\n"])
     a, b = (
         Treebank(
@@ -216,11 +255,19 @@ def test_choosing_b_everywhere_gives_b(random: Random) -> None:
     by_field: list[Choice] = []
     whole: list[Choice] = []
     for found in differences(a, b):
-        by_field += [Choice("b", found.a, f.row, f.column) for f in found.fields]
+        same_rows = all(f.column != "id" for f in found.fields)  # else the whole sentence is chosen
+        by_field += [Choice("b", found.a, f.row, f.column) for f in found.fields if same_rows]
         whole += [Choice("b", found.a)] if found.a is not None else [Choice("b", sentence_b=found.b)]
-    assert adjudicated(a, b, whole) == b.data
-    left = differences(Treebank(adjudicated(a, b, by_field), strict=False), b)
-    assert all(not found.fields for found in left)
+    chosen = adjudicated(a, b, whole)
+    if not SideBySide(a, b).moved and SideBySide(a, b).order == [(i, i) for i in range(len(b))]:
+        assert chosen == b.data
+    # Of sentences without names it may be uncertain which is which, and A's order stays: but B's sentences they are.
+    assert sorted(block.body for block in Blocks.of(chosen)) == sorted(
+        block.body for block in Blocks.of(b.data)
+    )
+    if named and distinct:
+        left = differences(Treebank(adjudicated(a, b, by_field), strict=False), b)
+        assert all(not found.fields for found in left)
 
 
 @pytest.mark.parametrize(

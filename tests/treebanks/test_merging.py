@@ -249,6 +249,21 @@ def test_one_side_changed_the_line_ends_of_the_file() -> None:
     assert merged(base, mine, theirs) == theirs.replace("\n", "\r\n")
 
 
+def test_what_one_side_changed_around_the_rows_is_taken_from_it() -> None:
+    """Line ends, byte order mark and the end of the file, while the other side changed the same sentence."""
+    edited = BIRDS.replace("Birds\t_", "Birds\tbird")
+    both = BIRDS.replace("now\t_", "now\tnow")
+    expected = edited.replace("now\t_", "now\tnow")
+    for around in (
+        lambda text: text.replace("\n", "\r\n"),
+        lambda text: "\ufeff" + text,
+        lambda text: text.rstrip("\n"),
+        lambda text: text + "\n",
+    ):
+        assert merged(BIRDS, around(both), edited) == around(expected)
+        assert merged(BIRDS, edited, around(both)) == around(expected)
+
+
 def test_a_file_that_both_added() -> None:
     assert merged("", BIRDS, BIRDS + YES) == BIRDS + YES
     assert merged("", YES, BIRDS) == YES + BIRDS
@@ -334,7 +349,7 @@ def test_a_change_far_away_changes_nothing_of_it(random: Random, first: bool) ->
 @given(seeds)
 def test_edits_of_different_rows_never_conflict(random: Random) -> None:
     author = Person("b", random)
-    base = [new_sentence(author, named=True) for _ in range(3)]
+    base = [new_sentence(author, named=True, distinct=True) for _ in range(3)]
     mine, theirs, both = copied(base), copied(base), copied(base)
     people = Person("m", random), Person("t", random)
     for s, own in enumerate(base):
@@ -353,7 +368,7 @@ def test_edits_of_different_rows_never_conflict(random: Random) -> None:
 def test_fields_are_merged_as_the_definition_says(random: Random) -> None:
     """Against the definition, word by word, where words and sentences are the same."""
     author = Person("b", random)
-    base = [new_sentence(author, named=True) for _ in range(3)]
+    base = [new_sentence(author, named=True, distinct=True) for _ in range(3)]
     sides = [worked_on(base, Person(c, random), 6, whole=False, named=True) for c in "mt"]
     found = merge(written(base), *(written(side) for side in sides))
     out = Treebank(found.data)

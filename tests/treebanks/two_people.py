@@ -28,13 +28,25 @@ def tokens(data: bytes) -> set[bytes]:
     return set(_TOKEN.findall(data))
 
 
-def new_sentence(person: Person, *, named: bool) -> Sentence:
-    """A sentence with a random tree, perhaps a multiword token and an empty node."""
+def new_sentence(person: Person, *, named: bool, distinct: bool = False) -> Sentence:
+    """A sentence with a random tree, perhaps a multiword token and an empty node. ``distinct``: no word is there twice, so that it is
+    certain which is which whatever is changed."""
     n = person.random.randint(1, 5)
     order = person.random.sample(range(1, n + 1), n)
     heads = {word: person.random.choice(order[:at]) if at else 0 for at, word in enumerate(order)}
     rows = [
-        [str(i), person.random.choice(_WORDS), person.token(), "_", "_", "_", str(heads[i]), "dep", "_", "_"]
+        [
+            str(i),
+            f"w{i}" if distinct else person.random.choice(_WORDS),
+            person.token(),
+            "_",
+            "_",
+            "_",
+            str(heads[i]),
+            "dep",
+            "_",
+            "_",
+        ]
         for i in range(1, n + 1)
     ]
     if n > 1 and person.random.random() < 0.3:

@@ -110,6 +110,7 @@ def test_into_a_third_file(file: Path, theirs: Path, tmp_path: Path) -> None:
     third = tmp_path / "third.conllu"
     third.write_bytes(file.read_bytes())
     with serving(open_session(third, beside=theirs, a=file)) as served:
+        assert [item["sentence"] for item in served.get("/api/differences").json()["items"]] == [0, 2]
         served.post("/api/sentence/0/split", {"row": "4"})  # numbers are others than those of A and B
         assert [item["sentence"] for item in served.get("/api/differences").json()["items"]][-1] == 3
         served.post("/api/adjudicate", {"sentence": 3, "row": "1", "column": "head", "choice": "b"})

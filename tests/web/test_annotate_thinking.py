@@ -50,7 +50,11 @@ def test_accepting_a_word_those_above_a_threshold_and_all(thinking: Served) -> N
     assert row(after, "1")["head"] == str(proposed["1"]["head"])
     assert row(after, "1")["deprel"] == proposed["1"]["label"]
     assert (row(after, "1")["state"], row(after, "2")["state"]) == ("decided", "open")
-    assert thinking.post("/api/sentence/2/accept", {"threshold": 1.0}).status == 200
+    left = thinking.sentence(2)["thoughts"]["words"]["2"]["label_probability"]
+    unsure = thinking.post("/api/sentence/2/accept", {"threshold": (left + 1) / 2}).json()
+    assert row(unsure, "2")["state"] == "open"
+    assert row(thinking.post("/api/sentence/2/accept", {"threshold": left}).json(), "2")["state"] == "decided"
+    thinking.post("/api/undo")
     done = thinking.post("/api/sentence/2/accept", {"version": thinking.sentence(2)["version"]}).json()
     assert [r["state"] for r in done["rows"]] == ["decided", "decided"]
     version = thinking.get("/api/document").json()["version"]
@@ -142,7 +146,8 @@ def test_what_was_trained_thinks_along_at_the_next_start_unless_another_is_given
     tmp_path: Path, parser: Any
 ) -> None:
     file = tmp_path / "again.conllu"
-    file.write_text(small_treebank().text + "1\tBirds\t_\tNOUN\t_\t_\t_\t_\t_\t_\n\n", encoding="utf-8")
+    open_words = "".join(f"{m}\tx{m}\t_\tNOUN\t_\t_\t_\t_\t_\t_\n" for m in range(1, 5))
+    file.write_text(f"{small_treebank().text}{open_words}\n", encoding="utf-8")
     with serving(open_session(file)) as served:
         served.post("/api/train")
         until(lambda: served.get("/api/document").json()["model"], 60)
@@ -155,7 +160,9 @@ def test_what_was_trained_thinks_along_at_the_next_start_unless_another_is_given
             "given",
             ["given", "trained"],
         )
+        before = served.sentence(8)["thoughts"]
         assert served.post("/api/model", {"which": "trained"}).json()["model"]["which"] == "trained"
+        assert served.sentence(8)["thoughts"] != before
 
 
 def test_a_training_can_be_ended(learnt: Served) -> None:

@@ -13,6 +13,13 @@ from arcwise.annotation.changes import Part, Parts, inverse
 from arcwise.annotation.journal import Journal, Record
 from arcwise.annotation.store import Fingerprint
 
+FORM = 1
+"""Of the records; the first tells it."""
+
+
+class NewerJournal(Exception):
+    """A record that this arcwise does not know."""
+
 
 @dataclass(frozen=True)
 class Mark:
@@ -69,21 +76,26 @@ class History:
                     self.undone.clear()
                 self.marks = [self._mark(place, record)]
             case "start":
+                if record.get("journal") != FORM:
+                    raise NewerJournal(str(record.get("journal")))
                 self.marks = [self._mark(place, record)]
             case "saving":
                 self.marks.append(self._mark(place, record))
             case "saved":
                 self.marks = self.marks[-1:]
+            case kind:
+                raise NewerJournal(str(kind))
 
     def _mark(self, place: int, record: Record) -> Mark:
         file = Fingerprint(record["size"], record["digest"])
+        to = tuple(map(Part.from_json, record.get("to", ())))
         after, top = record.get("after", place + 1), record.get("top", self.top)
-        return Mark(after, file, record["sentences"], parts_of(record, "to"), top)
+        return Mark(after, file, record["sentences"], to, top)
 
 
-def parts_of(record: Record, key: str = "parts") -> Parts:
+def parts_of(record: Record) -> Parts:
     """The change that a record tells."""
-    return tuple(Part.from_json(part) for part in record.get(key, ()))
+    return tuple(map(Part.from_json, record["parts"]))
 
 
 def steps_after(journal: Journal, mark: Mark) -> Iterator[Parts]:
@@ -103,7 +115,8 @@ def steps_after(journal: Journal, mark: Mark) -> Iterator[Parts]:
 
 def file_record(kind: str, file: Fingerprint, sentences: int) -> Record:
     """A record of the file as it is, or is about to be."""
-    return {"kind": kind, "size": file.size, "digest": file.digest, "sentences": sentences}
+    form = {"journal": FORM} if kind == "start" else {}
+    return {"kind": kind, **form, "size": file.size, "digest": file.digest, "sentences": sentences}
 
 
 def compacted(journal: Journal, history: History) -> list[Record]:

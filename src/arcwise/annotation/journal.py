@@ -116,7 +116,7 @@ class Journal:
         rest = b"".join(line for _, line in self._lines(self.size))
         if not rest:
             return
-        if not self.size and not (len(rest) < 4096 and _TORN_START.fullmatch(rest)):
+        if not self.size and rest.strip(b"\0") and not (len(rest) < 4096 and _TORN_START.fullmatch(rest)):
             raise InputError(
                 f"{self.path}: is no journal of arcwise, expected one or no such file; move it away"
             )

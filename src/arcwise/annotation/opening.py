@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import re
+import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from arcwise.annotation.changes import difference
-from arcwise.annotation.history import History, Mark, file_record, steps_after
+from arcwise.annotation.history import History, Mark, NewerJournal, file_record, steps_after
 from arcwise.annotation.journal import Journal
 from arcwise.annotation.store import Blocks, Misfit, Snapshot
 from arcwise.annotation.taking import net_changes, rebased
@@ -16,6 +19,7 @@ from arcwise.treebanks import open_output
 from arcwise.treebanks.files import PathLike, path_kind
 
 Stamp = tuple[int, int, int]
+_LEFT_OVER = 600
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")
 
 
@@ -42,13 +46,37 @@ def open_parts(path: PathLike, *, new: bool) -> Opened:
         stamp, snapshot = read_snapshot(real, read_only is None)
         if not len(snapshot) and snapshot.fingerprint.size:
             raise InputError(f"{path}: found no sentence, expected CoNLL-U")
-        opened = Opened(real, Blocks(snapshot), journal, History.of(journal), stamp, -1, read_only)
+        opened = Opened(real, Blocks(snapshot), journal, _history(journal), stamp, -1, read_only)
         _say_what_was_dropped(opened)
         _take_up(opened)
+        if read_only is None:
+            _clear_away(real)
     except BaseException:
         journal.close(remove=not journal.size)
         raise
     return opened
+
+
+def _history(journal: Journal) -> History:
+    try:
+        return History.of(journal)
+    except NewerJournal as error:
+        raise InputError(
+            f"{journal.path}: found {error}, expected a record that is known; it is of a newer arcwise"
+        ) from None
+    except (LookupError, TypeError, ValueError):
+        raise InputError(
+            f"{journal.path}: does not fit the file; move it away to open the file without it"
+        ) from None
+
+
+def _clear_away(path: Path) -> None:
+    """Remove what a process left that was killed while it wrote; what is younger may still be written."""
+    leftover = re.compile(re.escape(f".{path.name}") + r"(\.journal)?\.[0-9a-f]{8}\.part")
+    for other in path.parent.glob(".*.part"):
+        with contextlib.suppress(OSError):
+            if leftover.fullmatch(other.name) and time.time() - other.stat().st_mtime > _LEFT_OVER:
+                other.unlink()
 
 
 def stamp_of(path: Path) -> Stamp | None:
@@ -62,11 +90,12 @@ def stamp_of(path: Path) -> Stamp | None:
 
 def read_snapshot(path: Path, beside: bool) -> tuple[Stamp, Snapshot]:
     """The file as it is, and its stamp; read again if it is written meanwhile."""
-    while True:
+    for _ in range(10):
         stamp = stamp_of(path)
         snapshot = Snapshot(path, folder=path.parent if beside else None)
         if stamp is not None and stamp == stamp_of(path):
             return stamp, snapshot
+    raise InputError(f"{path}: is being written all the time, expected a file at rest")
 
 
 def _file(path: PathLike, *, new: bool) -> Path:
@@ -128,7 +157,7 @@ def _take_up(opened: Opened) -> None:
         for parts in steps_after(opened.journal, mark):
             opened.blocks.check(parts)
             opened.blocks.apply(parts)
-    except Misfit as error:
+    except (Misfit, LookupError, TypeError, ValueError) as error:
         raise InputError(
             f"{opened.journal.path}: does not fit the file ({error}); move it away to open the file without it"
         ) from None

@@ -6,6 +6,7 @@ that writes into the file cannot change what is being edited here. It goes with 
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import tempfile
 import threading
@@ -65,26 +66,30 @@ def block_digest(block: bytes) -> str:
     return hashlib.blake2b(block, digest_size=8).hexdigest()
 
 
+@contextlib.contextmanager
+def _explained(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise InputError(f"{path}: cannot be copied to be edited ({error.strerror or error})") from error
+
+
 class Snapshot:
     """The bytes of a file at one moment, and where its sentences are."""
 
     def __init__(self, path: Path, *, folder: Path | None = None) -> None:
         """Copy and index a file; ``folder``: where the copy is (else where temporary files are)."""
         self._guard = threading.Lock()
-        self._copy: IO[bytes] = tempfile.TemporaryFile(dir=folder)  # noqa: SIM115 (lives as long as this)
-        self.close = weakref.finalize(self, self._copy.close)
-        """Let the copy go; done by itself when nobody has the snapshot any more."""
-        self.problems: list[Problem] = []
         hasher, index = Hasher(), _Index(str(path))
-        with open_input(path) as stream:
+        with open_input(path) as stream, _explained(path):
+            self._copy: IO[bytes] = tempfile.TemporaryFile(dir=folder)  # noqa: SIM115 (lives as long as this)
+            self.close = weakref.finalize(self, self._copy.close)
+            """Let the copy go; done by itself when nobody has the snapshot any more."""
             for piece in iter(lambda: stream.read(_PIECE), b""):
                 hasher.add(piece)
-                try:
-                    self._copy.write(piece)
-                except OSError as error:
-                    raise InputError(f"{path}: cannot be copied to be edited ({error.strerror})") from error
                 index.add(piece)
-        self._copy.flush()
+                self._copy.write(piece)
+            self._copy.flush()
         self.starts: npt.NDArray[np.int64] = index.finish()
         self.problems = index.problems
         self.fingerprint = hasher.fingerprint()

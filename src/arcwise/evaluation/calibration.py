@@ -40,6 +40,8 @@ class Calibration:
     error: float
     reviews: tuple[Review, ...]
     """Empty where there are no errors to be found."""
+    brier: float = 0.0
+    """The mean of (probability − right)², right being 0 or 1 (Brier 1950): it falls with doubt in the wrong and with sureness in the right."""
 
     @property
     def excess(self) -> float:
@@ -92,7 +94,8 @@ def calibration(
         true = float(right[own].mean()) if count else 0.0
         found.append(ReliabilityBin(b / bins, (b + 1) / bins, count, said, true))
         error += count / len(right) * abs(true - said)
-    return Calibration(tuple(found), error, _reviews(probabilities, right))
+    brier = float(np.mean((np.asarray(probabilities, np.float64) - right) ** 2))
+    return Calibration(tuple(found), error, _reviews(probabilities, right), brier)
 
 
 def _reviews(probabilities: npt.NDArray[np.floating], right: npt.NDArray[np.bool_]) -> tuple[Review, ...]:

@@ -149,7 +149,7 @@ def matched_temperatures(
 ) -> Temperatures:
     """The temperatures at which what is said is right as often as it says, on the whole: the mean of the probabilities of the heads found
     is the share of them that are right, and so for heads with labels. They are sought near ``start``; of several smoothings, each with
-    its temperature, the one with the least calibration error of heads is taken.
+    its temperature, the one with the least Brier score of heads is taken.
 
     What makes the right heads most probable doubts too much where a parser is now and then sure and wrong: one such word counts more
     than many that are doubted for nothing.
@@ -165,7 +165,7 @@ def matched_temperatures(
         own = replace(start, smoothing=smoothing)
         heads = _matched(lambda t, own=own: said(replace(own, heads=t)).excess, start.heads, steps)  # type: ignore[misc]
         tried.append(replace(own, heads=heads))
-    found = min(tried, key=lambda one: said(one).error)
+    found = min(tried, key=lambda one: said(one).brier)
     if not said.labelled:
         return found
     labels = _matched(lambda t: said(replace(found, labels=t), labels=True).excess, start.labels, steps)

@@ -6,12 +6,15 @@ from bisect import bisect_left
 from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from difflib import SequenceMatcher
+from itertools import groupby
 
 from arcwise.treebanks.blocks import Block
 
 Key = Callable[[Block], Hashable]
 _SIMILAR = 0.5
 """Sentences that share this much of their words may be versions of one sentence."""
+_RENAMED = 2
+"""So many sentences in a row, of three words in the mean, show that a file was numbered anew."""
 _FAR = 8
 """How many sentences are looked at for a similar one."""
 _SMALL = 400
@@ -21,28 +24,38 @@ _SMALL = 400
 def same_sentences(a: Sequence[Block], b: Sequence[Block]) -> dict[int, int]:
     r"""The numbers of sentences of ``a`` → of the same sentences in ``b``; a sentence of either side may have none.
 
-    Sentences are the same by sent_id and words; by sent_id, if most words are the same; by words; by sent_id alone; and between
-    sentences that are the same, if half of their words are. Each is first looked for in its place, then elsewhere.
+    Sentences are the same by sent_id and words; by sent_id, if half of their words are the same; by words, if several in a row have them under
+    other names; by sent_id alone; by words; and between sentences that are the same, if half of their words are. Each is first looked for in
+    its place, then elsewhere.
 
     >>> row = "1\t{}\t_\t_\t_\t_\t0\troot\t_\t_\n\n"
     >>> a, b = ([Block(row.format(form).encode()) for form in forms] for forms in (["Hi", "Ho"], ["Ho", "Hi", "He"]))
     >>> same_sentences(a, b)
     {0: 1, 1: 0}
     """
-    if len(a) == len(b) and all(
-        x.body == y.body or _id_and_words(x) == _id_and_words(y) for x, y in zip(a, b, strict=True)
-    ):
+    if _same_places(a, b):
         return {i: i for i in range(len(a))}
     found = _Matching(a, b)
     for key in (lambda block: block.body, _id_and_words):
         found.in_place(key)
         found.anywhere(key)
     found.by_id(similar=True)
+    found.renamed()
+    found.by_id(similar=False)
     found.in_place(lambda block: block.forms)
     found.anywhere(lambda block: block.forms)
-    found.by_id(similar=False)
     found.similar_in_place()
     return dict(sorted(found.to_b.items()))
+
+
+def _same_places(a: Sequence[Block], b: Sequence[Block]) -> bool:
+    """Whether each sentence stands where it stood, with its sent_id and words, and none is found elsewhere as it was."""
+    if len(a) != len(b):
+        return False
+    changed = [(x, y) for x, y in zip(a, b, strict=True) if x.body != y.body]
+    if not {x.body for x, _ in changed}.isdisjoint(y.body for _, y in changed):
+        return False
+    return all(_id_and_words(x) == _id_and_words(y) for x, y in changed)
 
 
 def _id_and_words(block: Block) -> Hashable:
@@ -109,6 +122,18 @@ class _Matching:
                 continue
             if not similar or similarity(self.a[i], self.b[places[name]]) >= _SIMILAR:
                 self.pair(i, places[name])
+
+    def renamed(self) -> None:
+        """Pair sentences of the same words whatever their names, where several in a row stand as many places further on: a file that was
+        numbered anew. One alone proves nothing against its name."""
+        for mine, theirs in list(self.gaps()):
+            keys = [self.a[i].forms for i in mine], [self.b[j].forms for j in theirs]
+            pairs = [(mine[at], theirs[to]) for at, to in common(*keys)]
+            for _, group in groupby(pairs, key=lambda pair: pair[1] - pair[0]):
+                row = list(group)
+                if len(row) >= _RENAMED and sum(len(self.a[i].forms) for i, _ in row) >= 3 * _RENAMED:
+                    for i, j in row:
+                        self.pair(i, j)
 
     def similar_in_place(self) -> None:
         """Pair similar sentences that stand between the same pairs, in order."""
@@ -210,7 +235,8 @@ def same_shape(a: Block, b: Block) -> bool:
     if a.forms == b.forms:
         return True
     in_place = sum(x == y for x, y in zip(a.forms, b.forms, strict=True))
-    return in_place >= sum(size for *_, size in _matcher(a.forms, b.forms).get_matching_blocks())
+    shifted = sum(size for *_, size in _matcher(a.forms, b.forms).get_matching_blocks())
+    return shifted <= in_place + 1  # one word alone may be the same by chance
 
 
 def same_rows(a: Block, b: Block) -> dict[bytes, bytes]:

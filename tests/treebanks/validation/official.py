@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 from bisect import bisect_right
 from collections.abc import Iterable
+from functools import lru_cache
 
 from udtools import Validator
 from udtools.state import State
@@ -74,6 +75,11 @@ _REACHED = {
 """The stage in which the validator checks a rule; those that are not here come after all stages."""
 
 
+def official_ids(text: str) -> set[str]:
+    """The test ids that the validator reports for a treebank, unchanged."""
+    return {rule for _, rule in _incidents(text)}
+
+
 def verdicts(text: str) -> tuple[Verdicts, Verdicts]:
     """What the validator and we find in a treebank, once the deviations that docs/reference/validation.md lists are taken out."""
     starts = _starts(text)
@@ -112,15 +118,25 @@ def _start(starts: list[int], line: int) -> int:
 
 
 def _theirs(text: str, starts: list[int], lines: list[str]) -> Verdicts:
-    validator, state = Validator(lang="ud", level=3, output=None), State()
-    validator.validate_file_handle(io.StringIO(text, newline=None), state)
-    validator.validate_end(state)
-    incidents = [(i.lineno, i.testid) for i in state.error_tracker]
+    incidents = _incidents(text)
     return {
         (_start(starts, line), rule)
         for line, rule in incidents
         if not _said_otherwise(line, rule, incidents, lines)
     }
+
+
+@lru_cache
+def _validator() -> Validator:
+    return Validator(lang="ud", level=3, output=None)
+
+
+def _incidents(text: str) -> list[tuple[int, str]]:
+    validator, state = _validator(), State()
+    source = io.TextIOWrapper(io.BytesIO(text.encode()), "utf-8")
+    validator.validate_file_handle(source, state)
+    validator.validate_end(state)
+    return [(i.lineno, i.testid) for i in state.error_tracker]
 
 
 def _said_otherwise(line: int, rule: str, incidents: Iterable[tuple[int, str]], lines: list[str]) -> bool:

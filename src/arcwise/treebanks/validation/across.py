@@ -130,7 +130,7 @@ class Memory:
                         row=row.id,
                         column="deps",
                     )
-            if any(universal(label) == "orphan" for _, label in deps_pairs(row.fields[DEPS]) or []):
+            if any(universal(label) == "orphan" for _, label in deps_pairs(row.fields[DEPS]) or ()):
                 self._orphan = self._orphan or row.line
                 if self._empty_node:
                     report.add(

@@ -142,16 +142,17 @@ def _capital(text: str) -> str:
 # ---- DEPS
 
 
-def deps_pairs(deps: str) -> list[tuple[str, str]] | None:
+@lru_cache(maxsize=1 << 14)
+def deps_pairs(deps: str) -> tuple[tuple[str, str], ...] | None:
     """DEPS as pairs of head and relation; None if it is not of that form.
 
     >>> deps_pairs("2:nsubj|4.1:conj:and"), deps_pairs("2")
-    ([('2', 'nsubj'), ('4.1', 'conj:and')], None)
+    ((('2', 'nsubj'), ('4.1', 'conj:and')), None)
     """
     if deps == "_":
-        return []
+        return ()
     pairs = [part.partition(":") for part in deps.split("|")]
-    return [(head, label) for head, _, label in pairs] if all(colon for _, colon, _ in pairs) else None
+    return tuple((head, label) for head, _, label in pairs) if all(colon for _, colon, _ in pairs) else None
 
 
 @lru_cache(maxsize=1 << 14)
@@ -180,7 +181,7 @@ def deps_told(deps: str) -> Told:
     return tuple(found)
 
 
-def _order_told(deps: str, pairs: list[tuple[str, str]]) -> Told:
+def _order_told(deps: str, pairs: tuple[tuple[str, str], ...]) -> Told:
     heads = [_place(head) for head, _ in pairs]
     if heads != sorted(heads):
         return (("unsorted-deps", f"found {deps!r}, expected it in the order of heads"),)
@@ -242,7 +243,7 @@ def _is_preposition(part: str) -> bool:
 
 
 def _check_self_loop(row: Row, report: Report) -> None:
-    pairs = deps_pairs(row.fields[DEPS]) or []
+    pairs = deps_pairs(row.fields[DEPS]) or ()
     if any(head == row.id for head, _ in pairs):
         report.add(
             "deps-self-loop",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from arcwise.treebanks.validation.inventory import RELATIONS, UPOS_TAGS, Inventory, is_label
+from arcwise.treebanks.validation.inventory import UPOS_TAGS, Inventory
 from arcwise.treebanks.validation.spelling import alike
 
 _OLD_LABELS = {
@@ -52,6 +52,24 @@ _OLD_TAGS = {
 }
 """Tags of earlier versions and of other schemes → universal ones."""
 
+_COMMON = [
+    "punct",
+    "case",
+    "nmod",
+    "det",
+    "obl",
+    "nsubj",
+    "advmod",
+    "amod",
+    "root",
+    "obj",
+    "conj",
+    "cc",
+    "aux",
+    "mark",
+]
+"""The most frequent relations of most treebanks: of two that are equally likely the one here is guessed, or the one before."""
+
 _ALIKE, _USUAL = 0.5, 0.5  # letters at least so much alike, or one value in so great a part of the places
 
 
@@ -62,19 +80,26 @@ def guess_labels(inventory: Inventory, label: str, head_upos: str, upos: str) ->
     >>> guess_labels(Inventory(arcs), "subjekt", "VERB", "NOUN")[0]
     'nsubj'
     """
+    key = (label, head_upos, upos)
+    if key not in inventory.guesses:
+        inventory.guesses[key] = _label_guesses(inventory, *key)
+    return inventory.guesses[key]
+
+
+def _label_guesses(inventory: Inventory, label: str, head_upos: str, upos: str) -> list[str]:
     if not head_upos:
         return ["root"]
     plain = label.lower()
     here: Mapping[str, int] = inventory.labels_of.get((head_upos, upos), {})
     places, words = sum(here.values()) or 1, sum(inventory.deprel.values()) or 1
-    known = {name for name in inventory.deprel if is_label(name)} | RELATIONS
     scored = []
-    for other in known - {"root"}:
+    for other in inventory.known_labels:
         letters, share = alike(plain, other), here.get(other, 0) / places
         if letters >= _ALIKE or (share >= _USUAL and here[other] > 1):
-            scored.append((-(4 * letters + 2 * share + inventory.deprel.get(other, 0) / words), other))
+            likely = 4 * letters + 2 * share + inventory.deprel.get(other, 0) / words
+            scored.append((-likely, _COMMON.index(other) if other in _COMMON else len(_COMMON), other))
     old = _OLD_LABELS.get(plain)
-    return ([old] if old else []) + [other for _, other in sorted(scored) if other != old][:4]
+    return ([old] if old else []) + [other for *_, other in sorted(scored) if other != old][:4]
 
 
 def guess_upos(inventory: Inventory, tag: str, label: str) -> list[str]:

@@ -40,7 +40,7 @@ def check_relations(raw: RawSentence, tree: RawTree, inventory: Inventory, repor
 def check_enhanced_roots(raw: RawSentence, report: Report) -> None:
     """In DEPS, too, head 0 and the relation root go together."""
     for row in raw.nodes:
-        pairs = deps_pairs(row.fields[DEPS]) or []
+        pairs = deps_pairs(row.fields[DEPS]) or ()
         if any(head == "0" and universal(label) != "root" for head, label in pairs):
             better = "|".join(
                 dict.fromkeys(f"{head}:{'root' if head == '0' else label}" for head, label in pairs)
@@ -104,7 +104,9 @@ def _punct(tree: RawTree, word: int) -> str | None:
     return "PUNCT" if marks else None
 
 
-def _with_typo(tree: RawTree, word: int) -> str:
+def _with_typo(tree: RawTree, word: int) -> str | None:
+    if tree.relations[word] == "goeswith":  # a further part itself, which has no features
+        return None
     feats = [
         part
         for part in tree.row(word).fields[FEATS].split("|")

@@ -112,6 +112,8 @@ class Inventory:
     arcs: Mapping[tuple[str, str, str], int] = field(default_factory=dict)
     features: bool = False
     """Whether any word of the treebank has FEATS."""
+    guesses: dict[tuple[str, str, str], list[str]] = field(default_factory=dict, repr=False, compare=False)
+    """What was guessed already (``guess_labels``)."""
 
     @classmethod
     def of(cls, treebanks: Treebank | Iterable[Treebank]) -> Inventory:
@@ -139,6 +141,11 @@ class Inventory:
     def upos(self) -> dict[str, int]:
         """UPOS → how often, the most frequent first."""
         return self._by(1)
+
+    @cached_property
+    def known_labels(self) -> frozenset[str]:
+        """The universal relations but root, and the labels of the treebank that begin with one of them."""
+        return frozenset(name for name in {*self.deprel, *RELATIONS} if is_label(name) and name != "root")
 
     @cached_property
     def labels_of(self) -> dict[tuple[str, str], Counter[str]]:

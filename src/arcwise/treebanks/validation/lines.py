@@ -60,6 +60,7 @@ def check_encoding(raw: RawSentence, report: Report) -> None:
     if text.isascii():
         return
     bad, composed = _NOT_TEXT.search(text) is not None, unicodedata.is_normalized("NFC", text)
+    repair = None if composed else normalise_all(raw)
     for line, content in enumerate(raw.lines, raw.first_line) if bad or not composed else ():
         found = _NOT_TEXT.search(content)
         if found:
@@ -75,7 +76,7 @@ def check_encoding(raw: RawSentence, report: Report) -> None:
                 "unicode-normalization",
                 line,
                 f"found {wrong!r}, expected it in the Unicode normal form NFC",
-                repair=normalise_all(raw),
+                repair=repair,
             )
 
 

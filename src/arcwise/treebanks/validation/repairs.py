@@ -36,8 +36,10 @@ def set_field(raw: RawSentence, row: Row, column: int, value: str, told: str | N
 
 def set_text(raw: RawSentence) -> Repair | None:
     """The text comment as the words tell it, if they do: a form with a blank at an end cannot be found in a text."""
+    if not raw.editable:
+        return None
     text = joined_text(raw.tokens)
-    if not raw.editable or any(differences(text, raw.tokens)):
+    if any(differences(text, raw.tokens)):
         return None
     return Repair("write the text from the words", (SetComment("text", text),))
 

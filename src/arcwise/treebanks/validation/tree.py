@@ -106,7 +106,7 @@ def check_heads(raw: RawSentence, report: Report, *, partial: bool) -> RawTree |
         else:
             heads.append(int(head))
     for row in raw.nodes:
-        for head, _ in deps_pairs(row.fields[DEPS]) or []:
+        for head, _ in deps_pairs(row.fields[DEPS]) or ():
             if head not in known and re.fullmatch(r"(0|[1-9][0-9]*)(\.[1-9][0-9]*)?", head):
                 report.add(
                     "unknown-ehead",
@@ -175,7 +175,7 @@ def check_graph(raw: RawSentence, report: Report) -> None:
     below: dict[str, list[str]] = {}
     enhanced = False
     for row in raw.nodes:
-        pairs = deps_pairs(row.fields[DEPS]) or []
+        pairs = deps_pairs(row.fields[DEPS]) or ()
         enhanced = enhanced or bool(pairs) or row.kind == "empty"
         for head, _ in pairs:
             below.setdefault(head, []).append(row.id)

@@ -1,0 +1,185 @@
+"""Every rule finds its defect, at its place, as the official validator does; nothing is found where nothing is wrong."""
+
+from __future__ import annotations
+
+import json
+import random
+from pathlib import Path
+
+import pytest
+
+from arcwise import Treebank
+from arcwise.treebanks import COLUMNS
+from arcwise.treebanks.validation import (
+    RULES,
+    Finding,
+    Inventory,
+    check_files,
+    check_sentence,
+    check_treebank,
+)
+from treebanks.test_fuzz import mutated
+from treebanks.validation.defects import DEFECTS
+from treebanks.validation.official import official_ids, verdicts
+from treebanks.validation.sound import SENTENCES, SOUND, with_field
+
+
+def found_in(text: str, **options: bool | int) -> list[Finding]:
+    return list(check_treebank(Treebank.from_string(text, strict=False), **options))  # type: ignore[arg-type]
+
+
+def test_nothing_is_wrong_with_the_sound_treebank() -> None:
+    assert found_in(SOUND) == []
+    assert official_ids(SOUND) == set()
+
+
+def test_every_rule_has_a_defect() -> None:
+    assert set(DEFECTS) == {name for name, rule in RULES.items() if rule.official}
+
+
+@pytest.mark.parametrize("rule", DEFECTS)
+def test_each_defect_is_found(rule: str) -> None:
+    defect = DEFECTS[rule]
+    found = found_in(defect.text)
+    assert {f.rule for f in found} == {rule} | defect.also
+    own = next(f for f in found if f.rule == rule)
+    if defect.row is not None:
+        assert (own.row, own.column) == (defect.row, defect.column)
+    if defect.repaired is not None:
+        assert own.repair is not None
+        edit = own.repair.edits[0]
+        assert (edit.row, edit.column, edit.value) == (defect.row, defect.column, defect.repaired)  # type: ignore[union-attr]
+    assert own.level == RULES[rule].level
+    assert "\n" not in own.message
+    assert json.loads(json.dumps(own.to_json()))["rule"] == rule
+
+
+@pytest.mark.parametrize("rule", DEFECTS)
+def test_the_official_validator_says_the_same(rule: str) -> None:
+    text = DEFECTS[rule].text
+    assert rule in official_ids(text)
+    theirs, ours = verdicts(text)
+    assert ours == theirs
+
+
+@pytest.mark.parametrize("rule", DEFECTS)
+def test_repairs_are_declared(rule: str) -> None:
+    """A rule that offers a repair says in the reference what it does."""
+    for finding in found_in(DEFECTS[rule].text):
+        assert finding.repair is None or RULES[finding.rule].repaired, finding
+
+
+def test_lines_and_sentences() -> None:
+    text = with_field(SOUND, "d", "2", "upos", "SUBST")
+    (found,) = found_in(text)
+    assert text.split("\n")[found.line - 1].startswith("2\tsaid")
+    assert (found.sentence, found.sent_id) == (3, "d")
+    (alone,) = check_sentence(Treebank.from_string(text)[3], Inventory.of(Treebank.from_string(text)))
+    assert alone == found
+
+
+def test_levels() -> None:
+    text = with_field(
+        with_field(with_field(SOUND, "c", "4", "lemma", " big"), "c", "5", "upos", "N"),
+        "c",
+        "2",
+        "upos",
+        "VERB",
+    )
+    rules = {1: ["leading-whitespace"], 2: ["leading-whitespace", "unknown-upos"]}
+    rules[3] = ["rel-upos-cop", *rules[2]]
+    for level, expected in rules.items():
+        assert [f.rule for f in found_in(text, level=level)] == expected
+        assert [f.rule for f in check_sentence(Treebank.from_string(text)[2], level=level)] == [
+            rule for rule in ("leading-whitespace", "unknown-upos", "rel-upos-cop") if rule in expected
+        ]
+
+
+def test_words_that_are_not_annotated_yet() -> None:
+    text = SOUND
+    for column in ("head", "deprel", "upos"):
+        text = with_field(text, "c", "4", column, "_")
+    assert {f.rule for f in found_in(text)} >= {"invalid-head", "unknown-upos", "invalid-deprel"}
+    assert found_in(text, partial=True) == []
+    # what is annotated is checked as before: the tag of the copula, and the two subjects of its predicate
+    text = with_field(with_field(text, "c", "2", "upos", "VERB"), "c", "8", "deprel", "nsubj")
+    assert [f.rule for f in found_in(text, partial=True)] == ["rel-upos-cop", "too-many-subjects"]
+    # a cycle among the heads that are there
+    assert "non-tree" in {f.rule for f in found_in(with_field(text, "c", "5", "head", "8"), partial=True)}
+
+
+def test_punctuation_is_not_judged_before_the_tree_is_whole() -> None:
+    text = DEFECTS["punct-is-nonproj"].text
+    assert [f.rule for f in found_in(text, partial=True)] == ["punct-is-nonproj"]
+    assert found_in(with_field(text, "d", "9", "head", "_"), partial=True) == []
+
+
+def test_features_are_required_where_the_treebank_has_any() -> None:
+    text = "# sent_id = s\n# text = She\n1\tShe\tshe\tPRON\t_\t_\t0\troot\t_\t_\n\n"
+    assert found_in(text) == []
+    assert [f.rule for f in found_in(text + SENTENCES[0] + "\n")][:1] == ["pron-det-without-prontype"]
+
+
+def test_a_label_that_is_rare_and_nearly_another() -> None:
+    row = "1\tw\tw\tNOUN\t_\t_\t0\troot\t_\t_\n"
+    sentence = "# sent_id = {0}\n# text = w v\n" + row + "2\tv\tv\tNOUN\t_\t_\t1\t{1}\t_\t_\n\n"
+    text = "".join(sentence.format(i, "nmod:poss") for i in range(60))
+    assert found_in(text) == []
+    (found,) = found_in(text + sentence.format("x", "nmod:pos"))
+    assert found.rule == "rare-label"
+    assert found.warning
+    assert (
+        found.message
+        == "DEPREL: found 'nmod:pos' (is nmod:poss meant?); nmod:pos occurs once, nmod:poss 60 times"
+    )
+    assert found.repair is not None
+
+
+def test_no_sentence(tmp_path: Path) -> None:
+    (tmp_path / "empty").write_text("")
+    assert [f.rule for _, f in check_files([tmp_path / "empty"])] == ["no-sentence"]
+    assert [f.rule for f in found_in("")] == ["no-sentence"]
+
+
+def test_a_file_is_read_piece_by_piece_and_told_as_one(tmp_path: Path) -> None:
+    """Larger than a piece: lines, sentence numbers and ids go through."""
+    copies = 420
+    parts = [
+        SOUND.replace("sent_id = ", f"sent_id = {i}").replace("zoo/1/alt1", f"zoo/{i}") for i in range(copies)
+    ]
+    parts[-1] = with_field(parts[-1], f"{copies - 1}d", "2", "upos", "SUBST").replace(
+        f"{copies - 1}c\n", "0c\n"
+    )
+    path = tmp_path / "large.conllu"
+    path.write_text("".join(parts))
+    assert path.stat().st_size > 1 << 20
+    twice, unknown = (f for _, f in check_files([path]))
+    assert (twice.rule, twice.sentence) == ("non-unique-sent-id", 4 * copies - 2)
+    assert (unknown.rule, unknown.sentence) == ("unknown-upos", 4 * copies - 1)
+    lines = path.read_text().split("\n")
+    assert lines[unknown.line - 1].startswith("2\tsaid\tsay\tSUBST")
+    assert [f for _, f in check_files([path])] == found_in(path.read_text())
+
+
+def test_ids_are_unique_across_files(tmp_path: Path) -> None:
+    a, b = tmp_path / "a", tmp_path / "b"
+    a.write_text(SOUND)
+    b.write_text(SOUND.replace("zoo/1", "zoo/2"))
+    found = [(path, f.rule, f.sent_id) for path, f in check_files([a, b])]
+    assert found == [(str(b), "non-unique-sent-id", sent_id) for sent_id in "abcd"]
+
+
+def test_nothing_stops_the_checks() -> None:
+    """Mutated files: findings or none, but no exception; and a sentence alone tells no more than the file."""
+    rng = random.Random(19)
+    for _ in range(300):
+        data = mutated(SOUND.encode(), rng)
+        treebank = Treebank(data, strict=False)
+        inventory = Inventory.of(treebank)
+        found = set(check_treebank(treebank, inventory))
+        for finding in found:
+            str(finding).encode()
+            json.dumps(finding.to_json())
+            assert finding.column is None or finding.column in COLUMNS
+        for sentence in () if treebank.layout.problems else treebank:
+            assert set(check_sentence(sentence, inventory)) <= found
