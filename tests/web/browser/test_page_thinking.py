@@ -32,6 +32,16 @@ def test_why_a_proposal_changed(open_page: OpenPage) -> None:
     assert "was root of the root; changed because 3 gardener is root of the root" in why.inner_text()
 
 
+def test_tags_are_proposed_and_accepted(open_page: OpenPage) -> None:
+    tab = open_page(rows("The/_/_/_", "gardener/_/_/_", "sleeps/_/_/_"), model=True)
+    assert tab.word("1").locator(".tag.proposed").text_content() == "DET"
+    tab.press("Shift+T", "Enter")  # the proposed one stands first
+    assert tab.row("1", "upos") == "DET"
+    tab.press("Shift+Y")
+    assert tab.row("2", "upos") == "NOUN"
+    assert tab.row("3", "upos") == "VERB"
+
+
 def test_second_best_tree(open_page: OpenPage) -> None:
     tab = open_page(GARDEN, model=True)
     best = tab.page.evaluate(
