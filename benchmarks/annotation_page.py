@@ -93,7 +93,9 @@ def served(sentences: Sequence[Sentence], *arguments: str) -> Iterator[str]:
         with subprocess.Popen(line, stdout=subprocess.PIPE, text=True) as server:
             assert server.stdout is not None
             try:
-                yield next(text[text.index("http://") :].split()[0] for text in server.stdout if "http://" in text)
+                yield next(
+                    text[text.index("http://") :].split()[0] for text in server.stdout if "http://" in text
+                )
             finally:
                 server.terminate()
 
@@ -161,13 +163,20 @@ def count_row(name: str, counts: np.ndarray) -> tuple[object, ...]:
 
 
 def time_row(name: str, times: np.ndarray) -> tuple[object, ...]:
-    return name, f"{len(times):,}", *(f"{np.percentile(times, p):.0f}" for p in (50, 95, 99)), f"{times.max():.0f}"
+    return (
+        name,
+        f"{len(times):,}",
+        *(f"{np.percentile(times, p):.0f}" for p in (50, 95, 99)),
+        f"{times.max():.0f}",
+    )
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--sentences", type=int, default=40, help="sentences in which keys are counted")
-    parser.add_argument("--long", type=int, default=4, help="sentences of about 50 words in which keys are timed")
+    parser.add_argument(
+        "--long", type=int, default=4, help="sentences of about 50 words in which keys are timed"
+    )
     parser.add_argument("--write", action="store_true", help="put the tables into RESULTS.md")
     options = parser.parse_args()
     folder = os.environ.get("ARCWISE_TREEBANKS")

@@ -34,6 +34,7 @@ export function actions(page) {
     ["give-up", ["Escape"], "give up what was begun", () => page.giveUp()]);
   group("Change",
     ["upos", ["Shift+T"], "tag (UPOS)", () => editor.tag("upos"), { word: true }],
+    ["accept-tags", ["Shift+Y"], "accept the proposed tags of the sentence", () => editor.acceptTags()],
     ["xpos", ["Shift+X"], "tag of the treebank (XPOS)", () => editor.tag("xpos"), { word: true }],
     ["feats", ["Shift+F"], "features (FEATS)", () => editor.askField("feats", "Name=Value|Name=Value"), { word: true }],
     ["lemma", ["Shift+L"], "lemma", () => editor.askField("lemma"), { word: true }],

@@ -298,12 +298,22 @@ export class Editor {
   /** Ask for a tag. */
   tag(column = "upos", id = this.state.selected, typed = "") {
     const row = this.state.row(id), values = inventory(this.state.document, column);
+    const proposed = row[column] === "_" ? this.state.thought(id)?.tags?.[column] : undefined;
     pick({
       at: this.spot(id), title: `${column.toUpperCase()} of ${row.id} ${row.form}`, typed,
-      find: (text) => completions(text, values, new Map([[row[column], text ? 0 : 1]])),
-      note: (value) => (value === row[column] ? "now" : ""),
+      find: (text) => completions(text, values, new Map([[row[column], text ? 0 : 1], [proposed, 2]])),
+      note: (value) => (value === row[column] ? "now" : value === proposed ? "proposed" : ""),
       picked: (value) => this.field(id, column, value),
     });
+  }
+
+  /** Take over the tags that the model's tagger proposes for words that have none. */
+  acceptTags() {
+    const edits = this.state.words.flatMap((row) => Object.entries(this.state.thought(row.id)?.tags ?? {})
+      .filter(([column, value]) => row[column] === "_" && value && value !== "_").map(([column, value]) => setField(row.id, column, value)));
+    if (!edits.length) return tell("No tags are proposed in this sentence.");
+    this.state.edit(edits, "the proposed tags were accepted");
+    return tell(`${edits.length} ${edits.length === 1 ? "field" : "fields"} filled in.`, "good");
   }
 
   /** Set a field of a row. */

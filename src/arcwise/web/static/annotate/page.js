@@ -16,7 +16,7 @@ export class Page {
     state.on("refused", ({ step, refusal }) => tell(`Not done (${step.told}): ${refusal.message}`, "bad"));
     state.on("conflict", (conflict) => this.conflict(conflict));
     state.on("elsewhere", (number) => tell(`Sentence ${number + 1} was changed in another window.`));
-    state.on("connection", () => (state.connected ? tell("Connected again.", "good") : tell("The server does not answer. What you do is kept here and sent when it does.", "bad")));
+    state.on("connection", () => (state.connected ? tell("Connected again.", "good") : tell("The server does not answer. What you do is kept here and sent when it does; if it was started again, open its new address.", "bad")));
   }
 
   // ---- sentences

@@ -8,6 +8,9 @@ const FUNCTION = new Set(["det", "case", "aux", "auxpass", "cop", "mark", "cc", 
 
 const known = (value) => value !== undefined && value !== null && value !== "_" && value !== "";
 
+/** A label, or "" where there is none. */
+const named = (label) => (known(label) ? label : "");
+
 /** The probability that stands in MISC, e.g. of HeadProb; null if there is none. */
 function inMisc(row, name) {
   const part = row.misc.split("|").find((one) => one.startsWith(`${name}=`));
@@ -29,9 +32,9 @@ export function arcOf(row, thought, guessed = () => "") {
       probability: null, labelProbability: given ? null : guess[1],
     };
   }
-  if (thought && thought.head !== null && thought.head !== undefined) {
+  if (thought && Number.isInteger(thought.head) && thought.head >= 0) {
     return {
-      head: String(thought.head), label: given ? row.deprel : (thought.label ?? ""), state: "proposed", labelState: given ? "decided" : "proposed",
+      head: String(thought.head), label: given ? row.deprel : named(thought.label), state: "proposed", labelState: given ? "decided" : "proposed",
       probability: thought.probability ?? null, labelProbability: thought.label_probability ?? null,
     };
   }
@@ -46,11 +49,11 @@ export function arcOf(row, thought, guessed = () => "") {
 /** The label proposed for a head that is decided: [label, its probability]. What was thought of another head does not count. */
 function labelFor(row, thought, guessed) {
   if (!thought) return known(row.deprel) ? [row.deprel, inMisc(row, "DeprelProb")] : [guessed(row.id, row.head), null];
-  if (String(thought.head) === row.head) return [thought.label ?? "", thought.label_probability ?? null];
+  if (String(thought.head) === row.head) return [named(thought.label), thought.label_probability ?? null];
   const own = thought.alternatives.filter(([head]) => String(head) === row.head);
   if (!own.length) return ["", null];
   const all = own.reduce((sum, [, , p]) => sum + (p ?? 0), 0);
-  return [own[0][1] ?? "", all > 0 ? own[0][2] / all : null];
+  return [named(own[0][1]), all > 0 ? own[0][2] / all : null];
 }
 
 /** Words whose arc is not projective: some word between is not below the head. `heads`: place → place of the head, −1 the root, null open. */
@@ -149,7 +152,7 @@ export function picture(sentence, { preview = null, second = false, enhanced = f
     place,
     arcs,
     items: rows.map((row) => ({
-      id: row.id, form: row.form, tag: known(row.upos) ? row.upos : "", kind: row.kind, state: row.state,
+      id: row.id, form: row.form, tag: known(row.upos) ? row.upos : (sentence.thoughts?.words?.[row.id]?.tags?.upos ?? ""), tagProposed: !known(row.upos), kind: row.kind, state: row.state,
       marks: marks.get(row.id) ?? [],
       spoken: [spokenOf.get(row.id) ?? `${row.id} ${row.form}, empty node`, ...(marks.get(row.id) ?? []).map((m) => `${m.name}: ${m.told}`)].join(", "),
     })),

@@ -81,7 +81,7 @@ export class Search {
       const answer = await this.state.api.massEdit(this.query.value, this.changes.value, false);
       const changes = answer.changes ?? [];
       this.line.className = "soft line";
-      this.line.textContent = `${answer.total ?? changes.length} sentences would change. Nothing is changed yet.`;
+      this.line.textContent = `${answer.total ?? changes.length} sentences would change. Nothing is changed yet.${answer.refused?.length ? ` ${answer.refused.length} hits are left out: ${answer.refused[0].reason ?? ""}` : ""}`;
       this.apply.disabled = !changes.length;
       this.more.hidden = true;
       show(this.list, changes.slice(0, 200).map((change) => el("li", {}, el("button", { type: "button", class: "item", onclick: () => this.open({ sentence: change.sentence, words: { row: change.edits[0]?.row } }) },

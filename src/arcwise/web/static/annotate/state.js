@@ -249,7 +249,7 @@ export class State extends EventTarget {
 
   /** What to do about a refusal; true: go on with what waits. */
   async #refused(step, refusal) {
-    if (refusal.status === 0) {
+    if (refusal.status === 0 || refusal.status === 403) { // no server, or one that was started again with another token
       this.connection(false);
       await wait(1000);
       return true;

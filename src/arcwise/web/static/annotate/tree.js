@@ -89,7 +89,7 @@ function wordGroup(paper, item, word) {
   const wide = Math.max(2 * word.half, 20) + GAP - 8;
   group.append(paper.rect({ class: "place", rx: 7 }, word.middle, -(WORD_SIZE / 2 + 2 * ROW) / 2 - 7, wide, WORD_SIZE + 2 * ROW + 6));
   group.append(paper.text({ class: "form" }, word.middle, -14, item.form));
-  if (item.tag) group.append(paper.text({ class: "tag" }, word.middle, -14 - ROW - 3, item.tag));
+  if (item.tag) group.append(paper.text({ class: item.tagProposed ? "tag proposed" : "tag" }, word.middle, -14 - ROW - 3, item.tag));
   const marks = item.marks.map((mark) => mark.sign).filter((sign, k, all) => all.indexOf(sign) === k);
   const number = paper.text({ class: "number", direction: "ltr" }, word.middle, -14 - 2 * ROW, item.id);
   for (const sign of marks) {

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from web.page import BIRDS, GARDEN, Tab, written
-from web.page_fixtures import OpenPage, browser, open_page  # noqa: F401
+from web.browser.driver import BIRDS, GARDEN, OpenPage, Tab, written
 
 
 def test_undo_across_a_reload(open_page: OpenPage) -> None:
@@ -94,12 +93,16 @@ def test_what_is_done_without_a_server_is_sent_when_it_is_back(open_page: OpenPa
     assert tab.row("1", "head") == "3"
 
 
-def test_a_file_changed_by_another_program_is_announced_and_taken_in(open_page: OpenPage, tmp_path: Path) -> None:
+def test_a_file_changed_by_another_program_is_announced_and_taken_in(
+    open_page: OpenPage, tmp_path: Path
+) -> None:
     tab = open_page(GARDEN + BIRDS)
     path = tmp_path / "a.conllu"
     path.write_text(path.read_text("utf-8").replace("3\tsongs\t_\tNOUN", "3\tsongs\tsong\tNOUN"), "utf-8")
     tab.page.get_by_role("button", name="Take the changes in").click()
-    tab.page.wait_for_function("() => own.state.document && document.getElementById('told').textContent.includes('Taken in')")
+    tab.page.wait_for_function(
+        "() => own.state.document && document.getElementById('told').textContent.includes('Taken in')"
+    )
     assert tab.row("3", "lemma", sentence=1) == "song"
 
 

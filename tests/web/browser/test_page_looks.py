@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from web.page import BIRDS, GARDEN, rows
-from web.page_fixtures import OpenPage, browser, open_page  # noqa: F401
+from itertools import pairwise
+
+from web.browser.driver import BIRDS, GARDEN, OpenPage, rows
 
 HEBREW = rows("הילדה/NOUN/2/nsubj", "קוראת/VERB/0/root", "ספר/NOUN/_/_", sent_id="gan")
-CROSSING = rows("A/DET/2/det", "hearing/NOUN/3/nsubj", "begins/VERB/0/root", "on/ADP/5/case", "taxes/NOUN/2/nmod")
+CROSSING = rows(
+    "A/DET/2/det", "hearing/NOUN/3/nsubj", "begins/VERB/0/root", "on/ADP/5/case", "taxes/NOUN/2/nmod"
+)
 EMPTY = """\
 # sent_id = empty
 1	Al	Al	PROPN	_	_	2	nsubj	2:nsubj	_
@@ -89,7 +92,7 @@ def test_eighty_words(open_page: OpenPage) -> None:
     assert tree["x"] <= word["x"]
     assert word["x"] + word["width"] <= tree["x"] + tree["width"]  # scrolled into view
     boxes = [tab.word(str(k)).locator(".form").bounding_box() for k in range(1, 81)]
-    assert all(a["x"] + a["width"] <= b["x"] + 0.5 for a, b in zip(boxes, boxes[1:], strict=False))  # no word over another
+    assert all(a["x"] + a["width"] <= b["x"] + 0.5 for a, b in pairwise(boxes))  # no word over another
     tab.page.keyboard.press("Shift+Z")
     assert tab.page.evaluate("own.state.view.zoom") < 1
     tab.page.keyboard.press("]")
@@ -140,7 +143,9 @@ def test_what_is_read_aloud(open_page: OpenPage) -> None:
     assert tree.get_attribute("aria-activedescendant") == "word-2"
     assert tab.heard().startswith("2 old, head 3 gardener, amod")
     tab.press("Enter")
-    assert tab.page.locator("button:not([aria-label])").evaluate_all("all => all.every(b => b.textContent.trim())")
+    assert tab.page.locator("button:not([aria-label])").evaluate_all(
+        "all => all.every(b => b.textContent.trim())"
+    )
 
 
 def test_contrast_in_light_and_dark(open_page: OpenPage) -> None:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from web.page import BIRDS, GARDEN, Tab
-from web.page_fixtures import OpenPage, browser, open_page  # noqa: F401
+from web.browser.driver import BIRDS, GARDEN, OpenPage, Tab
 
 
 def middle(tab: Tab, row: str) -> tuple[float, float]:
@@ -95,7 +94,9 @@ def test_the_table_by_mouse(open_page: OpenPage) -> None:
 def test_worklist_search_and_mass_edit(open_page: OpenPage) -> None:
     tab = open_page(BIRDS + GARDEN, model=True)
     tab.page.locator("#worklist-by").select_option("entropy")
-    tab.page.wait_for_function("() => own.state.order && own.state.order.numbers.length && own.views.worklist.ready")
+    tab.page.wait_for_function(
+        "() => own.state.order && own.state.order.numbers.length && own.views.worklist.ready"
+    )
     tab.page.locator("#side-worklist .item").first.click()
     tab.page.wait_for_function("() => own.state.number === 1")  # the one with open words
     tab.page.get_by_role("tab", name="Search").click()

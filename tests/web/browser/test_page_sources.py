@@ -32,9 +32,29 @@ def test_what_is_imported_is_there() -> None:
         for names, module in re.findall(r"import \{([^}]*)\} from \"\./([\w.]+)\"", path.read_text("utf-8")):
             exported = (FOLDER / module).read_text("utf-8")
             for name in filter(None, (n.strip() for n in names.split(","))):
-                assert re.search(rf"export (?:async )?(?:function|class|const|let) {name}\b", exported), (path.name, module, name)
+                assert re.search(rf"export (?:async )?(?:function|class|const|let) {name}\b", exported), (
+                    path.name,
+                    module,
+                    name,
+                )
 
 
 def test_no_inline_style_or_script() -> None:
     page = (FOLDER / "index.html").read_text("utf-8")
     assert not re.search(r"\sstyle=|\son\w+=|<style|<script(?![^>]*\bsrc=)", page)
+
+
+def actions() -> list[tuple[list[str], str]]:
+    """Keys and titles of the table of actions that have keys."""
+    text = (FOLDER / "actions.js").read_text("utf-8")
+    found = re.findall(r'^    \["[\w-]+", \[([^\]]*|"\]"|"\[")\], "([^"]*)"', text, flags=re.MULTILINE)
+    return [(re.findall(r'"([^"]+)"', keys), title) for keys, title in found if keys]
+
+
+def test_the_reference_page_has_every_key() -> None:
+    page = Path(__file__).parents[3] / "docs" / "reference" / "annotate-page.md"
+    listed = dict(re.findall(r"^\| (.+?) \| (.+?) \|$", page.read_text("utf-8"), flags=re.MULTILINE))
+    by_title = {title: keys for keys, title in listed.items()}
+    for keys, title in actions():
+        assert title in by_title, title
+        assert by_title[title] == ", ".join(f"`{key}`" for key in keys)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from web.page import BIRDS, GARDEN, rows
-from web.page_fixtures import OpenPage, browser, open_page  # noqa: F401
+from web.browser.driver import BIRDS, GARDEN, OpenPage, rows
 
 
 def test_digits_set_the_head_and_letters_the_label(open_page: OpenPage) -> None:
@@ -19,7 +18,9 @@ def test_digits_set_the_head_and_letters_the_label(open_page: OpenPage) -> None:
 
 
 def test_without_a_parser_labels_are_guessed_from_what_was_decided(open_page: OpenPage) -> None:
-    tab = open_page(BIRDS.replace("nsubj", "subj") + rows("Dogs/NOUN/_/_", "bark/VERB/0/root", sent_id="dogs"))
+    tab = open_page(
+        BIRDS.replace("nsubj", "subj") + rows("Dogs/NOUN/_/_", "bark/VERB/0/root", sent_id="dogs")
+    )
     tab.press("Shift+N")
     tab.page.wait_for_function("() => own.state.number === 1")
     tab.press("2")

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import contextlib
-import functools
 import os
 import shutil
-import threading
-import time
-from collections.abc import Iterator
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from arcwise.web.annotate_app import annotate_app
-from arcwise.web.security import Door, new_token
-from arcwise.web.server import listening_socket
-from web.served import Process, open_session
+if TYPE_CHECKING:
+    from web.served import Process
+
+OpenPage = Callable[..., Any]
+"""The fixture ``open_page``."""
 
 CHROMIUM = os.environ.get("ARCWISE_CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
 EXPECTED = ("Failed to load resource",)
@@ -32,46 +29,6 @@ def rows(*words: str, sent_id: str = "s1", text: str | None = None, extra: tuple
 
 GARDEN = rows("The/DET/_/_", "old/ADJ/_/_", "gardener/NOUN/_/_", "planted/VERB/0/root", "three/NUM/_/_", "trees/NOUN/_/_", "./PUNCT/_/_", sent_id="garden")  # fmt: skip
 BIRDS = rows("Birds/NOUN/2/nsubj", "sing/VERB/0/root", "songs/NOUN/2/obj", sent_id="birds")
-
-
-class Here(Process):
-    """A server in this process, on a real socket: it starts much sooner than another process."""
-
-    def __init__(self, port: int) -> None:
-        door = Door(new_token(), port)
-        self.door, self.address = door, door.address
-        self.place, self.token = door.hosts[0], door.token
-
-
-@functools.cache
-def shipped_parser() -> Any:
-    """The model that comes with arcwise."""
-    from arcwise.models.registry import open_model
-
-    return open_model("en")
-
-
-@contextlib.contextmanager
-def served_here(file: Path, *, model: bool = False, beside: Path | None = None) -> Iterator[Here]:
-    """A file, served by a thread of this process."""
-    import uvicorn
-
-    session = open_session(file, model=shipped_parser() if model else None, beside=beside)
-    listening = listening_socket(0)
-    here = Here(listening.getsockname()[1])
-    config = uvicorn.Config(annotate_app(session, here.door), log_level="error", ws="none", timeout_graceful_shutdown=1)
-    server = uvicorn.Server(config)
-    thread = threading.Thread(target=server.run, args=([listening],), daemon=True)
-    thread.start()
-    try:
-        while not server.started and thread.is_alive():
-            time.sleep(0.005)
-        yield here
-    finally:
-        session.events.close()
-        server.should_exit = True
-        thread.join(20)
-        listening.close()
 
 
 class Tab:

@@ -1,0 +1,115 @@
+"""Thinking along: why proposals change, the second-best tree, training with its plot, doubts; and a server that is killed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from web.browser.driver import BIRDS, GARDEN, OpenPage, Tab, rows, written
+
+SMALL = [
+    rows(
+        "The/DET/2/det",
+        f"{noun}/NOUN/3/nsubj",
+        f"{verb}/VERB/0/root",
+        "./PUNCT/3/punct",
+        sent_id=f"t-{noun}-{verb}",
+    )
+    for noun in ("cat", "dog", "bird", "child")
+    for verb in ("sleeps", "sings", "runs")
+]
+
+
+def test_why_a_proposal_changed(open_page: OpenPage) -> None:
+    tab = open_page(GARDEN.replace("\t0\troot", "\t_\t_"), model=True)
+    assert tab.page.evaluate("own.editor.arc('4').head") == "0"
+    tab.select("3")
+    tab.press("0")  # against what the parser thinks
+    tab.page.wait_for_function("() => own.editor.arc('4').head !== '0'")  # one root: another proposal
+    tab.select("4")
+    why = tab.page.locator("#word .why").first
+    why.wait_for()
+    assert "was root of the root; changed because 3 gardener is root of the root" in why.inner_text()
+
+
+def test_tags_are_proposed_and_accepted(open_page: OpenPage) -> None:
+    tab = open_page(rows("The/_/_/_", "gardener/_/_/_", "sleeps/_/_/_"), model=True)
+    assert tab.word("1").locator(".tag.proposed").text_content() == "DET"
+    tab.press("Shift+T", "Enter")  # the proposed one stands first
+    assert tab.row("1", "upos") == "DET"
+    tab.press("Shift+Y")
+    assert tab.row("2", "upos") == "NOUN"
+    assert tab.row("3", "upos") == "VERB"
+
+
+def test_second_best_tree(open_page: OpenPage) -> None:
+    tab = open_page(GARDEN, model=True)
+    best = tab.page.evaluate(
+        "own.state.words.map(r => [own.editor.arc(r.id).head, own.editor.arc(r.id).label])"
+    )
+    tab.press("Shift+V")
+    assert tab.page.locator("#tree").get_attribute("class") == "second"
+    second = tab.process.sentence(0)["thoughts"]["second_best"]
+    other = [[str(second["heads"][str(m)]), second["labels"][str(m)]] for m in range(1, 8)]
+    assert other != best
+    assert tab.page.locator(".arc.differs").count() == sum(a != b for a, b in zip(other, best, strict=True))
+    tab.press("Escape")
+    assert tab.page.locator(".arc.differs").count() == 0
+
+
+def test_training_from_nothing(open_page: OpenPage) -> None:
+    tab = open_page(
+        "".join(SMALL)
+        + rows("The/DET/_/_", "horse/NOUN/_/_", "sleeps/VERB/_/_", "./PUNCT/_/_", sent_id="new"),
+        at=13,
+    )
+    assert tab.page.locator(".arc.unknown").count() == 4
+    tab.press("Shift+A")
+    tab.page.get_by_role("button", name="Train on what is decided").click()
+    tab.page.set_default_timeout(60_000)
+    tab.page.locator("#side-training .curve").wait_for()
+    tab.page.wait_for_function("() => own.state.sentence.thoughts !== null")  # proposals follow
+    assert tab.page.evaluate("own.editor.arc('1').head") == "2"
+    assert "UAS" in tab.page.locator("#side-training").inner_text()
+
+
+def test_doubts_are_marked_and_taken(open_page: OpenPage) -> None:
+    tab = open_page(BIRDS)
+    doubt: dict[str, Any] = {"row": "3", "head": 2, "label": "obj", "probability": 0.02, "instead": {"head": 1, "label": "nmod", "probability": 0.9}}  # fmt: skip
+    tab.page.evaluate(
+        "(doubt) => { own.state.keep({...own.state.sentence, doubts: [doubt]}); own.state.emit('sentence'); }",
+        doubt,
+    )
+    tab.select("3")
+    assert "?" in tab.text("3")
+    tab.page.locator("#word .doubt-line", has_text="nmod of 1 Birds").get_by_role(
+        "button", name="take it"
+    ).click()
+    tab.settled()
+    assert tab.row("3", "head", "deprel") == ["1", "nmod"]
+
+
+def test_nothing_that_was_kept_is_lost_when_the_server_is_killed(browser: Any, tmp_path: Path) -> None:
+    from web.served import process
+
+    path = tmp_path / "a.conllu"
+    path.write_text(GARDEN, "utf-8")
+    context = browser.new_context()
+    with process(path) as first:
+        tab = Tab(context, first)
+        tab.press("3", "d", "e", "t", "Enter")
+        tab.page.keyboard.press("3")
+        kept = tab.page.evaluate("own.state.sentences.get(0).rows.map(r => r.head)")
+        first.end(9)
+        tab.page.keyboard.press("ArrowRight")
+        tab.page.keyboard.press("4")
+        tab.page.wait_for_function(
+            "() => document.getElementById('saved').textContent.includes('not connected')"
+        )
+    with process(path) as second:
+        heads = [row["head"] for row in second.sentence(0)["rows"]]
+        assert all(new == old for new, old in zip(heads, kept, strict=True) if old != "_")
+        assert heads[0] == "3"
+    assert written(path)[0][1] == "The"
+    tab.page.close(run_before_unload=False)
+    context.close()
