@@ -21,7 +21,7 @@ GIVEN: Mapping[str, Mapping[str, str]] = {
     "validate": {"files": TREEBANK},
     "convert": {"file": TREEBANK},
     "stats": {"files": TREEBANK},
-    "search": {"query": "upos=VERB", "files": TREEBANK},
+    "search": {"query": "upos=VERB", "files": TREEBANK, "changes": "upos=X"},
     "show": {"file": TREEBANK},
     "annotate": {"file": TREEBANK, "model": MODEL, "port": "0"},
     "split": {"file": TREEBANK, "folder": "parts", "parts": "a=1,b=1"},

@@ -49,9 +49,15 @@ def test_lines_are_right_in_files_searched_in_pieces(
 
 
 def test_no_hits_is_no_error(sample: Path, capsys: Output) -> None:
-    assert run(["search", "upos=SYM", str(sample)]) == 0
-    found = capsys.readouterr()
-    assert (found.out, found.err) == ("", "no hits\n")
+    for query, said in [
+        ("upos=Verb", "no hits; upos=Verb does not occur, VERB does\n"),
+        ("upos=VERB > subj", "no hits; deprel=subj does not occur, nsubj does\n"),
+        ("[upos=VERB !> xyz] > nsubj feats.Case=Dat", "no hits; feats.Case=Dat does not occur\n"),
+        ("upos=PUNCT > []", "no hits\n"),
+    ]:
+        assert run(["search", query, str(sample)]) == 0
+        found = capsys.readouterr()
+        assert (found.out, found.err) == ("", said)
 
 
 def test_hits_as_json(sample: Path, capsys: Output) -> None:

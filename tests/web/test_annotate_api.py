@@ -258,6 +258,7 @@ def test_validate(served: Served) -> None:
     assert (found["ready"], found["version"]) == (True, 1)
     assert "unknown-upos" in {f["rule"] for f in found["findings"]}
     assert found["total"] == len(found["findings"])
+    assert [f for f in found["findings"] if f["sentence"] == 2 and f["column"] in ("head", "deprel")] == []
     part = served.get("/api/validate?from=1&count=1").json()["findings"]
     assert part == found["findings"][1:2]
 

@@ -16,7 +16,7 @@ import typer
 from arcwise.cli.output import print_json
 from arcwise.errors import InputError
 from arcwise.treebanks import Sentence, Treebank, open_output, stream
-from arcwise.treebanks.search import Columns, Hit, MassEdit, Plan, Query, frequencies, with_edits
+from arcwise.treebanks.search import Columns, Hit, MassEdit, Plan, Query, frequencies, unseen, with_edits
 from arcwise.trees.text_width import cell_width, printable
 
 if TYPE_CHECKING:
@@ -111,7 +111,19 @@ def print_hits(query: Query, files: Sequence[str], *, as_json: bool, most: int) 
         text = marked(part.treebank[hit.sentence], hit)
         typer.echo(f"{part.place(hit.sentence, [*hit.words.values()])}: {text}")
     if not some:
-        typer.echo("no hits", err=True)
+        typer.echo("; ".join(["no hits", *_hints(query, files)]), err=True)
+
+
+def _hints(query: Query, files: Sequence[str]) -> list[str]:
+    """What does not occur in any of the files."""
+    found: dict[str, str] | None = None
+    for part in _parts([file for file in files if file != "-"]):
+        here = unseen(query, part.columns)
+        found = here if found is None else {test: found[test] or here[test] for test in found if test in here}
+    return [
+        f"{test} does not occur" + (f", {meant} does" if meant else "")
+        for test, meant in (found or {}).items()
+    ]
 
 
 def marked(sentence: Sentence, hit: Hit) -> str:

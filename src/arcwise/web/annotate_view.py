@@ -141,7 +141,7 @@ class View:
         return {"changes": items, "total": len(changed), "edits": edits, "refused": refused[:MAX_COUNT]}
 
     def validate(self, first: int, count: int) -> Json:
-        """What is wrong with the file, as ``arcwise validate --level ud`` tells it."""
+        """What is wrong with the file, as ``arcwise validate`` tells it; words that are open are not wrong."""
         version, findings, ready = self.checks.whole()
         shown = findings[first : first + min(count, MAX_COUNT)]
         return {"findings": shown, "total": len(findings), "version": version, "ready": ready}

@@ -85,7 +85,7 @@ def get(s: Slow, word: int | None, name: str) -> Any:
         }[name]
     row = s.rows[word - 1]
     if first in ("feats", "misc") and rest:
-        pairs = dict(p.split("=") for p in row[first].split("|") if p != "_")
+        pairs = dict(p.partition("=")[::2] for p in row[first].split("|") if p != "_")
         return pairs.get(rest, "_")
     if name == "udeprel":
         return row["deprel"].split(":")[0]

@@ -58,13 +58,21 @@ WRONG_QUERIES = [
     ("sentence", 8, "a test of the sentence"),
     ("sentence upos=VERB", 9, "found 'upos', expected a property of sentences"),
     ("sentence [length>3 > obj]", 19, "a test such as length>20"),
+    ("[" * 3000, 41, "at most 40 brackets"),
+    ("[] > (" * 3000, 246, "at most 40 brackets"),
+    ("upos=VERB, lemma=be", 5, "tests stand side by side"),
+    ("[upos=VERB, lemma=be]", 6, "tests stand side by side"),
+    ("lemma=be*", 6, 'lemma~"be"'),
+    ("upos=/V.*/", 5, 'lemma~"V."'),
+    ("upos=VERB > *", 12, "[] is any word"),
+    ("upos=VERB and > obj", 14, "a test such as upos=VERB"),
     ("upos=A; without", 15, "expected a word"),
     ("upos=A;; upos=B", 7, "expected a word"),
     ("without @v !> @x; @v[upos=A]", 14, "found @x"),
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("query, position, said", WRONG_QUERIES, ids=[q for q, _, _ in WRONG_QUERIES])
+@pytest.mark.parametrize("query, position, said", WRONG_QUERIES, ids=[q[:30] for q, _, _ in WRONG_QUERIES])
 def test_wrong_query(query: str, position: int, said: str) -> None:
     with pytest.raises(QueryError) as caught:
         Query.parse(query)

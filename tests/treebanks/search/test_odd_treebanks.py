@@ -101,3 +101,11 @@ def test_a_query_travels() -> None:
     again = pickle.loads(pickle.dumps(query))
     treebank = Treebank.from_string(ALL + RICH)
     assert list(again.hits(treebank)) == list(query.hits(treebank))
+
+
+def test_and_may_be_written() -> None:
+    treebank = Treebank.from_string(ALL)
+    for query in ("upos=VERB and lemma=sing", "[upos=VERB and lemma=sing]", "upos=VERB lemma=sing"):
+        assert [h.words for h in Query.parse(query).hits(treebank)] == [{"1": 2}]
+    assert Query.parse("sentence length>3 and sent_id=two").count(treebank) == (1, 1)
+    assert Query.parse('form="*"|","').count(treebank) == (0, 0)

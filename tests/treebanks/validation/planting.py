@@ -15,11 +15,11 @@ _RELATIONS, _TAGS = sorted(RELATIONS), sorted(UPOS_TAGS)
 class Planted:
     """A sentence that is being damaged."""
 
-    def __init__(self, sentence: Sentence, before: str = "") -> None:
+    def __init__(self, sentence: Sentence, number: int, before: str) -> None:
         self.before = before  # the sent_id of the sentence before
         lines = sentence.to_conllu().rstrip("\n").split("\n")
         self.comments = [line for line in lines if line.startswith("#")]
-        for key, value in (("sent_id", f"number-{sentence.number}"), ("text", sentence.text)):
+        for key, value in (("sent_id", f"number-{number}"), ("text", sentence.text)):
             if not any(
                 line.startswith(f"# {key} =") for line in self.comments
             ):  # not all treebanks have them
@@ -288,7 +288,7 @@ def plant_all(sentences: list[Sentence], seed: int) -> tuple[str, dict[str, int]
     parts: list[str] = []
     before = ""
     for number, sentence in enumerate(sentences):
-        planted = Planted(sentence, before)
+        planted = Planted(sentence, number, before)
         before = (
             next(line for line in planted.comments if line.startswith("# sent_id ="))
             .partition("=")[2]

@@ -62,6 +62,12 @@ def test_the_official_validator_says_the_same(rule: str) -> None:
     assert ours == theirs
 
 
+def test_an_empty_node_after_a_word_with_a_wrong_number() -> None:
+    """Found in a real treebank: a word numbered 51 before the empty node 10.1, which stands where it should."""
+    theirs, ours = verdicts(with_field(SOUND, "b", "1", "id", "51"))
+    assert ours == theirs
+
+
 @pytest.mark.parametrize("rule", DEFECTS)
 def test_repairs_are_declared(rule: str) -> None:
     """A rule that offers a repair says in the reference what it does."""

@@ -1,5 +1,6 @@
 """Searching treebanks: a small query language over words, trees and sentences, and edits of all that a query finds."""
 
+from arcwise.treebanks.search.hints import unseen
 from arcwise.treebanks.search.mass_edit import MassEdit, Plan, Refused, with_edits
 from arcwise.treebanks.search.query import Hit, Query
 from arcwise.treebanks.search.syntax import QueryError
@@ -16,5 +17,6 @@ __all__ = [
     "Refused",
     "frequencies",
     "read_table",
+    "unseen",
     "with_edits",
 ]

@@ -166,7 +166,8 @@ class _Reader(ConditionReader):
     def _target(self, relation: Relation) -> str:
         """target = word | "(" pattern ")"; after a label there may be none."""
         if self.scan.take("("):
-            name = self._pattern()
+            with self.scan.inside():
+                name = self._pattern()
             self.scan.expect(")")
             return name
         if self._sees_word():

@@ -127,17 +127,20 @@ class ConditionReader:
 
     def _conditions(self, *, of_sentence: bool = False) -> Condition:
         """conditions = all { "or" all }; all = condition { condition }"""
+        with self.scan.inside():
+            alternatives = self._alternatives(of_sentence)
+        return alternatives[0] if len(alternatives) == 1 else Either(tuple(alternatives))
+
+    def _alternatives(self, of_sentence: bool) -> list[Condition]:
         alternatives: list[Condition] = []
         while True:
             conditions = [self._condition(of_sentence)]
             while not (self.scan.is_done or self.scan.sees("]") or self.scan.sees_keyword("or")):
-                if self.scan.take_keyword("and"):
-                    pass
+                self.scan.take_keyword("and")
                 conditions.append(self._condition(of_sentence))
             alternatives.append(all_of(conditions))
             if not self.scan.take_keyword("or"):
-                break
-        return alternatives[0] if len(alternatives) == 1 else Either(tuple(alternatives))
+                return alternatives
 
     def _condition(self, of_sentence: bool) -> Condition:
         """condition = [ "!" ] ( test | "[" conditions "]" | relation [ "[" conditions "]" ] )"""
@@ -161,15 +164,17 @@ class ConditionReader:
         raise self.scan.error("a test such as length>20" if of_sentence else "a test such as upos=VERB")
 
     def _tests(self, *, of_sentence: bool = False) -> Condition:
-        """test { test }"""
+        """test { [ "and" ] test }"""
         conditions = [self._test(of_sentence)]
-        while self.scan.sees_test(is_number):
+        while self.scan.take_keyword("and") or self.scan.sees_test(is_number):
             conditions.append(self._test(of_sentence))
         return all_of(conditions)
 
     def _test(self, of_sentence: bool) -> Test:
         """test = property sign value { "|" value }"""
         start = self.scan.at
+        if not self.scan.sees_test(is_number):
+            raise self.scan.error("a test such as upos=VERB")
         found = self.scan.property(of_sentence=of_sentence)
         self.scan.skip()
         at = self.scan.at

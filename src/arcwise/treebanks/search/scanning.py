@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from difflib import get_close_matches
 
 from arcwise.treebanks.search.syntax import (
@@ -24,6 +25,7 @@ _BARE = re.compile(r"[^\s\[\](){}|;\"'!~=<>@][^\s\[\](){}|;\"!~=<>@]*")
 _QUOTED = re.compile(r"\"((?:[^\"\\]|\\.)*)\"|'((?:[^'\\]|\\.)*)'", re.DOTALL)
 _NAME = re.compile(r"@(\w+)")
 NUMBER_SIGNS = ("<", "<=", ">", ">=")
+_DEEPEST = 40
 _MEANT = {"pos": "upos", "tag": "upos", "label": "deprel", "rel": "deprel", "word": "form", "cat": "upos"}
 
 
@@ -32,6 +34,7 @@ class Scanner:
 
     def __init__(self, text: str, what: str = "query") -> None:
         self.text, self.at, self.what = text, 0, what
+        self.depth = 0
         self.skip()
 
     # ---- the place
@@ -68,6 +71,15 @@ class Scanner:
         self.at += len(sign)
         self.skip()
         return True
+
+    @contextmanager
+    def inside(self) -> Iterator[None]:
+        """Inside of brackets or parentheses: not too many of them in one another."""
+        self.depth += 1
+        if self.depth > _DEEPEST:
+            raise self.error(f"at most {_DEEPEST} brackets in one another")
+        yield
+        self.depth -= 1
 
     def take_keyword(self, word: str) -> bool:
         """Go over the word, if it stands here."""
@@ -168,10 +180,28 @@ class Scanner:
             inside = found[1] if found[1] is not None else found[2]
             inside = inside.replace(f"\\{quote}", quote)
             return inside if is_expression else inside.replace("\\\\", "\\")
+        start = self.at
         found = self._take(_BARE)
         if not found:
             raise self.error('a value (in quotes if it has signs: ";")')
+        self._refuse_habits(found[0], start)
         return found[0]
+
+    def _refuse_habits(self, value: str, start: int) -> None:
+        """Other languages mean something by these; here they would be looked for as they stand, and not be found."""
+        if value.endswith(","):
+            raise self.error(
+                'no comma after a value: tests stand side by side, upos=VERB lemma=be (a comma itself: ",")',
+                found=repr(value),
+                at=start,
+            )
+        if "*" in value or re.fullmatch("/.+/", value):
+            expression = value.strip("/").replace("*", "") or "^be"
+            raise self.error(
+                f'quotes around it, or for a regular expression ~ as in lemma~"{expression}" ([] is any word)',
+                found=repr(value),
+                at=start,
+            )
 
     def values(self) -> tuple[str, ...]:
         """``NOUN|PROPN``: one value or several."""

@@ -10,18 +10,15 @@ def check_ids(raw: RawSentence, report: Report) -> bool:
     """Whether words are numbered 1, 2, 3, … and ranges and empty nodes stand where they belong."""
     before = len(report.findings)
     numbers = [int(row.id) for row in raw.words]
-    last, empty, opened = (
-        0,
-        0,
-        0,
-    )  # the last word, the last empty node after it, the first word of the last range
+    last, empty = 0, 0  # the last word, and the last empty node after it
+    token = (0, 0)  # first and last word of the last token
     ranges: list[Row] = []
     for row in raw.rows:
         if row.kind == "broken":
             _tell(report, "invalid-word-id", row, f"found ID {row.id!r}, expected 3, 3-4 or 3.1")
         elif row.kind == "word":
             last, empty = int(row.id), 0
-            opened = max(opened, last) if not ranges or last > ranges[-1].span[1] else opened
+            token = token if token[0] <= last <= token[1] else (last, last)
         elif row.kind == "multiword":
             empty = 0
             if row.span[0] <= last:
@@ -33,10 +30,10 @@ def check_ids(raw: RawSentence, report: Report) -> bool:
                 )
             else:
                 ranges.append(row)
-                opened = row.span[0]
+                token = row.span
         else:
             empty += 1
-            _check_empty_node(row, last, empty, opened, report)
+            _check_empty_node(row, last, empty, token[0], report)
     if numbers != list(range(1, len(numbers) + 1)):
         wrong = next((n for place, n in enumerate(numbers, 1) if n != place), 0)
         place = numbers.index(wrong)

@@ -1,0 +1,73 @@
+"""How fast treebanks are searched: ``python -m benchmarks.search [--write]``, on the training data of English-EWT (ARCWISE_TREEBANKS).
+
+The treebank is read; every search starts from its bytes, with no column kept from the one before.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from functools import partial
+from pathlib import Path
+
+from measuring.tables import table
+from measuring.timing import interleaved
+
+from arcwise.treebanks import Treebank
+from arcwise.treebanks.search import Columns, MassEdit, Query
+from benchmarks.report import write_section
+
+QUERIES = (
+    "upos=VERB",
+    'lemma~"^be"',
+    "feats.Case=Acc",
+    "upos=VERB > nsubj [upos=PRON]",
+    "upos=VERB > nsubj > obj",
+    "[upos=VERB !> obj]",
+    "upos=DET . (upos=ADJ . upos=NOUN)",
+    "upos=VERB >> upos=NOUN",
+    "@v[upos=VERB] > nsubj @s; @v > obj @o; @o .. @s; without @v > iobj",
+    "@a[upos=NOUN] .. @b[upos=NOUN]; @a.lemma=@b.lemma",
+    "projective=no",
+    'sentence sent_id~"^weblog"',
+    "[] .. []",
+)
+
+
+def main() -> None:
+    """The table of queries, on standard output or in RESULTS.md."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--write", action="store_true", help="into RESULTS.md")
+    options = parser.parse_args()
+    folder = os.environ.get("ARCWISE_TREEBANKS")
+    if folder is None:
+        sys.exit("ARCWISE_TREEBANKS: expected a folder of treebanks")
+    treebank = Treebank.read(Path(folder) / "English-EWT" / "train.conllu.xz")
+    columns = Columns(treebank)
+    queries = {text: Query.parse(text) for text in QUERIES}
+    first = interleaved({text: partial(query.count, treebank) for text, query in queries.items()}, repeat=3)
+    again = interleaved({text: partial(query.count, columns) for text, query in queries.items()}, repeat=3)
+    rows = [
+        (
+            f"`{text}`".replace("|", "\\|"),
+            f"{query.count(columns)[0]:,}",
+            f"{1000 * first[text]:.0f}",
+            f"{1000 * again[text]:.0f}",
+        )
+        for text, query in queries.items()
+    ]
+    edit = MassEdit.parse("upos=VERB > nsubj", "2.feats.Case=Nom")
+    seconds = interleaved({"edit": lambda: list(edit.preview(treebank))}, repeat=3)["edit"]
+    told = (
+        f"{len(treebank):,} sentences, {treebank.word_count:,} words (English-EWT, training data).\n\n"
+        f"{table(('query', 'hits', 'ms', 'ms, columns kept'), rows)}\n"
+        f"The edits of `2.feats.Case=Nom` at `upos=VERB > nsubj`: {1000 * seconds:.0f} ms."
+    )
+    print(told)
+    if options.write:
+        write_section("search", "Search", told)
+
+
+if __name__ == "__main__":
+    main()
