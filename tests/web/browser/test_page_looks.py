@@ -98,9 +98,23 @@ def test_eighty_words(open_page: OpenPage) -> None:
     tab.page.keyboard.press("]")
 
 
+def test_the_label_of_a_long_arc_is_seen_wherever_one_looks(open_page: OpenPage) -> None:
+    words = ["go/VERB/0/root", *[f"word{k}/NOUN/1/obl" for k in range(2, 60)]]
+    tab = open_page(rows(*words))
+    label = tab.arc("59").locator(".label")
+    tree = tab.page.locator("#tree").bounding_box()
+    for key in ("Home", "End"):
+        tab.page.keyboard.press(key)
+        tab.page.wait_for_timeout(120)
+        box = label.bounding_box()
+        assert tree["x"] <= box["x"]
+        assert box["x"] + box["width"] <= tree["x"] + tree["width"]
+
+
 def test_labels_do_not_lie_over_each_other(open_page: OpenPage) -> None:
     tab = open_page(GARDEN + CROSSING, model=True)
-    for _ in range(2):
+    for number in range(2):
+        tab.page.wait_for_function("(n) => own.state.number === n", arg=number)
         boxes = [b.bounding_box() for b in tab.page.locator(".arc .label").all()]
         for at, a in enumerate(boxes):
             for b in boxes[at + 1 :]:

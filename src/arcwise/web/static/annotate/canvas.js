@@ -1,7 +1,7 @@
 // The tree on the screen: draws it when the sentence changes, marks what is selected, and takes the mouse.
 
 import { show, svg, tell } from "./dom.js";
-import { drawTree } from "./tree.js";
+import { drawTree, followView } from "./tree.js";
 import { picture } from "./picture.js";
 
 const FAR = 6; // pixels that the mouse moves before it drags
@@ -9,7 +9,7 @@ const FAR = 6; // pixels that the mouse moves before it drags
 export class Canvas {
   /** `box`: the element that scrolls; `menu(event)`: the menu of the word. */
   constructor(box, state, editor, menu) {
-    Object.assign(this, { box, state, editor, menu, drawn: null, drag: null, planned: false });
+    Object.assign(this, { box, state, editor, menu, drawn: null, drag: null, planned: false, revealing: false });
     state.on("sentence", () => this.draw());
     state.on("selection", () => this.mark());
     state.on("view", () => this.draw());
@@ -18,6 +18,7 @@ export class Canvas {
     box.addEventListener("pointerup", (event) => this.#up(event));
     box.addEventListener("pointercancel", () => this.#stop());
     box.addEventListener("contextmenu", (event) => this.#context(event));
+    box.addEventListener("scroll", () => this.#plan());
     box.addEventListener("wheel", (event) => this.#wheel(event), { passive: false });
   }
 
@@ -55,16 +56,31 @@ export class Canvas {
     const head = state.preview?.head ?? this.editor.arc()?.head;
     if (head) find(head)?.classList.add("head");
     box.setAttribute("aria-activedescendant", find(state.selected) ? `word-${state.selected}` : "");
-    if (!this.planned) {
-      this.planned = true;
-      requestAnimationFrame(() => {
-        this.planned = false;
-        this.#reveal();
-      });
-    }
+    this.revealing = true;
+    this.#plan();
   }
 
-  /** Scroll the selected word into view; in the frame that is drawn, where places are known. */
+  /** In the frame that is drawn, where places are known. */
+  #plan() {
+    if (this.planned) return;
+    this.planned = true;
+    requestAnimationFrame(() => {
+      this.planned = false;
+      if (this.revealing) this.#reveal();
+      this.revealing = false;
+      this.#follow();
+    });
+  }
+
+  #follow() {
+    if (!this.drawn?.long.length) return;
+    const { box, state } = this, vertical = state.view.vertical, zoom = state.view.zoom;
+    const own = this.drawn.root.getBoundingClientRect(), seen = box.getBoundingClientRect();
+    const start = vertical ? seen.top - own.top : seen.left - own.left;
+    followView(this.drawn.long, start / zoom, (start + (vertical ? box.clientHeight : box.clientWidth)) / zoom, vertical);
+  }
+
+  /** Scroll the selected word into view. */
   #reveal() {
     const spot = this.drawn?.spots.get(this.state.selected);
     if (!spot) return;

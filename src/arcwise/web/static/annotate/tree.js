@@ -6,6 +6,17 @@ import { CORNER, GAP, LEVEL, MARGIN, SMALL_SIZE, WORD_SIZE, layout, textWidth } 
 
 const ROW = SMALL_SIZE + 5;
 
+/** Shift the labels of long arcs into the part of the tree that is seen: from `left` to `right`, along the words. */
+export function followView(long, left, right, vertical) {
+  for (const { name, ends, half } of long) {
+    const middle = (ends[0] + ends[1]) / 2;
+    const [low, high] = [Math.max(ends[0], left) + half, Math.min(ends[1], right) - half];
+    const shift = low > high || (low <= middle && middle <= high) ? 0 : Math.min(Math.max(middle, low), high) - middle;
+    if (shift) name.setAttribute("transform", vertical ? `translate(0 ${shift.toFixed(1)})` : `translate(${shift.toFixed(1)} 0)`);
+    else name.removeAttribute("transform");
+  }
+}
+
 /** What stands beside a label: how probable it is, where that is not nearly certain; for proposals. */
 function beside(arc) {
   const p = arc.labelProbability ?? arc.probability;
@@ -74,10 +85,10 @@ function arcGroup(paper, arc, path, tip, labelAt, onPaper) {
   const doubt = beside(arc), shown = arc.kind === "unknown" ? arc.label || "?" : arc.label;
   if (shown || doubt) {
     const wide = textWidth(shown, SMALL_SIZE, 600) + (doubt ? textWidth(` ${doubt}`, SMALL_SIZE) : 0);
-    group.append(paper.rect({ class: onPaper ? "paper" : "paper clear" }, ...labelAt, wide + 6, SMALL_SIZE + 4));
     const seam = labelAt[0] - wide / 2 + textWidth(shown, SMALL_SIZE, 600);
-    group.append(paper.text({ class: "label", "text-anchor": "end", direction: "ltr" }, seam, labelAt[1], shown));
-    if (doubt) group.append(paper.text({ class: "doubt", "text-anchor": "start", direction: "ltr" }, seam + 0.3 * SMALL_SIZE, labelAt[1], doubt));
+    group.append(svg("g", { class: "name" }, paper.rect({ class: onPaper ? "paper" : "paper clear" }, ...labelAt, wide + 6, SMALL_SIZE + 4),
+      paper.text({ class: "label", "text-anchor": "end", direction: "ltr" }, seam, labelAt[1], shown),
+      doubt && paper.text({ class: "doubt", "text-anchor": "start", direction: "ltr" }, seam + 0.3 * SMALL_SIZE, labelAt[1], doubt)));
   }
   return group;
 }
@@ -170,15 +181,19 @@ export function drawTree(picture, { vertical = false } = {}) {
     const path = `M${paper.point(word.stem, top - 9)}L${paper.point(word.stem, 5)}`;
     arcs.append(arcGroup(paper, arc, path, tipPath(paper, word.stem, 0), [word.stem, top], false));
   }
+  const long = []; // arcs whose label may be out of sight: it follows the part that is seen
   const order = between.map((_, k) => k).sort((a, b) => places.arcs[b].level - places.arcs[a].level);
   for (const k of order) {
     const at = places.arcs[k], up = level * at.level;
     const path = linePath(paper, at.head, at.modifier, up, { from: 0, to: 5 });
-    arcs.append(arcGroup(paper, between[k], path, tipPath(paper, at.modifier, 0), [(at.head + at.modifier) / 2, up], true));
+    const group = arcGroup(paper, between[k], path, tipPath(paper, at.modifier, 0), [(at.head + at.modifier) / 2, up], true);
+    const ends = [at.head, at.modifier].sort((a, b) => a - b), name = group.querySelector(".name");
+    if (ends[1] - ends[0] > 250 && name) long.push({ name, ends, half: labelWidth(between[k]) / 2 + CORNER + 4 });
+    arcs.append(group);
   }
   const words = svg("g", { class: "words", role: "listbox", "aria-label": "Words" }, ...items.map((item, k) => wordGroup(paper, item, places.words[k])));
   const tokens = picture.tokens.map((token) => tokenGroup(paper, token, places, place, tokenDepth - 6));
   root.append(words, arcs, ...tokens, ...enhancedGroups(paper, picture.enhanced, place, places, depsDepth));
   const spots = new Map(items.map((item, k) => [item.id, paper.at(places.words[k].middle, 0)]));
-  return { root, spots, width: paper.width, height: paper.height, floor: paper.floor };
+  return { root, spots, long, width: paper.width, height: paper.height, floor: paper.floor };
 }

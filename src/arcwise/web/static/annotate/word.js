@@ -4,6 +4,7 @@ import { button, el, percent, show } from "./dom.js";
 import { inWords } from "./edits.js";
 import { findingsOf, noteRow } from "./picture.js";
 
+const MOST = 3; // findings that are shown at once
 const FIELDS = ["lemma", "upos", "xpos", "feats", "misc"];
 
 export class WordPanel {
@@ -76,9 +77,11 @@ export class WordPanel {
 
   #findings(sentence, row) {
     const here = (one) => !one.row || one.row === row?.id;
-    const all = findingsOf(sentence), found = all.filter(here), elsewhere = all.length - found.length;
-    const lines = found.map((one) => el("li", { class: "finding" }, el("b", {}, "! "), one.message, el("small", {}, ` ${one.rule}`),
-      one.repair ? button(`. ${one.repair.told}`, () => this.page.repair(one), { class: "repair", title: one.repair.edits.map(inWords).join("; ") }) : null));
+    const all = findingsOf(sentence), found = all.filter(here).sort((a, b) => (a.row ? 0 : 1) - (b.row ? 0 : 1)), elsewhere = all.length - found.length;
+    const line = (one) => el("li", { class: "finding" }, el("b", {}, "! "), one.message, el("small", {}, ` ${one.rule}`),
+      one.repair ? button(`. ${one.repair.told}`, () => this.page.repair(one), { class: "repair", title: one.repair.edits.map(inWords).join("; ") }) : null);
+    const lines = found.slice(0, MOST).map(line);
+    if (found.length > MOST) lines.push(el("li", {}, el("details", {}, el("summary", {}, `${found.length - MOST} more findings of the sentence`), el("ul", { class: "lines" }, found.slice(MOST).map(line)))));
     const doubts = sentence.doubts.filter((one) => one.row === row?.id).map((one) => el("li", { class: "doubt-line" }, el("b", {}, "? "),
       `Improbable for parsers that never saw this sentence${one.probability === null ? "" : ` (${percent(one.probability)})`}`,
       one.instead ? `; they say ${one.instead.label} of ${this.editor.name(String(one.instead.head))}, ${percent(one.instead.probability)} ` : "",
