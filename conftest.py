@@ -25,4 +25,6 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         if not HAS_TORCH and item.path.as_posix().endswith(TORCH_PAGES):
             item.add_marker(pytest.mark.skip(reason="needs torch: make test-torch"))
         if not HAS_WEB and item.path.as_posix().endswith(WEB_PAGES):
-            item.add_marker(pytest.mark.skip(reason="needs starlette and uvicorn: pip install starlette uvicorn"))
+            item.add_marker(
+                pytest.mark.skip(reason="needs starlette and uvicorn: pip install starlette uvicorn")
+            )

@@ -308,7 +308,7 @@ def test_a_new_file(tmp_path: Path) -> None:
     [
         ("a.conllu.gz", b"", "is packed, expected a plain file"),
         ("a.conllu.xz", b"", "is packed, expected a plain file"),
-        ("a.conllu", "1\tx".encode("utf-16"), "is UTF-16, expected UTF-8"),
+        ("a.conllu", "1\tx".encode("utf-16"), "is UTF-16 text, expected UTF-8"),
         ("a.conllu", b"# only a comment\n", "found no sentence, expected CoNLL-U"),
         ("a.conllu", b"\n\n", "found no sentence, expected CoNLL-U"),
     ],

@@ -16,11 +16,10 @@ from arcwise.annotation.store import Blocks, Misfit, Snapshot
 from arcwise.annotation.taking import net_changes, rebased
 from arcwise.errors import InputError
 from arcwise.treebanks import open_output
-from arcwise.treebanks.files import PathLike, path_kind
+from arcwise.treebanks.files import PathLike, path_kind, refuse_other_encoding
 
 Stamp = tuple[int, int, int]
 _LEFT_OVER = 600
-_UTF16 = (b"\xff\xfe", b"\xfe\xff")
 
 
 @dataclass
@@ -116,11 +115,10 @@ def _file(path: PathLike, *, new: bool) -> Path:
             pass
     try:
         with real.open("rb") as stream:
-            start = stream.read(2)
+            start = stream.read(4)
     except OSError as error:
         raise InputError(f"{path}: cannot be read ({error.strerror or error})") from error
-    if start in _UTF16:
-        raise InputError(f"{path}: is UTF-16, expected UTF-8")
+    refuse_other_encoding(start, path)
     return real
 
 

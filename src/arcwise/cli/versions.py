@@ -12,6 +12,7 @@ def read_version(path: str, *, may_be_empty: bool = False) -> Treebank:
     """A treebank whose rows and text are sound; its trees need not be. ``may_be_empty``: or a file with nothing in it."""
     from arcwise.errors import InputError
     from arcwise.treebanks import ProblemKind, Treebank, read_bytes
+    from arcwise.treebanks.files import refuse_other_encoding
 
     of_trees = {
         ProblemKind.BAD_HEAD,
@@ -21,6 +22,7 @@ def read_version(path: str, *, may_be_empty: bool = False) -> Treebank:
         ProblemKind.EMPTY_FIELD,
     }
     data = read_bytes(path)
+    refuse_other_encoding(data[:4], path)
     treebank = Treebank(data, source=path, strict=False)
     wrong = next((p for p in treebank.problems if p.kind not in of_trees), None)
     if wrong is not None:
