@@ -166,3 +166,6 @@ def process(file: Path, *arguments: str) -> Iterator[Process]:
     finally:
         if made.process.poll() is None:
             made.end(9)
+        for stream in (made.process.stdout, made.process.stderr):
+            if stream is not None:
+                stream.close()

@@ -10,6 +10,8 @@ import pytest
 
 pytest.importorskip("starlette", reason="needs starlette")
 
+from arcwise.annotation.document import Document
+from arcwise.errors import InputError
 from web.served import ROWS, Served, edits, open_session, row, serving
 from web.waiting import until
 
@@ -404,6 +406,29 @@ def test_the_file_is_saved_by_itself(served: Served, file: Path, monkeypatch: py
     assert [next(events)["kind"], next(events)["kind"]] == ["changed", "saved"]
     assert "1\tDogs\tdog\tNOUN\t_\t_\t2\t" in file.read_text()
     assert served.get("/api/document").json()["saved"]
+    events.close()
+
+
+def test_a_file_that_cannot_be_written_is_told_and_tried_again(
+    served: Served, file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: Any, **__: Any) -> None:
+        raise InputError("small.conllu: cannot be written (No space left on device)")
+
+    monkeypatch.setattr("arcwise.web.annotate_session.SAVED_AFTER", 0.1)
+    events = served.events()
+    next(events)
+    with monkeypatch.context() as patch:
+        patch.setattr(Document, "save", full)
+        served.set(2, "1", head="2")
+        assert [next(events)["kind"], next(events)] == [
+            "changed",
+            {"kind": "failed", "told": "small.conllu: cannot be written (No space left on device)"},
+        ]
+        assert served.post("/api/save").status == 400
+        assert served.sentence(2)["rows"][0]["head"] == "2"
+    assert until(lambda: next(events)["kind"] == "saved")
+    assert "1\tDogs\tdog\tNOUN\t_\t_\t2\t" in file.read_text()
     events.close()
 
 

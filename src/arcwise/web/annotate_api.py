@@ -128,7 +128,7 @@ class Api:
         loop = asyncio.get_running_loop()
         try:
             with self._session.background.foreground():
-                return json_response(await loop.run_in_executor(self._threads, answer, asked))
+                return await loop.run_in_executor(self._threads, lambda: json_response(answer(asked)))
         except Stale as stale:
             return json_response({"error": str(stale), "sentence": stale.present}, 409)
         except ChangedOnDisk as error:

@@ -310,4 +310,10 @@ class Session:
             self.events.publish("changed-on-disk", state=state)
         idle = time.monotonic() - self._last_edit
         if state == "same" and not self._document.saved and idle > max(SAVED_AFTER, 20 * self._saving_took):
-            self.save()
+            try:
+                self.save()
+            except (
+                ArcwiseError
+            ) as error:  # a full disk, say: the journal has it all, and it is tried again later
+                self._last_edit = time.monotonic()
+                self.events.publish("failed", told=str(error))

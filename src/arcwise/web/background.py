@@ -28,7 +28,7 @@ class _Clock:
 
 
 class Background:
-    """A thread for what nobody waits for. ``failed`` is told what went wrong; work that failed is not tried again."""
+    """A thread for what nobody waits for. ``failed`` is told what went wrong; steps that failed are not tried again."""
 
     def __init__(self, failed: Callable[[str], None] = lambda told: None) -> None:
         self._failed = failed
