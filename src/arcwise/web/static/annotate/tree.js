@@ -78,8 +78,9 @@ function arcGroup(paper, arc, path, tip, labelAt, onPaper) {
   if (tip) group.append(svg("path", { class: "tip", d: tip, opacity: pale }));
   const doubt = beside(arc), shown = arc.kind === "unknown" ? arc.label || "?" : arc.label;
   if (shown || doubt) {
-    const wide = textWidth(shown, SMALL_SIZE, 600) + (doubt ? textWidth(` ${doubt}`, SMALL_SIZE) : 0);
-    const seam = labelAt[0] - wide / 2 + textWidth(shown, SMALL_SIZE, 600);
+    const weight = arc.state === "proposed" || arc.labelState === "proposed" ? 500 : 600; // as tree.css has it
+    const wide = textWidth(shown, SMALL_SIZE, weight) + (doubt ? textWidth(` ${doubt}`, SMALL_SIZE) : 0);
+    const seam = labelAt[0] - wide / 2 + textWidth(shown, SMALL_SIZE, weight);
     group.append(svg("g", { class: "name" }, paper.rect({ class: onPaper ? "paper" : "paper clear" }, ...labelAt, wide + 6, SMALL_SIZE + 4),
       paper.text({ class: "label", "text-anchor": "end", direction: "ltr" }, seam, labelAt[1], shown),
       doubt && paper.text({ class: "doubt", "text-anchor": "start", direction: "ltr" }, seam + 0.3 * SMALL_SIZE, labelAt[1], doubt)));
