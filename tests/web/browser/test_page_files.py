@@ -106,7 +106,20 @@ def test_a_file_changed_by_another_program_is_announced_and_taken_in(
     assert tab.row("3", "lemma", sentence=1) == "song"
 
 
-def test_an_empty_file_and_sentences_put_in(open_page: OpenPage) -> None:
+def test_a_treebank_from_nothing(open_page: OpenPage) -> None:
+    tab = open_page("")
+    tab.page.get_by_role("button", name="Put some in").click()
+    tab.page.locator("dialog textarea").fill("Don't go, Anna!\nילדה קוראת.\n")
+    tab.page.get_by_role("button", name="Insert").click()
+    tab.page.wait_for_function("() => own.state.words.length === 5")
+    assert [r["form"] for r in tab.process.sentence(0)["rows"]] == ["Don't", "go", ",", "Anna", "!"]
+    assert tab.row("2", "misc") == "SpaceAfter=No"
+    assert tab.process.sentence(1)["text"] == "ילדה קוראת."
+    tab.press("2")
+    assert tab.row("1", "head") == "2"
+
+
+def test_sentences_put_in_and_taken_out(open_page: OpenPage) -> None:
     tab = open_page(BIRDS)
     tab.command("insert sentences before")
     tab.page.locator("dialog textarea").fill(GARDEN)

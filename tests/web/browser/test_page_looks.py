@@ -48,6 +48,32 @@ CONTRAST = """() => {
 }"""
 
 
+AFRESH = """async () => {
+  const { Drawing } = await import('/static/annotate/tree.js'), { picture } = await import('/static/annotate/picture.js');
+  const other = new Drawing(), { preview, second, view } = own.state;
+  const guessed = (id, head) => own.state.guess(id, head);
+  other.draw(picture(own.state.sentence, { preview, second, enhanced: view.enhanced, guessed }), view);
+  return [other.root, own.views.canvas.drawn.root].map((root) => {
+    const copy = root.cloneNode(true);
+    for (const el of copy.querySelectorAll('*')) {
+      el.classList.remove('selected', 'ranged', 'head', 'mine', 'target');
+      el.removeAttribute('aria-selected');
+      el.removeAttribute('transform');
+    }
+    return copy.outerHTML;
+  });
+}"""
+
+
+def test_what_is_drawn_bit_by_bit_is_what_is_drawn_afresh(open_page: OpenPage) -> None:
+    tab = open_page(GARDEN + EMPTY, model=True)
+    for keys in ("Enter", "ArrowDown", "Enter", "Tab", "3", "ArrowRight", "Space", "Escape", "Shift+V", "Shift+V", "+", "Backspace",
+                 "Shift+H", "]", "Control+z", "Shift+N", "d e p Enter", "Control+z"):  # fmt: skip
+        tab.press(*keys.split())
+        afresh, shown = tab.page.evaluate(AFRESH)
+        assert shown == afresh, keys
+
+
 def test_text_is_only_text(open_page: OpenPage) -> None:
     form = "<script>window.hit=1</script>"
     image = "<img/src=x/onerror=window.hit=2>"

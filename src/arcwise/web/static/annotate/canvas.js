@@ -1,7 +1,7 @@
 // The tree on the screen: draws it when the sentence changes, marks what is selected, and takes the mouse.
 
-import { show, svg, tell } from "./dom.js";
-import { drawTree, followView } from "./tree.js";
+import { svg, tell } from "./dom.js";
+import { Drawing } from "./tree.js";
 import { picture } from "./picture.js";
 
 const FAR = 6; // pixels that the mouse moves before it drags
@@ -9,7 +9,8 @@ const FAR = 6; // pixels that the mouse moves before it drags
 export class Canvas {
   /** `box`: the element that scrolls; `menu(event)`: the menu of the word. */
   constructor(box, state, editor, menu) {
-    Object.assign(this, { box, state, editor, menu, drawn: null, drag: null, planned: false, revealing: false });
+    Object.assign(this, { box, state, editor, menu, drawn: new Drawing(), drag: null, planned: false, revealing: false });
+    box.append(this.drawn.root);
     state.on("sentence", () => this.draw());
     state.on("selection", () => this.mark());
     state.on("view", () => this.draw());
@@ -28,11 +29,7 @@ export class Canvas {
     performance.mark("arcwise-draw");
     const view = state.view;
     const what = picture(state.sentence, { preview: state.preview, second: state.second, enhanced: view.enhanced, guessed: (id, head) => state.guess(id, head) });
-    this.drawn = drawTree(what, { vertical: view.vertical });
-    const { root, width, height } = this.drawn;
-    root.setAttribute("width", (width * view.zoom).toFixed(0));
-    root.setAttribute("height", (height * view.zoom).toFixed(0));
-    show(box, root);
+    this.drawn.draw(what, { vertical: view.vertical, zoom: view.zoom });
     box.classList.toggle("second", state.second);
     box.dir = what.rtl && !view.vertical ? "rtl" : "ltr";
     this.mark();
@@ -73,16 +70,16 @@ export class Canvas {
   }
 
   #follow() {
-    if (!this.drawn?.long.length) return;
+    if (!this.drawn.long.length) return;
     const { box, state } = this, vertical = state.view.vertical, zoom = state.view.zoom;
     const own = this.drawn.root.getBoundingClientRect(), seen = box.getBoundingClientRect();
     const start = vertical ? seen.top - own.top : seen.left - own.left;
-    followView(this.drawn.long, start / zoom, (start + (vertical ? box.clientHeight : box.clientWidth)) / zoom, vertical);
+    this.drawn.follow(start / zoom, (start + (vertical ? box.clientHeight : box.clientWidth)) / zoom, vertical);
   }
 
   /** Scroll the selected word into view. */
   #reveal() {
-    const spot = this.drawn?.spots.get(this.state.selected);
+    const spot = this.drawn.spots.get(this.state.selected);
     if (!spot) return;
     const { box } = this, zoom = this.state.view.zoom;
     const svgBox = this.drawn.root;

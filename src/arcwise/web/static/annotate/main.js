@@ -17,7 +17,7 @@ import { Page } from "./page.js";
 import { Keys } from "./keys.js";
 import { actions } from "./actions.js";
 import { popupOpen } from "./popups.js";
-import { tell } from "./dom.js";
+import { button, tell } from "./dom.js";
 
 const box = (id) => document.getElementById(id);
 
@@ -124,9 +124,9 @@ async function start() {
   }
   for (const notice of state.document.notices ?? []) tell(notice);
   if (state.document.on_disk && state.document.on_disk !== "same") page.changedOnDisk({ state: state.document.on_disk });
-  if (!state.document.sentences) return tell("The file has no sentences.", "bad");
   const wanted = Number(address.hash.slice(1)) - 1;
-  await page.open(Number.isInteger(wanted) && wanted >= 0 && wanted < state.document.sentences ? wanted : 0);
+  if (state.document.sentences) await page.open(Number.isInteger(wanted) && wanted >= 0 && wanted < state.document.sentences ? wanted : 0);
+  else tell("The file has no sentences yet.", "", button("Put some in", () => shape.insert()));
   state.on("opened", () => history.replaceState(null, "", `${location.pathname}${location.search}#${state.number + 1}`));
   window.addEventListener("hashchange", () => {
     const number = Number(location.hash.slice(1)) - 1;

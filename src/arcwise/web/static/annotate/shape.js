@@ -103,14 +103,14 @@ export class Shape {
     if (sure) this.state.extent("remove", {}, "the sentence is removed");
   }
 
-  /** Put sentences, pasted as CoNLL-U, before this one. */
+  /** Put sentences before this one: pasted as CoNLL-U, or as text with one sentence a line. */
   async insert() {
-    const text = el("textarea", { rows: 12, cols: 70, "aria-label": "Sentences as CoNLL-U", spellcheck: "false" });
-    const conllu = await dialog("Insert sentences (CoNLL-U)", (close) => [text, el("p", { class: "buttons" }, button("Insert", () => close(text.value), { class: "main" }), button("Cancel", () => close()))]);
-    if (!conllu?.trim()) return;
+    const text = el("textarea", { rows: 12, cols: 70, "aria-label": "Sentences", spellcheck: "false", dir: "auto" });
+    const given = await dialog("Insert sentences", (close) => [el("p", { class: "soft" }, "Text with one sentence a line, or CoNLL-U."), text, el("p", { class: "buttons" }, button("Insert", () => close(text.value), { class: "main" }), button("Cancel", () => close()))]);
+    if (!given?.trim()) return;
     try {
-      const before = this.state.number;
-      const answer = await this.state.api.post("insert", { before, conllu: `${conllu.trim()}\n\n` });
+      const before = this.state.number, conllu = given.includes("\t") ? `${given.trim()}\n\n` : conlluOf(given, this.state.document.sentences + 1);
+      const answer = await this.state.api.post("insert", { before, conllu });
       this.state.forget();
       await this.state.load();
       await this.state.open(answer.number ?? before ?? 0);
@@ -148,4 +148,17 @@ export class Shape {
       ],
     });
   }
+}
+
+/** Text as CoNLL-U, one sentence a line: words are letters and digits, with signs inside them; every other sign is a word of its own. */
+export function conlluOf(text, first) {
+  const lines = text.split("\n").map((line) => line.trim().replace(/\s+/gu, " ")).filter(Boolean);
+  return lines.map((line, k) => {
+    const words = [...line.matchAll(/[\p{L}\p{M}\p{N}]+(?:['’.\-][\p{L}\p{M}\p{N}]+)*|\S/gu)];
+    const rows = words.map((word, at) => {
+      const end = word.index + word[0].length, misc = end < line.length && line[end] !== " " ? "SpaceAfter=No" : "_";
+      return [at + 1, word[0], "_", "_", "_", "_", "_", "_", "_", misc].join("\t");
+    });
+    return [`# sent_id = s${first + k}`, `# text = ${line}`, ...rows, "", ""].join("\n");
+  }).join("");
 }

@@ -6,17 +6,6 @@ import { CORNER, GAP, LEVEL, MARGIN, SMALL_SIZE, WORD_SIZE, layout, textWidth } 
 
 const ROW = SMALL_SIZE + 5;
 
-/** Shift the labels of long arcs into the part of the tree that is seen: from `left` to `right`, along the words. */
-export function followView(long, left, right, vertical) {
-  for (const { name, ends, half } of long) {
-    const middle = (ends[0] + ends[1]) / 2;
-    const [low, high] = [Math.max(ends[0], left) + half, Math.min(ends[1], right) - half];
-    const shift = low > high || (low <= middle && middle <= high) ? 0 : Math.min(Math.max(middle, low), high) - middle;
-    if (shift) name.setAttribute("transform", vertical ? `translate(0 ${shift.toFixed(1)})` : `translate(${shift.toFixed(1)} 0)`);
-    else name.removeAttribute("transform");
-  }
-}
-
 /** What stands beside a label: how probable it is, where that is not nearly certain; for proposals. */
 function beside(arc) {
   const p = arc.labelProbability ?? arc.probability;
@@ -71,10 +60,15 @@ function tipPath(paper, along, up, side = 1) {
   return `M${p(0, -1)}L${p(-4, 6.5)}Q${p(0, 4.5)} ${p(4, 6.5)}Z`;
 }
 
+/** How pale and how wide the line of a proposal is, by its probability; null: as the style sheet says. */
+function paleness(arc) {
+  if (arc.state !== "proposed") return [null, null];
+  const p = Math.round(50 * (arc.probability ?? 1)) / 50; // steps that nobody sees
+  return [(0.4 + 0.6 * p).toFixed(2), (0.9 + 1.2 * p).toFixed(2)];
+}
+
 function arcGroup(paper, arc, path, tip, labelAt, onPaper) {
-  const p = arc.probability ?? 1;
-  const pale = arc.state === "proposed" ? (0.4 + 0.6 * p).toFixed(2) : null;
-  const width = arc.state === "proposed" ? (0.9 + 1.2 * p).toFixed(2) : null;
+  const [pale, width] = paleness(arc);
   const group = svg("g", {
     class: `arc ${arc.kind} ${arc.state}${arc.labelState === "proposed" ? " open-label" : ""}${arc.differs ? " differs" : ""}`,
     "data-arc": arc.row, role: "button", "aria-label": `Arc: ${arc.spoken}`,
@@ -84,8 +78,9 @@ function arcGroup(paper, arc, path, tip, labelAt, onPaper) {
   if (tip) group.append(svg("path", { class: "tip", d: tip, opacity: pale }));
   const doubt = beside(arc), shown = arc.kind === "unknown" ? arc.label || "?" : arc.label;
   if (shown || doubt) {
-    const wide = textWidth(shown, SMALL_SIZE, 600) + (doubt ? textWidth(` ${doubt}`, SMALL_SIZE) : 0);
-    const seam = labelAt[0] - wide / 2 + textWidth(shown, SMALL_SIZE, 600);
+    const weight = arc.state === "proposed" || arc.labelState === "proposed" ? 500 : 600; // as tree.css has it
+    const wide = textWidth(shown, SMALL_SIZE, weight) + (doubt ? textWidth(` ${doubt}`, SMALL_SIZE) : 0);
+    const seam = labelAt[0] - wide / 2 + textWidth(shown, SMALL_SIZE, weight);
     group.append(svg("g", { class: "name" }, paper.rect({ class: onPaper ? "paper" : "paper clear" }, ...labelAt, wide + 6, SMALL_SIZE + 4),
       paper.text({ class: "label", "text-anchor": "end", direction: "ltr" }, seam, labelAt[1], shown),
       doubt && paper.text({ class: "doubt", "text-anchor": "start", direction: "ltr" }, seam + 0.3 * SMALL_SIZE, labelAt[1], doubt)));
@@ -152,8 +147,11 @@ function depthOf(graph, place) {
   return between.length ? 18 * own.levels + 22 : 0;
 }
 
-/** The picture as an SVG element; `vertical`: words run downwards. Also gives the places, for what is put beside words. */
-export function drawTree(picture, { vertical = false } = {}) {
+/**
+ * What is to be drawn, part by part: {key, layer, sign, make}. A part whose sign is what it was need not be drawn again. `vertical`: words
+ * run downwards. Also gives the places, for what is put beside words.
+ */
+function plan(picture, vertical) {
   const { items, place } = picture;
   const between = picture.arcs.filter((arc) => arc.head !== null && arc.head !== "0");
   const above = picture.arcs.filter((arc) => arc.head === null || arc.head === "0");
@@ -171,29 +169,87 @@ export function drawTree(picture, { vertical = false } = {}) {
   const tokenDepth = 14 + 2 * ROW + 12, depsDepth = tokenDepth + (picture.tokens.length ? 28 : 4);
   const below = depsDepth + depthOf(picture.enhanced, place) + MARGIN / 2;
   const paper = new Paper(places, top + MARGIN, below, vertical);
-  const root = svg("svg", {
-    class: `arcwise${vertical ? " vertical" : ""}`, viewBox: `0 0 ${paper.width.toFixed(0)} ${paper.height.toFixed(0)}`,
-    width: paper.width.toFixed(0), height: paper.height.toFixed(0), role: "group", "aria-label": "Tree",
-  });
-  const arcs = svg("g", { class: "arcs", role: "group", "aria-label": "Arcs" });
+  const parts = [], long = [];
+  const part = (layer, key, sign, make) => parts.push({ layer, key: `${layer} ${key}`, sign: JSON.stringify(sign), make });
+  items.forEach((item, k) => part("words", item.id, [item, places.words[k], paper.floor, vertical], () => wordGroup(paper, item, places.words[k])));
+  const drawArc = (arc, path, tip, at, onPaper) => part("arcs", arc.row, [path, at, arc.kind, arc.state, arc.labelState, arc.differs, arc.spoken, beside(arc), paleness(arc)],
+    () => arcGroup(paper, arc, path, tip, at, onPaper));
   for (const arc of above) {
     const word = places.words[place.get(arc.row)];
-    const path = `M${paper.point(word.stem, top - 9)}L${paper.point(word.stem, 5)}`;
-    arcs.append(arcGroup(paper, arc, path, tipPath(paper, word.stem, 0), [word.stem, top], false));
+    drawArc(arc, `M${paper.point(word.stem, top - 9)}L${paper.point(word.stem, 5)}`, tipPath(paper, word.stem, 0), [word.stem, top], false);
   }
-  const long = []; // arcs whose label may be out of sight: it follows the part that is seen
   const order = between.map((_, k) => k).sort((a, b) => places.arcs[b].level - places.arcs[a].level);
   for (const k of order) {
     const at = places.arcs[k], up = level * at.level;
-    const path = linePath(paper, at.head, at.modifier, up, { from: 0, to: 5 });
-    const group = arcGroup(paper, between[k], path, tipPath(paper, at.modifier, 0), [(at.head + at.modifier) / 2, up], true);
-    const ends = [at.head, at.modifier].sort((a, b) => a - b), name = group.querySelector(".name");
-    if (ends[1] - ends[0] > 250 && name) long.push({ name, ends, half: labelWidth(between[k]) / 2 + CORNER + 4 });
-    arcs.append(group);
+    drawArc(between[k], linePath(paper, at.head, at.modifier, up, { from: 0, to: 5 }), tipPath(paper, at.modifier, 0), [(at.head + at.modifier) / 2, up], true);
+    const ends = [at.head, at.modifier].sort((a, b) => a - b);
+    if (ends[1] - ends[0] > 250) long.push({ key: `arcs ${between[k].row}`, ends, half: labelWidth(between[k]) / 2 + CORNER + 4 });
   }
-  const words = svg("g", { class: "words", role: "listbox", "aria-label": "Words" }, ...items.map((item, k) => wordGroup(paper, item, places.words[k])));
-  const tokens = picture.tokens.map((token) => tokenGroup(paper, token, places, place, tokenDepth - 6));
-  root.append(words, arcs, ...tokens, ...enhancedGroups(paper, picture.enhanced, place, places, depsDepth));
+  for (const token of picture.tokens) {
+    const ends = [token.first, token.last].map((id) => places.words[place.get(id)]);
+    part("tokens", token.id, [token, ends, paper.floor, vertical], () => tokenGroup(paper, token, places, place, tokenDepth - 6));
+  }
+  if (picture.enhanced.length) {
+    part("deps", "all", [picture.enhanced, places.words, paper.floor, vertical], () => svg("g", {}, enhancedGroups(paper, picture.enhanced, place, places, depsDepth)));
+  }
   const spots = new Map(items.map((item, k) => [item.id, paper.at(places.words[k].middle, 0)]));
-  return { root, spots, long, width: paper.width, height: paper.height, floor: paper.floor };
+  return { parts, long, spots, width: paper.width, height: paper.height, floor: paper.floor };
+}
+
+const LAYERS = {
+  words: { role: "listbox", "aria-label": "Words" }, arcs: { role: "group", "aria-label": "Arcs" }, tokens: { role: "group", "aria-label": "Multiword tokens" }, deps: { role: "group", "aria-label": "Enhanced graph" },
+};
+
+/** A tree on the screen. `draw` changes only what is another one than before, so that a key is quick in a long sentence, too. */
+export class Drawing {
+  constructor() {
+    this.root = svg("svg", { role: "group", "aria-label": "Tree" });
+    this.order = ""; // keys of the parts, as they follow each other
+    this.drawn = new Map(); // key → {sign, element}
+    Object.assign(this, { long: [], spots: new Map(), width: 0, height: 0, floor: 0 });
+  }
+
+  draw(picture, { vertical = false, zoom = 1 } = {}) {
+    const { parts, ...places } = plan(picture, vertical);
+    Object.assign(this, places);
+    const { root, width, height } = this;
+    const set = (name, value) => root.getAttribute(name) !== value && root.setAttribute(name, value);
+    set("class", `arcwise${vertical ? " vertical" : ""}`);
+    set("viewBox", `0 0 ${width.toFixed(0)} ${height.toFixed(0)}`);
+    set("width", (width * zoom).toFixed(0));
+    set("height", (height * zoom).toFixed(0));
+    const order = parts.map((part) => part.key).join("|");
+    if (order === this.order) parts.forEach((part) => this.#renew(part));
+    else this.#build(parts);
+    this.order = order;
+  }
+
+  #renew({ key, sign, make }) {
+    const old = this.drawn.get(key);
+    if (old.sign === sign) return;
+    const element = make();
+    old.element.replaceWith(element);
+    this.drawn.set(key, { sign, element });
+  }
+
+  #build(parts) {
+    this.drawn.clear();
+    const layers = Object.entries(LAYERS).map(([name, attributes]) => svg("g", { class: `${name}-layer`, ...attributes }, parts.filter((part) => part.layer === name).map(({ key, sign, make }) => {
+      const element = make();
+      this.drawn.set(key, { sign, element });
+      return element;
+    })));
+    this.root.replaceChildren(...layers.filter((layer) => layer.children.length));
+  }
+
+  /** Shift the labels of long arcs into the part of the tree that is seen: from `left` to `right`, along the words. */
+  follow(left, right, vertical) {
+    for (const { key, ends, half } of this.long) {
+      const name = this.drawn.get(key).element.querySelector(".name");
+      const middle = (ends[0] + ends[1]) / 2, [low, high] = [Math.max(ends[0], left) + half, Math.min(ends[1], right) - half];
+      const shift = low > high || (low <= middle && middle <= high) ? 0 : Math.min(Math.max(middle, low), high) - middle;
+      if (shift) name?.setAttribute("transform", vertical ? `translate(0 ${shift.toFixed(1)})` : `translate(${shift.toFixed(1)} 0)`);
+      else name?.removeAttribute("transform");
+    }
+  }
 }
