@@ -96,7 +96,6 @@ def test_an_empty_file_is_not_taken_in(file: Path) -> None:
 
 
 def test_both_changed_different_words(file: Path) -> None:
-    pytest.importorskip("arcwise.treebanks.merging", reason="needs the three-way merge")
     with Document.open(file) as document:
         document.edit(0, lemma("mine"))
         document.split_sentence(1, "6")
@@ -117,7 +116,6 @@ def test_both_changed_different_words(file: Path) -> None:
 
 
 def test_both_changed_the_same_word(file: Path) -> None:
-    pytest.importorskip("arcwise.treebanks.merging", reason="needs the three-way merge")
     with Document.open(file) as document:
         document.edit(0, lemma("mine"))
         file.write_bytes(ALL.replace("Birds\tbird", "Birds\ttheirs").encode())
@@ -163,7 +161,6 @@ def test_edits_that_were_not_saved_go_where_their_sentences_are(file: Path) -> N
 
 
 def test_edits_that_were_not_saved_are_merged(file: Path) -> None:
-    pytest.importorskip("arcwise.treebanks.merging", reason="needs the three-way merge")
     with Document.open(file) as document:
         document.edit(0, lemma("mine"))
     file.write_bytes((PARTIAL.replace("three", "new") + ALL.replace("sing\tsing", "sing\tSING")).encode())

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from arcwise.annotation.changes import Change, Part, Parts, difference
-from arcwise.errors import InputError
 from arcwise.treebanks import Treebank
+from arcwise.treebanks.merging import merge
 
 _SENT_ID = re.compile(rb"^#\s*sent_id\s*=\s*(.*?)\s*$", re.MULTILINE)
 
@@ -31,10 +31,6 @@ def merged_blocks(
     base: Sequence[bytes], mine: Sequence[bytes], theirs: Sequence[bytes]
 ) -> tuple[list[bytes], tuple[Any, ...]]:
     """The sentences with what both sides did since ``base``, and the conflicts."""
-    try:
-        from arcwise.treebanks.merging import merge  # type: ignore[import-not-found,import-untyped,unused-ignore]
-    except ImportError:
-        raise InputError("the changes of two programs to one file cannot be merged by this arcwise") from None
     merged = merge(b"".join(base), b"".join(mine), b"".join(theirs))
     return blocks_of(merged.data), tuple(merged.conflicts)
 
