@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+from itertools import combinations
 from pathlib import Path
 
 import pytest
@@ -112,6 +113,23 @@ def test_words_that_are_not_annotated_yet() -> None:
     assert [f.rule for f in found_in(text, partial=True)] == ["rel-upos-cop", "too-many-subjects"]
     # a cycle among the heads that are there
     assert "non-tree" in {f.rule for f in found_in(with_field(text, "c", "5", "head", "8"), partial=True)}
+
+
+def test_nothing_that_is_open_makes_a_sound_sentence_wrong() -> None:
+    columns = {"upos": 3, "head": 6, "deprel": 7}
+    for sentence in SOUND.split("\n\n")[:-1]:
+        rows = [line.split("\t") for line in sentence.split("\n")]
+        words = [k for k, row in enumerate(rows) if row[0].isdecimal()]
+        for count in (1, 2, 3):
+            for opened in combinations(columns, count):
+                for places in [*[[word] for word in words], *combinations(words, 2), words]:
+                    made = [row[:] for row in rows]
+                    for place in places:
+                        for column in opened:
+                            made[place][columns[column]] = "_"
+                    text = "\n".join("\t".join(row) for row in made) + "\n\n"
+                    (own,) = Treebank.from_string(text, strict=False)
+                    assert [str(f) for f in check_sentence(own, partial=True)] == [], (opened, text)
 
 
 def test_punctuation_is_not_judged_before_the_tree_is_whole() -> None:

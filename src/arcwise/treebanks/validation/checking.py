@@ -118,7 +118,7 @@ def _check(raw: RawSentence, inventory: Inventory, report: Report, *, partial: b
         check_graph(raw, report)
     if tree is not None and report.level >= 3:
         check_enhanced_roots(raw, report)
-        check_relations(raw, tree, inventory, report)
+        check_relations(raw, tree, inventory, report, partial=partial)
 
 
 def _check_end(treebank: Treebank | None, memory: Memory, level: int) -> Iterator[Finding]:

@@ -11,14 +11,19 @@ from arcwise.treebanks.validation.fields import canonical_feats, deps_pairs
 from arcwise.treebanks.validation.findings import Repair, Report
 from arcwise.treebanks.validation.inventory import Inventory, universal
 from arcwise.treebanks.validation.labels import harmless, usual_label
-from arcwise.treebanks.validation.raw import DEPREL, DEPS, FEATS, FORM, LEMMA, UPOS, RawSentence
+from arcwise.treebanks.validation.raw import DEPREL, DEPS, FEATS, FORM, HEAD, LEMMA, UPOS, RawSentence
 from arcwise.treebanks.validation.relations import Breach, breaches
 from arcwise.treebanks.validation.repairs import set_field
 from arcwise.treebanks.validation.tree import RawTree
 
+_DECIDED = {"upos": UPOS, "head": HEAD, "deprel": DEPREL}
+"""Columns that a person decides, which are ``_`` until then."""
 
-def check_relations(raw: RawSentence, tree: RawTree, inventory: Inventory, report: Report) -> None:
-    """All words of a tree against the guidelines."""
+
+def check_relations(
+    raw: RawSentence, tree: RawTree, inventory: Inventory, report: Report, *, partial: bool
+) -> None:
+    """All words of a tree against the guidelines. ``partial``: a tag, head or label that is ``_`` breaks none of them."""
     told: set[Breach] = set()
     for word in range(1, len(tree) + 1):
         for breach in breaches(tree, word, with_features=inventory.features):
@@ -26,6 +31,8 @@ def check_relations(raw: RawSentence, tree: RawTree, inventory: Inventory, repor
                 continue
             told.add(breach)
             row = tree.row(breach.at)
+            if partial and _undecided(tree, breach):
+                continue
             repair = _repair(raw, tree, inventory, breach)
             report.add(
                 breach.rule,
@@ -35,6 +42,28 @@ def check_relations(raw: RawSentence, tree: RawTree, inventory: Inventory, repor
                 column=breach.column,
                 repair=repair,
             )
+
+
+def _undecided(tree: RawTree, breach: Breach) -> bool:
+    """Whether a rule is broken only because a tag, head or label that it looks at is not decided yet."""
+
+    def is_open(word: int, *columns: str) -> bool:
+        return word > 0 and any(tree.row(word).fields[_DECIDED[column]] == "_" for column in columns)
+
+    at, column = breach.at, breach.column
+    if column in _DECIDED and is_open(at, column):
+        return True
+    if breach.rule.startswith("leaf-"):  # about the label of a word below another
+        return is_open(at, "deprel")
+    if breach.rule == "orphan-parent":
+        return is_open(tree.heads[at], "deprel")
+    if breach.rule == "goeswith-edeps":
+        return is_open(at, "head")
+    if breach.rule in ("fixed-gap", "goeswith-gap"):  # words in the gap may belong to the expression
+        return any(
+            is_open(word, "head", "deprel") for word in range(at + 1, max(tree.children[at], default=at))
+        )
+    return False
 
 
 def check_enhanced_roots(raw: RawSentence, report: Report) -> None:
