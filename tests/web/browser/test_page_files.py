@@ -115,6 +115,7 @@ def test_a_treebank_from_nothing(open_page: OpenPage) -> None:
     assert [r["form"] for r in tab.process.sentence(0)["rows"]] == ["Don't", "go", ",", "Anna", "!"]
     assert tab.row("2", "misc") == "SpaceAfter=No"
     assert tab.process.sentence(1)["text"] == "ילדה קוראת."
+    tab.page.wait_for_function("() => document.querySelectorAll('#side-worklist li').length === 2")
     tab.press("2")
     assert tab.row("1", "head") == "2"
 

@@ -74,7 +74,7 @@ function keyboard(page, keys) {
   });
   document.addEventListener("keydown", (event) => {
     if (!event.defaultPrevented && keys.anywhere(event)) event.preventDefault();
-    else if (event.key === "Escape" && !event.defaultPrevented && event.target.closest?.("#side, #top")) box("tree").focus();
+    else if (event.key === "Escape" && !event.defaultPrevented && (event.target === document.body || event.target.closest?.("#side, #top"))) box("tree").focus();
   });
   for (const made of document.querySelectorAll("[data-action]")) {
     const action = page.actions.find((one) => one.id === made.dataset.action);

@@ -22,6 +22,15 @@ export class Worklist {
     state.on("opened", () => this.#mark());
     state.on("changed", (step) => this.#changed(step.number));
     state.on("trained", () => this.by && this.refresh());
+    state.on("document", () => this.#counted());
+  }
+
+  /** Sentences came or went: the list is another one. */
+  #counted() {
+    const count = this.state.document.sentences;
+    if (this.count === undefined || this.count === count) return;
+    this.items = [];
+    if (!this.box.hidden) this.refresh();
   }
 
   shown() {
@@ -46,6 +55,7 @@ export class Worklist {
 
   async #fetch(from) {
     const asked = this.by;
+    this.count = this.state.document.sentences;
     let answer;
     try {
       answer = await this.state.api.sentences({ from, count: PAGE, worklist: this.by });
