@@ -17,9 +17,9 @@ from arcwise.learning.config import read_toml
 from arcwise.optional import install_command, is_installed
 
 ROOT = Path(__file__).parents[2]
-_WITH_TORCH = ("a-parser-layer-in-pytorch", "train-a-neural-parser")
+_WITH_EXTRAS = ("a-parser-layer-in-pytorch", "train-a-neural-parser", "a-treebank-from-nothing")
 TUTORIALS = sorted(
-    page for page in (ROOT / "docs" / "tutorials").glob("*.md") if page.stem not in _WITH_TORCH
+    page for page in (ROOT / "docs" / "tutorials").glob("*.md") if page.stem not in _WITH_EXTRAS
 )
 """All but those that are about an extra, and say so."""
 _PROJECT = read_toml(ROOT / "pyproject.toml")["project"]

@@ -1,0 +1,111 @@
+"""The pictures of docs/tutorials/a-treebank-from-nothing.md, made by doing in a browser what the tutorial says.
+
+``python docs/images/make_annotate_pictures.py [FOLDER]`` writes them beside this file, or to FOLDER. It needs Chromium (ARCWISE_CHROMIUM,
+or on the PATH) and ``pip install 'arcwise[web,test-browser]'``.
+"""
+
+from __future__ import annotations
+
+import shutil
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+HERE = Path(__file__).parent
+ROOT = HERE.parents[1]
+LATIN = ROOT / "docs" / "tutorials" / "latin"
+BY_HAND = 20
+SIZE = {"width": 1280, "height": 600}
+
+
+def main(folder: Path) -> None:
+    """Make all of them."""
+    sys.path[:0] = [str(ROOT / "tests")]
+    from playwright.sync_api import sync_playwright
+
+    from web.browser.driver import CHROMIUM
+
+    with sync_playwright() as playwright, tempfile.TemporaryDirectory() as made:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        context = browser.new_context(viewport=SIZE, color_scheme="light")
+        file = Path(made) / "latin.conllu"
+        alone(context, file, folder)
+        with_another(context, file, folder)
+        browser.close()
+
+
+def alone(context: Any, file: Path, folder: Path) -> None:
+    """From nothing to a checked treebank."""
+    from docs.latin import annotate, pressed, sentences
+    from web.browser.driver import Tab
+    from web.served import process
+
+    gold = sentences(LATIN / "latin.conllu")
+    with process(file, "--new") as server:
+        tab = Tab(context, server)
+        tab.page.get_by_role("button", name="Put some in").click()
+        tab.page.locator("dialog textarea").fill("\n".join(own.text for own in gold))
+        tab.page.get_by_role("button", name="Insert").click()
+        tab.page.wait_for_function("() => own.state.words.length === 4")
+        keys = pressed()
+        tab.press(*keys[0])
+        tab.press(*keys[1][:4])  # the label of the second word is being typed
+        picture(tab, folder / "nothing-arcs.png")
+
+        for number in range(BY_HAND):
+            annotate(server, number, gold[number])
+        tab.page.reload()
+        tab.ready()
+        tab.press("Shift+A")
+        tab.press("Enter")
+        tab.page.wait_for_function("() => own.state.document.model", timeout=60000)
+        tab.press("Escape", "Shift+O")
+        tab.page.locator("#worklist-by").select_option("gain")
+        tab.page.wait_for_function("() => document.querySelectorAll('#side-worklist li').length === 10")
+        tab.page.locator("#side-worklist li button").first.click()
+        tab.page.wait_for_function("() => own.state.number >= 20")
+        tab.page.locator("#tree").focus()
+        picture(tab, folder / "nothing-worklist.png")
+
+        for number in range(BY_HAND, len(gold)):
+            annotate(server, number, gold[number])
+        server.set(20, "1", deprel="nsbj")
+        tab.page.reload()
+        tab.ready()
+        tab.press("Shift+K")
+        tab.page.locator("#side-checks .item").first.click()
+        tab.page.wait_for_function("() => own.state.number === 20 && own.state.selected === '1'")
+        picture(tab, folder / "nothing-check.png")
+        tab.press(".")
+        tab.page.close()
+        server.end(2)
+
+
+def with_another(context: Any, file: Path, folder: Path) -> None:
+    """The file of a second person beside it."""
+    from web.browser.driver import Tab
+    from web.served import process
+
+    second = file.with_name("second.conllu")
+    shutil.copy(LATIN / second.name, second)
+    with process(file, "--beside", str(second)) as server:
+        tab = Tab(context, server)
+        tab.press("Shift+B")
+        tab.page.locator("#side-compare section button.link").first.click()
+        tab.page.wait_for_function("() => own.state.number === 5")
+        picture(tab, folder / "nothing-beside.png")
+        tab.page.close()
+        server.end(2)
+
+
+def picture(tab: Any, path: Path) -> None:
+    """What the page shows, without the line at its foot that comes and goes."""
+    tab.settled()
+    tab.page.evaluate("document.getElementById('told').hidden = true")
+    tab.page.wait_for_timeout(600)
+    tab.page.screenshot(path=str(path), animations="disabled")
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]) if len(sys.argv) > 1 else HERE)
