@@ -21,6 +21,13 @@ def blocks(language: str) -> list[str]:
     return re.findall(rf"```{language}\n(.*?)```", PAGE.read_text("utf-8"), re.DOTALL)
 
 
+def said(pattern: str) -> str:
+    """What the page says at a place."""
+    found = re.search(pattern, PAGE.read_text("utf-8"))
+    assert found, f"the page says nothing like {pattern}"
+    return found[1]
+
+
 def pressed() -> list[list[str]]:
     """The keys of the page's example: those that give the tags, and those that give the arcs."""
     rows = [line.split("|")[1:-1] for line in PAGE.read_text("utf-8").splitlines() if line.startswith("| *")]

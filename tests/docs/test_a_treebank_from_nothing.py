@@ -14,20 +14,13 @@ import pytest
 
 from arcwise.optional import is_installed
 from arcwise.treebanks import Sentence
-from docs.latin import PAGE, TUTORIALS, annotate, bare, blocks, edits_of, sentences
+from docs.latin import TUTORIALS, annotate, bare, blocks, edits_of, said, sentences
 
 if TYPE_CHECKING:
     from web.served import Process
 
 GOLD, SECOND = TUTORIALS / "latin" / "latin.conllu", TUTORIALS / "latin" / "second.conllu"
 BY_HAND = 20
-
-
-def said(pattern: str) -> str:
-    """What the page says at a place."""
-    found = re.search(pattern, PAGE.read_text("utf-8"))
-    assert found, f"the page says nothing like {pattern}"
-    return found[1]
 
 
 def options(which: int) -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from docs.latin import TUTORIALS, annotate, asked, bare, blocks, pressed, sentences
+from docs.latin import TUTORIALS, annotate, asked, bare, blocks, pressed, said, sentences
 from web.browser.driver import OpenPage, Tab
 
 LATIN = TUTORIALS / "latin" / "latin.conllu"
@@ -33,6 +33,19 @@ def test_text_and_keys_make_the_first_sentence(open_page: OpenPage, tmp_path: Pa
     tab.press(*tags)
     tab.press(*decided)
     assert arcs(tab, 0) == [["NOUN", "3", "nsubj"], ["NOUN", "3", "obj"], ["VERB", "0", "root"], ["PUNCT", "3", "punct"]]  # fmt: skip
+
+    tab.press("/")
+    tab.type(said("search `(.+?)`"))
+    tab.page.get_by_text("Mass edit").click()
+    tab.page.locator("#search-changes").fill(said(r"\*Mass edit\*, change to `(.+?)`"))
+    tab.page.get_by_role("button", name="Preview").click()
+    tab.page.get_by_role("button", name="Apply").click()
+    tab.page.wait_for_function("() => own.state.row('4').upos === 'PUNCT'")
+    tab.press("Escape", "Shift+N")
+    tab.page.wait_for_function("() => own.state.number === 1 && own.state.row('4').upos === 'PUNCT'")
+    tab.press(*tags[:-4], "Home")
+    tab.press(*decided)  # the same guesses are right, and the same one wrong
+    assert arcs(tab, 1) == arcs(tab, 0)
 
 
 def test_training_worklist_and_answers(open_page: OpenPage) -> None:
