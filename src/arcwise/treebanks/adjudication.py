@@ -9,10 +9,9 @@ from typing import Any, Literal
 from arcwise.errors import InputError
 from arcwise.treebanks.alignment import renumbered, same_rows
 from arcwise.treebanks.blocks import Block, key_and_value
-from arcwise.treebanks.columns import COLUMNS
+from arcwise.treebanks.columns import COLUMNS, field_bytes
 from arcwise.treebanks.conflicts import with_comment
 from arcwise.treebanks.differences import SideBySide
-from arcwise.treebanks.edits import SetField, edited
 from arcwise.treebanks.treebank import Treebank
 
 Take = Literal["a", "b", "value"]
@@ -124,8 +123,19 @@ def _chosen(block: Block, other: Block | None, choices: Sequence[Choice]) -> Blo
             data = _with_comment(data, block, other, choice)
         elif choice.row is not None and choice.column is not None:
             value = _value(block, other, choice.row, choice.column, choice)
-            data = edited(data, [SetField(choice.row, choice.column, value)])
+            data = _with_field(data, choice.row, choice.column, value)
     return Block(data, block.last)
+
+
+def _with_field(data: bytes, row: str, column: str, value: str) -> bytes:
+    """The sentence with one field as it was chosen, and nothing else changed: what a person wrote is taken as it is, sound or not."""
+    lines = data.split(b"\n")
+    at = next(i for i, line in enumerate(lines) if line.startswith(row.encode() + b"\t"))
+    end = b"\r" if lines[at].endswith(b"\r") else b""
+    fields = lines[at].removesuffix(end).split(b"\t")
+    fields[COLUMNS.index(column)] = field_bytes(value, column)
+    lines[at] = b"\t".join(fields) + end
+    return b"\n".join(lines)
 
 
 def _value(block: Block, other: Block | None, row: str, column: str, choice: Choice) -> str:

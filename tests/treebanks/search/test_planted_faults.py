@@ -81,7 +81,6 @@ FAULTS = [
     Fault("mass_edit._Draft._wrong_heads", "{**known, **new}", "new", lambda: edits_fail()),
     Fault("mass_edit._Draft.edits", "if text != self._original((word, column))", "",
           test_mass_edit.test_what_is_so_already_is_no_edit),
-    Fault("mass_edit.with_edits", "mark = b", 'mark = b"" and b', test_mass_edit.test_an_edit_of_the_first_line_after_a_byte_order_mark),
     Fault("changes.with_key", "k.lower() > key.lower()", "False", lambda: edits_fail()),
     Fault("changes.with_key", "[] if value == NOTHING else", "", lambda: edits_fail()),
 ]  # fmt: skip

@@ -83,15 +83,12 @@ class MassEdit:
 
 def with_edits(treebank: Treebank, edits: Mapping[int, Sequence[SetField]]) -> Treebank:
     """The treebank after edits of some of its sentences; all other bytes are as they were."""
-    mark = b"\xef\xbb\xbf" if treebank.data.startswith(b"\xef\xbb\xbf") else b""
     blocks = [
-        edited(sentence.own_bytes.removeprefix(mark), edits[sentence.number])
-        if sentence.number in edits
-        else sentence.own_bytes.removeprefix(mark)
+        edited(sentence.own_bytes, edits[sentence.number]) if sentence.number in edits else sentence.own_bytes
         for sentence in treebank
     ]
     return Treebank(
-        mark + b"".join(blocks),
+        b"".join(blocks),
         source=treebank.source,
         strict=not treebank.layout.problems,
         first_line=treebank.first_line,
