@@ -36,7 +36,7 @@ NOTE = (
     "beside; one seed each, whose noise is about 0.2 (Turkish 0.5). One change at a time from where the search began: base size, learning rate 0.002, 60 epochs of a "
     "large treebank to 100 of a small one, dropout 0.33 to 0.45, word dropout 0.25 to 0.4, batches of 5,000 to 2,000 words. What was taken: twice the "
     "epochs, rate 0.003; the rest stayed. What is empty was not run. On English the first line, dropout 0.33 and batches of 5,000 words are the same "
-    "settings: 90.08, 90.06 and 90.19, for on a GPU that others use the same seed does not give the same sums yet."
+    "settings: 90.08, 90.06 and 90.19, for then the same seed did not give the same sums on a GPU, as it does now."
 )
 LAST = 300
 """Epochs whose scores are kept."""
