@@ -1,4 +1,5 @@
-"""``Job``: work in a process of its own, which tells how far it is, can be ended at any moment, and ends with whoever started it."""
+"""``Job``: work in a process of its own, which tells how far it is, can be ended at any moment, and ends with whoever started it; ``Working``:
+what gives out such work, once at a time."""
 
 from __future__ import annotations
 
@@ -8,11 +9,13 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
-from threading import Thread, current_thread
-from typing import Any
+from threading import Lock, Thread, current_thread
+from typing import Any, ClassVar, Literal
 
 import arcwise
+from arcwise.errors import InputError
 
 Told = Callable[[Mapping[str, Any]], None]
 """Called with each message of a job; the last one has the key ``end``: ``done``, ``failed`` or ``cancelled``."""
@@ -82,6 +85,73 @@ class Job:
             why = lines[-1].strip() if lines else f"the process ended with status {process.returncode}"
             end = {"end": "failed", "told": why}
         self._told(end)
+
+
+@dataclass(frozen=True)
+class TrainState:
+    """Where some work stands."""
+
+    state: Literal["idle", "training", "cancelled", "failed"]
+    progress: float = 0.0
+    """The share of the work that is done, 0..1."""
+    told: str = ""
+    """What it is doing, or why it failed: one sentence."""
+
+
+class Working:
+    """Something that is done in a process of its own, once at a time, and says where it stands."""
+
+    busy: ClassVar[str] = "found work that is not over, expected none"
+
+    def __init__(self, on_change: Callable[[TrainState], None] | None) -> None:
+        """``on_change`` is called, from another thread, whenever the state is another one."""
+        self._on_change = on_change
+        self._lock = Lock()
+        self._job: Job | None = None
+        self._state = TrainState("idle")
+
+    @property
+    def state(self) -> TrainState:
+        """Where it stands."""
+        return self._state
+
+    def cancel(self) -> None:
+        """End it; what was there before stays."""
+        job = self._job
+        if job is not None and self._state.state == "training":
+            job.cancel()
+
+    def wait(self, seconds: float | None = None) -> TrainState:
+        """Wait until it is done, or so long."""
+        if self._job is not None:
+            self._job.wait(seconds)
+        return self._state
+
+    def _refuse_if_busy(self) -> None:
+        if self._state.state == "training":
+            raise InputError(self.busy)
+
+    def _begin(self, task: str, request: Mapping[str, Any], data: bytes) -> None:
+        self._state = TrainState("training", 0.0, "starting")
+        self._job = Job(task, request, data, self._hear)
+
+    def _done(self, message: Mapping[str, Any]) -> str:
+        """Take over what was done; it is told in so many words."""
+        raise NotImplementedError
+
+    def _hear(self, message: Mapping[str, Any]) -> None:
+        end = message.get("end")
+        if end is None:
+            self._state = replace(self._state, progress=message["progress"], told=message["told"])
+        elif end == "done":
+            self._state = TrainState("idle", 1.0, self._done(message))
+        else:
+            self._state = TrainState(end, self._state.progress, message.get("told", ""))
+        self._tell()
+
+    def _tell(self) -> None:
+        if self._on_change is not None:
+            self._on_change(self._state)
 
 
 def _decoded(stream: Any) -> list[str]:

@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import Any, Literal
 
 from arcwise.annotation.assistant import Assistant
+from arcwise.annotation.background import TrainState
 from arcwise.annotation.doubts import Doubts
-from arcwise.annotation.learner import Learner, TrainState
+from arcwise.annotation.learner import Learner
 from arcwise.annotation.thoughts import Thoughts
 from arcwise.errors import InputError
 from arcwise.parsing.parser import Parser
