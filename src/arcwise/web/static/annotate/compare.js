@@ -1,6 +1,6 @@
 // Two files side by side: how far they agree, where they differ, and which of the two is right.
 
-import { button, el, percent, show, tell } from "./dom.js";
+import { button, el, show, tell } from "./dom.js";
 import { ask } from "./popups.js";
 
 const MEASURES = [["uas", "same heads"], ["las", "same heads and labels"], ["kappa_heads", "κ of heads"], ["kappa_labels", "κ of labels"], ["alpha", "α"]];
@@ -36,7 +36,7 @@ export class Compare {
       return;
     }
     this.items = answer.items;
-    const figure = (name, value) => (value === null || value === undefined ? "–" : name.endsWith("as") ? percent(value) : Number(value).toFixed(3));
+    const figure = (name, value) => (value === null || value === undefined ? "–" : name.endsWith("as") ? `${(100 * value).toFixed(2)} %` : Number(value).toFixed(3));
     show(this.line, el("dl", {}, MEASURES.flatMap(([name, title]) => [el("dt", {}, title), el("dd", {}, figure(name, answer.agreement?.[name]))])));
     this.told.textContent = `${answer.total ?? this.items.length} sentences differ. N and P follow them.`;
     this.state.order = { name: "differences", numbers: this.items.map((item) => item.sentence).filter((number) => number !== null) };
