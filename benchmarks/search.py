@@ -6,15 +6,12 @@ The treebank is read; every search starts from its bytes, with no column kept fr
 from __future__ import annotations
 
 import argparse
-import os
-import sys
 from functools import partial
-from pathlib import Path
 
 from measuring.tables import table
 from measuring.timing import interleaved
+from measuring.trainings import read_whole
 
-from arcwise.treebanks import Treebank
 from arcwise.treebanks.search import Columns, MassEdit, Query
 from benchmarks.report import write_section
 
@@ -40,10 +37,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--write", action="store_true", help="into RESULTS.md")
     options = parser.parse_args()
-    folder = os.environ.get("ARCWISE_TREEBANKS")
-    if folder is None:
-        sys.exit("ARCWISE_TREEBANKS: expected a folder of treebanks")
-    treebank = Treebank.read(Path(folder) / "English-EWT" / "train.conllu.xz")
+    treebank = read_whole("English-EWT", "train")
     columns = Columns(treebank)
     queries = {text: Query.parse(text) for text in QUERIES}
     first = interleaved({text: partial(query.count, treebank) for text, query in queries.items()}, repeat=3)

@@ -8,6 +8,7 @@ from arcwise.learning.progress import Progress
 from arcwise.neural import NeuralParser
 from arcwise.neural.settling import settled
 from arcwise.parsing import ParseOptions
+from arcwise.parsing.calibration import reliability
 from arcwise.treebanks import Treebank
 from contracts.small_treebank import small_treebank
 from neural.random_models import random_parser
@@ -46,3 +47,22 @@ def test_what_is_said_is_right_as_often_and_no_decoder_does_better(gold: Treeban
             assert (
                 scorer.score(other.heads, other.labels).las <= scorer.score(reached.heads, reached.labels).las
             )
+
+
+def test_confidences_are_those_of_what_the_chosen_decoder_finds() -> None:
+    """Projective trees, of a network that was trained for all trees: it parses projectively then, and is surer of less."""
+    parser = random_parser(seed=8)
+    treebank = Treebank.from_sentences([*small_treebank(crossing=True)] * 12)
+    drawn = parser.with_temperatures(0.6, 0.6).distributions(treebank, projective=True).sample(1, seed=3)
+    heads = np.concatenate([one.heads[1:] for (one,) in drawn]).astype(np.int32)
+    gold = treebank.annotate(heads=heads, deprel=[label for (one,) in drawn for label in one.labels[1:]])
+    found = NeuralParser(settled(parser.model, gold, (), threads=1, progress=Progress(shown=False)))
+    assert not parser.decoding.projective
+    assert found.decoding.projective
+    said = found.parses(gold, options=ParseOptions(confidence=True))
+    assert said.probabilities is not None
+    assert said.probabilities.head.mean() == pytest.approx((said.heads == gold.heads).mean(), abs=0.01)
+    assert found.model.report["calibration"]["error"] == pytest.approx(
+        reliability(found, gold).heads.error,
+        abs=1e-4,  # four digits are kept
+    )

@@ -165,6 +165,14 @@ def test_slices_and_sentences_make_treebanks() -> None:
         treebank[3]
 
 
+def test_sentences_are_spread_over_the_whole() -> None:
+    rows = "".join(f"1\t{word}\t_\t_\t_\t_\t0\troot\t_\t_\n\n" for word in range(10))
+    treebank = Treebank.from_string(rows)
+    assert [s.forms[0] for s in treebank.spread(4)] == ["0", "3", "6", "9"]
+    assert treebank.spread(10) is treebank
+    assert len(treebank.spread(0)) == 0
+
+
 def test_sentence_from_words_and_with_tree() -> None:
     tree = Tree.from_heads([2, 0], ["nsubj", "root"])
     sentence = Sentence.from_words(

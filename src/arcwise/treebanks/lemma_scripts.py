@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from difflib import SequenceMatcher
+from functools import cache
 
 import numpy as np
 import numpy.typing as npt
@@ -59,6 +60,7 @@ def script_text(script: LemmaScript) -> str:
     return json.dumps(script, ensure_ascii=False)
 
 
+@cache
 def read_script(text: str) -> LemmaScript:
     """The script that ``script_text`` told; ``ValueError`` if it told none."""
     found = json.loads(text)
