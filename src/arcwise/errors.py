@@ -47,7 +47,8 @@ class MissingExtraError(ArcwiseError, ImportError):
     """An optional library is needed for what was asked; the message says how to install it (``arcwise.optional.require``)."""
 
     def __init__(self, library: str, command: str) -> None:
-        super().__init__(f"this needs {library}, which is not installed: {command}")
+        are = "are" if " and " in library else "is"
+        super().__init__(f"this needs {library}, which {are} not installed: {command}")
         self._missing = (library, command)
 
     def __str__(self) -> str:  # that of ImportError does not look at what was put before the message

@@ -11,13 +11,14 @@ from pathlib import Path
 from arcwise.errors import MissingExtraError
 
 
-def require(library: str) -> None:
-    """``MissingExtraError``, with advice, unless the library is installed. It is not imported.
+def require(*libraries: str) -> None:
+    """``MissingExtraError``, with advice, unless the libraries are installed; all that are missing are told at once. None is imported.
 
     >>> require("numpy")
     """
-    if not is_installed(library):
-        raise MissingExtraError(library, install_command(library))
+    missing = [library for library in libraries if not is_installed(library)]
+    if missing:
+        raise MissingExtraError(" and ".join(missing), install_command(*missing))
 
 
 def is_installed(library: str) -> bool:
@@ -28,12 +29,12 @@ def is_installed(library: str) -> bool:
         return False
 
 
-def install_command(library: str) -> str:
-    """A command that installs a library for the Python that runs now, however arcwise itself came there."""
-    python = Path(sys.executable)
+def install_command(*libraries: str) -> str:
+    """A command that installs libraries for the Python that runs now, however arcwise itself came there."""
+    python, wanted = Path(sys.executable), " ".join(libraries)
     if not is_installed("pip"):  # an environment of uv, say
-        return f"uv pip install -p {shlex.quote(str(python))} {library}"
+        return f"uv pip install -p {shlex.quote(str(python))} {wanted}"
     pip = shutil.which("pip")
     if pip is not None and Path(pip).parent == python.parent:
-        return f"pip install {library}"
-    return f"{shlex.quote(str(python))} -m pip install {library}"
+        return f"pip install {wanted}"
+    return f"{shlex.quote(str(python))} -m pip install {wanted}"

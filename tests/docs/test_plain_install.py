@@ -12,9 +12,10 @@ from pathlib import Path
 
 import pytest
 
+from arcwise.errors import MissingExtraError
 from arcwise.graph import TRAINERS
 from arcwise.learning.config import read_toml
-from arcwise.optional import install_command, is_installed
+from arcwise.optional import install_command, is_installed, require
 
 ROOT = Path(__file__).parents[2]
 _WITH_EXTRAS = ("a-parser-layer-in-pytorch", "train-a-neural-parser", "a-treebank-from-nothing")
@@ -121,3 +122,14 @@ def test_the_advice_works(monkeypatch: pytest.MonkeyPatch) -> None:
         assert install_command("matplotlib") == "pip install matplotlib"
     monkeypatch.setitem(sys.modules, "pip", None)
     assert install_command("matplotlib") == f"uv pip install -p {sys.executable} matplotlib"
+
+
+def test_all_that_is_missing_is_told_at_once() -> None:
+    require("numpy", "json")
+    with pytest.raises(MissingExtraError, match=r"^this needs nothere, which is not installed: .* nothere$"):
+        require("numpy", "nothere")
+    with pytest.raises(
+        MissingExtraError,
+        match=r"^this needs nothere and neither, which are not installed: .* nothere neither$",
+    ):
+        require("nothere", "numpy", "neither")

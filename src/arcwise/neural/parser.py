@@ -91,8 +91,7 @@ class NeuralParser(TrainedParser[NeuralModel], ScoredParser):
 
     def _on(self, device: str) -> TransformerScorer:
         """The networks with a transformer, on a device."""
-        require("torch")
-        require("transformers")
+        require("torch", "transformers")
         from arcwise.neural.transformer_scorer import TransformerScorer
 
         return TransformerScorer(self.model, device=device)

@@ -65,8 +65,7 @@ class Pretrained:
 
 def check_folder(folder: str) -> None:
     """``OptionError`` unless a folder has the files of a transformer that can be used; ``MissingExtraError`` without the libraries."""
-    require("torch")
-    require("transformers")
+    require("torch", "transformers")
     path = Path(folder)
     if not path.is_dir():
         kind = "a file" if path.exists() else "no such folder"

@@ -23,8 +23,7 @@ SWITCH = 0.0005
 
 def require_web() -> None:
     """``MissingExtraError`` unless the libraries of a server are installed."""
-    for library in ("starlette", "uvicorn"):
-        require(library)
+    require("starlette", "uvicorn")
 
 
 def listening_socket(port: int) -> socket.socket:
