@@ -13,7 +13,7 @@ from arcwise import Treebank
 from arcwise.errors import InputError
 from arcwise.treebanks.adjudication import Choice, adjudicated
 from arcwise.treebanks.alignment import common, longest_increasing, same_sentences
-from arcwise.treebanks.blocks import Blocks
+from arcwise.treebanks.blocks import FileBlocks
 from arcwise.treebanks.columns import COLUMNS
 from arcwise.treebanks.differences import SideBySide, differences, totals
 from treebanks.two_people import Person, Sentence, copied, new_sentence, worked_on, written
@@ -181,8 +181,8 @@ def test_moved_sentences_are_found_as_they_were_before_others_of_the_same_words(
 
 def test_many_sentences_that_are_all_the_same() -> None:
     """Nothing to hold on to: as many are paired as can be, and not by trying all pairs."""
-    blocks = list(Blocks.of(b"1\tYes\t_\t_\t_\t_\t0\troot\t_\t_\n\n" * 3000))
-    others = list(Blocks.of(b"1\tYes\t_\tX\t_\t_\t0\troot\t_\t_\n\n" * 2000))
+    blocks = list(FileBlocks.of(b"1\tYes\t_\t_\t_\t_\t0\troot\t_\t_\n\n" * 3000))
+    others = list(FileBlocks.of(b"1\tYes\t_\tX\t_\t_\t0\troot\t_\t_\n\n" * 2000))
     assert len(same_sentences(blocks, others)) == 2000
 
 
@@ -262,8 +262,8 @@ def test_choosing_b_everywhere_gives_b(random: Random) -> None:
     if not SideBySide(a, b).moved and SideBySide(a, b).order == [(i, i) for i in range(len(b))]:
         assert chosen == b.data
     # Of sentences without names it may be uncertain which is which, and A's order stays: but B's sentences they are.
-    assert sorted(block.body for block in Blocks.of(chosen)) == sorted(
-        block.body for block in Blocks.of(b.data)
+    assert sorted(block.body for block in FileBlocks.of(chosen)) == sorted(
+        block.body for block in FileBlocks.of(b.data)
     )
     if named and distinct:
         left = differences(Treebank(adjudicated(a, b, by_field), strict=False), b)

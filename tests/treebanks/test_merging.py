@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from arcwise import Treebank
 from arcwise.errors import InputError
-from arcwise.treebanks.blocks import Blocks
+from arcwise.treebanks.blocks import FileBlocks
 from arcwise.treebanks.conflicts import records, resolved
 from arcwise.treebanks.merging import merge
 from treebanks.two_people import Person, copied, new_sentence, set_field, tokens, worked_on, written
@@ -398,9 +398,9 @@ def test_fields_are_merged_as_the_definition_says(random: Random) -> None:
 @given(seeds)
 def test_blocks_that_nobody_touched_are_the_bytes_of_base(random: Random) -> None:
     base, mine, theirs = versions(random, whole=True)
-    blocks = [{b.body for b in Blocks.of(data)} for data in (base, mine, theirs)]
-    out = {b.body for b in Blocks.of(merge(base, mine, theirs).data)}
-    if len(blocks[0]) == len(Blocks.of(base)):  # of two that are the same, one may be touched
+    blocks = [{b.body for b in FileBlocks.of(data)} for data in (base, mine, theirs)]
+    out = {b.body for b in FileBlocks.of(merge(base, mine, theirs).data)}
+    if len(blocks[0]) == len(FileBlocks.of(base)):  # of two that are the same, one may be touched
         assert set.intersection(*blocks) <= out
 
 
@@ -409,7 +409,7 @@ def test_blocks_that_nobody_touched_are_the_bytes_of_base(random: Random) -> Non
 def test_every_conflict_can_be_settled_either_way(random: Random) -> None:
     data = merge(*versions(random, whole=True, edits=8)).data
     for take in ("mine", "theirs"):
-        for block in Blocks.of(data):
+        for block in FileBlocks.of(data):
             left = block.data
             while left and (told := records(left)):
                 left = resolved(left, told[0].place, take)

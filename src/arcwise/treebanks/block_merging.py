@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from arcwise.treebanks.alignment import renumbered, same_rows, same_shape
-from arcwise.treebanks.blocks import Block, Row, key_and_value
+from arcwise.treebanks.blocks import Block, Fields, key_and_value
 from arcwise.treebanks.columns import COLUMNS
 
 HEAD, DEPREL, DEPS, MISC = (COLUMNS.index(name) for name in ("head", "deprel", "deps", "misc"))
@@ -59,7 +59,9 @@ def merge_block(base: Block | None, mine: Block, theirs: Block) -> MergedBlock:
 # ---- rows
 
 
-def _merge_rows(base: Block | None, mine: Block, theirs: Block) -> tuple[Sequence[Row], list[Clash]] | None:
+def _merge_rows(
+    base: Block | None, mine: Block, theirs: Block
+) -> tuple[Sequence[Fields], list[Clash]] | None:
     """The merged rows; None if they cannot be merged by field."""
     if mine.rows == theirs.rows or (base is not None and theirs.rows == base.rows):
         return mine.rows, []
@@ -88,7 +90,7 @@ class _Rows:
         self.taken: set[bytes] = set()
         """Rows whose head and label are theirs now, in the place of mine."""
 
-    def merged(self) -> tuple[Sequence[Row], list[Clash]] | None:
+    def merged(self) -> tuple[Sequence[Fields], list[Clash]] | None:
         for row in self.other.rows:
             own = row if self.base is None else self.base.by_id[row[0]]
             if self.base is not None and row == own:
@@ -100,7 +102,7 @@ class _Rows:
             return None
         return [tuple(row) for row in self.rows.values()], self.clashes
 
-    def _merge(self, group: tuple[int, ...], base: Row, other: Row, image: bytes) -> bool:
+    def _merge(self, group: tuple[int, ...], base: Fields, other: Fields, image: bytes) -> bool:
         """Merge the fields of one group of columns of one row; False if they cannot be carried over."""
         was, new = [base[c] for c in group], [other[c] for c in group]
         present = [self.rows[image][c] for c in group]

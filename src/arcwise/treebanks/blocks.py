@@ -11,7 +11,7 @@ from arcwise.treebanks.columns import COLUMNS
 
 BOM = b"\xef\xbb\xbf"
 
-Row = tuple[bytes, ...]
+Fields = tuple[bytes, ...]
 """The ten fields of a row."""
 
 
@@ -54,12 +54,12 @@ class Block:
         return self.lines[: self._first_row]
 
     @cached_property
-    def rows(self) -> tuple[Row, ...]:
+    def rows(self) -> tuple[Fields, ...]:
         """All rows: words, multiword tokens, empty nodes."""
         return tuple(tuple(line.split(b"\t")) for line in self.lines[self._first_row :])
 
     @cached_property
-    def by_id(self) -> dict[bytes, Row]:
+    def by_id(self) -> dict[bytes, Fields]:
         """The ID of each row → the row."""
         return {row[0]: row for row in self.rows}
 
@@ -69,7 +69,7 @@ class Block:
         return all(len(row) == len(COLUMNS) for row in self.rows) and len(self.by_id) == len(self.rows)
 
     @cached_property
-    def words(self) -> tuple[Row, ...]:
+    def words(self) -> tuple[Fields, ...]:
         """The rows of words."""
         return tuple(row for row in self.rows if row[0].isdigit())
 
@@ -95,17 +95,17 @@ def key_and_value(comment: bytes) -> tuple[bytes, bytes]:
 
 
 @dataclass(frozen=True)
-class Blocks(Sequence[Block]):
+class FileBlocks(Sequence[Block]):
     """The sentences of a file, in order. ``mark``: its byte order mark, if it has one."""
 
     mark: bytes
     blocks: tuple[Block, ...]
 
     @classmethod
-    def of(cls, data: bytes, layout: native.TreebankLayout | None = None) -> Blocks:
+    def of(cls, data: bytes, layout: native.TreebankLayout | None = None) -> FileBlocks:
         r"""Cut the bytes of a file. Put together again they are the same bytes, if there is a sentence at all.
 
-        >>> [block.forms for block in Blocks.of(b"1\tHi\t_\t_\t_\t_\t0\troot\t_\t_\n\n")]
+        >>> [block.forms for block in FileBlocks.of(b"1\tHi\t_\t_\t_\t_\t0\troot\t_\t_\n\n")]
         [(b'Hi',)]
         """
         mark = BOM if data.startswith(BOM) else b""

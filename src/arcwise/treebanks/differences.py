@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from arcwise.errors import InputError
 from arcwise.treebanks.alignment import longest_increasing, renumbered, same_rows, same_sentences, same_shape
-from arcwise.treebanks.blocks import Block, Blocks, key_and_value
+from arcwise.treebanks.blocks import Block, FileBlocks, key_and_value
 from arcwise.treebanks.columns import COLUMNS
 from arcwise.treebanks.treebank import Treebank
 
@@ -70,9 +70,9 @@ class SideBySide:
     b: Treebank
 
     @cached_property
-    def blocks(self) -> tuple[Blocks, Blocks]:
+    def blocks(self) -> tuple[FileBlocks, FileBlocks]:
         """The sentences of both sides."""
-        return Blocks.of(self.a.data, self.a.layout), Blocks.of(self.b.data, self.b.layout)
+        return FileBlocks.of(self.a.data, self.a.layout), FileBlocks.of(self.b.data, self.b.layout)
 
     @cached_property
     def pairs(self) -> dict[int, int]:

@@ -9,7 +9,7 @@ from itertools import pairwise
 from arcwise.errors import InputError
 from arcwise.treebanks.alignment import same_sentences
 from arcwise.treebanks.block_merging import Clash, merge_block, picked
-from arcwise.treebanks.blocks import Block, Blocks
+from arcwise.treebanks.blocks import Block, FileBlocks
 from arcwise.treebanks.conflicts import Conflict, Record, with_records
 
 
@@ -42,8 +42,8 @@ def merge(base: bytes, mine: bytes, theirs: bytes) -> Merged:
     return _Merge(*sides).merged()
 
 
-def _blocks(data: bytes, name: str) -> Blocks:
-    blocks = Blocks.of(data)
+def _blocks(data: bytes, name: str) -> FileBlocks:
+    blocks = FileBlocks.of(data)
     if not blocks and data.strip(b"\xef\xbb\xbf\r\n"):
         raise InputError(f"{name}: found no sentence, expected CoNLL-U, or nothing at all")
     return blocks
@@ -59,7 +59,7 @@ class _Slot:
 
 
 class _Merge:
-    def __init__(self, base: Blocks, mine: Blocks, theirs: Blocks) -> None:
+    def __init__(self, base: FileBlocks, mine: FileBlocks, theirs: FileBlocks) -> None:
         self.base, self.mine, self.theirs = base, mine, theirs
         self.to_mine, self.to_theirs = same_sentences(base, mine), same_sentences(base, theirs)
         self.of_mine = {m: b for b, m in self.to_mine.items()}
