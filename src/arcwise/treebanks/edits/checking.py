@@ -7,17 +7,8 @@ from collections import Counter
 from arcwise import native
 from arcwise.errors import InputError
 from arcwise.treebanks.edits.edited_sentence import EditedSentence
-from arcwise.treebanks.problems import Problem, ProblemKind
+from arcwise.treebanks.problems import OF_TREES, Problem, ProblemKind
 from arcwise.treebanks.treebank import Sentence, Treebank
-
-OF_TREES = (
-    ProblemKind.BAD_HEAD,
-    ProblemKind.HEAD_RANGE,
-    ProblemKind.SELF_LOOP,
-    ProblemKind.CYCLE,
-    ProblemKind.EMPTY_FIELD,
-)
-"""Problems with which rows can still be counted."""
 
 
 def checked_sentence(data: bytes) -> EditedSentence:
