@@ -9,7 +9,12 @@ from typing import Literal
 
 from arcwise.errors import InputError
 from arcwise.treebanks.columns import COLUMNS, column_number, field_bytes
-from arcwise.treebanks.edits.references import renumbered_comment, renumbered_deps, renumbered_misc
+from arcwise.treebanks.edits.references import (
+    misc_heads,
+    renumbered_comment,
+    renumbered_deps,
+    renumbered_misc,
+)
 
 RowKind = Literal["word", "multiword", "empty", "other"]
 _FORM, _HEAD, _DEPS, _MISC = (column_number(name) for name in ("form", "head", "deps", "misc"))
@@ -47,6 +52,12 @@ class EditedRow:
     def drop_misc(self, *keys: str) -> None:
         """MISC without the pairs of some keys; untouched if it has none."""
         kept = [pair for pair in self.misc if pair.partition("=")[0] not in keys]
+        if len(kept) < len(self.misc):
+            self.set_misc(kept)
+
+    def drop_misc_of(self, words: Collection[str]) -> None:
+        """MISC without the pairs that name some words; untouched if none does."""
+        kept = [pair for pair in self.misc if misc_heads(pair).isdisjoint(words)]
         if len(kept) < len(self.misc):
             self.set_misc(kept)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from arcwise.errors import InputError
 from arcwise.treebanks.edits.checking import checked_sentence
 from arcwise.treebanks.edits.edited_sentence import EditedRow, EditedSentence
-from arcwise.treebanks.edits.references import NOTE, misc_heads, read_deps
+from arcwise.treebanks.edits.references import NOTE, renumbered_deps
 from arcwise.treebanks.edits.values import PROPOSED
 
 
@@ -52,8 +52,8 @@ def _keep(sentence: EditedSentence, rows: list[EditedRow]) -> None:
     for row in rows:
         if row.kind == "word" and row["head"] in gone:
             _open(row)
-        if row.kind != "other" and any(misc_heads(pair) & gone for pair in row.misc):
-            row.set_misc(pair for pair in row.misc if not misc_heads(pair) & gone)
+        if row.kind != "other":
+            row.drop_misc_of(gone)
     sentence.renumber(spans, gone=gone)
 
 
@@ -80,9 +80,7 @@ def join_blocks(first: bytes, second: bytes) -> bytes:
         if row.kind == "word" and row["head"] == "0":
             _open(row)
         if row.kind in ("word", "empty"):
-            row["deps"] = (
-                "|".join(f"{head}:{label}" for head, label in read_deps(row["deps"]) if head != "0") or "_"
-            )
+            row["deps"] = renumbered_deps(row["deps"], {}, gone=("0",))
     right.renumber(right.spans(), start=(n, minor))
     left.spans()  # refuses what cannot be counted
     left.rows += right.rows

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from itertools import chain
 from typing import ClassVar
 
 from arcwise.errors import InputError
@@ -17,7 +18,6 @@ PROPOSED = {
     "upos": ("UposProb",),
 }
 """What a parser said of a column, in MISC."""
-_PROPOSED = ("HeadProb", "DeprelProb", "UposProb", "Alternatives")
 _OF_MULTIWORD = ("form", "feats", "misc")
 _NOT_OF_EMPTY = ("head", "deprel")
 
@@ -129,4 +129,4 @@ class Accept:
         """Take the parser's pairs out of MISC."""
         names = [row.id for row in sentence.words()] if self.rows is None else self.rows
         for name in names:
-            sentence.row(name).drop_misc(*_PROPOSED)
+            sentence.row(name).drop_misc(*chain.from_iterable(PROPOSED.values()))

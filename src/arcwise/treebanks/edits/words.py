@@ -8,7 +8,7 @@ from typing import ClassVar
 from arcwise.errors import InputError
 from arcwise.treebanks.columns import COLUMNS
 from arcwise.treebanks.edits.edited_sentence import EditedRow, EditedSentence, Spans
-from arcwise.treebanks.edits.references import misc_heads, read_deps, write_deps
+from arcwise.treebanks.edits.references import read_deps, write_deps
 from arcwise.treebanks.edits.values import check_deps
 
 _SPACES = ("SpaceAfter", "SpacesAfter")
@@ -88,11 +88,8 @@ class JoinWords:
         kept["form"] = form
         _forget(kept, {row.id for row in run})
         old = [row for row in run if row is not kept] + [row for row, _, _ in covered]
-        sentence.rows[sentence.rows.index(kept)] = placeholder = kept.open_row()
-        sentence.rows[
-            sentence.rows.index(run[0]) if kept is not run[0] else sentence.rows.index(placeholder)
-        ] = kept
-        sentence.rows = [row for row in sentence.rows if row is not placeholder and row not in old]
+        rows = [row for row in sentence.rows if row is run[0] or row not in (kept, *old)]
+        sentence.rows = [kept if row is run[0] else row for row in rows]
         members = set(map(id, run))
         rest = [
             (row, kept if id(first) in members else first, kept if id(last) in members else last)
@@ -251,8 +248,7 @@ def _forget(row: EditedRow, names: set[str]) -> None:
     pairs = read_deps(row["deps"])
     if any(head in names for head, _ in pairs):
         row["deps"] = write_deps([pair for pair in pairs if pair[0] not in names])
-    if any(misc_heads(pair) & names for pair in row.misc):
-        row.set_misc(pair for pair in row.misc if not misc_heads(pair) & names)
+    row.drop_misc_of(names)
 
 
 def _move_spaces(source: EditedRow, target: EditedRow) -> None:
