@@ -226,6 +226,28 @@ def test_heads_of_b_are_told_by_the_numbers_of_a() -> None:
         adjudicated(a, b, [Choice("b", 0, "1", "deprel")])
 
 
+def test_a_word_that_b_alone_has_at_the_end_is_no_head_in_a() -> None:
+    a = file("s: Tea/2/nsubj cools/0/root now/2/advmod")
+    b = file("s: Tea/4/nsubj cools/0/root now/2/advmod again/2/advmod")
+    with pytest.raises(InputError, match="head: B has a word there that A has not; take the whole sentence"):
+        adjudicated(a, b, [Choice("b", 0, "1", "head")])
+    assert b"\tnow\t_\t_\t_\t_\t2\t" in adjudicated(a, b, [Choice("b", 0, "3", "head")])
+
+
+def test_deps_of_b_are_told_by_the_numbers_of_a() -> None:
+    a = file("s: cannot/2/aux sing/0/root now/2/advmod loud/3/x")
+    b = file("s: can/3/aux not/3/neg sing/0/root now/3/advmod loud/3/x")
+    with_deps = Treebank(
+        b.data.replace(b"now\t_\t_\t_\t_\t3\tadvmod\t_", b"now\t_\t_\t_\t_\t3\tadvmod\t0:root|5:x")
+    )
+    assert b"3\tnow\t_\t_\t_\t_\t2\tadvmod\t0:root|4:x\t_" in adjudicated(
+        a, with_deps, [Choice("b", 0, "3", "deps")]
+    )
+    unknown = Treebank(with_deps.data.replace(b"5:x", b"2:x"))
+    with pytest.raises(InputError, match="deps: B has a word there that A has not; take the whole sentence"):
+        adjudicated(a, unknown, [Choice("b", 0, "3", "deps")])
+
+
 def test_comments_are_chosen_too() -> None:
     row = "1\tHi\t_\t_\t_\t_\t0\troot\t_\t_\n\n"
     a = Treebank.from_string("# text = Hi\n# x = 1\n" + row)

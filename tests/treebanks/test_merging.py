@@ -128,6 +128,14 @@ def test_both_changed_the_words() -> None:
     assert resolved(block, "sentence", "mine").decode() == mine
 
 
+def test_conflicts_are_found_behind_a_byte_order_mark() -> None:
+    mine, theirs = (f"\ufeff{BIRDS.replace('nsubj', label)}".encode() for label in ("obj", "obl"))
+    out = merge(f"\ufeff{BIRDS}".encode(), mine, theirs).data
+    assert [record.place for record in records(out)] == ["1 deprel"]
+    assert resolved(out, "1 deprel", "theirs") == theirs
+    assert resolved(out, "1 deprel", "mine") == mine
+
+
 def test_they_changed_a_word_that_i_split() -> None:
     base = sentence("cannot 2 aux", "sing 0 root", sent_id="s")
     mine = sentence("can 3 aux", "not 3 neg", "sing 0 root", sent_id="s")

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
-from arcwise.treebanks.alignment import renumbered, same_rows, same_shape
+from arcwise.treebanks.alignment import carried, numbered_alike, same_rows, same_shape
 from arcwise.treebanks.blocks import Block, Fields, key_and_value
 from arcwise.treebanks.columns import COLUMNS
 
@@ -25,6 +25,12 @@ class Clash:
     base: bytes | None
     mine: bytes | None
     theirs: bytes | None
+
+    @classmethod
+    def of_sentence(cls, base: Block | None, mine: Block | None, theirs: Block | None) -> Clash:
+        """That of a whole sentence."""
+        lines = (None if block is None else b"\n".join(block.lines) for block in (base, mine, theirs))
+        return cls("sentence", *lines)
 
 
 @dataclass(frozen=True)
@@ -49,9 +55,7 @@ def merge_block(base: Block | None, mine: Block, theirs: Block) -> MergedBlock:
     """
     merged = _merge_rows(base, mine, theirs)
     if merged is None:
-        whole = [None if block is None else b"\n".join(block.lines) for block in (base, mine, theirs)]
-        rows = [b"\t".join(row) for row in mine.rows]
-        return MergedBlock(mine.comments, rows, [Clash("sentence", *whole)])
+        return MergedBlock(mine.comments, mine.row_lines, [Clash.of_sentence(base, mine, theirs)])
     comments, clashes = _merge_comments(base.comments if base else (), mine.comments, theirs.comments)
     return MergedBlock(comments, [b"\t".join(row) for row in merged[0]], [*clashes, *merged[1]])
 
@@ -84,7 +88,7 @@ class _Rows:
     def __init__(self, mine: Block, theirs: Block, lead: Block, other: Block, base: Block | None) -> None:
         self.mine, self.theirs, self.lead, self.other, self.base = mine, theirs, lead, other, base
         self.to_lead = same_rows(other if base is None else base, lead)
-        self.is_renumbered = any(self.to_lead.get(row[0]) != row[0] for row in other.rows)
+        self.is_renumbered = not numbered_alike(other, self.to_lead)
         self.rows = {row[0]: list(row) for row in lead.rows}
         self.clashes: list[Clash] = []
         self.taken: set[bytes] = set()
@@ -155,17 +159,7 @@ class _Rows:
 
     def _carried(self, value: bytes, column: int) -> bytes | None:
         """A value by the numbers of the lead's words; None if it names a word that the lead has not."""
-        if not self.is_renumbered or column not in (HEAD, DEPS) or value == b"_":
-            return value
-        if column == HEAD:
-            return self.to_lead.get(value)
-        parts = [part.partition(b":") for part in value.split(b"|")]
-        heads = [renumbered(head, self.to_lead) for head, _, _ in parts]
-        if None in heads:
-            return None
-        return b"|".join(
-            (head or b"") + colon + rest for head, (_, colon, rest) in zip(heads, parts, strict=True)
-        )
+        return carried(value, COLUMNS[column], self.to_lead) if self.is_renumbered else value
 
     # ---- the tree
 

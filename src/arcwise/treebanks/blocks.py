@@ -53,10 +53,15 @@ class Block:
         """The comment lines before the first row, whole."""
         return self.lines[: self._first_row]
 
+    @property
+    def row_lines(self) -> tuple[bytes, ...]:
+        """The lines after the comments, whole."""
+        return self.lines[self._first_row :]
+
     @cached_property
     def rows(self) -> tuple[Fields, ...]:
         """All rows: words, multiword tokens, empty nodes."""
-        return tuple(tuple(line.split(b"\t")) for line in self.lines[self._first_row :])
+        return tuple(tuple(line.split(b"\t")) for line in self.row_lines)
 
     @cached_property
     def by_id(self) -> dict[bytes, Fields]:
@@ -82,6 +87,24 @@ class Block:
     def sent_id(self) -> bytes | None:
         """The value of the ``# sent_id`` comment."""
         return next((value for key, value in map(key_and_value, self.comments) if key == b"sent_id"), None)
+
+    def has_field(self, row: str, column: str) -> bool:
+        """Whether rows can be told by their IDs, there is such a row, and such a column of which the value may be another."""
+        return self.is_sound and row.encode("utf-8", "replace") in self.by_id and column in COLUMNS[1:]
+
+    def with_field(self, row: str, column: str, value: bytes) -> Block:
+        """The sentence with one field as somebody wrote it, sound or not, and nothing else changed (``edits.SetField`` checks, and others follow)."""
+        lines = self.data.split(b"\n")
+        at = next(i for i, line in enumerate(lines) if line.startswith(row.encode() + b"\t"))
+        end = b"\r" if lines[at].endswith(b"\r") else b""
+        fields = lines[at].removesuffix(end).split(b"\t")
+        fields[COLUMNS.index(column)] = value
+        lines[at] = b"\t".join(fields) + end
+        return Block(b"\n".join(lines), self.last)
+
+    def with_lines(self, comments: Sequence[bytes], rows: Sequence[bytes]) -> Block:
+        """The sentence with other lines, which end as its lines do."""
+        return Block(self.newline.join([*comments, *rows]) + self.tail, self.last)
 
     @cached_property
     def _first_row(self) -> int:

@@ -114,9 +114,8 @@ class _Merge:
             return None if only is None else (only, ())
         if only.lines == base.lines:
             return None
-        clash = Clash("sentence", _whole(base), _whole(mine), _whole(theirs))
-        rows = [b"\t".join(row) for row in only.rows]
-        return _made(only.comments, rows, [clash], only.newline, only.tail, only.last), [clash]
+        clash = Clash.of_sentence(base, mine, theirs)
+        return _made(only.comments, only.row_lines, [clash], only.newline, only.tail, only.last), [clash]
 
     def _tell(self, number: int, block: Block, clashes: Sequence[Clash]) -> None:
         for clash in clashes:
@@ -201,10 +200,6 @@ def _made(
 
 def _line_ends(tail: bytes, newline: bytes) -> bytes:
     return tail.replace(b"\r\n", b"\n").replace(b"\n", newline)
-
-
-def _whole(block: Block | None) -> bytes | None:
-    return None if block is None else b"\n".join(block.lines)
 
 
 def _text(value: bytes | None) -> str | None:
