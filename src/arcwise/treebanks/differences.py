@@ -63,6 +63,11 @@ class SentenceDifference:
     comments: tuple[CommentDifference, ...] = ()
     moved: bool = False
 
+    @property
+    def number(self) -> int:
+        """Which sentence it is for readers: its number in A, or else in B, from 1."""
+        return (self.a if self.a is not None else self.b or 0) + 1
+
     def to_json(self) -> dict[str, Any]:
         """All fields."""
         return asdict(self)
