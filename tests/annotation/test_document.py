@@ -15,7 +15,7 @@ from arcwise.annotation.document import ChangedMeanwhile, Document
 from arcwise.annotation.store import _Index
 from arcwise.treebanks import read_bytes
 from arcwise.treebanks.edits import AddComment, JoinWords, SetField, SetNote, SplitWord
-from arcwise.treebanks.edits.block import Block
+from arcwise.treebanks.edits.edited_sentence import EditedSentence
 from treebanks.samples import ALL, PARTIAL, PLAIN, RICH
 from treebanks.test_fuzz import mutated
 
@@ -394,7 +394,7 @@ def test_real_treebanks_are_taken_apart_and_put_together(
         with Document.open(path) as document:
             assert len(document) == len(Treebank(path.read_bytes(), strict=False))
             for number in rng.sample(range(len(document)), min(60, len(document))):
-                assert Block(document.block(number)).data() == document.block(number)
+                assert EditedSentence(document.block(number)).data() == document.block(number)
                 random_edit_of(document, number, rng)
             while document.undo():
                 pass

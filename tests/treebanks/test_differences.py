@@ -13,7 +13,7 @@ from arcwise import Treebank
 from arcwise.errors import InputError
 from arcwise.treebanks.adjudication import Choice, adjudicated
 from arcwise.treebanks.alignment import common, longest_increasing, same_sentences
-from arcwise.treebanks.blocks import Blocks
+from arcwise.treebanks.blocks import FileBlocks
 from arcwise.treebanks.columns import COLUMNS
 from arcwise.treebanks.differences import SideBySide, differences, totals
 from treebanks.two_people import Person, Sentence, copied, new_sentence, worked_on, written
@@ -181,8 +181,8 @@ def test_moved_sentences_are_found_as_they_were_before_others_of_the_same_words(
 
 def test_many_sentences_that_are_all_the_same() -> None:
     """Nothing to hold on to: as many are paired as can be, and not by trying all pairs."""
-    blocks = list(Blocks.of(b"1\tYes\t_\t_\t_\t_\t0\troot\t_\t_\n\n" * 3000))
-    others = list(Blocks.of(b"1\tYes\t_\tX\t_\t_\t0\troot\t_\t_\n\n" * 2000))
+    blocks = list(FileBlocks.of(b"1\tYes\t_\t_\t_\t_\t0\troot\t_\t_\n\n" * 3000))
+    others = list(FileBlocks.of(b"1\tYes\t_\tX\t_\t_\t0\troot\t_\t_\n\n" * 2000))
     assert len(same_sentences(blocks, others)) == 2000
 
 
@@ -226,6 +226,28 @@ def test_heads_of_b_are_told_by_the_numbers_of_a() -> None:
         adjudicated(a, b, [Choice("b", 0, "1", "deprel")])
 
 
+def test_a_word_that_b_alone_has_at_the_end_is_no_head_in_a() -> None:
+    a = file("s: Tea/2/nsubj cools/0/root now/2/advmod")
+    b = file("s: Tea/4/nsubj cools/0/root now/2/advmod again/2/advmod")
+    with pytest.raises(InputError, match="head: B has a word there that A has not; take the whole sentence"):
+        adjudicated(a, b, [Choice("b", 0, "1", "head")])
+    assert b"\tnow\t_\t_\t_\t_\t2\t" in adjudicated(a, b, [Choice("b", 0, "3", "head")])
+
+
+def test_deps_of_b_are_told_by_the_numbers_of_a() -> None:
+    a = file("s: cannot/2/aux sing/0/root now/2/advmod loud/3/x")
+    b = file("s: can/3/aux not/3/neg sing/0/root now/3/advmod loud/3/x")
+    with_deps = Treebank(
+        b.data.replace(b"now\t_\t_\t_\t_\t3\tadvmod\t_", b"now\t_\t_\t_\t_\t3\tadvmod\t0:root|5:x")
+    )
+    assert b"3\tnow\t_\t_\t_\t_\t2\tadvmod\t0:root|4:x\t_" in adjudicated(
+        a, with_deps, [Choice("b", 0, "3", "deps")]
+    )
+    unknown = Treebank(with_deps.data.replace(b"5:x", b"2:x"))
+    with pytest.raises(InputError, match="deps: B has a word there that A has not; take the whole sentence"):
+        adjudicated(a, unknown, [Choice("b", 0, "3", "deps")])
+
+
 def test_comments_are_chosen_too() -> None:
     row = "1\tHi\t_\t_\t_\t_\t0\troot\t_\t_\n\n"
     a = Treebank.from_string("# text = Hi\n# x = 1\n" + row)
@@ -262,8 +284,8 @@ def test_choosing_b_everywhere_gives_b(random: Random) -> None:
     if not SideBySide(a, b).moved and SideBySide(a, b).order == [(i, i) for i in range(len(b))]:
         assert chosen == b.data
     # Of sentences without names it may be uncertain which is which, and A's order stays: but B's sentences they are.
-    assert sorted(block.body for block in Blocks.of(chosen)) == sorted(
-        block.body for block in Blocks.of(b.data)
+    assert sorted(block.body for block in FileBlocks.of(chosen)) == sorted(
+        block.body for block in FileBlocks.of(b.data)
     )
     if named and distinct:
         left = differences(Treebank(adjudicated(a, b, by_field), strict=False), b)

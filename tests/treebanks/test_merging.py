@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from arcwise import Treebank
 from arcwise.errors import InputError
-from arcwise.treebanks.blocks import Blocks
+from arcwise.treebanks.blocks import FileBlocks
 from arcwise.treebanks.conflicts import records, resolved
 from arcwise.treebanks.merging import merge
 from treebanks.two_people import Person, copied, new_sentence, set_field, tokens, worked_on, written
@@ -126,6 +126,14 @@ def test_both_changed_the_words() -> None:
     block = out.encode()
     assert resolved(block, "sentence", "theirs").decode() == theirs
     assert resolved(block, "sentence", "mine").decode() == mine
+
+
+def test_conflicts_are_found_behind_a_byte_order_mark() -> None:
+    mine, theirs = (f"\ufeff{BIRDS.replace('nsubj', label)}".encode() for label in ("obj", "obl"))
+    out = merge(f"\ufeff{BIRDS}".encode(), mine, theirs).data
+    assert [record.place for record in records(out)] == ["1 deprel"]
+    assert resolved(out, "1 deprel", "theirs") == theirs
+    assert resolved(out, "1 deprel", "mine") == mine
 
 
 def test_they_changed_a_word_that_i_split() -> None:
@@ -398,9 +406,9 @@ def test_fields_are_merged_as_the_definition_says(random: Random) -> None:
 @given(seeds)
 def test_blocks_that_nobody_touched_are_the_bytes_of_base(random: Random) -> None:
     base, mine, theirs = versions(random, whole=True)
-    blocks = [{b.body for b in Blocks.of(data)} for data in (base, mine, theirs)]
-    out = {b.body for b in Blocks.of(merge(base, mine, theirs).data)}
-    if len(blocks[0]) == len(Blocks.of(base)):  # of two that are the same, one may be touched
+    blocks = [{b.body for b in FileBlocks.of(data)} for data in (base, mine, theirs)]
+    out = {b.body for b in FileBlocks.of(merge(base, mine, theirs).data)}
+    if len(blocks[0]) == len(FileBlocks.of(base)):  # of two that are the same, one may be touched
         assert set.intersection(*blocks) <= out
 
 
@@ -409,7 +417,7 @@ def test_blocks_that_nobody_touched_are_the_bytes_of_base(random: Random) -> Non
 def test_every_conflict_can_be_settled_either_way(random: Random) -> None:
     data = merge(*versions(random, whole=True, edits=8)).data
     for take in ("mine", "theirs"):
-        for block in Blocks.of(data):
+        for block in FileBlocks.of(data):
             left = block.data
             while left and (told := records(left)):
                 left = resolved(left, told[0].place, take)

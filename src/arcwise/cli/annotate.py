@@ -84,8 +84,8 @@ def _open(file: str, output: str | None, *, new: bool) -> Document:
     from arcwise.annotation.document import Document
     from arcwise.errors import InputError, OptionError
     from arcwise.treebanks import open_output, read_bytes
-    from arcwise.treebanks.edits.checking import OF_TREES
     from arcwise.treebanks.files import path_kind
+    from arcwise.treebanks.problems import OF_TREES
 
     if output is not None:
         if new:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from arcwise.cli.files import Files
+from arcwise.cli.output import Color, print_json, print_tables, wants_color
 
 if TYPE_CHECKING:
+    from arcwise.evaluation.agreement import Agreement
     from arcwise.treebanks import Sentence
     from arcwise.treebanks.differences import FieldDifference, SentenceDifference, SideBySide
 
@@ -42,56 +44,46 @@ def run(
         ),
     ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print everything as JSON.")] = False,
-    color: Annotated[
-        bool | None,
-        typer.Option(
-            "--color/--no-color",
-            help="Colours; without the option, on a terminal unless NO_COLOR is set.",
-            show_default=False,
-        ),
-    ] = None,
+    color: Color = None,
 ) -> None:
     """Compare two annotations of the same text: sentence by sentence, word by word, what A has and what B has; then totals, and how far both agree.
 
     Sentences are paired by sent_id, else by their words; words that were split or joined by their forms. The exit status is 0 if nothing
     differs, 1 if something does.
     """
-    from arcwise.cli.show import wants_color
     from arcwise.cli.versions import read_version
+    from arcwise.evaluation.agreement import agreement_of
     from arcwise.treebanks.differences import SideBySide
 
     names = [name.strip().lower() for name in columns.split(",") if name.strip()] or None
     sides = SideBySide(read_version(a), read_version(b))
     found = list(sides.differences(names))
+    if not found and html is None and not json:
+        typer.echo(f"{sides.a.source}, {sides.b.source}: no difference", err=True)
+        return
+    agreement = agreement_of(sides, subtypes=subtypes)
     if html is not None:
-        _write_html(sides, found, subtypes, html)
+        _write_html(sides, found, agreement, html)
     if json:
-        _print_json(sides, found, subtypes)
+        _print_json(sides, found, agreement)
     elif html is None:
-        _print(sides, found, subtypes, color=wants_color() if color is None else color)
+        _print(sides, found, agreement, color=wants_color(color))
     if found:
         raise typer.Exit(1)
 
 
 def _print(
-    sides: SideBySide, found: list[SentenceDifference], subtypes: Literal["keep", "cut"], *, color: bool
+    sides: SideBySide, found: Sequence[SentenceDifference], agreement: Agreement, *, color: bool
 ) -> None:
-    from arcwise.cli.output import print_tables
-    from arcwise.evaluation.agreement import agreement_of
     from arcwise.evaluation.tables import agreement_tables
     from arcwise.treebanks.differences import totals
 
-    if not found:
-        typer.echo(f"{sides.a.source}, {sides.b.source}: no difference", err=True)
-        return
     for difference in found:
         typer.echo("\n".join(_told(difference, sides, color=color)) + "\n", color=color)
-    print_tables(agreement_tables(agreement_of(sides, subtypes=subtypes), totals(found)))
+    print_tables(agreement_tables(agreement, totals(found)))
 
 
-def _print_json(sides: SideBySide, found: list[SentenceDifference], subtypes: Literal["keep", "cut"]) -> None:
-    from arcwise.cli.output import print_json
-    from arcwise.evaluation.agreement import agreement_of
+def _print_json(sides: SideBySide, found: Sequence[SentenceDifference], agreement: Agreement) -> None:
     from arcwise.treebanks.differences import totals
 
     print_json(
@@ -100,20 +92,19 @@ def _print_json(sides: SideBySide, found: list[SentenceDifference], subtypes: Li
             "b": sides.b.source,
             "sentences": [difference.to_json() for difference in found],
             "totals": totals(found),
-            "agreement": agreement_of(sides, subtypes=subtypes).to_json(),
+            "agreement": agreement.to_json(),
         }
     )
 
 
 def _write_html(
-    sides: SideBySide, found: Iterable[SentenceDifference], subtypes: Literal["keep", "cut"], path: str
+    sides: SideBySide, found: Sequence[SentenceDifference], agreement: Agreement, path: str
 ) -> None:
-    from arcwise.evaluation.agreement import agreement_of
     from arcwise.treebanks import open_output
     from arcwise.visual.differences_html import differences_page
 
     with open_output(path) as out:
-        for part in differences_page(found, sides.a, sides.b, agreement_of(sides, subtypes=subtypes)):
+        for part in differences_page(found, sides.a, sides.b, agreement):
             out.write(part.encode())
 
 
@@ -124,8 +115,7 @@ def _told(found: SentenceDifference, sides: SideBySide, *, color: bool) -> Itera
     def painted(text: str, code: str) -> str:
         return f"\x1b[{code}m{text}\x1b[0m" if color else text
 
-    number = (found.a if found.a is not None else found.b or 0) + 1
-    yield painted(printable(f"{found.sent_id or f'sentence {number}'}: {found.text}"), _BOLD)
+    yield painted(printable(f"{found.sent_id or f'sentence {found.number}'}: {found.text}"), _BOLD)
     if found.a is None or found.b is None:
         side, code = ("A", _RED) if found.b is None else ("B", _GREEN)
         yield painted(f"  only in {side}", code)

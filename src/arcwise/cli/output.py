@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import os
+import sys
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -12,6 +14,23 @@ if TYPE_CHECKING:
     from arcwise.evaluation import Soundness
 
 _PIPE_WIDTH = 120  # of tables that do not go to a terminal
+
+Color = Annotated[
+    bool | None,
+    typer.Option(
+        "--color/--no-color",
+        help="Colours; without the option, on a terminal unless NO_COLOR is set.",
+        show_default=False,
+    ),
+]
+"""The option of commands that print in colours, for ``wants_color``."""
+
+
+def wants_color(asked: bool | None = None) -> bool:
+    """What was asked for; else whether standard output is a terminal that shows colours."""
+    if asked is not None:
+        return asked
+    return sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
 
 def print_json(value: dict[str, Any]) -> None:

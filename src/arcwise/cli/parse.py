@@ -243,7 +243,8 @@ def _write(analyses: Iterable[Analysis], output: str, *, show: bool, html: str |
 
     sentences = (sentence for treebank in treebanks() for sentence in treebank)
     if show:
-        from arcwise.cli.show import print_trees, wants_color
+        from arcwise.cli.output import wants_color
+        from arcwise.cli.show import print_trees
 
         print_trees(enumerate(sentences, 1), color=wants_color())
     elif html is not None:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
-import sys
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from arcwise.cli.files import Files
+from arcwise.cli.output import Color, wants_color
 
 if TYPE_CHECKING:
     from arcwise.treebanks import Sentence
@@ -45,14 +44,7 @@ def run(
         str | None,
         typer.Option(help="Write the sentences as one HTML page to this file.", show_default=False),
     ] = None,
-    color: Annotated[
-        bool | None,
-        typer.Option(
-            "--color/--no-color",
-            help="Colours; without the option, on a terminal unless NO_COLOR is set.",
-            show_default=False,
-        ),
-    ] = None,
+    color: Color = None,
 ) -> None:
     """Draw trees: in the terminal, as a picture (SVG, PNG, PDF), or as an HTML page that needs no other file.
 
@@ -74,12 +66,7 @@ def run(
     if html is not None:
         _write_html((found for _, found in wanted.take(file)), html, title=file)
     if not pictures and html is None:
-        print_trees(wanted.take(file), color=wants_color() if color is None else color)
-
-
-def wants_color() -> bool:
-    """Whether standard output is a terminal that shows colours."""
-    return sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+        print_trees(wanted.take(file), color=wants_color(color))
 
 
 def print_trees(chosen: Iterable[tuple[int, Sentence]], *, color: bool) -> None:

@@ -11,20 +11,14 @@ if TYPE_CHECKING:
 def read_version(path: str, *, may_be_empty: bool = False) -> Treebank:
     """A treebank whose rows and text are sound; its trees need not be. ``may_be_empty``: or a file with nothing in it."""
     from arcwise.errors import InputError
-    from arcwise.treebanks import ProblemKind, Treebank, read_bytes
+    from arcwise.treebanks import Treebank, read_bytes
     from arcwise.treebanks.files import refuse_other_encoding
+    from arcwise.treebanks.problems import OF_TREES
 
-    of_trees = {
-        ProblemKind.BAD_HEAD,
-        ProblemKind.HEAD_RANGE,
-        ProblemKind.SELF_LOOP,
-        ProblemKind.CYCLE,
-        ProblemKind.EMPTY_FIELD,
-    }
     data = read_bytes(path)
     refuse_other_encoding(data[:4], path)
     treebank = Treebank(data, source=path, strict=False)
-    wrong = next((p for p in treebank.problems if p.kind not in of_trees), None)
+    wrong = next((p for p in treebank.problems if p.kind not in OF_TREES), None)
     if wrong is not None:
         raise InputError(str(wrong))
     if not len(treebank) and not (may_be_empty and not data.strip()):

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 from arcwise.errors import InputError
-from arcwise.treebanks.alignment import renumbered, same_rows
+from arcwise.treebanks.alignment import carried, numbered_alike, same_rows
 from arcwise.treebanks.blocks import Block, key_and_value
 from arcwise.treebanks.columns import COLUMNS, field_bytes
 from arcwise.treebanks.conflicts import with_comment
@@ -117,30 +117,19 @@ def _chosen(block: Block, other: Block | None, choices: Sequence[Choice]) -> Blo
     whole = next((choice.take for choice in reversed(choices) if choice.row is None), "a")
     if whole == "b":
         return None if other is None else Block(other.data, block.last or other.last)
-    data = block.data
+    made = block
     for choice in choices:
         if choice.row == "comment":
-            data = _with_comment(data, block, other, choice)
+            made = _with_comment(made, block, other, choice)
         elif choice.row is not None and choice.column is not None:
             value = _value(block, other, choice.row, choice.column, choice)
-            data = _with_field(data, choice.row, choice.column, value)
-    return Block(data, block.last)
-
-
-def _with_field(data: bytes, row: str, column: str, value: str) -> bytes:
-    """The sentence with one field as it was chosen, and nothing else changed: what a person wrote is taken as it is, sound or not."""
-    lines = data.split(b"\n")
-    at = next(i for i, line in enumerate(lines) if line.startswith(row.encode() + b"\t"))
-    end = b"\r" if lines[at].endswith(b"\r") else b""
-    fields = lines[at].removesuffix(end).split(b"\t")
-    fields[COLUMNS.index(column)] = field_bytes(value, column)
-    lines[at] = b"\t".join(fields) + end
-    return b"\n".join(lines)
+            made = made.with_field(choice.row, choice.column, field_bytes(value, choice.column))
+    return made
 
 
 def _value(block: Block, other: Block | None, row: str, column: str, choice: Choice) -> str:
     """The value that was chosen for a field."""
-    if row.encode() not in block.by_id or not block.is_sound or column not in COLUMNS[1:]:
+    if not block.has_field(row, column):
         raise InputError(
             f"row, column: found {row!r}, {column!r}, expected a row of the sentence in A and a column"
         )
@@ -150,31 +139,19 @@ def _value(block: Block, other: Block | None, row: str, column: str, choice: Cho
     own = block.by_id[row.encode()][number]
     if choice.take == "a":
         return own.decode("utf-8", "replace")
-    image = None if other is None else same_rows(block, other).get(row.encode())
+    to_b = {} if other is None else same_rows(block, other)
+    image = to_b.get(row.encode())
     if other is None or image is None:
         raise InputError(f"row: found {row!r}, which B has not; take the whole sentence")
-    back = {new: old for old, new in same_rows(block, other).items()}
-    taken = _by_numbers_of_a(other.by_id[image][number], column, back)
+    back = {new: old for old, new in to_b.items()}
+    theirs = other.by_id[image][number]
+    taken = theirs if numbered_alike(other, back) else carried(theirs, column, back)
     if taken is None:
         raise InputError(f"{column}: B has a word there that A has not; take the whole sentence")
     return taken.decode("utf-8", "replace")
 
 
-def _by_numbers_of_a(value: bytes, column: str, back: Mapping[bytes, bytes]) -> bytes | None:
-    if value == b"_" or column not in ("head", "deps"):
-        return value
-    if column == "head":
-        return back.get(value, value if all(old == new for new, old in back.items()) else None)
-    parts = [part.partition(b":") for part in value.split(b"|")]
-    heads = [renumbered(head, back) for head, _, _ in parts]
-    if None in heads:
-        return None
-    return b"|".join(
-        (head or b"") + colon + rest for head, (_, colon, rest) in zip(heads, parts, strict=True)
-    )
-
-
-def _with_comment(data: bytes, a: Block, b: Block | None, choice: Choice) -> bytes:
+def _with_comment(block: Block, a: Block, b: Block | None, choice: Choice) -> Block:
     """The sentence with a comment as A has it, as B has it, or with another value."""
     key = choice.column or ""
     line: bytes | None = f"# {key} = {choice.value}".encode()
@@ -184,6 +161,4 @@ def _with_comment(data: bytes, a: Block, b: Block | None, choice: Choice) -> byt
         line = next((own for own in comments if key_and_value(own)[0] == key.encode()), None)
     elif b"\n" in (line or b"") or b"\r" in (line or b""):
         raise InputError(f"value: found a line break in {choice.value!r}, expected one line")
-    own = Block(data)
-    lines = [*with_comment(own.comments, key, line), *own.lines[len(own.comments) :]]
-    return own.newline.join(lines) + own.tail
+    return block.with_lines(with_comment(block.comments, key, line), block.row_lines)

@@ -270,5 +270,30 @@ def renumbered(row: bytes, to: Mapping[bytes, bytes]) -> bytes | None:
     return to[before] + b"." + rest if dot and before in to else None
 
 
+def numbered_alike(block: Block, to: Mapping[bytes, bytes]) -> bool:
+    """Whether every row of a sentence has the same number on the other side: then what names rows needs no other numbers."""
+    return all(to.get(row[0]) == row[0] for row in block.rows)
+
+
+def carried(value: bytes, column: str, to: Mapping[bytes, bytes]) -> bytes | None:
+    """The value of a field by new numbers of the words, which HEAD and DEPS name; None if it names one that has none.
+
+    >>> to = {b"0": b"0", b"2": b"3"}
+    >>> carried(b"2", "head", to), carried(b"0:root|2.1:obl:in", "deps", to), carried(b"5", "head", to)
+    (b'3', b'0:root|3.1:obl:in', None)
+    """
+    if value == b"_" or column not in ("head", "deps"):
+        return value
+    if column == "head":
+        return to.get(value)
+    parts = [part.partition(b":") for part in value.split(b"|")]
+    heads = [renumbered(head, to) for head, _, _ in parts]
+    if None in heads:
+        return None
+    return b"|".join(
+        (head or b"") + colon + rest for head, (_, colon, rest) in zip(heads, parts, strict=True)
+    )
+
+
 def _matcher(a: Sequence[bytes], b: Sequence[bytes]) -> SequenceMatcher[bytes]:
     return SequenceMatcher(None, a, b, autojunk=False)

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
-from arcwise.treebanks.alignment import renumbered, same_rows, same_shape
-from arcwise.treebanks.blocks import Block, Row, key_and_value
+from arcwise.treebanks.alignment import carried, numbered_alike, same_rows, same_shape
+from arcwise.treebanks.blocks import Block, Fields, key_and_value
 from arcwise.treebanks.columns import COLUMNS
 
 HEAD, DEPREL, DEPS, MISC = (COLUMNS.index(name) for name in ("head", "deprel", "deps", "misc"))
@@ -25,6 +25,12 @@ class Clash:
     base: bytes | None
     mine: bytes | None
     theirs: bytes | None
+
+    @classmethod
+    def of_sentence(cls, base: Block | None, mine: Block | None, theirs: Block | None) -> Clash:
+        """That of a whole sentence."""
+        lines = (None if block is None else b"\n".join(block.lines) for block in (base, mine, theirs))
+        return cls("sentence", *lines)
 
 
 @dataclass(frozen=True)
@@ -49,9 +55,7 @@ def merge_block(base: Block | None, mine: Block, theirs: Block) -> MergedBlock:
     """
     merged = _merge_rows(base, mine, theirs)
     if merged is None:
-        whole = [None if block is None else b"\n".join(block.lines) for block in (base, mine, theirs)]
-        rows = [b"\t".join(row) for row in mine.rows]
-        return MergedBlock(mine.comments, rows, [Clash("sentence", *whole)])
+        return MergedBlock(mine.comments, mine.row_lines, [Clash.of_sentence(base, mine, theirs)])
     comments, clashes = _merge_comments(base.comments if base else (), mine.comments, theirs.comments)
     return MergedBlock(comments, [b"\t".join(row) for row in merged[0]], [*clashes, *merged[1]])
 
@@ -59,7 +63,9 @@ def merge_block(base: Block | None, mine: Block, theirs: Block) -> MergedBlock:
 # ---- rows
 
 
-def _merge_rows(base: Block | None, mine: Block, theirs: Block) -> tuple[Sequence[Row], list[Clash]] | None:
+def _merge_rows(
+    base: Block | None, mine: Block, theirs: Block
+) -> tuple[Sequence[Fields], list[Clash]] | None:
     """The merged rows; None if they cannot be merged by field."""
     if mine.rows == theirs.rows or (base is not None and theirs.rows == base.rows):
         return mine.rows, []
@@ -82,13 +88,13 @@ class _Rows:
     def __init__(self, mine: Block, theirs: Block, lead: Block, other: Block, base: Block | None) -> None:
         self.mine, self.theirs, self.lead, self.other, self.base = mine, theirs, lead, other, base
         self.to_lead = same_rows(other if base is None else base, lead)
-        self.is_renumbered = any(self.to_lead.get(row[0]) != row[0] for row in other.rows)
+        self.is_renumbered = not numbered_alike(other, self.to_lead)
         self.rows = {row[0]: list(row) for row in lead.rows}
         self.clashes: list[Clash] = []
         self.taken: set[bytes] = set()
         """Rows whose head and label are theirs now, in the place of mine."""
 
-    def merged(self) -> tuple[Sequence[Row], list[Clash]] | None:
+    def merged(self) -> tuple[Sequence[Fields], list[Clash]] | None:
         for row in self.other.rows:
             own = row if self.base is None else self.base.by_id[row[0]]
             if self.base is not None and row == own:
@@ -100,7 +106,7 @@ class _Rows:
             return None
         return [tuple(row) for row in self.rows.values()], self.clashes
 
-    def _merge(self, group: tuple[int, ...], base: Row, other: Row, image: bytes) -> bool:
+    def _merge(self, group: tuple[int, ...], base: Fields, other: Fields, image: bytes) -> bool:
         """Merge the fields of one group of columns of one row; False if they cannot be carried over."""
         was, new = [base[c] for c in group], [other[c] for c in group]
         present = [self.rows[image][c] for c in group]
@@ -153,17 +159,7 @@ class _Rows:
 
     def _carried(self, value: bytes, column: int) -> bytes | None:
         """A value by the numbers of the lead's words; None if it names a word that the lead has not."""
-        if not self.is_renumbered or column not in (HEAD, DEPS) or value == b"_":
-            return value
-        if column == HEAD:
-            return self.to_lead.get(value)
-        parts = [part.partition(b":") for part in value.split(b"|")]
-        heads = [renumbered(head, self.to_lead) for head, _, _ in parts]
-        if None in heads:
-            return None
-        return b"|".join(
-            (head or b"") + colon + rest for head, (_, colon, rest) in zip(heads, parts, strict=True)
-        )
+        return carried(value, COLUMNS[column], self.to_lead) if self.is_renumbered else value
 
     # ---- the tree
 

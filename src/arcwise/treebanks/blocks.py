@@ -11,7 +11,7 @@ from arcwise.treebanks.columns import COLUMNS
 
 BOM = b"\xef\xbb\xbf"
 
-Row = tuple[bytes, ...]
+Fields = tuple[bytes, ...]
 """The ten fields of a row."""
 
 
@@ -53,13 +53,18 @@ class Block:
         """The comment lines before the first row, whole."""
         return self.lines[: self._first_row]
 
-    @cached_property
-    def rows(self) -> tuple[Row, ...]:
-        """All rows: words, multiword tokens, empty nodes."""
-        return tuple(tuple(line.split(b"\t")) for line in self.lines[self._first_row :])
+    @property
+    def row_lines(self) -> tuple[bytes, ...]:
+        """The lines after the comments, whole."""
+        return self.lines[self._first_row :]
 
     @cached_property
-    def by_id(self) -> dict[bytes, Row]:
+    def rows(self) -> tuple[Fields, ...]:
+        """All rows: words, multiword tokens, empty nodes."""
+        return tuple(tuple(line.split(b"\t")) for line in self.row_lines)
+
+    @cached_property
+    def by_id(self) -> dict[bytes, Fields]:
         """The ID of each row → the row."""
         return {row[0]: row for row in self.rows}
 
@@ -69,7 +74,7 @@ class Block:
         return all(len(row) == len(COLUMNS) for row in self.rows) and len(self.by_id) == len(self.rows)
 
     @cached_property
-    def words(self) -> tuple[Row, ...]:
+    def words(self) -> tuple[Fields, ...]:
         """The rows of words."""
         return tuple(row for row in self.rows if row[0].isdigit())
 
@@ -83,6 +88,24 @@ class Block:
         """The value of the ``# sent_id`` comment."""
         return next((value for key, value in map(key_and_value, self.comments) if key == b"sent_id"), None)
 
+    def has_field(self, row: str, column: str) -> bool:
+        """Whether rows can be told by their IDs, there is such a row, and such a column of which the value may be another."""
+        return self.is_sound and row.encode("utf-8", "replace") in self.by_id and column in COLUMNS[1:]
+
+    def with_field(self, row: str, column: str, value: bytes) -> Block:
+        """The sentence with one field as somebody wrote it, sound or not, and nothing else changed (``edits.SetField`` checks, and others follow)."""
+        lines = self.data.split(b"\n")
+        at = next(i for i, line in enumerate(lines) if line.startswith(row.encode() + b"\t"))
+        end = b"\r" if lines[at].endswith(b"\r") else b""
+        fields = lines[at].removesuffix(end).split(b"\t")
+        fields[COLUMNS.index(column)] = value
+        lines[at] = b"\t".join(fields) + end
+        return Block(b"\n".join(lines), self.last)
+
+    def with_lines(self, comments: Sequence[bytes], rows: Sequence[bytes]) -> Block:
+        """The sentence with other lines, which end as its lines do."""
+        return Block(self.newline.join([*comments, *rows]) + self.tail, self.last)
+
     @cached_property
     def _first_row(self) -> int:
         return next((i for i, line in enumerate(self.lines) if not line.startswith(b"#")), len(self.lines))
@@ -95,17 +118,17 @@ def key_and_value(comment: bytes) -> tuple[bytes, bytes]:
 
 
 @dataclass(frozen=True)
-class Blocks(Sequence[Block]):
+class FileBlocks(Sequence[Block]):
     """The sentences of a file, in order. ``mark``: its byte order mark, if it has one."""
 
     mark: bytes
     blocks: tuple[Block, ...]
 
     @classmethod
-    def of(cls, data: bytes, layout: native.TreebankLayout | None = None) -> Blocks:
+    def of(cls, data: bytes, layout: native.TreebankLayout | None = None) -> FileBlocks:
         r"""Cut the bytes of a file. Put together again they are the same bytes, if there is a sentence at all.
 
-        >>> [block.forms for block in Blocks.of(b"1\tHi\t_\t_\t_\t_\t0\troot\t_\t_\n\n")]
+        >>> [block.forms for block in FileBlocks.of(b"1\tHi\t_\t_\t_\t_\t0\troot\t_\t_\n\n")]
         [(b'Hi',)]
         """
         mark = BOM if data.startswith(BOM) else b""

@@ -13,8 +13,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 from arcwise.errors import InputError
-from arcwise.treebanks.blocks import Block, key_and_value
-from arcwise.treebanks.columns import COLUMNS
+from arcwise.treebanks.blocks import BOM, Block, key_and_value
 
 Side = Literal["mine", "theirs"]
 
@@ -88,7 +87,7 @@ def records(block: bytes) -> list[Record]:
     [Record(place='3 head', side='theirs', value=b'5'), Record(place='3 deprel', side='theirs', value=b'obj')]
     """
     found: list[Record] = []
-    for comment in Block(block).comments:
+    for comment in Block(block.removeprefix(BOM)).comments:
         match = _RECORD.fullmatch(comment)
         if match is None:
             continue
@@ -124,6 +123,9 @@ def resolved(block: bytes, place: str, take: Side) -> bytes:
     >>> resolved(block, "1 upos", "theirs")
     b'1\tHi\t_\tX\t_\t_\t0\troot\t_\t_\n\n'
     """
+    if block.startswith(BOM):
+        rest = resolved(block.removeprefix(BOM), place, take)
+        return BOM + rest if rest else rest
     own = Block(block)
     told = [record for record in records(block) if record.place == place]
     if not told:
@@ -132,15 +134,17 @@ def resolved(block: bytes, place: str, take: Side) -> bytes:
     record = told[-1]
     gone = {line for r in told for line in record_lines(r)}
     comments = [line for line in own.comments if not _is_one_of(line, gone)]
-    rows = [b"\t".join(row) for row in own.rows]
+    settled = own.with_lines(comments, own.row_lines)
     if take != record.side:
-        return _joined([*comments, *rows], own)
+        return settled.data
     if _SENTENCE.fullmatch(place):
-        return b"" if record.value is None else _joined(record.value.split(b"\n"), own)
+        return b"" if record.value is None else own.with_lines((), record.value.split(b"\n")).data
     row, _, column = place.partition(" ")
     if row == "comment":
-        return _joined([*with_comment(comments, column, record.value), *rows], own)
-    return _joined([*comments, *_with_field(own, row, column, record.value or b"_")], own)
+        return own.with_lines(with_comment(comments, column, record.value), own.row_lines).data
+    if not own.has_field(row, column):
+        raise InputError(f"place: found '{row} {column}', expected a row and a column of the sentence")
+    return settled.with_field(row, column, record.value or b"_").data
 
 
 def _is_one_of(line: bytes, known: set[bytes]) -> bool:
@@ -154,17 +158,3 @@ def with_comment(comments: Sequence[bytes], key: str, line: bytes | None) -> lis
     new = [] if line is None else [line]
     at = places[0] if places else len(comments)
     return [*comments[:at], *new, *comments[at + bool(places) :]]
-
-
-def _with_field(block: Block, row: str, column: str, value: bytes) -> list[bytes]:
-    if row.encode() not in block.by_id or column not in COLUMNS[1:] or not block.is_sound:
-        raise InputError(f"place: found '{row} {column}', expected a row and a column of the sentence")
-    number = COLUMNS.index(column)
-    changed = (
-        (*own[:number], value, *own[number + 1 :]) if own[0] == row.encode() else own for own in block.rows
-    )
-    return [b"\t".join(own) for own in changed]
-
-
-def _joined(lines: Sequence[bytes], like: Block) -> bytes:
-    return like.newline.join(lines) + like.tail

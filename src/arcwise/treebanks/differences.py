@@ -13,14 +13,20 @@ import numpy as np
 import numpy.typing as npt
 
 from arcwise.errors import InputError
-from arcwise.treebanks.alignment import longest_increasing, renumbered, same_rows, same_sentences, same_shape
-from arcwise.treebanks.blocks import Block, Blocks, key_and_value
+from arcwise.treebanks.alignment import (
+    carried,
+    longest_increasing,
+    numbered_alike,
+    same_rows,
+    same_sentences,
+    same_shape,
+)
+from arcwise.treebanks.blocks import Block, FileBlocks, key_and_value
 from arcwise.treebanks.columns import COLUMNS
 from arcwise.treebanks.treebank import Treebank
 
 COMMENTS = "comments"
 """What comments are called among the columns."""
-_HEAD, _DEPS = COLUMNS.index("head"), COLUMNS.index("deps")
 
 
 @dataclass(frozen=True)
@@ -57,6 +63,11 @@ class SentenceDifference:
     comments: tuple[CommentDifference, ...] = ()
     moved: bool = False
 
+    @property
+    def number(self) -> int:
+        """Which sentence it is for readers: its number in A, or else in B, from 1."""
+        return (self.a if self.a is not None else self.b or 0) + 1
+
     def to_json(self) -> dict[str, Any]:
         """All fields."""
         return asdict(self)
@@ -70,9 +81,9 @@ class SideBySide:
     b: Treebank
 
     @cached_property
-    def blocks(self) -> tuple[Blocks, Blocks]:
+    def blocks(self) -> tuple[FileBlocks, FileBlocks]:
         """The sentences of both sides."""
-        return Blocks.of(self.a.data, self.a.layout), Blocks.of(self.b.data, self.b.layout)
+        return FileBlocks.of(self.a.data, self.a.layout), FileBlocks.of(self.b.data, self.b.layout)
 
     @cached_property
     def pairs(self) -> dict[int, int]:
@@ -184,8 +195,8 @@ def _fields(a: Block, b: Block, wanted: frozenset[str]) -> Iterator[FieldDiffere
     if not (a.is_sound and b.is_sound):
         yield from _of_broken(a, b)
         return
-    in_place = same_shape(a, b)
     to_b = same_rows(a, b)
+    in_place = numbered_alike(a, to_b)
     known = set(to_b.values())
     added: dict[bytes | None, list[bytes]] = {}
     previous: bytes | None = None
@@ -204,7 +215,7 @@ def _fields(a: Block, b: Block, wanted: frozenset[str]) -> Iterator[FieldDiffere
         other = b.by_id[image]
         if row != other:
             for number in range(1, len(COLUMNS)):
-                value = row[number] if in_place else _renumbered(row[number], number, to_b)
+                value = row[number] if in_place else carried(row[number], COLUMNS[number], to_b)
                 if COLUMNS[number] in wanted and value != other[number]:
                     yield FieldDifference(
                         _text(row[0]),
@@ -229,16 +240,6 @@ def _of_broken(a: Block, b: Block) -> Iterator[FieldDifference]:
         if x != y:
             ours, theirs = (None if row is None else _text(b"\t".join(row)) for row in (x, y))
             yield FieldDifference(str(number), "id", ours, theirs, "", str(number))
-
-
-def _renumbered(value: bytes, column: int, to: dict[bytes, bytes]) -> bytes | None:
-    """A value of A by the numbers that the words have in B."""
-    if value == b"_" or column not in (_HEAD, _DEPS):
-        return value
-    if column == _HEAD:
-        return to.get(value)
-    parts = [part.partition(b":") for part in value.split(b"|")]
-    return b"|".join((renumbered(head, to) or b"?") + colon + rest for head, colon, rest in parts)
 
 
 def _comments(a: Block, b: Block) -> Iterator[CommentDifference]:

@@ -9,7 +9,7 @@ from itertools import pairwise
 from arcwise.errors import InputError
 from arcwise.treebanks.alignment import same_sentences
 from arcwise.treebanks.block_merging import Clash, merge_block, picked
-from arcwise.treebanks.blocks import Block, Blocks
+from arcwise.treebanks.blocks import Block, FileBlocks
 from arcwise.treebanks.conflicts import Conflict, Record, with_records
 
 
@@ -42,8 +42,8 @@ def merge(base: bytes, mine: bytes, theirs: bytes) -> Merged:
     return _Merge(*sides).merged()
 
 
-def _blocks(data: bytes, name: str) -> Blocks:
-    blocks = Blocks.of(data)
+def _blocks(data: bytes, name: str) -> FileBlocks:
+    blocks = FileBlocks.of(data)
     if not blocks and data.strip(b"\xef\xbb\xbf\r\n"):
         raise InputError(f"{name}: found no sentence, expected CoNLL-U, or nothing at all")
     return blocks
@@ -59,7 +59,7 @@ class _Slot:
 
 
 class _Merge:
-    def __init__(self, base: Blocks, mine: Blocks, theirs: Blocks) -> None:
+    def __init__(self, base: FileBlocks, mine: FileBlocks, theirs: FileBlocks) -> None:
         self.base, self.mine, self.theirs = base, mine, theirs
         self.to_mine, self.to_theirs = same_sentences(base, mine), same_sentences(base, theirs)
         self.of_mine = {m: b for b, m in self.to_mine.items()}
@@ -114,9 +114,8 @@ class _Merge:
             return None if only is None else (only, ())
         if only.lines == base.lines:
             return None
-        clash = Clash("sentence", _whole(base), _whole(mine), _whole(theirs))
-        rows = [b"\t".join(row) for row in only.rows]
-        return _made(only.comments, rows, [clash], only.newline, only.tail, only.last), [clash]
+        clash = Clash.of_sentence(base, mine, theirs)
+        return _made(only.comments, only.row_lines, [clash], only.newline, only.tail, only.last), [clash]
 
     def _tell(self, number: int, block: Block, clashes: Sequence[Clash]) -> None:
         for clash in clashes:
@@ -201,10 +200,6 @@ def _made(
 
 def _line_ends(tail: bytes, newline: bytes) -> bytes:
     return tail.replace(b"\r\n", b"\n").replace(b"\n", newline)
-
-
-def _whole(block: Block | None) -> bytes | None:
-    return None if block is None else b"\n".join(block.lines)
 
 
 def _text(value: bytes | None) -> str | None:

@@ -27,6 +27,18 @@ class ProblemKind(IntEnum):
     MULTIPLE_ROOTS = 13  # found by validate(single_root=True) alone
 
 
+OF_TREES = frozenset(
+    {
+        ProblemKind.BAD_HEAD,
+        ProblemKind.HEAD_RANGE,
+        ProblemKind.SELF_LOOP,
+        ProblemKind.CYCLE,
+        ProblemKind.EMPTY_FIELD,
+    }
+)
+"""Problems with which rows can still be counted: a file is read, compared and edited although it has them."""
+
+
 @dataclass(frozen=True)
 class Problem:
     """One thing wrong with a file. ``str(problem)`` is ``path:line (sent_id): found …, expected …``."""

@@ -53,7 +53,7 @@ def _cells(own: Coefficients) -> str:
 
 
 def _figure(at: int, found: SentenceDifference, a: Treebank, b: Treebank) -> str:
-    name = found.sent_id or str((found.a if found.a is not None else found.b or 0) + 1)
+    name = found.sent_id or str(found.number)
     sides = [("A", None if found.a is None else a[found.a]), ("B", None if found.b is None else b[found.b])]
     text = printable(found.text)
     direction = ' dir="rtl"' if is_right_to_left(text) else ""

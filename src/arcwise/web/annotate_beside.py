@@ -13,7 +13,7 @@ from arcwise.errors import InputError
 from arcwise.evaluation.agreement import agreement_of
 from arcwise.treebanks import COLUMNS as ROW
 from arcwise.treebanks import Sentence, Treebank
-from arcwise.treebanks.alignment import same_rows
+from arcwise.treebanks.alignment import carried, numbered_alike, same_rows
 from arcwise.treebanks.blocks import Block
 from arcwise.treebanks.differences import FieldDifference, SentenceDifference, SideBySide
 from arcwise.treebanks.edits import Edit, SetComment, SetField
@@ -183,18 +183,17 @@ class Beside:
         if other is None:
             raise InputError(f"choice: found {side!r}, expected another: that file has no such sentence")
         ours, theirs = Block(sentence.whole_bytes), Block(other.whole_bytes)
-        to = {a.decode(): b.decode() for a, b in same_rows(ours, theirs).items()}
-        found = {fields[0]: dict(zip(ROW, fields, strict=True)) for fields in other.rows}.get(to.get(row, ""))
+        to = same_rows(ours, theirs)
+        found = theirs.by_id.get(to.get(row.encode("utf-8", "replace"), b""))
         if found is None:
             raise InputError(f"row: found {row!r}, expected one that both files have")
-        if column != "head" or found["head"] in ("_", "0"):
-            return found[column]
-        back = {b: a for a, b in to.items()}
-        if found["head"] not in back:
+        value, back = found[ROW.index(column)], {b: a for a, b in to.items()}
+        taken = value if numbered_alike(theirs, back) else carried(value, column, back)
+        if taken is None:
             raise InputError(
                 f"choice: the head that {side} has is a word that the sentence has not; expected another value"
             )
-        return back[found["head"]]
+        return taken.decode()
 
     def _of_a(self, number: int, sentence: Sentence) -> Sentence | None:
         """The sentence of A that a sentence of the document is."""

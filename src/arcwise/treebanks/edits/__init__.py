@@ -7,7 +7,7 @@ from dataclasses import MISSING, asdict, fields
 from typing import Any, get_args
 
 from arcwise.errors import InputError
-from arcwise.treebanks.edits.checking import check_readable, checked_block
+from arcwise.treebanks.edits.checking import check_readable, checked_sentence
 from arcwise.treebanks.edits.comments import (
     AddComment,
     Note,
@@ -85,7 +85,7 @@ def edited(block: bytes, edits: Sequence[Edit]) -> bytes:
     """
     if not edits:
         return block
-    parts = checked_block(block)
+    parts = checked_sentence(block)
     text, comment = parts.text(), parts.comment("text")
     agreed = comment.value if comment is not None and comment.value == text else None
     for edit in edits:

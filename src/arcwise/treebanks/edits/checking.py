@@ -6,28 +6,19 @@ from collections import Counter
 
 from arcwise import native
 from arcwise.errors import InputError
-from arcwise.treebanks.edits.block import Block
-from arcwise.treebanks.problems import Problem, ProblemKind
+from arcwise.treebanks.edits.edited_sentence import EditedSentence
+from arcwise.treebanks.problems import OF_TREES, Problem, ProblemKind
 from arcwise.treebanks.treebank import Sentence, Treebank
 
-OF_TREES = (
-    ProblemKind.BAD_HEAD,
-    ProblemKind.HEAD_RANGE,
-    ProblemKind.SELF_LOOP,
-    ProblemKind.CYCLE,
-    ProblemKind.EMPTY_FIELD,
-)
-"""Problems with which rows can still be counted."""
 
-
-def checked_block(data: bytes) -> Block:
-    """The block to be edited; it remembers what is wrong with its rows. ``InputError`` if it is no sentence."""
+def checked_sentence(data: bytes) -> EditedSentence:
+    """The sentence to be edited; it remembers what is wrong with its rows. ``InputError`` if it is no sentence."""
     treebank = Treebank(data, strict=False)
     if len(treebank) != 1:
         raise InputError(f"found {len(treebank)} sentences, expected the bytes of one")
-    block = Block(data)
-    block.unsound = next((p.message for p in treebank.problems if p.kind not in OF_TREES), None)
-    return block
+    sentence = EditedSentence(data)
+    sentence.unsound = next((p.message for p in treebank.problems if p.kind not in OF_TREES), None)
+    return sentence
 
 
 def check_readable(before: bytes, after: bytes, *, added: int = 0) -> None:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from arcwise.errors import InputError
-from arcwise.treebanks.edits.block import Block, Comment
+from arcwise.treebanks.edits.edited_sentence import Comment, EditedSentence
 from arcwise.treebanks.edits.references import NOTE
 
 
@@ -24,12 +24,12 @@ class SetComment:
     key: str
     value: str
 
-    def apply(self, block: Block) -> None:
+    def apply(self, sentence: EditedSentence) -> None:
         """Set the comment."""
         _one_line(self.key, self.value)
         if not self.key.strip() or "=" in self.key:
             raise InputError(f"key: found {self.key!r}, expected the name of a comment, without =")
-        block.set_comment(self.key.strip(), self.value.strip())
+        sentence.set_comment(self.key.strip(), self.value.strip())
 
 
 @dataclass(frozen=True)
@@ -39,10 +39,10 @@ class AddComment:
     kind: ClassVar[str] = "add-comment"
     text: str
 
-    def apply(self, block: Block) -> None:
+    def apply(self, sentence: EditedSentence) -> None:
         """Add the line."""
         _one_line(self.text)
-        block.add_comment(self.text.strip())
+        sentence.add_comment(self.text.strip())
 
 
 @dataclass(frozen=True)
@@ -53,10 +53,10 @@ class ReplaceComment:
     text: str
     new: str
 
-    def apply(self, block: Block) -> None:
+    def apply(self, sentence: EditedSentence) -> None:
         """Replace the line."""
         _one_line(self.new)
-        _find(block, self.text).line = f"# {self.new.strip()}".rstrip()
+        _find(sentence, self.text).line = f"# {self.new.strip()}".rstrip()
 
 
 @dataclass(frozen=True)
@@ -66,9 +66,9 @@ class RemoveComment:
     kind: ClassVar[str] = "remove-comment"
     text: str
 
-    def apply(self, block: Block) -> None:
+    def apply(self, sentence: EditedSentence) -> None:
         """Take the line out."""
-        block.comments.remove(_find(block, self.text))
+        sentence.comments.remove(_find(sentence, self.text))
 
 
 @dataclass(frozen=True)
@@ -79,19 +79,19 @@ class SetNote:
     on: str
     text: str
 
-    def apply(self, block: Block) -> None:
+    def apply(self, sentence: EditedSentence) -> None:
         """Set the note, or take it out."""
         _one_line(self.text)
-        _check_place(block, self.on)
-        own = [c for c in block.comments if (m := NOTE.fullmatch(c.line)) and _on(m) == self.on]
+        _check_place(sentence, self.on)
+        own = [c for c in sentence.comments if (m := NOTE.fullmatch(c.line)) and _on(m) == self.on]
         for comment in own[0 if not self.text.strip() else 1 :]:
-            block.comments.remove(comment)
+            sentence.comments.remove(comment)
         if self.text.strip():
             line = f"note {self.on}".rstrip() + f" = {self.text.strip()}"
             if own:
                 own[0].line = f"# {line}"
             else:
-                block.add_comment(line)
+                sentence.add_comment(line)
 
 
 @dataclass(frozen=True)
@@ -116,18 +116,18 @@ def _on(note: re.Match[str]) -> str:
     return ">".join(part for part in note.group(2, 3) if part is not None)
 
 
-def _check_place(block: Block, on: str) -> None:
+def _check_place(sentence: EditedSentence, on: str) -> None:
     head, arrow, word = on.partition(">")
     if arrow:
-        block.row(word, kinds=("word", "empty"))
-        if head not in block.node_ids():
+        sentence.row(word, kinds=("word", "empty"))
+        if head not in sentence.node_ids():
             raise InputError(f"on: found an arc from {head!r}, expected 0 or the ID of a word or empty node")
     elif on:
-        block.row(on)
+        sentence.row(on)
 
 
-def _find(block: Block, text: str) -> Comment:
-    for comment in block.comments:
+def _find(sentence: EditedSentence, text: str) -> Comment:
+    for comment in sentence.comments:
         if comment.text == text.strip():
             return comment
     raise InputError(f"text: found {text!r}, expected a comment of the sentence")

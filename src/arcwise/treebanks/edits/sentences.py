@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from arcwise.errors import InputError
-from arcwise.treebanks.edits.block import Block, Row
-from arcwise.treebanks.edits.checking import checked_block
-from arcwise.treebanks.edits.references import NOTE, misc_heads, read_deps
+from arcwise.treebanks.edits.checking import checked_sentence
+from arcwise.treebanks.edits.edited_sentence import EditedRow, EditedSentence
+from arcwise.treebanks.edits.references import NOTE, renumbered_deps
 from arcwise.treebanks.edits.values import PROPOSED
 
 
@@ -14,7 +14,7 @@ def split_block(data: bytes, before_row: str) -> tuple[bytes, bytes]:
 
     Arcs between the two are open then. Comments stay with the first, but for notes on words of the second; its sent_id is that of the first with ``-2``.
     """
-    left, right = checked_block(data), checked_block(data)
+    left, right = checked_sentence(data), checked_sentence(data)
     spans = left.spans()
     at = left.rows.index(left.row(before_row, kinds=("word",)))
     for row, first, last in spans:
@@ -44,27 +44,27 @@ def split_block(data: bytes, before_row: str) -> tuple[bytes, bytes]:
     return left.data(), right.data()
 
 
-def _keep(block: Block, rows: list[Row]) -> None:
-    """The block with some of its rows alone."""
-    spans = [span for span in block.spans() if span[0] in rows]
-    gone = {row.id for row in block.rows if row.kind != "other" and row not in rows}
-    block.rows = rows
+def _keep(sentence: EditedSentence, rows: list[EditedRow]) -> None:
+    """The sentence with some of its rows alone."""
+    spans = [span for span in sentence.spans() if span[0] in rows]
+    gone = {row.id for row in sentence.rows if row.kind != "other" and row not in rows}
+    sentence.rows = rows
     for row in rows:
         if row.kind == "word" and row["head"] in gone:
             _open(row)
-        if row.kind != "other" and any(misc_heads(pair) & gone for pair in row.misc):
-            row.set_misc(pair for pair in row.misc if not misc_heads(pair) & gone)
-    block.renumber(spans, gone=gone)
+        if row.kind != "other":
+            row.drop_misc_of(gone)
+    sentence.renumber(spans, gone=gone)
 
 
-def _open(row: Row) -> None:
+def _open(row: EditedRow) -> None:
     row["head"] = row["deprel"] = "_"
     row.drop_misc(*PROPOSED["head"], *PROPOSED["deprel"])
 
 
 def join_blocks(first: bytes, second: bytes) -> bytes:
     """Two sentences as one. The roots of the second are open; it gives up its sent_id and newpar, and may not begin a document."""
-    left, right = checked_block(first), checked_block(second)
+    left, right = checked_sentence(first), checked_sentence(second)
     if any(c.key.split()[:1] == ["newdoc"] for c in right.comments):
         raise InputError(
             "join: found a sentence that begins a new document (newdoc), expected one that goes on"
@@ -80,9 +80,7 @@ def join_blocks(first: bytes, second: bytes) -> bytes:
         if row.kind == "word" and row["head"] == "0":
             _open(row)
         if row.kind in ("word", "empty"):
-            row["deps"] = (
-                "|".join(f"{head}:{label}" for head, label in read_deps(row["deps"]) if head != "0") or "_"
-            )
+            row["deps"] = renumbered_deps(row["deps"], {}, gone=("0",))
     right.renumber(right.spans(), start=(n, minor))
     left.spans()  # refuses what cannot be counted
     left.rows += right.rows

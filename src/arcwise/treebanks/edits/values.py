@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from itertools import chain
 from typing import ClassVar
 
 from arcwise.errors import InputError
 from arcwise.treebanks.columns import column_number
-from arcwise.treebanks.edits.block import Block, Row
+from arcwise.treebanks.edits.edited_sentence import EditedRow, EditedSentence
 from arcwise.treebanks.edits.references import Pairs, read_deps, write_deps
 
 PROPOSED = {
@@ -17,7 +18,6 @@ PROPOSED = {
     "upos": ("UposProb",),
 }
 """What a parser said of a column, in MISC."""
-_PROPOSED = ("HeadProb", "DeprelProb", "UposProb", "Alternatives")
 _OF_MULTIWORD = ("form", "feats", "misc")
 _NOT_OF_EMPTY = ("head", "deprel")
 
@@ -35,11 +35,11 @@ class SetField:
     column: str
     value: str
 
-    def apply(self, block: Block) -> None:
+    def apply(self, sentence: EditedSentence) -> None:
         """Set the field."""
         column_number(self.column)
-        row, value = block.row(self.row), self.value or "_"
-        self._check(block, row, value)
+        row, value = sentence.row(self.row), self.value or "_"
+        self._check(sentence, row, value)
         head, label = row["head"], row["deprel"]
         row[self.column] = value
         if row.kind == "word" and self.column in PROPOSED:
@@ -47,7 +47,7 @@ class SetField:
         if row.kind == "word" and self.column in ("head", "deprel"):
             _follow(row, head, label)
 
-    def _check(self, block: Block, row: Row, value: str) -> None:
+    def _check(self, sentence: EditedSentence, row: EditedRow, value: str) -> None:
         name = self.column.upper()
         if self.column == "id":
             raise InputError(
@@ -63,20 +63,20 @@ class SetField:
                     f"row {row.id}: found {name} {value!r}, expected _ (an empty node has DEPS alone)"
                 )
             if self.column == "head":
-                _check_head(block, row, value)
+                _check_head(sentence, row, value)
             if self.column == "deps":
-                check_deps(block, row, read_deps(value))
+                check_deps(sentence, row, read_deps(value))
 
 
-def _check_head(block: Block, row: Row, value: str) -> None:
-    n = len(block.words())
+def _check_head(sentence: EditedSentence, row: EditedRow, value: str) -> None:
+    n = len(sentence.words())
     if not re.fullmatch("0|[1-9][0-9]{0,8}", value) or int(value) > n:
         raise InputError(f"row {row.id}: found HEAD {value!r}, expected 0..{n} or _")
     if value == row.id:
         raise InputError(f"row {row.id}: found HEAD {value}, expected another word or 0")
 
 
-def _follow(row: Row, head: str, label: str) -> None:
+def _follow(row: EditedRow, head: str, label: str) -> None:
     """The arc that HEAD and DEPREL had, if DEPS has it too, becomes the one that they have now."""
     old = read_deps(row["deps"])
     if (head, label) not in old or head == "_":
@@ -87,11 +87,11 @@ def _follow(row: Row, head: str, label: str) -> None:
     row["deps"] = write_deps(pairs)
 
 
-def check_deps(block: Block, row: Row, pairs: Pairs) -> None:
+def check_deps(sentence: EditedSentence, row: EditedRow, pairs: Pairs) -> None:
     """``InputError`` if the pairs cannot stand in the DEPS of a row."""
     if row.kind == "multiword" and pairs:
         raise InputError(f"row {row.id}: found DEPS, expected _ (its words have them)")
-    known = block.node_ids()
+    known = sentence.node_ids()
     for head, label in pairs:
         if head not in known or head == row.id:
             raise InputError(
@@ -111,10 +111,10 @@ class SetDeps:
     row: str
     deps: tuple[tuple[str, str], ...]
 
-    def apply(self, block: Block) -> None:
+    def apply(self, sentence: EditedSentence) -> None:
         """Set DEPS."""
-        row = block.row(self.row, kinds=("word", "empty"))
-        check_deps(block, row, self.deps)
+        row = sentence.row(self.row, kinds=("word", "empty"))
+        check_deps(sentence, row, self.deps)
         row["deps"] = write_deps(self.deps)
 
 
@@ -125,8 +125,8 @@ class Accept:
     kind: ClassVar[str] = "accept"
     rows: tuple[str, ...] | None = None
 
-    def apply(self, block: Block) -> None:
+    def apply(self, sentence: EditedSentence) -> None:
         """Take the parser's pairs out of MISC."""
-        names = [row.id for row in block.words()] if self.rows is None else self.rows
+        names = [row.id for row in sentence.words()] if self.rows is None else self.rows
         for name in names:
-            block.row(name).drop_misc(*_PROPOSED)
+            sentence.row(name).drop_misc(*chain.from_iterable(PROPOSED.values()))

@@ -7,8 +7,8 @@ from typing import ClassVar
 
 from arcwise.errors import InputError
 from arcwise.treebanks.columns import COLUMNS
-from arcwise.treebanks.edits.block import Block, Row, Spans
-from arcwise.treebanks.edits.references import misc_heads, read_deps, write_deps
+from arcwise.treebanks.edits.edited_sentence import EditedRow, EditedSentence, Spans
+from arcwise.treebanks.edits.references import read_deps, write_deps
 from arcwise.treebanks.edits.values import check_deps
 
 _SPACES = ("SpaceAfter", "SpacesAfter")
@@ -28,11 +28,11 @@ class SplitWord:
     keep: int = 1
     multiword: bool = False
 
-    def apply(self, block: Block) -> None:
+    def apply(self, sentence: EditedSentence) -> None:
         """Put the parts in the place of the word."""
-        spans, kept = block.spans(), block.row(self.row, kinds=("word",))
-        self._check(inside=_token_of(block, spans, kept) is not None)
-        form, at = kept["form"], block.rows.index(kept)
+        spans, kept = sentence.spans(), sentence.row(self.row, kinds=("word",))
+        self._check(inside=_token_of(sentence, spans, kept) is not None)
+        form, at = kept["form"], sentence.rows.index(kept)
         parts = [kept if i == self.keep else kept.open_row() for i in range(1, len(self.forms) + 1)]
         for part, own in zip(parts, self.forms, strict=True):
             part["form"] = own
@@ -40,17 +40,17 @@ class SplitWord:
             (row, parts[0] if first is kept else first, parts[-1] if last is kept else last)
             for row, first, last in spans
         ]
-        block.rows[at : at + 1] = parts
+        sentence.rows[at : at + 1] = parts
         if self.multiword:
             token = _token(form, kept)
             _move_spaces(kept, token)
-            block.rows.insert(at, token)
+            sentence.rows.insert(at, token)
             spans.append((token, parts[0], parts[-1]))
-        elif _token_of(block, spans, kept) is None:
+        elif _token_of(sentence, spans, kept) is None:
             _move_spaces(kept, parts[-1])
             for part, space in zip(parts, _spaces_between(form, self.forms), strict=False):
                 part.glued = not space
-        block.renumber(spans)
+        sentence.renumber(spans)
 
     def _check(self, *, inside: bool) -> None:
         if len(self.forms) < 2 or not all(self.forms):
@@ -76,28 +76,27 @@ class JoinWords:
     last: str
     form: str | None = None
 
-    def apply(self, block: Block) -> None:
+    def apply(self, sentence: EditedSentence) -> None:
         """Put one word in the place of all."""
-        spans, run = block.spans(), block.run(self.first, self.last)
-        covered, inside = _relation(block, spans, run)
-        kept = min(run, key=lambda row: _height(block, row, run))
-        tokens = [run[0]] if inside else _tokens(block, covered, run)
+        spans, run = sentence.spans(), sentence.run(self.first, self.last)
+        covered, inside = _relation(sentence, spans, run)
+        kept = min(run, key=lambda row: _height(sentence, row, run))
+        tokens = [run[0]] if inside else _tokens(sentence, covered, run)
         form = self.form or ("".join(row["form"] for row in run) if inside else _text(tokens))
         if not inside:
             _move_spaces(tokens[-1], kept)
         kept["form"] = form
         _forget(kept, {row.id for row in run})
         old = [row for row in run if row is not kept] + [row for row, _, _ in covered]
-        block.rows[block.rows.index(kept)] = placeholder = kept.open_row()
-        block.rows[block.rows.index(run[0]) if kept is not run[0] else block.rows.index(placeholder)] = kept
-        block.rows = [row for row in block.rows if row is not placeholder and row not in old]
+        rows = [row for row in sentence.rows if row is run[0] or row not in (kept, *old)]
+        sentence.rows = [kept if row is run[0] else row for row in rows]
         members = set(map(id, run))
         rest = [
             (row, kept if id(first) in members else first, kept if id(last) in members else last)
             for row, first, last in spans
             if row not in old
         ]
-        block.renumber(rest, moved={row.id: kept for row in old})
+        sentence.renumber(rest, moved={row.id: kept for row in old})
 
 
 @dataclass(frozen=True)
@@ -109,11 +108,11 @@ class MakeMultiword:
     last: str
     form: str | None = None
 
-    def apply(self, block: Block) -> None:
+    def apply(self, sentence: EditedSentence) -> None:
         """Put the token before its first word."""
-        spans, run = block.spans(), block.run(self.first, self.last)
+        spans, run = sentence.spans(), sentence.run(self.first, self.last)
         for row in run:
-            if (token := _token_of(block, spans, row)) is not None:
+            if (token := _token_of(sentence, spans, row)) is not None:
                 raise InputError(
                     f"row {row.id}: is in the multiword token {token.id}, expected words that are in none"
                 )
@@ -121,8 +120,8 @@ class MakeMultiword:
         _move_spaces(run[-1], token)
         for row in run:
             row.drop_misc(*_SPACES)
-        block.rows.insert(block.rows.index(run[0]), token)
-        block.renumber([*spans, (token, run[0], run[-1])])
+        sentence.rows.insert(sentence.rows.index(run[0]), token)
+        sentence.renumber([*spans, (token, run[0], run[-1])])
 
 
 @dataclass(frozen=True)
@@ -132,17 +131,17 @@ class RemoveMultiword:
     kind: ClassVar[str] = "remove-multiword"
     row: str
 
-    def apply(self, block: Block) -> None:
+    def apply(self, sentence: EditedSentence) -> None:
         """Take the token out."""
-        token = block.row(self.row, kinds=("multiword",))
-        spans = block.spans()
-        words = _members(block, next(span for span in spans if span[0] is token))
+        token = sentence.row(self.row, kinds=("multiword",))
+        spans = sentence.spans()
+        words = _members(sentence, next(span for span in spans if span[0] is token))
         spelled = "".join(word["form"] for word in words) == token["form"]
         for word in words[:-1]:
             word.glued = spelled
         _move_spaces(token, words[-1])
-        block.rows.remove(token)
-        block.renumber([span for span in spans if span[0] is not token], moved={token.id: words[0]})
+        sentence.rows.remove(token)
+        sentence.renumber([span for span in spans if span[0] is not token], moved={token.id: words[0]})
 
 
 @dataclass(frozen=True)
@@ -154,20 +153,20 @@ class AddEmptyNode:
     form: str = "_"
     deps: tuple[tuple[str, str], ...] = ()
 
-    def apply(self, block: Block) -> None:
+    def apply(self, sentence: EditedSentence) -> None:
         """Put the node there."""
-        spans = block.spans()
+        spans = sentence.spans()
         if self.after == "0":
-            at, model = 0, block.rows[0]
+            at, model = 0, sentence.rows[0]
         else:
-            model = block.row(self.after, kinds=("word", "empty"))
-            at = block.rows.index(model) + 1
+            model = sentence.row(self.after, kinds=("word", "empty"))
+            at = sentence.rows.index(model) + 1
         node = model.open_row(self.form or "_")
         node.kind = "empty"
-        check_deps(block, node, self.deps)
+        check_deps(sentence, node, self.deps)
         node["deps"] = write_deps(self.deps)
-        block.rows.insert(at, node)
-        block.renumber(spans)
+        sentence.rows.insert(at, node)
+        sentence.renumber(spans)
 
 
 @dataclass(frozen=True)
@@ -177,36 +176,36 @@ class RemoveEmptyNode:
     kind: ClassVar[str] = "remove-empty-node"
     row: str
 
-    def apply(self, block: Block) -> None:
+    def apply(self, sentence: EditedSentence) -> None:
         """Take the node out."""
-        node = block.row(self.row, kinds=("empty",))
-        spans = block.spans()
-        block.rows.remove(node)
-        block.renumber(spans, gone=(node.id,))
+        node = sentence.row(self.row, kinds=("empty",))
+        spans = sentence.spans()
+        sentence.rows.remove(node)
+        sentence.renumber(spans, gone=(node.id,))
 
 
-def _token(form: str, model: Row) -> Row:
-    row = Row("multiword", [""] + ["_"] * (len(COLUMNS) - 1), model.end)
+def _token(form: str, model: EditedRow) -> EditedRow:
+    row = EditedRow("multiword", [""] + ["_"] * (len(COLUMNS) - 1), model.end)
     row["form"] = form
     return row
 
 
-def _members(block: Block, span: tuple[Row, Row, Row]) -> list[Row]:
-    words = block.words()
+def _members(sentence: EditedSentence, span: tuple[EditedRow, EditedRow, EditedRow]) -> list[EditedRow]:
+    words = sentence.words()
     return words[words.index(span[1]) : words.index(span[2]) + 1]
 
 
-def _token_of(block: Block, spans: Spans, word: Row) -> Row | None:
+def _token_of(sentence: EditedSentence, spans: Spans, word: EditedRow) -> EditedRow | None:
     """The multiword token that a word is in."""
-    return next((span[0] for span in spans if word in _members(block, span)), None)
+    return next((span[0] for span in spans if word in _members(sentence, span)), None)
 
 
-def _relation(block: Block, spans: Spans, run: list[Row]) -> tuple[Spans, bool]:
+def _relation(sentence: EditedSentence, spans: Spans, run: list[EditedRow]) -> tuple[Spans, bool]:
     """The multiword tokens whose words are all in a run of words; and whether the run is a part of one."""
     covered: Spans = []
     inside = False
     for span in spans:
-        members = _members(block, span)
+        members = _members(sentence, span)
         common = [row for row in members if row in run]
         if common and len(common) == len(members):
             covered.append(span)
@@ -219,22 +218,22 @@ def _relation(block: Block, spans: Spans, run: list[Row]) -> tuple[Spans, bool]:
     return covered, inside
 
 
-def _tokens(block: Block, covered: Spans, run: list[Row]) -> list[Row]:
+def _tokens(sentence: EditedSentence, covered: Spans, run: list[EditedRow]) -> list[EditedRow]:
     """The rows that the text of a run of words is made of."""
-    within = {id(row): span[0] for span in covered for row in _members(block, span)}
+    within = {id(row): span[0] for span in covered for row in _members(sentence, span)}
     found = [within.get(id(row), row) for row in run]
     return [row for i, row in enumerate(found) if i == 0 or row is not found[i - 1]]
 
 
-def _text(tokens: list[Row]) -> str:
+def _text(tokens: list[EditedRow]) -> str:
     inner = "".join(row["form"] + ("" if row.glued else " ") for row in tokens[:-1])
     return inner + tokens[-1]["form"]
 
 
-def _height(block: Block, row: Row, run: list[Row]) -> tuple[bool, bool, int]:
+def _height(sentence: EditedSentence, row: EditedRow, run: list[EditedRow]) -> tuple[bool, bool, int]:
     """Sorts the words of a run: below no other of them first (no cycle comes of that), with a head before open, near the root before far."""
-    by_id = {word.id: word for word in block.words()}
-    above: list[Row] = []
+    by_id = {word.id: word for word in sentence.words()}
+    above: list[EditedRow] = []
     at = by_id.get(row["head"])
     while at is not None and at not in above:
         above.append(at)
@@ -242,18 +241,17 @@ def _height(block: Block, row: Row, run: list[Row]) -> tuple[bool, bool, int]:
     return any(word in run for word in above), row["head"] == "_", len(above)
 
 
-def _forget(row: Row, names: set[str]) -> None:
+def _forget(row: EditedRow, names: set[str]) -> None:
     """Take out of a row what names some words."""
     if row["head"] in names:
         row["head"] = row["deprel"] = "_"
     pairs = read_deps(row["deps"])
     if any(head in names for head, _ in pairs):
         row["deps"] = write_deps([pair for pair in pairs if pair[0] not in names])
-    if any(misc_heads(pair) & names for pair in row.misc):
-        row.set_misc(pair for pair in row.misc if not misc_heads(pair) & names)
+    row.drop_misc_of(names)
 
 
-def _move_spaces(source: Row, target: Row) -> None:
+def _move_spaces(source: EditedRow, target: EditedRow) -> None:
     """What follows the one follows the other now."""
     if source is target:
         return

@@ -1,4 +1,4 @@
-"""``Block``: the lines of one sentence, taken apart to be edited and put together again, byte for byte where nothing changed."""
+"""``EditedSentence``: the lines of one sentence, taken apart to be edited and put together again, byte for byte where nothing changed."""
 
 from __future__ import annotations
 
@@ -9,7 +9,12 @@ from typing import Literal
 
 from arcwise.errors import InputError
 from arcwise.treebanks.columns import COLUMNS, column_number, field_bytes
-from arcwise.treebanks.edits.references import renumbered_comment, renumbered_deps, renumbered_misc
+from arcwise.treebanks.edits.references import (
+    misc_heads,
+    renumbered_comment,
+    renumbered_deps,
+    renumbered_misc,
+)
 
 RowKind = Literal["word", "multiword", "empty", "other"]
 _FORM, _HEAD, _DEPS, _MISC = (column_number(name) for name in ("form", "head", "deps", "misc"))
@@ -17,7 +22,7 @@ _GLUED = "SpaceAfter=No"
 
 
 @dataclass(eq=False)
-class Row:
+class EditedRow:
     """One line with its fields. ``end``: its line end. A new row has no ID until the block is renumbered."""
 
     kind: RowKind
@@ -50,6 +55,12 @@ class Row:
         if len(kept) < len(self.misc):
             self.set_misc(kept)
 
+    def drop_misc_of(self, words: Collection[str]) -> None:
+        """MISC without the pairs that name some words; untouched if none does."""
+        kept = [pair for pair in self.misc if misc_heads(pair).isdisjoint(words)]
+        if len(kept) < len(self.misc):
+            self.set_misc(kept)
+
     @property
     def glued(self) -> bool:
         """Whether no space follows."""
@@ -60,9 +71,9 @@ class Row:
         if value != self.glued:
             self.set_misc([*self.misc, _GLUED] if value else [p for p in self.misc if p != _GLUED])
 
-    def open_row(self, form: str = "_") -> Row:
+    def open_row(self, form: str = "_") -> EditedRow:
         """A new word in the same style of line, with nothing known but its form."""
-        row = Row("word", [""] + ["_"] * (len(COLUMNS) - 1), self.end)
+        row = EditedRow("word", [""] + ["_"] * (len(COLUMNS) - 1), self.end)
         row["form"] = form
         return row
 
@@ -108,11 +119,11 @@ class Comment:
         return self.text.partition("=")[2].strip()
 
 
-Spans = list[tuple[Row, Row, Row]]
+Spans = list[tuple[EditedRow, EditedRow, EditedRow]]
 """Multiword tokens: the row, its first word, its last."""
 
 
-class Block:
+class EditedSentence:
     """A sentence that is being edited: what stands before its comments, comments, rows, what follows."""
 
     def __init__(self, data: bytes) -> None:
@@ -128,11 +139,11 @@ class Block:
         stop = next((i for i in range(first, len(lines)) if not _cut(lines[i])[0]), len(lines))
         self.lead = mark + "".join(lines[:start])
         self.comments = [Comment(*_cut(line)) for line in lines[start:first]]
-        self.rows: list[Row] = []
+        self.rows: list[EditedRow] = []
         for line in lines[first:stop]:
             text, end = _cut(line)
             kind = _kind_of(text)
-            self.rows.append(Row(kind, [text] if kind == "other" else text.split("\t"), end))
+            self.rows.append(EditedRow(kind, [text] if kind == "other" else text.split("\t"), end))
         self.tail = "".join(lines[stop:])
         self.newline = "\r\n" if any(row.end == "\r\n" for row in self.rows) else "\n"
         self.unsound: str | None = None
@@ -149,7 +160,7 @@ class Block:
 
     # ---- rows
 
-    def row(self, identity: str, *, kinds: tuple[RowKind, ...] = ("word", "multiword", "empty")) -> Row:
+    def row(self, identity: str, *, kinds: tuple[RowKind, ...] = ("word", "multiword", "empty")) -> EditedRow:
         """The row of an ID; ``InputError`` if there is none of these kinds, or if it is broken."""
         for row in self.rows:
             if row.id == identity and row.kind in kinds:
@@ -162,11 +173,11 @@ class Block:
         expected = " or ".join(names[kind] for kind in kinds) if len(kinds) < 3 else "a row"
         raise InputError(f"row: found {identity!r}, expected the ID of {expected} of the sentence")
 
-    def words(self) -> list[Row]:
+    def words(self) -> list[EditedRow]:
         """The rows of words."""
         return [row for row in self.rows if row.kind == "word"]
 
-    def run(self, first: str, last: str) -> list[Row]:
+    def run(self, first: str, last: str) -> list[EditedRow]:
         """The words from one ID to another, at least two."""
         words = self.words()
         start, stop = (words.index(self.row(identity, kinds=("word",))) for identity in (first, last))
@@ -223,7 +234,7 @@ class Block:
                 parts.append(row.fields[_FORM] + ("" if row.glued else " "))
         return "".join(parts).rstrip()
 
-    def _numbered(self) -> Iterable[tuple[int, Row]]:
+    def _numbered(self) -> Iterable[tuple[int, EditedRow]]:
         word = 0
         for row in self.rows:
             word += row.kind == "word"
@@ -235,7 +246,7 @@ class Block:
         self,
         spans: Spans,
         *,
-        moved: Mapping[str, Row] | None = None,
+        moved: Mapping[str, EditedRow] | None = None,
         gone: Collection[str] = (),
         start: tuple[int, int] = (0, 0),
     ) -> None:
