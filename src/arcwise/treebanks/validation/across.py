@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from arcwise.treebanks.validation.comments import ParallelId, begins_anew, parallel_ids, sent_ids
+from arcwise.treebanks.validation.comments import ParallelId, begins_anew, parallel_ids
 from arcwise.treebanks.validation.fields import deps_pairs
 from arcwise.treebanks.validation.findings import Report
 from arcwise.treebanks.validation.inventory import universal
@@ -60,7 +60,7 @@ class Memory:
         return bool(self._with_graph) and not self._enhancement
 
     def _check_sent_id(self, raw: RawSentence, report: Report) -> None:
-        ids = sent_ids(raw)
+        ids = raw.sent_ids
         if len(ids) != 1:
             return
         if ids[0] in self._sent_ids:
