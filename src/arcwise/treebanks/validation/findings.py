@@ -84,7 +84,22 @@ class Report:
         """One more finding, unless its rule is of a higher level than is asked for."""
         level = RULES[rule].level
         if level <= self.level:
-            plain = message.encode("utf-8", "replace").decode()  # bytes that are no UTF-8 came as surrogates
+            row = None if row is None else _as_text(row)
+            repair = repair and _without_loss(repair)
             self.findings.append(
-                Finding(rule, level, self.sentence, self.sent_id, line, row, column, plain, repair)
+                Finding(
+                    rule, level, self.sentence, self.sent_id, line, row, column, _as_text(message), repair
+                )
             )
+
+
+def _without_loss(repair: Repair) -> Repair | None:
+    """The repair; None if it would write bytes that are no UTF-8."""
+    written = (value for edit in repair.edits for value in vars(edit).values() if isinstance(value, str))
+    lossless = all(_as_text(value) == value for value in written)
+    return Repair(_as_text(repair.told), repair.edits) if lossless else None
+
+
+def _as_text(value: str) -> str:
+    """Bytes that are no UTF-8 came as surrogates; here they are ``?``."""
+    return value.encode("utf-8", "replace").decode()
