@@ -133,10 +133,5 @@ class Memory:
             if any(universal(label) == "orphan" for _, label in deps_pairs(row.fields[DEPS]) or ()):
                 self._orphan = self._orphan or row.line
                 if self._empty_node:
-                    report.add(
-                        "eorphan-after-empty-node",
-                        row.line,
-                        f"DEPS: found orphan, expected none where there are empty nodes (line {self._empty_node} has one)",
-                        row=row.id,
-                        column="deps",
-                    )
+                    message = f"found orphan, expected none where there are empty nodes (line {self._empty_node} has one)"
+                    report.add_field("eorphan-after-empty-node", row, DEPS, message)

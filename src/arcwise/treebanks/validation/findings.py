@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from arcwise.treebanks.columns import COLUMNS
 from arcwise.treebanks.edits import Edit, edit_to_json
+from arcwise.treebanks.validation.raw import Row
 from arcwise.treebanks.validation.rules import RULES
 
 
@@ -91,6 +93,13 @@ class Report:
                     rule, level, self.sentence, self.sent_id, line, row, column, _as_text(message), repair
                 )
             )
+
+    def add_field(
+        self, rule: str, row: Row, column: int, message: str, *, repair: Repair | None = None
+    ) -> None:
+        """One more finding, about what a row has in a column."""
+        name = COLUMNS[column]
+        self.add(rule, row.line, f"{name.upper()}: {message}", row=row.id, column=name, repair=repair)
 
 
 def _without_loss(repair: Repair) -> Repair | None:
