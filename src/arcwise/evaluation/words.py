@@ -223,7 +223,7 @@ class Words:
         row = int(rows[min(token, len(rows) - 1)]) if len(rows) else 0
         marks = self.treebank.layout.marks
         offset = int(marks[row * (len(COLUMNS) + 1)]) if len(rows) else 0
-        return self.treebank.first_line + self.treebank.data.count(b"\n", 0, offset)
+        return self.treebank.line_at(offset)
 
 
 def without_spaces(form: str) -> str:

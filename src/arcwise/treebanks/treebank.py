@@ -218,6 +218,10 @@ class Treebank(Sequence["Sentence"]):
         """The first ``count`` problems; cheap, whatever the number of the others."""
         return [self._problem(*p) for p in self.layout.problems[:count]]
 
+    def line_at(self, offset: int) -> int:
+        """The line of the file in which a byte of ``data`` stands."""
+        return self.first_line + self.data.count(b"\n", 0, offset)
+
     def _problem(self, kind: int, sentence: int, offset: int, found: int) -> Problem:
         line_start = self.data.rfind(b"\n", 0, offset) + 1
         line_end = self.data.find(b"\n", offset)
@@ -227,12 +231,11 @@ class Treebank(Sequence["Sentence"]):
         field = (
             self.data[offset : None if line_end < 0 else line_end].decode("utf-8", "replace").split("\t")[0]
         )
-        line = self.first_line + self.data.count(b"\n", 0, offset)
         sent_id = Sentence(self, sentence).sent_id if sentence < len(self) else None
         return Problem(
             ProblemKind(kind),
             self.source,
-            line,
+            self.line_at(offset),
             sent_id,
             sentence,
             describe(ProblemKind(kind), found, row if kind == 0 else field, row.split("\t")[0]),

@@ -30,12 +30,11 @@ def _extra_roots(batch: Treebank) -> Iterator[Problem]:
     for sentence in batch:
         roots = np.flatnonzero(sentence.heads == 0)
         if len(roots) > 1:
-            first_row = batch.data.count(b"\n", 0, int(batch.layout.sentence_bytes[sentence.number]))
-            line = batch.first_line + first_row + len(sentence.comment_lines)
+            line = batch.line_at(int(batch.layout.sentence_bytes[sentence.number]))
             yield Problem(
                 ProblemKind.MULTIPLE_ROOTS,
                 batch.source,
-                line,
+                line + len(sentence.comment_lines),
                 sentence.sent_id,
                 sentence.number,
                 f"found {len(roots)} roots (words {', '.join(map(str, roots))}), expected one",

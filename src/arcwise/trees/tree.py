@@ -118,7 +118,7 @@ def _check_heads(heads: Heads) -> None:
         raise InputError(f"heads: words {' -> '.join(map(str, [*cycle, cycle[0]]))} form a cycle")
 
 
-def find_cycle(heads: Heads) -> list[int]:
+def find_cycle(heads: Heads | Sequence[int]) -> list[int]:
     """The words of one cycle, each followed by its head; empty if there is none. O(n)."""
     path_of = [0] * len(heads)
     for start in range(1, len(heads)):

@@ -64,6 +64,15 @@ def test_no_repair_where_rows_cannot_be_named() -> None:
     assert found["leading-whitespace"].repair is None
 
 
+def test_no_repair_that_would_lose_bytes() -> None:
+    """A lemma with a byte that is no UTF-8 cannot be written again as it is, without the blank before it."""
+    for lemma, repaired in (("é".encode(), True), (b"\xe9", False)):
+        data = with_field(SOUND, "c", "4", "lemma", " LEMMA").encode().replace(b"LEMMA", lemma)
+        found = {f.rule: f for f in check_treebank(Treebank(data, strict=False))}
+        assert ("invalid-utf" in found) is not repaired
+        assert (found["leading-whitespace"].repair is not None) is repaired
+
+
 def test_every_kind_of_repair_that_is_declared_occurs() -> None:
     offered = set()
     for rule, defect in DEFECTS.items():

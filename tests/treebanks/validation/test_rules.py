@@ -203,7 +203,7 @@ def test_nothing_stops_the_checks() -> None:
         found = set(check_treebank(treebank, inventory))
         for finding in found:
             str(finding).encode()
-            json.dumps(finding.to_json())
+            json.dumps(finding.to_json(), ensure_ascii=False).encode()
             assert finding.column is None or finding.column in COLUMNS
         for sentence in () if treebank.layout.problems else treebank:
             assert set(check_sentence(sentence, inventory)) <= found

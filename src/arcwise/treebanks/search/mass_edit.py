@@ -14,8 +14,7 @@ from arcwise.treebanks.search.query import Hit, Query
 from arcwise.treebanks.search.syntax import NOTHING, Property
 from arcwise.treebanks.search.values import Columns, text_at
 from arcwise.treebanks.treebank import Treebank
-from arcwise.trees import UNKNOWN
-from arcwise.trees.tree import find_cycle
+from arcwise.trees import UNKNOWN, find_cycle
 
 
 @dataclass(frozen=True)

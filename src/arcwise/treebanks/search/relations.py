@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import islice
 
 import numpy as np
 
@@ -21,24 +22,23 @@ def has(relation: Relation, right: Flags, columns: Columns, label: Flags | None)
     return found & label if label is not None and relation.kind is Kind.ABOVE else found
 
 
+def words_above(relation: Relation, places: Places, columns: Columns) -> Iterator[Places]:
+    """For each number of steps that the relation allows, the word so many steps above each word; -1 for none."""
+    return islice(columns.walk_up(places), relation.low - 1, relation.high)
+
+
 def _has_below(relation: Relation, right: Flags, columns: Columns) -> Flags:
     found = np.zeros(columns.size, bool)
-    for level, above in enumerate(columns.walk_up(np.flatnonzero(right)), 1):
-        if relation.high is not None and level > relation.high:
-            break
-        if level >= relation.low:
-            found[above[above >= 0]] = True
+    for above in words_above(relation, np.flatnonzero(right), columns):
+        found[above[above >= 0]] = True
     return found
 
 
 def _has_above(relation: Relation, right: Flags, columns: Columns) -> Flags:
     found = np.zeros(columns.size, bool)
     with_none = np.append(right, False)
-    for level, above in enumerate(columns.walk_up(np.arange(columns.size)), 1):
-        if relation.high is not None and level > relation.high:
-            break
-        if level >= relation.low:
-            found |= with_none[above]
+    for above in words_above(relation, np.arange(columns.size), columns):
+        found |= with_none[above]
     return found
 
 
@@ -93,11 +93,8 @@ def holds(relation: Relation, left: Places, right: Places, columns: Columns, lab
         found = (steps >= relation.low) & (steps <= (_FAR if relation.high is None else relation.high))
         return found
     found = np.zeros(len(left), bool)
-    for level, above in enumerate(columns.walk_up(right), 1):
-        if relation.high is not None and level > relation.high:
-            break
-        if level >= relation.low:
-            found |= above == left
+    for above in words_above(relation, right, columns):
+        found |= above == left
     return found if label is None else found & label[right]
 
 
@@ -160,13 +157,10 @@ class Finder:
         rows: list[Places] = [np.zeros(0, np.int64)]
         found: list[Places] = [np.zeros(0, np.int64)]
         with_none = np.append(self.among, False)
-        for level, above in enumerate(self.columns.walk_up(left), 1):
-            if self.relation.high is not None and level > self.relation.high:
-                break
-            if level >= self.relation.low:
-                hit = np.flatnonzero(with_none[above])
-                rows.append(hit)
-                found.append(above[hit])
+        for above in words_above(self.relation, left, self.columns):
+            hit = np.flatnonzero(with_none[above])
+            rows.append(hit)
+            found.append(above[hit])
         return np.concatenate(rows), np.concatenate(found)
 
 
@@ -174,11 +168,8 @@ def _below(relation: Relation, words: Places, columns: Columns) -> Partners:
     """Words, grouped by each word that they are below of."""
     groups: list[Places] = [np.zeros(0, np.int64)]
     members: list[Places] = [np.zeros(0, np.int64)]
-    for level, above in enumerate(columns.walk_up(words), 1):
-        if relation.high is not None and level > relation.high:
-            break
-        if level >= relation.low:
-            known = above >= 0
-            groups.append(above[known])
-            members.append(words[known])
+    for above in words_above(relation, words, columns):
+        known = above >= 0
+        groups.append(above[known])
+        members.append(words[known])
     return Partners.of(np.concatenate(groups), np.concatenate(members))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from arcwise.treebanks.validation.comments import ParallelId, begins_anew, parallel_ids, sent_ids
+from arcwise.treebanks.validation.comments import ParallelId, begins_anew, parallel_ids
 from arcwise.treebanks.validation.fields import deps_pairs
 from arcwise.treebanks.validation.findings import Report
 from arcwise.treebanks.validation.inventory import universal
@@ -60,7 +60,7 @@ class Memory:
         return bool(self._with_graph) and not self._enhancement
 
     def _check_sent_id(self, raw: RawSentence, report: Report) -> None:
-        ids = sent_ids(raw)
+        ids = raw.sent_ids
         if len(ids) != 1:
             return
         if ids[0] in self._sent_ids:
@@ -133,10 +133,5 @@ class Memory:
             if any(universal(label) == "orphan" for _, label in deps_pairs(row.fields[DEPS]) or ()):
                 self._orphan = self._orphan or row.line
                 if self._empty_node:
-                    report.add(
-                        "eorphan-after-empty-node",
-                        row.line,
-                        f"DEPS: found orphan, expected none where there are empty nodes (line {self._empty_node} has one)",
-                        row=row.id,
-                        column="deps",
-                    )
+                    message = f"found orphan, expected none where there are empty nodes (line {self._empty_node} has one)"
+                    report.add_field("eorphan-after-empty-node", row, DEPS, message)

@@ -44,8 +44,7 @@ def check_sentence(
     (SetField(row='2', column='upos', value='VERB'),)
     """
     treebank = sentence.treebank
-    start = int(treebank.layout.sentence_bytes[sentence.number])
-    line = treebank.first_line + treebank.data.count(b"\n", 0, start)
+    line = treebank.line_at(int(treebank.layout.sentence_bytes[sentence.number]))
     found: list[Finding] = []
     for _, raw in raw_sentences(sentence.own_bytes, line):
         report = Report(level, sentence.number, raw.sent_id)
@@ -60,7 +59,9 @@ def check_treebank(
     """What is wrong with a treebank: each sentence, and what needs the whole (ids, DEPS, labels that are rare)."""
     memory = Memory()
     yield from _check_piece(treebank, inventory or Inventory.of(treebank), memory, level, partial, first=0)
-    yield from _check_end(treebank, memory, level)
+    if not len(treebank):
+        yield _no_sentence()
+    yield from _check_end(memory, level)
 
 
 def check_files(
@@ -82,8 +83,8 @@ def check_files(
                     yield name, found
                 first += len(piece)
             if not first:
-                yield name, _about_the_file("no-sentence", "found no sentence, expected CoNLL-U")
-        for found in _check_end(None, memory, level):
+                yield name, _no_sentence()
+        for found in _check_end(memory, level):
             yield files[-1][0], found
 
 
@@ -121,9 +122,11 @@ def _check(raw: RawSentence, inventory: Inventory, report: Report, *, partial: b
         check_relations(raw, tree, inventory, report, partial=partial)
 
 
-def _check_end(treebank: Treebank | None, memory: Memory, level: int) -> Iterator[Finding]:
-    if treebank is not None and not len(treebank):
-        yield _about_the_file("no-sentence", "found no sentence, expected CoNLL-U")
+def _no_sentence() -> Finding:
+    return _about_the_file("no-sentence", "found no sentence, expected CoNLL-U")
+
+
+def _check_end(memory: Memory, level: int) -> Iterator[Finding]:
     if memory.copies and level >= 3:
         yield _about_the_file(
             "edeps-identical-to-basic-trees",

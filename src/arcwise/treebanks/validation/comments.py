@@ -6,9 +6,8 @@ import re
 from dataclasses import dataclass
 
 from arcwise.treebanks.validation.findings import Report
-from arcwise.treebanks.validation.raw import RawSentence
+from arcwise.treebanks.validation.raw import SENT_ID, RawSentence
 
-_SENT_ID = re.compile(r"#\s*sent_id\s*=\s*(\S+)")
 _PARALLEL_ID = re.compile(
     r"#\s*parallel_id\s*=\s*(?P<all>(?P<sentence>[a-z]+/[-0-9a-z]+)(?:/(?=[ap])(?:alt(?P<alt>[1-9][0-9]*))?(?:part(?P<part>[1-9][0-9]*))?)?)"
 )
@@ -28,9 +27,9 @@ class ParallelId:
 def check_comments(raw: RawSentence, report: Report) -> None:
     """The comments of one sentence, as far as it alone tells."""
     line = raw.first_row_line
-    ids = sent_ids(raw)
+    ids = raw.sent_ids
     for place, comment in raw.comments:
-        if comment.startswith(("# sent_id", "#sent_id")) and not _SENT_ID.fullmatch(comment):
+        if comment.startswith(("# sent_id", "#sent_id")) and not SENT_ID.fullmatch(comment):
             report.add(
                 "invalid-sent-id",
                 place,
@@ -54,11 +53,6 @@ def check_comments(raw: RawSentence, report: Report) -> None:
         count = sum(bool(_NEW[name].fullmatch(comment)) for _, comment in raw.comments)
         if count > 1:
             report.add(f"multiple-{name}", line, f"found # {name} {count} times, expected it once")
-
-
-def sent_ids(raw: RawSentence) -> list[str]:
-    """All sent_ids of a sentence."""
-    return [match[1] for _, comment in raw.comments if (match := _SENT_ID.fullmatch(comment))]
 
 
 def parallel_ids(raw: RawSentence) -> list[ParallelId]:

@@ -8,7 +8,6 @@ from collections.abc import Callable, Mapping
 from functools import lru_cache
 from itertools import pairwise
 
-from arcwise.treebanks.columns import COLUMNS
 from arcwise.treebanks.validation.findings import Report
 from arcwise.treebanks.validation.inventory import RELATIONS, universal
 from arcwise.treebanks.validation.raw import DEPREL, DEPS, FEATS, HEAD, LEMMA, MISC, RawSentence, Row
@@ -20,7 +19,7 @@ Told = tuple[tuple[str, str], ...]
 _FEATURE = re.compile(
     r"([A-Z][A-Za-z0-9]*(?:\[[a-z0-9]+\])?)=([A-Z0-9][A-Za-z0-9]*(?:,[A-Z0-9][A-Za-z0-9]*)*)", re.ASCII
 )
-_ENHANCED_HEAD = re.compile(r"(0|[1-9][0-9]*)(\.[1-9][0-9]*)?", re.ASCII)
+ENHANCED_HEAD = re.compile(r"(0|[1-9][0-9]*)(\.[1-9][0-9]*)?", re.ASCII)
 _PLAIN = re.compile(r"[a-z]+", re.ASCII)
 _KNOWN_MISC = ("SpaceAfter", "Lang", "Translit", "LTranslit", "Gloss", "LId", "LDeriv", "Ref")
 _SPELLINGS = {name.lower(): name for name in _KNOWN_MISC}
@@ -48,15 +47,8 @@ def _check_empty(
     for column in columns:
         value = row.fields[column]
         if value != "_" and not (column == FEATS and value == "Typo=Yes"):
-            name = COLUMNS[column]
-            report.add(
-                rule,
-                row.line,
-                f"{name.upper()}: found {value!r} with {what}, expected _",
-                row=row.id,
-                column=name,
-                repair=set_field(raw, row, column, "_"),
-            )
+            repair = set_field(raw, row, column, "_")
+            report.add_field(rule, row, column, f"found {value!r} with {what}, expected _", repair=repair)
 
 
 def _check_value(
@@ -70,13 +62,12 @@ def _check_value(
     value = row.fields[column]
     if value == "_" or not value:
         return
-    name = COLUMNS[column]
     for rule, message in told(value):
         better = canonical(value)
         left = {rule for rule, _ in told(better)} if better != "_" else set()
         gone = rule not in left and left <= {rule for rule, _ in told(value)}
         repair = set_field(raw, row, column, better, f"write {better}") if gone else None
-        report.add(rule, row.line, f"{name.upper()}: {message}", row=row.id, column=name, repair=repair)
+        report.add_field(rule, row, column, message, repair=repair)
 
 
 # ---- FEATS
@@ -162,7 +153,7 @@ def deps_told(deps: str) -> Told:
     if pairs is None:
         return (("invalid-deps", f"found {deps!r}, expected head:relation, several separated by |"),)
     found: list[tuple[str, str]] = []
-    odd = [head for head, _ in pairs if not _ENHANCED_HEAD.fullmatch(head)]
+    odd = [head for head, _ in pairs if not ENHANCED_HEAD.fullmatch(head)]
     found += [("invalid-ehead", f"found the head {head!r}, expected a number like 3 or 3.1") for head in odd]
     if not odd:
         found += _order_told(deps, pairs)
@@ -204,7 +195,7 @@ def canonical_deps(deps: str) -> str:
     '2:nsubj|10:conj'
     """
     pairs = deps_pairs(deps)
-    if not pairs or any(not _ENHANCED_HEAD.fullmatch(head) for head, _ in pairs):
+    if not pairs or any(not ENHANCED_HEAD.fullmatch(head) for head, _ in pairs):
         return deps
     return "|".join(
         f"{head}:{label}" for head, label in sorted(set(pairs), key=lambda p: (_place(p[0]), p[1]))
@@ -245,13 +236,7 @@ def _is_preposition(part: str) -> bool:
 def _check_self_loop(row: Row, report: Report) -> None:
     pairs = deps_pairs(row.fields[DEPS]) or ()
     if any(head == row.id for head, _ in pairs):
-        report.add(
-            "deps-self-loop",
-            row.line,
-            f"DEPS: found {row.id} as its own head, expected another",
-            row=row.id,
-            column="deps",
-        )
+        report.add_field("deps-self-loop", row, DEPS, f"found {row.id} as its own head, expected another")
 
 
 # ---- MISC

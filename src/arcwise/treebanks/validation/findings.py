@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from arcwise.treebanks.columns import COLUMNS
 from arcwise.treebanks.edits import Edit, edit_to_json
+from arcwise.treebanks.validation.raw import Row
 from arcwise.treebanks.validation.rules import RULES
 
 
@@ -84,7 +86,29 @@ class Report:
         """One more finding, unless its rule is of a higher level than is asked for."""
         level = RULES[rule].level
         if level <= self.level:
-            plain = message.encode("utf-8", "replace").decode()  # bytes that are no UTF-8 came as surrogates
+            row = None if row is None else _as_text(row)
+            repair = repair and _without_loss(repair)
             self.findings.append(
-                Finding(rule, level, self.sentence, self.sent_id, line, row, column, plain, repair)
+                Finding(
+                    rule, level, self.sentence, self.sent_id, line, row, column, _as_text(message), repair
+                )
             )
+
+    def add_field(
+        self, rule: str, row: Row, column: int, message: str, *, repair: Repair | None = None
+    ) -> None:
+        """One more finding, about what a row has in a column."""
+        name = COLUMNS[column]
+        self.add(rule, row.line, f"{name.upper()}: {message}", row=row.id, column=name, repair=repair)
+
+
+def _without_loss(repair: Repair) -> Repair | None:
+    """The repair; None if it would write bytes that are no UTF-8."""
+    written = (value for edit in repair.edits for value in vars(edit).values() if isinstance(value, str))
+    lossless = all(_as_text(value) == value for value in written)
+    return Repair(_as_text(repair.told), repair.edits) if lossless else None
+
+
+def _as_text(value: str) -> str:
+    """Bytes that are no UTF-8 came as surrogates; here they are ``?``."""
+    return value.encode("utf-8", "replace").decode()

@@ -34,14 +34,7 @@ def check_relations(
             if partial and _undecided(tree, breach):
                 continue
             repair = _repair(raw, tree, inventory, breach)
-            report.add(
-                breach.rule,
-                row.line,
-                f"{breach.column.upper()}: {breach.message}",
-                row=row.id,
-                column=breach.column,
-                repair=repair,
-            )
+            report.add_field(breach.rule, row, column_number(breach.column), breach.message, repair=repair)
 
 
 def _undecided(tree: RawTree, breach: Breach) -> bool:
@@ -74,22 +67,16 @@ def check_enhanced_roots(raw: RawSentence, report: Report) -> None:
             better = "|".join(
                 dict.fromkeys(f"{head}:{'root' if head == '0' else label}" for head, label in pairs)
             )
-            report.add(
+            report.add_field(
                 "enhanced-0-is-not-root",
-                row.line,
-                f"DEPS: found {row.fields[DEPS]!r}, expected the relation root with head 0",
-                row=row.id,
-                column="deps",
+                row,
+                DEPS,
+                f"found {row.fields[DEPS]!r}, expected the relation root with head 0",
                 repair=set_field(raw, row, DEPS, better),
             )
         if any(head != "0" and universal(label) == "root" for head, label in pairs):
-            report.add(
-                "enhanced-root-is-not-0",
-                row.line,
-                f"DEPS: found {row.fields[DEPS]!r}, expected the relation root with head 0 alone",
-                row=row.id,
-                column="deps",
-            )
+            message = f"found {row.fields[DEPS]!r}, expected the relation root with head 0 alone"
+            report.add_field("enhanced-root-is-not-0", row, DEPS, message)
 
 
 def _repair(raw: RawSentence, tree: RawTree, inventory: Inventory, breach: Breach) -> Repair | None:

@@ -81,12 +81,11 @@ def _unknown_upos(
     else:
         found = guesses[0] if guesses else None
     meant = f" (is {found} meant?)" if found else ""
-    report.add(
+    report.add_field(
         "unknown-upos",
-        row.line,
-        f"UPOS: found {tag!r}, expected a universal tag{meant}{how_often(inventory, 'upos', tag, found)}",
-        row=row.id,
-        column="upos",
+        row,
+        UPOS,
+        f"found {tag!r}, expected a universal tag{meant}{how_often(inventory, 'upos', tag, found)}",
         repair=set_field(raw, row, UPOS, found) if found else None,
     )
 
@@ -98,12 +97,11 @@ def _invalid_label(
     better = "".join(label.split()).lower()
     good = is_label(better)
     found = better if good and _fits(tree, row, better, inventory) else _guess(tree, inventory, row)
-    report.add(
+    report.add_field(
         "invalid-deprel",
-        row.line,
-        f"DEPREL: found {label!r}, expected a relation in small letters like nsubj or nsubj:pass",
-        row=row.id,
-        column="deprel",
+        row,
+        DEPREL,
+        f"found {label!r}, expected a relation in small letters like nsubj or nsubj:pass",
         repair=set_field(raw, row, DEPREL, found) if found else None,
     )
 
@@ -114,12 +112,11 @@ def _unknown_label(
     label = row.fields[DEPREL]
     found = _guess(tree, inventory, row)
     meant = f" (is {found} meant?)" if found else ""
-    report.add(
+    report.add_field(
         "unknown-udeprel",
-        row.line,
-        f"DEPREL: found {label!r}, expected a universal relation{meant}{how_often(inventory, 'deprel', label, found)}",
-        row=row.id,
-        column="deprel",
+        row,
+        DEPREL,
+        f"found {label!r}, expected a universal relation{meant}{how_often(inventory, 'deprel', label, found)}",
         repair=set_field(raw, row, DEPREL, found) if found else None,
     )
 
@@ -127,12 +124,11 @@ def _unknown_label(
 def _rare_label(raw: RawSentence, inventory: Inventory, row: Row, report: Report) -> None:
     label = row.fields[DEPREL]
     found = inventory.misspelt[label]
-    report.add(
+    report.add_field(
         "rare-label",
-        row.line,
-        f"DEPREL: found {label!r} (is {found} meant?){how_often(inventory, 'deprel', label, found)}",
-        row=row.id,
-        column="deprel",
+        row,
+        DEPREL,
+        f"found {label!r} (is {found} meant?){how_often(inventory, 'deprel', label, found)}",
         repair=set_field(raw, row, DEPREL, found),
     )
 

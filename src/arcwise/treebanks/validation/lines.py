@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import unicodedata
 
-from arcwise.treebanks.columns import COLUMNS
 from arcwise.treebanks.validation.findings import Report
 from arcwise.treebanks.validation.raw import (
     DEPREL,
@@ -128,11 +127,9 @@ def _check_kinds(raw: RawSentence, report: Report) -> bool:
 
 
 def _check_field(raw: RawSentence, row: Row, column: int, value: str, report: Report) -> None:
-    name = COLUMNS[column]
-
     def add(rule: str, message: str, repaired: str | None) -> None:
         repair = None if repaired is None else set_field(raw, row, column, repaired)
-        report.add(rule, row.line, f"{name.upper()}: {message}", row=row.id, column=name, repair=repair)
+        report.add_field(rule, row, column, message, repair=repair)
 
     if row.kind == "multiword" and column in (FORM, LEMMA) and _BLANKS.search(value):
         add(

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
 
+from arcwise.treebanks.blocks import BOM
+
 Kind = Literal["word", "multiword", "empty", "broken"]
 ID, FORM, LEMMA, UPOS, XPOS, FEATS, HEAD, DEPREL, DEPS, MISC = range(10)
 
@@ -15,8 +17,7 @@ _WORD = re.compile(r"[1-9][0-9]*", re.ASCII)
 _MULTIWORD = re.compile(r"[1-9][0-9]*-[1-9][0-9]*", re.ASCII)
 _EMPTY = re.compile(r"[0-9]+\.[1-9][0-9]*", re.ASCII)
 _BLANK_LINE = re.compile(rb"^[ \t\r\f\v]*(?:\n|\Z)", re.MULTILINE)
-_SENT_ID = re.compile(r"#\s*sent_id\s*=\s*(\S+)")
-_BOM = b"\xef\xbb\xbf"
+SENT_ID = re.compile(r"#\s*sent_id\s*=\s*(\S+)")
 
 
 @dataclass(slots=True)
@@ -52,7 +53,7 @@ class RawSentence:
     """The lines of one sentence, the final blank line included; ``first_line`` is the number of the first one in the file."""
 
     def __init__(self, data: bytes, first_line: int = 1) -> None:
-        text = data.removeprefix(_BOM).decode("utf-8", "surrogateescape")
+        text = data.removeprefix(BOM).decode("utf-8", "surrogateescape")
         lines = text.split("\n")
         if not lines[-1]:
             lines.pop()
@@ -111,10 +112,14 @@ class RawSentence:
         return found
 
     @cached_property
+    def sent_ids(self) -> list[str]:
+        """All sent_ids of the sentence, which should be one."""
+        return [match[1] for _, text in self.comments if (match := SENT_ID.fullmatch(text))]
+
+    @property
     def sent_id(self) -> str | None:
-        """The last thing that looks like a sent_id."""
-        found = [match for _, text in self.comments if (match := _SENT_ID.fullmatch(text))]
-        return found[-1][1].encode("utf-8", "replace").decode() if found else None
+        """The last of its sent_ids."""
+        return self.sent_ids[-1].encode("utf-8", "replace").decode() if self.sent_ids else None
 
 
 def raw_sentences(data: bytes, first_line: int = 1) -> Iterator[tuple[int, RawSentence]]:

@@ -361,7 +361,7 @@ def _punctuation(tree: RawTree, word: int) -> Iterator[Breach]:
             f"found punctuation attached to {tree.heads[word]} across words {_list(words)}, expected no crossing",
         )
     if any(tree.gaps):
-        crossing = _made_nonprojective(tree, word)
+        crossing = tree.made_nonprojective(word)
         if crossing:
             yield Breach(
                 "punct-causes-nonproj",
@@ -369,32 +369,6 @@ def _punctuation(tree: RawTree, word: int) -> Iterator[Breach]:
                 "head",
                 f"found punctuation under the arcs of words {_list(crossing)}, which it makes non-projective, expected it attached inside them",
             )
-
-
-def _made_nonprojective(tree: RawTree, word: int) -> list[int]:
-    """The words whose arcs pass over this one and not over its head, and come from no word above it."""
-    above = set()
-    node = word
-    while node > 0:
-        node = tree.heads[node]
-        above.add(node)
-    head = tree.heads[word]
-    low, high = (head, len(tree) + 1) if head < word else (0, head)
-    found = []
-    for other in range(low + 1, high):
-        start = tree.heads[other]
-        passes = min(other, start) < word < max(other, start)
-        # the end of the arc on the head's side lies between the word and its head
-        inside = (
-            start > head
-            if head < word and other > word
-            else start < head
-            if head > word and other < word
-            else True
-        )
-        if other != word and passes and inside and start not in above:
-            found.append(other)
-    return found
 
 
 _CHECKS: tuple[_Check, ...] = (

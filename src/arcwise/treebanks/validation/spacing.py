@@ -8,8 +8,7 @@ from dataclasses import dataclass
 
 from arcwise.treebanks.validation.raw import FORM, MISC, RawSentence, Row
 
-TEXT = re.compile(r"#\s*text\s*=\s*(.*)")
-"""The comment with the text of a sentence."""
+_TEXT = re.compile(r"#\s*text\s*=\s*(.*)")
 NO_SPACE = "SpaceAfter=No"
 
 
@@ -45,10 +44,15 @@ def joined_text(tokens: Sequence[Row]) -> str:
     return "".join(parts).rstrip()
 
 
+def texts_of(raw: RawSentence) -> list[tuple[int, str]]:
+    """All text comments, which should be one: line and text."""
+    return [(line, match[1]) for line, comment in raw.comments if (match := _TEXT.fullmatch(comment))]
+
+
 def text_of(raw: RawSentence) -> str | None:
     """The text comment; None if there is none, or more than one."""
-    found = [match[1] for _, comment in raw.comments if (match := TEXT.fullmatch(comment))]
-    return found[0] if len(found) == 1 else None
+    found = texts_of(raw)
+    return found[0][1] if len(found) == 1 else None
 
 
 def says_more(raw: RawSentence, text: str, tokens: Sequence[Row]) -> bool:

@@ -6,26 +6,26 @@ from arcwise.treebanks.edits import Edit, SetComment, SetField
 from arcwise.treebanks.validation.findings import Repair, Report
 from arcwise.treebanks.validation.raw import DEPREL, FORM, MISC, RawSentence, Row
 from arcwise.treebanks.validation.repairs import set_field, set_text
-from arcwise.treebanks.validation.spacing import NO_SPACE, TEXT, differences
+from arcwise.treebanks.validation.spacing import NO_SPACE, differences, texts_of
 
 
 def check_text(raw: RawSentence, report: Report) -> None:
     """The text comment: there, once, and that of the words."""
-    texts = [match[1] for _, comment in raw.comments if (match := TEXT.fullmatch(comment))]
+    texts = texts_of(raw)
     line = raw.first_row_line
     if not texts:
         report.add("missing-text", line, "found no text, expected a comment # text = …", repair=set_text(raw))
     elif len(texts) > 1:
         report.add("multiple-text", line, f"found {len(texts)} texts, expected one comment # text = …")
     else:
-        _check_comment(raw, texts[0], report)
+        ((place, text),) = texts
+        _check_comment(raw, place, text, report)
         if raw.structured:
             _check_space_after(raw, report)
-            _check_tokens(raw, texts[0], report)
+            _check_tokens(raw, text, report)
 
 
-def _check_comment(raw: RawSentence, text: str, report: Report) -> None:
-    line = next(line for line, comment in raw.comments if TEXT.fullmatch(comment))
+def _check_comment(raw: RawSentence, line: int, text: str, report: Report) -> None:
     if not text:
         report.add(
             "empty-text",
@@ -55,7 +55,7 @@ def _check_space_after(raw: RawSentence, report: Report) -> None:
 
         def add(rule: str, message: str, kept: list[str], told: str, row: Row = row) -> None:
             repair = set_field(raw, row, MISC, "|".join(kept) or "_", told)
-            report.add(rule, row.line, f"MISC: {message}", row=row.id, column="misc", repair=repair)
+            report.add_field(rule, row, MISC, message, repair=repair)
 
         if "NoSpaceAfter=Yes" in misc:
             kept = [NO_SPACE if part == "NoSpaceAfter=Yes" else part for part in parts]
@@ -105,24 +105,12 @@ def _check_tokens(raw: RawSentence, text: str, report: Report) -> None:
                 repair=repair,
             )
         elif difference.rule == "missing-spaceafter":
-            report.add(
-                difference.rule,
-                token.line,
-                f"MISC: found no SpaceAfter=No, but the text has {_short(token.fields[FORM] + rest)!r}",
-                row=token.id,
-                column="misc",
-                repair=repair,
-            )
+            message = f"found no SpaceAfter=No, but the text has {_short(token.fields[FORM] + rest)!r}"
+            report.add_field(difference.rule, token, MISC, message, repair=repair)
         else:
             hint = " (is SpaceAfter=No before it wrong?)" if rest[:1].isspace() else ""
-            report.add(
-                difference.rule,
-                token.line,
-                f"FORM: found {token.fields[FORM]!r}, but the text goes on with {_short(rest)!r}{hint}",
-                row=token.id,
-                column="form",
-                repair=repair,
-            )
+            message = f"found {token.fields[FORM]!r}, but the text goes on with {_short(rest)!r}{hint}"
+            report.add_field(difference.rule, token, FORM, message, repair=repair)
 
 
 def _spaces_from_text(raw: RawSentence, text: str) -> Repair | None:

@@ -6,10 +6,11 @@ import re
 from collections.abc import Sequence
 from functools import cached_property
 
-from arcwise.treebanks.validation.fields import deps_pairs
+from arcwise.treebanks.validation.fields import ENHANCED_HEAD, deps_pairs
 from arcwise.treebanks.validation.findings import Report
 from arcwise.treebanks.validation.inventory import universal
 from arcwise.treebanks.validation.raw import DEPREL, DEPS, HEAD, UPOS, RawSentence, Row
+from arcwise.trees import find_cycle
 
 _HEAD = re.compile(r"0|[1-9][0-9]*", re.ASCII)
 BROKEN_DEPS = frozenset({"invalid-deps", "invalid-ehead", "unknown-ehead"})
@@ -41,7 +42,7 @@ class RawTree:
         assert found is not None
         return found
 
-    @property
+    @cached_property
     def complete(self) -> bool:
         """Whether every word has a head."""
         return OPEN not in self.heads[1:]
@@ -79,6 +80,31 @@ class RawTree:
         """The gap of each word."""
         return [self.gap(word) if head >= 0 else 0 for word, head in enumerate(self.heads)]
 
+    def made_nonprojective(self, word: int) -> list[int]:
+        """The words whose arcs pass over this one and not over its head, and come from no word above it."""
+        above = set()
+        node = word
+        while node > 0:
+            node = self.heads[node]
+            above.add(node)
+        head = self.heads[word]
+        low, high = (head, len(self) + 1) if head < word else (0, head)
+        found = []
+        for other in range(low + 1, high):
+            start = self.heads[other]
+            passes = min(other, start) < word < max(other, start)
+            # the end of the arc on the head's side lies between the word and its head
+            inside = (
+                start > head
+                if head < word and other > word
+                else start < head
+                if head > word and other < word
+                else True
+            )
+            if other != word and passes and inside and start not in above:
+                found.append(other)
+        return found
+
 
 def check_heads(raw: RawSentence, report: Report, *, partial: bool) -> RawTree | None:
     """HEAD of all words, and HEAD and DEPS against the words that there are; the tree, if there is one."""
@@ -100,21 +126,14 @@ def check_heads(raw: RawSentence, report: Report, *, partial: bool) -> RawTree |
         if rule:
             sound = False
             expected = f"0 or a word, 1 to {len(raw.words)}" if rule == "unknown-head" else "a number"
-            report.add(
-                rule, row.line, f"HEAD: found {head!r}, expected {expected}", row=row.id, column="head"
-            )
+            report.add_field(rule, row, HEAD, f"found {head!r}, expected {expected}")
         else:
             heads.append(int(head))
     for row in raw.nodes:
         for head, _ in deps_pairs(row.fields[DEPS]) or ():
-            if head not in known and re.fullmatch(r"(0|[1-9][0-9]*)(\.[1-9][0-9]*)?", head):
-                report.add(
-                    "unknown-ehead",
-                    row.line,
-                    f"DEPS: found the head {head}, expected 0 or a node of the sentence",
-                    row=row.id,
-                    column="deps",
-                )
+            if head not in known and ENHANCED_HEAD.fullmatch(head):
+                message = f"found the head {head}, expected 0 or a node of the sentence"
+                report.add_field("unknown-ehead", row, DEPS, message)
     return _check_tree(raw, heads, report) if sound else None
 
 
@@ -123,13 +142,8 @@ def _check_tree(raw: RawSentence, heads: list[int], report: Report) -> RawTree |
     for row, head in zip(raw.words, heads, strict=True):
         if int(row.id) == head:
             sound = False
-            report.add(
-                "head-self-loop",
-                row.line,
-                f"HEAD: found word {row.id} as its own head, expected another",
-                row=row.id,
-                column="head",
-            )
+            message = f"found word {row.id} as its own head, expected another"
+            report.add_field("head-self-loop", row, HEAD, message)
     roots = [row.id for row, head in zip(raw.words, heads, strict=True) if head == 0]
     if len(roots) > 1:
         report.add(
@@ -139,35 +153,14 @@ def _check_tree(raw: RawSentence, heads: list[int], report: Report) -> RawTree |
             row=roots[1],
             column="head",
         )
-    cycle = _cycle(heads)
+    others = [0 if head == word else head for word, head in enumerate(heads, 1)]
+    cycle = sorted(find_cycle([OPEN, *others]))
     if cycle:
         sound = False
         names = ", ".join(map(str, cycle))
-        report.add(
-            "non-tree",
-            raw.words[cycle[0] - 1].line,
-            f"HEAD: found a cycle of words {names}, expected a tree",
-            row=str(cycle[0]),
-            column="head",
-        )
+        message = f"found a cycle of words {names}, expected a tree"
+        report.add_field("non-tree", raw.words[cycle[0] - 1], HEAD, message)
     return RawTree(raw.words, heads) if sound else None
-
-
-def _cycle(heads: Sequence[int]) -> list[int]:
-    """The words of the first cycle of two words or more."""
-    seen = [0] * (len(heads) + 1)
-    for start in range(1, len(heads) + 1):
-        at = start
-        while at > 0 and not seen[at]:
-            seen[at] = start
-            at = heads[at - 1]
-        if at > 0 and seen[at] == start and heads[at - 1] != at:
-            cycle, node = [at], heads[at - 1]
-            while node != at:
-                cycle.append(node)
-                node = heads[node - 1]
-            return sorted(cycle)
-    return []
 
 
 def check_graph(raw: RawSentence, report: Report) -> None:
@@ -190,10 +183,5 @@ def check_graph(raw: RawSentence, report: Report) -> None:
     lost = [row for row in raw.nodes if row.id not in reached]
     if lost:
         names = ", ".join(row.id for row in lost)
-        report.add(
-            "unconnected-egraph",
-            lost[0].line,
-            f"DEPS: found no way from a root to {names}, expected one to every node",
-            row=lost[0].id,
-            column="deps",
-        )
+        message = f"found no way from a root to {names}, expected one to every node"
+        report.add_field("unconnected-egraph", lost[0], DEPS, message)
