@@ -383,6 +383,21 @@ def test_a_record_that_is_damaged_in_the_middle(file: Path) -> None:
         assert document.sentence(0).lemmas[0] == "d"
 
 
+def test_a_journal_that_is_damaged_twice_is_kept_twice(file: Path) -> None:
+    kept = []
+    for value in "ab":
+        with Document.open(file) as document:
+            document.edit(0, lemma(f"{value}1"))
+            document.edit(0, lemma(f"{value}2"))
+            document.edit(0, lemma(f"{value}3"))
+        lines = journal_path(file).read_bytes().split(b"\n")
+        kept.append(b"\n".join([*lines[:-3], b"0" + lines[-3], *lines[-2:]]))
+        journal_path(file).write_bytes(kept[-1])
+        Document.open(file).close()
+    names = ("a.conllu.journal.damaged", "a.conllu.journal.damaged1")
+    assert [file.with_name(name).read_bytes() for name in names] == kept
+
+
 @pytest.mark.parametrize("found", [b"my own notes\n", b'{"kind": "start"}\n', b"0" * 5000])
 def test_a_journal_of_somebody_else_is_left_alone(file: Path, found: bytes) -> None:
     journal_path(file).write_bytes(found)

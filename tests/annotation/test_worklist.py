@@ -149,6 +149,14 @@ def test_an_edit_scores_its_sentence_anew_and_no_other(assistant, treebank):
     }
 
 
+def test_what_was_edited_is_scored_before_what_waits(assistant, treebank):
+    worklist = Worklist(treebank.__getitem__, len(treebank), assistant, by="entropy")
+    worklist.step(2)
+    worklist.changed([1, 4])
+    worklist.step(2)
+    assert {item.number for item in worklist.items()} == {0, 1, 4}
+
+
 def test_a_sentence_that_changes_while_it_is_scored_is_scored_again(assistant, treebank):
     worklist = Worklist(lambda s: sentence(s), len(treebank), assistant, by="entropy")
     late = []

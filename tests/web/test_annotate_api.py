@@ -187,6 +187,16 @@ def test_accepting_what_the_file_proposes(served: Served) -> None:
     assert served.post("/api/sentence/0/accept", {"threshold": 2}).status == 400
 
 
+def test_a_probability_that_is_no_number_is_told(tmp_path: Path) -> None:
+    path = tmp_path / "a.conllu"
+    path.write_text("1\tHi\t_\t_\t_\t_\t0\troot\t_\tHeadProb=high\n\n")
+    with serving(open_session(path)) as made:
+        answer = made.post("/api/sentence/0/accept", {"threshold": 0.5})
+        assert answer.status == 400
+        assert answer.json() == {"error": "row 1: found the probability 'high' in MISC, expected a number"}
+        assert made.post("/api/sentence/0/accept", {}).json()["rows"][0]["state"] == "decided"
+
+
 def test_split_join_remove_insert(served: Served) -> None:
     first = served.post(
         "/api/sentence/0/split", {"version": served.sentence(0)["version"], "row": "4"}

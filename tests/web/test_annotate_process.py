@@ -210,6 +210,26 @@ def test_no_such_file_and_new_ones(tmp_path: Path, capsys: Output) -> None:
     assert str(file) in refused([str(file), "--new"], capsys)
 
 
+@pytest.mark.parametrize("how", ["broken file", "broken beside", "new", "foreign journal"])
+def test_a_start_that_is_refused_leaves_no_file_behind(
+    tmp_path: Path, file: Path, how: str, capsys: Output
+) -> None:
+    broken, out = tmp_path / "broken.conllu", tmp_path / "out.conllu"
+    broken.write_text("1\tHi\n\n")
+    if how == "foreign journal":
+        out.with_name("out.conllu.journal").write_text("a diary\n")
+    before = {path: path.read_bytes() for path in tmp_path.iterdir()}
+    arguments = {
+        "broken file": [str(broken), "--output", str(out)],
+        "broken beside": [str(file), "--output", str(out), "--beside", str(broken)],
+        "new": [str(out), "--new", "--beside", str(broken)],
+        "foreign journal": [str(out), "--new"],
+    }
+    said = refused(arguments[how], capsys)
+    assert ("out.conllu.journal" if how == "foreign journal" else f"{broken}:1: found 2 columns") in said
+    assert {path: path.read_bytes() for path in tmp_path.iterdir()} == before
+
+
 @pytest.mark.parametrize("library", ["starlette", "uvicorn"])
 def test_a_missing_extra(file: Path, library: str, capsys: Output, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, library, None)

@@ -124,8 +124,7 @@ class Journal:
         if not self.writing:
             return
         if any(_record(line + b"\n") is not None for line in rest.split(b"\n")[1:]):
-            self.damaged = self.path.with_name(self.path.name + ".damaged")
-            shutil.copyfile(self.path, self.damaged)
+            self.damaged = self._kept_as("damaged")
         self._file.truncate(self.size)
         os.fsync(self._file.fileno())
 
@@ -203,10 +202,15 @@ class Journal:
 
     def set_aside(self, *records: Record) -> Path:
         """Keep the journal under another name, and start anew with some records."""
-        names = (self.path.with_name(f"{self.path.name}.old{n or ''}") for n in itertools.count())
+        target = self._kept_as("old")
+        self.rewrite(records)
+        return target
+
+    def _kept_as(self, what: str) -> Path:
+        """A copy of the journal under a name that nothing has yet."""
+        names = (self.path.with_name(f"{self.path.name}.{what}{n or ''}") for n in itertools.count())
         target = next(name for name in names if not name.exists())
         shutil.copyfile(self.path, target)
-        self.rewrite(records)
         return target
 
     def close(self, *, remove: bool = False) -> None:

@@ -39,6 +39,15 @@ class Opened:
 def open_parts(path: PathLike, *, new: bool) -> Opened:
     """Open a file and its journal; ``InputError`` says why not."""
     real = _file(path, new=new)
+    try:
+        return _opened(path, real)
+    except BaseException:
+        if new:  # nothing is in it
+            real.unlink(missing_ok=True)
+        raise
+
+
+def _opened(path: PathLike, real: Path) -> Opened:
     read_only = _why_read_only(real)
     journal = Journal(real, writing=read_only is None)
     try:

@@ -8,14 +8,26 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 
 from arcwise.treebanks import Sentence, Treebank
 from arcwise.treebanks.columns import column_number
+from arcwise.treebanks.edits.values import PROPOSED
 from arcwise.trees import UNKNOWN, find_cycle
 
 _COLUMNS, _HEAD, _DEPREL = 10, column_number("head"), column_number("deprel")
+
+
+def is_proposed(misc: str, column: Literal["head", "deprel"]) -> bool:
+    """Whether MISC says that a parser proposed what stands in a column.
+
+    >>> is_proposed("SpaceAfter=No|HeadProb=0.7", "head"), is_proposed("HeadProb=0.7", "deprel"), is_proposed("OldHeadProb=1", "head")
+    (True, False, False)
+    """
+    key = f"{PROPOSED[column][0]}="
+    return key in misc and any(pair.startswith(key) for pair in misc.split("|"))
 
 
 @dataclass(frozen=True)
@@ -39,10 +51,10 @@ class Decisions:
         heads = [int(head) for head in sentence.heads[1:]]
         labels = list(sentence.deprels)
         for i, misc in enumerate(sentence.misc):
-            if "Prob=" in misc:
-                keys = {pair.partition("=")[0] for pair in misc.split("|")}
-                heads[i] = UNKNOWN if "HeadProb" in keys else heads[i]
-                labels[i] = "_" if "DeprelProb" in keys else labels[i]
+            if is_proposed(misc, "head"):
+                heads[i] = UNKNOWN
+            if is_proposed(misc, "deprel"):
+                labels[i] = "_"
         return cls(tuple(heads), tuple(labels))
 
     def __len__(self) -> int:

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
+from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -67,7 +71,11 @@ def run(
     from arcwise.web.events import Events
 
     parser = open_model(model) if model is not None else None
-    with listening_socket(port) as listening, _open(file, output, new=new) as document:
+    with (
+        listening_socket(port) as listening,
+        contextlib.ExitStack() as made,
+        _open(file, output, made, new=new) as document,
+    ):
         session = Session(
             document,
             events=Events(),
@@ -76,17 +84,19 @@ def run(
         )
         for notice in document.notices:
             typer.echo(notice, err=True)
+        made.pop_all()
         _serve(session, listening, browser=not no_browser)
 
 
-def _open(file: str, output: str | None, *, new: bool) -> Document:
-    """The document to edit: the file, or the copy of it that is asked for."""
+def _open(file: str, output: str | None, made: contextlib.ExitStack, *, new: bool) -> Document:
+    """The document to edit: the file, or the copy of it that is asked for. A file that is made here goes again when ``made`` closes."""
     from arcwise.annotation.document import Document
     from arcwise.errors import InputError, OptionError
     from arcwise.treebanks import open_output, read_bytes
     from arcwise.treebanks.files import path_kind
     from arcwise.treebanks.problems import OF_TREES
 
+    read = output or file
     if output is not None:
         if new:
             raise OptionError("output", "found one, expected none beside --new")
@@ -94,12 +104,21 @@ def _open(file: str, output: str | None, *, new: bool) -> Document:
             data = read_bytes(file)
             with open_output(output) as out:
                 out.write(data)
+            made.callback(_remove, output)
+            read = file
     document = Document.open(output or file, new=new)
+    if new:
+        made.callback(_remove, file)
     broken = {problem.sentence: problem for problem in document.problems if problem.kind not in OF_TREES}
     if broken and len(broken) == len(document):  # no treebank at all, then
         document.close()
-        raise InputError(str(broken[0]))
+        raise InputError(str(replace(broken[0], path=read)))
     return document
+
+
+def _remove(path: str) -> None:
+    with contextlib.suppress(OSError):
+        Path(os.path.realpath(path)).unlink()
 
 
 def _serve(session: Session, listening: object, *, browser: bool) -> None:

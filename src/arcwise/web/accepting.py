@@ -58,6 +58,13 @@ def _of_the_file(sentence: Sentence, words: Sequence[str] | None, threshold: flo
         said = dict(pair.partition("=")[::2] for pair in misc.split("|"))
         sure = said.get("DeprelProb", said.get("HeadProb"))
         wanted = words is None or str(m) in words
-        if sure is not None and wanted and (threshold is None or float(sure) >= threshold):
+        if sure is not None and wanted and (threshold is None or _number(m, sure) >= threshold):
             chosen.append(str(m))
     return [Accept(tuple(chosen))] if chosen else []
+
+
+def _number(word: int, text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise InputError(f"row {word}: found the probability {text!r} in MISC, expected a number") from None

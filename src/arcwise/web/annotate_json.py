@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from arcwise.annotation.states import is_proposed
 from arcwise.annotation.thoughts import Reason, Thought, Thoughts
 from arcwise.treebanks import COLUMNS, Sentence
 from arcwise.treebanks.edits import notes_of
 from arcwise.trees.text_width import is_right_to_left
 
-_PROPOSED = "HeadProb="
 Json = dict[str, Any]
 
 
@@ -48,7 +48,7 @@ def state_of(head: str, misc: str) -> str:
     """
     if head == "_":
         return "open"
-    return "proposed" if any(pair.startswith(_PROPOSED) for pair in misc.split("|")) else "decided"
+    return "proposed" if is_proposed(misc, "head") else "decided"
 
 
 def overview_json(sentence: Sentence, number: int) -> Json:

@@ -157,8 +157,10 @@ class Thinker:
 
     def _training_changed(self, state: TrainState) -> None:
         self._progress("train", state)
+        if state.state != "idle":
+            return
         history = self._learner.history
-        if state.state != "idle" or len(history) == self._trainings:
+        if len(history) == self._trainings:
             return
         self._trainings = len(history)
         parser = self._learner.model()

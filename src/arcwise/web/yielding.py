@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from arcwise.annotation.states import is_proposed
 from arcwise.treebanks import Sentence
 from arcwise.treebanks.edits import Edit, SetField
 from arcwise.trees import find_cycle
@@ -29,7 +30,9 @@ def yielding(sentence: Sentence, edits: Sequence[Edit]) -> list[Edit]:
     for word, value in set_now.items():
         if 0 < word < len(heads) and value.isdecimal() and int(value) < len(heads):
             heads[word] = int(value)
-    proposed = {word for word, misc in enumerate(sentence.misc, 1) if "HeadProb=" in misc} - set_now.keys()
+    proposed = {
+        word for word, misc in enumerate(sentence.misc, 1) if is_proposed(misc, "head")
+    } - set_now.keys()
     made: list[Edit] = []
     while set_now and (around := sorted(proposed & set(find_cycle(np.ascontiguousarray(heads, np.int32))))):
         for word in around:

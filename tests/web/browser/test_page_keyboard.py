@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from web.browser.driver import BIRDS, GARDEN, OpenPage, rows
 
 
@@ -261,3 +263,21 @@ def test_letters_of_other_keyboards_count_by_their_place(open_page: OpenPage) ->
     )
     tab.press("Enter")
     assert tab.row("1", "deprel") == "det"
+
+
+@pytest.mark.parametrize("key", ["Enter", "Control+Enter"])
+def test_a_proposed_label_of_a_decided_head_is_accepted(open_page: OpenPage, key: str) -> None:
+    tab = open_page(BIRDS.replace("2\tobj\t_\t_", "2\tobj\t_\tDeprelProb=0.6"))
+    tab.select("3")
+    tab.press(key)
+    assert tab.row("3", "head", "deprel", "misc") == ["2", "obj", "_"]
+
+
+def test_a_label_alone_leaves_the_head_a_proposal(open_page: OpenPage) -> None:
+    """Also in what is drawn before the server answers."""
+    tab = open_page(BIRDS.replace("2\tobj\t_\t_", "2\tobj\t_\tHeadProb=0.7|DeprelProb=0.6"))
+    edit = "{kind: 'set-field', row: '3', column: 'deprel', value: 'obl'}"
+    shown = tab.page.evaluate(f"() => {{ own.state.edit([{edit}], 'obl'); return own.state.row('3'); }}")
+    tab.settled()
+    assert [shown[name] for name in ("deprel", "misc", "state")] == tab.row("3", "deprel", "misc", "state")
+    assert tab.row("3", "misc", "state") == ["HeadProb=0.7", "proposed"]

@@ -39,6 +39,21 @@ def test_what_is_imported_is_there() -> None:
                 )
 
 
+def test_what_is_exported_is_imported() -> None:
+    texts = {p.name: p.read_text("utf-8") for p in SCRIPTS}
+    used = {
+        (module, name.strip())
+        for text in texts.values()
+        for names, module in re.findall(r"import \{([^}]*)\} from \"\./([\w.]+)\"", text)
+        for name in names.split(",")
+    }
+    exports = r"^export (?:async )?(?:function|class|const|let) (\w+)"
+    told = {
+        (module, name) for module, text in texts.items() for name in re.findall(exports, text, re.MULTILINE)
+    }
+    assert told - used == set()
+
+
 def test_no_inline_style_or_script() -> None:
     page = (FOLDER / "index.html").read_text("utf-8")
     assert not re.search(r"\sstyle=|\son\w+=|<style|<script(?![^>]*\bsrc=)", page)

@@ -1,7 +1,7 @@
 // The JSON API of the server (docs/reference/annotate-api.md), and its events.
 
 /** An answer that is no success: `status` 0 if there was no answer at all, `body` what the server said. */
-export class Refused extends Error {
+class Refused extends Error {
   constructor(status, body) {
     super(body?.error ?? (status ? `The server answered ${status}.` : "The server does not answer."));
     this.status = status;

@@ -1,9 +1,9 @@
 // Which labels and tags are offered, and in which order, while one types their first letters.
 
 /** The universal relations and parts of speech, the more frequent in most treebanks first: for files that do not have them yet. */
-export const RELATIONS = ("punct case nsubj det nmod advmod obj obl root conj amod cc aux mark cop acl advcl compound flat xcomp ccomp nummod appos "
+const RELATIONS = ("punct case nsubj det nmod advmod obj obl root conj amod cc aux mark cop acl advcl compound flat xcomp ccomp nummod appos "
   + "parataxis fixed iobj expl discourse csubj dep list vocative orphan dislocated goeswith reparandum clf").split(" ");
-export const TAGS = "NOUN PUNCT VERB ADP PRON DET ADJ ADV PROPN AUX CCONJ SCONJ PART NUM X INTJ SYM".split(" ");
+const TAGS = "NOUN PUNCT VERB ADP PRON DET ADJ ADV PROPN AUX CCONJ SCONJ PART NUM X INTJ SYM".split(" ");
 
 /** The values of a column: those of the file by frequency, those the model knows, then the universal ones. */
 export function inventory(document, column) {

@@ -64,6 +64,6 @@ export function tell(text, kind = "", ...buttons) {
 }
 
 /** Take the line away. */
-export function hush() {
+function hush() {
   teller().hidden = true;
 }

@@ -2,15 +2,14 @@
 
 export const setField = (row, column, value) => ({ kind: "set-field", row, column, value });
 
-/** What a parser wrote into MISC about its proposals: it goes away when a person decides. */
-const OF_PARSERS = ["HeadProb", "DeprelProb", "Alternatives"];
+/** What a parser wrote into MISC about its proposals: it goes away when a person decides (as in arcwise.treebanks.edits). */
+const PROPOSED = { head: ["HeadProb", "Alternatives"], deprel: ["DeprelProb"], upos: ["UposProb"] };
 
-const decides = (column) => column === "head" || column === "deprel";
 const misc = (row) => (row.misc === "_" ? [] : row.misc.split("|"));
 const says = (row, key) => misc(row).some((part) => part.startsWith(`${key}=`));
 
 /** decided, proposed or open, by what the row says of its head. */
-export function stateOf(row) {
+function stateOf(row) {
   if (row.kind !== "word") return row.state;
   if (row.head === "_") return "open";
   return says(row, "HeadProb") ? "proposed" : "decided";
@@ -25,7 +24,7 @@ export function labelDecided(row) {
 export function decide(row, head, label) {
   const edits = [];
   if (head !== null && (String(head) !== row.head || row.state === "proposed")) edits.push(setField(row.id, "head", String(head)));
-  if (label !== null && (label !== row.deprel || row.state === "proposed")) edits.push(setField(row.id, "deprel", label));
+  if (label !== null && (label !== row.deprel || !labelDecided(row))) edits.push(setField(row.id, "deprel", label));
   return edits;
 }
 
@@ -47,9 +46,8 @@ export function edited(sentence, edits) {
     const own = fields.filter((edit) => edit.row === row.id);
     if (!own.length) return row;
     const changed = { ...row, ...Object.fromEntries(own.map((edit) => [edit.column, edit.value])) };
-    if (own.some((edit) => decides(edit.column))) {
-      changed.misc = misc(changed).filter((part) => !OF_PARSERS.includes(part.split("=")[0])).join("|") || "_";
-    }
+    const gone = own.flatMap((edit) => PROPOSED[edit.column] ?? []);
+    if (gone.length) changed.misc = misc(changed).filter((part) => !gone.includes(part.split("=")[0])).join("|") || "_";
     return { ...changed, state: stateOf(changed) };
   });
   return { ...sentence, rows };

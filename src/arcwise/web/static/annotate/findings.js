@@ -41,10 +41,9 @@ export class Checks {
       return;
     }
     if (answer.ready === false) return; // the server tells when it has checked
-    this.findings = answer.findings.filter((one) => !isOpen(one));
-    const open = answer.findings.length - this.findings.length, total = answer.total - open;
-    const more = open ? ` ${open} more say that words have no head or label yet.` : "";
-    this.line.textContent = `${total ? `${total} ${total === 1 ? "finding" : "findings"}.` : "Nothing wrong."}${more}`;
+    const total = answer.total;
+    this.findings = answer.findings;
+    this.line.textContent = total ? `${total} ${total === 1 ? "finding" : "findings"}.` : "Nothing wrong.";
     const rules = new Map();
     for (const one of this.findings) rules.set(one.rule, [...(rules.get(one.rule) ?? []), one]);
     show(this.list, [...rules].map(([rule, own]) => el("details", { open: rules.size <= 5 ? true : null }, el("summary", {}, `${rule} (${own.length})`),
@@ -58,9 +57,6 @@ export class Checks {
     document.getElementById("tree").focus();
   }
 }
-
-/** A finding that only says that a word is open. */
-const isOpen = (one) => /^(head|deprel)$/i.test(one.column ?? "") && one.message.includes("found '_'");
 
 /** The finding that "repair" repairs: of the selected word before others. */
 export function repairable(sentence, row) {

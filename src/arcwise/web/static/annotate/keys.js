@@ -3,7 +3,7 @@
 const NAMED = { " ": "Space", Spacebar: "Space", Esc: "Escape", Del: "Delete" };
 
 /** A key as actions.js spells it: "Shift+N", "Ctrl+Z", "ArrowLeft", "?". Letters of other scripts count by their place on the keyboard. */
-export function spell(event) {
+function spell(event) {
   let key = NAMED[event.key] ?? event.key;
   const graph = event.getModifierState?.("AltGraph") ?? false;
   const command = (event.ctrlKey || event.metaKey) && !graph;

@@ -27,7 +27,7 @@ export function textWidth(text, size, weight = 400) {
 }
 
 /** For each arc between words its level, 1 the lowest: above every shorter arc over the same stretch. `arcs`: {head, modifier}, places. */
-export function arcLevels(arcs) {
+function arcLevels(arcs) {
   const spans = arcs.map((arc) => [Math.min(arc.head, arc.modifier), Math.max(arc.head, arc.modifier)]);
   const order = arcs.map((_, k) => k);
   order.sort((a, b) => spans[a][1] - spans[a][0] - (spans[b][1] - spans[b][0]) || arcs[a].modifier - arcs[b].modifier);

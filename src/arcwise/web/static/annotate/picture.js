@@ -57,7 +57,7 @@ function labelFor(row, thought, guessed) {
 }
 
 /** Words whose arc is not projective: some word between is not below the head. `heads`: place → place of the head, −1 the root, null open. */
-export function crossing(heads) {
+function crossing(heads) {
   const found = new Set();
   const below = (word, head) => {
     for (let steps = 0; word !== null && word >= 0 && steps <= heads.length; steps++) {

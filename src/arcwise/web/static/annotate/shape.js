@@ -151,7 +151,7 @@ export class Shape {
 }
 
 /** Text as CoNLL-U, one sentence a line: words are letters and digits, with signs inside them; every other sign is a word of its own. */
-export function conlluOf(text, first) {
+function conlluOf(text, first) {
   const lines = text.split("\n").map((line) => line.trim().replace(/\s+/gu, " ")).filter(Boolean);
   return lines.map((line, k) => {
     const words = [...line.matchAll(/[\p{L}\p{M}\p{N}]+(?:['’.\-][\p{L}\p{M}\p{N}]+)*|\S/gu)];

@@ -318,7 +318,7 @@ export class State extends EventTarget {
 }
 
 /** Fields that a change sets and that are now neither what it saw nor what it wants. */
-export function clashesOf(step, present) {
+function clashesOf(step, present) {
   if (step.path !== "edits") return [];
   return step.body.edits.filter((edit) => edit.kind === "set-field").flatMap((edit) => {
     const find = (sentence) => sentence.rows.find((row) => row.id === edit.row)?.[edit.column];

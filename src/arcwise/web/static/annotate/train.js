@@ -90,7 +90,7 @@ export class Training {
 }
 
 /** Lines over the number of annotated words; each has its own sign, so that colour is not needed to tell them apart. */
-export function plot(history) {
+function plot(history) {
   const most = Math.max(...history.map((one) => one.words), 1);
   const x = (words) => LEFT + ((WIDTH - LEFT - RIGHT) * words) / most, y = (share) => TOP + (HEIGHT - TOP - BOTTOM) * (1 - share);
   const root = svg("svg", { class: "curve", viewBox: `0 0 ${WIDTH} ${HEIGHT + 18 * LINES.length}`, role: "img", "aria-label": "Accuracy and calibration over the annotated words" });
