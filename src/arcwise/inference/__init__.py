@@ -1,6 +1,6 @@
 """Exact inference over dependency trees: ``TreeDistribution``, and the plain functions under it."""
 
-from arcwise.inference.alternatives import Alternative, LabelledArc, likeliest_arcs
+from arcwise.inference.alternatives import Alternative, likeliest_arcs
 from arcwise.inference.constraints import Constraints
 from arcwise.inference.distribution import TreeDistribution
 from arcwise.inference.eisner import (
@@ -34,6 +34,7 @@ from arcwise.inference.wilson import (
     wilson_sample,
     wilson_sample_batch,
 )
+from arcwise.treebanks.field_values import LabelledArc
 
 __all__ = [
     "LOSSES",

@@ -4,20 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 
 from arcwise.inference.arc_matrices import Floats
-
-
-class LabelledArc(NamedTuple):
-    """A head and a label of one word, and the probability that it has both."""
-
-    head: int
-    label: str
-    """``_`` where arcs have no labels."""
-    probability: float
+from arcwise.treebanks.field_values import LabelledArc
 
 
 @dataclass(frozen=True)

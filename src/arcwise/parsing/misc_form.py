@@ -7,18 +7,16 @@ probable pairs of head and label first, each with the probability of both togeth
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
 from arcwise.errors import InputError
 from arcwise.inference import Alternative, Constraints, LabelledArc, likeliest_arcs
 from arcwise.treebanks import Sentence, Treebank
+from arcwise.treebanks.field_values import ALTERNATIVES, alternatives_text, read_alternatives
 
-ALTERNATIVES = "Alternatives"
 LEAST = 5e-5
 """Less would be written as 0.0000."""
 
-_ARC = re.compile(r"(\d+):(.*?):(\d(?:\.\d+)?)(?:,|$)")
 _CONSTRAINTS = ("Head", "NotHead", "Deprel")
 
 
@@ -28,18 +26,8 @@ def written_alternatives(alternatives: Sequence[Alternative], k: int) -> str:
     >>> written_alternatives([Alternative(2, 0.75, (("nmod:poss", 0.7), ("obl", 0.05)))], 2)
     'Alternatives=2:nmod:poss:0.7000,2:obl:0.0500'
     """
-    arcs = [f"{head}:{_plain(label)}:{p:.4f}" for head, label, p in likeliest_arcs(alternatives, k)]
-    return f"{ALTERNATIVES}={','.join(arcs)}" if arcs else ""
-
-
-def read_alternatives(misc: str) -> list[LabelledArc]:
-    """The alternatives that a parser wrote into the MISC of a word; none if it wrote none.
-
-    >>> read_alternatives("SpaceAfter=No|Alternatives=2:nmod:poss:0.7000,0:root:0.2")
-    [LabelledArc(head=2, label='nmod:poss', probability=0.7), LabelledArc(head=0, label='root', probability=0.2)]
-    """
-    value = _pairs(misc).get(ALTERNATIVES, "")
-    return [LabelledArc(int(head), label, float(p)) for head, label, p in _ARC.findall(value)]
+    arcs = alternatives_text(likeliest_arcs(alternatives, k))
+    return f"{ALTERNATIVES}={arcs}" if arcs else ""
 
 
 def sentence_alternatives(sentence: Sentence) -> list[list[LabelledArc]] | None:
@@ -92,7 +80,3 @@ def _heads(value: str, key: str, m: int, n: int, where: str) -> list[int]:
 
 def _pairs(misc: str) -> dict[str, str]:
     return {key: value for key, sign, value in (pair.partition("=") for pair in misc.split("|")) if sign}
-
-
-def _plain(label: str) -> str:
-    return label.replace("|", "/")

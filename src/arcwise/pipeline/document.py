@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +11,7 @@ import numpy as np
 from arcwise.inference import Alternative
 from arcwise.parsing.parses import Parses, Probabilities
 from arcwise.treebanks import Sentence, Treebank
+from arcwise.treebanks.json_format import comment_number
 from arcwise.trees import draw
 from arcwise.visual import html_parts, svg
 
@@ -26,7 +27,9 @@ class ParsedSentence(Sentence):
 
     __slots__ = ("parses", "pipeline")
 
-    def __init__(self, treebank: Treebank, number: int, pipeline: Pipeline, parses: Parses | None) -> None:
+    def __init__(
+        self, treebank: Treebank, number: int, pipeline: Pipeline | None, parses: Parses | None
+    ) -> None:
         super().__init__(treebank, number)
         self.pipeline = pipeline
         self.parses = parses
@@ -43,19 +46,21 @@ class ParsedSentence(Sentence):
     def confidence(self) -> float | None:
         """The probability of the whole tree (labels left open); None if the parser gave none."""
         found = self._probabilities
-        return None if found is None else float(np.exp(found.log_tree[self.number]))
+        if found is None:
+            return comment_number(self, "tree_prob")
+        return float(np.exp(found.log_tree[self.number]))
 
-    @property
+    @cached_property
     def head_probabilities(self) -> list[float] | None:
         """How sure the parser is of each word's head; None if it did not say."""
         found = self._probabilities
-        return None if found is None else [float(p) for p in found.head[self._own_words]]
+        return super().head_probabilities if found is None else found.head[self._own_words].tolist()
 
-    @property
+    @cached_property
     def label_probabilities(self) -> list[float] | None:
         """How sure the parser is of each word's head and label together; None if it did not say."""
         found = self._probabilities
-        return None if found is None else [float(p) for p in found.label[self._own_words]]
+        return super().label_probabilities if found is None else found.label[self._own_words].tolist()
 
     @property
     def _own_words(self) -> slice:
@@ -65,6 +70,8 @@ class ParsedSentence(Sentence):
     def alternatives(self, *, k: int = 3) -> list[list[Alternative]]:
         """For each word its ``k`` most probable heads (0 is the root) with their probabilities, each with its ``k`` most probable labels;
         empty lists if the parser knows none. ``for head, probability in …`` unpacks them."""
+        if self.pipeline is None:
+            return [[] for _ in range(len(self))]
         return self.pipeline.sentence_alternatives(self, k=k)
 
     def __repr__(self) -> str:
@@ -86,7 +93,9 @@ class ParsedSentence(Sentence):
 class Document:
     """The sentences of a text, in order."""
 
-    def __init__(self, treebank: Treebank, pipeline: Pipeline, parses: Parses | None = None) -> None:
+    def __init__(
+        self, treebank: Treebank, pipeline: Pipeline | None = None, parses: Parses | None = None
+    ) -> None:
         self.treebank = treebank
         self.parses = parses
         """Its trees and their probabilities as arrays; None if the parser gives none."""
@@ -111,9 +120,23 @@ class Document:
     def __getitem__(self, at: int) -> ParsedSentence:
         return self.sentences[at]
 
+    @property
+    def text(self) -> str:
+        """The text, put together again from what its tokens say; ``nlp(text).text`` is ``text``."""
+        return self.treebank.surface.text
+
     def to_conllu(self) -> str:
         """The document as CoNLL-U text, confidences in MISC and comments."""
         return self.treebank.text
+
+    def to_json(self) -> dict[str, Any]:
+        """The document as values for ``json.dumps``, with all that CoNLL-U has; docs/reference/json.md tells the fields."""
+        return self.treebank.to_json()
+
+    @classmethod
+    def from_json(cls, values: Mapping[str, Any], *, pipeline: Pipeline | None = None) -> Document:
+        """The document again. Probabilities are those that JSON has; with the ``pipeline`` that made it, alternatives can be asked for."""
+        return cls(Treebank.from_json(values), pipeline)
 
     def __repr__(self) -> str:
         shown = "\n\n".join(map(repr, self.sentences[:_SHOWN]))

@@ -18,10 +18,10 @@ from arcwise.errors import InputError
 from arcwise.treebanks.columns import COLUMNS, Coded, column_number, comment_bytes, field_bytes
 from arcwise.treebanks.files import PathLike, open_output, read_bytes, refuse_other_encoding
 from arcwise.treebanks.problems import Problem, ProblemKind, describe
+from arcwise.treebanks.surface import Surface, space_after, surface_rows
 from arcwise.trees import UNKNOWN, Tree
 
 _KIND_TEXT, _KIND_NUMBER, _KIND_MERGE = 0, 1, 2
-_ROW_WORD, _ROW_MULTIWORD, _ROW_EMPTY_NODE = 0, 1, 2
 _MAX_BYTES = 2**32 - 2
 
 
@@ -52,7 +52,7 @@ class Treebank(Sequence["Sentence"]):
             raise InputError(str(self._problem(*self.layout.problems[0])))
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in self.__dict__.items() if name != "layout"}
+        return {name: value for name, value in self.__dict__.items() if name not in ("layout", "surface")}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
@@ -130,6 +130,35 @@ class Treebank(Sequence["Sentence"]):
     def word_count(self) -> int:
         """The number of (syntactic) words of all sentences."""
         return self.layout.word_count
+
+    @cached_property
+    def surface(self) -> Surface:
+        """The text that the sentences are from, and the places of their tokens in it."""
+        return Surface.of(self)
+
+    # ---- JSON
+
+    def to_json(self) -> dict[str, Any]:
+        """The treebank as values for ``json.dumps``; docs/reference/json.md tells the fields. Nothing of CoNLL-U is lost.
+
+        >>> found = Treebank.from_string("1\\tHi\\t_\\tINTJ\\t_\\t_\\t0\\troot\\t_\\t_\\n\\n").to_json()
+        >>> found["sentences"][0]["words"]
+        [{'id': 1, 'form': 'Hi', 'upos': 'INTJ', 'head': 0, 'label': 'root', 'start': 0, 'end': 2}]
+        """
+        from arcwise.treebanks.json_format import document_json
+
+        return document_json(self)
+
+    @classmethod
+    def from_json(cls, values: Mapping[str, Any], *, source: str = "<json>") -> Treebank:
+        """The treebank of such values, or of one sentence of them. Words need a form alone.
+
+        >>> Treebank.from_json({"sentences": [{"words": [{"form": "Birds"}, {"form": "sing"}]}]})[0].forms
+        ['Birds', 'sing']
+        """
+        from arcwise.treebanks.json_format import treebank_text
+
+        return cls.from_string(treebank_text(values), source=source)
 
     # ---- whole columns, flat over all words: what batch code works on
 
@@ -377,10 +406,15 @@ class Sentence:
     @property
     def comment_lines(self) -> list[str]:
         """The comment lines before the first word, without the leading ``#`` and spaces."""
+        return [line[1:].strip() for line in self.raw_comment_lines]
+
+    @property
+    def raw_comment_lines(self) -> list[str]:
+        """The same as they stand in the file."""
         lines: list[str] = []
         for line in self.own_bytes.removeprefix(b"\xef\xbb\xbf").split(b"\n"):
             if line.startswith(b"#"):
-                lines.append(line[1:].decode("utf-8", "replace").strip())
+                lines.append(line.decode("utf-8", "replace").removesuffix("\r"))
             elif line.strip():
                 break
             else:
@@ -419,22 +453,18 @@ class Sentence:
         return self.comments.get("text") or self._joined_text()
 
     def _joined_text(self) -> str:
-        first = int(self.treebank.layout.sentence_rows[self.number])
-        kinds = self.treebank.layout.row_kinds[first : first + len(self.rows)]
-        parts: list[str] = []
-        word = last_inside = 0
-        for fields, kind in zip(self.rows, kinds, strict=True):
-            word += kind == _ROW_WORD
-            if kind == _ROW_EMPTY_NODE or (kind == _ROW_WORD and word <= last_inside):
-                continue
-            if kind == _ROW_MULTIWORD:
-                last_inside = int(fields[0].split("-")[1])
-            parts.append(fields[1] + ("" if "SpaceAfter=No" in fields[9].split("|") else " "))
-        return "".join(parts).rstrip()
+        after = ((row.fields[1], space_after(row.fields[9])) for row in surface_rows(self))
+        return "".join(form + ("" if space == "" else " ") for form, space in after).rstrip()
 
     def to_conllu(self) -> str:
         """The sentence as CoNLL-U text, ending with a blank line."""
         return self.whole_bytes.decode("utf-8", "replace")
+
+    def to_json(self) -> dict[str, Any]:
+        """The sentence as values for ``json.dumps``; see ``Treebank.to_json``."""
+        from arcwise.treebanks.json_format import sentence_json
+
+        return sentence_json(self)
 
     def with_tree(self, tree: Tree) -> Sentence:
         """The sentence with HEAD (and DEPREL, if the tree has labels) replaced."""

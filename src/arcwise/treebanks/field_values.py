@@ -1,0 +1,117 @@
+"""What stands in FEATS, DEPS and MISC, as values: pairs of key and value, numbers, arcs."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
+
+HEAD_PROBABILITY, LABEL_PROBABILITY, ALTERNATIVES = "HeadProb", "DeprelProb", "Alternatives"
+"""Keys of MISC under which a parser says how sure it is."""
+
+_ARC = re.compile(r"(\d+):(.*?):(\d(?:\.\d+)?)(?:,|$)")
+_HEAD_AND_LABEL = re.compile(r"(\d+(?:\.\d+)?):(.+)", re.ASCII)
+_ESCAPED = {"\\s": " ", "\\t": "\t", "\\r": "\r", "\\n": "\n", "\\p": "|", "\\\\": "\\"}
+_ESCAPE = re.compile(r"\\[strnp\\]")
+
+
+class LabelledArc(NamedTuple):
+    """A head and a label of one word, and the probability that it has both."""
+
+    head: int
+    label: str
+    """``_`` where arcs have no labels."""
+    probability: float
+
+
+class EnhancedArc(NamedTuple):
+    """An arc of the enhanced graph (DEPS). Heads are IDs, since empty nodes (``8.1``) may be heads; ``0`` is the root."""
+
+    head: str
+    label: str
+
+
+# ---- pairs
+
+
+def pairs(field: str) -> dict[str, str]:
+    """FEATS or MISC as a mapping; what has no ``=`` has the value ``""``, and of two values of one key the last one counts.
+
+    >>> pairs("Case=Nom|Number=Sing"), pairs("_")
+    ({'Case': 'Nom', 'Number': 'Sing'}, {})
+    """
+    if field == "_":
+        return {}
+    return {key: value for key, _, value in (part.partition("=") for part in field.split("|"))}
+
+
+def exact_pairs(field: str) -> dict[str, str] | str:
+    """The same where ``pair_text`` gives the field again; other fields as they are.
+
+    >>> exact_pairs("Case=Nom"), exact_pairs("sg|masc")
+    ({'Case': 'Nom'}, 'sg|masc')
+    """
+    found = pairs(field)
+    return found if pair_text(found) == field else field
+
+
+def pair_text(values: Mapping[str, str]) -> str:
+    """The field of FEATS or MISC that has these pairs, in this order; ``_`` if there is none."""
+    return "|".join(f"{key}={value}" for key, value in values.items()) or "_"
+
+
+def probability(field: str, key: str) -> float | None:
+    """A number between 0 and 1 in MISC; None if there is none of that key.
+
+    >>> probability("SpaceAfter=No|HeadProb=0.9710", "HeadProb"), probability("_", "HeadProb")
+    (0.971, None)
+    """
+    value = pairs(field).get(key) if key in field else None
+    try:
+        number = None if value is None else float(value)
+    except ValueError:
+        return None
+    return number if number is not None and 0 <= number <= 1 else None
+
+
+# ---- arcs
+
+
+def enhanced_arcs(field: str) -> list[EnhancedArc] | None:
+    """The arcs of DEPS in their order; None if it has something else (CoNLL-X has another column there).
+
+    >>> enhanced_arcs("4:nsubj|8.1:nsubj:pass")
+    [EnhancedArc(head='4', label='nsubj'), EnhancedArc(head='8.1', label='nsubj:pass')]
+    """
+    if field == "_":
+        return []
+    found = [_HEAD_AND_LABEL.fullmatch(part) for part in field.split("|")]
+    arcs = [EnhancedArc(match[1], match[2]) for match in found if match is not None]
+    return arcs if len(arcs) == len(found) else None
+
+
+def read_alternatives(misc: str) -> list[LabelledArc]:
+    """The alternatives that a parser wrote into the MISC of a word; none if it wrote none.
+
+    >>> read_alternatives("SpaceAfter=No|Alternatives=2:nmod:poss:0.7000,0:root:0.2")
+    [LabelledArc(head=2, label='nmod:poss', probability=0.7), LabelledArc(head=0, label='root', probability=0.2)]
+    """
+    value = pairs(misc).get(ALTERNATIVES, "") if ALTERNATIVES in misc else ""
+    return [LabelledArc(int(head), label, float(p)) for head, label, p in _ARC.findall(value)]
+
+
+def alternatives_text(arcs: Iterable[LabelledArc]) -> str:
+    """The value of MISC from which ``read_alternatives`` reads them."""
+    return ",".join(f"{head}:{label.replace('|', '/')}:{p:.4f}" for head, label, p in arcs)
+
+
+# ---- white space
+
+
+def unescaped(value: str) -> str:
+    r"""White space as ``SpacesAfter`` of MISC writes it.
+
+    >>> unescaped(r"\s\n")
+    ' \n'
+    """
+    return _ESCAPE.sub(lambda match: _ESCAPED[match[0]], value)
