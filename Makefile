@@ -6,7 +6,7 @@ NATIVE := $(shell find native -name '*.[ch]pp' -o -name '*.c' -o -name '*.cu' -o
 PYTEST_WORKERS ?= 2
 JOBS ?= 2
 .DEFAULT_GOAL := help
-.PHONY: help setup try test test-long test-torch test-native lint format bench models experiments docs clean FORCE
+.PHONY: help setup try test test-long test-torch test-ray test-native lint format bench models experiments docs clean FORCE
 
 help: ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -43,6 +43,9 @@ test-long: $(VENV)/.installed-test ## the tests, whole where make test takes a p
 test-torch: $(VENV)/.installed-test $(VENV)/.installed-test-torch ## install torch too, and run the tests that need it
 	$(BIN)/pytest -n $(PYTEST_WORKERS) --dist worksteal -q tests/tensors tests/neural tests/cli/test_first_hour.py src/arcwise/torch src/arcwise/neural docs/reference/torch.md docs/tutorials/a-parser-layer-in-pytorch.md docs/tutorials/train-a-neural-parser.md
 	$(BIN)/pytest -n $(PYTEST_WORKERS) -q tests/contracts/test_agreement.py tests/papers/test_experiments.py -k "transformer or neural_objectives"
+
+test-ray: $(VENV)/.installed-test $(VENV)/.installed-test-ray ## install Ray too, and run the tests on a cluster of two nodes
+	$(BIN)/pytest -q tests/engine/test_ray.py
 
 test-native: $(VENV)/.tools ## the C++ tests, under the address and undefined-behaviour sanitizers
 	command -v cmake >/dev/null || $(BIN)/pip install -q --disable-pip-version-check cmake

@@ -43,6 +43,10 @@ class ModelError(ArcwiseError):
     """A model file is missing, broken, of another kind, or of a version this arcwise cannot read."""
 
 
+class WorkerError(ArcwiseError):
+    """Workers of an engine died again and again at the same work: it takes too much memory, or ends the process that does it."""
+
+
 class MissingExtraError(ArcwiseError, ImportError):
     """An optional library is needed for what was asked; the message says how to install it (``arcwise.optional.require``)."""
 

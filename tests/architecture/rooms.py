@@ -27,7 +27,7 @@ BELOW["annotation"] = BELOW["models"] | {"models"}
 BELOW["web"] = BELOW["annotation"] | {"annotation"}
 BELOW["cli"] = BELOW["web"] | {"web"}
 
-FILES = {"engine", "spacy_component"}
+FILES = {"spacy_component"}
 """Rooms that are one file."""
 OUTSIDE = {"engine", "errors", "native", "optional", "_cpu", "__version__"}
 """May be imported by all."""

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from arcwise.engine import Engine, Processes, ThisProcess, local_engine
-from arcwise.errors import InputError, MissingExtraError
+from arcwise.engine import Engine, Processes, ThisProcess, engine_of, local_engine
+from arcwise.errors import InputError, MissingExtraError, OptionError, WorkerError
 from arcwise.graph import GraphConfig, GraphParser
 from arcwise.induction import DMV, induce_globally
 from arcwise.induction.global_search import CountOptions
@@ -86,7 +86,11 @@ def _pid(_: int) -> int:
         ("extra", MissingExtraError, r"item 2 of 3 \('extra'\): this needs scipy"),
         ("bug", RuntimeError, r"item 2 of 3 \('bug'\): KeyError: 'bug'"),
         ("secretive", RuntimeError, r"item 2 of 3 \('secretive'\): RuntimeError: _Secretive: a"),
-        ("death", RuntimeError, r"item 2 of 3 \('death'\): BrokenProcessPool"),
+        (
+            "death",
+            WorkerError,
+            r"item 2 of 3 \('death'\): its worker died 3 times, the last time with exit status 3",
+        ),
     ],
 )
 def test_an_error_is_raised_at_the_caller_and_names_the_item(
@@ -200,3 +204,22 @@ def test_a_search_that_is_stopped_keeps_the_blocks_that_are_done() -> None:
     )
     assert found.certificate is not None
     assert [block is not None for block in found.certificate["blocks"]] == [True, False, False]
+
+
+def test_an_engine_by_its_name() -> None:
+    assert engine_of() == engine_of("local", workers=1) == ThisProcess()
+    assert engine_of("local", workers=3) == Processes(3)
+    with pytest.raises(OptionError, match="engine: found 'spark', expected local or ray"):
+        engine_of("spark")
+    with pytest.raises(OptionError, match="workers: found 0, expected at least 1"):
+        engine_of("local", workers=0)
+    with pytest.raises(
+        OptionError, match="address: found 'auto', expected none: only the engine ray has one"
+    ):
+        engine_of("local", workers=2, address="auto")
+
+
+def test_without_ray_it_is_said_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "ray", None)
+    with pytest.raises(MissingExtraError, match="this needs ray, which is not installed: .*install ray"):
+        engine_of("ray", workers=2)
