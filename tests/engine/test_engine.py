@@ -221,5 +221,5 @@ def test_an_engine_by_its_name() -> None:
 
 def test_without_ray_it_is_said_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "ray", None)
-    with pytest.raises(MissingExtraError, match="this needs ray, which is not installed: .*install ray"):
+    with pytest.raises(MissingExtraError, match=r"this needs ray, which is not installed: .*install ray"):
         engine_of("ray", workers=2)
