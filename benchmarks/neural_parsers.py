@@ -207,7 +207,7 @@ def from_raw_text(cell: Cell) -> None:
     text = plain_text(test).text.encode()
 
     def parse() -> object:
-        return b"".join(piece.data for piece in pipeline.stream(io.BytesIO(text)))
+        return b"".join(piece.treebank.data for piece in pipeline.analyses(io.BytesIO(text)))
 
     told = json.loads(cell.path.read_bytes())
     told["raw"] = raw_text_scores(pipeline, test)

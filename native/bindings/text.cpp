@@ -150,6 +150,31 @@ arcwise::TokenizedText tokenize(const Tokenizer& tokenizer, nb::bytes text, uint
                                  {first_place, first_sentence, complete, ranges});
 }
 
+// Many texts, each as if it were alone: their CoNLL-U one after the other, and how many sentences each has.
+auto tokenize_texts(const Tokenizer& tokenizer, const std::vector<nb::bytes>& texts, bool ranges,
+                    int threads) {
+  std::vector<std::string_view> sources;
+  for (const nb::bytes& text : texts) sources.push_back(view(text));
+  std::vector<arcwise::TokenizedText> found(texts.size());
+  std::vector<uint32_t> sentences;
+  std::string conllu;
+  {
+    nb::gil_scoped_release release;
+    arcwise::parallel_for(texts.size(), threads, [&](size_t i, size_t) {
+      found[i] =
+          arcwise::tokenized_text(tokenizer.model, tokenizer.multiword, sources[i], {.ranges = ranges});
+    });
+    size_t size = 0;
+    for (const arcwise::TokenizedText& text : found) {
+      sentences.push_back(static_cast<uint32_t>(text.sentences));
+      size += text.conllu.size();
+    }
+    conllu.reserve(size);
+    for (const arcwise::TokenizedText& text : found) conllu += text.conllu;
+  }
+  return std::make_tuple(nb::bytes(conllu.data(), conllu.size()), moved(std::move(sentences)));
+}
+
 // Where the sentences of a text end, in code points, at each of several biases: of all one after the other.
 auto sentence_ends(const Tokenizer& tokenizer, nb::bytes text, const std::vector<float>& biases) {
   arcwise::SqueezedText squeezed(view(text));
@@ -218,6 +243,8 @@ void bind_tokenizer(nb::module_& m) {
           "threshold"_a)
       .def("tokenize", &tokenize, "text"_a, "first_place"_a, "first_sentence"_a, "complete"_a, "ranges"_a,
            "The text as CoNLL-U.")
+      .def("tokenize_texts", &tokenize_texts, "texts"_a, "ranges"_a, "threads"_a,
+           "Many texts as CoNLL-U, one after the other, and how many sentences each has.")
       .def("sentence_ends", &sentence_ends, "text"_a, "biases"_a,
            "Where sentences end, in code points, at each bias.")
       .def_prop_rw(

@@ -195,7 +195,7 @@ def _as_it_will_be(train: Treebank, config: PipelineConfig, progress: Progress, 
 def raw_text_scores(pipeline: Pipeline, gold: Treebank, *, threads: int = 1) -> dict[str, float]:
     """The metrics of CoNLL 2018 (F1, in per cent) of a pipeline that gets the raw text of ``gold``."""
     stream = io.BytesIO(plain_text(gold).text.encode())
-    pieces = pipeline.stream(stream, options=ParseOptions(), threads=threads)
-    system = Treebank(b"".join(piece.data for piece in pieces), source="<system>")
+    pieces = pipeline.analyses(stream, options=ParseOptions(), threads=threads)
+    system = Treebank(b"".join(piece.treebank.data for piece in pieces), source="<system>")
     scores = evaluate(gold, system).conll18
     return {name: round(100 * scores[name].f1, 2) for name in METRICS}

@@ -41,6 +41,16 @@ class Probabilities:
     """How unsure the parser is of each sentence's tree, labels left open, in nats."""
     asked: Asked | None = None
 
+    def part(self, sentences: slice, words: slice) -> Probabilities:
+        """Those of some sentences that stand together, and of their words; the arrays are copies."""
+        return Probabilities(
+            self.head[words].copy(),
+            self.label[words].copy(),
+            self.log_tree[sentences].copy(),
+            self.head_entropy[sentences].copy(),
+            None if self.asked is None else Asked(self.asked.head[words], self.asked.label[words]),
+        )
+
 
 @dataclass(frozen=True)
 class Note:
@@ -103,6 +113,20 @@ class Parses:
             [own for part in parts for own in part.alternatives or ()]
             if all(part.alternatives is not None for part in parts)
             else None,
+        )
+
+    def part(self, sentences: slice, words: slice) -> Parses:
+        """The parses of some sentences that stand together, and of their words; the arrays are copies."""
+        found, first = self.probabilities, sentences.start
+        numbers = range(sentences.start, sentences.stop)
+        return Parses(
+            self.heads[words].copy(),
+            self.labels[words].copy(),
+            self.label_names,
+            None if found is None else found.part(sentences, words),
+            None if self.alternatives is None else self.alternatives[words],
+            tuple(note.numbered_from(-first) for note in self.notes if note.sentence in numbers),
+            tuple(number - first for number in self.unparsed if number in numbers),
         )
 
     @cached_property

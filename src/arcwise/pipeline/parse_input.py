@@ -36,8 +36,7 @@ class Reading:
 def parse_text(parser: Parser, text: str, *, options: ParseOptions, threads: int) -> Iterator[Analysis]:
     """The trees of a text given as a string."""
     data = io.BytesIO(text.encode("utf-8", "replace"))
-    for treebank in _pipeline(parser, "text").stream(data, options=options, threads=threads):
-        yield Analysis(treebank)
+    yield from _pipeline(parser, "text").analyses(data, options=options, threads=threads)
 
 
 def parse_file(
@@ -54,10 +53,9 @@ def parse_file(
         return
     pipeline = _pipeline(parser, str(path))
     with open_input(path) as source:
-        for treebank in pipeline.stream(
+        yield from pipeline.analyses(
             source, source=str(path), errors=reading.errors, options=options, threads=threads
-        ):
-            yield Analysis(treebank)
+        )
 
 
 def files_in(folder: PathLike) -> list[Path]:

@@ -3,16 +3,24 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, BinaryIO, ClassVar
+from typing import TYPE_CHECKING, Any, BinaryIO, ClassVar, Literal, TextIO, TypeVar, overload
 
-from arcwise.errors import InputError, ModelError
+from arcwise.errors import ModelError
 from arcwise.inference import Alternative
 from arcwise.learning.model_file import Packed, Precision, write_model
 from arcwise.parsing.parser import TAGS, Capabilities, Given, ParseOptions, Parser
 from arcwise.parsing.parses import Analysis, Parses
 from arcwise.pipeline.document import Document
+from arcwise.pipeline.many_texts import (
+    BATCH_BYTES,
+    batches_of_bytes,
+    batches_of_items,
+    checked_text,
+    documents_of,
+    encoded,
+)
 from arcwise.text.tagger import Tagger
 from arcwise.text.text_stream import Errors, stream_text
 from arcwise.text.tokenizer import Tokenizer
@@ -26,6 +34,9 @@ if TYPE_CHECKING:
 
 KIND = "pipeline"
 VERSION = 2
+_WITH_CONFIDENCE = ParseOptions(confidence=True)
+Context = TypeVar("Context")
+"""What a caller of ``pipe`` hands on beside a text."""
 
 
 class Pipeline:
@@ -54,35 +65,99 @@ class Pipeline:
 
     def __call__(self, text: str, *, threads: int = 1) -> Document:
         """The sentences of a text with their trees and confidences."""
-        if not isinstance(text, str):
-            raise InputError(f"text: found {type(text).__name__}, expected a string")
-        data = io.BytesIO(text.encode("utf-8", "replace"))
-        options = ParseOptions(confidence=True)
-        pieces = [
-            self.analyse(treebank, options=options, threads=threads)
-            for treebank in stream_text(self.tokenizer, data)
-        ]
+        return self.analyse_texts([checked_text(text)], options=_WITH_CONFIDENCE, threads=threads)[0]
+
+    @overload
+    def pipe(
+        self,
+        texts: Iterable[str],
+        *,
+        as_tuples: Literal[False] = ...,
+        batch_size: int = ...,
+        options: ParseOptions = ...,
+        threads: int = ...,
+    ) -> Iterator[Document]: ...
+    @overload
+    def pipe(
+        self,
+        texts: Iterable[tuple[str, Context]],
+        *,
+        as_tuples: Literal[True],
+        batch_size: int = ...,
+        options: ParseOptions = ...,
+        threads: int = ...,
+    ) -> Iterator[tuple[Document, Context]]: ...
+    def pipe(
+        self,
+        texts: Iterable[Any],
+        *,
+        as_tuples: bool = False,
+        batch_size: int = 256,
+        options: ParseOptions = _WITH_CONFIDENCE,
+        threads: int = 1,
+    ) -> Iterator[Any]:
+        """The documents of many texts, in order, as they are asked for; memory is that of one batch.
+
+        ``as_tuples``: the items are pairs ``(text, context)``, and so are those that come back: ``(document, context)``.
+        ``batch_size``: so many texts are parsed at a time (fewer if they are long); the documents do not depend on it.
+        """
+        for batch in batches_of_items(texts, batch_size, as_tuples=as_tuples):
+            documents = self.analyse_texts([text for text, _ in batch], options=options, threads=threads)
+            for document, (_, context) in zip(documents, batch, strict=True):
+                yield (document, context) if as_tuples else document
+
+    def analyse_texts(
+        self, texts: Sequence[str], *, options: ParseOptions = ParseOptions(), threads: int = 1
+    ) -> list[Document]:
+        """The documents of many texts: tokenizer, tagger and parser are called once for all of them.
+
+        The same as one text after the other, whatever stands beside it.
+        """
+        data = [encoded(checked_text(text, f"texts[{number}]")) for number, text in enumerate(texts)]
+        found: list[Document] = []
+        for batch in batches_of_bytes(data):
+            if options.k_best > 1 or len(batch[0]) > BATCH_BYTES:
+                found += [self._in_pieces(text, options, threads) for text in batch]
+            else:
+                treebank, counts = self.tokenizer.tokenize_texts(batch, threads=threads)
+                found += documents_of(self.analyse(treebank, options=options, threads=threads), counts, self)
+        return found
+
+    def _in_pieces(self, text: bytes, options: ParseOptions, threads: int) -> Document:
+        """The document of one text, however long."""
+        pieces = list(self.analyses(io.BytesIO(text), options=options, threads=threads))
         whole = Treebank(b"".join(piece.treebank.data for piece in pieces), source="<text>")
         parses = [piece.parses for piece in pieces if piece.parses is not None]
         complete = bool(pieces) and len(parses) == len(pieces)
-        return Document(
-            pieces[0].treebank if len(pieces) == 1 else whole,
-            self,
-            Parses.joined(parses) if complete else None,
-        )
+        return Document(whole, self, Parses.joined(parses) if complete else None)
 
     def stream(
         self,
-        stream: BinaryIO,
+        stream: BinaryIO | TextIO,
+        *,
+        source: str = "<text>",
+        errors: Errors = "strict",
+        options: ParseOptions = _WITH_CONFIDENCE,
+        threads: int = 1,
+    ) -> Iterator[Document]:
+        """The documents of an open file of text (or of bytes, in UTF-8) of any length: some sentences at a time, in bounded memory."""
+        for piece in self.analyses(stream, source=source, errors=errors, options=options, threads=threads):
+            yield Document(piece.treebank, self, piece.parses)
+
+    def analyses(
+        self,
+        stream: BinaryIO | TextIO,
         *,
         source: str = "<text>",
         errors: Errors = "strict",
         options: ParseOptions = ParseOptions(),
         threads: int = 1,
-    ) -> Iterator[Treebank]:
-        """The trees of a stream of UTF-8 of any length, some sentences at a time, in bounded memory."""
+    ) -> Iterator[Analysis]:
+        """``stream``, as treebanks with their parses."""
+        first = 0
         for treebank in stream_text(self.tokenizer, stream, source=source, errors=errors):
-            yield self.parse(treebank, options=options, threads=threads)
+            yield self.analyse(treebank, options=options, threads=threads).numbered_from(first)
+            first += len(treebank)
 
     def parse(
         self,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -165,6 +166,13 @@ class Tokenizer(Packable):
             ranges=ranges,
         )
         return Tokenized(Treebank(found.conllu, source="<text>"), found.bytes, found.places)
+
+    def tokenize_texts(
+        self, texts: Sequence[bytes], *, ranges: bool = True, threads: int = 1
+    ) -> tuple[Treebank, npt.NDArray[np.uint32]]:
+        """The sentences of many texts (UTF-8), each cut as if it were alone, in one treebank; and how many sentences each text has."""
+        conllu, counts = self._model.tokenize_texts(list(texts), ranges=ranges, threads=threads)
+        return Treebank(conllu, source="<text>"), counts
 
     # ---- packing
 

@@ -1,0 +1,115 @@
+"""Many texts at a time: how they are put into batches, and how the parse of a batch becomes documents again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from arcwise.errors import InputError, OptionError
+from arcwise.parsing.parses import Analysis
+from arcwise.pipeline.document import Document
+from arcwise.treebanks import Treebank
+
+if TYPE_CHECKING:
+    from arcwise.pipeline.pipeline import Pipeline
+
+BATCH_BYTES = 1 << 18
+"""Texts are parsed together up to this size; a longer one is parsed piece by piece."""
+
+
+def checked_text(text: Any, name: str = "text") -> str:
+    """``text`` if it is one; else an ``InputError`` that says what takes the value found."""
+    if isinstance(text, str):
+        return text
+    takes = ""
+    if isinstance(text, list | tuple):
+        takes = "; nlp.pipe(texts) parses several texts, nlp.parse([['Birds', 'sing']]) sentences already cut into words"
+    elif hasattr(text, "read"):
+        takes = "; nlp.stream(file) parses an open file"
+    elif isinstance(text, bytes):
+        takes = "; text.decode() makes one of UTF-8"
+    raise InputError(f"{name}: found {type(text).__name__}, expected a string{takes}")
+
+
+def encoded(text: str) -> bytes:
+    """A text as the tokenizer takes it: UTF-8 without zeros; half of a surrogate pair becomes a question mark."""
+    return text.encode("utf-8", "replace").replace(b"\x00", b"\xef\xbf\xbd")
+
+
+def batches_of_bytes(texts: Iterable[bytes], limit: int = BATCH_BYTES) -> Iterator[list[bytes]]:
+    """The texts in order, as many together as have at most ``limit`` bytes; a longer one is alone.
+
+    >>> list(batches_of_bytes([b"aaa", b"b", b"cc", b"dddddd", b""], limit=4))
+    [[b'aaa', b'b'], [b'cc'], [b'dddddd'], [b'']]
+    """
+    batch: list[bytes] = []
+    size = 0
+    for text in texts:
+        if batch and size + len(text) > limit:
+            yield batch
+            batch, size = [], 0
+        batch.append(text)
+        size += len(text)
+    if batch:
+        yield batch
+
+
+def batches_of_items(
+    texts: Iterable[Any], batch_size: int, *, as_tuples: bool
+) -> Iterator[list[tuple[str, Any]]]:
+    """Pairs of text and context (None without ``as_tuples``), ``batch_size`` at a time, or fewer long ones.
+
+    Where an item is no text, or the iterable fails, those before it are handed out first.
+    """
+    if isinstance(texts, str | bytes):
+        raise InputError(
+            f"texts: found one {type(texts).__name__}, expected several texts; nlp(text) parses one"
+        )
+    if isinstance(batch_size, bool) or not isinstance(batch_size, int) or batch_size < 1:
+        raise OptionError("batch_size", f"found {batch_size!r}, expected a number of texts, at least 1")
+    batch: list[tuple[str, Any]] = []
+    size = 0
+    try:
+        for number, item in enumerate(texts):
+            batch.append(_pair(item, number) if as_tuples else (checked_text(item, f"texts[{number}]"), None))
+            size += len(batch[-1][0])
+            if len(batch) == batch_size or size >= BATCH_BYTES:
+                full, batch, size = batch, [], 0
+                yield full
+    except Exception:
+        if batch:
+            yield batch
+        raise
+    if batch:
+        yield batch
+
+
+def _pair(item: Any, number: int) -> tuple[str, Any]:
+    if not isinstance(item, list | tuple) or len(item) != 2:
+        raise InputError(f"texts[{number}]: found {type(item).__name__}, expected a pair of text and context")
+    return checked_text(item[0], f"texts[{number}][0]"), item[1]
+
+
+def documents_of(
+    analysis: Analysis, counts: Sequence[int] | npt.NDArray[np.uint32], pipeline: Pipeline
+) -> list[Document]:
+    """The documents of texts that were parsed together; ``counts``: how many sentences each has."""
+    treebank, parses = analysis.treebank, analysis.parses
+    if not len(treebank):
+        return [Document(treebank, pipeline) for _ in counts]
+    ends = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+    sentences = pairwise(ends.tolist())
+    places = pairwise(treebank.layout.sentence_bytes[ends].tolist())
+    words = pairwise(treebank.layout.sentence_words[ends].tolist())
+    found: list[Document] = []
+    for (first, last), (start, stop), own in zip(sentences, places, words, strict=True):
+        own_parses = None
+        if parses is not None and last > first:
+            own_parses = parses.part(slice(first, last), slice(*own))
+        part = Treebank(treebank.data[start:stop], source=treebank.source, strict=False)
+        found.append(Document(part, pipeline, own_parses))
+    return found
