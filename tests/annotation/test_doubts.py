@@ -47,6 +47,12 @@ def test_planted_errors_are_doubted_first(planted):
         )
 
 
+def test_a_label_that_no_other_sentence_has_and_no_other_annotation_has_probability_0(planted):
+    found = doubts(planted, config=CONFIG, below=1.1)
+    assert [own.probability > 0 for own in found] == [False, True]
+    assert {own.label for own in found if own.probability == 0} == {"vocative"}
+
+
 def test_each_sentence_is_judged_by_a_parser_that_never_saw_it(planted, monkeypatch):
     asked = []
     real = GraphParser.train.__func__

@@ -13,9 +13,9 @@ import numpy as np
 import pytest
 
 from arcwise.annotation.assistant import Assistant
-from arcwise.annotation.background import Job
 from arcwise.annotation.learner import Learner
 from arcwise.annotation.training import MARK, decided_part, small_config, train, what_it_sees
+from arcwise.annotation.working import Job
 from arcwise.errors import InputError
 from arcwise.graph import GraphParser
 from arcwise.learning.model_file import read_model, write_model

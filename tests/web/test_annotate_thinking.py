@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,10 @@ import pytest
 pytest.importorskip("starlette", reason="needs starlette")
 
 from arcwise.annotation.assistant import Assistant
+from arcwise.annotation.thoughts import Thought
+from arcwise.inference import LabelledArc
 from arcwise.treebanks import Treebank
+from arcwise.web.annotate_json import overview_json, thought_json
 from contracts.small_treebank import small_treebank
 from web.served import Served, edits, open_session, row, serving
 from web.waiting import until
@@ -191,3 +195,23 @@ def test_too_little_to_learn_from(tmp_path: Path) -> None:
             answer = served.post(path)
             assert answer.status == 400
             assert "\n" not in answer.json()["error"]
+
+
+def test_root_is_offered_below_head_0_alone_unless_it_is_proposed() -> None:
+    arcs = (LabelledArc(2, "obj", 0.5), LabelledArc(2, "root", 0.3), LabelledArc(0, "root", 0.2))
+    thought = Thought(False, False, 2, "obj", probability=0.8, label_probability=0.5, alternatives=arcs)
+    assert thought_json(thought)["alternatives"] == [[2, "obj", 0.5], [0, "root", 0.2]]
+    proposed = replace(thought, label="root")
+    assert thought_json(proposed)["alternatives"] == [[2, "obj", 0.5], [2, "root", 0.3], [0, "root", 0.2]]
+
+
+def test_a_word_counts_as_decided_when_head_and_label_are() -> None:
+    row = "{}\tw\t_\t_\t_\t_\t{}\t{}\t_\t{}\n"
+    rows = [
+        (1, 2, "det", "_"),
+        (2, 0, "_", "_"),
+        (3, 2, "obj", "DeprelProb=0.7"),
+        (4, 2, "obj", "HeadProb=0.7"),
+    ]
+    found = overview_json(Treebank.from_string("".join(row.format(*own) for own in rows) + "\n")[0], 0)
+    assert (found["decided"], found["proposed"], found["open"]) == (1, 2, 1)

@@ -17,6 +17,9 @@ from arcwise.parsing.calibration import common_temperatures
 from arcwise.parsing.parser import ParseOptions
 from arcwise.treebanks import Treebank
 
+_LEAST = 1e-9
+"""What is less probable is told as this: 0 says that a parser does not know the label."""
+
 
 @dataclass(frozen=True)
 class Doubt:
@@ -28,7 +31,7 @@ class Doubt:
     head: int
     label: str
     probability: float
-    """Of what the file says: its head and label together."""
+    """Of what the file says: its head and label together. 0 where no other sentence has the label, and only there."""
     instead_head: int
     instead_label: str
     instead_probability: float
@@ -76,7 +79,8 @@ def _of_part(
     assert asked is not None
     labels = part.column("deprel")
     labelled = np.array([label != "_" for label in labels])
-    own = np.asarray(asked.head, np.float64) * np.where(labelled, np.maximum(asked.label, 0.0), 1.0)
+    known = np.where(np.asarray(asked.label) < 0.0, 0.0, np.maximum(asked.label, _LEAST))
+    own = np.maximum(asked.head, _LEAST) * np.where(labelled, known, 1.0)
     starts = part.sentence_words.astype(np.int64)
     heads = np.asarray(part.heads)
     found = []

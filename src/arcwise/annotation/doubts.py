@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from arcwise.annotation.background import TrainState, Working
 from arcwise.annotation.cross_fitting import Doubt, doubts
 from arcwise.annotation.states import Decisions, only_decided
+from arcwise.annotation.working import TrainState, Working
 from arcwise.errors import InputError
 from arcwise.learning.folds import SMALLEST
 from arcwise.treebanks import Treebank

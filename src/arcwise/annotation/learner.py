@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from arcwise.annotation.background import TrainState, Working
 from arcwise.annotation.training import decided_part, own_header, what_it_sees
+from arcwise.annotation.working import TrainState, Working
 from arcwise.errors import InputError
 from arcwise.models.registry import open_model
 from arcwise.parsing.parser import Parser

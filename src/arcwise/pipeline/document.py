@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
-from arcwise.inference import Alternative
+from arcwise.inference import Alternative, LabelledArc, likeliest_arcs
 from arcwise.parsing.parses import Parses, Probabilities
 from arcwise.treebanks import Sentence, Treebank
 from arcwise.treebanks.json_format import comment_number
+from arcwise.treebanks.words import Token
 from arcwise.trees import draw
 from arcwise.visual import html_parts, svg
 
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 
 _SHOWN = 5
 """Sentences that ``repr`` and notebooks show."""
+_ALTERNATIVES = 3
+"""Pairs of head and label that ``word.alternatives`` tells."""
 
 
 class ParsedSentence(Sentence):
@@ -61,6 +64,18 @@ class ParsedSentence(Sentence):
         """How sure the parser is of each word's head and label together; None if it did not say."""
         found = self._probabilities
         return super().label_probabilities if found is None else found.label[self._own_words].tolist()
+
+    @cached_property
+    def word_probabilities(self) -> tuple[list[float | None], list[float | None]]:
+        """How sure the parser is of the head of each word, and of head and label; None where it did not say."""
+        heads, labels = self.head_probabilities, self.label_probabilities
+        return super().word_probabilities if heads is None or labels is None else ([*heads], [*labels])
+
+    @cached_property
+    def word_alternatives(self) -> list[list[LabelledArc]]:
+        """The likeliest pairs of head and label of each word: those that were written, or else what the parser says."""
+        told = super().word_alternatives
+        return told if any(told) else [likeliest_arcs(own, _ALTERNATIVES) for own in self.alternatives()]
 
     @property
     def _own_words(self) -> slice:
@@ -117,8 +132,20 @@ class Document:
     def __iter__(self) -> Iterator[ParsedSentence]:
         return iter(self.sentences)
 
-    def __getitem__(self, at: int) -> ParsedSentence:
+    @overload
+    def __getitem__(self, at: int) -> ParsedSentence: ...
+    @overload
+    def __getitem__(self, at: slice) -> list[ParsedSentence]: ...
+    def __getitem__(self, at: int | slice) -> ParsedSentence | list[ParsedSentence]:
         return self.sentences[at]
+
+    @cached_property
+    def tokens(self) -> list[Token]:
+        """The tokens of the text, with their places in it: ``doc.text[token.start : token.end]`` is ``token.form``.
+
+        Words have them too: ``word.token``. (Of a piece of a longer text, places count from the beginning of the whole.)
+        """
+        return [token for sentence in self.sentences for token in sentence.tokens]
 
     @property
     def text(self) -> str:

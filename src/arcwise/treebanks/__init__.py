@@ -4,8 +4,10 @@ from arcwise.treebanks.columns import COLUMNS, Coded, column_number
 from arcwise.treebanks.files import open_input, open_output, read_bytes
 from arcwise.treebanks.given import treebank_of
 from arcwise.treebanks.problems import Problem, ProblemKind
+from arcwise.treebanks.sentence import Sentence
 from arcwise.treebanks.streaming import stream
-from arcwise.treebanks.treebank import Sentence, Treebank
+from arcwise.treebanks.treebank import Treebank
+from arcwise.treebanks.words import Token, Word, Words
 
 __all__ = [
     "COLUMNS",
@@ -13,7 +15,10 @@ __all__ = [
     "Problem",
     "ProblemKind",
     "Sentence",
+    "Token",
     "Treebank",
+    "Word",
+    "Words",
     "column_number",
     "open_input",
     "open_output",

@@ -8,8 +8,8 @@ from typing import Literal, get_args
 from arcwise.errors import InputError
 from arcwise.treebanks.columns import COLUMNS, column_number
 from arcwise.treebanks.files import PathLike, open_input, refuse_other_encoding
+from arcwise.treebanks.sentence import Sentence
 from arcwise.treebanks.streaming import stream
-from arcwise.treebanks.treebank import Sentence
 
 Format = Literal["conllu", "conllx", "words"]
 FORMATS: tuple[str, ...] = get_args(Format)

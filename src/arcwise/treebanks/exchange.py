@@ -14,7 +14,8 @@ from arcwise.errors import InputError
 from arcwise.optional import require
 from arcwise.treebanks.columns import COLUMNS
 from arcwise.treebanks.given import treebank_of
-from arcwise.treebanks.treebank import Sentence, Treebank
+from arcwise.treebanks.sentence import Sentence
+from arcwise.treebanks.treebank import Treebank
 
 if TYPE_CHECKING:
     from arcwise.treebanks.given import TreebankLike

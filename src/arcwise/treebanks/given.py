@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from arcwise.errors import InputError
-from arcwise.treebanks.treebank import Sentence, Treebank
+from arcwise.treebanks.sentence import Sentence
+from arcwise.treebanks.treebank import Treebank
 
 if TYPE_CHECKING:
     TreebankLike: TypeAlias = Treebank | Sentence | Sequence[Sentence] | Sequence[Sequence[str]]

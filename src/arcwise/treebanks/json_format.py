@@ -25,10 +25,11 @@ from arcwise.treebanks.field_values import (
     probability,
     read_alternatives,
 )
-from arcwise.treebanks.surface import Place, surface_rows
+from arcwise.treebanks.surface import Place
 
 if TYPE_CHECKING:
-    from arcwise.treebanks.treebank import Sentence, Treebank
+    from arcwise.treebanks.sentence import Sentence
+    from arcwise.treebanks.treebank import Treebank
 
 Values = Mapping[str, Any]
 
@@ -75,8 +76,7 @@ def sentence_json(sentence: Sentence) -> dict[str, Any]:
 
 
 def _rows_json(sentence: Sentence, places: Sequence[Place]) -> dict[str, Any]:
-    rows = surface_rows(sentence)
-    place_of = {row.fields[0]: place for row, place in zip(rows, places, strict=True)}
+    place_of = {row.fields[0]: place for row, place in zip(sentence.token_rows, places, strict=True)}
     parts: dict[str, list[dict[str, Any]]] = {"tokens": [], "words": [], "empty_nodes": []}
     for fields in sentence.rows:
         kind = "tokens" if "-" in fields[0] else "empty_nodes" if "." in fields[0] else "words"

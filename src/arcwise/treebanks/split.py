@@ -8,7 +8,8 @@ from typing import Literal
 import numpy as np
 
 from arcwise.errors import InputError
-from arcwise.treebanks.treebank import Sentence, Treebank
+from arcwise.treebanks.sentence import Sentence
+from arcwise.treebanks.treebank import Treebank
 
 
 def split(

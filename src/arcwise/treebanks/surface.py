@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from arcwise.treebanks.field_values import pairs, unescaped
 
 if TYPE_CHECKING:
-    from arcwise.treebanks.treebank import Sentence, Treebank
+    from arcwise.treebanks.sentence import Sentence
+    from arcwise.treebanks.treebank import Treebank
 
 _ROW_WORD, _ROW_MULTIWORD = 0, 1
 
@@ -52,7 +53,7 @@ class Surface:
         Surface(text='Hi! Hi!', start=0, places=[[(0, 2), (2, 3)], [(4, 6), (6, 7)]])
         """
         sentences = list(treebank)
-        rows = [surface_rows(sentence) for sentence in sentences]
+        rows = [sentence.token_rows for sentence in sentences]
         told = _told_places(rows)
         return _rebuilt(sentences, rows) if told is None else _as_told(rows, told)
 

@@ -7,9 +7,9 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from arcwise.annotation.background import Job
 from arcwise.annotation.document import Change, Document
 from arcwise.annotation.validating import findings
+from arcwise.annotation.working import Job
 from arcwise.treebanks import Sentence, Treebank
 from arcwise.treebanks.validation import RELATIONS, UPOS_TAGS, Inventory, check_sentence
 from arcwise.web.background import Background

@@ -7,6 +7,7 @@ from typing import Any
 
 from arcwise.annotation.states import is_proposed
 from arcwise.annotation.thoughts import Reason, Thought, Thoughts
+from arcwise.inference import LabelledArc
 from arcwise.treebanks import COLUMNS, Sentence
 from arcwise.treebanks.edits import notes_of
 from arcwise.trees.text_width import is_right_to_left
@@ -51,11 +52,20 @@ def state_of(head: str, misc: str) -> str:
     return "proposed" if is_proposed(misc, "head") else "decided"
 
 
+def _word_state(head: str, label: str, misc: str) -> str:
+    state = state_of(head, misc)
+    if state != "decided":
+        return state
+    if label == "_":
+        return "open"
+    return "proposed" if is_proposed(misc, "deprel") else "decided"
+
+
 def overview_json(sentence: Sentence, number: int) -> Json:
-    """One line of the list of sentences."""
-    states = [
-        state_of("_" if h < 0 else str(h), m) for h, m in zip(sentence.heads[1:], sentence.misc, strict=True)
-    ]
+    """One line of the list of sentences. A word is decided here when its head and its label are; one of which only the head is, is proposed
+    where a parser proposed the label, and open otherwise."""
+    columns = zip(sentence.heads[1:], sentence.deprels, sentence.misc, strict=True)
+    states = [_word_state("_" if h < 0 else str(h), label, misc) for h, label, misc in columns]
     return {
         "number": number,
         "sent_id": sentence.sent_id,
@@ -98,10 +108,20 @@ def thought_json(thought: Thought) -> Json:
         "label_probability": thought.label_probability,
         "entropy": thought.entropy,
         "gain": thought.gain,
-        "alternatives": [[arc.head, arc.label, arc.probability] for arc in thought.alternatives],
+        "alternatives": [[arc.head, arc.label, arc.probability] for arc in _offered(thought)],
         "tags": dict(thought.tags),
         "upos_probability": thought.upos_probability,
     }
+
+
+def _offered(thought: Thought) -> list[LabelledArc]:
+    """Its alternatives without the label root below another head than 0, unless that is what is proposed: a parser that has learned little
+    gives it some probability, and nobody means it."""
+    return [
+        arc
+        for arc in thought.alternatives
+        if arc.head == 0 or arc.label != "root" or (arc.head, arc.label) == (thought.head, thought.label)
+    ]
 
 
 def changed_json(before: Thoughts | None, after: Json, rows: Sequence[str]) -> list[Json]:

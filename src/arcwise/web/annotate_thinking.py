@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import Any, Literal
 
 from arcwise.annotation.assistant import Assistant
-from arcwise.annotation.background import TrainState
 from arcwise.annotation.doubts import Doubts
 from arcwise.annotation.learner import Learner
 from arcwise.annotation.thoughts import Thoughts
+from arcwise.annotation.working import TrainState
 from arcwise.errors import InputError
 from arcwise.parsing.parser import Parser
 from arcwise.treebanks import Sentence, Treebank

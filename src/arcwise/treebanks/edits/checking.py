@@ -8,7 +8,8 @@ from arcwise import native
 from arcwise.errors import InputError
 from arcwise.treebanks.edits.edited_sentence import EditedSentence
 from arcwise.treebanks.problems import OF_TREES, Problem, ProblemKind
-from arcwise.treebanks.treebank import Sentence, Treebank
+from arcwise.treebanks.sentence import Sentence
+from arcwise.treebanks.treebank import Treebank
 
 
 def checked_sentence(data: bytes) -> EditedSentence:

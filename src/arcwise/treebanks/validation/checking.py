@@ -9,8 +9,9 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from arcwise.treebanks.files import PathLike, open_input, refuse_other_encoding
+from arcwise.treebanks.sentence import Sentence
 from arcwise.treebanks.streaming import stream
-from arcwise.treebanks.treebank import Sentence, Treebank
+from arcwise.treebanks.treebank import Treebank
 from arcwise.treebanks.validation.across import Memory
 from arcwise.treebanks.validation.comments import check_comments
 from arcwise.treebanks.validation.fields import check_fields

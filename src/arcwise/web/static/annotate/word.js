@@ -83,7 +83,7 @@ export class WordPanel {
     const lines = found.slice(0, MOST).map(line);
     if (found.length > MOST) lines.push(el("li", {}, el("details", {}, el("summary", {}, `${found.length - MOST} more findings of the sentence`), el("ul", { class: "lines" }, found.slice(MOST).map(line)))));
     const doubts = sentence.doubts.filter((one) => one.row === row?.id).map((one) => el("li", { class: "doubt-line" }, el("b", {}, "? "),
-      `Improbable for parsers that never saw this sentence${one.probability === null ? "" : ` (${percent(one.probability)})`}`,
+      one.probability === 0 ? `No other sentence has the label ${one.label}` : `Improbable for parsers that never saw this sentence${one.probability === null ? "" : ` (${percent(one.probability)})`}`,
       one.instead ? `; they say ${one.instead.label} of ${this.editor.name(String(one.instead.head))}, ${percent(one.instead.probability)} ` : "",
       one.instead ? button("take it", () => this.editor.takeAlternative(one.row, one.instead.head, one.instead.label)) : null));
     const notes = sentence.notes.filter((one) => one.on === "" || noteRow(one.on) === row?.id)

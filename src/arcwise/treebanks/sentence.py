@@ -1,0 +1,286 @@
+"""``Sentence``: one sentence of a treebank, a view into its bytes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from arcwise.errors import InputError
+from arcwise.treebanks.field_values import (
+    HEAD_PROBABILITY,
+    LABEL_PROBABILITY,
+    LabelledArc,
+    probability,
+    read_alternatives,
+)
+from arcwise.treebanks.surface import SurfaceRow, space_after, surface_rows
+from arcwise.treebanks.words import Token, Words
+from arcwise.trees import UNKNOWN, Tree
+
+if TYPE_CHECKING:
+    from arcwise.treebanks.treebank import Treebank
+
+
+class Sentence:
+    """One sentence of a treebank: a view, cheap to make, with its columns decoded when asked for."""
+
+    __slots__ = ("__dict__", "number", "treebank")
+
+    def __init__(self, treebank: Treebank, number: int) -> None:
+        self.treebank = treebank
+        self.number = number
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.treebank, self.number)
+
+    @classmethod
+    def from_words(
+        cls,
+        forms: Sequence[str],
+        *,
+        tree: Tree | None = None,
+        comments: Mapping[str, str] | None = None,
+        **columns: Sequence[str],
+    ) -> Sentence:
+        """A new sentence from words and any columns (``upos=…``, ``lemma=…``).
+
+        >>> Sentence.from_words(["Birds", "sing"], upos=["NOUN", "VERB"]).upos
+        ['NOUN', 'VERB']
+        """
+        if not forms:
+            raise InputError("forms: found no word, expected at least one")
+        rows = "".join(f"{i}\t_\t_\t_\t_\t_\t_\t_\t_\t_\n" for i in range(1, len(forms) + 1))
+        from arcwise.treebanks.treebank import Treebank
+
+        blank = Treebank.from_string(rows + "\n")
+        if tree is not None:
+            columns = {**columns, "deprel": columns.get("deprel") or ["_"] * len(forms)}
+            if tree.labels is not None:
+                columns["deprel"] = list(tree.labels[1:])
+        return blank.annotate(
+            form=forms,
+            heads=None if tree is None else tree.heads[1:],
+            comments=None if comments is None else [comments],
+            strict=True,
+            **columns,
+        )[0]
+
+    def __len__(self) -> int:
+        """The number of words."""
+        first, last = self._words
+        return last - first
+
+    def __repr__(self) -> str:
+        return f"Sentence({' '.join(self.forms)!r})"
+
+    def _column(self, number: int) -> list[str]:
+        return self.treebank.layout.column_strings(self.treebank.data, *self._words, number)
+
+    @property
+    def _words(self) -> tuple[int, int]:
+        starts = self.treebank.layout.sentence_words
+        return int(starts[self.number]), int(starts[self.number + 1])
+
+    @cached_property
+    def forms(self) -> list[str]:
+        """The word forms."""
+        return self._column(1)
+
+    @cached_property
+    def lemmas(self) -> list[str]:
+        """The LEMMA column."""
+        return self._column(2)
+
+    @cached_property
+    def upos(self) -> list[str]:
+        """The UPOS column (CPOSTAG in CoNLL-X)."""
+        return self._column(3)
+
+    @cached_property
+    def xpos(self) -> list[str]:
+        """The XPOS column (POSTAG in CoNLL-X)."""
+        return self._column(4)
+
+    @cached_property
+    def feats(self) -> list[str]:
+        """The FEATS column, as text."""
+        return self._column(5)
+
+    @cached_property
+    def deprels(self) -> list[str]:
+        """The DEPREL column."""
+        return self._column(7)
+
+    @cached_property
+    def deps(self) -> list[str]:
+        """The DEPS column, as text."""
+        return self._column(8)
+
+    @cached_property
+    def misc(self) -> list[str]:
+        """The MISC column, as text."""
+        return self._column(9)
+
+    @property
+    def heads(self) -> npt.NDArray[np.int32]:
+        """Shape (n+1,): ``heads[0] = -1``, -1 where a head is unknown."""
+        first, last = self._words
+        return np.concatenate([np.array([UNKNOWN], np.int32), self.treebank.layout.heads[first:last]])
+
+    @cached_property
+    def tree(self) -> Tree:
+        """The tree of HEAD and DEPREL; partial if some heads are unknown."""
+        return Tree(self.heads, ("", *self.deprels))
+
+    @cached_property
+    def rows(self) -> list[tuple[str, ...]]:
+        """All rows with their ten fields: words, multiword tokens (2-3) and empty nodes (8.1)."""
+        starts = self.treebank.layout.sentence_rows
+        return self.treebank.layout.row_strings(
+            self.treebank.data, int(starts[self.number]), int(starts[self.number + 1])
+        )
+
+    @property
+    def own_bytes(self) -> bytes:
+        """The bytes of the sentence in its file, comments and final blank line included."""
+        starts = self.treebank.layout.sentence_bytes
+        return self.treebank.data[int(starts[self.number]) : int(starts[self.number + 1])]
+
+    @property
+    def whole_bytes(self) -> bytes:
+        """``own_bytes``, without a byte order mark, and with the blank line that a last sentence may lack."""
+        data = self.own_bytes.removeprefix(b"\xef\xbb\xbf")
+        if data.endswith((b"\n\n", b"\n\r\n")):
+            return data
+        newline = b"\r\n" if b"\r\n" in data else b"\n"
+        return data + (newline if data.endswith(b"\n") else 2 * newline)
+
+    @property
+    def comment_lines(self) -> list[str]:
+        """The comment lines before the first word, without the leading ``#`` and spaces."""
+        return [line[1:].strip() for line in self.raw_comment_lines]
+
+    @property
+    def raw_comment_lines(self) -> list[str]:
+        """The same as they stand in the file."""
+        lines: list[str] = []
+        for line in self.own_bytes.removeprefix(b"\xef\xbb\xbf").split(b"\n"):
+            if line.startswith(b"#"):
+                lines.append(line.decode("utf-8", "replace").removesuffix("\r"))
+            elif line.strip():
+                break
+            else:
+                lines.clear()
+        return lines
+
+    @property
+    def comments(self) -> dict[str, str]:
+        """The comments of the form ``# key = value``; others have the value ``""``."""
+        pairs = (line.partition("=") for line in self.comment_lines)
+        return {key.strip(): value.strip() for key, _, value in pairs}
+
+    @cached_property
+    def head_probabilities(self) -> list[float] | None:
+        """How sure a parser was of each word's head (HeadProb in MISC); None if it did not say for every word."""
+        found = self._misc_probabilities(HEAD_PROBABILITY)
+        return [p for p in found if p is not None] if None not in found else None
+
+    @cached_property
+    def label_probabilities(self) -> list[float] | None:
+        """How sure a parser was of each word's head and label together (DeprelProb in MISC); None if it did not say for every word."""
+        found = self._misc_probabilities(LABEL_PROBABILITY)
+        return [p for p in found if p is not None] if None not in found else None
+
+    def _misc_probabilities(self, key: str) -> list[float | None]:
+        return [probability(misc, key) for misc in self.misc]
+
+    # ---- its words and tokens, one by one
+
+    @property
+    def words(self) -> Words:
+        """Its words: ``words[0]`` is the first one, whose ``id`` is 1."""
+        return Words(self, range(1, len(self) + 1))
+
+    @property
+    def tokens(self) -> list[Token]:
+        """The tokens of the text: words, and multiword tokens as one; each knows its place in the text."""
+        return [Token(self, row, at) for at, row in enumerate(self.token_rows)]
+
+    # What the views of words look up; none of it refers back to the sentence, so that what is no longer used is gone at once.
+
+    @cached_property
+    def token_rows(self) -> list[SurfaceRow]:
+        """The rows that are tokens of the text."""
+        return surface_rows(self)
+
+    @cached_property
+    def head_ids(self) -> list[int]:
+        """``heads`` as a list."""
+        return [int(head) for head in self.heads]
+
+    @cached_property
+    def child_ids(self) -> list[list[int]]:
+        """What hangs from the root, and from each word."""
+        found: list[list[int]] = [[] for _ in self.head_ids]
+        for number, head in enumerate(self.head_ids):
+            if 0 <= head < len(found):
+                found[head].append(number)
+        return found
+
+    @cached_property
+    def word_probabilities(self) -> tuple[list[float | None], list[float | None]]:
+        """How sure a parser is of the head of each word, and of head and label; None where it did not say."""
+        return self._misc_probabilities(HEAD_PROBABILITY), self._misc_probabilities(LABEL_PROBABILITY)
+
+    @cached_property
+    def word_alternatives(self) -> list[list[LabelledArc]]:
+        """The likeliest pairs of head and label of each word, if there are some."""
+        return [read_alternatives(misc) for misc in self.misc]
+
+    @property
+    def sent_id(self) -> str | None:
+        """The value of the ``# sent_id`` comment."""
+        return self.comments.get("sent_id")
+
+    @property
+    def text(self) -> str:
+        """The ``# text`` comment, or the forms joined as SpaceAfter=No tells."""
+        return self.comments.get("text") or self._joined_text()
+
+    def _joined_text(self) -> str:
+        after = ((row.fields[1], space_after(row.fields[9])) for row in self.token_rows)
+        return "".join(form + ("" if space == "" else " ") for form, space in after).rstrip()
+
+    def to_conllu(self) -> str:
+        """The sentence as CoNLL-U text, ending with a blank line."""
+        return self.whole_bytes.decode("utf-8", "replace")
+
+    def to_json(self) -> dict[str, Any]:
+        """The sentence as values for ``json.dumps``; see ``Treebank.to_json``."""
+        from arcwise.treebanks.json_format import sentence_json
+
+        return sentence_json(self)
+
+    def with_tree(self, tree: Tree) -> Sentence:
+        """The sentence with HEAD (and DEPREL, if the tree has labels) replaced."""
+        if tree.labels is None:
+            return self.annotate(heads=tree.heads[1:])
+        return self.annotate(heads=tree.heads[1:], deprel=tree.labels[1:])
+
+    def annotate(
+        self,
+        *,
+        heads: npt.NDArray[np.int32] | None = None,
+        comments: Mapping[str, str] | None = None,
+        **columns: Sequence[str],
+    ) -> Sentence:
+        """The sentence with columns replaced; see ``Treebank.annotate``."""
+        from arcwise.treebanks.treebank import Treebank
+
+        own = Treebank(self.whole_bytes, source=self.treebank.source)
+        lines = None if comments is None else [comments]
+        return own.annotate(heads=heads, comments=lines, strict=True, **columns)[0]

@@ -1,0 +1,270 @@
+"""``Word`` and ``Token``: views of one word of a sentence, and of one token of its text, made when asked for."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, overload
+
+from arcwise.treebanks.field_values import EnhancedArc, LabelledArc, enhanced_arcs, pairs
+from arcwise.treebanks.surface import SurfaceRow, space_after
+
+if TYPE_CHECKING:
+    from arcwise.treebanks.sentence import Sentence
+
+
+class Word:
+    """A syntactic word of a sentence. Columns are as the file has them: ``_`` where a value is not known.
+
+    >>> from arcwise import Sentence, Tree
+    >>> sentence = Sentence.from_words(["Birds", "sing"], tree=Tree.from_heads([2, 0], ["nsubj", "root"]))
+    >>> birds = sentence.words[0]
+    >>> birds, birds.head
+    (<Word 1 Birds nsubj of 2 sing>, <Word 2 sing root>)
+    >>> birds.head.children
+    [<Word 1 Birds nsubj of 2 sing>]
+    """
+
+    __slots__ = ("id", "sentence")
+
+    def __init__(self, sentence: Sentence, number: int) -> None:
+        self.sentence = sentence
+        self.id = number
+        """1..n, as in the file and in ``Tree``; the place in ``sentence.words`` is one less."""
+
+    # ---- columns
+
+    @property
+    def form(self) -> str:
+        """The word form."""
+        return self.sentence.forms[self.id - 1]
+
+    @property
+    def lemma(self) -> str:
+        """LEMMA."""
+        return self.sentence.lemmas[self.id - 1]
+
+    @property
+    def upos(self) -> str:
+        """UPOS."""
+        return self.sentence.upos[self.id - 1]
+
+    @property
+    def xpos(self) -> str:
+        """XPOS."""
+        return self.sentence.xpos[self.id - 1]
+
+    @property
+    def feats(self) -> dict[str, str]:
+        """FEATS as a mapping: ``{"Case": "Nom"}``; what has no ``=`` has the value ``""``."""
+        return pairs(self.sentence.feats[self.id - 1])
+
+    @property
+    def label(self) -> str:
+        """DEPREL."""
+        return self.sentence.deprels[self.id - 1]
+
+    @property
+    def deps(self) -> list[EnhancedArc]:
+        """DEPS: head (the ID, as text) and label of each arc; one head may have several labels."""
+        return enhanced_arcs(self.sentence.deps[self.id - 1]) or []
+
+    @property
+    def misc(self) -> dict[str, str]:
+        """MISC as a mapping."""
+        return pairs(self.sentence.misc[self.id - 1])
+
+    # ---- the tree
+
+    @property
+    def head_id(self) -> int:
+        """The ``id`` of the head; 0 for the root, -1 where it is not known."""
+        return self.sentence.head_ids[self.id]
+
+    @property
+    def head(self) -> Word | None:
+        """The head; None if this is a root, or the head is not known (``head_id`` tells which)."""
+        head = self.head_id
+        return Word(self.sentence, head) if head > 0 else None
+
+    @property
+    def is_root(self) -> bool:
+        """Whether it hangs from the root."""
+        return self.head_id == 0
+
+    @property
+    def children(self) -> list[Word]:
+        """The words that hang from this one, in order."""
+        return [Word(self.sentence, child) for child in self.sentence.child_ids[self.id]]
+
+    @property
+    def subtree(self) -> list[Word]:
+        """This word and all that hang from it, directly or not, in order."""
+        return [Word(self.sentence, number) for number in self._subtree_ids()]
+
+    @property
+    def left_edge(self) -> Word:
+        """The first word of the subtree."""
+        return Word(self.sentence, self._subtree_ids()[0])
+
+    @property
+    def right_edge(self) -> Word:
+        """The last word of the subtree."""
+        return Word(self.sentence, self._subtree_ids()[-1])
+
+    def _subtree_ids(self) -> list[int]:
+        children = self.sentence.child_ids
+        found, seen = [self.id], {self.id}
+        for number in found:  # grows while it is walked through
+            new = [child for child in children[number] if child not in seen]
+            found += new
+            seen.update(new)
+        return sorted(found)
+
+    # ---- how sure the parser is
+
+    @property
+    def head_probability(self) -> float | None:
+        """How sure the parser is of the head; None if it did not say."""
+        return self.sentence.word_probabilities[0][self.id - 1]
+
+    @property
+    def label_probability(self) -> float | None:
+        """How sure the parser is of head and label together; None if it did not say."""
+        return self.sentence.word_probabilities[1][self.id - 1]
+
+    @property
+    def alternatives(self) -> list[LabelledArc]:
+        """The likeliest pairs of head and label, with the probability of both together: of a document, three, which the parser is asked for
+        once a sentence; of a treebank, what ``arcwise parse --alternatives`` wrote. Empty if there are none."""
+        return self.sentence.word_alternatives[self.id - 1]
+
+    # ---- the text
+
+    @property
+    def token(self) -> Token:
+        """The token of the text that this is, or of which it is a part."""
+        rows = self.sentence.token_rows
+        at = bisect_left(rows, self.id, key=lambda row: row.last)
+        return Token(self.sentence, rows[at], at)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Word) and self._key == other._key
+
+    def __hash__(self) -> int:
+        return hash(self._key)
+
+    @property
+    def _key(self) -> tuple[int, int, int]:
+        return id(self.sentence.treebank), self.sentence.number, self.id
+
+    def __repr__(self) -> str:
+        tag = "" if self.upos == "_" else f" {self.upos}"
+        head = self.head
+        label = "" if self.label == "_" else f" {self.label}"
+        of = "" if head is None else f" of {head.id} {head.form}"
+        return f"<Word {self.id} {self.form}{tag}{label}{of}>"
+
+
+class Words(Sequence[Word]):
+    """The words of a sentence, or some of them; a slice has the same methods."""
+
+    __slots__ = ("_ids", "sentence")
+
+    def __init__(self, sentence: Sentence, ids: range) -> None:
+        self.sentence = sentence
+        self._ids = ids
+
+    def __len__(self) -> int:
+        return len(self._ids)
+
+    @overload
+    def __getitem__(self, at: int) -> Word: ...
+    @overload
+    def __getitem__(self, at: slice) -> Words: ...
+    def __getitem__(self, at: int | slice) -> Word | Words:
+        if isinstance(at, slice):
+            return Words(self.sentence, self._ids[at])
+        if not -len(self._ids) <= at < len(self._ids):
+            raise IndexError(f"word {at} of {len(self._ids)}; words[0] is the word of id {self._ids.start}")
+        return Word(self.sentence, self._ids[at])
+
+    def __iter__(self) -> Iterator[Word]:
+        sentence = self.sentence
+        return (Word(sentence, number) for number in self._ids)
+
+    def __repr__(self) -> str:
+        forms = self.sentence.forms
+        return f"<Words {' '.join(forms[number - 1] for number in self._ids)}>"
+
+
+class Token:
+    """A token of the text: a word, or a multiword token, which is several.
+
+    >>> from arcwise import Treebank
+    >>> rows = "1-2\\tal\\t_\\t_\\t_\\t_\\t_\\t_\\t_\\t_\\n1\\ta\\t_\\t_\\t_\\t_\\t_\\t_\\t_\\t_\\n2\\tel\\t_\\t_\\t_\\t_\\t_\\t_\\t_\\t_\\n\\n"
+    >>> (token,) = Treebank.from_string(rows)[0].tokens
+    >>> token, token.words
+    (<Token 1-2 al 0:2>, <Words a el>)
+    """
+
+    __slots__ = ("_place", "_row", "sentence")
+
+    def __init__(self, sentence: Sentence, row: SurfaceRow, place: int) -> None:
+        self.sentence = sentence
+        self._row = row
+        self._place = place
+
+    @property
+    def id(self) -> str:
+        """As in the file: ``3``, or ``1-2``."""
+        return self._row.fields[0]
+
+    @property
+    def form(self) -> str:
+        """The characters that it consists of."""
+        return self._row.fields[1]
+
+    @property
+    def misc(self) -> dict[str, str]:
+        """MISC of the token as a mapping."""
+        return pairs(self._row.fields[9])
+
+    @property
+    def words(self) -> Words:
+        """Its words."""
+        return self.sentence.words[self._row.first - 1 : self._row.last]
+
+    @property
+    def is_multiword(self) -> bool:
+        """Whether it is a multiword token."""
+        return "-" in self._row.fields[0]
+
+    @property
+    def start(self) -> int:
+        """Where it begins in the text (``doc.text``), in characters; see ``Surface`` for which text that is."""
+        return self.sentence.treebank.surface.places[self.sentence.number][self._place][0]
+
+    @property
+    def end(self) -> int:
+        """Where it ends: the place after its last character."""
+        return self.sentence.treebank.surface.places[self.sentence.number][self._place][1]
+
+    @property
+    def space_after(self) -> str:
+        """The white space after it that MISC tells; a space where it tells nothing."""
+        found = space_after(self._row.fields[9])
+        return " " if found is None else found
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Token) and self._key == other._key
+
+    def __hash__(self) -> int:
+        return hash(self._key)
+
+    @property
+    def _key(self) -> tuple[int, int, int]:
+        return id(self.sentence.treebank), self.sentence.number, self._place
+
+    def __repr__(self) -> str:
+        return f"<Token {self.id} {self.form} {self.start}:{self.end}>"
