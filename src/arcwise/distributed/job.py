@@ -184,7 +184,7 @@ class Job:
             if known is not None and known.input != shard.sha256:
                 raise InputError(
                     f"{shard.file.path}: has changed since it was parsed into {self.places.folder}, expected the same "
-                    "file or another folder; --overwrite parses it again"
+                    "file, another folder or to overwrite what is there"
                 )
 
     # ---- the work
@@ -307,7 +307,7 @@ def _difference(kept: Any, now: dict[str, Any]) -> str:
     begun = "" if name == "model_sha256" else f" {was!r}"
     return (
         f"was begun with {'another model file' if name == 'model_sha256' else f'{name}{begun}'}, found {told}; expected the same, "
-        "or another folder; --overwrite begins again"
+        "another folder or to overwrite what is there"
     )
 
 
