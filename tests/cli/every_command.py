@@ -76,6 +76,12 @@ PLAIN = {
     "query": "a query",
     "changes": "what is set",
     "table": "names of properties",
+    "to": "a format",
+    "text_field": "a name",
+    "id_field": "a name",
+    "engine": "a name",
+    "address": "a machine",
+    "compress": "a name",
 }
 """Parameters that take text and name no file, and what they are."""
 
