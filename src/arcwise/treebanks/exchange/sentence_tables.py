@@ -1,0 +1,132 @@
+"""Arrow, polars and datasets: a table with a row a sentence, whose words are lists. Nothing of CoNLL-U is lost."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from arcwise.errors import InputError
+from arcwise.treebanks.exchange.libraries import library
+from arcwise.treebanks.given import treebank_of
+from arcwise.treebanks.json_format import header_json
+from arcwise.treebanks.surface import Place
+from arcwise.treebanks.treebank import Treebank
+
+if TYPE_CHECKING:
+    from arcwise.treebanks.given import TreebankLike
+    from arcwise.treebanks.sentence import Sentence
+
+_HEADER = ("sent_id", "text", "start", "end", "probability", "comments")
+_WORD = ("form", "lemma", "upos", "xpos", "feats", "head", "label", "deps", "misc")
+_SHARES = ("head_probability", "label_probability")
+_PLACES = {"word_start": "start", "word_end": "end"}
+"""Lists over the words whose names the sentence has for itself → as JSON calls them."""
+_OTHER_ROWS = {"multiword_tokens": "tokens", "empty_nodes": "empty_nodes"}
+"""Lists of other rows → as JSON calls them."""
+
+
+def arrow_schema() -> Any:
+    """The columns of ``to_arrow``, for whoever writes Parquet files."""
+    arrow = library("pyarrow")
+    text, number, place, share = arrow.string(), arrow.int32(), arrow.int64(), arrow.float64()
+    row = [("id", text), *((name, number if name == "head" else text) for name in _WORD)]
+    rows = arrow.list_(arrow.struct([*row, ("start", place), ("end", place)]))
+    words = {name: number if name == "head" else text for name in _WORD}
+    words |= dict.fromkeys(_PLACES, place) | dict.fromkeys(_SHARES, share)
+    return arrow.schema(
+        [
+            ("sent_id", text),
+            ("text", text),
+            ("start", place),
+            ("end", place),
+            ("probability", share),
+            ("comments", arrow.list_(text)),
+            *((name, arrow.list_(kind)) for name, kind in words.items()),
+            *((name, rows) for name in _OTHER_ROWS),
+        ]
+    )
+
+
+def to_arrow(treebank: TreebankLike) -> Any:
+    """A ``pyarrow.Table`` with a row a sentence of a treebank, or of a ``Document``; null where a value is not known.
+
+    ``sent_id``, ``text``, ``start``, ``end``, ``probability``, ``comments``, as in JSON; a list with a value a word for each column (``form``, ``lemma``, …,
+    ``head``, ``label``, …; FEATS, DEPS and MISC as text), ``word_start`` and ``word_end``, ``head_probability``, ``label_probability``; ``multiword_tokens`` and
+    ``empty_nodes`` as lists of structs.
+    """
+    schema = arrow_schema()
+    rows = [_row(sentence) for sentence in treebank_of(treebank)]
+    return library("pyarrow").Table.from_pylist(rows, schema=schema)
+
+
+def from_arrow(table: Any) -> Treebank:
+    """A treebank from a ``pyarrow.Table`` such as ``to_arrow`` gives; ``form`` alone must be there."""
+    return _from_rows(table.column_names, table.to_pylist(), "<arrow>")
+
+
+def to_polars(treebank: TreebankLike) -> Any:
+    """The table of ``to_arrow`` as a ``polars.DataFrame``."""
+    return library("polars").from_arrow(to_arrow(treebank))
+
+
+def from_polars(frame: Any) -> Treebank:
+    """A treebank from a ``polars.DataFrame`` such as ``to_polars`` gives."""
+    return _from_rows(frame.columns, frame.to_dicts(), "<polars>")
+
+
+def to_dataset(treebank: TreebankLike) -> Any:
+    """The table of ``to_arrow`` as a ``datasets.Dataset`` of Hugging Face."""
+    return library("datasets").Dataset(to_arrow(treebank))
+
+
+def from_dataset(dataset: Any) -> Treebank:
+    """A treebank from a ``datasets.Dataset`` such as ``to_dataset`` gives."""
+    return from_arrow(dataset.with_format("arrow")[:])
+
+
+# ---- rows
+
+
+def _row(sentence: Sentence) -> dict[str, Any]:
+    places = sentence.treebank.surface.places[sentence.number]
+    place_of = {row.fields[0]: place for row, place in zip(sentence.token_rows, places, strict=True)}
+    found = header_json(sentence)
+    words = [_fields(row, place_of) for row in sentence.rows if row[0].isdecimal()]
+    found |= {name: [word[name] for word in words] for name in _WORD}
+    found |= {name: [word[own] for word in words] for name, own in _PLACES.items()}
+    heads, labels = sentence.word_probabilities
+    return found | {
+        "head_probability": heads,
+        "label_probability": labels,
+        "multiword_tokens": [_fields(row, place_of) for row in sentence.rows if "-" in row[0]],
+        "empty_nodes": [_fields(row, place_of) for row in sentence.rows if "." in row[0]],
+    }
+
+
+def _fields(row: tuple[str, ...], place_of: Mapping[str, Place]) -> dict[str, Any]:
+    start, end = place_of.get(row[0], (None, None))
+    found: dict[str, Any] = {"id": row[0], "form": row[1], "start": start, "end": end}
+    found |= {name: None if value == "_" else value for name, value in zip(_WORD[1:], row[2:], strict=True)}
+    if found["head"] is not None:
+        found["head"] = int(row[6])
+    return found
+
+
+def _from_rows(columns: Iterable[str], rows: Iterable[Mapping[str, Any]], source: str) -> Treebank:
+    if "form" not in columns:
+        raise InputError(f"table: found the columns {', '.join(columns)}, expected at least 'form'")
+    return Treebank.from_json({"sentences": [_sentence(row) for row in rows]}, source=source)
+
+
+def _sentence(row: Mapping[str, Any]) -> dict[str, Any]:
+    """The values of JSON that a row of the table tells."""
+    found = {name: row[name] for name in _HEADER if row.get(name) is not None}
+    known = {name: row[name] for name in (*_WORD, *_SHARES) if row.get(name) is not None}
+    lengths = {name: len(values) for name, values in known.items()}
+    if len(set(lengths.values())) > 1:
+        told = ", ".join(f"{length} of {name}" for name, length in lengths.items())
+        raise InputError(f"table: found lists of different lengths ({told}), expected a value a word")
+    found["words"] = [dict(zip(known, word, strict=True)) for word in zip(*known.values(), strict=True)]
+    for name, own in _OTHER_ROWS.items():
+        found[own] = row.get(name) or []
+    return found
