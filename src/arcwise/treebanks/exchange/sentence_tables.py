@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from arcwise.errors import InputError
@@ -54,9 +54,17 @@ def to_arrow(treebank: TreebankLike) -> Any:
     ``head``, ``label``, …; FEATS, DEPS and MISC as text), ``word_start`` and ``word_end``, ``head_probability``, ``label_probability``; ``multiword_tokens`` and
     ``empty_nodes`` as lists of structs.
     """
-    schema = arrow_schema()
-    rows = [_row(sentence) for sentence in treebank_of(treebank)]
-    return library("pyarrow").Table.from_pylist(rows, schema=schema)
+    arrow, schema, words = library("pyarrow"), arrow_schema(), treebank_of(treebank)
+    sentences = list(words)
+    starts = arrow.array(words.sentence_words.astype("int32"))
+    headers = [header_json(sentence) for sentence in sentences]
+    columns: dict[str, Any] = {name: [own.get(name) for own in headers] for name in _HEADER}
+    for name, values in _word_values(words, sentences).items():
+        kind = schema.field(name).type.value_type
+        columns[name] = arrow.ListArray.from_arrays(starts, arrow.array(values, kind))
+    columns["multiword_tokens"] = [_other_rows(sentence, "-") for sentence in sentences]
+    columns["empty_nodes"] = [_other_rows(sentence, ".") for sentence in sentences]
+    return arrow.table(columns, schema=schema)
 
 
 def from_arrow(table: Any) -> Treebank:
@@ -87,20 +95,34 @@ def from_dataset(dataset: Any) -> Treebank:
 # ---- rows
 
 
-def _row(sentence: Sentence) -> dict[str, Any]:
+def _word_values(words: Treebank, sentences: Sequence[Sentence]) -> dict[str, list[Any]]:
+    """What there is of each word, flat over all sentences."""
+    found: dict[str, list[Any]] = {"form": words.column("form")}
+    for name in _WORD[1:]:
+        if name == "head":
+            found[name] = [None if head < 0 else head for head in words.heads.tolist()]
+        else:
+            column = words.column("deprel" if name == "label" else name)
+            found[name] = [None if value == "_" else value for value in column]
+    places: list[Place | tuple[None, None]] = []
+    for sentence, own in zip(sentences, words.surface.places, strict=True):
+        for row, place in zip(sentence.token_rows, own, strict=True):
+            inside = "-" in row.fields[0]
+            places += [(None, None)] * (row.last - row.first + 1) if inside else [place]
+    found["word_start"], found["word_end"] = [p[0] for p in places], [p[1] for p in places]
+    told = [sentence.word_probabilities for sentence in sentences]
+    for at, name in enumerate(_SHARES):
+        found[name] = [p for own in told for p in own[at]]
+    return found
+
+
+def _other_rows(sentence: Sentence, sign: str) -> list[dict[str, Any]]:
+    """Multiword tokens (``-``) or empty nodes (``.``)."""
+    if len(sentence.rows) == len(sentence):
+        return []
     places = sentence.treebank.surface.places[sentence.number]
     place_of = {row.fields[0]: place for row, place in zip(sentence.token_rows, places, strict=True)}
-    found = header_json(sentence)
-    words = [_fields(row, place_of) for row in sentence.rows if row[0].isdecimal()]
-    found |= {name: [word[name] for word in words] for name in _WORD}
-    found |= {name: [word[own] for word in words] for name, own in _PLACES.items()}
-    heads, labels = sentence.word_probabilities
-    return found | {
-        "head_probability": heads,
-        "label_probability": labels,
-        "multiword_tokens": [_fields(row, place_of) for row in sentence.rows if "-" in row[0]],
-        "empty_nodes": [_fields(row, place_of) for row in sentence.rows if "." in row[0]],
-    }
+    return [_fields(row, place_of) for row in sentence.rows if sign in row[0]]
 
 
 def _fields(row: tuple[str, ...], place_of: Mapping[str, Place]) -> dict[str, Any]:
