@@ -82,31 +82,31 @@ def test_what_an_arrow_table_has(document: Any) -> None:
     assert table.schema == arrow_schema()
     for row, sentence in zip(table.to_pylist(), document, strict=True):
         assert row["text"] == sentence.text == TEXT[row["start"] : row["end"]]
-        assert row["head"] == sentence.heads[1:].tolist()
-        assert row["head_probability"] == pytest.approx(sentence.head_probabilities, abs=1e-4)
-        assert row["probability"] == pytest.approx(sentence.confidence, rel=1e-4)
+        assert row["heads"] == sentence.heads[1:].tolist()
+        assert row["head_probabilities"] == pytest.approx(sentence.head_probabilities, abs=1e-4)
+        assert row["tree_probability"] == pytest.approx(sentence.confidence, rel=1e-4)
         places = [
             (t.start, t.end) if not t.is_multiword else (None, None) for t in sentence.tokens for _ in t.words
         ]
-        assert list(zip(row["word_start"], row["word_end"], strict=True)) == places
+        assert list(zip(row["word_starts"], row["word_ends"], strict=True)) == places
     row = exchange.to_arrow(Treebank.from_string(PARTIAL)).to_pylist()[0]
-    assert row["head"] == [3, None, None]
-    assert row["lemma"] == [None] * 3
-    assert row["head_probability"] == [None] * 3
+    assert row["heads"] == [3, None, None]
+    assert row["lemmas"] == [None] * 3
+    assert row["head_probabilities"] == [None] * 3
 
 
 def test_tables_that_others_made(there_and_back: Any) -> None:
     arrow = pytest.importorskip("pyarrow", reason="pyarrow is not installed")
     made = exchange.from_arrow(
-        arrow.table({"form": [["Birds", "sing"], ["Hi"]], "head": [[2, 0], [0]], "topic": ["a", "b"]})
+        arrow.table({"forms": [["Birds", "sing"], ["Hi"]], "heads": [[2, 0], [-1]], "topic": ["a", "b"]})
     )
     assert [s.forms for s in made] == [["Birds", "sing"], ["Hi"]]
     assert made[0].heads.tolist() == [-1, 2, 0]
     for table, message in [
-        ({"tokens": [["Hi"]]}, "table: found the columns tokens, expected at least 'form'"),
-        ({"form": [["Hi"]], "head": [[1, 2]]}, r"lists of different lengths \(1 of form, 2 of head\)"),
-        ({"form": [["Hi"]], "head": [["x"]]}, r"sentences\[0\].words\[0\].head: found 'x'"),
-        ({"form": [[]]}, r"sentences\[0\].words: found no word"),
+        ({"tokens": [["Hi"]]}, "table: found the columns tokens, expected at least 'forms'"),
+        ({"forms": [["Hi"]], "heads": [[1, 2]]}, r"lists of different lengths \(1 of forms, 2 of heads\)"),
+        ({"forms": [["Hi"]], "heads": [["x"]]}, r"sentences\[0\].words\[0\].head: found 'x'"),
+        ({"forms": [[]]}, r"sentences\[0\].words: found no word"),
     ]:
         with pytest.raises(InputError, match=message):
             exchange.from_arrow(arrow.table(table))
@@ -117,6 +117,15 @@ def test_a_parquet_file(tmp_path: Path, document: Any) -> None:
     parquet = pytest.importorskip("pyarrow.parquet")
     parquet.write_table(exchange.to_arrow(document), tmp_path / "corpus.parquet")
     assert exchange.from_arrow(parquet.read_table(tmp_path / "corpus.parquet")).text == document.to_conllu()
+
+
+def test_parquet_of_a_corpus(tmp_path: Path, document: Any) -> None:
+    pytest.importorskip("pyarrow", reason="pyarrow is not installed")
+    writers = pytest.importorskip("arcwise.distributed.writers")
+    made = exchange.from_arrow(writers.parquet_schema().empty_table())
+    assert len(made) == 0
+    names = set(writers.parquet_schema().names) - {"file", "line", "id"}
+    assert names <= set(arrow_schema().names)
 
 
 # ---- pandas

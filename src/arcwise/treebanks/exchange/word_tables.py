@@ -62,13 +62,15 @@ def from_pandas(table: Any) -> Treebank:
     """A treebank from a table such as ``to_pandas`` gives; columns that are not there are left blank."""
     if "form" not in table:
         raise InputError(f"table: found the columns {', '.join(map(str, table))}, expected at least 'form'")
-    groups = [table] if "sentence" not in table else [g for _, g in table.groupby("sentence", sort=False)]
-    sentences = [_sentence(group.to_dict("records")) for group in groups]
+    groups: dict[Any, list[dict[str, Any]]] = {}
+    for row in table.to_dict("records"):
+        known = {name: value for name, value in row.items() if not _is_missing(value)}
+        groups.setdefault(known.get("sentence"), []).append(known)
+    sentences = [_sentence(rows) for rows in groups.values()]
     return Treebank.from_json({"sentences": sentences}, source="<pandas>")
 
 
-def _sentence(rows: list[dict[str, Any]]) -> dict[str, Any]:
-    known = [{name: value for name, value in row.items() if not _is_missing(value)} for row in rows]
+def _sentence(known: list[dict[str, Any]]) -> dict[str, Any]:
     found: dict[str, Any] = {name: known[0][name] for name in ("sent_id", "text") if name in known[0]}
     found["words"] = [_word(row) for row in known]
     spans = {str(row["token_id"]): row for row in known if "-" in str(row.get("token_id", ""))}
