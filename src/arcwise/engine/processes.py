@@ -10,7 +10,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from queue import SimpleQueue
 from threading import Thread
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from arcwise.engine.attempts import attempt
 from arcwise.engine.dispatch import Died, Dispatcher, Done, Event, Ready
@@ -158,7 +158,7 @@ def _serve(pipe: Connection, work: WrittenValue, common: WrittenValue) -> None:
     Thread(target=_listen, args=(pipe, inbox), daemon=True).start()
     pipe.send((None, None))
     while message := inbox.get():
-        outcome = attempt(lambda message=message: _done(work, common, message))  # type: ignore[misc]
+        outcome = attempt(lambda message=message: done(work, common, message))  # type: ignore[misc]
         try:
             pipe.send(outcome)
         except OSError:
@@ -168,7 +168,12 @@ def _serve(pipe: Connection, work: WrittenValue, common: WrittenValue) -> None:
         del outcome, message  # not kept while waiting for the next
 
 
-def _done(work: WrittenValue, common: WrittenValue, message: bytes) -> Any:
+class _HasValue(Protocol):
+    def value(self) -> Any: ...
+
+
+def done(work: _HasValue, common: WrittenValue, message: bytes) -> Any:
+    """What the work makes of a message: of its item, and of what was posted if that goes with it."""
     item, layout = pickle.loads(message)
     return work.value()(item if layout is None else (common.value(layout), item))
 
