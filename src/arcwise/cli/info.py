@@ -31,10 +31,12 @@ def run(
 
     Scores are in per cent. Of the options those are shown that differ from the defaults.
     """
-    from arcwise.models import open_model
+    from arcwise.models import open_model, written_by
     from arcwise.parsing.confidence import confidence_text
 
+    version = written_by(model)
     info = dict(open_model(model).info)
+    info["written_by"] = "unknown" if version is None else f"arcwise {version}"
     if (confidences := confidence_text(info)) is not None:
         info["confidences"] = confidences
     if as_json:

@@ -290,7 +290,10 @@ class DMV:
 
     def save(self, path: PathLike, *, column: str = "upos", without_punctuation: bool = False) -> None:
         """Write the model as JSON."""
+        from arcwise import __version__
+
         data = self.to_json(column=column, without_punctuation=without_punctuation)
+        data["written_by"] = __version__
         with open_output(path) as stream:
             stream.write((json.dumps(data, indent=1, ensure_ascii=False) + "\n").encode())
 

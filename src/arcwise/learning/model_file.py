@@ -1,6 +1,6 @@
 """``Packed``: a model as plain values; and model files, which hold one: safetensors (named arrays, memory-mapped) with a JSON header that says what the model is.
 
-The header has ``kind`` (which parser), ``version`` (of the layout of that kind), and whatever the kind keeps there: its
+The header has ``kind`` (which parser), ``version`` (of the layout of that kind), ``written_by`` (the version of arcwise), and whatever the kind keeps there: its
 configuration, alphabets, scores. Reading needs numpy alone; nothing in a file is ever executed.
 """
 
@@ -27,6 +27,7 @@ Precision = Literal["float32", "float16", "int8"]
 PRECISIONS: tuple[Precision, ...] = ("float32", "float16", "int8")
 
 _METADATA_KEY = "arcwise"
+_WRITTEN_BY = "written_by"
 _DTYPES = {
     "F64": np.float64,
     "F32": np.float32,
@@ -66,6 +67,8 @@ class Packed:
     """The file that it was read from, for messages."""
     size: int | None = None
     """The size of that file in bytes; None: it never was in one."""
+    written_by: str | None = None
+    """The version of arcwise that wrote the file; None: it does not say (files of 0.2 and before do not), or there is none."""
 
     def expect(self, kind: str, version: int) -> None:
         """``ModelError`` unless the model is of this kind and its version is one we can read."""
@@ -123,7 +126,10 @@ def write_model(path: PathLike, packed: Packed) -> None:
     """
     from safetensors.numpy import save
 
-    header = json.dumps({"kind": packed.kind, "version": packed.version, **packed.header}, ensure_ascii=False)
+    from arcwise import __version__
+
+    about = {"kind": packed.kind, "version": packed.version, _WRITTEN_BY: __version__}
+    header = json.dumps(about | dict(packed.header), ensure_ascii=False)
     arrays = {name: np.ascontiguousarray(values) for name, values in packed.arrays.items()}
     with open_output(path) as stream:
         stream.write(save(arrays, metadata={_METADATA_KEY: header}))
@@ -144,9 +150,10 @@ def read_model(path: PathLike) -> Packed:
         header = json.loads(entries.pop("__metadata__")[_METADATA_KEY])
         arrays = {key: _array(mapped, entry, start) for key, entry in entries.items()}
         kind, version = str(header.pop("kind")), int(header.pop("version"))
+        written_by = header.pop(_WRITTEN_BY, None)
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise ModelError(f"{path}: is no arcwise model, or a damaged one") from error
-    return Packed(kind, version, header, arrays, name, size)
+    return Packed(kind, version, header, arrays, name, size, None if written_by is None else str(written_by))
 
 
 def starts_as_json(path: PathLike) -> bool:

@@ -8,11 +8,18 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
+from logging import INFO, WARNING
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
+from arcwise.log import logger
+
 if TYPE_CHECKING:
     from typing import Self
+
+
+_WARNING = "warning: "
+"""How lines begin that warn."""
 
 
 class Progress:
@@ -54,7 +61,8 @@ class Progress:
             self._bar = None
 
     def say(self, line: str) -> None:
-        """A line that stays on the screen."""
+        """A line that stays on the screen; the program can have it, too (``arcwise.log``)."""
+        logger.log(WARNING if line.startswith(_WARNING) else INFO, "%s", line.removeprefix(_WARNING))
         with contextlib.suppress(OSError):  # whoever read along has gone: no reason to end the work
             if self._bar is not None:
                 self._bar.console.print(line, highlight=False, markup=False)

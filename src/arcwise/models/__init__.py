@@ -8,6 +8,7 @@ from arcwise.models.registry import (
     open_packed,
     shipped_models,
     trainable,
+    written_by,
 )
 
 __all__ = [
@@ -18,4 +19,5 @@ __all__ = [
     "open_packed",
     "shipped_models",
     "trainable",
+    "written_by",
 ]

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import hashlib
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import cache
 from importlib.resources import files
 from pathlib import Path
+from time import perf_counter
 from typing import TYPE_CHECKING, Any
+from weakref import WeakValueDictionary
 
 from arcwise.errors import ModelError, OptionError
 from arcwise.learning.model_file import Packed, read_model, starts_as_json
+from arcwise.log import logger
 from arcwise.parsing.parser import Parser
 from arcwise.treebanks.files import PathLike, path_kind
 
 if TYPE_CHECKING:
-    from arcwise.pipeline.pipeline import Pipeline
+    from arcwise.pipeline.pipeline import Pipeline, Shipped
 
 
 @dataclass(frozen=True)
@@ -129,11 +134,38 @@ def open_packed(packed: Packed) -> Parser:
 def open_model(path: PathLike) -> Parser:
     """The parser in a model file, whatever its kind; or a model that comes with arcwise, by its name."""
     path = model_path(path)
+    start = perf_counter()
     if starts_as_json(path):
         from arcwise.induction.parser import DmvParser
 
         return DmvParser.load(path)
-    return open_packed(read_model(path))
+    packed = read_model(path)
+    parser = open_packed(packed)
+    _log_loaded(packed, perf_counter() - start)
+    return parser
+
+
+def written_by(name: PathLike) -> str | None:
+    """The version of arcwise that wrote a model; None if the file does not say, as those of arcwise 0.2 and before."""
+    path = model_path(name)
+    if starts_as_json(path):
+        from arcwise.induction.dmv import read_json
+
+        found = read_json(path)
+        version = found.get("written_by") if isinstance(found, dict) else None
+        return None if version is None else str(version)
+    return read_model(path).written_by
+
+
+def _log_loaded(packed: Packed, seconds: float) -> None:
+    logger.info(
+        "model %s loaded in %.2f s: %s, %.1f MB, written by arcwise %s",
+        packed.path,
+        seconds,
+        packed.kind,
+        (packed.size or 0) / 1e6,
+        packed.written_by or "(unknown version)",
+    )
 
 
 def shipped_models() -> dict[str, Path]:
@@ -154,12 +186,19 @@ def model_path(name: PathLike) -> Path:
     path = Path(name)
     if path_kind(path) is None:
         raise ModelError(
-            f"{name}: no such model file, nor a model that comes with arcwise ({', '.join(shipped) or 'none'})"
+            f"{name}: no such model file, nor a model that comes with arcwise ({_named(shipped)}); {_HOW_TO_GET_ONE}"
         )
     return path
 
 
-def load(name: PathLike) -> Pipeline:
+_HOW_TO_GET_ONE = "a treebank of the language makes one: 'arcwise train --pipeline --train FILE.conllu --model NAME.arcwise'"
+
+
+def _named(shipped: Iterable[str]) -> str:
+    return ", ".join(shipped) or "none"
+
+
+def load(name: PathLike | None = None) -> Pipeline:
     """A pipeline from raw text to trees: the name of a model that comes with arcwise, or a file of ``arcwise train --pipeline``.
 
     >>> nlp = load("en")
@@ -169,6 +208,43 @@ def load(name: PathLike) -> Pipeline:
     >>> doc.sentences[0].tree.heads[1:].tolist()
     [2, 3, 0, 3]
     """
+    from arcwise.pipeline.pipeline import Pipeline, Shipped
+
+    if name is None:
+        raise ModelError(
+            f"name: found none, expected a model that comes with arcwise ({_named(shipped_models())}) or a file; {_HOW_TO_GET_ONE}"
+        )
+    start = perf_counter()
+    packed = read_model(model_path(name))
+    pipeline = Pipeline.unpack(packed, parser_of=open_packed)
+    _log_loaded(packed, perf_counter() - start)
+    if isinstance(name, str) and name in shipped_models():
+        parts = pipeline.tokenizer, pipeline.tagger, pipeline.parser
+        pipeline.shipped = Shipped(parts, shipped_again, lambda: (name, _digest(name)))
+        _IN_USE[name] = pipeline.shipped
+    return pipeline
+
+
+_IN_USE: WeakValueDictionary[str, Shipped] = WeakValueDictionary()
+"""The shipped models that this process has loaded and still uses."""
+
+
+@cache
+def _digest(name: str) -> str:
+    """What tells the file of a shipped model from that of another version of arcwise."""
+    return hashlib.sha256(shipped_models()[name].read_bytes()).hexdigest()
+
+
+def shipped_again(name: str, digest: str, card: Mapping[str, Any]) -> Pipeline:
+    """A shipped pipeline that another process sent by its name; it shares the parts of one that is in use here."""
     from arcwise.pipeline.pipeline import Pipeline
 
-    return Pipeline.unpack(read_model(model_path(name)), parser_of=open_packed)
+    if name not in shipped_models() or _digest(name) != digest:
+        raise ModelError(
+            f"{name}: the process that sent this pipeline has another version of arcwise, with another model"
+        )
+    shipped = _IN_USE.get(name) or load(name).shipped
+    assert shipped is not None
+    pipeline = Pipeline(*shipped.parts, card=card)
+    pipeline.shipped = shipped
+    return pipeline

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
+from logging import INFO, WARNING
 from typing import Any, Protocol
 
 import numpy as np
 
 from arcwise.inference import Alternative
+from arcwise.log import logger
 from arcwise.parsing.misc_form import written_alternatives
 from arcwise.parsing.parser import Given, ParseOptions
 from arcwise.parsing.parses import Analysis, KBestParses, Note, Parses, Shares
@@ -49,10 +51,18 @@ def analysis(
     tags makes of the treebank; asked once it has parsed."""
     if options.k_best > 1:
         best = parser.k_best_parses(treebank, options=options, constraints=constraints, threads=threads)
+        log_notes(best.notes, best.unparsed)
         return Analysis(with_k_best(tagged(treebank), best, options), notes=best.notes)
     parses = parser.parses(treebank, options=options, constraints=constraints, threads=threads)
+    log_notes(parses.notes, parses.unparsed)
     written = annotated(tagged(treebank), parses, alternatives=options.alternatives)
     return Analysis(written, parses, parses.notes)
+
+
+def log_notes(notes: Iterable[Note], unparsed: Collection[int]) -> None:
+    """Tell the program what there is to know of single sentences; that one was left as it is, as a warning."""
+    for note in notes:
+        logger.log(WARNING if note.sentence in unparsed else INFO, "%s", note)
 
 
 def annotated(treebank: Treebank, parses: Parses, *, alternatives: int = 0) -> Treebank:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, BinaryIO, ClassVar, Literal, TextIO, TypeVar, overload
 
 from arcwise.errors import ModelError
@@ -39,6 +39,21 @@ Context = TypeVar("Context")
 """What a caller of ``pipe`` hands on beside a text."""
 
 
+@dataclass(frozen=True)
+class Shipped:
+    """The parts of a pipeline that comes with arcwise, and how it is made again in another process: ``again(*arguments(), card)``."""
+
+    parts: tuple[Any, ...]
+    again: Callable[..., Pipeline]
+    arguments: Callable[[], tuple[Any, ...]]
+
+
+def _pipeline_of(
+    kind: type[Pipeline], tokenizer: Tokenizer, tagger: Tagger, parser: Parser, card: Mapping[str, Any]
+) -> Pipeline:
+    return kind(tokenizer, tagger, parser, card=card)
+
+
 class Pipeline:
     """A tokenizer, a tagger and a parser, one after the other.
 
@@ -55,6 +70,15 @@ class Pipeline:
         self.parser = parser
         self.card = dict(card or {})
         """What the model was made from, and its scores: language, treebank, licence, command."""
+        self.shipped: Shipped | None = None
+        """Set if its parts are those of a model that comes with arcwise."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """A pipeline travels with its weights; one that comes with arcwise, by its name: it is there, too, where it goes."""
+        parts = self.tokenizer, self.tagger, self.parser
+        if self.shipped is not None and all(a is b for a, b in zip(parts, self.shipped.parts, strict=True)):
+            return self.shipped.again, (*self.shipped.arguments(), self.card)
+        return _pipeline_of, (type(self), *parts, self.card)
 
     def __repr__(self) -> str:
         card = ", ".join(str(self.card[key]) for key in ("language", "treebank") if self.card.get(key))
