@@ -23,8 +23,9 @@ BELOW["visual"] = BELOW["graph"] | {"graph", "neural", "transition", "induction"
 BELOW["pipeline"] = BELOW["visual"] | {"visual", "text"}
 BELOW["models"] = BELOW["pipeline"] | {"pipeline"}
 BELOW["spacy_component"] = BELOW["models"] | {"models"}
+BELOW["distributed"] = BELOW["models"] | {"models"}
 BELOW["annotation"] = BELOW["models"] | {"models"}
-BELOW["web"] = BELOW["annotation"] | {"annotation"}
+BELOW["web"] = BELOW["annotation"] | {"annotation", "distributed"}
 BELOW["cli"] = BELOW["web"] | {"web"}
 
 FILES = {"spacy_component"}

@@ -12,6 +12,20 @@ import typer
 
 from arcwise.cli.files import Files, refuse_existing
 from arcwise.cli.options import from_declaration
+from arcwise.cli.parse_corpus import (
+    Address,
+    Compress,
+    CorpusCommand,
+    EngineName,
+    IdField,
+    In,
+    MaxErrors,
+    Out,
+    ShardSize,
+    TextField,
+    To,
+    Workers,
+)
 from arcwise.cli.usage import PlainCommand
 from arcwise.learning.options import declared
 from arcwise.parsing.parser import KEPT, ParseOptions
@@ -21,7 +35,13 @@ if TYPE_CHECKING:
     from arcwise.parsing.parses import Analysis, Note
     from arcwise.treebanks import Treebank
 
-FILES = Files(reads=("inputs",), may_read=("model",), writes=("html",), like={"output": "inputs"})
+FILES = Files(
+    reads=("inputs",),
+    may_read=("model", "corpus"),
+    writes=("html",),
+    folders=("out",),
+    like={"output": "inputs"},
+)
 
 _MOST_NOTES = 10
 """Notes shown on standard error; all are in the comments of the output."""
@@ -135,6 +155,17 @@ def run(
         bool, typer.Option("--overwrite", help="For folders: replace files that are in the folder already.")
     ] = False,
     threads: Annotated[int, typer.Option(min=1, help="Threads; the result does not depend on them.")] = 1,
+    corpus: In = None,
+    out: Out = None,
+    to: To = "conllu",
+    text_field: TextField = "text",
+    id_field: IdField = None,
+    workers: Workers = None,
+    engine: EngineName = "local",
+    address: Address = None,
+    compress: Compress = "gz",
+    shard_size: ShardSize = 1.0,
+    max_errors: MaxErrors = None,
 ) -> None:
     """Parse raw text, or the sentences of CoNLL-U files.
 
@@ -149,7 +180,7 @@ def run(
     from arcwise.treebanks.files import make_folder, path_kind
 
     for option, value, known in (
-        ("--format", input_format, FORMATS),
+        ("--format", input_format, (*FORMATS, "json", "parquet") if corpus else FORMATS),
         ("--errors", errors, ("strict", "replace")),
     ):
         if value not in known:
@@ -171,6 +202,18 @@ def run(
         beam=beam,
         device=device,  # type: ignore[arg-type]
     )
+    if corpus or out is not None:
+        if inputs or text is not None or show or html is not None or output != "-":
+            raise InputError(
+                "--in: found files, --text, --show, --html or --output too, expected --in and --out alone"
+            )
+        if not corpus:
+            raise InputError("--out: found no --in, expected a corpus to read")
+        asked = CorpusCommand(
+            corpus, out, model, options, input_format, to, text_field, id_field, workers, engine, address, compress, shard_size,
+            max_errors, threads, overwrite,
+        )  # fmt: skip
+        raise typer.Exit(asked.run())
     sources = [] if text is not None else inputs or ["-"]
     targets = _targets(sources, output, overwrite=overwrite)
     parser = open_model(model)

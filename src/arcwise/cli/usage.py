@@ -13,12 +13,12 @@ from typer.core import TyperCommand
 
 VALUE_NAMES = {
     "FILE": "a b base beside certificate checkpoint config corpus dev file files gold html mine output pdf plot png resume rules svg theirs train",
-    "FOLDER": "encoder folder",
+    "FOLDER": "encoder folder out",
     "MODEL": "model teacher",
     "INPUT": "inputs",
     "TREEBANK": "treebank",
     "KIND": "parser",
-    "NAME": "by decode errors input_format level rlt source tags target trainer unreachable update precision",
+    "NAME": "address by compress decode engine errors id_field text_field to input_format level rlt source tags target trainer unreachable update precision",
     "SYSTEM": "system",
     "COLUMN": "feature_column",
     "COLUMNS": "columns table",

@@ -5,8 +5,9 @@ What it gives does not depend on the engine.
 """
 
 from arcwise.engine.choice import ENGINES, engine_of, local_engine
+from arcwise.engine.forks import Forks
 from arcwise.engine.processes import Processes
 from arcwise.engine.protocol import Crew, Engine
 from arcwise.engine.this_process import ThisProcess
 
-__all__ = ["ENGINES", "Crew", "Engine", "Processes", "ThisProcess", "engine_of", "local_engine"]
+__all__ = ["ENGINES", "Crew", "Engine", "Forks", "Processes", "ThisProcess", "engine_of", "local_engine"]

@@ -1,9 +1,10 @@
-"""Opening files the same way everywhere: ``-`` is stdin/stdout, .gz and .xz are packed, writing is atomic."""
+"""Opening files the same way everywhere: ``-`` is stdin/stdout, .gz, .xz and .zst are packed, writing is atomic."""
 
 from __future__ import annotations
 
 import contextlib
 import gzip
+import io
 import lzma
 import os
 import secrets
@@ -12,12 +13,19 @@ import sys
 import zlib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import IO, BinaryIO, Literal, cast
+from typing import IO, Any, BinaryIO, Literal, cast
 
 from arcwise.errors import InputError
+from arcwise.optional import require
 
 PathLike = str | os.PathLike[str]
 
+
+_GZ_LEVEL = 5
+"""Three per cent larger than 9, the best, and nearly twice as fast, for CoNLL-U."""
+_ZST_PIECE = 1 << 17
+_ZST_LEVEL = 3
+"""The library's own choice: a third of the size of CoNLL-U at hundreds of megabytes a second."""
 
 STANDARD_INPUT, STANDARD_OUTPUT = "standard input", "standard output"
 
@@ -69,13 +77,64 @@ def open_input(path: PathLike) -> Iterator[BinaryIO]:
         elif name.endswith(".xz"):
             with lzma.open(name, "rb") as stream:
                 yield cast(BinaryIO, stream)
+        elif name.endswith(".zst"):
+            with Path(name).open("rb") as packed:
+                yield cast(BinaryIO, io.BufferedReader(_UnpackedZst(packed), _ZST_PIECE))
         else:
             with Path(name).open("rb") as stream:
                 yield stream
     except OSError as error:
         raise _explain(error, path, "read") from error
     except (EOFError, lzma.LZMAError, zlib.error) as error:
-        raise InputError(f"{path}: is no intact {name[-3:]} file ({error})") from error
+        raise InputError(f"{path}: is no intact {Path(name).suffix} file ({error})") from error
+
+
+class _UnpackedZst(io.RawIOBase):
+    """The unpacked bytes of all frames of a .zst file. It notices where the last frame is cut off, which the library's reader does not."""
+
+    def __init__(self, packed: BinaryIO) -> None:
+        self._library, self._packed = zst_library(), packed
+        self._frame: Any = None
+        self._left = b""
+        """Packed bytes after the last frame that has ended."""
+        self._ready = memoryview(b"")
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        while not self._ready and self._unpack():
+            pass
+        taken = min(len(buffer), len(self._ready))
+        buffer[:taken] = self._ready[:taken]
+        self._ready = self._ready[taken:]
+        return taken
+
+    def _unpack(self) -> bool:
+        """Unpack some more; False at the end of the file."""
+        packed = self._left or self._packed.read(_ZST_PIECE)
+        self._left = b""
+        if not packed:
+            if self._frame is not None:
+                raise EOFError("its last frame is cut off")
+            return False
+        if self._frame is None:
+            self._frame = self._library.ZstdDecompressor().decompressobj()
+        try:
+            self._ready = memoryview(self._frame.decompress(packed))
+        except self._library.ZstdError as error:
+            raise EOFError(str(error)) from error
+        if self._frame.eof:
+            self._left, self._frame = self._frame.unused_data, None
+        return True
+
+
+def zst_library() -> Any:
+    """The module ``zstandard``; ``MissingExtraError`` where it is not installed."""
+    require("zstandard")
+    import zstandard
+
+    return zstandard
 
 
 def read_bytes(path: PathLike) -> bytes:
@@ -120,9 +179,13 @@ def refuse_other_encoding(start: bytes, path: PathLike) -> None:
 
 def _packed(raw: IO[bytes], name: str) -> BinaryIO:
     if name.endswith(".gz"):
-        return cast(BinaryIO, gzip.GzipFile(filename="", fileobj=raw, mode="wb", mtime=0))
+        return cast(BinaryIO, gzip.GzipFile("", "wb", _GZ_LEVEL, raw, mtime=0))
     if name.endswith(".xz"):
         return cast(BinaryIO, lzma.LZMAFile(raw, "wb"))
+    if name.endswith(".zst"):
+        return cast(
+            BinaryIO, zst_library().ZstdCompressor(level=_ZST_LEVEL).stream_writer(raw, closefd=False)
+        )
     return cast(BinaryIO, raw)
 
 

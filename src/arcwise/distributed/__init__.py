@@ -1,0 +1,19 @@
+"""Corpora of any size: parsed shard by shard by many workers, and a parser for the engines of others.
+
+>>> from arcwise.distributed import CorpusOptions, parse_corpus
+>>> import tempfile, pathlib
+>>> folder = pathlib.Path(tempfile.mkdtemp())
+>>> _ = (folder / "a.jsonl").write_text('{"text": "The birds sing."}\\n{"text": 7}\\n')
+>>> summary = parse_corpus(str(folder / "a.jsonl"), folder / "parsed", options=CorpusOptions(packing="none"))
+>>> summary.sentences, summary.errors
+(1, 1)
+>>> (folder / "parsed" / "a.jsonl.00000.conllu").read_text().splitlines()[:2]
+['# newdoc id = a.jsonl:1', '# sent_id = a.jsonl:1-1']
+"""
+
+from arcwise.distributed.job import CorpusOptions, Summary, parse_corpus
+from arcwise.distributed.parser import Parser
+from arcwise.distributed.progress import JobProgress
+from arcwise.distributed.records import Fields
+
+__all__ = ["CorpusOptions", "Fields", "JobProgress", "Parser", "Summary", "parse_corpus"]

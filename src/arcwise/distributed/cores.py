@@ -1,0 +1,20 @@
+"""Workers and threads: together no more than there are cores."""
+
+from __future__ import annotations
+
+import os
+
+
+def cores() -> int:
+    """The cores that this process may use."""
+    affinity = getattr(os, "sched_getaffinity", None)
+    return len(affinity(0)) if affinity else os.cpu_count() or 1
+
+
+def threads_of_each(workers: int, wanted: int) -> int:
+    """Threads for each of so many workers on this machine: those wanted, or as many as there are cores for.
+
+    >>> threads_of_each(10_000, 8)
+    1
+    """
+    return max(1, min(wanted, cores() // workers))

@@ -1,0 +1,228 @@
+"""What a shard becomes: CoNLL-U, JSON lines or Parquet, packed or not. The same parses give the same bytes."""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol
+
+import numpy as np
+
+from arcwise.optional import require
+from arcwise.treebanks import Sentence, Treebank
+
+OutputFormat = Literal["conllu", "jsonl", "parquet"]
+OUTPUT_FORMATS: tuple[OutputFormat, ...] = ("conllu", "jsonl", "parquet")
+Packing = Literal["none", "gz", "xz", "zst"]
+PACKINGS: tuple[Packing, ...] = ("none", "gz", "xz", "zst")
+
+_SENT_ID = re.compile(rb"^# *sent_id *= *", re.MULTILINE)
+_UNPRINTED = re.compile(r"[\x00-\x1f\x7f\x85\u2028\u2029]+")
+
+
+@dataclass(frozen=True)
+class ParsedRecord:
+    """A record with its trees."""
+
+    file: str
+    """The name of its file."""
+    line: int
+    treebank: Treebank
+    id: str | None = None
+    """Its own name; None: it is called after file and line."""
+    kind: Literal["document", "paragraph", "sentences"] = "document"
+    """What it is: a row or a line of JSON; a paragraph of a text; sentences of CoNLL-U, which keep their names."""
+    starts_document: bool = True
+
+    @property
+    def name(self) -> str:
+        """What the record is called in the output, on one line."""
+        return _UNPRINTED.sub(" ", self.id or f"{self.file}:{self.line}").strip()
+
+    def named(self) -> Treebank:
+        """Its sentences, named so that no others of the job have the same names (``sent_id``), with ``# newdoc`` and ``# newpar``."""
+        if self.kind == "sentences" or not len(self.treebank):
+            return self.treebank
+        name = self.name.encode()
+        data = _SENT_ID.sub(lambda _: b"# sent_id = " + name + b"-", self.treebank.data)
+        head = b""
+        if self.starts_document:
+            head = b"# newdoc id = " + (name if self.kind == "document" else self.file.encode()) + b"\n"
+        if self.kind == "paragraph":
+            head += b"# newpar id = " + name + b"\n"
+        return Treebank(head + data, source=self.treebank.source, strict=False)
+
+
+class Output(Protocol):
+    """Takes bytes: what ``open_output`` gives."""
+
+    def write(self, data: bytes) -> int:
+        """Write bytes."""
+        ...
+
+
+class Writer(ABC):
+    """Writes the records of one shard."""
+
+    def __init__(self, output: Output) -> None:
+        self.output = output
+
+    @abstractmethod
+    def write(self, record: ParsedRecord) -> None:
+        """Write one record."""
+
+    def finish(self) -> None:
+        """Write what is left; the output itself stays open."""
+        return
+
+
+class ConlluWriter(Writer):
+    """Sentences one after the other."""
+
+    def write(self, record: ParsedRecord) -> None:
+        """Its sentences."""
+        data = record.named().data
+        if data and not data.endswith((b"\n\n", b"\n\r\n")):  # the end of a file without a blank line
+            data += b"\n" if data.endswith(b"\n") else b"\n\n"
+        self.output.write(data)
+
+
+class JsonWriter(Writer):
+    """A line for each record: ``file``, ``line``, ``id`` and what ``Treebank.to_json`` tells."""
+
+    def write(self, record: ParsedRecord) -> None:
+        """Its document, or for CoNLL-U a line for each of its sentences."""
+        if record.kind == "sentences":
+            for line, sentence in sentence_lines(record):
+                one = Treebank.from_sentences([sentence])
+                self._line(record.file, line, sentence.sent_id or f"{record.file}:{line}", one)
+        else:
+            self._line(record.file, record.line, record.name, record.named())
+
+    def _line(self, file: str, line: int, name: str, treebank: Treebank) -> None:
+        found: dict[str, Any] = {"file": file, "line": line, "id": name, **treebank.to_json()}
+        self.output.write(json.dumps(found, ensure_ascii=False, separators=(",", ":")).encode() + b"\n")
+
+
+def sentence_lines(record: ParsedRecord) -> Iterator[tuple[int, Sentence]]:
+    """The sentences of CoNLL-U, each with the line at which it begins."""
+    line = record.line
+    for sentence in record.treebank:
+        yield line, sentence
+        line += sentence.own_bytes.count(b"\n")
+
+
+_WORD_COLUMNS = {"forms": "form", "lemmas": "lemma", "upos": "upos", "xpos": "xpos", "feats": "feats"}
+
+
+class ParquetWriter(Writer):
+    """A row for each sentence, with a list for each column of its words; see ``parquet_schema``."""
+
+    def __init__(self, output: Output) -> None:
+        super().__init__(output)
+        self._tables: list[Any] = []
+
+    def write(self, record: ParsedRecord) -> None:
+        """Keep its rows."""
+        if len(record.treebank):
+            self._tables.append(rows_of(record))
+
+    def finish(self) -> None:
+        """Write the rows, in one group."""
+        import pyarrow
+        import pyarrow.parquet as parquet
+
+        schema = parquet_schema()
+        table = pyarrow.concat_tables([schema.empty_table(), *self._tables])
+        buffer = io.BytesIO()
+        parquet.write_table(
+            table.combine_chunks(), buffer, compression="zstd", row_group_size=max(1, table.num_rows)
+        )
+        self.output.write(buffer.getvalue())
+
+
+def parquet_schema() -> Any:
+    """The columns of the Parquet that a job writes. Probabilities are null where the parse was not asked for confidences."""
+    require("pyarrow")
+    import pyarrow as pa
+
+    strings, shares = pa.list_(pa.string()), pa.list_(pa.float32())
+    return pa.schema(
+        [
+            ("file", pa.string()),
+            ("line", pa.int64()),
+            ("id", pa.string()),
+            ("sent_id", pa.string()),
+            ("text", pa.string()),
+            *((name, strings) for name in _WORD_COLUMNS),
+            ("heads", pa.list_(pa.int32())),
+            ("labels", strings),
+            ("misc", strings),
+            ("head_probabilities", shares),
+            ("label_probabilities", shares),
+            ("tree_probability", pa.float64()),
+        ]
+    )
+
+
+def rows_of(record: ParsedRecord) -> Any:
+    """A table with a row for each sentence of a record. Words are those of the tree: a multiword token is its words."""
+    import pyarrow as pa
+
+    treebank = record.named()
+    sentences = list(treebank)
+    offsets = pa.array(treebank.sentence_words.astype(np.int32))
+
+    def lists(values: Any) -> Any:
+        return pa.ListArray.from_arrays(offsets, values)
+
+    comments = [sentence.comments for sentence in sentences]
+    lines = (
+        [line for line, _ in sentence_lines(record)]
+        if record.kind == "sentences"
+        else [record.line] * len(sentences)
+    )
+    shares = [found.get("tree_prob") for found in comments]
+    columns: dict[str, Any] = {
+        "file": [record.file] * len(sentences),
+        "line": lines,
+        "id": [None if record.kind == "sentences" else record.name] * len(sentences),
+        "sent_id": [found.get("sent_id") for found in comments],
+        "text": [found.get("text") or s.text for found, s in zip(comments, sentences, strict=True)],
+        **{
+            name: lists(pa.array(treebank.column(column), pa.string()))
+            for name, column in _WORD_COLUMNS.items()
+        },
+        "heads": lists(pa.array(treebank.heads)),
+        "labels": lists(pa.array(treebank.column("deprel"), pa.string())),
+        "misc": lists(pa.array(treebank.column("misc"), pa.string())),
+        "head_probabilities": [s.head_probabilities for s in sentences],
+        "label_probabilities": [s.label_probabilities for s in sentences],
+        "tree_probability": [None if p is None else float(p) for p in shares],
+    }
+    return pa.table(columns, schema=parquet_schema())
+
+
+WRITERS: dict[OutputFormat, type[Writer]] = {
+    "conllu": ConlluWriter,
+    "jsonl": JsonWriter,
+    "parquet": ParquetWriter,
+}
+
+
+def output_suffix(to: OutputFormat, packing: Packing) -> str:
+    """How the names of output files end; Parquet is packed inside.
+
+    >>> output_suffix("conllu", "gz"), output_suffix("parquet", "gz")
+    ('.conllu.gz', '.parquet')
+    """
+    return f".{to}" + ("" if to == "parquet" or packing == "none" else f".{packing}")
+
+
+def libraries_of(to: OutputFormat, packing: Packing) -> Sequence[str]:
+    """The optional libraries that writing needs."""
+    return ["pyarrow"] if to == "parquet" else ["zstandard"] if packing == "zst" else []

@@ -1,0 +1,212 @@
+"""``Forks``: processes of this machine that share the memory of what their work holds.
+
+A *nursery*, a process that is started afresh and has one thread alone, reads the work, lets it prepare itself (open a model) and forks the
+workers. What was in its memory before a fork is there once for all of them.
+"""
+
+from __future__ import annotations
+
+import gc
+import os
+import pickle
+import signal
+import socket
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from arcwise.engine.attempts import attempt
+from arcwise.engine.dispatch import Died, Dispatcher
+from arcwise.engine.processes import _LocalWorkers, _OpenFile, _Worker
+from arcwise.engine.protocol import Crew, Item, Result
+from arcwise.errors import InputError
+
+if TYPE_CHECKING:
+    from multiprocessing.context import SpawnProcess
+
+_LIBRARY_THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+"""Variables that say how many threads other libraries start. Workers are as many as there are cores, so each has one."""
+
+
+@dataclass(frozen=True)
+class Forks:
+    """``workers`` processes of this machine, like ``Processes``, for work that holds much: each has little memory of its own.
+
+    Work that has a method ``prepare`` is prepared once, before workers are forked; it must not leave threads behind. A worker that
+    dies is forked again, and so is what forks them. Where the caller itself is killed, workers end what they are doing, then themselves.
+    """
+
+    workers: int
+
+    def __post_init__(self) -> None:
+        if self.workers < 1:
+            raise InputError(f"workers: found {self.workers}, expected at least 1")
+
+    def map(
+        self, work: Callable[[Item], Result], items: Iterable[Item], *, ordered: bool = True
+    ) -> Iterator[Result]:
+        """``work(item)`` of each item, in order or as they are done."""
+        with self.crew(work) as crew:
+            yield from crew.map(items, ordered=ordered)
+
+    @contextmanager
+    def crew(self, work: Callable[[Item], Result]) -> Iterator[Crew[Item, Result]]:
+        """The same processes for several maps."""
+        import tempfile
+        from multiprocessing.util import Finalize
+
+        with tempfile.TemporaryFile() as written:
+            pickle.dump(work, written, protocol=pickle.HIGHEST_PROTOCOL)
+            written.flush()
+            dispatcher = Dispatcher(_ForkedWorkers(written), self.workers)
+            at_exit = Finalize(None, dispatcher.stop, exitpriority=100)
+            try:
+                yield dispatcher
+            finally:
+                at_exit()
+
+
+@dataclass
+class _Nursery:
+    process: SpawnProcess
+    requests: socket.socket
+
+
+@dataclass
+class _ForkedWorkers(_LocalWorkers):
+    """``Workers`` that a nursery forks. They are ended all together, as the group of processes that it and they are."""
+
+    nursery: _Nursery | None = None
+    groups: list[int] = field(default_factory=list)
+    """Those of earlier nurseries too, whose workers may still be there."""
+
+    def start(self, place: int) -> None:
+        from multiprocessing import Pipe
+
+        ours, theirs = Pipe()
+        try:
+            self._ask_for_worker(theirs.fileno())
+        finally:
+            theirs.close()
+        self.running[place] = _Worker(None, ours)  # type: ignore[arg-type]
+
+    def _ask_for_worker(self, pipe: int) -> None:
+        """One end of a pipe for the nursery, which forks a worker for it; a dead nursery is replaced."""
+        if self.nursery is None or not self.nursery.process.is_alive():
+            self._end_nursery()
+            self.nursery = _started(self.work.fileno())
+            self.groups.append(self.nursery.process.pid or 0)
+        with suppress(OSError):  # it died just now: the pipe is closed with it, and its worker counts as dead
+            socket.send_fds(self.nursery.requests, [b"1"], [pipe])
+
+    def stop(self) -> None:
+        for group in filter(None, self.groups):
+            with suppress(OSError):
+                os.killpg(group, signal.SIGKILL)
+        self.groups.clear()
+        for place in list(self.running):
+            self._buried(place)
+        self.untold.clear()
+        self._end_nursery()
+
+    def _buried(self, place: int) -> Died:
+        self.running.pop(place).pipe.close()
+        return Died(place, "a signal or a fault")
+
+    def _end_nursery(self) -> None:
+        if self.nursery is not None:
+            self.nursery.requests.close()
+            self.nursery.process.join()
+            self.nursery = None
+
+
+def _started(work: int) -> _Nursery:
+    """A new nursery."""
+    from multiprocessing import get_context
+
+    ours, theirs = socket.socketpair()
+    process = get_context("spawn").Process(target=_nurse, args=(theirs, _OpenFile(work)))
+    with _one_library_thread():
+        process.start()
+    theirs.close()
+    return _Nursery(process, ours)
+
+
+@contextmanager
+def _one_library_thread() -> Iterator[None]:
+    """Processes that are started here have other libraries use one thread, unless the user said otherwise."""
+    unset = [name for name in _LIBRARY_THREADS if name not in os.environ]
+    os.environ.update(dict.fromkeys(unset, "1"))
+    try:
+        yield
+    finally:
+        for name in unset:
+            os.environ.pop(name, None)
+
+
+# ---- in the nursery, and in a worker
+
+
+@dataclass(frozen=True)
+class _Prepared:
+    """Work that is in memory already; or why it is not, which every item then tells."""
+
+    work: Any
+    error: Exception | None
+
+    def load(self) -> Any:
+        """The work."""
+        if self.error is not None:
+            raise self.error
+        return self.work
+
+
+def _prepared(written: _OpenFile) -> Any:
+    work = written.load()
+    prepare = getattr(work, "prepare", None)
+    if prepare is not None:
+        prepare()
+    return work
+
+
+def _nurse(requests: socket.socket, written: _OpenFile) -> None:
+    """Prepare the work; then fork a worker for each pipe that comes, until the caller is gone. Ctrl-C is for the caller to handle."""
+    os.setpgid(0, 0)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody asks how workers ended: they are gone at once
+    prepared = _Prepared(*attempt(lambda: _prepared(written)))
+    gc.collect()
+    gc.freeze()  # the collector would write to pages that are shared
+    while True:
+        request, pipes, _, _ = socket.recv_fds(requests, 1, 1)
+        if not request:
+            break
+        if os.fork() == 0:
+            requests.close()
+            _work(pipes[0], prepared)
+        os.close(pipes[0])
+
+
+def _work(descriptor: int, prepared: _Prepared) -> None:
+    """Do what comes through the pipe, until the caller is gone. There is one thread alone: what was begun is ended first."""
+    from multiprocessing.connection import Connection
+
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    pipe = Connection(descriptor)
+    try:
+        pipe.send((None, None))
+        while True:
+            outcome = _outcome(pipe.recv_bytes(), prepared)
+            pipe.send_bytes(outcome)
+    except (EOFError, OSError):
+        pass
+    finally:
+        os._exit(0)
+
+
+def _outcome(message: bytes, prepared: _Prepared) -> bytes:
+    """The result of an item, or the error, pickled."""
+    outcome = attempt(lambda: prepared.load()(pickle.loads(message)))
+    sent, unsendable = attempt(lambda: pickle.dumps(outcome))
+    return sent if unsendable is None else pickle.dumps((None, unsendable))

@@ -1,0 +1,119 @@
+"""``Parser`` under the engines of others: the same trees as the pipeline's, whoever calls it and however rows are batched."""
+
+import pickle
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from arcwise.distributed import Parser
+from arcwise.errors import InputError, ModelError, OptionError
+from arcwise.parsing.parser import ParseOptions
+from corpora.making import MODEL, pipeline, texts, write_jsonl
+
+GIVEN = texts(12)
+PARSER = Parser(MODEL)
+
+
+def expected() -> list[str]:
+    return [found.treebank.text for found in pipeline().analyse_texts(GIVEN, options=ParseOptions())]
+
+
+def test_mappings_of_lists_and_of_arrays() -> None:
+    batch: dict[str, Any] = {"text": GIVEN, "n": list(range(12))}
+    found = PARSER(batch)
+    assert found["conllu"] == expected()
+    assert found["n"] == batch["n"]
+    arrays = PARSER({"text": np.array(GIVEN, object), "n": np.arange(12)})
+    assert list(arrays["conllu"]) == expected()
+    assert arrays["conllu"].dtype == object
+
+
+def test_a_table_of_pandas_and_what_spark_gives() -> None:
+    pandas = pytest.importorskip("pandas")
+    table = pandas.DataFrame({"text": GIVEN, "n": range(12)}, index=range(100, 112))
+    found = PARSER(table)
+    assert list(found.columns) == ["text", "n", "conllu", "error"]
+    assert list(found["conllu"]) == expected()
+    assert list(found.index) == list(table.index)
+    lazily = PARSER(iter([table[:5], table[5:]]))  # mapInPandas
+    assert [text for part in lazily for text in part["conllu"]] == expected()
+
+
+def test_an_arrow_table_with_lists() -> None:
+    pyarrow = pytest.importorskip("pyarrow")
+    parser = Parser(
+        MODEL, columns=("forms", "heads", "label_probabilities"), options=ParseOptions(confidence=True)
+    )
+    found = parser(pyarrow.table({"text": GIVEN}))
+    sure = pipeline().analyse_texts(GIVEN, options=ParseOptions(confidence=True))
+    assert found.column("forms").to_pylist() == [[s.forms for s in d.treebank] for d in sure]
+    assert found.column("heads").to_pylist() == [[s.heads[1:].tolist() for s in d.treebank] for d in sure]
+    shares = found.column("label_probabilities").to_pylist()
+    assert shares[3][0] == pytest.approx(sure[3].treebank[0].label_probabilities)
+    empty = parser(pyarrow.table({"text": pyarrow.array([], pyarrow.string())}))
+    assert empty.schema == found.schema
+
+
+def test_it_travels_without_its_model() -> None:
+    sent = pickle.dumps(PARSER)
+    assert len(sent) < 2000
+    assert pickle.loads(sent) == PARSER
+    assert pickle.loads(sent)({"text": GIVEN})["conllu"] == expected()
+
+
+def test_a_row_without_a_text_is_told_and_the_others_are_parsed(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = Parser(MODEL, columns=("conllu", "forms"))({"text": ["A bird sings.", None, 7, "", float("nan")]})
+    assert found["error"] == [
+        "",
+        "found NoneType, expected a string",
+        "found int, expected a string",
+        "",
+        "found float, expected a string",
+    ]
+    assert found["conllu"][1:] == [""] * 4
+    assert found["forms"] == [[["A", "bird", "sings", "."]], [], [], [], []]
+
+
+def test_what_is_wrong_is_told() -> None:
+    with pytest.raises(OptionError, match="columns: found trees, expected some of conllu, forms"):
+        Parser(MODEL, columns=("trees",))
+    with pytest.raises(OptionError, match="columns: found none"):
+        Parser(MODEL, columns=())
+    with pytest.raises(InputError, match="batch: found the columns body, expected 'text'"):
+        PARSER({"body": GIVEN})
+    with pytest.raises(InputError, match="batch: found list"):
+        PARSER(GIVEN)
+    with pytest.raises(ModelError):
+        Parser("nothing.arcwise")({"text": GIVEN})
+
+
+# ---- the recipes of docs/how-to/a-billion-words.md
+
+
+def test_datasets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    datasets = pytest.importorskip("datasets", reason="needs Hugging Face datasets: pip install datasets")
+    write_jsonl(tmp_path / "crawl/a.jsonl.gz", [{"text": text} for text in GIVEN])
+    rows = datasets.load_dataset(
+        "json",
+        data_files=str(tmp_path / "crawl/*.jsonl.gz"),
+        split="train",
+        cache_dir=str(tmp_path / "cache"),
+    )
+    parsed = rows.map(PARSER, batched=True, batch_size=5, num_proc=2)
+    assert parsed["conllu"][:] == expected()
+    lists = rows.map(Parser(MODEL, columns=("forms", "heads")), batched=True, batch_size=5)
+    assert lists[3]["forms"] == [s.forms for s in pipeline().analyse_texts([GIVEN[3]])[0].treebank]
+
+
+def test_dask() -> None:
+    pytest.importorskip("dask.dataframe", reason="needs dask: pip install dask[dataframe]")
+    pandas = pytest.importorskip("pandas")
+    import dask.dataframe as dd
+
+    table = dd.from_pandas(pandas.DataFrame({"text": GIVEN}), npartitions=3)
+    meta = {"text": object, "conllu": object, "error": object}
+    found = table.map_partitions(PARSER, meta=meta).compute(scheduler="synchronous")
+    assert list(found["conllu"]) == expected()
