@@ -22,6 +22,8 @@
 namespace arcwise {
 
 constexpr int kMessageShift = 14;  // messages are multiples of 2^14 / kScale, that is of 2^-16
+constexpr int64_t kMessageUnit = int64_t{1} << kMessageShift;
+constexpr int32_t kImpossible = -(1 << 29);  // a sum that no choice has
 
 struct Agreement {
   int64_t bound = INT64_MAX;
@@ -61,9 +63,9 @@ class CountAgreement {
   struct Grid {
     bool used = false;
     size_t cells = 0;
-    std::vector<int32_t> offset;                // the least sum of each coordinate
+    std::vector<int32_t> offset;  // the least sum of each coordinate
     std::vector<size_t> stride;
-    std::vector<std::vector<Choice>> choices;   // of each sentence
+    std::vector<std::vector<Choice>> choices;  // of each sentence
     // Of partial sums of the first s sentences of the order: the highest cell, and the rows of cells (where each
     // begins; all have one length) in which they lie.
     std::vector<size_t> reach, length;
@@ -74,7 +76,8 @@ class CountAgreement {
   bool lay_out(size_t block);
   void lay_rows(Grid& grid, const std::vector<int32_t>& ranges, size_t step) const;
   void fill_last(size_t block, const CountBox& box);
-  int32_t price(const Choice& choice, size_t block, size_t sentence, const std::vector<int32_t>& messages) const;
+  int32_t price(const Choice& choice, size_t block, size_t sentence,
+                const std::vector<int32_t>& messages) const;
   void pass_forward(Grid& grid, size_t block, size_t step, const std::vector<int32_t>& messages) const;
   void pass_backward(Grid& grid, size_t block, size_t step, const std::vector<int32_t>& messages) const;
   void conditional(const Grid& grid, size_t block, size_t step);
@@ -88,19 +91,19 @@ class CountAgreement {
 
   const CountProblem& problem_;
   size_t blocks_, sentences_, size_ = 0;
-  std::vector<size_t> first_;                    // of each sentence and block
-  std::vector<size_t> order_;                    // of sentences in the sums: those with many parses first
+  std::vector<size_t> first_;  // of each sentence and block
+  std::vector<size_t> order_;  // of sentences in the sums: those with many parses first
   std::vector<Grid> grids_;
-  std::vector<std::vector<uint32_t>> alive_;     // parses of each sentence
-  std::vector<std::vector<int64_t>> linear_;     // what prices pay each of them
-  std::vector<std::vector<uint8_t>> seen_;       // vectors of each share that they use
-  std::vector<std::vector<int64_t>> given_;      // A of each block, by vector
-  std::vector<int64_t> worth_;                   // W of each parse alive
-  std::vector<int64_t> left_;                    // prices of what does not agree by messages
-  CountBound by_prices_;                         // under them
+  std::vector<std::vector<uint32_t>> alive_;  // parses of each sentence
+  std::vector<std::vector<int64_t>> linear_;  // what prices pay each of them
+  std::vector<std::vector<uint8_t>> seen_;    // vectors of each share that they use
+  std::vector<std::vector<int64_t>> given_;   // A of each block, by vector
+  std::vector<int64_t> worth_;                // W of each parse alive
+  std::vector<int64_t> left_;                 // prices of what does not agree by messages
+  CountBound by_prices_;                      // under them
   std::vector<int64_t> sentence_best_;
-  bool is_backward_ = false;                     // which way the last sweep went
-  int64_t fixed_ = 0;                            // long sentences, blocks by prices, the constraint
+  bool is_backward_ = false;  // which way the last sweep went
+  int64_t fixed_ = 0;         // long sentences, blocks by prices, the constraint
 };
 
 }  // namespace arcwise

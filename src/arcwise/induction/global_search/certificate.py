@@ -80,9 +80,7 @@ class Proof:
         self.nodes[node]["split"] = split
         self.nodes[node]["children"] = children
 
-    def graft(
-        self, node: int, nodes: list[dict[str, Any]], multipliers: list[Multipliers]
-    ) -> dict[int, int]:
+    def graft(self, node: int, nodes: list[dict[str, Any]], multipliers: list[Multipliers]) -> dict[int, int]:
         """Put a tree of its own, with multipliers of its own, in the place of a leaf; the new numbers of its nodes by the old ones."""
         first = len(self.multipliers)
         self.multipliers += multipliers

@@ -50,7 +50,7 @@ class Coordinator:
         search.epsilon = epsilon
         self._began, self._before = time.monotonic(), search.seconds
         self._until = math.inf if time_limit is None else self._began + time_limit
-        self._saved = self._began
+        self._saved = -math.inf
         self._held: set[int] = set()
         self._given = search.nodes
 
@@ -103,7 +103,8 @@ class Coordinator:
         search = self.search
         begin = self._assign(search.open[0], _RACE_SECONDS)
         runners = [
-            replace(begin, middle=_SPLITS[r % len(_SPLITS)], seed=search.seed + r) for r in range(self.workers)
+            replace(begin, middle=_SPLITS[r % len(_SPLITS)], seed=search.seed + r)
+            for r in range(self.workers)
         ]
         found = list(crew.map(runners, ordered=False))
         for fragment in found:

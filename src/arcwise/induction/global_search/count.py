@@ -170,18 +170,21 @@ class CountSearch:
     ) -> None:
         """Best first, until (U - L)/|L| <= epsilon, for ``time_limit`` more seconds or ``node_limit`` more nodes, or ``should_stop``.
 
-        After the seconds ``pause_after`` no further node is begun, but one that is under way is finished.
+        After the seconds ``pause_after`` no further node is begun, but there is at least one, and it is finished.
         """
         self.epsilon = epsilon
         began, before, told = time.monotonic(), self.seconds, -math.inf
         self.deadline = math.inf if time_limit is None else began + time_limit
-        last_node = math.inf if node_limit is None else self.nodes + node_limit
+        first = self.nodes
+        last_node = math.inf if node_limit is None else first + node_limit
         if self.best.heads is None:
             self._restart(self.options.first_restarts)
         while not self.is_done and self.nodes < last_node:
             self.seconds = before + time.monotonic() - began
             passed = self.seconds - before
-            if passed >= pause_after or (time_limit is not None and passed >= time_limit):
+            if (passed >= pause_after and self.nodes > first) or (
+                time_limit is not None and passed >= time_limit
+            ):
                 break
             if should_stop is not None and should_stop():
                 break
@@ -276,9 +279,7 @@ class CountSearch:
                 break
         self._split(node, found, min(agreed.bound, node.bound), [used], start)
 
-    def _expand_by_prices(
-        self, node: CountNode, inherited: list[int], found: native.CountEvaluation
-    ) -> None:
+    def _expand_by_prices(self, node: CountNode, inherited: list[int], found: native.CountEvaluation) -> None:
         """The same for a box in which no block can agree by messages."""
         box = node.box
         for number in range(self.options.passes):

@@ -52,10 +52,10 @@ def read_messages(bounds: Bounds, prices: Ints, blocks: Any, packed: Any) -> Mes
     if type(blocks) is not list or not all(is_int(b, 0, known[-1]) for b in blocks):
         raise CertificateError("multipliers: messages are about blocks that do not exist")
     if len(set(blocks)) < len(blocks) or not all(bounds.can_be_listed[b] for b in blocks):
-        raise CertificateError("multipliers: messages are about a block twice, or about one of long sentences")
-    sizes = [
-        0 if s.vectors is None else len(s.shares[b].vectors) for b in blocks for s in bounds.sentences
-    ]
+        raise CertificateError(
+            "multipliers: messages are about a block twice, or about one of long sentences"
+        )
+    sizes = [0 if s.vectors is None else len(s.shares[b].vectors) for b in blocks for s in bounds.sentences]
     values = _unpacked(packed, sum(sizes)) * UNIT
     if len(values) and int(np.abs(values).max()) * len(bounds.sentences) > _LARGEST_SUM:
         raise CertificateError("multipliers: messages are too large to compute with exactly")
@@ -174,9 +174,12 @@ class _Sums:
         highest: Ints = np.sum([v.max(axis=0) for v in vectors.values()], axis=0)
         self.shape: tuple[int, ...] = tuple((highest - self.offset + 1).tolist())
         if math.prod(self.shape) > MOST_CELLS:
-            raise CertificateError(f"multipliers: messages are about block {b}, whose sums are too many to list")
+            raise CertificateError(
+                f"multipliers: messages are about block {b}, whose sums are too many to list"
+            )
         self.outer = self._axes()
-        inner = np.append(np.cumprod(self.shape[:0:-1])[::-1], 1)[self.outer :].astype(np.int64)
+        self.strides = np.array([math.prod(self.shape[c + 1 :]) for c in range(self.width)], np.int64)
+        inner = self.strides[self.outer :]
         self.steps = []
         for i in sorted(short, key=lambda i: -len(vectors[i])):
             moves = vectors[i] - lows[i]
@@ -225,9 +228,8 @@ class _Sums:
 
     def _cells_of(self, values: Ints) -> tuple[Mask, Ints]:
         steps = values - self.offset
-        inside = ((steps >= 0) & (steps < np.array(self.shape))).all(axis=1)
-        strides = np.append(np.cumprod(self.shape[:0:-1])[::-1], 1)
-        return inside, np.where(inside, steps @ strides, 0)
+        inside: Mask = np.all((steps >= 0) & (steps < np.array(self.shape)), axis=1)
+        return inside, np.where(inside, steps @ self.strides, 0)
 
     def holds(self, values: Ints, good: Mask) -> Mask:
         """Which sums lie in good cells."""
