@@ -4,6 +4,7 @@
 
 #include "bindings/arrays.hpp"
 #include "bindings/rooms.hpp"
+#include "kernels/induction/count_agreement.hpp"
 #include "kernels/induction/count_master.hpp"
 #include "kernels/induction/count_problem.hpp"
 
@@ -161,6 +162,54 @@ void bind_problem(nb::module_& m) {
       });
 }
 
+void bind_agreement(nb::module_& m) {
+  using arcwise::Agreement;
+  using arcwise::CountAgreement;
+  nb::class_<Agreement>(m, "Agreement", "A bound in which blocks and sentences agree vector by vector.")
+      .def_ro("bound", &Agreement::bound, "In units of 1/2**30.")
+      .def_prop_ro(
+          "blocks", [](const Agreement& a) { return copied(a.blocks); }, nb::rv_policy::move)
+      .def_prop_ro(
+          "messages", [](const Agreement& a) { return copied(a.messages); }, nb::rv_policy::move)
+      .def_prop_ro(
+          "counts", [](const Agreement& a) { return copied(a.counts); }, nb::rv_policy::move)
+      .def_ro("sweeps", &Agreement::sweeps);
+  nb::class_<CountAgreement>(m, "CountAgreement", "Improves such bounds.")
+      .def(nb::init<const CountProblem&>(), "problem"_a, nb::keep_alive<1, 2>())
+      .def_prop_ro("size", &CountAgreement::messages, "How many messages there are.")
+      .def(
+          "in_order",
+          [](const CountAgreement& agreement, const CountProblem& problem, size_t block) {
+            if (block >= problem.blocks().size()) throw nb::index_error("no such block");
+            return copied(agreement.in_order(block));
+          },
+          nb::rv_policy::move, "problem"_a, "block"_a,
+          "Where the messages of a block stand, sentence after sentence, vectors in lexicographic order.")
+      .def(
+          "from_prices",
+          [](const CountAgreement& agreement, const CountProblem& problem, Array<int64_t> mu) {
+            return copied(agreement.from_prices(multipliers(problem, mu)));
+          },
+          nb::rv_policy::move, "problem"_a, "mu"_a)
+      .def(
+          "improve",
+          [](CountAgreement& agreement, const CountProblem& problem, const CountBox& box, Array<int64_t> mu,
+             Array<int32_t> messages, int64_t threshold, int most_sweeps, double precision, double seconds) {
+            const int64_t* prices = multipliers(problem, mu);
+            const int32_t* first = sized(messages, agreement.messages());
+            Agreement out;
+            {
+              nb::gil_scoped_release release;
+              out = agreement.improve(box, prices, {first, first + agreement.messages()}, threshold,
+                                      most_sweeps, precision, seconds);
+            }
+            return out;
+          },
+          "problem"_a, "box"_a, "mu"_a, "messages"_a, "threshold"_a, "most_sweeps"_a, "precision"_a,
+          "seconds"_a)
+      .def("tighten", &CountAgreement::tighten, "box"_a, "found"_a, "threshold"_a);
+}
+
 }  // namespace
 
 void bind_induction_counts(nb::module_& m) {
@@ -175,6 +224,7 @@ void bind_induction_counts(nb::module_& m) {
           "counts", [](const CountEvaluation& e) { return copied(e.counts); }, nb::rv_policy::move)
       .def_ro("rounds", &CountEvaluation::rounds)
       .def_ro("pivots", &CountEvaluation::pivots);
+  bind_agreement(m);
   nb::class_<arcwise::CountBasis>(m, "CountBasis", "Where the simplex method can start again.");
   nb::class_<CountMaster>(m, "CountMaster", "The columns of the linear program over parses and points.")
       .def(nb::init<const CountProblem&, bool>(), "problem"_a, "constrained"_a, nb::keep_alive<1, 2>())

@@ -18,11 +18,12 @@ from reference.dmv import brute_force
 
 CORPUS = TagSentences.from_tags([["A", "B", "A"], ["B", "A"], ["C", "A", "B"], ["A", "C", "B"]])
 RULES = ArcShare(frozenset({("ROOT", "A"), ("A", "B"), ("C", "B")}), 0.6)
+BY_PRICES = CountOptions(sweeps=0)  # messages: test_messages.py
 BEST, BEST_RULED = brute_force(CORPUS), brute_force(CORPUS, RULES)
 
 
 def certificate_of(constraint: ArcShare | None) -> dict[str, Any]:
-    found = induce_globally(CORPUS, epsilon=1e-4, constraint=constraint)
+    found = induce_globally(CORPUS, epsilon=1e-4, constraint=constraint, options=BY_PRICES)
     return json.loads(json.dumps(found.certificate))
 
 
@@ -291,7 +292,7 @@ def test_whatever_is_changed_the_claim_is_true_or_rejected(
 
 def test_the_number_of_processes_changes_nothing() -> None:
     corpus = DMV.random(("A", "B", "C"), seed=3).sample(8, seed=3, min_length=4, max_length=6)[0]
-    search = CountSearch(Task(corpus), options=CountOptions(first_restarts=20))
+    search = CountSearch(Task(corpus), options=CountOptions(first_restarts=20, sweeps=0))
     search.run(epsilon=1e-6, node_limit=60)
     certificate = json.loads(json.dumps(search.certificate()))
     assert len(certificate["nodes"]) > 20

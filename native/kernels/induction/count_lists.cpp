@@ -177,4 +177,40 @@ bool CountProblem::tighten_block(size_t b, CountBox& box, const int64_t* mu, int
                      changed);
 }
 
+bool CountProblem::keep_cells(size_t b, CountBox& box, const std::vector<int32_t>& offset,
+                              const std::vector<size_t>& stride, const std::vector<uint8_t>& good) const {
+  const Block& block = blocks_[b];
+  bool changed = false;
+  if (const BlockPoints* points = listed(box, b)) {
+    BlockPoints left = filtered(*points, [&](size_t, const uint8_t* values) {
+      int64_t cell = 0;
+      bool inside = true;
+      for (size_t c = 0; c < offset.size(); ++c) {
+        const int64_t steps = values[c] - offset[c];
+        inside &= steps >= 0;
+        cell += steps * static_cast<int64_t>(stride[c]);
+      }
+      return inside && cell < static_cast<int64_t>(good.size()) && good[cell];
+    });
+    return left.count == points->count || take_points(box, b, std::move(left), changed);
+  }
+  std::vector<int32_t> low(offset.size(), INT32_MAX), high(offset.size(), -1);
+  for (size_t cell = 0; cell < good.size(); ++cell) {
+    if (!good[cell]) continue;
+    size_t rest = cell;
+    for (size_t c = 0; c < offset.size(); ++c) {
+      const int32_t value = offset[c] + static_cast<int32_t>(rest / stride[c]);
+      rest %= stride[c];
+      low[c] = std::min(low[c], value), high[c] = std::max(high[c], value);
+    }
+  }
+  bool any = true;
+  for_coordinates(block, [&](size_t c, int32_t j) {
+    box.low[j] = std::max(box.low[j], low[c]);
+    box.high[j] = std::min(box.high[j], high[c]);
+    any &= box.low[j] <= box.high[j];
+  });
+  return any;
+}
+
 }  // namespace arcwise

@@ -243,6 +243,12 @@ void CountProblem::bound(const CountBox& box, const int64_t* mu, CountBound& out
   }
 }
 
+void CountProblem::parse_values(size_t s, const CountBox& box, const int64_t* mu,
+                                std::vector<int64_t>& out) const {
+  out.clear();
+  for_parse_values(sentences_[s], box, mu, [&](size_t, int64_t value) { out.push_back(value); });
+}
+
 // ---- reduced costs
 
 bool CountProblem::tighten(CountBox& box, const int64_t* mu, const CountBound& bound,

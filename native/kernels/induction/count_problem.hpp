@@ -90,6 +90,16 @@ class CountProblem {
   // The heads of all words if just one parse of each sentence is left, else nothing.
   std::vector<int32_t> only_parses(const CountBox& box) const;
 
+  // mu . counts of every parse of a short sentence that is alive, in order.
+  void parse_values(size_t sentence, const CountBox& box, const int64_t* mu, std::vector<int64_t>& out) const;
+  // G of a point of a block (parts, A), rounded up.
+  int64_t point_gain(size_t block, const uint8_t* point) const { return point_value(blocks_[block], point); }
+  // Deletes the points of a block in cells (of a grid over the point, from `offset` on) that are not good; of
+  // a block without a list, ends of the box. False if nothing is left.
+  bool keep_cells(size_t block, CountBox& box, const std::vector<int32_t>& offset,
+                  const std::vector<size_t>& stride, const std::vector<uint8_t>& good) const;
+  bool tighten_block(size_t block, CountBox& box, const int64_t* mu, int64_t needed) const;
+
   // G of a block at a point (coordinates of the whole layout), and the likelihood of all counts.
   double block_value(size_t block, const double* point) const;
   double value(const double* point) const;
@@ -128,7 +138,6 @@ class CountProblem {
   void block_bound(size_t block, const CountBox& box, const int64_t* mu, int64_t& best, int32_t* point) const;
   void box_bound(const Block& block, const CountBox& box, const int64_t* mu, int64_t& best,
                  int32_t* point) const;
-  bool tighten_block(size_t block, CountBox& box, const int64_t* mu, int64_t needed) const;
   bool tighten_box(const Block& block, CountBox& box, const int64_t* mu, int64_t needed) const;
 
   int64_t phi_up(int64_t x) const { return phi_up_[x]; }

@@ -163,6 +163,23 @@ def run(
     ] = None,
     seed: Annotated[int, typer.Option(help="The same seed gives the same result.")] = 0,
     threads: Annotated[int, typer.Option(help="Processor cores to use.", min=1)] = 1,
+    workers: Annotated[
+        int,
+        typer.Option(
+            help="global: processes that search side by side, over one queue of open nodes; one that dies costs seconds.",
+            min=1,
+        ),
+    ] = 1,
+    engine: Annotated[
+        str,
+        typer.Option(
+            help="global: where workers are: local, processes of this machine; ray, a cluster (needs ray installed)."
+        ),
+    ] = "local",
+    address: Annotated[
+        str | None,
+        typer.Option(help="The cluster of --engine ray, if it is not this machine.", show_default=False),
+    ] = None,
     output: Annotated[
         str | None,
         typer.Option(
@@ -181,7 +198,8 @@ def run(
 
     With --learner global the parses and parameters found are the most likely ones there are, up to --epsilon, and
     --certificate writes a proof of it. The search can be stopped at any time (Ctrl-C, --time-limit): it then says
-    how far from the best its result can be.
+    how far from the best its result can be. With --checkpoint it can be killed, and --resume goes on. --workers search
+    side by side, on this machine or (--engine ray) on many.
     """
     from arcwise.cli.corpus_tags import Selection, arc_share
     from arcwise.induction.parser import DmvParser
@@ -195,9 +213,12 @@ def run(
     untagged = sum(tag == "_" for s in chosen.strings for tag in s)
     if untagged:
         typer.echo(f"{untagged} words have no tag; '_' is taken for a tag of its own", err=True)
+    if learner is not Learner.search and (workers > 1 or engine != "local" or address is not None):
+        raise typer.BadParameter("--workers, --engine and --address: work with --learner global alone")
     constraint = arc_share(constrain, rules)
     if learner is Learner.search:
         from arcwise.cli.induce_globally import Search, estimate_search, run_search
+        from arcwise.engine import engine_of
 
         search = Search(
             chosen,
@@ -208,7 +229,8 @@ def run(
             time_limit,
             seed,
             blocks,
-            threads,
+            max(threads, workers),
+            engine_of(engine, workers=max(threads, workers), address=address),
             checkpoint,
             resume,
         )

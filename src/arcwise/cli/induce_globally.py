@@ -10,6 +10,7 @@ import typer
 
 from arcwise.cli.corpus_tags import Selection
 from arcwise.cli.search_progress import SearchProgress
+from arcwise.engine import Engine, ThisProcess
 from arcwise.errors import InputError
 from arcwise.induction import DMV, ArcShare, TagSentences, induce_globally
 from arcwise.induction.global_search import CountSearch, Task, ThetaOptions, ThetaSearch, estimate_tree
@@ -29,6 +30,7 @@ class Search:
     seed: int
     blocks: int
     processes: int
+    engine: Engine
     checkpoint: str | None
     resume: str | None
 
@@ -53,6 +55,7 @@ def run_search(
             theta_options=ThetaOptions(rlt=search.rlt),
             block_size=search.blocks or None,
             processes=search.processes,
+            engine=None if isinstance(search.engine, ThisProcess) else search.engine,
             checkpoint=search.checkpoint,
             resume=search.resume,
             progress=watch.show,

@@ -12,13 +12,15 @@ import numpy as np
 from arcwise import native
 from arcwise.errors import InputError
 from arcwise.induction.dmv import log_ratio, read_json
+from arcwise.induction.global_search.certificate import Proof
 from arcwise.induction.global_search.count import CountNode, CountOptions, CountSearch
+from arcwise.induction.global_search.messages import Messages
 from arcwise.induction.global_search.problem import Task
 from arcwise.induction.global_search.result import TracePoint
 from arcwise.treebanks.files import PathLike, open_output
 
 KIND = "arcwise grammar induction checkpoint"
-VERSION = 1
+VERSION = 2
 
 
 def save_checkpoint(search: CountSearch, path: PathLike) -> None:
@@ -63,14 +65,26 @@ def load_checkpoint(task: Task, path: PathLike) -> CountSearch:
         setattr(search, name, state[name])
     search.trace = [TracePoint(*point) for point in state["trace"]]
     search.proof.nodes = proof["nodes"]
-    search.proof.multipliers = [_unpacked_mu(mu, proof["coordinates"], search) for mu in proof["multipliers"]]
+    search.proof.multipliers = [
+        search.messages.read(written, proof["coordinates"])
+        if isinstance(written, dict)
+        else _unpacked_mu(written, proof["coordinates"], search)
+        for written in proof["multipliers"]
+    ]
     heads = np.array([h for s in proof["heads"] for h in s], np.int32)
     search.best.offer(task.gathered(heads))
     search.best.theta = log_ratio(native.dmv_counts(task.corpus.batch, heads), task.features)
     search.open = [
-        CountNode((-bound, number), _unpacked(box, search), None) for bound, number, box in state["open"]
+        CountNode((-bound, number), _unpacked(box, search), None, _messages(search.proof, number))
+        for bound, number, box in state["open"]
     ]
     return search
+
+
+def _messages(proof: Proof, node: int) -> Messages | None:
+    """Those that the bound of an open node follows from."""
+    last = proof.multipliers[proof.uses(node)[-1]] if proof.uses(node) else None
+    return last if isinstance(last, Messages) else None
 
 
 def _packed(box: native.CountBox) -> str:
@@ -79,13 +93,11 @@ def _packed(box: native.CountBox) -> str:
 
 def _unpacked(text: str, search: CountSearch) -> native.CountBox:
     data, size = base64.b64decode(text), 4 * search.problem.coordinates
-    box = native.CountBox(
+    return native.CountBox(  # the points of its blocks are listed when its turn comes
         np.frombuffer(data[:size], np.int32),
         np.frombuffer(data[size : 2 * size], np.int32),
         np.frombuffer(data[2 * size :], np.uint64),
     )
-    search.problem.propagate(box)  # lists the points of its blocks
-    return box
 
 
 def _unpacked_mu(values: Any, coordinates: Any, search: CountSearch) -> Any:

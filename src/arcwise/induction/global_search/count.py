@@ -1,9 +1,10 @@
 """``method="count"``: branch and bound over boxes of counts.
 
 For fixed counts the best parameters are ratios of counts, so that the likelihood is a convex function of the counts alone. A node is a
-box of counts; its bound is a Lagrangian one: blocks of the function over the box against parses of the sentences, priced by
-multipliers that a linear program over parses and points finds (native/kernels/induction/count_problem.hpp, count_master.hpp). Bounds are
-computed in exact integer arithmetic; every step goes into a certificate.
+box of counts; its bound is a Lagrangian one: blocks of the function over the box against parses of the sentences. Multipliers are prices of
+counts, which a linear program over parses and points finds (native/kernels/induction/count_problem.hpp, count_master.hpp), and from there
+messages about what each sentence adds to each block (``messages``). Bounds are computed in exact integer arithmetic; every step goes into a
+certificate.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from arcwise import native
 from arcwise.errors import ConstraintError
 from arcwise.induction.dmv import log_ratio
 from arcwise.induction.global_search.certificate import SCALE, Proof
+from arcwise.induction.global_search.messages import MessageBounds, Messages
 from arcwise.induction.global_search.problem import Incumbent, Task
 from arcwise.induction.global_search.result import ProgressCallback, TracePoint
 from arcwise.learning.options import check_options, option
@@ -62,6 +64,14 @@ class CountOptions:
         low=0,
         high=MOST,
     )
+    sweeps: int = option(
+        30, "Messages of a node are improved at most so often (0: bounds by prices alone).", low=0, high=MOST
+    )
+    least_gain: float = option(
+        0.02,
+        "They are improved while a sweep brings at least this share of the distance to the incumbent.",
+        low=0,
+    )
     first_restarts: int = option(2000, "Viterbi EM restarts before the search begins.", low=0, high=MOST)
     restarts: int = option(100, "Viterbi EM restarts after every 50th node.", low=0, high=MOST)
 
@@ -77,6 +87,8 @@ class CountNode:
     """(-bound, number in the proof)."""
     box: native.CountBox = field(compare=False)
     basis: native.CountBasis | None = field(compare=False)
+    messages: Messages | None = field(compare=False, default=None)
+    """Those that its bound follows from; None: prices."""
     list_bytes: int = field(compare=False, default=0)
     """The memory of the lists of its box; 0: they are to be made anew."""
 
@@ -104,6 +116,7 @@ class CountSearch:
         if not self.problem.root_feasible:
             raise ConstraintError("share: no parses of the corpus satisfy the constraint")
         self.master = native.CountMaster(self.problem, task.constraint is not None)
+        self.messages = MessageBounds(self.problem, len(task.corpus.tags))
         self.best = Incumbent(task)
         self.proof = Proof()
         self.trace: list[TracePoint] = []
@@ -139,7 +152,9 @@ class CountSearch:
 
     def certificate(self) -> dict[str, Any]:
         """The proof so far."""
-        return self.proof.certificate(self.task, self.best, self.upper, self.options.enumerate_up_to)
+        return self.proof.certificate(
+            self.task, self.best, self.upper, self.options.enumerate_up_to, self.messages.written
+        )
 
     # ---- the search
 
@@ -149,19 +164,27 @@ class CountSearch:
         epsilon: float = 0.01,
         time_limit: float | None = None,
         node_limit: int | None = None,
+        pause_after: float = math.inf,
         progress: ProgressCallback | None = None,
         should_stop: Callable[[], bool] | None = None,
     ) -> None:
-        """Best first, until (U - L)/|L| <= epsilon, for ``time_limit`` more seconds or ``node_limit`` more nodes, or ``should_stop``."""
+        """Best first, until (U - L)/|L| <= epsilon, for ``time_limit`` more seconds or ``node_limit`` more nodes, or ``should_stop``.
+
+        After the seconds ``pause_after`` no further node is begun, but there is at least one, and it is finished.
+        """
         self.epsilon = epsilon
         began, before, told = time.monotonic(), self.seconds, -math.inf
         self.deadline = math.inf if time_limit is None else began + time_limit
-        last_node = math.inf if node_limit is None else self.nodes + node_limit
+        first = self.nodes
+        last_node = math.inf if node_limit is None else first + node_limit
         if self.best.heads is None:
             self._restart(self.options.first_restarts)
         while not self.is_done and self.nodes < last_node:
             self.seconds = before + time.monotonic() - began
-            if time_limit is not None and self.seconds - before >= time_limit:
+            passed = self.seconds - before
+            if (passed >= pause_after and self.nodes > first) or (
+                time_limit is not None and passed >= time_limit
+            ):
                 break
             if should_stop is not None and should_stop():
                 break
@@ -222,40 +245,87 @@ class CountSearch:
         """Bound a node, look for better parses, delete what its bound excludes, split it."""
         self.nodes += 1
         box = node.box
-        known = list(self.proof.nodes[node.number]["use"])  # the multipliers of its bound; none for the root
-        for _ in range(self.options.passes):
-            left = max(self.deadline - time.monotonic(), 0.0)
-            found = self.master.evaluate(
+        inherited = list(self.proof.uses(node.number))  # the multipliers of its bound; none for the root
+        found = self._by_prices(box, node.basis)
+        if found.bound <= self.threshold:
+            self.proof.forget_uses(node.number)
+            self.proof.use(node.number, self.proof.add_multipliers(found.mu))
+            return
+        self._look_for_parses(found.counts)
+        start = node.messages or self.messages.of_prices(found.mu)
+        for number in range(self.options.passes):
+            agreed, start = self.messages.improved(
                 box,
+                start,
                 threshold=self.threshold,
-                precision=self.options.precision,
-                most_rounds=self.options.rounds,
-                seconds=left,
-                start=node.basis,
+                sweeps=self.options.sweeps,
+                least_gain=self.options.least_gain,
+                seconds=self._seconds_left(),
             )
-            node.basis = None
+            if not number and (not agreed.blocks.any() or not self.options.sweeps):
+                self._expand_by_prices(node, inherited, found)
+                return
+            used = self.proof.add_multipliers(start)
+            if number == 0 and agreed.bound <= node.bound:
+                self.proof.forget_uses(node.number)
+            self.proof.use(node.number, used)
+            if agreed.bound <= self.threshold:
+                return
+            self._look_for_parses(agreed.counts.astype(np.float64))
+            alive = self.problem.alive_count(box)
+            if not self.messages.tighten(box, agreed, self.threshold):
+                return
+            if self.problem.alive_count(box) > 0.8 * alive:
+                break
+        self._split(node, found, min(agreed.bound, node.bound), [used], start)
+
+    def _expand_by_prices(self, node: CountNode, inherited: list[int], found: native.CountEvaluation) -> None:
+        """The same for a box in which no block can agree by messages."""
+        box = node.box
+        for number in range(self.options.passes):
+            found = found if number == 0 else self._by_prices(box, None)
             used = self.proof.add_multipliers(found.mu)
             self.proof.use(node.number, used)
             if found.bound <= self.threshold:
                 return
-            if self.nodes < _LOOK_ALWAYS or self.nodes % _LOOK_EVERY == 0:
-                self._look_for_parses(found.counts)
             alive = self.problem.alive_count(box)
             if not self.problem.tighten(box, found.mu, self.problem.bound(box, found.mu), self.threshold):
                 return
             if self.problem.alive_count(box) > 0.8 * alive:
                 break
-        self._split(node, known, found, used)
+        # What bounded the node before bounds its children too, and better than multipliers of an evaluation cut short.
+        use = [used] if found.bound <= node.bound else inherited
+        self._split(node, found, min(found.bound, node.bound), use, None)
+
+    def _by_prices(self, box: native.CountBox, basis: native.CountBasis | None) -> native.CountEvaluation:
+        return self.master.evaluate(
+            box,
+            threshold=self.threshold,
+            precision=self.options.precision,
+            most_rounds=self.options.rounds,
+            seconds=self._seconds_left(),
+            start=basis,
+        )
+
+    def _seconds_left(self) -> float:
+        return max(self.deadline - time.monotonic(), 0.0)
 
     def _look_for_parses(self, coordinates: Any) -> None:
-        counts = self.task.counts_of(coordinates)
-        self.best.improve_from(log_ratio(counts, self.task.features))
+        """Viterbi EM from the ratios of these counts; in the first nodes, later now and then."""
+        if self.nodes < _LOOK_ALWAYS or self.nodes % _LOOK_EVERY == 0:
+            counts = self.task.counts_of(coordinates)
+            self.best.improve_from(log_ratio(counts, self.task.features))
 
-    def _split(self, node: CountNode, known: list[int], found: native.CountEvaluation, used: int) -> None:
-        """Two children: halves of the range of a count, or of the parses of a sentence once all counts are fixed.
-
-        What bounded the node before (``known``) bounds its children too, and better than multipliers of an evaluation cut short.
-        """
+    def _split(
+        self,
+        node: CountNode,
+        found: native.CountEvaluation,
+        bound: int,
+        use: list[int],
+        messages: Messages | None,
+    ) -> None:
+        """Two children: halves of the range of a count, or of the parses of a sentence once all counts are fixed. Both have the bound of the
+        node, from the multipliers in ``use``."""
         number, box = node.number, node.box
         splits = self.master.splits(box, found, self.options.middle, 1)
         if splits:
@@ -277,12 +347,12 @@ class CountSearch:
             if not self.problem.propagate(half):
                 children.append(None)
                 continue
-            bound, use = self.problem.bound(half, found.mu).value, [used]
-            if bound > node.bound:
-                bound, use = node.bound, list(known)
-            children.append(self.proof.add_node(use))
-            if bound > self.threshold:
-                self._push(CountNode((-bound, self.proof.last), half, basis))
+            own = bound
+            if messages is None and len(use) == 1:  # cheap to know better
+                own = min(own, self.problem.bound(half, found.mu).value)
+            children.append(self.proof.add_node(list(use)))
+            if own > self.threshold:
+                self._push(CountNode((-own, self.proof.last), half, basis, messages))
         self.proof.split(number, split, children)
 
     def _settle(self, number: int, box: native.CountBox) -> None:

@@ -7,12 +7,13 @@ from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import Literal
 
-from arcwise.engine import Engine
+from arcwise.engine import Engine, local_engine
 from arcwise.errors import InputError
 from arcwise.induction.constraints import ArcShare
 from arcwise.induction.corpus import TagSentences
 from arcwise.induction.global_search.blocks import bound_by_blocks
 from arcwise.induction.global_search.checkpoint import load_checkpoint, save_checkpoint
+from arcwise.induction.global_search.coordinator import CHECKPOINT_SECONDS, Coordinator
 from arcwise.induction.global_search.count import CountOptions, CountSearch
 from arcwise.induction.global_search.milp import solve_milp
 from arcwise.induction.global_search.problem import Incumbent, Task
@@ -22,7 +23,6 @@ from arcwise.treebanks.files import PathLike
 from arcwise.trees import Tree
 
 Method = Literal["count", "theta", "milp"]
-_CHECKPOINT_SECONDS = 30.0
 METHODS: tuple[Method, ...] = ("count", "theta", "milp")
 
 
@@ -47,8 +47,9 @@ def induce_globally(
     """Parameters and parses with the highest joint log-likelihood, to within ``epsilon`` (Gormley & Eisner 2013).
 
     Anytime: at the time limit (seconds), or when ``should_stop`` says so, the best so far is returned with the bound so far. ``checkpoint``: a
-    file that keeps the state of the search; ``resume``: such a file, from which the search goes on. ``block_size``: bound a large corpus by
-    blocks of so many sentences, in ``processes`` side by side, or so many at a time where the ``engine`` says (needs a time limit).
+    file that keeps the state of the search; ``resume``: such a file, from which the search goes on. ``processes``: so many search side by
+    side, on this machine or where the ``engine`` says; with several the same seed may lead to another tree (and another proof). ``block_size``:
+    bound a large corpus by blocks of so many sentences, as many at a time (needs a time limit).
 
     >>> found = induce_globally([["DET", "NOUN", "VERB"], ["NOUN", "VERB"]])
     >>> round(found.lower, 3), found.gap <= 0.01
@@ -87,9 +88,21 @@ def induce_globally(
         )
         return Result(best.grammar, parses(best), trace[-1].lower, trace[-1].upper, trace, certificate)
     search = load_checkpoint(task, resume) if resume else CountSearch(task, seed=seed, options=options)
+    if processes > 1 or engine is not None:
+        Coordinator(
+            search,
+            engine or local_engine(processes),
+            workers=processes,
+            epsilon=epsilon,
+            time_limit=time_limit,
+            checkpoint=checkpoint,
+            progress=progress,
+            should_stop=should_stop,
+        ).run()
+        return count_result(search)
     limit = math.inf if time_limit is None else time_limit
     while True:
-        step = limit if checkpoint is None else min(limit, _CHECKPOINT_SECONDS)
+        step = limit if checkpoint is None else min(limit, CHECKPOINT_SECONDS)
         search.run(epsilon=epsilon, time_limit=step, progress=progress, should_stop=should_stop)
         limit -= step
         if checkpoint is not None:

@@ -14,7 +14,7 @@ be used can add up to (``verified_points``), or all integer points of the box wh
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal, localcontext
 
@@ -22,6 +22,7 @@ import numpy as np
 
 from arcwise.induction.verifier.boxes import Block, Box, Propagation, Sentence, Share
 from arcwise.induction.verifier.parses import Coordinates, Ints, best_values, count_vectors
+from arcwise.induction.verifier.points import Points
 
 SCALE = 2**30
 NOTHING = -(2**61)
@@ -48,6 +49,8 @@ class Bound:
     value: int
     sentences: list[int]
     blocks: list[int]
+    owed: int
+    """Of a constraint: minus what its price earns at least."""
 
 
 class Bounds:
@@ -130,10 +133,24 @@ class Bounds:
             found = found + up[block.words - some] + 2 * up[some] + up[total - some] - 2 * down[total]
         return found
 
+    def gains_of_ranges(self, block: Block, ranges: Sequence[Ints], box: Box, nothing: int) -> Ints:
+        """G of all points with values in ranges, one range and one axis per coordinate; ``nothing`` where no trees have such counts."""
+        up, down, axes = self.phi_up, self.phi_down, np.ix_(*ranges)
+        parts = axes[: len(block.parts)]
+        total: Ints = sum(parts[1:], parts[0])
+        found: Ints = sum((up[p] for p in parts[1:]), up[parts[0]]) - down[block.words]
+        if block.some < 0:
+            return np.where(total == block.words, found, nothing)
+        some = axes[-1]
+        exists = (some <= total) & ((some > 0) | (total == 0)) & (some <= block.words)
+        exists &= (total >= box.low[block.children]) & (total <= box.high[block.children])
+        found = found + (up[np.maximum(block.words - some, 0)] + 2 * up[some]) - 2 * down[total]
+        return np.where(exists, found + up[np.maximum(total - some, 0)], nothing)
+
     # ---- bounds
 
-    def bound(self, box: Box, mu: Ints) -> Bound:
-        """The bound of the box under multipliers, one per coordinate (0 for ``children``)."""
+    def bound(self, box: Box, mu: Ints, *, without: Collection[int] = ()) -> Bound:
+        """The bound of the box under multipliers, one per coordinate (0 for ``children``); ``without`` some blocks."""
         prices = self._prices(mu)
         sentences = []
         for s, alive in zip(self.sentences, box.alive, strict=True):
@@ -142,14 +159,19 @@ class Bounds:
             else:
                 best = int(self._values(s, alive, prices).max())
             sentences.append(s.weight * best)
-        blocks = [
-            _BlockTable(self, block, box, mu).best()
-            if points is None
-            else int((points.gains - points.values @ mu[block.all]).max())
-            for block, points in zip(self.blocks, box.points, strict=True)
-        ]
-        owed = int(mu[self.at.constrained]) * int(box.low[self.at.constrained])
-        return Bound(sum(sentences) + sum(blocks) - owed, sentences, blocks)
+        blocks = [0 if b in without else self._block_bound(b, box, mu) for b in range(len(self.blocks))]
+        owed = -int(mu[self.at.constrained]) * int(box.low[self.at.constrained])
+        return Bound(sum(sentences) + sum(blocks) + owed, sentences, blocks, owed)
+
+    def _block_bound(self, b: int, box: Box, mu: Ints) -> int:
+        block, points = self.blocks[b], box.points[b]
+        if points is None:
+            return _BlockTable(self, block, box, mu).best()
+        return int((points.gains - points.values @ mu[block.all]).max())
+
+    def parse_values(self, sentence: Sentence, alive: Ints, mu: Ints) -> Ints:
+        """What multipliers pay parses of a short sentence, for all its copies."""
+        return sentence.weight * self._values(sentence, alive, self._prices(mu))
 
     def _prices(self, mu: Ints) -> Ints:
         """What a parse earns per unit of each coordinate."""
@@ -176,19 +198,27 @@ class Bounds:
                 good = bound.sentences[i] - values < spare
                 alive[i] = alive[i] if good.all() else alive[i][good]
         low, high = box.low.copy(), box.high.copy()
-        for b, (block, best) in enumerate(zip(self.blocks, bound.blocks, strict=True)):
-            own = points[b]
-            if own is not None:
-                good = own.gains - own.values @ mu[block.all] > best - spare
-                points[b] = own if good.all() else own.kept(good)
-                continue
-            for coordinate, values in _BlockTable(self, block, box, mu).by_coordinate():
-                kept = np.flatnonzero(values > best - spare)
-                if not len(kept):
-                    return None
-                low[coordinate] = max(low[coordinate], kept[0])
-                high[coordinate] = min(high[coordinate], kept[-1])
+        for b, best in enumerate(bound.blocks):
+            if not self.tighten_block(b, box, mu, best - spare, low, high, points):
+                return None
         return self.propagated(Box(low, high, tuple(alive), tuple(points), box.looks))
+
+    def tighten_block(
+        self, b: int, box: Box, mu: Ints, needed: int, low: Ints, high: Ints, points: list[Points | None]
+    ) -> bool:
+        """Delete points of a block, or cut ends of its ranges, whose value is at most ``needed``; whether any is left."""
+        block, own = self.blocks[b], points[b]
+        if own is not None:
+            good = own.gains - own.values @ mu[block.all] > needed
+            points[b] = own if good.all() else own.kept(good)
+            return bool(good.any())
+        for coordinate, values in _BlockTable(self, block, box, mu).by_coordinate():
+            kept = np.flatnonzero(values > needed)
+            if not len(kept):
+                return False
+            low[coordinate] = max(low[coordinate], kept[0])
+            high[coordinate] = min(high[coordinate], kept[-1])
+        return True
 
 
 def _share(vectors: Ints) -> Share:

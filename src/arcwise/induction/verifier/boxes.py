@@ -236,7 +236,7 @@ class Propagation:
             if grid is None:
                 continue
             if before is None:
-                values = grid.points()
+                values = grid.points(self.low[block.point], self.high[block.point])
                 if block.children >= 0:
                     values = np.column_stack([values, values[:, : len(block.parts)].sum(axis=1)])
                 values = values[self._inside(block, values)]

@@ -14,7 +14,8 @@ from arcwise.induction.verifier.claim import CertificateError, Constraint
 
 KIND = "arcwise grammar induction certificate"
 BLOCKS_KIND = "arcwise grammar induction certificate by blocks"
-VERSION = 1
+VERSIONS = (1, 2)
+"""Those of version 1 have prices alone."""
 MOST_ENUMERATED = 20
 _LARGEST = 2**61
 
@@ -112,8 +113,9 @@ def _check_head(certificate: Any, kind: str) -> None:
         found = certificate.get("kind") if isinstance(certificate, dict) else type(certificate).__name__
         raise CertificateError(f"kind: found {_shown(found)}, expected {kind!r}")
     version = certificate.get("version")
-    if not is_int(version) or version != VERSION:
-        raise CertificateError(f"version: found {_shown(version)}, expected {VERSION}")
+    if not is_int(version) or version not in VERSIONS:
+        expected = " or ".join(map(str, VERSIONS))
+        raise CertificateError(f"version: found {_shown(version)}, expected {expected}")
 
 
 def _value(certificate: dict[str, Any], name: str, kind: type, expected: str) -> Any:

@@ -56,10 +56,13 @@ class Grid:
         data = np.frombuffer(self.bits.to_bytes(cells // 8 + 1, "little"), np.uint8)
         return np.unpackbits(data, bitorder="little")[:cells]
 
-    def points(self) -> Ints:
-        """All of them, one per row."""
-        cells = np.flatnonzero(self._flags())
-        return np.stack(np.unravel_index(cells, tuple(self.sizes)), axis=1).astype(np.int64) + self.offset
+    def points(self, low: Ints | None = None, high: Ints | None = None) -> Ints:
+        """All of them, one per row; those with values from ``low`` to ``high``."""
+        first = np.zeros_like(self.sizes) if low is None else np.maximum(low - self.offset, 0)
+        end = self.sizes if high is None else np.minimum(high - self.offset + 1, self.sizes)
+        part = tuple(slice(int(a), max(int(a), int(e))) for a, e in zip(first, end, strict=True))
+        cells = np.nonzero(self._flags().reshape(tuple(self.sizes))[part])
+        return np.stack(cells, axis=1).astype(np.int64) + (first + self.offset)
 
     def contains(self, values: Ints) -> npt.NDArray[np.bool_]:
         """Which of the rows are sums."""

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from arcwise.engine import local_engine
+from arcwise.induction.verifier.agreement import AgreedBound, read_messages
 from arcwise.induction.verifier.bounds import SCALE, Bounds
 from arcwise.induction.verifier.boxes import Box
 from arcwise.induction.verifier.claim import CertificateError
@@ -136,10 +137,7 @@ class Walk:
             return [], 1
         last = None
         for use in node["use"]:
-            mu = self._mu(use)
-            found = self.bounds.bound(box, mu)
-            last = found.value
-            tighter = None if last <= self.upper else self.bounds.tightened(box, mu, found, self.upper)
+            last, tighter = self._bounded(box, use)
             if tighter is None:
                 return [], 1
             box = tighter
@@ -181,9 +179,22 @@ class Walk:
             out.append((child, half))
         return out, closed
 
-    def _mu(self, use: Any) -> Ints:
-        at = self.bounds.at
+    def _bounded(self, box: Box, use: Any) -> tuple[int, Box | None]:
+        """The bound of a box under multipliers, by number, and the box that is left; none if the bound is low enough."""
         values = self.multipliers[use] if is_int(use, 0, len(self.multipliers) - 1) else None
+        if isinstance(values, dict):
+            prices = self._mu(use, values.get("prices"))
+            messages = read_messages(self.bounds, prices, values.get("blocks"), values.get("messages"))
+            agreed = AgreedBound(self.bounds, box, messages)
+            return agreed.value, None if agreed.value <= self.upper else agreed.tightened(self.upper)
+        mu = self._mu(use, values)
+        found = self.bounds.bound(box, mu)
+        if found.value <= self.upper:
+            return found.value, None
+        return found.value, self.bounds.tightened(box, mu, found, self.upper)
+
+    def _mu(self, use: Any, values: Any) -> Ints:
+        at = self.bounds.at
         if type(values) is not list or len(values) != len(self.coordinates):
             name = f"number {use}" if is_int(use) else "one that a node uses"
             raise CertificateError(f"multipliers: {name} is missing or of the wrong length")

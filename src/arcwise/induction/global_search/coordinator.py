@@ -1,0 +1,158 @@
+"""A search over counts with many workers: one queue of open nodes, from which workers take and to which they give back.
+
+The coordinator keeps the proof, the open nodes and the best parses. A worker gets the open node with the highest bound and the best parses so
+far, searches below it for a few seconds, and gives back the tree that grew there, with its own open nodes. So work goes wherever there is
+some, what one worker finds helps the others from their next node on, and a worker that dies costs the node that it held, which the engine
+hands out again. The first node is raced for: every worker begins at the root, each with other splits and other restarts, and the tree
+of the one with the lowest bound is kept.
+"""
+
+from __future__ import annotations
+
+import heapq
+import math
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+
+from arcwise.engine import Crew, Engine
+from arcwise.induction.global_search.checkpoint import save_checkpoint
+from arcwise.induction.global_search.count import CountNode, CountSearch
+from arcwise.induction.global_search.fragment import Assignment, Fragment, OpenNode, Worker
+from arcwise.induction.global_search.result import ProgressCallback
+from arcwise.treebanks.files import PathLike
+
+CHECKPOINT_SECONDS = 30.0
+_RACE_SECONDS = 3.0
+_LEAST_SECONDS, _MOST_SECONDS, _SHARE = 0.5, 10.0, 0.1
+"""A worker keeps a node for this share of the time that the search has taken so far, within limits."""
+_SPLITS = (0.1, 0.5, 0.3, 0.0, 0.7)
+"""Where runners of the race split ranges (``CountOptions.middle``)."""
+
+
+class Coordinator:
+    """Runs a search (from its beginning, or from where a checkpoint left it) with the workers of an engine."""
+
+    def __init__(
+        self,
+        search: CountSearch,
+        engine: Engine,
+        *,
+        workers: int,
+        epsilon: float,
+        time_limit: float | None = None,
+        checkpoint: PathLike | None = None,
+        progress: ProgressCallback | None = None,
+        should_stop: Callable[[], bool] | None = None,
+    ) -> None:
+        self.search, self.engine, self.workers = search, engine, workers
+        self.checkpoint, self.progress, self.should_stop = checkpoint, progress, should_stop
+        search.epsilon = epsilon
+        self._began, self._before = time.monotonic(), search.seconds
+        self._until = math.inf if time_limit is None else self._began + time_limit
+        self._saved = -math.inf
+        self._held: set[int] = set()
+        self._given = search.nodes
+
+    def run(self) -> None:
+        """Until the gap is closed, the time is over, or someone says stop."""
+        search = self.search
+        work = Worker(search.task.corpus, search.task.constraint, search.options)
+        with self.engine.crew(work) as crew:
+            if not search.nodes:
+                self._race(crew)
+            while not self._is_over() and self._next() is not None:
+                for fragment in crew.map(_Queue(self), ordered=False):
+                    self.take(fragment)
+        self._tell(save=True)
+
+    # ---- handing out
+
+    def assignment(self) -> Assignment | None:
+        """The best open node that nobody has; None: there is none now."""
+        if self._is_over():
+            return None
+        node = self._next()
+        if node is None:
+            return None
+        self._held.add(node.number)
+        passed = time.monotonic() - self._began
+        seconds = min(max(_LEAST_SECONDS, _SHARE * passed), _MOST_SECONDS)
+        return self._assign(node, seconds)
+
+    def _next(self) -> CountNode | None:
+        threshold = self.search.threshold
+        free = (n for n in self.search.open if n.number not in self._held and n.bound > threshold)
+        return min(free, default=None)
+
+    def _assign(self, node: CountNode, seconds: float) -> Assignment:
+        search = self.search
+        self._given += 1
+        left = max(self._until - time.monotonic(), 0.0)
+        return Assignment(
+            OpenNode.of(node, search.proof),
+            search.best.heads,
+            search.epsilon,
+            min(seconds, left),
+            left,
+            search.seed + self._given,
+        )
+
+    def _race(self, crew: Crew[Assignment, Fragment]) -> None:
+        """Every worker begins at the root; the best tree is kept."""
+        search = self.search
+        begin = self._assign(search.open[0], _RACE_SECONDS)
+        runners = [
+            replace(begin, middle=_SPLITS[r % len(_SPLITS)], seed=search.seed + r)
+            for r in range(self.workers)
+        ]
+        found = list(crew.map(runners, ordered=False))
+        for fragment in found:
+            search.best.offer(fragment.heads)
+        self.take(min(found, key=lambda f: (f.upper, -f.bounded)))
+
+    def _is_over(self) -> bool:
+        return (
+            self.search.is_done
+            or time.monotonic() >= self._until
+            or (self.should_stop is not None and self.should_stop())
+        )
+
+    # ---- taking back
+
+    def take(self, fragment: Fragment) -> None:
+        """Put the tree that grew below a node in its place."""
+        search = self.search
+        search.best.offer(fragment.heads)
+        self._held.discard(fragment.number)
+        numbers = search.proof.graft(fragment.number, fragment.nodes, fragment.multipliers)
+        rest = [node for node in search.open if node.number != fragment.number]
+        grown = [node.node(number=numbers[node.number]) for node in fragment.open]
+        search.open = [node for node in rest + grown if node.bound > search.threshold]
+        heapq.heapify(search.open)
+        search.nodes += fragment.bounded
+        search.stuck = max(search.stuck, fragment.stuck)
+        self._tell(save=time.monotonic() - self._saved >= CHECKPOINT_SECONDS)
+
+    def _tell(self, *, save: bool) -> None:
+        search = self.search
+        search.seconds = self._before + time.monotonic() - self._began
+        search.trace.append(search.point())
+        if self.progress:
+            self.progress(search.trace[-1])
+        if save and self.checkpoint is not None:
+            save_checkpoint(search, self.checkpoint)
+            self._saved = time.monotonic()
+
+
+class _Queue(Iterator[Assignment]):
+    """Open nodes as they are asked for. It may end and go on again, when a worker has given nodes back."""
+
+    def __init__(self, coordinator: Coordinator) -> None:
+        self._coordinator = coordinator
+
+    def __next__(self) -> Assignment:
+        found = self._coordinator.assignment()
+        if found is None:
+            raise StopIteration
+        return found
