@@ -10,7 +10,7 @@ import contextlib
 import hashlib
 import json
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -148,14 +148,16 @@ class Job:
         words_before = Tally.of(self.markers.values()).words
         try:
             self._check_errors()
-            for outcome in self._outcomes(todo):
-                self._note(outcome)
-                self.progress.advance(outcome.shard, outcome.marker, self.errors)
-                self._check_errors()
+            with contextlib.closing(self._outcomes(todo)) as outcomes:
+                for outcome in outcomes:
+                    self._note(outcome)
+                    self.progress.advance(outcome.shard, outcome.marker, self.errors)
+                    self._check_errors()
         finally:
             self._write_errors(plans)
+            _remove_parts(self.places.folder)
             forget()
-        _remove_parts(self.places.folder)
+        shutil.rmtree(self.places.folder / "_job" / "begun", ignore_errors=True)
         total = Tally.of(self.markers.values())
         done, undone, now = len(self.markers), len(self.failed), total.words - words_before
         return Summary(done, total.records, total.sentences, total.words, self.errors, undone, now)
@@ -204,7 +206,7 @@ class Job:
             return marker if path.stat().st_size == marker.size else None
         return None
 
-    def _outcomes(self, todo: list[Shard]) -> Iterator[Outcome]:
+    def _outcomes(self, todo: list[Shard]) -> Generator[Outcome, None, None]:
         """The outcome of each shard, as it is done. An engine that gives up a shard whose workers died is asked again: a shard knows its
         attempts, and finds the record that is to blame."""
         options = self.options
@@ -342,8 +344,7 @@ def _read_json(path: Path) -> Any:
 
 
 def _remove_parts(folder: Path) -> None:
-    """What killed processes left half-written or noted."""
-    shutil.rmtree(folder / "_job" / "begun", ignore_errors=True)
+    """What killed processes left half-written."""
     for path in folder.rglob(".*.part"):
         with contextlib.suppress(OSError):
             path.unlink()
