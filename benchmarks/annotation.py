@@ -19,16 +19,14 @@ Treebanks by ARCWISE_TREEBANKS; tables go to RESULTS.md with ``--report``.
 from __future__ import annotations
 
 import argparse
-import os
-import sys
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
-from pathlib import Path
 
 import numpy as np
 from measuring.tables import table
+from measuring.trainings import read_whole
 
 from arcwise.annotation.assistant import Assistant
 from arcwise.annotation.states import Decisions
@@ -228,9 +226,9 @@ def learning_table(races: list[Race], on: str) -> str:
     return table(header, rows)
 
 
-def read(folder: Path, name: str, quick: bool) -> dict[str, Treebank]:
+def read(name: str, quick: bool) -> dict[str, Treebank]:
     """The parts of a treebank."""
-    parts = {part: Treebank.read(folder / name / f"{part}.conllu.xz") for part in ("train", "dev", "test")}
+    parts = {part: read_whole(name, part) for part in ("train", "dev", "test")}
     return {part: own.spread(60) for part, own in parts.items()} if quick else parts
 
 
@@ -250,17 +248,14 @@ def main() -> None:
     parser.add_argument("--sentences", type=int, default=1000, help="whole sentences to compare with")
     parser.add_argument("--report", action="store_true", help="into RESULTS.md")
     options = parser.parse_args()
-    folder = os.environ.get("ARCWISE_TREEBANKS")
-    if folder is None:
-        sys.exit("ARCWISE_TREEBANKS: expected a folder of treebanks")
     sentences = 30 if options.quick else options.sentences
     told = []
     if "correcting" in options.rows:
-        treebank = read(Path(folder), "English-EWT", options.quick)[options.on]
+        treebank = read("English-EWT", options.quick)[options.on]
         told.append(correcting_table(correcting(treebank), options.on))
     if "learning" in options.rows:
         names = options.treebanks[:1] if options.quick else options.treebanks
-        races = [race(name, read(Path(folder), name, options.quick), options.on, sentences) for name in names]
+        races = [race(name, read(name, options.quick), options.on, sentences) for name in names]
         told.append(learning_table(races, options.on))
     print("\n\n".join(told))
     if options.report and not options.quick:

@@ -27,6 +27,7 @@ from typing import Any
 
 import numpy as np
 from measuring.tables import table
+from measuring.trainings import read_whole
 
 from arcwise.treebanks import Sentence, Treebank
 from benchmarks.report import write_section
@@ -179,14 +180,13 @@ def main() -> None:
     )
     parser.add_argument("--write", action="store_true", help="put the tables into RESULTS.md")
     options = parser.parse_args()
-    folder = os.environ.get("ARCWISE_TREEBANKS")
-    if not folder or CHROMIUM is None:
-        sys.exit("needs ARCWISE_TREEBANKS and Chromium (ARCWISE_CHROMIUM)")
+    test = read_whole("English-EWT", "test")
+    if CHROMIUM is None:
+        sys.exit("needs Chromium (ARCWISE_CHROMIUM)")
     try:
         from playwright.sync_api import sync_playwright
     except ImportError:
         sys.exit("needs playwright: pip install 'arcwise[test-browser]'")
-    test = Treebank.read(Path(folder) / "English-EWT" / "test.conllu.xz")
     long = [s for s in test if 45 <= len(s) <= 55][: options.long]
     some = [s for s in test if len(s) >= 5][: options.sentences]
     with sync_playwright() as playwright:

@@ -32,7 +32,14 @@ from benchmarks.peers import spacy_parser, udpipe_parser
 from benchmarks.peers.train import FIGURES, PARSED
 from benchmarks.report import write_section
 
-PEERS = ("udpipe", "spacy", "spacy-forms")
+PEERS = {
+    "udpipe": "",
+    "spacy": "",
+    "spacy-forms": " --without-upos",
+    "spacy-efficiency": " --optimize efficiency",
+    "spacy-efficiency-forms": " --optimize efficiency --without-upos",
+}
+"""Peers, and what each adds to the command that trains it."""
 PLOT = Path(__file__).parent / "las-against-speed.png"
 OWN = (
     "graph, MIRA, projective",
@@ -47,6 +54,8 @@ SEES = {
     "udpipe": "forms, UPOS, FEATS",
     "spacy": "forms, UPOS",
     "spacy-forms": "forms",
+    "spacy-efficiency": "forms, UPOS",
+    "spacy-efficiency-forms": "forms",
     ALL_COLUMNS: "all columns",
 }
 
@@ -171,8 +180,8 @@ def neural_parser(name: str, treebank: str) -> PeerParser | str:
 def command(name: str, treebank: str) -> str:
     """How a peer is trained."""
     place = folder(treebank)
-    peer, forms = ("spacy", " --without-upos") if name == "spacy-forms" else (name, "")
-    return f"python -m benchmarks.peers.train {peer} {place} --language {LANGUAGES[treebank]} --out {place / name}{forms}"
+    peer = name.partition("-")[0]
+    return f"python -m benchmarks.peers.train {peer} {place} --language {LANGUAGES[treebank]} --out {place / name}{PEERS[name]}"
 
 
 def section(treebank: str, points: dict[str, dict[str, tuple[float, float]]]) -> str:
@@ -248,6 +257,7 @@ ABOUT = (
     "Gold tokens and tags, test data, punctuation counted, label subtypes cut. udpipe: ufal.udpipe with the options of its models of "
     "UD 2.0 (training/models-ud-2.0/params_parser in its repository) and vectors of forms learned on the training data as there. "
     "spacy: `spacy init config --optimize accuracy` and `spacy train` until its own patience ends, or stopped where that is said; "
+    "spacy-efficiency: `--optimize efficiency`, its default and its advice for CPUs; "
     "UPOS is among the embedded attributes and handed over by a reader; no vectors learned on other text. Words/s: one core, "
     "reading and writing included, all of a table taking turns, the best of three; a dash where the peer's model was not at hand.\n\n"
 )

@@ -5,88 +5,120 @@ spaCy finds the factory through the entry point ``spacy_factories`` of the packa
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from importlib.util import find_spec
+from itertools import islice
 from typing import Any
-
-import numpy as np
 
 from arcwise.errors import InputError
 from arcwise.models import load
 from arcwise.parsing.parser import ParseOptions
+from arcwise.pipeline.document import Document, ParsedSentence
 from arcwise.pipeline.pipeline import Pipeline
-from arcwise.treebanks.exchange import from_spacy
+from arcwise.treebanks import Treebank
+from arcwise.treebanks.exchange.spacy_docs import SPACE, from_spacy, set_extensions, word_spans
 
 _SET: list[int | str] = ["HEAD", "DEP", "POS", "TAG", "MORPH", "LEMMA"]
+_BATCH = 128
 
 
 class ArcwiseComponent:
     """Sets sentence boundaries (if none are set), POS, TAG, MORPH, LEMMA, HEAD and DEP of a spaCy ``Doc``.
 
-    The probability of each token's head is in ``token._.head_probability``.
+    How sure the parser is: ``token._.head_probability``, ``token._.label_probability`` (of head and label together), ``sent._.probability`` (of
+    the tree), and ``token._.alternatives`` if ``alternatives`` asks for so many pairs of head and label. Tokens of white space are not parsed: they hang from the token before
+    them, as spaCy's own models have it.
     """
 
-    def __init__(self, pipeline: Pipeline) -> None:
+    def __init__(self, pipeline: Pipeline, *, alternatives: int = 0) -> None:
         self.pipeline = pipeline
+        self.options = ParseOptions(confidence=True, alternatives=alternatives)
+        self.options.check(pipeline.parser.kind, pipeline.parser.capabilities)
 
     def __call__(self, doc: Any) -> Any:
-        if not len(doc):
-            return doc
-        if not doc.has_annotation("SENT_START"):
-            self._set_sentences(doc)
-        analysis = self.pipeline.analyse(from_spacy(doc), options=ParseOptions(confidence=True))
-        parsed = analysis.treebank
-        from spacy.tokens import Doc
+        """The document, annotated."""
+        (parsed,) = self._parsed([doc])
+        return parsed
 
-        offsets = np.repeat(np.asarray(parsed.sentence_words[:-1], int), parsed.sentence_lengths)
-        heads = [
-            int(h) - 1 + int(o) if h > 0 else i
-            for i, (h, o) in enumerate(zip(parsed.heads, offsets, strict=True))
-        ]
-        columns = {name: parsed.column(name) for name in ("lemma", "upos", "xpos", "feats", "deprel")}
-        named = {"lemma": "lemmas", "upos": "pos", "xpos": "tags", "feats": "morphs"}
-        values: dict[str, Any] = {
-            target: ["" if value == "_" else value for value in columns[name]]
-            for name, target in named.items()
-        }
-        made = Doc(
-            doc.vocab,
-            words=[token.text for token in doc],
-            spaces=[bool(token.whitespace_) for token in doc],
-            heads=heads,
-            deps=["ROOT" if heads[i] == i else label for i, label in enumerate(columns["deprel"])],
-            **values,
-        )
-        doc.from_array(_SET, made.to_array(_SET))  # what else the document has (entities, user data) stays
-        if analysis.parses is not None and analysis.parses.probabilities is not None:
-            for token, p in zip(doc, analysis.parses.probabilities.head, strict=True):
-                token._.head_probability = float(p)
-        return doc
+    def pipe(self, stream: Iterable[Any], *, batch_size: int = _BATCH) -> Iterator[Any]:
+        """The documents, so many at a time in one call of the parser."""
+        docs = iter(stream)
+        while batch := list(islice(docs, batch_size)):
+            yield from self._parsed(batch)
+
+    def _parsed(self, docs: list[Any]) -> list[Any]:
+        spans = []
+        for doc in docs:
+            if len(doc) and not doc.has_annotation("SENT_START"):
+                self._set_sentences(doc)
+            spans.append(word_spans(doc))
+        given = [from_spacy(doc) for doc in docs]
+        whole = Treebank(b"".join(treebank.data for treebank in given), source="<spacy>")
+        if not len(whole):
+            return docs
+        analysis = self.pipeline.analyse(whole, options=self.options)
+        sentences = iter(Document(analysis.treebank, parses=analysis.parses))
+        for doc, own in zip(docs, spans, strict=True):
+            if own:
+                _annotate(doc, own, [next(sentences) for _ in own])
+        return docs
 
     def _set_sentences(self, doc: Any) -> None:
         """Sentence boundaries from the text, as the pipeline's own tokenizer sees them."""
-        found = self.pipeline.tokenizer.tokenize(doc.text).treebank
-        starts = {_first_place(sentence.rows) for sentence in found}
+        starts = {
+            sentence.tokens[0].start for sentence in self.pipeline.tokenizer.tokenize(doc.text).treebank
+        }
+        first = next((token.i for token in doc if not token.is_space), 0)
         for token in doc:
-            token.is_sent_start = token.i == 0 or token.idx in starts
+            token.is_sent_start = token.i == 0 or (token.i > first and token.idx in starts)
 
 
-def _first_place(rows: list[tuple[str, ...]]) -> int:
-    pair = next(p for p in rows[0][9].split("|") if p.startswith("TokenRange="))
-    return int(pair.removeprefix("TokenRange=").partition(":")[0])
+def _annotate(doc: Any, spans: list[list[Any]], sentences: list[ParsedSentence]) -> None:
+    """Put the parse of the words into the document; what else it has (entities, user data) stays."""
+    from spacy.tokens import Doc
+
+    columns: dict[str, Any] = _columns(doc, spans, sentences)
+    words, spaces = [token.text for token in doc], [bool(token.whitespace_) for token in doc]
+    made = Doc(doc.vocab, words=words, spaces=spaces, **columns)
+    doc.from_array(_SET, made.to_array(_SET))
+    for tokens, sentence in zip(spans, sentences, strict=True):
+        for token, word in zip(tokens, sentence.words, strict=True):
+            token._.head_probability, token._.label_probability = (
+                word.head_probability,
+                word.label_probability,
+            )
+            token._.alternatives = [list(arc) for arc in word.alternatives] or None
+        tokens[0].sent._.probability = sentence.confidence
 
 
-def make_component(nlp: Any, name: str, model: str = "en") -> ArcwiseComponent:
+def _columns(doc: Any, spans: list[list[Any]], sentences: list[ParsedSentence]) -> dict[str, Any]:
+    """What ``Doc`` takes, for all tokens; white space as spaCy has it."""
+    found: dict[str, list[Any]] = {name: [value] * len(doc) for name, value in SPACE.items()}
+    found["lemmas"] = [token.text for token in doc]
+    found["heads"] = [max(0, token.i - 1) for token in doc]
+    for tokens, sentence in zip(spans, sentences, strict=True):
+        span = tokens[0].sent
+        for token in doc[span.start : tokens[0].i]:  # white space at the start of a sentence
+            found["heads"][token.i] = tokens[0].i
+        columns = (sentence.lemmas, sentence.upos, sentence.xpos, sentence.feats)
+        for name, values in zip(("lemmas", "pos", "tags", "morphs"), columns, strict=True):
+            for token, value in zip(tokens, values, strict=True):
+                found[name][token.i] = "" if value == "_" else value
+        for token, word in zip(tokens, sentence.words, strict=True):
+            found["heads"][token.i] = tokens[word.head_id - 1].i if word.head_id else token.i
+            found["deps"][token.i] = word.label if word.head_id else "ROOT"
+    return found
+
+
+def make_component(nlp: Any, name: str, model: str = "en", alternatives: int = 0) -> ArcwiseComponent:
     """The factory: ``nlp.add_pipe("arcwise", config={"model": "en"})``."""
-    from spacy.tokens import Token
-
     if not isinstance(model, str):
         raise InputError(f"model: found {model!r}, expected the name or file of a model")
-    if not Token.has_extension("head_probability"):
-        Token.set_extension("head_probability", default=None)
-    return ArcwiseComponent(load(model))
+    set_extensions()
+    return ArcwiseComponent(load(model), alternatives=alternatives)
 
 
 if find_spec("spacy") is not None:
     from spacy.language import Language
 
-    Language.factory("arcwise", default_config={"model": "en"})(make_component)
+    Language.factory("arcwise", default_config={"model": "en", "alternatives": 0})(make_component)

@@ -35,7 +35,7 @@ def test_samples_come_back_to_the_byte(text: str) -> None:
     assert len(values["sentences"]) == len(again)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(st.lists(sentences(), min_size=1, max_size=3))
 def test_any_sentences_come_back_to_the_byte(own: list[str]) -> None:
     treebank = Treebank.from_string("".join(own))

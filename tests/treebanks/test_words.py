@@ -65,7 +65,7 @@ def check_tokens(treebank: Treebank) -> None:
             before = token.end
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(st.lists(sentences(), min_size=1, max_size=3))
 def test_words_and_tokens_of_any_sentences(own: list[str]) -> None:
     treebank = Treebank.from_string("".join(own))

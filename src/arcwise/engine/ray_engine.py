@@ -143,6 +143,7 @@ class _Worker:
         """The result or the error, pickled."""
         from ray import cloudpickle
 
+        dumps: Any = cloudpickle.dumps
         outcome = attempt(lambda: self._work()(pickle.loads(item)))
-        sent, unsendable = attempt(lambda: cloudpickle.dumps(outcome))
+        sent, unsendable = attempt(lambda: dumps(outcome))
         return bytes(sent) if unsendable is None else pickle.dumps((None, unsendable))

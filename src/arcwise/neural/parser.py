@@ -17,7 +17,7 @@ from arcwise.neural.model import KIND, NeuralModel
 from arcwise.neural.scorer import EnsembleScorer, NeuralScorer, TaggingScorer
 from arcwise.neural.seen import Seen
 from arcwise.optional import require
-from arcwise.parsing.output import analysis
+from arcwise.parsing.long_sentences import analysis_of_any_length
 from arcwise.parsing.parser import Capabilities, Given, ParseOptions
 from arcwise.parsing.parses import Analysis, KBestParses, Parses
 from arcwise.parsing.scored import Decoding, ScoredParser, Temperatures
@@ -151,9 +151,9 @@ class NeuralParser(TrainedParser[NeuralModel], ScoredParser):
         treebank = treebank_of(treebank)
         options.check(self.description, self.capabilities)
         if not self.model.writes:
-            return analysis(self, treebank, options, constraints, threads)
+            return analysis_of_any_length(self, treebank, options, constraints, threads)
         own = self._tagging()
-        return analysis(
+        return analysis_of_any_length(
             own,
             treebank,
             options,

@@ -20,6 +20,7 @@ Device = Literal["auto", "cpu", "cuda"]
 MAX_BEAM = 64
 MAX_K_BEST = 1_000_000
 MAX_ALTERNATIVES = 1000
+MAX_WORDS = 10_000_000
 
 Kept = Literal["lemma", "upos", "xpos", "feats", "head", "deprel", "deps"]
 KEPT: tuple[Kept, ...] = ("lemma", "upos", "xpos", "feats", "head", "deprel", "deps")
@@ -107,6 +108,13 @@ class ParseOptions:
         high=MAX_ALTERNATIVES,
     )
     beam: int | None = option(None, "Beam of a transition-based parser.", low=1, high=MAX_BEAM)
+    max_words: int = option(
+        1000,
+        "A sentence with more words is parsed in pieces, cut at the best places (the comment parse_note says so); "
+        "a transition-based parser, whose time is linear, takes it whole.",
+        low=1,
+        high=MAX_WORDS,
+    )
     device: Device | None = option(
         None,
         "Where the transformer of a neural parser runs; auto, and if nothing is said: on a GPU if there is one.",

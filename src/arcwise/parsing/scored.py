@@ -16,8 +16,8 @@ from arcwise.learning.model_file import Packed, Precision, write_model
 from arcwise.parsing.assembly import assembled, assembled_k_best
 from arcwise.parsing.decisions import Decisions, Group
 from arcwise.parsing.groups import in_groups
+from arcwise.parsing.long_sentences import analysis_of_any_length
 from arcwise.parsing.misc_form import LEAST
-from arcwise.parsing.output import analysis
 from arcwise.parsing.parser import DECODERS, KEPT, Capabilities, Decoder, Given, ParseOptions
 from arcwise.parsing.parses import Analysis, Codes, KBestParses, Parses, k_best_of, parses_of
 from arcwise.parsing.scorer import FusedScorer, Scorer, decode_scores, label_codes
@@ -207,7 +207,7 @@ class ScoredParser:
         threads: int = 1,
     ) -> Analysis:
         """``parse``, and the same as arrays."""
-        return analysis(self, treebank_of(treebank), options, constraints, threads)
+        return analysis_of_any_length(self, treebank_of(treebank), options, constraints, threads)
 
     def parses(
         self,

@@ -13,6 +13,7 @@ _ARC = re.compile(r"(\d+):(.*?):(\d(?:\.\d+)?)(?:,|$)")
 _HEAD_AND_LABEL = re.compile(r"(\d+(?:\.\d+)?):(.+)", re.ASCII)
 _ESCAPED = {"\\s": " ", "\\t": "\t", "\\r": "\r", "\\n": "\n", "\\p": "|", "\\\\": "\\"}
 _ESCAPE = re.compile(r"\\[strnp\\]")
+_TO_ESCAPE = str.maketrans({plain: escape for escape, plain in _ESCAPED.items()})
 
 
 class LabelledArc(NamedTuple):
@@ -115,3 +116,12 @@ def unescaped(value: str) -> str:
     ' \n'
     """
     return _ESCAPE.sub(lambda match: _ESCAPED[match[0]], value)
+
+
+def escaped(spaces: str) -> str:
+    r"""White space for ``SpacesAfter``.
+
+    >>> escaped(" \n")
+    '\\s\\n'
+    """
+    return spaces.translate(_TO_ESCAPE)

@@ -62,6 +62,11 @@ def document_json(treebank: Treebank) -> dict[str, Any]:
 
 def sentence_json(sentence: Sentence) -> dict[str, Any]:
     """A sentence; places are those in the text of its treebank."""
+    return header_json(sentence) | _rows_json(sentence, sentence.treebank.surface.places[sentence.number])
+
+
+def header_json(sentence: Sentence) -> dict[str, Any]:
+    """What is said of a sentence as a whole."""
     lines = sentence.raw_comment_lines
     comments = sentence.comments
     places = sentence.treebank.surface.places[sentence.number]
@@ -72,7 +77,7 @@ def sentence_json(sentence: Sentence) -> dict[str, Any]:
     found["comments"] = [_comment(line) for line in lines]
     if (tree := comment_number(sentence, "tree_prob")) is not None:
         found["probability"] = tree
-    return found | _rows_json(sentence, places)
+    return found
 
 
 def _rows_json(sentence: Sentence, places: Sequence[Place]) -> dict[str, Any]:
@@ -156,8 +161,9 @@ def _comment_texts(values: Values, where: str) -> Iterator[str]:
     if "comments" in values:
         told = [_string(line, f"{where}.comments") for line in _list(values, "comments", where)]
     else:
-        known = (("sent_id", "sent_id"), ("text", "text"), ("tree_prob", "probability"))
-        told = [f"{key} = {values[name]}" for key, name in known if values.get(name) is not None]
+        told = [f"{name} = {values[name]}" for name in ("sent_id", "text") if values.get(name) is not None]
+        if values.get("probability") is not None:
+            told.append(f"tree_prob = {_share(values['probability'], f'{where}.probability'):.6g}")
     for line in told:
         if "\n" in line or "\r" in line:
             raise InputError(f"{where}.comments: found a line break in {line!r}, expected one line")

@@ -34,8 +34,8 @@ class Surface:
     """A text, and the places of its tokens.
 
     Where every token says its own place (``TokenRange`` in MISC, as tokenizers write it), these are the places, and ``start`` is where the
-    text begins; so a piece of a longer text keeps the places that it had there. Otherwise the text is put together from ``# text``, or
-    else from SpaceAfter=No and SpacesAfter; a paragraph or document starts after a blank line.
+    text begins; so a piece of a longer text keeps the places that it had there. Otherwise the text is put together from SpacesAfter, or
+    else from ``# text``, or else from SpaceAfter=No; a paragraph or document starts after a blank line.
     """
 
     text: str
@@ -87,6 +87,11 @@ def space_after(misc: str) -> str | None:
     return "" if told.get("SpaceAfter") == "No" else None
 
 
+def _before(row: SurfaceRow) -> str:
+    """The white space that MISC tells before a token."""
+    return unescaped(pairs(row.fields[9]).get("SpacesBefore", ""))
+
+
 # ---- places that the tokens tell
 
 
@@ -114,7 +119,7 @@ def _told_place(misc: str) -> Place | None:
 def _as_told(rows: Sequence[Sequence[SurfaceRow]], places: list[list[Place]]) -> Surface:
     flat = list(chain.from_iterable(rows))
     ends = list(chain.from_iterable(places))
-    before = unescaped(pairs(flat[0].fields[9]).get("SpacesBefore", ""))
+    before = _before(flat[0])
     before = before[max(0, len(before) - ends[0][0]) :]
     pieces = [before]
     for number, (row, (start, end)) in enumerate(zip(flat, ends, strict=True)):
@@ -138,7 +143,7 @@ def _rebuilt(sentences: Sequence[Sentence], rows: Sequence[Sequence[SurfaceRow]]
     pieces: list[str] = []
     places: list[list[Place]] = []
     at = 0
-    gap: str | None = ""
+    gap: str | None = _before(rows[0][0]) if rows and rows[0] else ""
     for number, (sentence, own) in enumerate(zip(sentences, rows, strict=True)):
         lines = sentence.comment_lines
         if number and gap is None:
@@ -152,6 +157,7 @@ def _rebuilt(sentences: Sequence[Sentence], rows: Sequence[Sequence[SurfaceRow]]
             found.append((start, at))
             gap = after
         places.append(found)
+    pieces.append(gap or "")
     return Surface("".join(pieces), 0, places)
 
 
@@ -160,12 +166,13 @@ def _gaps(comment_lines: Sequence[str], rows: Sequence[SurfaceRow]) -> Iterator[
     text = next((line.partition("=")[2].strip() for line in comment_lines if line.startswith("text =")), None)
     told = None if text is None else _gaps_in(text, rows)
     for number, row in enumerate(rows):
-        last = number + 1 == len(rows)
-        if told is not None and not last:
+        after = space_after(row.fields[9])
+        if number + 1 == len(rows) or "SpacesAfter=" in row.fields[9]:
+            yield after
+        elif told is not None:
             yield told[number]
         else:
-            after = space_after(row.fields[9])
-            yield " " if after is None and not last else after
+            yield " " if after is None else after
 
 
 def _gaps_in(text: str, rows: Sequence[SurfaceRow]) -> list[str] | None:

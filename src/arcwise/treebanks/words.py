@@ -231,6 +231,11 @@ class Token:
         return pairs(self._row.fields[9])
 
     @property
+    def misc_text(self) -> str:
+        """MISC of the token as the file has it."""
+        return self._row.fields[9]
+
+    @property
     def words(self) -> Words:
         """Its words."""
         return self.sentence.words[self._row.first - 1 : self._row.last]

@@ -1,0 +1,244 @@
+"""Sentences too long to be parsed as a whole (a table, a log file): cut at the best places, parsed piece by piece, put together again.
+
+A sentence of n words has n² arcs, and probabilities over its trees take n³ steps: 10,000 words would need gigabytes and minutes. So a sentence
+with more than ``ParseOptions.max_words`` words is cut, and the roots of the later pieces hang on the root of the first. That tree is
+projective if those of the pieces are. The comment ``parse_note`` says that it was done.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from itertools import groupby, pairwise
+from typing import Any
+
+import numpy as np
+
+from arcwise.parsing.output import GivesTrees, analysis, annotated
+from arcwise.parsing.parser import TAGS, Given, ParseOptions
+from arcwise.parsing.parses import Analysis, Note, Parses, Probabilities
+from arcwise.treebanks import Sentence, Treebank
+
+PIECE_WORDS = 250
+"""The longest piece: beyond that a sentence is mostly a list, and time grows with the square."""
+_STRENGTHS = {
+    ".": 4,
+    "!": 4,
+    "?": 4,
+    "…": 4,
+    "。": 4,
+    ";": 3,
+    ":": 3,
+    "|": 3,
+    ",": 2,
+    "、": 2,
+    ")": 1,
+    "—": 1,
+    "-": 1,
+}
+"""How good it is to cut behind a word; behind others it is 0."""
+_JOINING_LABELS = ("parataxis", "dep")
+_ROW_WORD, _ROW_MULTIWORD = 0, 1
+
+Analyse = Callable[[Treebank, ParseOptions, Given], Analysis]
+
+
+def analysis_of_any_length(
+    parser: GivesTrees,
+    treebank: Treebank,
+    options: ParseOptions,
+    constraints: Given,
+    threads: int,
+    *,
+    tagged: Callable[[Treebank], Treebank] | None = None,
+) -> Analysis:
+    """``analysis``, but that sentences longer than ``options.max_words`` are parsed in pieces."""
+
+    def analyse(part: Treebank, own_options: ParseOptions, given: Given) -> Analysis:
+        if tagged is None:
+            return analysis(parser, part, own_options, given, threads)
+        return analysis(parser, part, own_options, given, threads, tagged=tagged)
+
+    is_long = treebank.sentence_lengths > options.max_words
+    if not is_long.any():
+        return analyse(treebank, options, constraints)
+    found: list[Analysis] = []
+    for (first, last), long in _runs(is_long.tolist()):
+        part = _part(treebank, first, last)
+        given = None if constraints is None else constraints[first:last]
+        own = _in_pieces(part[0], options, given, analyse) if long else analyse(part, options, given)
+        found.append(own.numbered_from(first))
+    return _joined(found, treebank)
+
+
+def _runs(is_long: list[bool]) -> Iterator[tuple[tuple[int, int], bool]]:
+    """The sentences from first to last-1 that are parsed together, and whether it is one that is too long, which is alone."""
+    first = 0
+    for long, own in groupby(range(len(is_long)), key=is_long.__getitem__):
+        count = len(list(own))
+        bounds = range(first, first + count + 1) if long else (first, first + count)
+        for pair in pairwise(bounds):
+            yield pair, long
+        first += count
+
+
+def _part(treebank: Treebank, first: int, last: int) -> Treebank:
+    start, stop = treebank.layout.sentence_bytes[first], treebank.layout.sentence_bytes[last]
+    return Treebank(
+        treebank.data[start:stop],
+        source=treebank.source,
+        strict=False,
+        first_line=treebank.line_at(int(start)),
+    )
+
+
+def _joined(parts: list[Analysis], treebank: Treebank) -> Analysis:
+    data = b"".join(part.treebank.data for part in parts)
+    whole = Treebank(data, source=treebank.source, strict=False, first_line=treebank.first_line)
+    notes = tuple(note for part in parts for note in part.notes)
+    parses = [part.parses for part in parts if part.parses is not None]
+    if len(parses) < len(parts):
+        return Analysis(whole, notes=notes)
+    firsts = np.cumsum([0, *(len(part.treebank) for part in parts)]).tolist()
+    unparsed = tuple(first + s for first, own in zip(firsts, parses, strict=False) for s in own.unparsed)
+    return Analysis(whole, replace(Parses.joined(parses), notes=notes, unparsed=unparsed), notes)
+
+
+# ---- one sentence
+
+
+def _in_pieces(sentence: Sentence, options: ParseOptions, given: Given, analyse: Analyse) -> Analysis:
+    """The parse of a sentence that is too long."""
+    n = len(sentence)
+    too_long = f"{n} words, more than max_words={options.max_words}"
+    ends = cut_places(sentence, min(options.max_words, PIECE_WORDS))
+    if _decided_across(sentence, ends, options, given):
+        note = Note.of(sentence, f"left as it is: {too_long}, and what is decided reaches over its pieces")
+        return Analysis(
+            sentence.treebank.annotate(comments=[{"parse_note": note.text}], strict=False), notes=(note,)
+        )
+    pieces = cut_sentence(sentence, ends)
+    found = analyse(pieces, replace(options, k_best=1), None)
+    assert found.parses is not None
+    parses = together(found.parses, ends, single_root=options.single_root is not False)
+    if "deprel" in options.kept:
+        is_kept = np.array(sentence.deprels) != "_"
+        parses = replace(parses, labels=np.where(is_kept, found.parses.labels, parses.labels))
+    note = Note.of(sentence, f"{too_long}: parsed in {len(ends)} pieces")
+    parses = replace(parses, notes=(note,))
+    own = sentence.treebank.annotate(**_tags(found.treebank, sentence.treebank), strict=False)
+    return Analysis(annotated(own, parses, alternatives=options.alternatives), parses, (note,))
+
+
+def cut_places(sentence: Sentence, most: int) -> list[int]:
+    """Where a sentence is cut into pieces of at most ``most`` words: the words after which each ends.
+
+    Each piece ends behind the strongest punctuation of its second half (the last of several), never inside a multiword token.
+
+    >>> words = "a b , c d e . f g h".split()
+    >>> cut_places(Sentence.from_words(words), 5)
+    [3, 7, 10]
+    """
+    n = len(sentence)
+    strength = np.array([_STRENGTHS.get(form[-1:], 0) for form in sentence.forms])
+    for fields in sentence.rows:
+        first, dash, last = fields[0].partition("-")
+        if dash:
+            strength[int(first) - 1 : int(last) - 1] = -1  # inside a multiword token
+    ends = [0]
+    while n - ends[-1] > most:
+        start = ends[-1]
+        low = start + (most + 1) // 2
+        window = strength[low - 1 : start + most]
+        best = int(len(window) - 1 - np.argmax(window[::-1]))
+        ends.append(low + best)
+    return [*ends[1:], n]
+
+
+def cut_sentence(sentence: Sentence, ends: list[int]) -> Treebank:
+    """The pieces as sentences of their own; heads outside of a piece are left out, and so are empty nodes and DEPS."""
+    rows = iter(sentence.rows)
+    fields = next(rows, None)
+    lines: list[str] = []
+    start = 0
+    for end in ends:
+        while fields is not None and int(fields[0].partition("-")[0].partition(".")[0]) <= end:
+            if "." not in fields[0]:
+                lines.append("\t".join(_row_of_piece(fields, start, end)))
+            fields = next(rows, None)
+        lines.append("")
+        start = end
+    return Treebank.from_string("\n".join(lines) + "\n", source=sentence.treebank.source, strict=False)
+
+
+def _row_of_piece(fields: tuple[str, ...], start: int, end: int) -> list[str]:
+    """A row with the numbers that it has in the piece of the words start+1 .. end."""
+    numbers = [str(int(part) - start) for part in fields[0].split("-")]
+    head = fields[6]
+    if head.isdecimal() and int(head):
+        head = str(int(head) - start) if start < int(head) <= end else "_"
+    return ["-".join(numbers), *fields[1:6], head, fields[7], "_", fields[9]]
+
+
+def _decided_across(sentence: Sentence, ends: list[int], options: ParseOptions, given: Given) -> bool:
+    """Whether something is decided that the pieces cannot keep: constraints, several roots, or heads in another piece."""
+    if given is not None and given[0] is not None:
+        return True
+    if options.misc_constraints and any("Head=" in misc or "Deprel=" in misc for misc in sentence.misc):
+        return True
+    if "head" not in options.kept:
+        return False
+    heads = sentence.heads[1:]
+    piece = np.searchsorted(ends, np.arange(1, len(heads) + 1))
+    known = heads > 0
+    across = np.searchsorted(ends, heads[known]) != piece[known]
+    return bool(across.any() or (heads == 0).any())
+
+
+def together(parses: Parses, ends: list[int], *, single_root: bool) -> Parses:
+    """The parses of the pieces of one sentence as that of the sentence: the roots of later pieces hang on the first root.
+
+    How probable a head is, is told within its piece; so are the probability of the tree and its entropy.
+    """
+    starts = np.repeat([0, *ends[:-1]], np.diff([0, *ends])).astype(np.int32)
+    heads = np.where(parses.heads > 0, parses.heads + starts, parses.heads).astype(np.int32)
+    labels, names = parses.labels.copy(), parses.label_names
+    roots = np.flatnonzero(heads == 0)
+    later = roots[roots >= ends[0]]
+    if single_root and len(roots):
+        heads[later] = roots[0] + 1
+        joining = next((names.index(name) for name in _JOINING_LABELS if name in names), None)
+        if joining is not None:
+            labels[later] = joining
+    found = parses.probabilities
+    others = None
+    if parses.alternatives is not None:
+        others = [
+            [replace(own, head=own.head + int(start)) if own.head else own for own in word]
+            for word, start in zip(parses.alternatives, starts, strict=True)
+        ]
+    return Parses(
+        heads,
+        labels,
+        names,
+        None
+        if found is None
+        else Probabilities(
+            found.head,
+            found.label,
+            np.array([found.log_tree.sum()]),
+            np.array([found.head_entropy.sum()]),
+        ),
+        others,
+    )
+
+
+def _tags(pieces: Treebank, whole: Treebank) -> dict[str, Any]:
+    """The columns of tags that a parser which also tags wrote into the pieces, and how sure it is of UPOS."""
+    columns: dict[str, Any] = {
+        name: column for name in TAGS if (column := pieces.column(name)) != whole.column(name)
+    }
+    sure = [
+        "|".join(p for p in misc.split("|") if p.startswith("UposProb=")) for misc in pieces.column("misc")
+    ]
+    return {**columns, "misc_update": sure} if columns else columns

@@ -1,0 +1,33 @@
+"""Treebanks and documents to and from other libraries; docs/reference/exchange.md tells what each of them keeps.
+
+None of the libraries is needed by arcwise; a function asks for its own.
+"""
+
+from arcwise.treebanks.exchange.conllu_library import from_conllu_library, to_conllu_library
+from arcwise.treebanks.exchange.sentence_tables import (
+    from_arrow,
+    from_dataset,
+    from_polars,
+    to_arrow,
+    to_dataset,
+    to_polars,
+)
+from arcwise.treebanks.exchange.spacy_docs import from_docbin, from_spacy, to_docbin, to_spacy
+from arcwise.treebanks.exchange.word_tables import from_pandas, to_pandas
+
+__all__ = [
+    "from_arrow",
+    "from_conllu_library",
+    "from_dataset",
+    "from_docbin",
+    "from_pandas",
+    "from_polars",
+    "from_spacy",
+    "to_arrow",
+    "to_conllu_library",
+    "to_dataset",
+    "to_docbin",
+    "to_pandas",
+    "to_polars",
+    "to_spacy",
+]

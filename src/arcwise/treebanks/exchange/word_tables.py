@@ -1,0 +1,96 @@
+"""pandas: a table with a row a word."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from arcwise.errors import InputError
+from arcwise.treebanks.columns import COLUMNS
+from arcwise.treebanks.exchange.libraries import library
+from arcwise.treebanks.given import treebank_of
+from arcwise.treebanks.treebank import Treebank
+from arcwise.treebanks.words import Token
+
+if TYPE_CHECKING:
+    from arcwise.treebanks.given import TreebankLike
+
+_NAMES = {"deprel": "label"}
+"""Columns that JSON calls otherwise."""
+
+
+def to_pandas(treebank: TreebankLike) -> Any:
+    """A table with a row a word of a treebank, or of a ``Document``.
+
+    ``sentence`` (from 0), ``sent_id`` and the ten columns, as the file has them, but ``id`` and ``head`` as numbers (-1: unknown). Then what else
+    is known of the word: ``head_probability`` and ``label_probability``; of the token of the text that it is in: ``token_id``
+    (``1-2`` for a multiword token), ``token_form``, ``token_misc``, ``start``, ``end``; and the ``text`` of its sentence.
+    Empty nodes, and other comments, have no place.
+    """
+    pandas = library("pandas")
+    words = treebank_of(treebank)
+    lengths = words.sentence_lengths.tolist()
+    sentences = list(words)
+    table: dict[str, Any] = {
+        "sentence": [number for number, length in enumerate(lengths) for _ in range(length)],
+        "sent_id": [name for s in sentences for name in [s.sent_id] * len(s)],
+        "id": [i for length in lengths for i in range(1, length + 1)],
+    }
+    for name in COLUMNS[1:]:
+        table[name] = words.heads if name == "head" else words.column(name)
+    told = [s.word_probabilities for s in sentences]
+    for at, name in enumerate(("head_probability", "label_probability")):
+        values = [p for own in told for p in own[at]]
+        table[name] = pandas.array(values, dtype="Float64").to_numpy("float64", na_value=float("nan"))
+    tokens = [token for s in sentences for token in s.tokens for _ in token.words]
+    return pandas.DataFrame(
+        table | _token_columns(tokens) | {"text": [s.text for s in sentences for _ in s.words]}
+    )
+
+
+def _token_columns(tokens: list[Token]) -> dict[str, Any]:
+    """The token of each word."""
+    return {
+        "token_id": [token.id for token in tokens],
+        "token_form": [token.form for token in tokens],
+        "token_misc": [token.misc_text for token in tokens],
+        "start": [token.start for token in tokens],
+        "end": [token.end for token in tokens],
+    }
+
+
+def from_pandas(table: Any) -> Treebank:
+    """A treebank from a table such as ``to_pandas`` gives; columns that are not there are left blank."""
+    if "form" not in table:
+        raise InputError(f"table: found the columns {', '.join(map(str, table))}, expected at least 'form'")
+    groups: dict[Any, list[dict[str, Any]]] = {}
+    for row in table.to_dict("records"):
+        known = {name: value for name, value in row.items() if not _is_missing(value)}
+        groups.setdefault(known.get("sentence"), []).append(known)
+    sentences = [_sentence(rows) for rows in groups.values()]
+    return Treebank.from_json({"sentences": sentences}, source="<pandas>")
+
+
+def _sentence(known: list[dict[str, Any]]) -> dict[str, Any]:
+    found: dict[str, Any] = {name: known[0][name] for name in ("sent_id", "text") if name in known[0]}
+    found["words"] = [_word(row) for row in known]
+    spans = {str(row["token_id"]): row for row in known if "-" in str(row.get("token_id", ""))}
+    found["tokens"] = [
+        {"id": span, "form": str(row.get("token_form", "_")), "misc": str(row.get("token_misc", "_"))}
+        for span, row in spans.items()
+    ]
+    return found
+
+
+def _word(row: dict[str, Any]) -> dict[str, Any]:
+    word: dict[str, Any] = {
+        _NAMES.get(name, name): str(row[name]) for name in COLUMNS[1:] if name in row and name != "head"
+    }
+    head = row.get("head", -1)
+    if head != -1:
+        word["head"] = int(head) if float(head).is_integer() else head
+    word |= {name: float(row[name]) for name in ("head_probability", "label_probability") if name in row}
+    return word
+
+
+def _is_missing(value: Any) -> bool:
+    return value is None or value != value
