@@ -73,6 +73,11 @@ class Session:
         """The words that nobody has looked at."""
         return [m for m in range(1, len(self) + 1) if m not in self.looked]
 
+    @property
+    def answers(self) -> Decisions:
+        """What the annotator has said."""
+        return _answered(self.gold, self.looked)
+
     def answer(self, word: int) -> bool:
         """The annotator looks at a word (1..n) and says its head; whether that was another one than the proposed one."""
         decisive = self.inferred.heads[word - 1] != self.gold.heads[word - 1]

@@ -30,6 +30,7 @@ GIVEN: Mapping[str, Mapping[str, str]] = {
     "projectivise": {"file": TREEBANK},
     "train": {"train": TREEBANK, "model": "new", "epochs": "1", "threads": "1"},
     "parse": {"inputs": TREEBANK, "model": MODEL},
+    "serve": {"model": MODEL, "port": "0"},
     "info": {"model": MODEL},
     "calibrate": {"treebank": TREEBANK, "model": MODEL},
     "features": {},
@@ -82,6 +83,8 @@ PLAIN = {
     "engine": "a name",
     "address": "a machine",
     "compress": "a name",
+    "host": "an address",
+    "allow_origin": "an address",
 }
 """Parameters that take text and name no file, and what they are."""
 

@@ -76,6 +76,7 @@ def here(made: Path, tmp_path: Path) -> Prepared:
 def no_server(monkeypatch: pytest.MonkeyPatch) -> None:
     """Servers end as soon as they could begin, and open no browser."""
     monkeypatch.setattr("arcwise.web.server.serve", lambda *_, **__: None)
+    monkeypatch.setattr("arcwise.web.serve_service.run_service", lambda *_, **__: True)
 
 
 def contents(folder: Path) -> dict[Path, bytes]:

@@ -33,6 +33,7 @@ COMMANDS: dict[str, dict[str, str]] = {
     "Parsers": {
         "train": "Train a parser on a treebank, or everything from raw text to trees",
         "parse": "Trees for raw text or CoNLL-U, with confidences if asked",
+        "serve": "Serve models over HTTP, for programs (as UDPipe's service, or JSON) and for people",
         "info": "Describe a model: data, configuration, scores, size",
         "calibrate": "Do a parser's confidences mean what they say? Reliability, and a better temperature",
         "features": "Print the feature templates of the graph-based parser",

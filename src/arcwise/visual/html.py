@@ -11,7 +11,7 @@ from arcwise.trees.text_width import is_right_to_left, printable
 from arcwise.visual.palette import STYLE
 from arcwise.visual.svg import Alternatives, svg
 
-_PAGE_STYLE = """
+PAGE_STYLE = """
 :root { color-scheme: light dark; --page: #f4f6f9; --card: #ffffff; --text: #1f2933; --soft: #6b7785; --rule: #dfe5ec; }
 @media (prefers-color-scheme: dark) { :root { --page: #0c0f14; --card: #14181f; --text: #e8ecf2; --soft: #93a1b3; --rule: #262d38; } }
 body { margin: 0; padding: 2rem clamp(1rem, 4vw, 3rem); background: var(--page); color: var(--text);
@@ -64,7 +64,7 @@ def page_start(title: str, *, style: str = "") -> str:
     return (
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f"<title>{escape(printable(title))}</title>\n<style>{_PAGE_STYLE}{style}{STYLE}</style>\n</head>\n<body>\n"
+        f"<title>{escape(printable(title))}</title>\n<style>{PAGE_STYLE}{style}{STYLE}</style>\n</head>\n<body>\n"
         f"<h1>{escape(printable(title))}</h1>\n"
     )
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import signal
 import socket
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from arcwise.errors import OptionError
@@ -47,17 +48,20 @@ def serve(
     *,
     stopping: Callable[[], None],
     started: Callable[[], None] = lambda: None,
+    signals: tuple[int, ...] = (signal.SIGINT, signal.SIGTERM),
+    alive: int | None = None,
+    settings: Mapping[str, Any] = {},
 ) -> None:
-    """Serve until Ctrl-C or SIGTERM; then open requests are answered and the application is shut down. ``stopping`` is called at the
-    signal, ``started`` when requests are answered."""
+    """Serve until Ctrl-C or SIGTERM (``signals``); then open requests are answered and the application is shut down. ``stopping`` is called
+    at the signal, ``started`` when requests are answered. ``alive``: the end of a pipe; when the other end closes, it is as if a signal had
+    come. ``settings``: those of uvicorn that differ from ours."""
     import uvicorn
 
     class Server(uvicorn.Server):
         @contextlib.contextmanager
         def capture_signals(self) -> Iterator[None]:
             """Ours: a signal ends the server, and nothing is raised afterwards."""
-            known = (signal.SIGINT, signal.SIGTERM)
-            before = {number: signal.signal(number, self.handle_exit) for number in known}
+            before = {number: signal.signal(number, self.handle_exit) for number in signals}
             try:
                 yield
             finally:
@@ -71,12 +75,20 @@ def serve(
 
         async def startup(self, sockets: list[socket.socket] | None = None) -> None:
             await super().startup(sockets)
+            if alive is not None:
+                asyncio.get_running_loop().add_reader(alive, self._alone, alive)
             started()
 
-    config = uvicorn.Config(
-        app, log_level="error", access_log=False, server_header=False, date_header=False, proxy_headers=False, ws="none",
-        timeout_graceful_shutdown=5, lifespan="on",
-    )  # fmt: skip
+        def _alone(self, alive: int) -> None:
+            """Whoever watched over us is gone."""
+            asyncio.get_running_loop().remove_reader(alive)
+            self.handle_exit(signal.SIGTERM, None)
+
+    own: dict[str, Any] = {
+        "log_level": "error", "access_log": False, "server_header": False, "date_header": False, "proxy_headers": False, "ws": "none",
+        "timeout_graceful_shutdown": 5, "lifespan": "on",
+    }  # fmt: skip
+    config = uvicorn.Config(app, **{**own, **settings})
     before = sys.getswitchinterval()
     sys.setswitchinterval(SWITCH)
     try:

@@ -1,0 +1,311 @@
+"""``arcwise serve`` under load, beside the library called directly.
+
+``python -m benchmarks.server [--seconds 60] [--connections 64] [--workers N] [--model en]``. Paragraphs of 60 words and a little more, of the test part of
+English-EWT (ARCWISE_TREEBANKS), are asked for on so many connections of this machine, by wrk (Debian: ``apt-get install wrk``) or, without it, by a client of
+asyncio, which takes more of the cores that the service has. The library gets the same paragraphs in as many processes as the service has workers, before and after;
+the better of the two counts. Server, library and client share the cores.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import contextlib
+import json
+import multiprocessing
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from urllib.parse import quote, urlsplit
+
+from measuring.tables import table
+
+from arcwise.models import load
+from arcwise.treebanks import Treebank
+from benchmarks.report import write_section
+
+WORDS = 60
+BATCH = 32
+"""Paragraphs that the library gets in one call."""
+FORM = "application/x-www-form-urlencoded"
+_SCRIPT = """
+wrk.method = "POST"
+wrk.headers["Content-Type"] = "%(kind)s"
+local bodies, at = {}, 0
+for line in io.lines("%(bodies)s") do bodies[#bodies + 1] = line end
+request = function()
+  at = at %% #bodies + 1
+  return wrk.format(nil, "%(path)s", nil, bodies[at])
+end
+done = function(summary, latency, requests)
+  local e = summary.errors
+  print(string.format("FOUND %%d %%f %%f %%f %%d", summary.requests, summary.duration / 1e6, latency:percentile(50) / 1e3,
+    latency:percentile(99) / 1e3, e.connect + e.read + e.write + e.status + e.timeout))
+end
+"""
+
+
+@dataclass(frozen=True)
+class Load:
+    """What came of a minute of requests."""
+
+    requests: int
+    seconds: float
+    median_ms: float
+    p99_ms: float
+    errors: int
+
+    @property
+    def rate(self) -> float:
+        """Requests a second."""
+        return self.requests / self.seconds
+
+
+@dataclass
+class Memory:
+    """The memory of a service in MB (shared parts counted once), each second."""
+
+    mb: list[float] = field(default_factory=list)
+
+    def told(self) -> str:
+        """After the first tenth of the time, and at the end."""
+        early = self.mb[len(self.mb) // 10] if self.mb else 0.0
+        return f"{early:.0f} → {self.mb[-1]:.0f}" if self.mb else ""
+
+
+# ---- what is parsed
+
+
+def paragraphs(folder: Path) -> list[str]:
+    """Texts of 60 words and a little more."""
+    found, sentences, words = [], [], 0
+    for sentence in Treebank.read(folder / "English-EWT" / "test.conllu.xz"):
+        sentences.append(sentence.text)
+        words += len(sentence)
+        if words >= WORDS:
+            found.append(" ".join(sentences))
+            sentences, words = [], 0
+    return found
+
+
+# ---- the library
+
+
+def library(texts: Sequence[str], model: str, *, workers: int, seconds: float, batch: int) -> float:
+    """Paragraphs a second by the library in so many processes."""
+    with multiprocessing.get_context("spawn").Pool(workers) as pool:
+        parts = [(texts, model, seconds, batch, start) for start in range(workers)]
+        return sum(pool.starmap(_library, parts, chunksize=1))
+
+
+def _library(texts: Sequence[str], model: str, seconds: float, batch: int, start: int) -> float:
+    nlp = load(model)
+    at = start * len(texts) // 3
+    for document in nlp.analyse_texts(texts[:batch]):
+        document.to_conllu()
+    began, done = time.perf_counter(), 0
+    while (took := time.perf_counter() - began) < seconds:
+        chosen = [texts[(at + i) % len(texts)] for i in range(batch)]
+        for document in nlp.analyse_texts(chosen):
+            document.to_conllu()
+        at, done = at + batch, done + batch
+    return done / took
+
+
+# ---- the service
+
+
+@contextlib.contextmanager
+def service(model: str, workers: int) -> Iterator[tuple[str, Memory]]:
+    """A service, its address and its memory."""
+    command = [
+        sys.executable,
+        "-m",
+        "arcwise",
+        "serve",
+        "--port",
+        "0",
+        "--model",
+        model,
+        "--workers",
+        str(workers),
+    ]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as running:
+        assert running.stdout is not None
+        address = running.stdout.readline().strip()
+        memory, end = Memory(), threading.Event()
+
+        def watch() -> None:
+            while not end.wait(1):
+                memory.mb.append(_memory(running.pid))
+
+        watcher = threading.Thread(target=watch)
+        watcher.start()
+        try:
+            yield address, memory
+        finally:
+            end.set()
+            watcher.join()
+            running.terminate()
+
+
+def _memory(pid: int) -> float:
+    """Proportional memory of a process and its children, in MB."""
+    children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    total = 0
+    for one in (str(pid), *children):
+        with contextlib.suppress(OSError):
+            lines = Path(f"/proc/{one}/smaps_rollup").read_text().splitlines()
+            total += next(int(line.split()[1]) for line in lines if line.startswith("Pss:"))
+    return total / 1024
+
+
+# ---- the clients
+
+
+def ask(
+    address: str, path: str, kind: str, bodies: Sequence[str], *, connections: int, seconds: float
+) -> Load:
+    """Requests on so many connections, by wrk if it is there."""
+    if shutil.which("wrk") is None:
+        return asyncio.run(_ask(address, path, kind, bodies, connections, seconds))
+    with tempfile.TemporaryDirectory() as folder:
+        script, data = Path(folder) / "ask.lua", Path(folder) / "bodies.txt"
+        data.write_text("\n".join(bodies))
+        script.write_text(_SCRIPT % {"kind": kind, "bodies": data, "path": path})
+        command = [
+            "wrk",
+            "-t1",
+            f"-c{connections}",
+            f"-d{seconds:g}s",
+            "--timeout",
+            "30s",
+            "-s",
+            str(script),
+            address,
+        ]
+        said = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    found = next(line for line in said.splitlines() if line.startswith("FOUND ")).split()[1:]
+    return Load(int(found[0]), float(found[1]), float(found[2]), float(found[3]), int(found[4]))
+
+
+async def _ask(
+    address: str, path: str, kind: str, bodies: Sequence[str], connections: int, seconds: float
+) -> Load:
+    place = urlsplit(address)
+    end = time.perf_counter() + seconds
+    times: list[float] = []
+    errors = 0
+
+    async def client(number: int) -> None:
+        nonlocal errors
+        reader, writer = await asyncio.open_connection(place.hostname, place.port)
+        at = number
+        while time.perf_counter() < end:
+            body = bodies[at % len(bodies)].encode()
+            at += connections
+            began = time.perf_counter()
+            writer.write(
+                f"POST {path} HTTP/1.1\r\nHost: x\r\nContent-Type: {kind}\r\nContent-Length: {len(body)}\r\n\r\n".encode()
+                + body
+            )
+            head = (await reader.readuntil(b"\r\n\r\n")).lower()
+            length = head.split(b"content-length: ")[1].split(b"\r\n")[0]
+            await reader.readexactly(int(length))
+            times.append(time.perf_counter() - began)
+            errors += b" 200 " not in head.split(b"\r\n")[0]
+        writer.close()
+
+    await asyncio.gather(*(client(number) for number in range(connections)))
+    times.sort()
+    return Load(
+        len(times), seconds, 1e3 * times[len(times) // 2], 1e3 * times[int(0.99 * len(times))], errors
+    )
+
+
+# ---- the table
+
+
+def main() -> None:
+    options = argparse.ArgumentParser(description=__doc__)
+    options.add_argument("--seconds", type=float, default=60.0)
+    options.add_argument("--connections", type=int, default=64)
+    options.add_argument("--workers", type=int, default=len(os.sched_getaffinity(0)))
+    options.add_argument("--model", default="en")
+    given = options.parse_args()
+    if "ARCWISE_TREEBANKS" not in os.environ:
+        sys.exit("ARCWISE_TREEBANKS: is not set, expected a folder with English-EWT/test.conllu.xz")
+    texts = paragraphs(Path(os.environ["ARCWISE_TREEBANKS"]))
+    few = max(5.0, given.seconds / 4)
+    directly = {
+        n: library(texts, given.model, workers=given.workers, seconds=few, batch=n) for n in (1, BATCH)
+    }
+    forms = [f"tokenizer=&tagger=&parser=&data={quote(text)}" for text in texts]
+    rows, best = [], 0.0
+    asked = [
+        ("`/process`", "/process", FORM, forms),
+        ("`/v1/parse`", "/v1/parse", "application/json", [json.dumps({"text": text}) for text in texts]),
+    ]
+    loads = []
+    for name, path, kind, bodies in asked:
+        with service(given.model, given.workers) as (address, memory):
+            ask(address, path, kind, bodies, connections=given.connections, seconds=2)
+            memory.mb.clear()
+            found = ask(address, path, kind, bodies, connections=given.connections, seconds=given.seconds)
+        loads.append((name, found, memory))
+    again = library(texts, given.model, workers=given.workers, seconds=few, batch=BATCH)
+    best = max(directly[BATCH], again)
+    rows.append(
+        [
+            "the library, a paragraph a call",
+            f"{directly[1]:,.0f}",
+            f"{directly[1] / best:.0%}",
+            "",
+            "",
+            "",
+            "",
+        ]
+    )
+    rows.append([f"the library, {BATCH} paragraphs a call", f"{best:,.0f}", "100%", "", "", "", ""])
+    for name, found, memory in loads:
+        rows.append(
+            [
+                f"arcwise serve, {name}",
+                f"{found.rate:,.0f}",
+                f"{found.rate / best:.0%}",
+                f"{found.median_ms:.0f}",
+                f"{found.p99_ms:.0f}",
+                str(found.errors),
+                memory.told(),
+            ]
+        )
+    rows.append(["UDPipe's server", "not installed", "", "", "", "", ""])
+    header = [
+        "",
+        "paragraphs/s",
+        "of the library",
+        "median ms",
+        "p99 ms",
+        "errors",
+        "memory MB, early → late",
+    ]
+    client = "wrk, one thread" if shutil.which("wrk") else "a client of asyncio"
+    words = sum(len(text.split()) for text in texts) / len(texts)
+    body = (
+        f"Requests of one paragraph ({words:.0f} words between blanks), {given.connections} connections, {given.seconds:g} s, {given.workers} workers, model "
+        f"{given.model}; {client}, on the same cores. Memory: of all processes, shared parts once. `/v1/parse` gives confidences, which the library was not asked for.\n\n"
+        f"{table(header, rows)}"
+    )
+    print(body)
+    write_section("server", "A service under load", body)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,82 @@
+"""Parameters of a request: of its address, of a form, of a form with files."""
+
+from __future__ import annotations
+
+from email.message import Message
+from email.parser import BytesHeaderParser
+from urllib.parse import parse_qsl
+
+from arcwise.errors import InputError
+from arcwise.web.serve_limits import Refused
+
+MOST_FIELDS = 100
+"""Parameters of one request."""
+FORM, FILES = "application/x-www-form-urlencoded", "multipart/form-data"
+
+
+def parameters(query: bytes, content_type: str, body: bytes) -> dict[str, str]:
+    """All parameters; those of the body win. ``InputError`` for what is no UTF-8 or no form.
+
+    >>> parameters(b"model=en&tagger=", "", b"")
+    {'model': 'en', 'tagger': ''}
+    """
+    given = _pairs(query, "address")
+    if not body:
+        return given
+    kind = content_type.partition(";")[0].strip().lower()
+    if kind == FORM:
+        return {**given, **_pairs(body, "body")}
+    if kind == FILES:
+        return {**given, **multipart(content_type, body)}
+    raise Refused(415, f"Content-Type: found {kind!r}, expected {FORM} or {FILES}")
+
+
+def _pairs(data: bytes, where: str) -> dict[str, str]:
+    if not data:
+        return {}
+    try:
+        return dict(
+            parse_qsl(
+                data.decode("utf-8"), keep_blank_values=True, errors="strict", max_num_fields=MOST_FIELDS
+            )
+        )
+    except UnicodeDecodeError as error:
+        raise InputError(f"{where}: {not_utf8(error)}") from None
+    except ValueError:
+        raise InputError(f"{where}: found more than {MOST_FIELDS} parameters") from None
+
+
+def not_utf8(error: UnicodeDecodeError) -> str:
+    """What is wrong with the bytes, and where."""
+    return f"found byte 0x{error.object[error.start]:02x} at offset {error.start}, expected UTF-8"
+
+
+def multipart(content_type: str, body: bytes) -> dict[str, str]:
+    """The fields of a form with files (RFC 7578), files as text.
+
+    >>> multipart('multipart/form-data; boundary="x"', b'--x\\r\\nContent-Disposition: form-data; name="data"\\r\\n\\r\\nHi!\\r\\n--x--\\r\\n')
+    {'data': 'Hi!'}
+    """
+    header = Message()
+    header["Content-Type"] = content_type
+    boundary = header.get_param("boundary")
+    if not isinstance(boundary, str) or not boundary:
+        raise InputError("Content-Type: found no boundary, expected multipart/form-data; boundary=…")
+    _, *parts = (b"\r\n" + body).split(b"\r\n--" + boundary.encode("utf-8", "replace"))
+    if not parts or not parts[-1].startswith(b"--"):
+        raise InputError("body: ends before the last boundary, expected a whole form")
+    if len(parts) > MOST_FIELDS:
+        raise InputError(f"body: found more than {MOST_FIELDS} parameters")
+    return dict(_field(part) for part in parts[:-1])
+
+
+def _field(part: bytes) -> tuple[str, str]:
+    head, blank, value = part.lstrip(b" \t").removeprefix(b"\r\n").partition(b"\r\n\r\n")
+    headers = BytesHeaderParser().parsebytes(head + b"\r\n\r\n")
+    name = headers.get_param("name", header="Content-Disposition")
+    if not blank or not isinstance(name, str):
+        raise InputError("body: found a part without a name, expected Content-Disposition: form-data; name=…")
+    try:
+        return name, value.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise InputError(f"{name}: {not_utf8(error)}") from None

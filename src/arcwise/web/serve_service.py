@@ -1,0 +1,105 @@
+"""``arcwise serve`` as it runs: workers on one port, each with the application, its limits and its counts."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import resource
+import signal
+import socket
+from collections.abc import Callable
+from typing import Any
+
+from arcwise.web.serve_app import ServeApp
+from arcwise.web.serve_limits import Limits
+from arcwise.web.serve_metrics import Meter
+from arcwise.web.serve_models import Models
+from arcwise.web.serve_workers import GRACE, Say, Watcher
+from arcwise.web.server import serve
+
+
+def run_service(
+    models: Models,
+    sockets: list[socket.socket],
+    *,
+    limits: Limits,
+    allow_origin: str | None,
+    say: Say,
+    started: Callable[[], None],
+) -> bool:
+    """Serve until SIGTERM or Ctrl-C, a worker for each socket. Whether all went well."""
+    _allow_many_files()
+    meter = Meter(len(sockets))
+
+    def work(number: int, listening: socket.socket, alive: int) -> None:
+        app = ServeApp(models, limits=limits, meter=meter.of_worker(number), allow_origin=allow_origin)
+        serve(
+            app,
+            listening,
+            stopping=app.stopping,
+            signals=(signal.SIGTERM,),
+            alive=alive,
+            settings={
+                "http": patient_protocol(limits.idle_seconds),
+                "timeout_keep_alive": max(1, round(limits.idle_seconds)),
+                "timeout_graceful_shutdown": int(GRACE) - 2,
+                "backlog": 1024,
+            },
+        )
+
+    return Watcher(sockets, work, say=say, restarted=meter.restarted).run(started)
+
+
+def patient_protocol(seconds: float) -> Any:
+    """uvicorn's protocol, which by itself waits for ever for the rest of a request line or of headers: such a connection is closed
+    after so many seconds."""
+    from uvicorn.protocols.http.auto import AutoHTTPProtocol
+
+    base: Any = AutoHTTPProtocol
+
+    class PatientProtocol(base):  # type: ignore[misc]
+        _alarm: Any = None
+
+        def connection_made(self, transport: Any) -> None:
+            super().connection_made(transport)
+            self._alarm = self.loop.call_later(seconds, self._too_late)
+
+        def data_received(self, data: bytes) -> None:
+            super().data_received(data)
+            if self._is_asking():
+                self._forget()
+            elif self._alarm is None:
+                self._alarm = self.loop.call_later(seconds, self._too_late)
+
+        def connection_lost(self, exc: Exception | None) -> None:
+            self._forget()
+            super().connection_lost(exc)
+
+        def _is_asking(self) -> bool:
+            """Whether there is a request, its headers read, that is not answered yet."""
+            return self.cycle is not None and not self.cycle.response_complete
+
+        def _too_late(self) -> None:
+            self._alarm = None
+            if not self._is_asking() and not self.transport.is_closing():
+                self.transport.close()
+
+        def _forget(self) -> None:
+            if self._alarm is not None:
+                self._alarm.cancel()
+                self._alarm = None
+
+    return PatientProtocol
+
+
+def _allow_many_files() -> None:
+    """As many open connections as the system lets us have."""
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = 65536 if most == resource.RLIM_INFINITY else most
+    with contextlib.suppress(ValueError, OSError):
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, most))
+
+
+def cores() -> int:
+    """The cores that this process may use."""
+    return len(os.sched_getaffinity(0))
