@@ -45,7 +45,7 @@ test-torch: $(VENV)/.installed-test $(VENV)/.installed-test-torch ## install tor
 	$(BIN)/pytest -n $(PYTEST_WORKERS) -q tests/contracts/test_agreement.py tests/papers/test_experiments.py -k "transformer or neural_objectives"
 
 test-ray: $(VENV)/.installed-test $(VENV)/.installed-test-ray ## install Ray too, and run the tests on a cluster of two nodes
-	$(BIN)/pytest -q tests/engine/test_ray.py
+	$(BIN)/pytest -q tests/engine/test_ray.py tests/corpora/test_ray_corpus.py tests/corpora/test_ray_data.py
 
 test-native: $(VENV)/.tools ## the C++ tests, under the address and undefined-behaviour sanitizers
 	command -v cmake >/dev/null || $(BIN)/pip install -q --disable-pip-version-check cmake
