@@ -6,7 +6,7 @@ NATIVE := $(shell find native -name '*.[ch]pp' -o -name '*.c' -o -name '*.cu' -o
 PYTEST_WORKERS ?= 2
 JOBS ?= 2
 .DEFAULT_GOAL := help
-.PHONY: help setup try test test-long test-torch test-ray test-native lint format bench models experiments docs clean FORCE
+.PHONY: help setup try test test-long test-torch test-ray test-browser test-native lint format bench models experiments docs clean FORCE
 
 help: ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -46,6 +46,9 @@ test-torch: $(VENV)/.installed-test $(VENV)/.installed-test-torch ## install tor
 
 test-ray: $(VENV)/.installed-test $(VENV)/.installed-test-ray ## install Ray too, and run the tests on a cluster of two nodes
 	$(BIN)/pytest -q tests/engine/test_ray.py tests/corpora/test_ray_corpus.py tests/corpora/test_ray_data.py
+
+test-browser: $(VENV)/.installed-test $(VENV)/.installed-test-browser ## the tests of the pages in a real browser (Chromium, or ARCWISE_CHROMIUM)
+	$(BIN)/pytest -n $(PYTEST_WORKERS) -q tests/web/browser
 
 test-native: $(VENV)/.tools ## the C++ tests, under the address and undefined-behaviour sanitizers
 	command -v cmake >/dev/null || $(BIN)/pip install -q --disable-pip-version-check cmake

@@ -10,6 +10,7 @@
 #include "bindings/arrays.hpp"
 #include "bindings/rooms.hpp"
 #include "bindings/taught_arcs.hpp"
+#include "bindings/trainer_state.hpp"
 #include "kernels/graph/arc_loss_trainer.hpp"
 #include "kernels/graph/arc_margin.hpp"
 #include "kernels/graph/arc_parse.hpp"
@@ -250,6 +251,7 @@ void bind_weights(nb::class_<Trainer>& trainer) {
           nb::rv_policy::automatic)
       .def_prop_ro(
           "weights", [](const Trainer& t) { return moved(t.weights().weights); }, nb::rv_policy::automatic);
+  bind_state(trainer);
 }
 
 void bind_margin(nb::module_& m) {
@@ -325,11 +327,13 @@ void bind_loss_trainer(nb::module_& m) {
       .def(
           "__init__",
           [](LossObjective* self, const ArcTable& table, const ArcData& data, TreeLoss loss, bool projective,
-             bool single_root, int threads) {
+             bool single_root, int threads, size_t first, std::optional<size_t> last) {
             nb::gil_scoped_release release;
-            new (self) LossObjective(table, data, loss, {projective, single_root}, threads);
+            new (self) LossObjective(table, data, loss, {projective, single_root}, threads, first,
+                                     last.value_or(data.sentences()));
           },
           "table"_a, "data"_a, nb::kw_only(), "loss"_a, "projective"_a, "single_root"_a, "threads"_a,
+          "first"_a = 0, "last"_a = nb::none(),
           nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>())
       .def_prop_ro(
           "places", [](const LossObjective& o) { return moved(o.places()); }, nb::rv_policy::automatic,

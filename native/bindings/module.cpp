@@ -9,6 +9,7 @@ NB_MODULE(ARCWISE_MODULE, m) {
   bind_treebanks(m);
   bind_features(m);
   bind_inference_scores(m);
+  bind_learning(m);
   bind_graph(m);
   bind_neural(m);
   bind_inference_eisner(m);

@@ -5,6 +5,7 @@
 void bind_trees(nanobind::module_& m);
 void bind_treebanks(nanobind::module_& m);
 void bind_features(nanobind::module_& m);
+void bind_learning(nanobind::module_& m);
 void bind_graph(nanobind::module_& m);
 void bind_neural(nanobind::module_& m);
 void bind_inference_eisner(nanobind::module_& m);

@@ -9,6 +9,7 @@
 #include "bindings/arrays.hpp"
 #include "bindings/rooms.hpp"
 #include "bindings/taught_arcs.hpp"
+#include "bindings/trainer_state.hpp"
 #include "kernels/transition/transition_coverage.hpp"
 #include "kernels/transition/transition_parser.hpp"
 #include "kernels/transition/transition_trainer.hpp"
@@ -227,8 +228,10 @@ void bind_transition_scorer(nb::module_& m) {
           },
           "starts"_a, "heads"_a, "labels"_a, "shares"_a, "weights"_a,
           "What a teacher says. Arcs of word w are starts[w]..starts[w+1]; weights are of sentences.");
-  nb::class_<TransitionTrainer>(m, "TransitionTrainer",
-                                "Learns the weights of a scorer, sentence after sentence.")
+  auto trainer = nb::class_<TransitionTrainer>(m, "TransitionTrainer",
+                                               "Learns the weights of a scorer, sentence after sentence.");
+  bind_state(trainer);
+  trainer
       .def("__init__", &make_trainer, nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>(), "scorer"_a, "data"_a,
            "rule"_a, "beam"_a, "single_root"_a, "explore"_a, "dropout"_a, "step_bound"_a, "warm_epochs"_a,
            "seed"_a)

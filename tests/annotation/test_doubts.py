@@ -6,6 +6,7 @@ import pytest
 from arcwise.annotation.cross_fitting import doubts
 from arcwise.annotation.doubts import Doubts
 from arcwise.annotation.states import only_decided
+from arcwise.engine import Processes
 from arcwise.errors import InputError
 from arcwise.graph import GraphConfig, GraphParser
 from arcwise.treebanks import Treebank
@@ -133,3 +134,8 @@ def test_cancelling(planted):
     found.cancel()
     assert found.state.state == "cancelled"
     assert found.all() == []
+
+
+def test_doubts_are_the_same_in_processes(planted):
+    few = planted[:12]
+    assert doubts(few, folds=2, config=CONFIG, engine=Processes(2)) == doubts(few, folds=2, config=CONFIG)

@@ -18,24 +18,32 @@ pytestmark = [pytest.mark.filterwarnings("ignore"), pytest.mark.timeout(300)]  #
 
 
 @pytest.fixture(scope="module")
-def ray() -> Iterator[Any]:
+def crawl(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder that the recipe is run in; Ray's workers are where Ray was started."""
+    folder = tmp_path_factory.mktemp("ray")
+    write_jsonl(folder / "crawl/a.jsonl.gz", [{"text": text} for text in GIVEN])
+    return folder
+
+
+@pytest.fixture(scope="module")
+def ray(crawl: Path) -> Iterator[Any]:
     ray = pytest.importorskip("ray", reason="needs Ray: make test-ray")
     pytest.importorskip("pyarrow", reason="needs pyarrow: pip install pyarrow")
     if ray.is_initialized():
         ray.shutdown()
-    ray.init(num_cpus=3, include_dashboard=False, log_to_driver=False, logging_level="error")
-    import ray.data
+    with pytest.MonkeyPatch.context() as patched:
+        patched.chdir(crawl)
+        ray.init(num_cpus=3, include_dashboard=False, log_to_driver=False, logging_level="error")
+        import ray.data
 
-    ray.data.DataContext.get_current().enable_progress_bars = False
-    yield ray
-    ray.shutdown()
+        ray.data.DataContext.get_current().enable_progress_bars = False
+        yield ray
+        ray.shutdown()
 
 
-def test_the_recipe(ray: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    write_jsonl(tmp_path / "crawl/a.jsonl.gz", [{"text": text} for text in GIVEN])
-    monkeypatch.chdir(tmp_path)
+def test_the_recipe(ray: Any, crawl: Path) -> None:
     run_recipe("ray")
-    found = {row["text"]: row["conllu"] for row in ray.data.read_parquet(str(tmp_path / "parsed")).take_all()}
+    found = {row["text"]: row["conllu"] for row in ray.data.read_parquet(str(crawl / "parsed")).take_all()}
     wanted = load("en").analyse_texts(GIVEN, options=ParseOptions())
     assert found == {text: document.treebank.text for text, document in zip(GIVEN, wanted, strict=True)}
 

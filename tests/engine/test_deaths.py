@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from arcwise.engine import Processes
+from arcwise.engine import Processes, ThisProcess
 from arcwise.errors import WorkerError
 
 
@@ -122,3 +122,32 @@ def test_results_and_items_that_cannot_travel_are_errors_and_cost_no_worker() ->
         list(engine.map(str, [_CannotBeMade()]))
     with pytest.raises(RuntimeError, match=r"item 1 of 1 .*ValueError: cannot be made again"):
         list(engine.map(_CannotBeMade(), [1]))  # type: ignore[arg-type]
+
+
+class _Sums:
+    """Work with something that all items have in common; notes which process did an item, and dies where it is told to."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def __call__(self, given: tuple[np.ndarray, int]) -> float:
+        common, number = given
+        note = self.folder / f"{common[0]}-{number}"
+        if number == 1 and not note.exists():
+            note.touch()
+            os._exit(1)
+        return float(common.sum()) + number
+
+
+def test_what_items_have_in_common_is_written_anew_for_each_map(tmp_path: Path) -> None:
+    expected = [[common * 1000 + number for number in range(4)] for common in range(5)]
+    for engine in (ThisProcess(), Processes(2)):
+        (tmp_path / "0-1").touch()
+        if isinstance(engine, ThisProcess):
+            for common in range(5):
+                (tmp_path / f"{common}-1").touch()
+        with engine.crew(_Sums(tmp_path)) as crew:
+            found = [list(crew.map_with(np.full(1000, common), range(4))) for common in range(5)]
+        assert found == expected
+        for note in tmp_path.iterdir():
+            note.unlink()

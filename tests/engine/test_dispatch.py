@@ -25,7 +25,11 @@ class Pretended:
         assert place not in self.starting | self.idle | self.held.keys()
         self.starting.add(place)
 
-    def give(self, place: int, item: object) -> None:
+    def post(self, common: object) -> None:
+        self.common = common
+
+    def give(self, place: int, item: object, *, with_common: bool) -> None:
+        item = (self.common, item) if with_common else item
         self.idle.remove(place)
         self.held[place] = item
         self.given.append((place, item))

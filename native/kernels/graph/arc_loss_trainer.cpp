@@ -119,12 +119,14 @@ constexpr size_t BLOCK = 256;  // sentences whose gradients are computed in para
 }
 
 LossObjective::LossObjective(const ArcTable& table, const ArcData& data, TreeLoss loss, TreeClass trees,
-                             int threads)
+                             int threads, size_t first, size_t last)
     : table_(table),
       data_(data),
       loss_(loss),
       trees_(trees),
       threads_(threads),
+      first_(first),
+      last_(std::min(last, data.sentences())),
       weights_(table.cells(), 0),
       gradient_(table.cells(), 0),
       workers_(std::max(threads, 1)),
@@ -141,7 +143,7 @@ void LossObjective::find_places() {
   auto add_row = [&](uint32_t place, const double* by_cell, int width) {
     for (int i = 0; i < width; ++i) gradient_[place + i] += by_cell[i];
   };
-  for (size_t s = 0; s < data_.sentences(); ++s) {
+  for (size_t s = first_; s < last_; ++s) {
     sentence.set(table_, data_, s, {});
     data_.known_tree(s, gold);
     workers_[0].scorer.score(table_, weights_.data(), sentence, mask_of(table_, data_, s, sentence, gold),
@@ -164,8 +166,8 @@ double LossObjective::compute(const double* x, double* gradient) {
   }
   total_ = 0;
   skipped_ = 0;
-  for (size_t start = 0; start < data_.sentences(); start += BLOCK)
-    add_block(start, std::min(BLOCK, data_.sentences() - start));
+  for (size_t start = first_; start < last_; start += BLOCK)
+    add_block(start, std::min(BLOCK, last_ - start));
   for (size_t i = 0; i < places_.size(); ++i) gradient[i] = gradient_[places_[i]];
   return total_;
 }

@@ -38,6 +38,10 @@ class LossTrainer {
   LossReport run(const int64_t* sentences, size_t count, uint64_t epoch, double rate);
   const ArcData& data() const { return data_; }
   const AveragedWeights& weights() const { return weights_; }
+  double steps() const { return weights_.steps; }
+  void set_steps(double steps) { weights_.steps = steps; }
+  // What it learns from one sentence to the next, beside the steps; the squares are empty without AdaGrad.
+  std::vector<Table<float>*> tables() { return {&weights_.weights, &weights_.sums, &adagrad_.squares}; }
 
  private:
   void start_with_noise();
@@ -65,7 +69,9 @@ class LossTrainer {
 // any arc that is scored: a solver need not know of the others. Sentences whose known heads fit no tree of the class are left out.
 class LossObjective {
  public:
-  LossObjective(const ArcTable& table, const ArcData& data, TreeLoss loss, TreeClass trees, int threads);
+  // Of the sentences first..last-1 alone.
+  LossObjective(const ArcTable& table, const ArcData& data, TreeLoss loss, TreeClass trees, int threads,
+                size_t first, size_t last);
 
   // The cells of the features that occur, in order.
   const std::vector<uint32_t>& places() const { return places_; }
@@ -84,6 +90,7 @@ class LossObjective {
   TreeLoss loss_;
   TreeClass trees_;
   int threads_;
+  size_t first_, last_;
   std::vector<uint32_t> places_;
   Table<double> weights_, gradient_;  // of all cells; 0 but for the places
   double total_ = 0;

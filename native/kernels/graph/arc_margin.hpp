@@ -40,6 +40,10 @@ class MarginTrainer {
   MarginReport run(const int64_t* sentences, size_t count, uint64_t epoch);
   const ArcData& data() const { return data_; }
   const AveragedWeights& weights() const { return weights_; }
+  double steps() const { return weights_.steps; }
+  void set_steps(double steps) { weights_.steps = steps; }
+  // What it learns from one sentence to the next, beside the steps.
+  std::vector<Table<float>*> tables() { return {&weights_.weights, &weights_.sums}; }
 
  private:
   struct Constraint {

@@ -47,6 +47,13 @@ class TransitionTrainer {
   // The averages of the weights over all steps so far.
   void average(float* moves, float* labels) const;
 
+  // What it learns from one sentence to the next, beside the steps.
+  std::vector<Table<float>*> tables() {
+    return {&move_weights_.weights, &move_weights_.sums, &label_weights_.weights, &label_weights_.sums};
+  }
+  double steps() const { return move_weights_.steps; }
+  void set_steps(double steps) { move_weights_.steps = label_weights_.steps = steps; }
+
   // For a look inside: the last update that was made with the beam.
   const BeamUpdate& last_beam_update() const { return last_; }
 

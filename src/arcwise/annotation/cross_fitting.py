@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from arcwise.annotation.training import small_config
 from arcwise.annotation.worker import Tell
+from arcwise.engine import Engine, ThisProcess
 from arcwise.errors import InputError
 from arcwise.graph import GraphConfig, GraphParser
 from arcwise.learning.folds import Folds
@@ -46,19 +48,22 @@ def doubts(
     config: GraphConfig | None = None,
     threads: int = 1,
     tell: Callable[[float, str], None] = lambda share, line: None,
+    engine: Engine = ThisProcess(),
 ) -> list[Doubt]:
     """The words whose decided head and label (or head, where no label is decided) together have a probability under ``below``, least
     probable first: for parsers that were trained on other sentences, with temperatures fitted on what these parsers say.
 
-    The treebank has what is decided alone (``only_decided``). ``tell``: how far it is.
+    The treebank has what is decided alone (``only_decided``). ``tell``: how far it is; ``engine``: where the parsers are trained.
     """
     if len(treebank) < folds:
         raise InputError(f"found {len(treebank)} sentences, expected at least {folds} to cross-fit")
     config = config or small_config(treebank.word_count)
+    pairs = Folds(folds).split(treebank)
+    trained = engine.map(partial(_trained, config, threads), [others for others, _ in pairs])
     parts = []
-    for fold, (others, part) in enumerate(Folds(folds).split(treebank)):
+    for fold, (_, part) in enumerate(pairs):
         tell(0.8 * fold / folds, f"a parser that never saw part {fold + 1} of {folds}")
-        parts.append((GraphParser.train(others, config=config, threads=threads), part))
+        parts.append((next(trained), part))
     tell(0.8, "fitting confidences")
     found = common_temperatures(
         [(own.with_temperatures, part) for own, part in parts], threads=threads, steps=12
@@ -68,6 +73,10 @@ def doubts(
         parser = own.with_temperatures(found.heads, found.labels, found.smoothing)
         every += _of_part(parser, part, fold, folds, below, threads)
     return sorted(every, key=lambda doubt: (doubt.probability, doubt.sentence, doubt.word))
+
+
+def _trained(config: GraphConfig, threads: int, others: Treebank) -> GraphParser:
+    return GraphParser.train(others, config=config, threads=threads)
 
 
 def _of_part(

@@ -232,6 +232,25 @@ def run(
     threads: Annotated[
         int, typer.Option(help="Threads; the result does not depend on them, but for a neural network.")
     ] = 1,
+    workers: Annotated[
+        int,
+        typer.Option(
+            min=1,
+            help="Processes that train at the same time: parts of each epoch, which are then mixed (so the model depends on N), values of C, folds, "
+            "taggers of --jackknife, or networks of --ensemble.",
+        ),
+    ] = 1,
+    engine: Annotated[
+        str,
+        typer.Option(help="Where the workers are: local, processes of this machine; ray, a cluster of Ray."),
+    ] = "local",
+    address: Annotated[
+        str | None,
+        typer.Option(
+            help="With --engine ray: the cluster, e.g. auto or 10.0.0.1:6379. [default: that of RAY_ADDRESS, or Ray on this machine]",
+            show_default=False,
+        ),
+    ] = None,
     quiet: Annotated[bool, typer.Option("--quiet", help="No progress on standard error.")] = False,
 ) -> None:
     """Train a parser, or with --pipeline everything from raw text to trees, and write it to a model file.
@@ -240,13 +259,15 @@ def run(
     written beside it. Before the first epoch is over there is nothing to keep, and nothing is written.
     'arcwise parse' uses the model, 'arcwise info' describes it.
     """
+    from arcwise.engine import engine_of
     from arcwise.errors import InputError
     from arcwise.learning.folds import Development, Folds
     from arcwise.learning.model_file import check_precision
     from arcwise.learning.progress import Progress
-    from arcwise.models.training import train_parser
+    from arcwise.models.training import parts_for, train_parser
     from arcwise.treebanks import Treebank
 
+    where = engine_of(engine, workers=workers, address=address)
     options: dict[str, Any] = {
         "trainer": trainer,
         "epochs": epochs,
@@ -267,6 +288,8 @@ def run(
     }
     if parser is None:
         parser = _kind(config, pipeline=pipeline)
+    if not pipeline:
+        options["parts"] = parts_for(parser, config, options, workers)
     if parser == "neural":
         from arcwise.neural.devices import check_device
 
@@ -287,6 +310,8 @@ def run(
         settings, own = read_config(
             config, kind=parser, jackknife=jackknife, seed=seed, taught=teach is not None
         )
+        given = own | {name: value for name, value in options.items() if value is not None}
+        options["parts"] = parts_for(settings.kind, None, given, workers)
         with Progress(shown=not quiet) as progress:
             whole = train_pipeline(
                 Treebank.read(train),
@@ -296,6 +321,7 @@ def run(
                 card=read_notes(note or []),
                 threads=threads,
                 progress=progress,
+                engine=where,
                 checkpoint=checkpoint,
                 teach=teach,
             )
@@ -310,6 +336,7 @@ def run(
             options=options,
             threads=threads,
             progress=progress,
+            engine=where,
             checkpoint=checkpoint,
             teaching=None if teach is None else teach(None),
         )

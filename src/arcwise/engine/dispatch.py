@@ -57,8 +57,12 @@ class Workers(Protocol):
         """Start a worker; ``Ready`` or ``Died`` is told of it later."""
         ...
 
-    def give(self, place: int, item: object) -> None:
-        """An item for a worker that is ready; ``Done`` or ``Died`` is told of it later."""
+    def post(self, common: object) -> None:
+        """What the items given from now on have in common, in the place of what was posted before."""
+        ...
+
+    def give(self, place: int, item: object, *, with_common: bool) -> None:
+        """An item for a worker that is ready; ``Done`` or ``Died`` is told of it later. ``with_common``: it goes with what was posted."""
         ...
 
     def wait(self) -> Sequence[Event]:
@@ -82,7 +86,14 @@ class Dispatcher:
 
     def map(self, items: Iterable[Any], *, ordered: bool = True) -> Iterator[Any]:
         """``Engine.map``, with the work that the workers have."""
-        run = _Run(items, ordered=ordered, workers=self._most)
+        return self._run(_Run(items, ordered=ordered, workers=self._most, with_common=False))
+
+    def map_with(self, common: Any, items: Iterable[Any], *, ordered: bool = True) -> Iterator[Any]:
+        """``Crew.map_with``: one map at a time."""
+        self._workers.post(common)
+        return self._run(_Run(items, ordered=ordered, workers=self._most, with_common=True))
+
+    def _run(self, run: _Run) -> Iterator[Any]:
         try:
             while run.goes_on():
                 self._start_for(run)
@@ -115,7 +126,7 @@ class Dispatcher:
         for place in sorted(self._idle):
             if (task := run.take(place)) is not None:
                 self._idle.remove(place)
-                self._workers.give(place, task.item)
+                self._workers.give(place, task.item, with_common=run.with_common)
 
     def _note(self, event: Event, run: _Run) -> None:
         match event:
@@ -146,10 +157,10 @@ class _Task:
 class _Run:
     """One map: which items wait, which are held by whom, which are done."""
 
-    def __init__(self, items: Iterable[Any], *, ordered: bool, workers: int) -> None:
+    def __init__(self, items: Iterable[Any], *, ordered: bool, workers: int, with_common: bool) -> None:
         self._items = enumerate(items)
         self._count = len(items) if isinstance(items, Sized) else None
-        self._ordered, self._workers = ordered, workers
+        self._ordered, self._workers, self.with_common = ordered, workers, with_common
         self._given_on = 0
         self._outcomes: dict[int, tuple[_Task, Done]] = {}
         self.waiting: deque[_Task] = deque()

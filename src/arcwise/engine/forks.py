@@ -18,8 +18,9 @@ from typing import TYPE_CHECKING, Any
 
 from arcwise.engine.attempts import attempt
 from arcwise.engine.dispatch import Died, Dispatcher
-from arcwise.engine.processes import _LocalWorkers, _OpenFile, _Worker
+from arcwise.engine.processes import _LocalWorkers, _Worker, done
 from arcwise.engine.protocol import Crew, Item, Result
+from arcwise.engine.written_value import WrittenValue
 from arcwise.errors import InputError
 
 if TYPE_CHECKING:
@@ -57,13 +58,11 @@ class Forks:
     @contextmanager
     def crew(self, work: Callable[[Item], Result]) -> Iterator[Crew[Item, Result]]:
         """The same processes for several maps."""
-        import tempfile
         from multiprocessing.util import Finalize
 
-        with tempfile.TemporaryFile() as written:
-            pickle.dump(work, written, protocol=pickle.HIGHEST_PROTOCOL)
-            written.flush()
-            dispatcher = Dispatcher(_ForkedWorkers(written), self.workers)
+        with WrittenValue() as sent, WrittenValue() as posted:
+            sent.write(work)
+            dispatcher = Dispatcher(_ForkedWorkers(sent, posted), self.workers)
             at_exit = Finalize(None, dispatcher.stop, exitpriority=100)
             try:
                 yield dispatcher
@@ -97,10 +96,13 @@ class _ForkedWorkers(_LocalWorkers):
 
     def _ask_for_worker(self, pipe: int) -> None:
         """One end of a pipe for the nursery, which forks a worker for it; a dead nursery is replaced."""
-        if self.nursery is None or not self.nursery.process.is_alive():
-            self._end_nursery()
-            self.nursery = _started(self.work.fileno())
-            self.groups.append(self.nursery.process.pid or 0)
+        if self.nursery is not None and self.nursery.process.is_alive():
+            with suppress(OSError):  # it is dying
+                socket.send_fds(self.nursery.requests, [b"1"], [pipe])
+                return
+        self._end_nursery()
+        self.nursery = _started(self.work, self.common)
+        self.groups.append(self.nursery.process.pid or 0)
         with suppress(OSError):  # it died just now: the pipe is closed with it, and its worker counts as dead
             socket.send_fds(self.nursery.requests, [b"1"], [pipe])
 
@@ -125,12 +127,12 @@ class _ForkedWorkers(_LocalWorkers):
             self.nursery = None
 
 
-def _started(work: int) -> _Nursery:
+def _started(work: WrittenValue, common: WrittenValue) -> _Nursery:
     """A new nursery."""
     from multiprocessing import get_context
 
     ours, theirs = socket.socketpair()
-    process = get_context("spawn").Process(target=_nurse, args=(theirs, _OpenFile(work)))
+    process = get_context("spawn").Process(target=_nurse, args=(theirs, work, common))
     with _modest():
         process.start()
     theirs.close()
@@ -159,22 +161,22 @@ class _Prepared:
     work: Any
     error: Exception | None
 
-    def load(self) -> Any:
+    def value(self) -> Any:
         """The work."""
         if self.error is not None:
             raise self.error
         return self.work
 
 
-def _prepared(written: _OpenFile) -> Any:
-    work = written.load()
+def _prepared(written: WrittenValue) -> Any:
+    work = written.value()
     prepare = getattr(work, "prepare", None)
     if prepare is not None:
         prepare()
     return work
 
 
-def _nurse(requests: socket.socket, written: _OpenFile) -> None:
+def _nurse(requests: socket.socket, written: WrittenValue, common: WrittenValue) -> None:
     """Prepare the work; then fork a worker for each pipe that comes, until the caller is gone. Ctrl-C is for the caller to handle."""
     os.setpgid(0, 0)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -188,11 +190,11 @@ def _nurse(requests: socket.socket, written: _OpenFile) -> None:
             break
         if os.fork() == 0:
             requests.close()
-            _work(pipes[0], prepared)
+            _work(pipes[0], prepared, common)
         os.close(pipes[0])
 
 
-def _work(descriptor: int, prepared: _Prepared) -> None:
+def _work(descriptor: int, prepared: _Prepared, common: WrittenValue) -> None:
     """Do what comes through the pipe, until the caller is gone. There is one thread alone: what was begun is ended first."""
     from multiprocessing.connection import Connection
 
@@ -201,7 +203,7 @@ def _work(descriptor: int, prepared: _Prepared) -> None:
     try:
         pipe.send((None, None))
         while True:
-            outcome = _outcome(pipe.recv_bytes(), prepared)
+            outcome = _outcome(pipe.recv_bytes(), prepared, common)
             pipe.send_bytes(outcome)
     except (EOFError, OSError):
         pass
@@ -209,8 +211,8 @@ def _work(descriptor: int, prepared: _Prepared) -> None:
         os._exit(0)
 
 
-def _outcome(message: bytes, prepared: _Prepared) -> bytes:
+def _outcome(message: bytes, prepared: _Prepared, common: WrittenValue) -> bytes:
     """The result of an item, or the error, pickled."""
-    outcome = attempt(lambda: prepared.load()(pickle.loads(message)))
+    outcome = attempt(lambda: done(prepared, common, message))
     sent, unsendable = attempt(lambda: pickle.dumps(outcome))
     return sent if unsendable is None else pickle.dumps((None, unsendable))

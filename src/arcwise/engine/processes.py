@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import mmap
 import os
 import pickle
 import signal
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from functools import cache
 from queue import SimpleQueue
 from threading import Thread
-from typing import IO, TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from arcwise.engine.attempts import attempt
 from arcwise.engine.dispatch import Died, Dispatcher, Done, Event, Ready
 from arcwise.engine.protocol import Crew, Item, Result
+from arcwise.engine.written_value import WrittenValue
 from arcwise.errors import InputError
 
 if TYPE_CHECKING:
@@ -50,13 +49,11 @@ class Processes:
     @contextmanager
     def crew(self, work: Callable[[Item], Result]) -> Iterator[Crew[Item, Result]]:
         """The same processes for several maps."""
-        import tempfile
         from multiprocessing.util import Finalize
 
-        with tempfile.TemporaryFile() as written:
-            pickle.dump(work, written, protocol=pickle.HIGHEST_PROTOCOL)
-            written.flush()
-            dispatcher = Dispatcher(_LocalWorkers(written), self.workers)
+        with WrittenValue() as sent, WrittenValue() as posted:
+            sent.write(work)
+            dispatcher = Dispatcher(_LocalWorkers(sent, posted), self.workers)
             at_exit = Finalize(
                 None, dispatcher.stop, exitpriority=100
             )  # Python waits for processes as it ends
@@ -76,9 +73,10 @@ class _Worker:
 
 @dataclass
 class _LocalWorkers:
-    """``Workers`` that are processes; ``work`` is the open file with the pickled work."""
+    """``Workers`` that are processes."""
 
-    work: IO[bytes]
+    work: WrittenValue
+    common: WrittenValue
     running: dict[int, _Worker] = field(default_factory=dict)
     untold: list[Event] = field(default_factory=list)
 
@@ -87,16 +85,19 @@ class _LocalWorkers:
 
         context = get_context("spawn")
         ours, theirs = context.Pipe()
-        process = context.Process(target=_serve, args=(theirs, _OpenFile(self.work.fileno())))
+        process = context.Process(target=_serve, args=(theirs, self.work, self.common))
         process.start()
         theirs.close()
         self.running[place] = _Worker(process, ours)
 
-    def give(self, place: int, item: object) -> None:
+    def post(self, common: object) -> None:
+        self.common.write(common, share_arrays=True)
+
+    def give(self, place: int, item: object, *, with_common: bool) -> None:
         worker = self.running[place]
         worker.busy = True
         try:
-            worker.pipe.send(item)
+            worker.pipe.send((item, self.common.layout if with_common else None))
         except OSError:
             self.untold.append(self._buried(place))
         except Exception as error:  # it cannot be pickled, and nothing was sent
@@ -150,36 +151,14 @@ class _LocalWorkers:
 # ---- in a worker
 
 
-@dataclass(frozen=True)
-class _OpenFile:
-    """A file that the caller has open, open in the worker too."""
-
-    descriptor: int
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        from multiprocessing.reduction import DupFd
-
-        return _opened, (DupFd(self.descriptor),)
-
-    def load(self) -> Any:
-        """What was pickled into it; nothing is read that the pickle does not ask for, and all workers share the pages."""
-        with mmap.mmap(self.descriptor, 0, access=mmap.ACCESS_READ) as pages:
-            return pickle.loads(pages)
-
-
-def _opened(duplicate: Any) -> _OpenFile:
-    return _OpenFile(duplicate.detach())
-
-
-def _serve(pipe: Connection, written: _OpenFile) -> None:
+def _serve(pipe: Connection, work: WrittenValue, common: WrittenValue) -> None:
     """Do what comes through the pipe, until an empty message comes. Ctrl-C is for the caller to handle."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     inbox: SimpleQueue[bytes] = SimpleQueue()
     Thread(target=_listen, args=(pipe, inbox), daemon=True).start()
     pipe.send((None, None))
-    work = cache(written.load)
     while message := inbox.get():
-        outcome = attempt(lambda message=message: work()(pickle.loads(message)))  # type: ignore[misc]
+        outcome = attempt(lambda message=message: done(work, common, message))  # type: ignore[misc]
         try:
             pipe.send(outcome)
         except OSError:
@@ -187,6 +166,16 @@ def _serve(pipe: Connection, written: _OpenFile) -> None:
         except Exception as error:  # the result cannot be pickled, and nothing was sent
             pipe.send((None, RuntimeError(f"{type(error).__name__}: {error}")))
         del outcome, message  # not kept while waiting for the next
+
+
+class _HasValue(Protocol):
+    def value(self) -> Any: ...
+
+
+def done(work: _HasValue, common: WrittenValue, message: bytes) -> Any:
+    """What the work makes of a message: of its item, and of what was posted if that goes with it."""
+    item, layout = pickle.loads(message)
+    return work.value()(item if layout is None else (common.value(layout), item))
 
 
 def _listen(pipe: Connection, inbox: SimpleQueue[bytes]) -> None:

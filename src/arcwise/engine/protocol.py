@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager
-from typing import Generic, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -21,6 +21,11 @@ class Crew(Protocol, Generic[Given, Made]):
         Of as many items as there are workers, each worker gets the one that it had in the map before, if it is still there: what it
         kept of its item (training data, ready to learn from) is of use again.
         """
+        ...
+
+    def map_with(self, common: Any, items: Iterable[Any], *, ordered: bool = True) -> Iterator[Made]:
+        """``work((common, item))`` of each item. What the items have in common is written once for all workers, however large it is,
+        and must not be changed by them (its arrays may be read-only)."""
         ...
 
 

@@ -77,6 +77,8 @@ class _RayWorkers:
 
     ray: Any
     work: Any
+    common: Any = None
+    """Where what the items have in common is in the object store."""
     actors: dict[int, Any] = field(default_factory=dict)
     awaited: dict[Any, int] = field(default_factory=dict)
     """What Ray will tell → the worker that does it."""
@@ -89,12 +91,16 @@ class _RayWorkers:
         self.starting.add(place)
         self.awaited[actor.ready.remote()] = place
 
-    def give(self, place: int, item: object) -> None:
+    def post(self, common: object) -> None:
+        self.common = self.ray.put(common)
+
+    def give(self, place: int, item: object, *, with_common: bool) -> None:
         sent, error = attempt(lambda: self.ray.cloudpickle.dumps(item))
         if error is not None:
             self.untold.append(Done(place, error=error))
             return
-        self.awaited[self.actors[place].do.remote(sent)] = place
+        common = (self.common,) if with_common else ()
+        self.awaited[self.actors[place].do.remote(sent, *common)] = place
 
     def wait(self) -> Sequence[Event]:
         if self.untold:
@@ -139,11 +145,14 @@ class _Worker:
     def ready(self) -> None:
         """Answers when the actor has started."""
 
-    def do(self, item: bytes) -> bytes:
+    def do(self, sent: bytes, *common: Any) -> bytes:
         """The result or the error, pickled."""
-        from ray import cloudpickle
+        import ray
 
-        dumps: Any = cloudpickle.dumps
-        outcome = attempt(lambda: self._work()(pickle.loads(item)))
-        sent, unsendable = attempt(lambda: dumps(outcome))
-        return bytes(sent) if unsendable is None else pickle.dumps((None, unsendable))
+        dumps: Any = ray.cloudpickle.dumps
+        outcome = attempt(lambda: self._done(pickle.loads(sent), *common))
+        answer, unsendable = attempt(lambda: dumps(outcome))
+        return bytes(answer) if unsendable is None else pickle.dumps((None, unsendable))
+
+    def _done(self, item: Any, *common: Any) -> Any:
+        return self._work()((*common, item) if common else item)

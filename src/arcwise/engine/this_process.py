@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
-from typing import Generic
+from typing import Any, Generic
 
 from arcwise.engine.protocol import Crew, Item, Result
 
@@ -40,3 +40,6 @@ class _Alone(Generic[Item, Result]):
 
     def map(self, items: Iterable[Item], *, ordered: bool = True) -> Iterator[Result]:
         return map(self.work, items)
+
+    def map_with(self, common: Any, items: Iterable[Any], *, ordered: bool = True) -> Iterator[Result]:
+        return map(self.work, ((common, item) for item in items))  # type: ignore[arg-type]

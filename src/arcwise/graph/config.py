@@ -80,6 +80,13 @@ class GraphConfig:
         low=0,
         high=1,
     )
+    parts: int = option(
+        1,
+        "In so many parts each epoch is learned at the same time, by as many workers as there are. Trainers that make a step per sentence "
+        "are mixed after each epoch: more parts learn less per epoch. log-linear-batch adds up the gradients of the parts: the same model.",
+        low=1,
+        high=1024,
+    )
     clusters: int = option(4, "How many clusters an arc may be in.", low=1, high=1024)
 
     word: Literal["form", "lower"] = option("lower", "What `word` means in templates.")

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
 
+from arcwise.engine import Engine, ThisProcess
 from arcwise.graph.config import GraphConfig
 from arcwise.graph.model import GraphModel
 from arcwise.graph.parser import GraphParser
@@ -34,23 +36,25 @@ def train_cross_validated(
     threads: int,
     progress: Progress,
     lessons: Lessons | None = None,
+    engine: Engine = ThisProcess(),
 ) -> GraphModel:
     """The epoch that is best on all parts together, each parsed by a parser that learned from the others; then, from parsers of that
     epoch, decoder and temperatures; then a parser that learns from everything."""
-    quiet = Progress(shown=False)
     parts = folds.split(train)
     taught = [None if lessons is None else lessons.without(folds.count, f) for f in range(folds.count)]
+    sources = [_FoldSource(*pair, own) for pair, own in zip(parts, taught, strict=True)]
     scores = []
-    for number, (others, part) in enumerate(parts, start=1):
+    for number, found in enumerate(engine.map(partial(_fold_scores, config, threads), sources), start=1):
+        others, part = parts[number - 1]
         progress.say(f"fold {number} of {folds.count}: {len(others)} sentences, scored on {len(part)}")
-        scores.append(_fold_scores(others, part, config, threads, quiet, taught[number - 1]))
+        scores.append(found)
     epoch, by_epoch = best_epoch(scores)
     told = "  ".join(f"{100 * score.las:.2f}" for score in by_epoch)
     progress.say(f"LAS of the held-out parts by epoch: {told}")
     chosen = replace(config, epochs=epoch, patience=0)
+    learned = engine.map(partial(_fold_weights, chosen, threads), sources)
     held_out = [
-        _FoldParser.of(others, part, chosen, threads, quiet, own)
-        for (others, part), own in zip(parts, taught, strict=True)
+        _FoldParser.of(source, chosen, *found) for source, found in zip(sources, learned, strict=True)
     ]
     decoding, score = _decoding(held_out, chosen, threads)
     say_decoding(progress, epoch, decoding, score, str(folds))
@@ -68,7 +72,7 @@ def train_cross_validated(
     progress.say(f"training on all {len(train)} sentences")
     learner = Learner.of(train, chosen, threads, progress, lessons)
     counts = learner.told(progress)
-    best = learner.run(None, threads, progress)
+    best = learner.run(None, threads, progress, engine=engine)
     assert best.weights is not None
     best.score = score
     report = training_report(train, folds, learner.notes(best, progress), best) | counts
@@ -81,29 +85,47 @@ def train_cross_validated(
     return model
 
 
-def _fold_scores(
-    others: Treebank,
-    part: Treebank,
-    config: GraphConfig,
-    threads: int,
-    progress: Progress,
-    lessons: Lessons | None,
-) -> FoldScores:
+@dataclass(frozen=True)
+class _FoldSource:
+    """What a fold is learned from and scored on; it travels."""
+
+    others: Treebank
+    part: Treebank
+    lessons: Lessons | None
+
+    def learner(self, config: GraphConfig, threads: int) -> Learner:
+        return Learner.of(self.others, config, threads, Progress(shown=False), self.lessons)
+
+
+def _fold_scores(config: GraphConfig, threads: int, fold: _FoldSource) -> FoldScores:
     """What each epoch of learning from the others reaches on the part."""
-    learner = Learner.of(others, config, threads, progress, lessons)
+    learner = fold.learner(config, threads)
     decoding = Decoding("map", config.projective, config.single_root)
-    data = learner.development(part)
+    data = learner.development(fold.part)
     best = learner.run(
-        lambda weights: data.attachment(learner.table, weights, decoding, threads), threads, progress
+        lambda weights: data.attachment(learner.table, weights, decoding, threads),
+        threads,
+        Progress(shown=False),
     )
     if best.interrupted:
         raise KeyboardInterrupt  # nothing has learned from all the data yet
-    return FoldScores.of(part, best.history)
+    return FoldScores.of(fold.part, best.history)
+
+
+def _fold_weights(config: GraphConfig, threads: int, fold: _FoldSource) -> _SparseWeights:
+    """What is learned from the others: the weights without the zeros, for there are as many parsers as folds."""
+    best = fold.learner(config, threads).run(None, threads, Progress(shown=False), last_only=True)
+    assert best.weights is not None
+    places = np.flatnonzero(best.weights)
+    return places, best.weights[places].astype(np.float32)
+
+
+_SparseWeights = tuple[npt.NDArray[np.int64], npt.NDArray[np.float32]]
 
 
 @dataclass(frozen=True)
 class _FoldParser:
-    """A parser that learned from the other parts; its weights without the zeros, for there are as many parsers as folds."""
+    """A parser that learned from the other parts."""
 
     learner: Learner
     part: Treebank
@@ -113,18 +135,12 @@ class _FoldParser:
     @classmethod
     def of(
         cls,
-        others: Treebank,
-        part: Treebank,
+        fold: _FoldSource,
         config: GraphConfig,
-        threads: int,
-        progress: Progress,
-        lessons: Lessons | None,
+        places: npt.NDArray[np.int64],
+        values: npt.NDArray[np.float32],
     ) -> _FoldParser:
-        learner = Learner.of(others, config, threads, progress, lessons)
-        best = learner.run(None, threads, progress, last_only=True)
-        assert best.weights is not None
-        places = np.flatnonzero(best.weights)
-        return cls(learner, part, places, best.weights[places].astype(np.float32))
+        return cls(fold.learner(config, 1), fold.part, places, values)
 
     @property
     def weights(self) -> npt.NDArray[np.float32]:

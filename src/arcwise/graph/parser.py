@@ -75,9 +75,9 @@ class GraphParser(TrainedParser[GraphModel], ScoredParser):
         engine: Engine = ThisProcess(),
         teaching: Teaching | None = None,
     ) -> Self:
-        """Train on ``train``; epoch, C (``config.try_C``, each tried where the ``engine`` says) and decoder are chosen on ``dev``
-        if it is given: a treebank, or folds of the training data (``"5fold"``; ``"auto"``: for a small treebank). Temperatures are
-        fitted on it too: without it, confidences mean little.
+        """Train on ``train``; epoch, C (``config.try_C``) and decoder are chosen on ``dev`` if it is given: a treebank, or folds of
+        the training data (``"5fold"``; ``"auto"``: for a small treebank). Temperatures are fitted on it too: without it, confidences
+        mean little. Values of C, folds, and ``config.parts`` of an epoch are learned where the ``engine`` says.
 
         Trees may be partial (heads ``_``). Ctrl-C keeps the best weights so far. The same seed gives the same parser at any
         number of threads. ``teaching``: another parser, from whose distributions it learns too.

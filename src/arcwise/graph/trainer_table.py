@@ -15,6 +15,7 @@ from arcwise.graph.trainers import (
     ExponentiatedGradientTrainer,
     LossTrainer,
     MarginTrainer,
+    likelihood_objective,
 )
 
 if TYPE_CHECKING:
@@ -43,6 +44,8 @@ class TrainerKind:
     """Whether it needs all heads; unknown ones are then filled in by a perceptron trained on the known ones."""
     learns_distributions: bool = False
     """Whether it learns from a teacher's probabilities; others learn from trees: those of the treebank, and the teacher's of the text."""
+    batch: bool = False
+    """Whether it makes a step after all sentences: ``parts`` are then summed, and not mixed."""
     needs: str | None = None
     """A library beyond the plain install; that it is there is asked before training starts."""
 
@@ -53,7 +56,7 @@ class TrainerKind:
         return ("map", *(("mbr",) if self.probabilistic else ()), *(("max-z",) if latent else ()))
 
 
-_ONLINE = ("average", "word_dropout")
+_ONLINE = ("average", "word_dropout", "parts")
 _LIKELIHOOD = ("optimizer", "learning_rate", "prior", *_ONLINE)
 
 TRAINERS: Mapping[str, TrainerKind] = {
@@ -106,13 +109,16 @@ TRAINERS: Mapping[str, TrainerKind] = {
         learns_distributions=True,
     ),
     "log-linear-batch": TrainerKind(
-        lambda config, table, data, threads: BatchTrainer(config, table, data, threads=threads),
+        lambda config, table, data, threads: BatchTrainer(
+            config, table.cells, likelihood_objective(config, table, data, threads=threads)
+        ),
         "the same with a Gaussian prior, by L-BFGS or conjugate gradient (needs scipy)",
         "Koo et al. 2007, 4.1",
-        reads=("C", "try_C", "solver"),
+        reads=("C", "try_C", "solver", "parts"),
         defaults={"C": 1.0},
         probabilistic=True,
         learns_distributions=True,
+        batch=True,
         needs="scipy",
     ),
     "eg": TrainerKind(

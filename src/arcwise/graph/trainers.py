@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -32,10 +32,31 @@ def _left_out(sentences: int) -> dict[str, float]:
     return {"left out": float(sentences)} if sentences else {}
 
 
-class MarginTrainer:
-    """Averaged perceptron, k-best MIRA and factored MIRA."""
+class _OnlineTrainer:
+    """What trainers have in common that make a step per sentence: a state that others can go on from (``MixableTrainer``)."""
 
     finished = False
+    _native: native.MarginTrainer | native.LossTrainer
+
+    @property
+    def tables(self) -> list[npt.NDArray[np.float32]]:
+        """Weights, the sums for their averages, and with AdaGrad the sums of squares; writing to them changes the trainer."""
+        return [table for table in self._native.tables if len(table)]
+
+    @property
+    def steps(self) -> float:
+        """The number of the step to come."""
+        return self._native.steps
+
+    @steps.setter
+    def steps(self, steps: float) -> None:
+        self._native.steps = steps
+
+
+class MarginTrainer(_OnlineTrainer):
+    """Averaged perceptron, k-best MIRA and factored MIRA."""
+
+    _native: native.MarginTrainer
 
     def __init__(
         self,
@@ -72,10 +93,10 @@ class MarginTrainer:
         return self._native.averaged if self._average else self._native.weights
 
 
-class LossTrainer:
+class LossTrainer(_OnlineTrainer):
     """A loss on scores, by SGD or AdaGrad, with or without latent clusters."""
 
-    finished = False
+    _native: native.LossTrainer
 
     def __init__(
         self, config: GraphConfig, table: native.ArcTable, data: native.ArcData, *, loss: native.TreeLoss
@@ -107,6 +128,46 @@ class LossTrainer:
         return self._native.averaged if self._config.average else self._native.weights
 
 
+class Objective(Protocol):
+    """A loss of all sentences, by the weights of the features that occur in them."""
+
+    @property
+    def places(self) -> npt.NDArray[np.uint32]:
+        """Where these features lie in the table."""
+        ...
+
+    @property
+    def skipped(self) -> int:
+        """Sentences left out of the last value."""
+        ...
+
+    def __call__(self, x: npt.NDArray[np.float64]) -> tuple[float, npt.NDArray[np.float64]]:
+        """The loss and its gradient at the weights ``x`` of the places."""
+        ...
+
+
+def likelihood_objective(
+    config: GraphConfig,
+    table: native.ArcTable,
+    data: native.ArcData,
+    *,
+    threads: int,
+    first: int = 0,
+    last: int | None = None,
+) -> native.LossObjective:
+    """-Σ log P(y|x; w) over the sentences first..last-1; all, if not told."""
+    return native.LossObjective(
+        table,
+        data,
+        loss=native.TreeLoss.likelihood,
+        projective=config.projective,
+        single_root=config.single_root,
+        threads=threads,
+        first=first,
+        last=last,
+    )
+
+
 class BatchTrainer:
     """Koo et al. 2007, equation 6: minimises L(w) = C Σ -log P(y|x; w) + |w|²/2 by L-BFGS or conjugate gradient.
 
@@ -116,18 +177,8 @@ class BatchTrainer:
 
     ITERATIONS = 10
 
-    def __init__(
-        self, config: GraphConfig, table: native.ArcTable, data: native.ArcData, *, threads: int = 1
-    ) -> None:
-        self._config, self._cells = config, table.cells
-        self._native = native.LossObjective(
-            table,
-            data,
-            loss=native.TreeLoss.likelihood,
-            projective=config.projective,
-            single_root=config.single_root,
-            threads=threads,
-        )
+    def __init__(self, config: GraphConfig, cells: int, objective: Objective) -> None:
+        self._config, self._cells, self._objective = config, cells, objective
         self._x = np.zeros(len(self.places))
         self._finished = False
         self.objective_value = np.inf
@@ -140,12 +191,12 @@ class BatchTrainer:
     @property
     def places(self) -> npt.NDArray[np.uint32]:
         """Where the features that occur lie in the table."""
-        return self._native.places
+        return self._objective.places
 
     def objective(self, x: npt.NDArray[np.float64]) -> tuple[float, npt.NDArray[np.float64]]:
         """L(w) and its gradient, by the weights of the features that occur (``places``)."""
         C = self._config.effective_C
-        loss, gradient = self._native(x)
+        loss, gradient = self._objective(x)
         return C * loss + 0.5 * float(x @ x), C * gradient + x
 
     def epoch(self, number: int, order: npt.NDArray[np.int64], advance: Advance) -> dict[str, float]:
@@ -161,7 +212,7 @@ class BatchTrainer:
         self._x = result.x
         self.objective_value = float(result.fun)
         told = {"L(w)": self.objective_value, "|gradient|": float(np.abs(result.jac).max())}
-        return told | _left_out(self._native.skipped)
+        return told | _left_out(self._objective.skipped)
 
     @property
     def weights(self) -> npt.NDArray[np.float32]:

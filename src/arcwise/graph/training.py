@@ -15,6 +15,7 @@ from arcwise.errors import InputError, OptionError
 from arcwise.evaluation.attachment import GoldTrees
 from arcwise.graph.config import GraphConfig
 from arcwise.graph.model import GraphModel
+from arcwise.graph.parts import LearnerSource, trainer_of
 from arcwise.graph.table import Alphabets, arc_data, learn_alphabets, make_table, word_counts
 from arcwise.learning.folds import (
     Development,
@@ -66,7 +67,8 @@ def train_model(
     engine: Engine = ThisProcess(),
     teaching: Teaching | None = None,
 ) -> GraphModel:
-    """Train as the configuration says; with several values of C to try (where the ``engine`` says), the one best on ``dev``."""
+    """Train as the configuration says; with several values of C to try, the one best on ``dev``. Values of C, folds and parts of an
+    epoch are learned where the ``engine`` says."""
     progress = progress or Progress(shown=False)
     config.refuse_unread()
     if teaching is not None:
@@ -77,7 +79,7 @@ def train_model(
         teaching, train, config, projective=config.projective, threads=threads, progress=progress
     )
     if not config.try_C:
-        return _train_once(train, chosen, doubts, config, threads, progress, lessons)
+        return _train_once(train, chosen, doubts, config, threads, progress, lessons, engine)
     if chosen is None:
         raise OptionError("try_C", f"found {config.try_C}, expected development data (dev) to choose by")
     best: GraphModel | None = None
@@ -111,7 +113,8 @@ def _train_with_C(
     C: float,
 ) -> GraphModel:
     progress.say(f"C = {C}")
-    return _train_once(train, dev, doubts, replace(config, C=C, try_C=()), threads, progress, lessons)
+    chosen = replace(config, C=C, try_C=())
+    return _train_once(train, dev, doubts, chosen, threads, progress, lessons, ThisProcess())
 
 
 @dataclass(frozen=True)
@@ -125,6 +128,7 @@ class Learner:
     vocabulary: native.Vocabulary
     table: native.ArcTable
     data: native.ArcData
+    source: LearnerSource
 
     @classmethod
     def of(
@@ -136,6 +140,7 @@ class Learner:
         lessons: Lessons | None = None,
     ) -> Learner:
         """The trees prepared, alphabets and classes learned; with ``lessons``, from their sentences."""
+        source = LearnerSource(train, config, lessons)
         train = train if lessons is None else lessons.treebank
         prepared = prepare_trees(train, projective=config.projective, single_root=config.single_root)
         for note in prepared.notes:
@@ -152,7 +157,7 @@ class Learner:
         if lessons is not None and config.trainer_kind.learns_distributions:
             taught = lessons.targets(prepared.heads, data.labels, alphabets.labels)
             data.set_taught(taught.starts, taught.heads, taught.labels, taught.shares, lessons.weights)
-        return cls(config, train, prepared, alphabets, vocabulary, table, data)
+        return cls(config, train, prepared, alphabets, vocabulary, table, data, source)
 
     def run(
         self,
@@ -161,19 +166,21 @@ class Learner:
         progress: Progress,
         *,
         last_only: bool = False,
+        engine: Engine = ThisProcess(),
     ) -> Best:
-        """All epochs."""
+        """All epochs; parts of them are learned where the engine says."""
         config = self.config
-        best = fit(
-            config.trainer_kind.make(config, self.table, self.data, threads),
-            len(self.train),
-            epochs=config.epochs,
-            patience=config.patience,
-            seed=config.seed,
-            evaluate=evaluate,
-            progress=progress,
-            last_only=last_only,
-        )
+        with trainer_of(self, engine, threads) as trainer:
+            best = fit(
+                trainer,
+                len(self.train),
+                epochs=config.epochs,
+                patience=config.patience,
+                seed=config.seed,
+                evaluate=evaluate,
+                progress=progress,
+                last_only=last_only,
+            )
         assert best.weights is not None
         return best
 
@@ -218,17 +225,18 @@ def _train_once(
     threads: int,
     progress: Progress,
     lessons: Lessons | None,
+    engine: Engine,
 ) -> GraphModel:
     if isinstance(dev, Folds):
         from arcwise.graph.cross_validation import train_cross_validated
 
-        return train_cross_validated(train, dev, config, threads, progress, lessons)
+        return train_cross_validated(train, dev, config, threads, progress, lessons, engine)
     learner = Learner.of(train, config, threads, progress, lessons)
     counts = learner.told(progress)
     data = None if dev is None else learner.development(dev)
     decoding = Decoding("map", config.projective, config.single_root)
     evaluate = _evaluator(learner.table, data, decoding, threads)
-    best = learner.run(evaluate, threads, progress)
+    best = learner.run(evaluate, threads, progress, engine=engine)
     assert best.weights is not None
     notes = learner.notes(best, progress)
     weights = np.ascontiguousarray(best.weights)

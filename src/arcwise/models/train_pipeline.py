@@ -120,7 +120,7 @@ def train_pipeline(
     teach: Teach | None = None,
 ) -> Pipeline:
     """Tokenizer, tagger and parser from one treebank. ``parser``: options of the parser; ``card``: what to note in the model;
-    ``engine``: where the taggers of the jack-knife are trained; ``checkpoint``: where the training of a neural parser goes on from;
+    ``engine``: where the taggers of the jack-knife are trained, and what of the parser can be trained at the same time; ``checkpoint``: where the training of a neural parser goes on from;
     ``teach``: how the parser is taught by another one, given the tokenizer and the tagger that make its words and tags.
 
     A neural parser sees the tags of the tagger and learns better ones beside the trees (``learns``); which columns it fills in is chosen on
@@ -155,6 +155,7 @@ def train_pipeline(
         options=options,
         threads=threads,
         progress=progress,
+        engine=engine,
         teaching=None if teach is None else teach((tokenizer, tagger)),
         **others,
     )

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from inspect import signature
 from typing import Any
 
+from arcwise.engine import Engine, ThisProcess
 from arcwise.errors import OptionError
 from arcwise.evaluation import UasLas, evaluate
 from arcwise.learning.config import from_dict, read_toml
@@ -61,10 +62,12 @@ def train_parser(
     progress: Progress,
     checkpoint: PathLike | None = None,
     teaching: Teaching | None = None,
+    engine: Engine = ThisProcess(),
     **others: Any,
 ) -> Parser:
     """A parser of that kind; ``options`` that are not None win over the TOML file ``config``. ``checkpoint``: where training goes on from,
-    of a kind that can; ``teaching``: it learns from another parser too; ``others``: what else its ``train`` takes."""
+    of a kind that can; ``teaching``: it learns from another parser too; ``engine``: where what can be done at the same time is done;
+    ``others``: what else its ``train`` takes."""
     chosen = parser_config(kind, config, options, taught=teaching is not None)
     parser, _ = trained_kind(kind)
     if checkpoint is not None:
@@ -73,8 +76,32 @@ def train_parser(
         if "teaching" not in signature(parser.train).parameters:
             raise OptionError("teacher", f"found one, but a {kind} parser learns from treebanks alone")
         others["teaching"] = teaching
-    trained: Parser = parser.train(train, dev, config=chosen, threads=threads, progress=progress, **others)
+    trained: Parser = parser.train(
+        train, dev, config=chosen, threads=threads, progress=progress, engine=engine, **others
+    )
     return trained
+
+
+def parts_for(kind: str, config: PathLike | None, options: Mapping[str, Any], workers: int) -> int | None:
+    """In how many parts each epoch is learned where there are so many workers and the options do not say: a part for each; None where
+    nothing is learned in parts (the workers then try values of C, or train the networks of an ensemble).
+
+    >>> parts_for("graph", None, {}, 4), parts_for("graph", None, {"trainer": "eg"}, 4), parts_for("neural", None, {}, 4)
+    (4, None, None)
+    """
+    file = {} if config is None else read_toml(config)
+    given = file | {name: value for name, value in options.items() if value is not None}
+    parts = declared(trained_kind(kind)[1]).get("parts")
+    if workers == 1 or parts is None or "parts" in given or given.get("try_C"):
+        return None
+    trial = parser_config(kind, config, {**options, "parts": workers}, taught=True)
+    try:
+        trial.refuse_unread()
+    except OptionError as error:
+        if error.name == "parts":
+            return None
+        raise
+    return workers
 
 
 def precision_cost(parser: Parser, path: PathLike, dev: Treebank, *, threads: int) -> str:

@@ -8,6 +8,7 @@ from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from arcwise.engine import Engine, ThisProcess
 from arcwise.learning.folds import Development
 from arcwise.learning.model_file import Packed
 from arcwise.learning.progress import Progress
@@ -109,6 +110,7 @@ class NeuralParser(TrainedParser[NeuralModel], ScoredParser):
         progress: Progress | None = None,
         seen: Seen | None = None,
         checkpoint: PathLike | None = None,
+        engine: Engine = ThisProcess(),
         teaching: Teaching | None = None,
     ) -> Self:
         """Train on ``train``; epoch and decoder are chosen on ``dev`` if it is given, and temperatures fitted: a treebank, or folds of the
@@ -116,7 +118,7 @@ class NeuralParser(TrainedParser[NeuralModel], ScoredParser):
 
         Trees may be partial (heads ``_``). Ctrl-C keeps the best weights so far. ``seen``: training and development data with the tags
         that the network is to see, where it learns better ones (``config.learns``). ``checkpoint``: a file that is written after each epoch,
-        and from which training goes on if it is there. ``teaching``: it learns what another parser says of the treebank, and of text.
+        and from which training goes on if it is there. ``engine``: where the networks of an ensemble are trained. ``teaching``: it learns what another parser says of the treebank, and of text.
         """
         from arcwise.neural.training import train_model
 
@@ -128,6 +130,7 @@ class NeuralParser(TrainedParser[NeuralModel], ScoredParser):
             progress=progress,
             seen=seen,
             checkpoint=checkpoint,
+            engine=engine,
             teaching=teaching,
         )
         return cls(model)

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from arcwise.engine import Engine, ThisProcess
 from arcwise.errors import InputError
 from arcwise.evaluation.attachment import GoldTrees
 from arcwise.learning.folds import (
@@ -52,9 +54,11 @@ def train_model(
     seen: Seen | None = None,
     checkpoint: PathLike | None = None,
     teaching: Teaching | None = None,
+    engine: Engine = ThisProcess(),
 ) -> NeuralModel:
     """Train as the configuration says. ``seen``: the data with the tags that the network is to see, where these are not those that it
-    learns. ``teaching``: it learns what another parser says of the treebank, and of text."""
+    learns. ``teaching``: it learns what another parser says of the treebank, and of text. ``engine``: where the networks of an ensemble are
+    trained."""
     progress = progress or Progress(shown=False)
     config.refuse_unread()
     if teaching is not None:
@@ -68,9 +72,9 @@ def train_model(
     learner = Learner.of(train, seen.train, config, threads, progress, lessons)
     keeper = None if checkpoint is None else Checkpoint(checkpoint, learner.fingerprint(seen.dev or chosen))
     if isinstance(chosen, Folds):
-        return _cross_validated(learner, chosen, progress)
+        return _cross_validated(learner, chosen, progress, engine)
     gold, chosen = chosen, seen.dev or chosen
-    model, best = learner.run(chosen, progress, keeper)
+    model, best = learner.run(chosen, progress, keeper, engine=engine)
     if chosen is None or gold is None or best.interrupted:
         return replace(model, writes=learner.tags.columns)
     with finishing(best, progress):
@@ -189,16 +193,14 @@ class Learner:
         keeper: Checkpoint | None = None,
         *,
         epochs: int | None = None,
+        engine: Engine = ThisProcess(),
     ) -> tuple[NeuralModel, Best]:
         """All networks, each with the weights of its best epoch; and how the last of them came about. ``epochs``: after so many each is
-        stopped, the learning rate being what it is then."""
+        stopped, the learning rate being what it is then. ``engine``: where the networks of an ensemble are trained."""
         members: list[Mapping[str, npt.NDArray[Any]]] = []
         scores: list[DevScore] = []
         best = Best()
-        for number in range(self.config.ensemble):
-            if self.config.ensemble > 1:
-                progress.say(f"network {number + 1} of {self.config.ensemble}")
-            best = self._run_one(number, dev, progress, keeper, epochs)
+        for best in self._networks(dev, progress, keeper, epochs, engine):
             assert best.weights is not None
             members.append(self.shape.split(best.weights))
             if best.score is not None:
@@ -223,6 +225,31 @@ class Learner:
             transformer=self.transformer,
         )
         return model, best
+
+    def _networks(
+        self,
+        dev: Treebank | None,
+        progress: Progress,
+        keeper: Checkpoint | None,
+        epochs: int | None,
+        engine: Engine,
+    ) -> Iterator[Best]:
+        """The networks of the ensemble, one after the other; those that workers train have no checkpoint."""
+        count = self.config.ensemble
+        if count == 1 or isinstance(engine, ThisProcess):
+            for number in range(count):
+                if count > 1:
+                    progress.say(f"network {number + 1} of {count}")
+                yield self._run_one(number, dev, progress, keeper, epochs)
+            return
+        progress.say(f"{count} networks are trained by workers: no checkpoint is kept")
+        own = len(self.train) if self.lessons is None else self.lessons.own_sentences
+        again = partial(
+            Learner.of, self.train[:own], self.seen[:own], self.config, self.threads, lessons=self.lessons
+        )
+        for number, best in enumerate(engine.map(partial(_network, again, dev, epochs), range(count)), 1):
+            progress.say(f"network {number} of {count}: epoch {best.epoch} {best.score or ''}")
+            yield best
 
     def _run_one(
         self,
@@ -292,12 +319,20 @@ class Learner:
         return lambda weights: gold.score(*trainer.parse(data, minimum_risk=by_risk))
 
 
+def _network(
+    learner_of: Callable[..., Learner], dev: Treebank | None, epochs: int | None, number: int
+) -> Best:
+    """One network of an ensemble, where there is no learner yet (one does not travel)."""
+    quiet = Progress(shown=False)
+    return learner_of(progress=quiet)._run_one(number, dev, quiet, None, epochs)
+
+
 def _codes(values: Sequence[str], names: Sequence[str]) -> npt.NDArray[np.int32]:
     known = {name: code for code, name in enumerate(names)}
     return np.array([known.get(value, -1) for value in values], np.int32)
 
 
-def _cross_validated(learner: Learner, folds: Folds, progress: Progress) -> NeuralModel:
+def _cross_validated(learner: Learner, folds: Folds, progress: Progress, engine: Engine) -> NeuralModel:
     """Networks that learn from all parts but one tell the epoch, on all parts together, and the temperatures; then one learns from
     everything, as many epochs."""
     quiet = Progress(shown=False)
@@ -317,7 +352,7 @@ def _cross_validated(learner: Learner, folds: Folds, progress: Progress) -> Neur
     epoch, by_epoch = best_epoch(scores)
     reached = by_epoch[epoch - 1]
     progress.say(f"epoch {epoch} is best: {folds} {reached}")
-    model, best = learner.run(None, progress, epochs=epoch)
+    model, best = learner.run(None, progress, epochs=epoch, engine=engine)
     told = {"dev": str(folds), "dev_uas": reached.uas, "dev_las": reached.las}
     model = replace(model, writes=learner.tags.columns, report={**model.report, **told})
     if best.interrupted:

@@ -72,6 +72,13 @@ class TransitionConfig:
         low=0,
         high=10_000,
     )
+    parts: int = option(
+        1,
+        "In so many parts each epoch is learned at the same time, by as many workers as there are; the weights are mixed after each epoch: "
+        "more parts learn less per epoch.",
+        low=1,
+        high=1024,
+    )
     labelled: bool = option(True, "Whether arcs have labels (DEPREL).")
     single_root: bool = option(True, "Whether exactly one word has the root as its head.")
     unreachable: Unreachable = option(
@@ -127,7 +134,7 @@ class TransitionConfig:
                 f"{self.system} joins neighbours alone (D = 1) and does not read it"
             )
         if system(self.system).many_heads:
-            for name in ("labelled", "single_root", "unreachable", "explore"):
+            for name in ("labelled", "single_root", "unreachable", "explore", "parts"):
                 unread[name] = f"{self.system} builds graphs and does not read it"
         refuse_unread(self, unread)
 

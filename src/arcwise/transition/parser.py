@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from arcwise import native
+from arcwise.engine import Engine, ThisProcess
 from arcwise.learning.folds import Development
 from arcwise.learning.model_file import Packed
 from arcwise.learning.progress import Progress
@@ -51,14 +52,18 @@ class TransitionParser(TrainedParser[TransitionModel]):
         config: TransitionConfig = TransitionConfig(),
         threads: int = 1,
         progress: Progress | None = None,
+        engine: Engine = ThisProcess(),
         teaching: Teaching | None = None,
     ) -> Self:
         """Train on ``train``; epoch and temperature are chosen on ``dev`` if it is given: a treebank, or folds of the training data
-        (``"5fold"``; ``"auto"``: for a small treebank). Ctrl-C keeps the best weights so far. ``teaching``: another parser, from whose
-        distributions over trees it learns too."""
+        (``"5fold"``; ``"auto"``: for a small treebank). Ctrl-C keeps the best weights so far. Folds, and ``config.parts`` of an epoch,
+        are learned where the ``engine`` says. ``teaching``: another parser, from whose distributions over trees it learns too."""
         from arcwise.transition.training import train_model
 
-        return cls(train_model(train, dev, config, threads=threads, progress=progress, teaching=teaching))
+        model = train_model(
+            train, dev, config, threads=threads, progress=progress, engine=engine, teaching=teaching
+        )
+        return cls(model)
 
     @classmethod
     def _model_of(cls, packed: Packed) -> TransitionModel:

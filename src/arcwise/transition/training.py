@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -11,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from arcwise import native
+from arcwise.engine import Engine, ThisProcess
 from arcwise.errors import InputError
 from arcwise.evaluation.attachment import GoldTrees
 from arcwise.features.atoms import token_atoms
@@ -23,15 +25,16 @@ from arcwise.learning.folds import (
     development,
     said_warnings,
 )
+from arcwise.learning.mixing import MixingTrainer, PartTraining
 from arcwise.learning.progress import Progress
-from arcwise.learning.training import Advance, DevScore, Weights, fit, training_report
+from arcwise.learning.training import Advance, DevScore, EpochTrainer, Weights, fit, training_report
 from arcwise.parsing.scorer import label_codes
 from arcwise.parsing.teaching import Lessons, Teaching, lessons_of, taught_report
 from arcwise.transition.calibration import fit_beam_temperature
 from arcwise.transition.config import TransitionConfig
 from arcwise.transition.model import TransitionModel, make_scorer
 from arcwise.transition.named import system as parse_system
-from arcwise.transition.preparation import prepare_trees
+from arcwise.transition.preparation import PreparedTrees, prepare_trees
 from arcwise.transition.system import TransitionSystem
 from arcwise.treebanks import Treebank
 
@@ -71,6 +74,8 @@ class TransitionTrainer:
     def epoch(self, number: int, order: npt.NDArray[np.int64], advance: Advance) -> dict[str, float]:
         """One pass over the sentences; how many updates were made."""
         updates = 0
+        if self._config.effective_update != "local" and number == self._config.warm_epochs + 1:
+            self._restart_averages()
         chosen = self._sentences[order]
         for first in range(0, len(chosen), _PIECE):
             piece = np.ascontiguousarray(chosen[first : first + _PIECE])
@@ -78,10 +83,30 @@ class TransitionTrainer:
             advance(len(piece))
         return {"updates": updates}
 
+    def _restart_averages(self) -> None:
+        """Averages begin anew where the beam takes over: also in a trainer that did not learn in the epoch before."""
+        for sums in self.tables[1::2]:
+            sums[:] = 0
+        self.steps = 1
+
     @property
     def weights(self) -> Weights:
         """The averaged weights so far."""
         return self._trainer.averages(self._scorer)
+
+    @property
+    def tables(self) -> list[npt.NDArray[np.float32]]:
+        """Weights of moves and the sums for their averages, those of labels and theirs; writing to them changes the trainer."""
+        return self._trainer.tables
+
+    @property
+    def steps(self) -> float:
+        """The number of the step to come."""
+        return self._trainer.steps
+
+    @steps.setter
+    def steps(self, steps: float) -> None:
+        self._trainer.steps = steps
 
 
 def train_model(
@@ -92,8 +117,9 @@ def train_model(
     threads: int,
     progress: Progress | None,
     teaching: Teaching | None = None,
+    engine: Engine = ThisProcess(),
 ) -> TransitionModel:
-    """Train as the configuration says."""
+    """Train as the configuration says; folds and parts of an epoch are learned where the ``engine`` says."""
     progress = progress or Progress(shown=False)
     config.refuse_unread()
     if teaching is not None:
@@ -108,8 +134,8 @@ def train_model(
         teaching, train, config, projective=system.is_projective, threads=threads, progress=progress
     )
     if isinstance(chosen, Folds):
-        return _cross_validated(train, chosen, config, train_once, threads, progress, lessons)
-    model = train_once(train, chosen, config, progress=progress, lessons=lessons)
+        return _cross_validated(train, chosen, config, train_once, threads, progress, lessons, engine)
+    model = train_once(train, chosen, config, progress=progress, lessons=lessons, engine=engine)
     if chosen is None or system.many_heads or model.report["interrupted"]:
         return model
     some = chosen.spread(CALIBRATION_SENTENCES)
@@ -129,11 +155,70 @@ def _train_graphs(
     threads: int,
     progress: Progress,
     lessons: Lessons | None,
+    engine: Engine = ThisProcess(),
 ) -> TransitionModel:
     assert lessons is None
     from arcwise.transition.graph_training import train_graph_model
 
     return train_graph_model(train, dev, config, system, progress=progress)
+
+
+@dataclass(frozen=True)
+class TreeLearner:
+    """The training data as a scorer sees them: ready to learn from."""
+
+    config: TransitionConfig
+    labels: tuple[str, ...]
+    vocabulary: native.Vocabulary
+    prepared: PreparedTrees
+    scorer: native.TransitionScorer
+    data: native.TransitionData
+
+    @classmethod
+    def of(
+        cls,
+        train: Treebank,
+        config: TransitionConfig,
+        system: TransitionSystem,
+        lessons: Lessons | None,
+        threads: int = 1,
+    ) -> TreeLearner:
+        """The trees prepared, labels and words known; with ``lessons``, from their sentences."""
+        train = train if lessons is None else lessons.treebank
+        labels = tuple(sorted(set(train.column("deprel")))) if config.labelled else ()
+        vocabulary = word_vocabulary(train, config)
+        prepared = prepare_trees(
+            train, system, single_root=config.single_root, unreachable=config.unreachable, threads=threads
+        )
+        scorer = make_scorer(config, system, len(labels), vocabulary)
+        data = native.TransitionData(scorer, train.layout, train.data)
+        data.set_gold(prepared.heads, _gold_labels(train, labels))
+        if lessons is not None:
+            taught = lessons.targets(prepared.heads, _gold_labels(train, labels), labels).above(LEAST_TAUGHT)
+            data.set_taught(taught.starts, taught.heads, taught.labels, taught.shares, lessons.weights)
+        return cls(config, labels, vocabulary, prepared, scorer, data)
+
+    def trainer(self) -> TransitionTrainer:
+        """A trainer that has learned nothing yet."""
+        return TransitionTrainer(self.config, self.scorer, self.data, self.prepared.sentences)
+
+
+def _part_trainer(
+    train: Treebank, config: TransitionConfig, system: TransitionSystem, lessons: Lessons | None
+) -> TransitionTrainer:
+    return TreeLearner.of(train, config, system, lessons).trainer()
+
+
+@contextmanager
+def _trainer(
+    learner: TreeLearner, part_trainer: Callable[[], TransitionTrainer], engine: Engine, threads: int
+) -> Iterator[EpochTrainer]:
+    """The trainer; in ``config.parts`` parts, if there are several, done where the engine says."""
+    if learner.config.parts == 1:
+        yield learner.trainer()
+        return
+    with engine.crew(PartTraining(part_trainer)) as crew:
+        yield MixingTrainer(learner.trainer(), crew, parts=learner.config.parts, threads=threads)
 
 
 def _train_trees(
@@ -145,32 +230,25 @@ def _train_trees(
     threads: int,
     progress: Progress,
     lessons: Lessons | None,
+    engine: Engine = ThisProcess(),
 ) -> TransitionModel:
-    own, train = train, train if lessons is None else lessons.treebank
-    labels = tuple(sorted(set(train.column("deprel")))) if config.labelled else ()
-    vocabulary = word_vocabulary(train, config)
-    prepared = prepare_trees(
-        train, system, single_root=config.single_root, unreachable=config.unreachable, threads=threads
-    )
+    learner = TreeLearner.of(train, config, system, lessons, threads)
+    labels, vocabulary, prepared = learner.labels, learner.vocabulary, learner.prepared
     for note in prepared.notes:
         progress.say(note)
-    scorer = make_scorer(config, system, len(labels), vocabulary)
-    data = native.TransitionData(scorer, train.layout, train.data)
-    data.set_gold(prepared.heads, _gold_labels(train, labels))
-    if lessons is not None:
-        taught = lessons.targets(prepared.heads, _gold_labels(train, labels), labels).above(LEAST_TAUGHT)
-        data.set_taught(taught.starts, taught.heads, taught.labels, taught.shares, lessons.weights)
-    best = fit(
-        TransitionTrainer(config, scorer, data, prepared.sentences),
-        len(prepared.sentences),
-        epochs=config.epochs,
-        patience=config.patience,
-        seed=config.seed,
-        evaluate=None if dev is None else _evaluator(config, system, labels, vocabulary, dev, threads),
-        progress=progress,
-    )
+    part_trainer = partial(_part_trainer, train, config, system, lessons)
+    with _trainer(learner, part_trainer, engine, threads) as trainer:
+        best = fit(
+            trainer,
+            len(prepared.sentences),
+            epochs=config.epochs,
+            patience=config.patience,
+            seed=config.seed,
+            evaluate=None if dev is None else _evaluator(config, system, labels, vocabulary, dev, threads),
+            progress=progress,
+        )
     assert best.weights is not None
-    report = training_report(own, dev, prepared.notes, best) | taught_report(lessons)
+    report = training_report(train, dev, prepared.notes, best) | taught_report(lessons)
     return TransitionModel.build(config, system, labels, vocabulary, best.weights, report=report)
 
 
@@ -182,22 +260,25 @@ def _cross_validated(
     threads: int,
     progress: Progress,
     lessons: Lessons | None,
+    engine: Engine,
 ) -> TransitionModel:
     """The epoch that is best on all parts together, each parsed by a parser that learned from the others; then, from parsers of that
     epoch, the temperature; then a parser that learns from everything."""
     quiet = Progress(shown=False)
     parts, scores = folds.split(train), []
     taught = [None if lessons is None else lessons.without(folds.count, f) for f in range(folds.count)]
-    for number, (others, part) in enumerate(parts, start=1):
+    work = partial(_fold_model, train_once, config, quiet)
+    tasks = [(others, part, own) for (others, part), own in zip(parts, taught, strict=True)]
+    for number, ((others, part), model) in enumerate(
+        zip(parts, engine.map(work, tasks), strict=True), start=1
+    ):
         progress.say(f"fold {number} of {folds.count}: {len(others)} sentences, scored on {len(part)}")
-        model = train_once(others, part, config, progress=quiet, lessons=taught[number - 1])
-        report = _finished(model).report
-        scores.append(FoldScores.of(part, report["history"]))
+        scores.append(FoldScores.of(part, model.report["history"]))
     epoch, by_epoch = best_epoch(scores)
     progress.say(f"chosen: epoch {epoch}: {folds} {by_epoch[epoch - 1]}")
     # Where warm epochs and the first epoch end does not change with the number of epochs: so this is the epoch that was scored.
     chosen = replace(config, epochs=epoch, patience=0)
-    model = train_once(train, None, chosen, progress=progress, lessons=lessons)
+    model = train_once(train, None, chosen, progress=progress, lessons=lessons, engine=engine)
     report = {
         **model.report,
         "dev": str(folds),
@@ -208,12 +289,22 @@ def _cross_validated(
     model = replace(model, config=config, report=report)
     if model.system.many_heads or report["interrupted"]:
         return model
-    held_out = [
-        (_finished(train_once(others, None, chosen, progress=quiet, lessons=own)), part)
-        for (others, part), own in zip(parts, taught, strict=True)
-    ]
+    work = partial(_fold_model, train_once, chosen, quiet)
+    models = engine.map(work, [(others, None, own) for (others, _), own in zip(parts, taught, strict=True)])
+    held_out = [(model, part) for model, (_, part) in zip(models, parts, strict=True)]
     temperature, error = fit_beam_temperature(held_out, threads)
     return _with_temperature(model, temperature, calibration_report(folds, error, ()), progress)
+
+
+def _fold_model(
+    train_once: TrainOnce,
+    config: TransitionConfig,
+    progress: Progress,
+    fold: tuple[Treebank, Treebank | None, Lessons | None],
+) -> TransitionModel:
+    """A parser that learned from the others, scored on the part after each epoch if that is there."""
+    others, part, lessons = fold
+    return _finished(train_once(others, part, config, progress=progress, lessons=lessons))
 
 
 def _finished(model: TransitionModel) -> TransitionModel:

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from arcwise.engine import Processes
 from arcwise.errors import InputError, ModelError
 from arcwise.learning.progress import Progress
 from arcwise.neural import NeuralConfig, NeuralModel, NeuralParser
@@ -29,7 +30,9 @@ TINY: dict[str, Any] = SMALL | {"epochs": 4, "batch_words": 12, "warm_up": 4, "d
 
 def train(train: Treebank | None = None, dev: Any = None, **options: Any) -> NeuralModel:
     others = {
-        name: options.pop(name) for name in ("progress", "checkpoint", "threads", "seen") if name in options
+        name: options.pop(name)
+        for name in ("progress", "checkpoint", "threads", "seen", "engine")
+        if name in options
     }
     config = NeuralConfig(**TINY | options)
     return NeuralParser.train(
@@ -69,6 +72,11 @@ def test_an_ensemble_is_its_members_with_seeds_one_after_the_other() -> None:
     for member, seed in zip(both.members, (5, 6), strict=True):
         alone = train(seed=seed)
         assert all(np.array_equal(member[name], alone.members[0][name]) for name in member)
+
+
+def test_an_ensemble_is_the_same_in_processes() -> None:
+    dev = small_treebank()
+    assert same(train(ensemble=2, dev=dev), train(ensemble=2, dev=dev, engine=Processes(2)))
 
 
 def test_it_learns_a_small_treebank_by_heart_and_from_partial_trees_too() -> None:

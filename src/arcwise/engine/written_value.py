@@ -1,0 +1,92 @@
+"""``WrittenValue``: a value that one process writes and its workers read, if need be without a copy of its arrays."""
+
+from __future__ import annotations
+
+import mmap
+import pickle
+import shutil
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from typing import Self
+
+_MEMORY = Path("/dev/shm")
+_ROOM = 2**31
+"""Shared memory with less room than this is left to others."""
+_ALIGNED = 64
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Where the parts of a value are in the file: its pickle, and the memory of each of its arrays."""
+
+    number: int
+    """Of the values written to this file: the first is 1."""
+    parts: tuple[tuple[int, int], ...]
+    """Start and size."""
+
+
+class WrittenValue:
+    """A file without a name, in memory where there is room, that goes with the processes that have it.
+
+    A process that is started with it (as an argument) reads what was written last before; what is written later it reads by ``layout``.
+
+    >>> with WrittenValue() as written:
+    ...     written.write([1, 2])
+    ...     written.value()
+    [1, 2]
+    """
+
+    def __init__(self) -> None:
+        room = _MEMORY.is_dir() and shutil.disk_usage(_MEMORY).free > _ROOM
+        self._file = tempfile.TemporaryFile(dir=_MEMORY if room else None)  # noqa: SIM115 (closed by __exit__)
+        self._descriptor = self._file.fileno()
+        self.layout = Layout(0, ())
+        self._read: tuple[int, Any] = (0, None)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._read = (0, None)
+        self._file.close()
+
+    def __getstate__(self) -> dict[str, Any]:
+        from multiprocessing.reduction import DupFd
+
+        return {"descriptor": DupFd(self._descriptor), "layout": self.layout}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self._descriptor, self.layout = state["descriptor"].detach(), state["layout"]
+        self._read = (0, None)
+
+    def write(self, value: object, *, share_arrays: bool = False) -> None:
+        """In the place of what was there: nobody may be reading that any more. ``share_arrays``: whoever reads it sees its arrays
+        in the file and cannot write to them, instead of having some of its own."""
+        buffers: list[pickle.PickleBuffer] = []
+        pickled = pickle.dumps(value, protocol=5, buffer_callback=buffers.append if share_arrays else None)
+        parts, end = [], 0
+        for part in (memoryview(pickled), *(buffer.raw() for buffer in buffers)):
+            start = -(-end // _ALIGNED) * _ALIGNED
+            end = start + part.nbytes
+            parts.append((start, part.nbytes))
+            self._file.seek(start)
+            self._file.write(part)
+        self._file.flush()
+        self.layout = Layout(self.layout.number + 1, tuple(parts))
+
+    def value(self, layout: Layout | None = None) -> Any:
+        """What was written; read once, and kept."""
+        layout = layout or self.layout
+        if self._read[0] != layout.number:
+            self._read = (0, None)
+            pages = memoryview(mmap.mmap(self._descriptor, 0, access=mmap.ACCESS_READ))
+            pickled, *buffers = (pages[start : start + size] for start, size in layout.parts)
+            self._read = (layout.number, pickle.loads(pickled, buffers=buffers))
+        return self._read[1]
