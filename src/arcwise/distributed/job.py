@@ -10,6 +10,7 @@ import contextlib
 import hashlib
 import json
 import shutil
+import time
 from collections.abc import Generator, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -37,6 +38,8 @@ from arcwise.parsing.parser import ParseOptions
 from arcwise.pipeline.pipeline import Pipeline
 from arcwise.treebanks.files import PathLike, make_folder, open_output
 
+_ERRORS_EVERY = 30.0
+"""Seconds from one writing of errors.jsonl to the next, while the job runs."""
 _MOST_ROUNDS = 10
 """An engine that gives up so many times, without a shard done in between, has the last word."""
 
@@ -132,6 +135,7 @@ class Job:
         self.failed: dict[str, Outcome] = {}
         """Shards that could not be."""
         self.errors = 0
+        self._errors_written, self._next_writing = 0, 0.0
 
     def run(self, files: Sequence[InputFile]) -> Summary:
         """All of it."""
@@ -151,6 +155,7 @@ class Job:
             with contextlib.closing(self._outcomes(todo)) as outcomes:
                 for outcome in outcomes:
                     self._note(outcome)
+                    self._write_errors_now_and_then(plans)
                     self.progress.advance(outcome.shard, outcome.marker, self.errors)
                     self._check_errors()
         finally:
@@ -220,7 +225,7 @@ class Job:
             options.packing,
             options.threads,
         )
-        left = {shard.name: shard for shard in largest_first(todo, options.shard_bytes)}
+        left = {shard.name: shard for shard in largest_first(todo)}
         rounds = 0
         while left:
             try:
@@ -251,6 +256,11 @@ class Job:
                 "what is done is kept"
             )
 
+    def _write_errors_now_and_then(self, plans: Sequence[FilePlan]) -> None:
+        """So that they can be looked at while the job runs."""
+        if self.errors > self._errors_written and time.monotonic() > self._next_writing:
+            self._write_errors(plans)
+
     def _write_errors(self, plans: Sequence[FilePlan]) -> None:
         """``errors.jsonl``, in the order of the input, whatever the order of the work."""
         with open_output(self.places.errors) as stream:
@@ -258,6 +268,7 @@ class Job:
                 for broken in self._broken_of(plan):
                     found = {"file": plan.file.path, "line": broken.line, "reason": broken.reason}
                     stream.write(json.dumps(found, ensure_ascii=False).encode("utf-8", "replace") + b"\n")
+        self._errors_written, self._next_writing = self.errors, time.monotonic() + _ERRORS_EVERY
 
     def _broken_of(self, plan: FilePlan) -> Iterator[Broken]:
         for shard in plan.shards:
@@ -268,12 +279,10 @@ class Job:
         yield from plan.broken
 
 
-def largest_first(shards: Sequence[Shard], usual: int) -> list[Shard]:
-    """The shards in order, but first those that are much larger than usual (one long record), so that no worker is left with one at
-    the end."""
-    large = sorted((s for s in shards if s.size > 2 * usual), key=lambda s: -s.size)
-    names = {shard.name for shard in large}
-    return [*large, *(shard for shard in shards if shard.name not in names)]
+def largest_first(shards: Sequence[Shard]) -> list[Shard]:
+    """The shards in order, but first those that are much larger than they should be, so that no worker is left with one at the end."""
+    large = sorted((shard for shard in shards if shard.is_large), key=lambda shard: -shard.size)
+    return [*large, *(shard for shard in shards if not shard.is_large)]
 
 
 def describe(options: CorpusOptions) -> dict[str, Any]:
