@@ -66,7 +66,7 @@ def outputs(folder: Path) -> dict[str, bytes]:
 
 def shards(folder: Path, pattern: str) -> Iterator[Path]:
     """The parsed shards, in order."""
-    return iter(sorted(folder.rglob(pattern)))
+    return iter(sorted(path for path in folder.rglob(pattern) if "_job" not in path.parts))
 
 
 def errors(folder: Path) -> list[dict[str, object]]:

@@ -346,6 +346,7 @@ def test_raw_text_needs_a_pipeline(crawl: Path, tmp_path: Path) -> None:
 def test_the_largest_shards_come_first() -> None:
     file = InputFile("a", "/a", "a", "text")
     made = [
-        Shard(file, number, 0, size, 1, size, "") for number, size in enumerate([100, 90, 500, 100, 900, 10])
+        Shard(file, number, 0, size, 1, size, "", 100)
+        for number, size in enumerate([100, 90, 500, 100, 900, 10])
     ]
-    assert [shard.number for shard in largest_first(made, 100)] == [4, 2, 0, 1, 3, 5]
+    assert [shard.number for shard in largest_first(made)] == [4, 2, 0, 1, 3, 5]

@@ -9,15 +9,18 @@ import pytest
 
 from arcwise.distributed import Parser
 from arcwise.errors import InputError, ModelError, OptionError
+from arcwise.models import load
 from arcwise.parsing.parser import ParseOptions
 from corpora.making import MODEL, pipeline, texts, write_jsonl
+from corpora.recipes import recipe, run_recipe
 
 GIVEN = texts(12)
 PARSER = Parser(MODEL)
 
 
-def expected() -> list[str]:
-    return [found.treebank.text for found in pipeline().analyse_texts(GIVEN, options=ParseOptions())]
+def expected(model: str = MODEL) -> list[str]:
+    found = load(model).analyse_texts(GIVEN, options=ParseOptions())
+    return [document.treebank.text for document in found]
 
 
 def test_mappings_of_lists_and_of_arrays() -> None:
@@ -92,28 +95,40 @@ def test_what_is_wrong_is_told() -> None:
 # ---- the recipes of docs/how-to/a-billion-words.md
 
 
-def test_datasets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
-    datasets = pytest.importorskip("datasets", reason="needs Hugging Face datasets: pip install datasets")
+@pytest.fixture
+def crawl(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     write_jsonl(tmp_path / "crawl/a.jsonl.gz", [{"text": text} for text in GIVEN])
-    rows = datasets.load_dataset(
-        "json",
-        data_files=str(tmp_path / "crawl/*.jsonl.gz"),
-        split="train",
-        cache_dir=str(tmp_path / "cache"),
-    )
-    parsed = rows.map(PARSER, batched=True, batch_size=5, num_proc=2)
-    assert parsed["conllu"][:] == expected()
-    lists = rows.map(Parser(MODEL, columns=("forms", "heads")), batched=True, batch_size=5)
-    assert lists[3]["forms"] == [s.forms for s in pipeline().analyse_texts([GIVEN[3]])[0].treebank]
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
 
 
-def test_dask() -> None:
-    pytest.importorskip("dask.dataframe", reason="needs dask: pip install dask[dataframe]")
-    pandas = pytest.importorskip("pandas")
-    import dask.dataframe as dd
+def test_datasets(crawl: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    pytest.importorskip("datasets", reason="needs Hugging Face datasets: pip install datasets")
+    monkeypatch.setattr("datasets.config.HF_DATASETS_CACHE", crawl / "cache")
+    parsed = run_recipe("datasets")["parsed"]
+    assert parsed["conllu"][:] == expected("en")
+    assert (crawl / "parsed.parquet").exists()
 
-    table = dd.from_pandas(pandas.DataFrame({"text": GIVEN}), npartitions=3)
-    meta = {"text": object, "conllu": object, "error": object}
-    found = table.map_partitions(PARSER, meta=meta).compute(scheduler="synchronous")
-    assert list(found["conllu"]) == expected()
+
+def test_datasets_with_lists() -> None:
+    datasets = pytest.importorskip("datasets", reason="needs Hugging Face datasets: pip install datasets")
+    rows = datasets.Dataset.from_dict({"text": GIVEN})
+    found = rows.map(Parser(MODEL, columns=("forms", "heads")), batched=True, batch_size=5)
+    wanted = pipeline().analyse_texts([GIVEN[3]])[0].treebank
+    assert found[3]["forms"] == [s.forms for s in wanted]
+    assert found[3]["heads"] == [s.heads[1:].tolist() for s in wanted]
+
+
+@pytest.mark.filterwarnings("ignore")  # dask warns of pandas
+def test_dask(crawl: Path) -> None:
+    dask = pytest.importorskip("dask", reason="needs dask: pip install 'dask[dataframe]'")
+    pytest.importorskip("dask.dataframe", reason="needs dask: pip install 'dask[dataframe]'")
+    with dask.config.set(scheduler="synchronous"):
+        parsed = run_recipe("dask")["parsed"].compute()
+    assert list(parsed["conllu"]) == expected("en")
+    assert (crawl / "parsed").is_dir()
+
+
+def test_spark_is_written_as_the_others_are() -> None:
+    compile(recipe("pyspark"), "recipe", "exec")

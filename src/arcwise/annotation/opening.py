@@ -110,7 +110,7 @@ def _file(path: PathLike, *, new: bool) -> Path:
     name = os.fspath(path)
     if name == "-":
         raise InputError("standard input cannot be edited, expected a file")
-    if name.endswith((".gz", ".xz")):
+    if name.endswith((".gz", ".xz", ".zst")):
         raise InputError(f"{path}: is packed, expected a plain file; unpack it to edit it")
     real, kind = Path(os.path.realpath(name)), path_kind(name)
     if kind in ("folder", "device"):

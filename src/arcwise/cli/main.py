@@ -111,7 +111,7 @@ class LazyGroup(TyperGroup):
             with formatter.section(heading):
                 formatter.write_dl(list(commands.items()))
         formatter.write("\n'arcwise COMMAND --help' explains a command, -h is short for it.\n")
-        formatter.write("A file name may end in .gz or .xz; '-' means standard input or output.\n")
+        formatter.write("A file name may end in .gz, .xz or .zst; '-' means standard input or output.\n")
 
 
 app = typer.Typer(

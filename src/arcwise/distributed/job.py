@@ -10,7 +10,8 @@ import contextlib
 import hashlib
 import json
 import shutil
-from collections.abc import Iterator, Sequence
+import time
+from collections.abc import Generator, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -37,6 +38,8 @@ from arcwise.parsing.parser import ParseOptions
 from arcwise.pipeline.pipeline import Pipeline
 from arcwise.treebanks.files import PathLike, make_folder, open_output
 
+_ERRORS_EVERY = 30.0
+"""Seconds from one writing of errors.jsonl to the next, while the job runs."""
 _MOST_ROUNDS = 10
 """An engine that gives up so many times, without a shard done in between, has the last word."""
 
@@ -132,6 +135,7 @@ class Job:
         self.failed: dict[str, Outcome] = {}
         """Shards that could not be."""
         self.errors = 0
+        self._errors_written, self._next_writing = 0, 0.0
 
     def run(self, files: Sequence[InputFile]) -> Summary:
         """All of it."""
@@ -148,14 +152,17 @@ class Job:
         words_before = Tally.of(self.markers.values()).words
         try:
             self._check_errors()
-            for outcome in self._outcomes(todo):
-                self._note(outcome)
-                self.progress.advance(outcome.shard, outcome.marker, self.errors)
-                self._check_errors()
+            with contextlib.closing(self._outcomes(todo)) as outcomes:
+                for outcome in outcomes:
+                    self._note(outcome)
+                    self._write_errors_now_and_then(plans)
+                    self.progress.advance(outcome.shard, outcome.marker, self.errors)
+                    self._check_errors()
         finally:
             self._write_errors(plans)
+            _remove_parts(self.places.folder)
             forget()
-        _remove_parts(self.places.folder)
+        shutil.rmtree(self.places.folder / "_job" / "begun", ignore_errors=True)
         total = Tally.of(self.markers.values())
         done, undone, now = len(self.markers), len(self.failed), total.words - words_before
         return Summary(done, total.records, total.sentences, total.words, self.errors, undone, now)
@@ -204,7 +211,7 @@ class Job:
             return marker if path.stat().st_size == marker.size else None
         return None
 
-    def _outcomes(self, todo: list[Shard]) -> Iterator[Outcome]:
+    def _outcomes(self, todo: list[Shard]) -> Generator[Outcome, None, None]:
         """The outcome of each shard, as it is done. An engine that gives up a shard whose workers died is asked again: a shard knows its
         attempts, and finds the record that is to blame."""
         options = self.options
@@ -218,7 +225,7 @@ class Job:
             options.packing,
             options.threads,
         )
-        left = {shard.name: shard for shard in largest_first(todo, options.shard_bytes)}
+        left = {shard.name: shard for shard in largest_first(todo)}
         rounds = 0
         while left:
             try:
@@ -249,6 +256,11 @@ class Job:
                 "what is done is kept"
             )
 
+    def _write_errors_now_and_then(self, plans: Sequence[FilePlan]) -> None:
+        """So that they can be looked at while the job runs."""
+        if self.errors > self._errors_written and time.monotonic() > self._next_writing:
+            self._write_errors(plans)
+
     def _write_errors(self, plans: Sequence[FilePlan]) -> None:
         """``errors.jsonl``, in the order of the input, whatever the order of the work."""
         with open_output(self.places.errors) as stream:
@@ -256,6 +268,7 @@ class Job:
                 for broken in self._broken_of(plan):
                     found = {"file": plan.file.path, "line": broken.line, "reason": broken.reason}
                     stream.write(json.dumps(found, ensure_ascii=False).encode("utf-8", "replace") + b"\n")
+        self._errors_written, self._next_writing = self.errors, time.monotonic() + _ERRORS_EVERY
 
     def _broken_of(self, plan: FilePlan) -> Iterator[Broken]:
         for shard in plan.shards:
@@ -266,12 +279,10 @@ class Job:
         yield from plan.broken
 
 
-def largest_first(shards: Sequence[Shard], usual: int) -> list[Shard]:
-    """The shards in order, but first those that are much larger than usual (one long record), so that no worker is left with one at
-    the end."""
-    large = sorted((s for s in shards if s.size > 2 * usual), key=lambda s: -s.size)
-    names = {shard.name for shard in large}
-    return [*large, *(shard for shard in shards if shard.name not in names)]
+def largest_first(shards: Sequence[Shard]) -> list[Shard]:
+    """The shards in order, but first those that are much larger than they should be, so that no worker is left with one at the end."""
+    large = sorted((shard for shard in shards if shard.is_large), key=lambda shard: -shard.size)
+    return [*large, *(shard for shard in shards if not shard.is_large)]
 
 
 def describe(options: CorpusOptions) -> dict[str, Any]:
@@ -342,8 +353,7 @@ def _read_json(path: Path) -> Any:
 
 
 def _remove_parts(folder: Path) -> None:
-    """What killed processes left half-written or noted."""
-    shutil.rmtree(folder / "_job" / "begun", ignore_errors=True)
+    """What killed processes left half-written."""
     for path in folder.rglob(".*.part"):
         with contextlib.suppress(OSError):
             path.unlink()

@@ -17,7 +17,7 @@ from arcwise.treebanks import Treebank
 
 _BLANK_LINES = re.compile(rb"(?:[ \t\r]*\n)+")
 _PARAGRAPH_END = re.compile(rb"\n[ \t\r]*\n")
-_CONLLU_BATCH = 1 << 18
+_CONLLU_BATCH = 1 << 17
 """Bytes of CoNLL-U that are parsed at a time."""
 
 

@@ -43,6 +43,13 @@ class Shard:
     """Bytes to parse."""
     sha256: str
     """Of those bytes."""
+    wanted: int = SHARD_BYTES
+    """Bytes that it was meant to have."""
+
+    @property
+    def is_large(self) -> bool:
+        """Whether it is much larger than was asked for, because of one long record."""
+        return self.size > 2 * self.wanted
 
     @property
     def name(self) -> str:
@@ -94,18 +101,19 @@ class PlanFile:
             stream.write(json.dumps(_plain(plan)).encode())
         return plan
 
+    def _wanted(self, file: InputFile) -> int:
+        return self.shard_bytes * (_CONLLU_FACTOR if file.format == "conllu" else 1)
+
     def _cut(self, file: InputFile) -> tuple[tuple[Shard, ...], tuple[Broken, ...]]:
         shards: list[Shard] = []
-        factor = _CONLLU_FACTOR if file.format == "conllu" else 1
+        size = self._wanted(file)
         pieces = (
-            _row_pieces(file, self.fields.text, self.shard_bytes)
-            if file.format == "parquet"
-            else _pieces(file, self.shard_bytes * factor)
+            _row_pieces(file, self.fields.text, size) if file.format == "parquet" else _pieces(file, size)
         )
         line = 1
         try:
-            for start, end, size, lines, sha256 in pieces:
-                shards.append(Shard(file, len(shards), start, end, line, size, sha256))
+            for start, end, found, lines, sha256 in pieces:
+                shards.append(Shard(file, len(shards), start, end, line, found, sha256, size))
                 line += lines
         except InputError as error:  # what was read before is parsed
             return tuple(shards), (Broken(line, str(error).removeprefix(f"{file.place}: ")),)
@@ -223,7 +231,7 @@ def _stamp(path: str) -> tuple[int, int]:
 
 def _plain(plan: FilePlan) -> dict[str, Any]:
     return {
-        "shards": [[s.start, s.end, s.first_line, s.size, s.sha256] for s in plan.shards],
+        "shards": [[s.start, s.end, s.first_line, s.size, s.sha256, s.wanted] for s in plan.shards],
         "broken": [asdict(b) for b in plan.broken],
         "stamp": plan.stamp,
         "cut_by": plan.cut_by,

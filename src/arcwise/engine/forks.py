@@ -26,8 +26,12 @@ from arcwise.errors import InputError
 if TYPE_CHECKING:
     from multiprocessing.context import SpawnProcess
 
-_LIBRARY_THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
-"""Variables that say how many threads other libraries start. Workers are as many as there are cores, so each has one."""
+_MODESTY = {
+    "OMP_NUM_THREADS": "1",
+    "OPENBLAS_NUM_THREADS": "1",
+    "MKL_NUM_THREADS": "1",
+}
+"""Variables that other libraries read as a process starts. Workers are as many as there are cores, so each has one thread."""
 
 
 @dataclass(frozen=True)
@@ -129,17 +133,17 @@ def _started(work: WrittenValue, common: WrittenValue) -> _Nursery:
 
     ours, theirs = socket.socketpair()
     process = get_context("spawn").Process(target=_nurse, args=(theirs, work, common))
-    with _one_library_thread():
+    with _modest():
         process.start()
     theirs.close()
     return _Nursery(process, ours)
 
 
 @contextmanager
-def _one_library_thread() -> Iterator[None]:
-    """Processes that are started here have other libraries use one thread, unless the user said otherwise."""
-    unset = [name for name in _LIBRARY_THREADS if name not in os.environ]
-    os.environ.update(dict.fromkeys(unset, "1"))
+def _modest() -> Iterator[None]:
+    """Processes that are started here are modest, unless the user said otherwise."""
+    unset = {name: value for name, value in _MODESTY.items() if name not in os.environ}
+    os.environ.update(unset)
     try:
         yield
     finally:

@@ -21,7 +21,7 @@ Format = Literal["auto", "text", "conllu"]
 FORMATS: tuple[Format, ...] = ("auto", "text", "conllu")
 
 _HEAD = 1 << 12
-_NAMED_CONLLU = re.compile(r"\.(conllu|conllx|conll)(\.gz|\.xz)?$")
+_NAMED_CONLLU = re.compile(r"\.(conllu|conllx|conll)(\.gz|\.xz|\.zst)?$")
 _CONLLU = re.compile(rb"^(# *(sent_id|text|newdoc|newpar|global\.columns)\b|1(-\d+)?\t[^\t\n]+\t)")
 
 

@@ -1,0 +1,339 @@
+"""A corpus from packed text to packed trees, by one worker, by two, by as many as asked for; what each costs in memory; and the costs
+that grow with the corpus and with the workers.
+
+    python -m benchmarks.scale                       # 1 and 2 workers
+    python -m benchmarks.scale --workers 1 4 16 --words 8000000
+    python -m benchmarks.scale --all                 # then benchmarks.scale_training and benchmarks.scale_search, too
+
+The text is that of English-EWT (ARCWISE_TREEBANKS), over and over in another order; or of ``--text FILE``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import json
+import os
+import random
+import re
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+
+from measuring.tables import table
+
+from arcwise.distributed import CorpusOptions, parse_corpus
+from arcwise.distributed.inputs import find_inputs
+from arcwise.distributed.shards import PlanFile
+from arcwise.engine import Forks
+from arcwise.text.plain_text import plain_text
+from arcwise.treebanks import Treebank
+from benchmarks.report import write_section
+
+TREEBANK = "English-EWT"
+FILES = 8
+"""Files of a corpus."""
+EMPTY_SHARDS = 400
+NO_WORK = 4000
+PAPER_WORDS, PAPER_FILE = 10**9, 10**8
+OTHERS = ("scale_training", "scale_search")
+
+
+@dataclass(frozen=True)
+class Run:
+    """One run of the command."""
+
+    workers: int
+    words: int
+    seconds: float
+    memory: float
+    """Megabytes of all its processes together (shared pages once) at most."""
+    own: float
+    """Megabytes that a worker has for itself at most."""
+
+    @property
+    def speed(self) -> float:
+        return self.words / self.seconds
+
+
+# ---- the corpus
+
+
+def documents(text: str | None) -> list[str]:
+    """Texts to make a corpus of."""
+    if text is not None:
+        whole = Path(text).read_text("utf-8")
+    else:
+        folder = Path(os.environ["ARCWISE_TREEBANKS"])
+        whole = plain_text(Treebank.read(folder / TREEBANK / "train.conllu.xz")).text
+    return [part for part in whole.split("\n\n") if part.strip()]
+
+
+def write_corpus(folder: Path, texts: Sequence[str], words: int) -> int:
+    """About so many words in ``FILES`` packed files of JSON lines; the bytes of text."""
+    folder.mkdir(parents=True)
+    draw = random.Random(1)
+    size = 0
+    for number in range(FILES):
+        left = words // FILES
+        with gzip.open(folder / f"{number}.jsonl.gz", "wt", compresslevel=5) as stream:
+            while left > 0:
+                text = draw.choice(texts)
+                left -= round(
+                    1.17 * len(text.split())
+                )  # words of the tree are more than those between blanks
+                size += len(text.encode())
+                stream.write(json.dumps({"text": text}) + "\n")
+    return size
+
+
+# ---- the command
+
+
+def run(corpus: Path, out: Path, workers: int, model: str) -> Run:
+    """The command as a user starts it, from start to end, and the memory of its processes, looked at once a second."""
+    given = [
+        "--in",
+        str(corpus),
+        "--out",
+        str(out),
+        "--model",
+        model,
+        "--workers",
+        str(workers),
+        "--compress",
+        "gz",
+    ]
+    started = time.perf_counter()
+    job = subprocess.Popen(
+        [sys.executable, "-m", "arcwise", "parse", *given], stderr=subprocess.PIPE, text=True
+    )
+    memory = own = 0.0
+    while not ended(job, within=1):
+        found = memory_of(job.pid)
+        memory = max(memory, sum(shared for _, shared, _ in found))
+        own = max([own, *(mb for depth, _, mb in found if depth == 2 or workers == 1)])
+    seconds = time.perf_counter() - started
+    told = job.communicate()[1]
+    if job.returncode != 0:
+        raise SystemExit(told)
+    words = int(told.strip().splitlines()[-1].split(" words")[0].replace(",", ""))
+    return Run(workers, words, seconds, memory, own)
+
+
+def ended(job: subprocess.Popen[str], *, within: float) -> bool:
+    """Whether it has ended, now or within some seconds."""
+    try:
+        job.wait(within)
+    except subprocess.TimeoutExpired:
+        return False
+    return True
+
+
+def memory_of(pid: int) -> list[tuple[int, float, float]]:
+    """Of a process and all below it: how far below, its share of all memory (PSS), what it has for itself; in megabytes."""
+    found: list[tuple[int, float, float]] = []
+    waiting = [(pid, 0)]
+    while waiting:
+        process, depth = waiting.pop()
+        place = Path(f"/proc/{process}")
+        try:
+            sizes = dict(re.findall(r"^(\w+): +(\d+) kB", (place / "smaps_rollup").read_text(), re.MULTILINE))
+            below = (place / f"task/{process}/children").read_text().split()
+        except (OSError, ProcessLookupError):
+            continue
+        own = int(sizes["Private_Clean"]) + int(sizes["Private_Dirty"])
+        found.append((depth, int(sizes["Pss"]) / 1024, own / 1024))
+        waiting += [(int(child), depth + 1) for child in below]
+    return found
+
+
+def measured(corpus: Path, folder: Path, workers: Sequence[int], model: str, repeat: int) -> list[Run]:
+    """The best of several rounds in which all numbers of workers take their turn."""
+    best: dict[int, Run] = {}
+    for turn in range(repeat):
+        for count in workers:
+            found = run(corpus, folder / f"{model}-{count}-{turn}", count, model)
+            print(f"{model}, {count} workers: {found.speed:,.0f} words/s", flush=True)
+            if count not in best or found.speed > best[count].speed:
+                best[count] = found
+    return [best[count] for count in workers]
+
+
+# ---- what grows
+
+
+def _nothing(item: int) -> int:
+    return item
+
+
+@dataclass(frozen=True)
+class Costs:
+    """What is done beside parsing."""
+
+    bytes_a_word: float
+    looking: float
+    """Bytes a second that are unpacked, hashed and cut, on one core."""
+    shard: float
+    """Seconds a shard for files, names and markers."""
+    handing: float
+    """Seconds a shard of the coordinator."""
+    again: float
+    """Seconds a shard of a run that finds everything done."""
+
+    def rows(self) -> list[list[object]]:
+        return [
+            ["looking through packed input before the work", f"{self.looking / 1e6:,.0f} MB/s a worker"],
+            ["files, names and markers, all on the disk", f"{1000 * self.shard:.1f} ms a shard"],
+            ["the coordinator hands out a shard and hears of it", f"{1000 * self.handing:.2f} ms a shard"],
+            ["the same command again, all done", f"{1000 * self.again:.2f} ms a shard"],
+        ]
+
+
+def costs(corpus: Path, folder: Path, bytes_a_word: float, words: int) -> Costs:
+    """Measured on this machine."""
+    started = time.perf_counter()
+    for file in find_inputs([str(corpus)]):
+        PlanFile(folder / "plans")(file)
+    looking = time.perf_counter() - started
+    started = time.perf_counter()
+    for _ in Forks(2).map(_nothing, range(NO_WORK), ordered=False):
+        pass
+    handing = (time.perf_counter() - started) / NO_WORK
+    (folder / "empty").mkdir()
+    (folder / "empty/a.jsonl").write_text("".join('{"text": ""}\n' for _ in range(EMPTY_SHARDS)))
+    options = CorpusOptions(model="en-fast", shard_bytes=12)
+    times = []
+    for _ in range(2):  # the second time all is done
+        started = time.perf_counter()
+        parse_corpus(str(folder / "empty"), folder / "nothing", options=options)
+        times.append(time.perf_counter() - started)
+    first, again = (seconds / EMPTY_SHARDS for seconds in times)
+    return Costs(bytes_a_word, bytes_a_word * words / looking, first - again, handing, again)
+
+
+def on_paper(spent: Costs, speed: float) -> list[list[object]]:
+    """A billion words at ``speed`` words per second and core, in files of ``PAPER_FILE`` bytes, on more and more cores."""
+    size = PAPER_WORDS * spent.bytes_a_word
+    rows: list[list[object]] = []
+    for cores, shard in ((1, 1), (16, 1), (128, 1), (1000, 1), (1000, 0.25)):
+        shards = size / (shard * 2**20)
+        parsing = PAPER_WORDS / speed / cores
+        looking = size / spent.looking / min(cores, size / PAPER_FILE)
+        skipped = shards * min(cores - 1, PAPER_FILE / 2**20 / shard) / max(1, PAPER_FILE / 2**20 / shard)
+        skipping = skipped * PAPER_FILE / 2 / spent.looking / cores
+        writing = shards * spent.shard / cores
+        last = (
+            shard * 2**20 / spent.bytes_a_word / speed
+        )  # a worker may begin its last shard when the others are done
+        total = parsing + looking + skipping + writing + last
+        busy = shards * spent.handing / total
+        told = [f"{seconds:,.0f}" for seconds in (parsing, looking, skipping, writing, last, total)]
+        rows.append(
+            [
+                f"{cores:,}",
+                f"{shard} MB",
+                f"{shards:,.0f}",
+                *told,
+                f"{parsing / total:.2f}",
+                f"{100 * busy:.1f} %",
+            ]
+        )
+    return rows
+
+
+def report(runs: dict[str, list[Run]], spent: Costs, words: int) -> str:
+    rows: list[list[object]] = []
+    for model, found in runs.items():
+        alone = found[0].speed / found[0].workers
+        for one in found:
+            told = [
+                f"{one.words:,}",
+                f"{one.seconds:.1f}",
+                f"{one.speed:,.0f}",
+                f"{one.speed / one.workers / alone:.2f}",
+            ]
+            rows.append(
+                [model, one.workers, *told, f"{one.memory:.0f}", "" if one.workers == 1 else f"{one.own:.0f}"]
+            )
+    header = [
+        "model",
+        "workers",
+        "words",
+        "seconds",
+        "words/s",
+        "efficiency",
+        "memory, MB",
+        "own memory of a worker, MB",
+    ]
+    model, found = next(iter(runs.items()))
+    speed = found[-1].speed / found[-1].workers
+    paper = [
+        "cores",
+        "shard",
+        "shards",
+        "parsing, s",
+        "looking, s",
+        "skipping, s",
+        "writing, s",
+        "last shard, s",
+        "all, s",
+        "efficiency",
+        "coordinator busy",
+    ]
+    return (
+        "`arcwise parse --in corpus --out parsed`, from packed JSON lines (gz) to packed CoNLL-U (gz), the whole command with its start. "
+        f"{FILES} files of about {words // FILES:,} words. Efficiency: words per second and worker against the first row. Memory: of all "
+        "processes, shared pages once; own: what the largest worker has for itself.\n\n"
+        + table(header, rows)
+        + "\nWhat is done beside parsing:\n\n"
+        + table(["what", "cost"], spent.rows())
+        + f"\nOn paper, from these figures: a billion words with the model {model} ({speed:,.0f} words/s a core), in files of "
+        f"{PAPER_FILE / 1e6:.0f} MB when unpacked. Looking: cutting the files before the work; skipping: unpacking what lies before a shard; "
+        "last shard: waiting for the last worker.\n\n" + table(paper, on_paper(spent, speed))
+    )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--workers", type=int, nargs="+", default=[1, 2])
+    parser.add_argument("--words", type=int, default=2_000_000)
+    parser.add_argument("--models", nargs="+", default=["en", "en-fast"])
+    parser.add_argument("--repeat", type=int, default=2)
+    parser.add_argument("--text", help="a file of text instead of the treebank's")
+    parser.add_argument("--all", action="store_true", help="the other parts, too")
+    arguments = parser.parse_args()
+    if arguments.text is None and not os.environ.get("ARCWISE_TREEBANKS"):
+        print(
+            "benchmarks.scale: needs real text, set ARCWISE_TREEBANKS to the folder of treebanks, or give --text FILE"
+        )
+        return
+    with tempfile.TemporaryDirectory() as made:
+        folder = Path(made)
+        size = write_corpus(folder / "corpus", documents(arguments.text), arguments.words)
+        runs = {
+            model: measured(folder / "corpus", folder, arguments.workers, model, arguments.repeat)
+            for model in arguments.models
+        }
+        words = next(iter(runs.values()))[0].words
+        body = report(runs, costs(folder / "corpus", folder, size / words, words), arguments.words)
+    cores = max(arguments.workers)
+    write_section(
+        "scale" if cores <= 2 else f"scale-{cores}",
+        f"A corpus by many workers: up to {cores}",
+        body,
+        module="scale",
+    )
+    print(body)
+    for name in OTHERS if arguments.all else ():
+        if find_spec(f"benchmarks.{name}") is not None:
+            subprocess.run([sys.executable, "-m", f"benchmarks.{name}"], check=True)
+
+
+if __name__ == "__main__":
+    main()
