@@ -6,7 +6,7 @@ NATIVE := $(shell find native -name '*.[ch]pp' -o -name '*.c' -o -name '*.cu' -o
 PYTEST_WORKERS ?= 2
 JOBS ?= 2
 .DEFAULT_GOAL := help
-.PHONY: help setup try test test-long test-torch test-ray test-browser test-native lint format bench models experiments docs clean FORCE
+.PHONY: help setup try test test-long test-torch test-exchange test-ray test-browser test-native lint format bench models experiments docs clean FORCE
 
 help: ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -43,6 +43,9 @@ test-long: $(VENV)/.installed-test ## the tests, whole where make test takes a p
 test-torch: $(VENV)/.installed-test $(VENV)/.installed-test-torch ## install torch too, and run the tests that need it
 	$(BIN)/pytest -n $(PYTEST_WORKERS) --dist worksteal -q tests/tensors tests/neural tests/cli/test_first_hour.py src/arcwise/torch src/arcwise/neural docs/reference/torch.md docs/tutorials/a-parser-layer-in-pytorch.md docs/tutorials/train-a-neural-parser.md
 	$(BIN)/pytest -n $(PYTEST_WORKERS) -q tests/contracts/test_agreement.py tests/papers/test_experiments.py -k "transformer or neural_objectives"
+
+test-exchange: $(VENV)/.installed-test $(VENV)/.installed-test-exchange ## install spaCy, polars and datasets too, and run the tests of exchange with them
+	$(BIN)/pytest -q tests/pipeline/test_exchange.py tests/pipeline/test_spacy.py tests/docs/test_exchange_page.py tests/treebanks/test_json.py
 
 test-ray: $(VENV)/.installed-test $(VENV)/.installed-test-ray ## install Ray too, and run the tests on a cluster of two nodes
 	$(BIN)/pytest -q tests/engine/test_ray.py tests/corpora/test_ray_corpus.py tests/corpora/test_ray_data.py

@@ -126,8 +126,8 @@ def answers(model: str, way: list[str], texts: list[str]) -> list[float]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--repeat", type=int, default=5)
-    parser.add_argument("--answers", type=int, default=200)
+    parser.add_argument("--repeat", type=int, default=3)
+    parser.add_argument("--answers", type=int, default=50)
     given = parser.parse_args()
     if "ARCWISE_TREEBANKS" not in os.environ:
         sys.exit("ARCWISE_TREEBANKS: is not set, expected a folder with English-EWT/dev.conllu.xz")

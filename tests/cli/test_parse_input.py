@@ -11,6 +11,8 @@ import pytest
 
 from arcwise.cli.main import run
 from arcwise.treebanks import Treebank
+from arcwise.treebanks.json_format import json_schema
+from treebanks.json_schema_check import violations
 
 Parse = Callable[..., Treebank]
 Captured = pytest.CaptureFixture[bytes]
@@ -139,6 +141,33 @@ def test_json_in_json_out(monkeypatch: pytest.MonkeyPatch, capsys: pytest.Captur
     assert [line.get("id") for line in found] == ["a", "b", "c", None]
     assert found[0]["by"] == ["me"]
     assert found[3]["by"] == "\ud800"
+    schema = json_schema()
+    assert [*violations(found[0], schema, schema), *violations(found[2], schema, schema)] == []
+
+
+@pytest.mark.parametrize("k_best", ["1", "2"])
+def test_documents_that_are_cut_are_parsed_together_as_alone(
+    k_best: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = (["Birds", "sing"], ["I", "saw", "her", "duck"], ["Go"])
+    sentences = [{"words": [{"form": form} for form in own]} for own in words]
+    lines = [*sentences, {"sentences": sentences}, {"sentences": []}, sentences[0]]
+    command = ["parse", "--model", "en-fast", "--format", "json", "--to", "json", "--k-best", k_best]
+    found = []
+    for given in (["\n".join(map(json.dumps, lines))], [json.dumps(line) for line in lines]):
+        for part in given:
+            monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(part.encode())))
+            assert run(command) == 0
+        found.append(capsys.readouterr().out)
+    assert found[0] == found[1]
+    objects = [json.loads(line) for line in found[0].splitlines()]
+    assert len(objects) == len(lines)
+    assert ["words" in own for own in objects[:3]] == [
+        k_best == "1",
+        k_best == "1",
+        True,
+    ]  # one word has one tree
+    assert len(objects[3]["sentences"]) >= 3
 
 
 def test_documents_of_json_as_conllu(parse: Parse) -> None:

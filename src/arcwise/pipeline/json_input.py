@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import accumulate, pairwise
 from typing import Any
 
 from arcwise.errors import ArcwiseError, InputError
@@ -48,8 +49,11 @@ class JsonParsed:
         """The object again, with the document in it; or with ``error``."""
         if self.treebank is None:
             return {**self.values, "error": self.error}
-        if self.is_cut and "sentences" not in self.values:  # it was one sentence, and is one again
-            return {**self.values, **self.treebank[0].to_json()}
+        if "words" in self.values and "sentences" not in self.values:
+            if len(self.treebank) == 1:  # it was one sentence, and is one again
+                return {**self.values, **self.treebank[0].to_json()}
+            beside = {name: value for name, value in self.values.items() if name != "words"}
+            return {**beside, **self.treebank.to_json()}
         return {**self.values, **self.treebank.to_json()}
 
 
@@ -116,10 +120,10 @@ def _parsed(
         )
         for found, document in zip(texts, documents, strict=True):
             trees[found.line] = document.treebank
+    given = [found for found in read if found.treebank is not None and len(found.treebank)]
+    trees |= dict(zip((found.line for found in given), _trees(parser, given, options, threads), strict=True))
     done: list[JsonParsed] = []
     for found in read:
-        if found.treebank is not None and len(found.treebank):
-            trees[found.line] = parser.parse(found.treebank, options=options, threads=threads)
         name = None if fields.id is None else found.values.get(fields.id)
         done.append(
             replace(
@@ -129,3 +133,20 @@ def _parsed(
             )
         )
     return done
+
+
+def _trees(
+    parser: Parser, given: Sequence[JsonParsed], options: ParseOptions, threads: int
+) -> list[Treebank]:
+    """The trees of documents that are cut already, in one call; k best trees, which are several sentences each, one by one."""
+    treebanks = [found.treebank for found in given if found.treebank is not None]
+    if options.k_best > 1 or len(treebanks) < 2:
+        return [parser.parse(treebank, options=options, threads=threads) for treebank in treebanks]
+    joined = Treebank(b"".join(treebank.data for treebank in treebanks), source=treebanks[0].source)
+    parsed = parser.parse(joined, options=options, threads=threads)
+    ends = [0, *accumulate(len(treebank) for treebank in treebanks)]
+    places = parsed.layout.sentence_bytes[ends].tolist()
+    return [
+        Treebank(parsed.data[start:end], source=parsed.source, strict=False)
+        for start, end in pairwise(places)
+    ]
