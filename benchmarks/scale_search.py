@@ -186,7 +186,12 @@ def report(runs: Sequence[Run], spent: Costs, about: str) -> str:
     alone = runs[0]
     rows: list[list[object]] = []
     for run in runs:
-        told: list[object] = [run.workers or "none", f"{run.nodes:,}", f"{run.seconds:.1f}", f"{run.speed:.2f}"]
+        told: list[object] = [
+            run.workers or "none",
+            f"{run.nodes:,}",
+            f"{run.seconds:.1f}",
+            f"{run.speed:.2f}",
+        ]
         told += [f"{run.speed / max(run.workers, 1) / alone.speed:.2f}"]
         if run.workers:
             told += [

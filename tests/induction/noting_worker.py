@@ -28,6 +28,4 @@ class NotingWorker(Worker):
 def noted(folder: Path) -> list[tuple[int, int]]:
     """(node, process), as often as each was begun, in the order of time."""
     parts = [path.name.split("-") for path in folder.glob("node-*")]
-    return [
-        (int(node), int(pid)) for _, node, pid, _ in sorted(parts, key=lambda part: int(part[3]))
-    ]
+    return [(int(node), int(pid)) for _, node, pid, _ in sorted(parts, key=lambda part: int(part[3]))]

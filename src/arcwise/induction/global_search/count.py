@@ -200,7 +200,7 @@ class CountSearch:
             return
         self._look_for_parses(found.counts)
         start = node.messages or self.messages.of_prices(found.mu)
-        for number in range(self.options.passes):
+        for number in range(max(self.options.passes, 1)):
             agreed, start = self.messages.improved(
                 box,
                 start,
@@ -224,12 +224,13 @@ class CountSearch:
                 return
             if self.problem.alive_count(box) > 0.8 * alive:
                 break
-        self._split(node, found, min(agreed.bound, node.bound), [used], start)
+        use = [used] if agreed.bound <= node.bound else [*inherited, used]
+        self._split(node, found, min(agreed.bound, node.bound), use, start)
 
     def _expand_by_prices(self, node: CountNode, inherited: list[int], found: native.CountEvaluation) -> None:
         """The same for a box in which no block can agree by messages."""
         box = node.box
-        for number in range(self.options.passes):
+        for number in range(max(self.options.passes, 1)):
             found = found if number == 0 else self._by_prices(box, None)
             used = self.proof.add_multipliers(found.mu)
             self.proof.use(node.number, used)
@@ -295,20 +296,21 @@ class CountSearch:
             best = self._tried(split, halves, bound, None)
         basis = self.master.basis
         children: list[int | None] = []
-        for half in best.halves:
-            if half is None:
+        for child in best.halves:
+            if child is None:
                 children.append(None)
                 continue
-            own, own_use = half.bound, list(use)
-            if half.messages is not None:
-                own_use = [self.proof.add_multipliers(half.messages)]
+            own, own_use = child.bound, list(use)
+            if child.messages is not None:
+                own_use = [self.proof.add_multipliers(child.messages)]
             elif messages is None and len(use) == 1:  # cheap to know better
-                own = min(own, self.problem.bound(half.box, found.mu).value)
+                own = min(own, self.problem.bound(child.box, found.mu).value)
             children.append(self.proof.add_node(own_use))
             if own > self.threshold:
-                self._push(
-                    CountNode((-own, self.proof.last), half.box, basis, half.messages or messages)
+                node_of_child = CountNode(
+                    (-own, self.proof.last), child.box, basis, child.messages or messages
                 )
+                self._push(node_of_child)
         self.proof.split(number, best.split, children)
 
     def _tried(

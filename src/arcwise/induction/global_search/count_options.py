@@ -47,7 +47,10 @@ class CountOptions:
         low=0,
     )
     candidates: int = option(
-        4, "So many splits of a node are tried, and the best is taken (1: that of the linear program).", low=1, high=100
+        4,
+        "So many splits of a node are tried, and the best is taken (1: that of the linear program).",
+        low=1,
+        high=100,
     )
     trial_sweeps: int = option(
         2, "Messages of the two halves of each are improved so often.", low=0, high=MOST
