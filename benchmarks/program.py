@@ -134,20 +134,32 @@ def main() -> None:
     folder = Path(os.environ["ARCWISE_TREEBANKS"])
     texts = short_texts(folder)
     words = sum(len(text.split()) for text in texts) / len(texts)
-    body = (
+    found = [row for model in MODELS for row in rows_of_texts(texts, model, given.repeat)]
+    put(
+        "program",
+        "Many short texts",
         f"{len(texts):,} texts of {words:.0f} words between blanks (English-EWT dev), with confidences, one thread; words per second without loading the model.\n\n"
-        + table(
-            ["model", "how", "words/s", "of one text"],
-            [r for m in MODELS for r in rows_of_texts(texts, m, given.repeat)],
-        )
-        + "\n\nWhat is hard, on the standard input of `arcwise parse`: seconds with the start of the process and the loading of the model, and peak memory.\n\n"
-        + table(["input", "model", "s", "MB", "words", "sentences"], rows_of_hard(folder))
-        + f"\n\nA co-process: from a line written to its trees read (`--format lines`, {given.answers} sentences, one after the other). Without `--immediate` a pause "
-        "of 0.1 s is waited for.\n\n"
-        + table(["command", "model", "median ms", "p99 ms"], rows_of_answers(texts, given.answers))
+        + table(["model", "how", "words/s", "of one text"], found),
     )
-    write_section("program", "In a program, and as a co-process", body)
-    print(body)
+    put(
+        "program-hard",
+        "Input that nobody expected",
+        "On the standard input of `arcwise parse`: seconds with the start of the process and the loading of the model, and peak memory.\n\n"
+        + table(["input", "model", "s", "MB", "words", "sentences"], rows_of_hard(folder)),
+    )
+    put(
+        "program-answers",
+        "A co-process",
+        f"From a line written to `arcwise parse --format lines` to its trees read, {given.answers} sentences, one after the other. Without `--immediate` a pause of 0.1 s is "
+        "waited for.\n\n"
+        + table(["command", "model", "median ms", "p99 ms"], rows_of_answers(texts, given.answers)),
+    )
+
+
+def put(name: str, title: str, body: str) -> None:
+    """Write a section, and print it."""
+    write_section(name, title, body, module="program")
+    print(body, flush=True)
 
 
 if __name__ == "__main__":
