@@ -206,9 +206,9 @@ export class State extends EventTarget {
   #push(step) {
     this.waiting.push({ number: this.number, before: this.sentence, ...step });
     this.preview = null;
+    this.#send(); // first, so that the server thinks while this page draws
     this.emit("sentence");
     this.emit("saving");
-    this.#send();
   }
 
   async #send() {
