@@ -25,6 +25,7 @@ export class Canvas {
 
   draw() {
     const { state, box } = this;
+    box.classList.toggle("blank", !state.sentence);
     if (!state.sentence) return;
     performance.mark("arcwise-draw");
     const view = state.view;

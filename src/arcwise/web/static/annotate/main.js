@@ -17,7 +17,7 @@ import { Page } from "./page.js";
 import { Keys } from "./keys.js";
 import { actions } from "./actions.js";
 import { popupOpen } from "./popups.js";
-import { button, tell } from "./dom.js";
+import { button, el, tell } from "./dom.js";
 
 const box = (id) => document.getElementById(id);
 
@@ -39,6 +39,8 @@ function header(state) {
   });
   const line = () => {
     const sentence = state.sentence;
+    box("where").textContent = "none yet";
+    box("sent-id").textContent = box("words").textContent = "";
     if (!sentence) return;
     box("where").textContent = `${state.number + 1} / ${state.document.sentences}`;
     box("sent-id").textContent = sentence.sent_id ?? "";
@@ -114,6 +116,7 @@ async function start() {
     notes: new Notes(box("side-notes"), state, shape),
     compare: new Compare(box("side-compare"), state),
   };
+  box("tree").append(el("div", { class: "invitation" }, el("p", {}, "The file has no sentences yet."), button("Put some in", () => shape.insert(), { class: "main" }), el("p", { class: "soft" }, "Text with one sentence a line, or CoNLL-U.")));
   header(state);
   looks(state);
   keyboard(page, new Keys(page.actions, editor));
@@ -126,7 +129,7 @@ async function start() {
   if (state.document.on_disk && state.document.on_disk !== "same") page.changedOnDisk({ state: state.document.on_disk });
   const wanted = Number(address.hash.slice(1)) - 1;
   if (state.document.sentences) await page.open(Number.isInteger(wanted) && wanted >= 0 && wanted < state.document.sentences ? wanted : 0);
-  else tell("The file has no sentences yet.", "", button("Put some in", () => shape.insert()));
+  else state.blank();
   state.on("opened", () => history.replaceState(null, "", `${location.pathname}${location.search}#${state.number + 1}`));
   window.addEventListener("hashchange", () => {
     const number = Number(location.hash.slice(1)) - 1;
