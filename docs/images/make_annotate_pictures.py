@@ -15,6 +15,7 @@ from typing import Any
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
 LATIN = ROOT / "docs" / "tutorials" / "latin"
+SAMPLE = ROOT / "src" / "arcwise" / "data" / "sample-gold.conllu"
 BY_HAND = 20
 SIZE = {"width": 1280, "height": 600}
 KNOWN = [3, 5, 5, 99, 99, 99]
@@ -34,7 +35,7 @@ def main(folder: Path) -> None:
         file = Path(made) / "latin.conllu"
         alone(context, file, folder)
         with_another(context, file, folder)
-        context = browser.new_context(viewport={"width": 1280, "height": 520}, device_scale_factor=1.5)
+        context = browser.new_context(viewport={"width": 1280, "height": 530}, device_scale_factor=1.5)
         overview(context, file.with_name("sample.conllu"), folder)
         browser.close()
 
@@ -105,11 +106,10 @@ def with_another(context: Any, file: Path, folder: Path) -> None:
 
 def overview(context: Any, file: Path, folder: Path) -> None:
     """The sample of arcwise, some of its words open, with the model that comes along."""
-    from arcwise.data import sample_path
     from web.browser.driver import Tab
     from web.served import process
 
-    rows = [line.split("\t") for line in sample_path("sample-gold.conllu").read_text("utf-8").splitlines()]
+    rows = [line.split("\t") for line in SAMPLE.read_text("utf-8").splitlines()]
     sentence = 0
     for row in rows:
         sentence += row == [""]
