@@ -128,7 +128,9 @@ def test_words_are_split_joined_and_put_together_by_mouse(open_page: OpenPage) -
     assert tab.row("4.1", "form") == "y"
     chosen(tab, "4.1", "remove this empty node")
     tab.settled()
-    chosen(tab, "3", "split the sentence before this word")  # in the middle of a token: told, and nothing is done
+    chosen(
+        tab, "3", "split the sentence before this word"
+    )  # in the middle of a token: told, and nothing is done
     tab.page.locator("#told.bad").wait_for()
     chosen(tab, "4", "split the sentence before this word")
     tab.page.wait_for_function("() => own.state.document.sentences === 2")
