@@ -1,9 +1,10 @@
 """``arcwise serve`` under load, beside the library called directly.
 
-``python -m benchmarks.server [--seconds 60] [--connections 64] [--workers N] [--model en]``. Paragraphs of 60 words and a little more, of the test part of
+``python -m benchmarks.server [--seconds 60] [--connections 64] [--workers N] [--model en] [--udpipe SERVER MODEL]``. Paragraphs of 60 words and a little more, of the test part of
 English-EWT (ARCWISE_TREEBANKS), are asked for on so many connections of this machine, by wrk (Debian: ``apt-get install wrk``) or, without it, by a client of
 asyncio, which takes more of the cores that the service has. The library gets the same paragraphs in as many processes as the service has workers, before and after;
-the better of the two counts. Server, library and client share the cores.
+the better of the two counts. Server, library and client share the cores. ``--udpipe``: UDPipe's own server (``udpipe_server``, built from its sources) and
+a model of it, which get the same forms with as many threads.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import json
 import multiprocessing
 import os
 import shutil
+import socket
 import subprocess
 import sys
 import tempfile
@@ -23,6 +25,7 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote, urlsplit
 
 from measuring.tables import table
@@ -34,6 +37,7 @@ from benchmarks.report import write_section
 WORDS = 60
 BATCH = 32
 """Paragraphs that the library gets in one call."""
+Service = contextlib.AbstractContextManager[tuple[str, "Memory"]]
 FORM = "application/x-www-form-urlencoded"
 _SCRIPT = """
 wrk.method = "POST"
@@ -66,6 +70,11 @@ class Load:
     def rate(self) -> float:
         """Requests a second."""
         return self.requests / self.seconds
+
+    def row(self, name: str, best: float, memory: str) -> list[str]:
+        """A row of the table."""
+        times = [f"{self.median_ms:.0f}", f"{self.p99_ms:.0f}", str(self.errors), memory]
+        return [name, f"{self.rate:,.0f}", f"{self.rate / best:.0%}", *times]
 
 
 @dataclass
@@ -123,37 +132,49 @@ def _library(texts: Sequence[str], model: str, seconds: float, batch: int, start
 
 
 @contextlib.contextmanager
-def service(model: str, workers: int) -> Iterator[tuple[str, Memory]]:
-    """A service, its address and its memory."""
-    command = [
-        sys.executable,
-        "-m",
-        "arcwise",
-        "serve",
-        "--port",
-        "0",
-        "--model",
-        model,
-        "--workers",
-        str(workers),
-    ]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as running:
+def arcwise_service(model: str, workers: int) -> Iterator[tuple[str, Memory]]:
+    """``arcwise serve``, its address and its memory."""
+    line = ["-m", "arcwise", "serve", "--port", "0", "--model", model, "--workers", str(workers)]
+    with subprocess.Popen([sys.executable, *line], stdout=subprocess.PIPE, text=True) as running:
         assert running.stdout is not None
         address = running.stdout.readline().strip()
-        memory, end = Memory(), threading.Event()
-
-        def watch() -> None:
-            while not end.wait(1):
-                memory.mb.append(_memory(running.pid))
-
-        watcher = threading.Thread(target=watch)
-        watcher.start()
-        try:
+        with watched(running) as memory:
             yield address, memory
-        finally:
-            end.set()
-            watcher.join()
-            running.terminate()
+
+
+@contextlib.contextmanager
+def udpipe_service(server: str, model: str, threads: int) -> Iterator[tuple[str, Memory]]:
+    """UDPipe's server, its address and its memory."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    line = [server, f"--threads={threads}", "--log_file=", str(port), "model", "model", model, ""]
+    with subprocess.Popen(line, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as running:
+        for _ in range(600):
+            with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port)):
+                break
+            time.sleep(0.1)
+        with watched(running) as memory:
+            yield f"http://127.0.0.1:{port}/", memory
+
+
+@contextlib.contextmanager
+def watched(running: subprocess.Popen[Any]) -> Iterator[Memory]:
+    """The memory of a service, which is ended in the end."""
+    memory, end = Memory(), threading.Event()
+
+    def watch() -> None:
+        while not end.wait(1):
+            memory.mb.append(_memory(running.pid))
+
+    watcher = threading.Thread(target=watch)
+    watcher.start()
+    try:
+        yield memory
+    finally:
+        end.set()
+        watcher.join()
+        running.terminate()
 
 
 def _memory(pid: int) -> float:
@@ -233,60 +254,63 @@ async def _ask(
 # ---- the table
 
 
+def loaded(
+    service: Service, asked: tuple[str, str, Sequence[str]], given: argparse.Namespace
+) -> tuple[Load, str]:
+    """What comes of asking a service, and its memory."""
+    with service as (address, memory):
+        ask(address, *asked, connections=given.connections, seconds=2)
+        memory.mb.clear()
+        found = ask(address, *asked, connections=given.connections, seconds=given.seconds)
+    return found, memory.told()
+
+
 def main() -> None:
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--seconds", type=float, default=60.0)
     options.add_argument("--connections", type=int, default=64)
     options.add_argument("--workers", type=int, default=len(os.sched_getaffinity(0)))
     options.add_argument("--model", default="en")
+    options.add_argument("--udpipe", nargs=2, metavar=("SERVER", "MODEL"))
     given = options.parse_args()
     if "ARCWISE_TREEBANKS" not in os.environ:
         sys.exit("ARCWISE_TREEBANKS: is not set, expected a folder with English-EWT/test.conllu.xz")
     texts = paragraphs(Path(os.environ["ARCWISE_TREEBANKS"]))
-    few = max(5.0, given.seconds / 4)
-    directly = {
-        n: library(texts, given.model, workers=given.workers, seconds=few, batch=n) for n in (1, BATCH)
+    body = told(texts, measured(texts, given), given)
+    print(body)
+    write_section("server", "A service under load", body)
+
+
+def measured(texts: Sequence[str], given: argparse.Namespace) -> list[list[str]]:
+    """The rows of the table."""
+
+    def directly(batch: int) -> float:
+        seconds = max(5.0, given.seconds / 4)
+        return library(texts, given.model, workers=given.workers, seconds=seconds, batch=batch)
+
+    one, many = directly(1), directly(BATCH)
+    forms = FORM, [f"tokenizer=&tagger=&parser=&data={quote(text)}" for text in texts]
+    jsons = "application/json", [json.dumps({"text": text}) for text in texts]
+    asked = {"/process": forms, "/v1/parse": jsons}
+    loads = {
+        f"arcwise serve, `{path}`": loaded(arcwise_service(given.model, given.workers), (path, *what), given)
+        for path, what in asked.items()
     }
-    forms = [f"tokenizer=&tagger=&parser=&data={quote(text)}" for text in texts]
-    rows, best = [], 0.0
-    asked = [
-        ("`/process`", "/process", FORM, forms),
-        ("`/v1/parse`", "/v1/parse", "application/json", [json.dumps({"text": text}) for text in texts]),
-    ]
-    loads = []
-    for name, path, kind, bodies in asked:
-        with service(given.model, given.workers) as (address, memory):
-            ask(address, path, kind, bodies, connections=given.connections, seconds=2)
-            memory.mb.clear()
-            found = ask(address, path, kind, bodies, connections=given.connections, seconds=given.seconds)
-        loads.append((name, found, memory))
-    again = library(texts, given.model, workers=given.workers, seconds=few, batch=BATCH)
-    best = max(directly[BATCH], again)
-    rows.append(
-        [
-            "the library, a paragraph a call",
-            f"{directly[1]:,.0f}",
-            f"{directly[1] / best:.0%}",
-            "",
-            "",
-            "",
-            "",
-        ]
-    )
-    rows.append([f"the library, {BATCH} paragraphs a call", f"{best:,.0f}", "100%", "", "", "", ""])
-    for name, found, memory in loads:
-        rows.append(
-            [
-                f"arcwise serve, {name}",
-                f"{found.rate:,.0f}",
-                f"{found.rate / best:.0%}",
-                f"{found.median_ms:.0f}",
-                f"{found.p99_ms:.0f}",
-                str(found.errors),
-                memory.told(),
-            ]
+    if given.udpipe:
+        loads["UDPipe's server, `/process`"] = loaded(
+            udpipe_service(*given.udpipe, given.workers), ("/process", *forms), given
         )
-    rows.append(["UDPipe's server", "not installed", "", "", "", "", ""])
+    best = max(many, directly(BATCH))
+    rows = [
+        ["the library, a paragraph a call", f"{one:,.0f}", f"{one / best:.0%}", "", "", "", ""],
+        [f"the library, {BATCH} paragraphs a call", f"{best:,.0f}", "100%", "", "", "", ""],
+    ]
+    rows += [found.row(name, best, memory) for name, (found, memory) in loads.items()]
+    return rows if given.udpipe else [*rows, ["UDPipe's server", "not at hand", "", "", "", "", ""]]
+
+
+def told(texts: Sequence[str], rows: list[list[str]], given: argparse.Namespace) -> str:
+    """The section of RESULTS.md."""
     header = [
         "",
         "paragraphs/s",
@@ -298,13 +322,11 @@ def main() -> None:
     ]
     client = "wrk, one thread" if shutil.which("wrk") else "a client of asyncio"
     words = sum(len(text.split()) for text in texts) / len(texts)
-    body = (
+    return (
         f"Requests of one paragraph ({words:.0f} words between blanks), {given.connections} connections, {given.seconds:g} s, {given.workers} workers, model "
         f"{given.model}; {client}, on the same cores. Memory: of all processes, shared parts once. `/v1/parse` gives confidences, which the library was not asked for.\n\n"
         f"{table(header, rows)}"
     )
-    print(body)
-    write_section("server", "A service under load", body)
 
 
 if __name__ == "__main__":

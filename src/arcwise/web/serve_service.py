@@ -40,7 +40,7 @@ def run_service(
             signals=(signal.SIGTERM,),
             alive=alive,
             settings={
-                "http": patient_protocol(limits.idle_seconds),
+                "http": patient_protocol(limits.idle_seconds, limits.max_seconds),
                 "timeout_keep_alive": max(1, round(limits.idle_seconds)),
                 "timeout_graceful_shutdown": int(GRACE) - 2,
                 "backlog": 1024,
@@ -50,30 +50,44 @@ def run_service(
     return Watcher(sockets, work, say=say, restarted=meter.restarted).run(started)
 
 
-def patient_protocol(seconds: float) -> Any:
-    """uvicorn's protocol, which by itself waits for ever for the rest of a request line or of headers: such a connection is closed
-    after so many seconds."""
+def patient_protocol(idle: float, unread: float) -> Any:
+    """uvicorn's protocol, which by itself waits for ever for the rest of a request line or of headers, and for a client that does not read its
+    answer: such connections are closed after ``idle`` seconds, and after ``unread`` seconds in which more of an answer waits than should."""
     from uvicorn.protocols.http.auto import AutoHTTPProtocol
 
     base: Any = AutoHTTPProtocol
 
     class PatientProtocol(base):  # type: ignore[misc]
         _alarm: Any = None
+        _unread: Any = None
 
         def connection_made(self, transport: Any) -> None:
             super().connection_made(transport)
-            self._alarm = self.loop.call_later(seconds, self._too_late)
+            self._alarm = self.loop.call_later(idle, self._too_late)
 
         def data_received(self, data: bytes) -> None:
             super().data_received(data)
             if self._is_asking():
                 self._forget()
             elif self._alarm is None:
-                self._alarm = self.loop.call_later(seconds, self._too_late)
+                self._alarm = self.loop.call_later(idle, self._too_late)
+
+        def pause_writing(self) -> None:
+            super().pause_writing()
+            self._unread = self.loop.call_later(unread, self.transport.abort)
+
+        def resume_writing(self) -> None:
+            super().resume_writing()
+            self._unread.cancel()
 
         def connection_lost(self, exc: Exception | None) -> None:
             self._forget()
+            if self._unread is not None:
+                self._unread.cancel()
             super().connection_lost(exc)
+
+        def timeout_keep_alive_handler(self) -> None:
+            self._close()
 
         def _is_asking(self) -> bool:
             """Whether there is a request, its headers read, that is not answered yet."""
@@ -81,7 +95,14 @@ def patient_protocol(seconds: float) -> Any:
 
         def _too_late(self) -> None:
             self._alarm = None
-            if not self._is_asking() and not self.transport.is_closing():
+            if not self._is_asking():
+                self._close()
+
+        def _close(self) -> None:
+            """Without waiting for a client that has left something unread."""
+            if self.transport.get_write_buffer_size():
+                self.transport.abort()
+            elif not self.transport.is_closing():
                 self.transport.close()
 
         def _forget(self) -> None:
