@@ -23,7 +23,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote, urlsplit
@@ -31,6 +31,7 @@ from urllib.parse import quote, urlsplit
 from measuring.tables import table
 
 from arcwise.models import load
+from arcwise.parsing.parser import ParseOptions
 from arcwise.treebanks import Treebank
 from benchmarks.report import write_section
 
@@ -65,23 +66,54 @@ class Load:
     median_ms: float
     p99_ms: float
     errors: int
+    cpu_ms: float = 0.0
+    """Processor time of the service for a request."""
 
     @property
     def rate(self) -> float:
         """Requests a second."""
         return self.requests / self.seconds
 
-    def row(self, name: str, best: float, memory: str) -> list[str]:
-        """A row of the table."""
+    def row(self, name: str, best: Library, memory: str) -> list[str]:
+        """A row of the table, beside the library that does the same."""
         times = [f"{self.median_ms:.0f}", f"{self.p99_ms:.0f}", str(self.errors), memory]
-        return [name, f"{self.rate:,.0f}", f"{self.rate / best:.0%}", *times]
+        return [name, f"{self.rate:,.0f}", f"{self.rate / best.rate:.0%}", *_cpu_fields(self, best), *times]
+
+
+@dataclass(frozen=True)
+class Library:
+    """What the library did in so many processes."""
+
+    rate: float
+    """Paragraphs a second."""
+    cpu_ms: float
+    """Processor time for a paragraph."""
+
+    def row(self, name: str, best: Library) -> list[str]:
+        """A row of the table."""
+        return [
+            name,
+            f"{self.rate:,.0f}",
+            f"{self.rate / best.rate:.0%}",
+            *_cpu_fields(self, best),
+            *[""] * 4,
+        ]
+
+
+def _cpu_fields(own: Load | Library, best: Library) -> list[str]:
+    return [f"{own.cpu_ms:.2f}", f"{best.cpu_ms / own.cpu_ms:.0%}"]
 
 
 @dataclass
 class Memory:
     """The memory of a service in MB (shared parts counted once), each second."""
 
+    pid: int
     mb: list[float] = field(default_factory=list)
+
+    def cpu(self) -> float:
+        """Seconds of processor time of its processes until now."""
+        return sum(map(_cpu, _processes(self.pid)))
 
     def told(self) -> str:
         """After the first tenth of the time, and at the end."""
@@ -107,25 +139,38 @@ def paragraphs(folder: Path) -> list[str]:
 # ---- the library
 
 
-def library(texts: Sequence[str], model: str, *, workers: int, seconds: float, batch: int) -> float:
-    """Paragraphs a second by the library in so many processes."""
+def library(
+    texts: Sequence[str], model: str, *, workers: int, seconds: float, batch: int, as_json: bool
+) -> Library:
+    """The library in so many processes, which write CoNLL-U, or JSON with confidences."""
     with multiprocessing.get_context("spawn").Pool(workers) as pool:
-        parts = [(texts, model, seconds, batch, start) for start in range(workers)]
-        return sum(pool.starmap(_library, parts, chunksize=1))
+        parts = [(texts, model, seconds, batch, as_json, start) for start in range(workers)]
+        found = pool.starmap(_library, parts, chunksize=1)
+    done, took, cpu = (sum(own[i] for own in found) for i in range(3))
+    return Library(workers * done / took, 1e3 * cpu / done)
 
 
-def _library(texts: Sequence[str], model: str, seconds: float, batch: int, start: int) -> float:
+def _library(
+    texts: Sequence[str], model: str, seconds: float, batch: int, as_json: bool, start: int
+) -> tuple[int, float, float]:
+    """Paragraphs, seconds, seconds of processor time."""
     nlp = load(model)
-    at = start * len(texts) // 3
-    for document in nlp.analyse_texts(texts[:batch]):
-        document.to_conllu()
-    began, done = time.perf_counter(), 0
+    options = ParseOptions(confidence=as_json)
+
+    def do(some: Sequence[str]) -> None:
+        for document in nlp.analyse_texts(some, options=options):
+            if as_json:
+                json.dumps(document.to_json(), ensure_ascii=False)
+            else:
+                document.to_conllu()
+
+    at, done = start * len(texts) // 3, 0
+    do(texts[:batch])
+    began, cpu = time.perf_counter(), time.process_time()
     while (took := time.perf_counter() - began) < seconds:
-        chosen = [texts[(at + i) % len(texts)] for i in range(batch)]
-        for document in nlp.analyse_texts(chosen):
-            document.to_conllu()
+        do([texts[(at + i) % len(texts)] for i in range(batch)])
         at, done = at + batch, done + batch
-    return done / took
+    return done, took, time.process_time() - cpu
 
 
 # ---- the service
@@ -161,7 +206,7 @@ def udpipe_service(server: str, model: str, threads: int) -> Iterator[tuple[str,
 @contextlib.contextmanager
 def watched(running: subprocess.Popen[Any]) -> Iterator[Memory]:
     """The memory of a service, which is ended in the end."""
-    memory, end = Memory(), threading.Event()
+    memory, end = Memory(running.pid), threading.Event()
 
     def watch() -> None:
         while not end.wait(1):
@@ -179,13 +224,22 @@ def watched(running: subprocess.Popen[Any]) -> Iterator[Memory]:
 
 def _memory(pid: int) -> float:
     """Proportional memory of a process and its children, in MB."""
-    children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
     total = 0
-    for one in (str(pid), *children):
+    for one in _processes(pid):
         with contextlib.suppress(OSError):
             lines = Path(f"/proc/{one}/smaps_rollup").read_text().splitlines()
             total += next(int(line.split()[1]) for line in lines if line.startswith("Pss:"))
     return total / 1024
+
+
+def _processes(pid: int) -> list[int]:
+    """A process and its children."""
+    return [pid, *map(int, Path(f"/proc/{pid}/task/{pid}/children").read_text().split())]
+
+
+def _cpu(pid: int) -> float:
+    fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 # ---- the clients
@@ -261,8 +315,10 @@ def loaded(
     with service as (address, memory):
         ask(address, *asked, connections=given.connections, seconds=2)
         memory.mb.clear()
+        cpu = memory.cpu()
         found = ask(address, *asked, connections=given.connections, seconds=given.seconds)
-    return found, memory.told()
+        cpu = memory.cpu() - cpu
+    return replace(found, cpu_ms=1e3 * cpu / found.requests), memory.told()
 
 
 def main() -> None:
@@ -284,29 +340,34 @@ def main() -> None:
 def measured(texts: Sequence[str], given: argparse.Namespace) -> list[list[str]]:
     """The rows of the table."""
 
-    def directly(batch: int) -> float:
-        seconds = max(5.0, given.seconds / 4)
-        return library(texts, given.model, workers=given.workers, seconds=seconds, batch=batch)
-
-    one, many = directly(1), directly(BATCH)
-    forms = FORM, [f"tokenizer=&tagger=&parser=&data={quote(text)}" for text in texts]
-    jsons = "application/json", [json.dumps({"text": text}) for text in texts]
-    asked = {"/process": forms, "/v1/parse": jsons}
-    loads = {
-        f"arcwise serve, `{path}`": loaded(arcwise_service(given.model, given.workers), (path, *what), given)
-        for path, what in asked.items()
-    }
-    if given.udpipe:
-        loads["UDPipe's server, `/process`"] = loaded(
-            udpipe_service(*given.udpipe, given.workers), ("/process", *forms), given
+    def directly(batch: int, *, as_json: bool = False) -> Library:
+        seconds = max(5.0, given.seconds / 6)
+        return library(
+            texts, given.model, workers=given.workers, seconds=seconds, batch=batch, as_json=as_json
         )
-    best = max(many, directly(BATCH))
+
+    def asked(path: str, kind: str, bodies: Sequence[str]) -> tuple[Load, str]:
+        return loaded(arcwise_service(given.model, given.workers), (path, kind, bodies), given)
+
+    forms = [f"tokenizer=&tagger=&parser=&data={quote(text)}" for text in texts]
+    one, first, first_json = directly(1), directly(BATCH), directly(BATCH, as_json=True)
+    process, memory = asked("/process", FORM, forms)
+    parse, parse_memory = asked(
+        "/v1/parse", "application/json", [json.dumps({"text": text}) for text in texts]
+    )
+    best = max(first, directly(BATCH), key=lambda own: own.rate)
+    best_json = max(first_json, directly(BATCH, as_json=True), key=lambda own: own.rate)
     rows = [
-        ["the library, a paragraph a call", f"{one:,.0f}", f"{one / best:.0%}", "", "", "", ""],
-        [f"the library, {BATCH} paragraphs a call", f"{best:,.0f}", "100%", "", "", "", ""],
+        one.row("the library, a paragraph a call", best),
+        best.row(f"the library, {BATCH} paragraphs a call", best),
+        process.row("arcwise serve, `/process`", best, memory),
+        best_json.row(f"the library, {BATCH} paragraphs a call, confidences, JSON", best_json),
+        parse.row("arcwise serve, `/v1/parse`", best_json, parse_memory),
     ]
-    rows += [found.row(name, best, memory) for name, (found, memory) in loads.items()]
-    return rows if given.udpipe else [*rows, ["UDPipe's server", "not at hand", "", "", "", "", ""]]
+    if not given.udpipe:
+        return [*rows, ["UDPipe's server", "not at hand", *[""] * 7]]
+    peer, peer_memory = loaded(udpipe_service(*given.udpipe, given.workers), ("/process", FORM, forms), given)
+    return [*rows, peer.row("UDPipe's server, `/process`", best, peer_memory)]
 
 
 def told(texts: Sequence[str], rows: list[list[str]], given: argparse.Namespace) -> str:
@@ -315,17 +376,20 @@ def told(texts: Sequence[str], rows: list[list[str]], given: argparse.Namespace)
         "",
         "paragraphs/s",
         "of the library",
+        "CPU ms each",
+        "of the library",
         "median ms",
         "p99 ms",
         "errors",
-        "memory MB, early → late",
     ]
     client = "wrk, one thread" if shutil.which("wrk") else "a client of asyncio"
     words = sum(len(text.split()) for text in texts) / len(texts)
     return (
         f"Requests of one paragraph ({words:.0f} words between blanks), {given.connections} connections, {given.seconds:g} s, {given.workers} workers, model "
-        f"{given.model}; {client}, on the same cores. Memory: of all processes, shared parts once. `/v1/parse` gives confidences, which the library was not asked for.\n\n"
-        f"{table(header, rows)}"
+        f"{given.model}; {client}, on the same cores. `/v1/parse` gives JSON with confidences and stands beside the library that does the same. CPU: processor time of the "
+        f"service, or of the library, for a paragraph. Memory: of all processes, shared parts once. Load of the machine in the five minutes before the end: "
+        f"{os.getloadavg()[1]:.1f}; this alone is about {given.workers + 1}.\n\n"
+        f"{table([*header, 'memory MB, early → late'], rows)}"
     )
 
 

@@ -277,6 +277,23 @@ def test_half_a_request_is_given_up(service: Process) -> None:
     until(lambda: metric(service, "arcwise_open_requests") == 1)
 
 
+def test_an_address_without_end_is_refused(service: Process) -> None:
+    with socket.create_connection(service.socket_place) as own:
+        own.sendall(b"GET /process?tokenizer=&data=")
+        with contextlib.suppress(OSError):
+            for _ in range(100):
+                own.sendall(b"x" * 10_000)
+                time.sleep(0.001)
+        own.settimeout(20)
+        found = b""
+        with contextlib.suppress(ConnectionResetError):
+            while more := own.recv(4096):
+                found += more
+    assert found.startswith(b"HTTP/1.1 431")
+    assert b"found more than 65536 bytes of address and headers; send the data as a form" in found
+    assert service.get(f"/process?tokenizer=&data={'Go!%20' * 5000}").status == 200
+
+
 def test_what_is_no_http(service: Process) -> None:
     with socket.create_connection(service.socket_place) as own:
         own.sendall(b"\xff\xfe\x00 what is this\r\n\r\n")

@@ -56,7 +56,7 @@ def exact_pairs(field: str) -> dict[str, str] | str:
         return {}
     parts = [part.partition("=") for part in field.split("|")]
     found = {key: value for key, _, value in parts}
-    return found if len(found) == len(parts) and all([sign for _, sign, _ in parts]) else field
+    return found if len(found) == len(parts) and all(sign for _, sign, _ in parts) else field
 
 
 def pair_text(values: Mapping[str, str]) -> str:

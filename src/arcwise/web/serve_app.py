@@ -125,11 +125,11 @@ class ServeApp:
     async def _answer(self, scope: Scope, receive: Receive) -> Reply:
         path = scope["path"]
         try:
-            if scope["method"] == "OPTIONS":
-                return Reply(b"", TEXT, 204, ((b"allow", b"GET, POST, OPTIONS"),))
             methods, handler = self._routes.get(path, ((), self._page))
             if not methods:
                 raise Refused(404, f"address: found {path!r}, expected one of {', '.join(self._routes)}")
+            if scope["method"] == "OPTIONS":
+                return Reply(b"", TEXT, 204, ((b"allow", ", ".join((*methods, "OPTIONS")).encode()),))
             method = "GET" if scope["method"] == "HEAD" else scope["method"]
             if method not in methods:
                 raise Refused(

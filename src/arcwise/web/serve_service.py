@@ -10,12 +10,15 @@ import socket
 from collections.abc import Callable
 from typing import Any
 
-from arcwise.web.serve_app import ServeApp
+from arcwise.web.serve_app import LINGER, ServeApp
 from arcwise.web.serve_limits import Limits
 from arcwise.web.serve_metrics import Meter
 from arcwise.web.serve_models import Models
 from arcwise.web.serve_workers import GRACE, Say, Watcher
 from arcwise.web.server import serve
+
+MAX_HEAD = 65536
+"""Bytes of a request before its body: the address, with its parameters, and the headers."""
 
 
 def run_service(
@@ -52,7 +55,8 @@ def run_service(
 
 def patient_protocol(idle: float, unread: float) -> Any:
     """uvicorn's protocol, which by itself waits for ever for the rest of a request line or of headers, and for a client that does not read its
-    answer: such connections are closed after ``idle`` seconds, and after ``unread`` seconds in which more of an answer waits than should."""
+    answer: such connections are closed after ``idle`` seconds, and after ``unread`` seconds in which more of an answer waits than should.
+    A request whose address and headers do not end is refused."""
     from uvicorn.protocols.http.auto import AutoHTTPProtocol
 
     base: Any = AutoHTTPProtocol
@@ -60,17 +64,40 @@ def patient_protocol(idle: float, unread: float) -> Any:
     class PatientProtocol(base):  # type: ignore[misc]
         _alarm: Any = None
         _unread: Any = None
+        _head = 0
+        _refused = False
 
         def connection_made(self, transport: Any) -> None:
             super().connection_made(transport)
             self._alarm = self.loop.call_later(idle, self._too_late)
 
         def data_received(self, data: bytes) -> None:
+            if self._refused:
+                return
+            if not self._is_asking() and self._is_endless(data):
+                return self._refuse()
             super().data_received(data)
             if self._is_asking():
                 self._forget()
+                self._head = 0
             elif self._alarm is None:
                 self._alarm = self.loop.call_later(idle, self._too_late)
+
+        def _is_endless(self, data: bytes) -> bool:
+            """Whether so much came without a body that there will be no end."""
+            end = data.find(b"\r\n\r\n")
+            self._head += len(data) if end < 0 else end
+            return self._head > MAX_HEAD
+
+        def _refuse(self) -> None:
+            """Said here: neither of uvicorn's two protocols says it."""
+            self._refused = True
+            told = (
+                f"address: found more than {MAX_HEAD} bytes of address and headers; send the data as a form\n"
+            )
+            head = f"HTTP/1.1 431 Request Header Fields Too Large\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Length: {len(told)}\r\nConnection: close\r\n\r\n"
+            self.transport.write((head + told).encode())
+            self.loop.call_later(LINGER, self._close)
 
         def pause_writing(self) -> None:
             super().pause_writing()

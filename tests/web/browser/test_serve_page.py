@@ -167,7 +167,9 @@ def test_models_are_chosen_and_a_sentence_stays_with_its_own(browser: Any) -> No
     with served(models) as address:
         page = context.new_page()
         asked: list[Any] = []
-        page.on("request", lambda request: asked.append(request.post_data_json) if request.post_data else None)
+        page.on(
+            "request", lambda request: asked.append(request.post_data_json) if request.post_data else None
+        )
         page.goto(address)
         page.wait_for_selector("#choose:not([hidden])")
         page.select_option("#model", "two")
