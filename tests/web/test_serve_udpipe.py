@@ -164,6 +164,10 @@ def test_documents_and_paragraphs_are_told(service: Here) -> None:
         for sentence in Treebank.from_string(service.result(data=text, tokenizer=""))
     ]
     assert marks == [("newdoc", "newpar"), (), ("newpar",), ()]
+    lines = service.result(data="One dog.\nTwo.\n\nThree\n", tokenizer="presegmented")
+    assert [line for line in lines.splitlines() if line.startswith(("# new", "# text"))] == [
+        "# newdoc", "# newpar", "# text = One dog.", "# text = Two.", "# newpar", "# text = Three",
+    ]  # fmt: skip
     lines = service.result(data="a b\nc d\n\ne f\n", input="horizontal", output="horizontal=paragraphs")
     assert lines == "a b\nc d\n\ne f\n"
     words = service.result(data="a\nb\n\nc\n\n\nd\n", input="vertical", output="vertical=paragraphs")
@@ -269,6 +273,10 @@ def test_outputs(service: Here) -> None:
     assert normalized.splitlines()[0] == "The cat saw a dog."
 
 
+def test_line_ends_of_windows(service: Here) -> None:
+    assert service.result(data=ROWS.replace("\n", "\r\n")) == ROWS
+
+
 def test_conllu_of_the_first_version(service: Here) -> None:
     rows = "# sent_id = a\n1\tNew York\tNew York\t_\t_\t_\t0\troot\t_\t_\n1.1\tx\t_\t_\t_\t_\t_\t_\t_\t_\n\n"
     found = service.result(data=rows, output="conllu=v1")
@@ -318,7 +326,9 @@ def test_a_deep_tree_as_matxin(service: Here) -> None:
 @given(st.text(alphabet="ab .,!'\n\t\u00a0é—🙂\\|", max_size=40))
 @settings(max_examples=60, deadline=None)
 def test_plain_text_comes_back(service: Here, text: str) -> None:
-    assert service.result(data=text, tokenizer="", output="plaintext") == (text if text.strip() else "")
+    for tokenizer in ("", "presegmented"):
+        found = service.result(data=text, tokenizer=tokenizer, output="plaintext")
+        assert found == (text if text.strip() else "")
 
 
 # ---- what cannot be

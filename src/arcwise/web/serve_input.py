@@ -167,13 +167,30 @@ def _presegmented(tokenizer: Tokenizer, text: str, *, ranges: bool) -> Treebank:
     """Each line that is not blank as one sentence, whatever ends the tokenizer would see in it."""
     parts: list[str] = []
     place = 0
-    for line in re.findall(r"[^\n]*\n|[^\n]+", text):
+    for line in _lines(text):
         if line.strip():
             number = len(parts) + 1
             found = tokenizer.tokenize(line, first_place=place, ranges=ranges).treebank
             parts.append(_as_one(found, number, line.strip()))
         place += len(line)
     return Treebank("".join(parts).encode(), source="data")
+
+
+def _lines(text: str) -> Iterator[str]:
+    """The lines, each with its end and the blank lines after it; the first one with those before it.
+
+    >>> list(_lines("\\na\\n \\nb"))
+    ['\\na\\n \\n', 'b']
+    """
+    gathered: list[str] = []
+    full = False
+    for line in re.findall(r"[^\n]*\n|[^\n]+", text):
+        if full and line.strip():
+            yield "".join(gathered)
+            gathered, full = [], False
+        gathered.append(line)
+        full = full or bool(line.strip())
+    yield "".join(gathered)
 
 
 def _as_one(treebank: Treebank, number: int, text: str) -> str:

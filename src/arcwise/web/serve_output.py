@@ -97,14 +97,14 @@ def matxin(treebank: Treebank) -> str:
 def _nodes(sentence: Sentence) -> Iterator[str]:
     """The words from the root down, without recursion: trees may be as deep as sentences are long."""
     children = _children(sentence)
-    columns = sentence.forms, sentence.lemmas, sentence.feats, sentence.deprels
+    columns = sentence.forms, sentence.lemmas, [_said(own) for own in sentence.feats], sentence.deprels
     open_words = [(word, 1) for word in reversed(children[0])]
     while open_words:
         word, depth = open_words.pop()
         if word < 0:
             yield f"{depth * ' '}</NODE>\n"
             continue
-        form, lemma, feats, label = (escape(_said(column[word - 1]), {'"': "&quot;"}) for column in columns)
+        form, lemma, feats, label = (escape(column[word - 1], {'"': "&quot;"}) for column in columns)
         told = f'<NODE ord="{word}" alloc="0" form="{form}" lem="{lemma}" mi="{feats}" si="{label}"'
         yield f"{depth * ' '}{told}{'>' if children[word] else '/>'}\n"
         if children[word]:

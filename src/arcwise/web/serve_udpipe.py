@@ -97,7 +97,7 @@ def _source(given: Mapping[str, str]) -> Source:
         form = INPUTS[found]
     return Source(
         "lines" if form == "text" and "presegmented" in options else form,
-        given["data"],
+        given["data"].replace("\r\n", "\n") if form == "conllu" else given["data"],
         ranges="ranges" in options,
         spaces="normalized_spaces" not in options,
         paragraphs=form != "conllu",
