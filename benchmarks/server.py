@@ -10,7 +10,6 @@ a model of it, which get the same forms with as many threads.
 from __future__ import annotations
 
 import argparse
-import asyncio
 import contextlib
 import json
 import multiprocessing
@@ -19,65 +18,30 @@ import shutil
 import socket
 import subprocess
 import sys
-import tempfile
 import threading
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote, urlsplit
+from urllib.parse import quote
 
 from measuring.tables import table
 
 from arcwise.models import load
 from arcwise.parsing.parser import ParseOptions
 from arcwise.treebanks import Treebank
+from benchmarks.http_load import Load, ask
 from benchmarks.report import write_section
 
 WORDS = 60
+FEW = 8
+"""Connections of another row: what a request takes where not all cores are busy all the time."""
+LIBRARY_SECONDS = 5.0
 BATCH = 32
 """Paragraphs that the library gets in one call."""
 Service = contextlib.AbstractContextManager[tuple[str, "Memory"]]
 FORM = "application/x-www-form-urlencoded"
-_SCRIPT = """
-wrk.method = "POST"
-wrk.headers["Content-Type"] = "%(kind)s"
-local bodies, at = {}, 0
-for line in io.lines("%(bodies)s") do bodies[#bodies + 1] = line end
-request = function()
-  at = at %% #bodies + 1
-  return wrk.format(nil, "%(path)s", nil, bodies[at])
-end
-done = function(summary, latency, requests)
-  local e = summary.errors
-  print(string.format("FOUND %%d %%f %%f %%f %%d", summary.requests, summary.duration / 1e6, latency:percentile(50) / 1e3,
-    latency:percentile(99) / 1e3, e.connect + e.read + e.write + e.status + e.timeout))
-end
-"""
-
-
-@dataclass(frozen=True)
-class Load:
-    """What came of a minute of requests."""
-
-    requests: int
-    seconds: float
-    median_ms: float
-    p99_ms: float
-    errors: int
-    cpu_ms: float = 0.0
-    """Processor time of the service for a request."""
-
-    @property
-    def rate(self) -> float:
-        """Requests a second."""
-        return self.requests / self.seconds
-
-    def row(self, name: str, best: Library, memory: str) -> list[str]:
-        """A row of the table, beside the library that does the same."""
-        times = [f"{self.median_ms:.0f}", f"{self.p99_ms:.0f}", str(self.errors), memory]
-        return [name, f"{self.rate:,.0f}", f"{self.rate / best.rate:.0%}", *_cpu_fields(self, best), *times]
 
 
 @dataclass(frozen=True)
@@ -98,6 +62,12 @@ class Library:
             *_cpu_fields(self, best),
             *[""] * 4,
         ]
+
+
+def load_row(name: str, own: Load, best: Library, memory: str) -> list[str]:
+    """A row of the table, beside the library that does the same."""
+    times = [f"{own.median_ms:.0f}", f"{own.p99_ms:.0f}", str(own.errors), memory]
+    return [name, f"{own.rate:,.0f}", f"{own.rate / best.rate:.0%}", *_cpu_fields(own, best), *times]
 
 
 def _cpu_fields(own: Load | Library, best: Library) -> list[str]:
@@ -242,81 +212,18 @@ def _cpu(pid: int) -> float:
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
-# ---- the clients
-
-
-def ask(
-    address: str, path: str, kind: str, bodies: Sequence[str], *, connections: int, seconds: float
-) -> Load:
-    """Requests on so many connections, by wrk if it is there."""
-    if shutil.which("wrk") is None:
-        return asyncio.run(_ask(address, path, kind, bodies, connections, seconds))
-    with tempfile.TemporaryDirectory() as folder:
-        script, data = Path(folder) / "ask.lua", Path(folder) / "bodies.txt"
-        data.write_text("\n".join(bodies))
-        script.write_text(_SCRIPT % {"kind": kind, "bodies": data, "path": path})
-        command = [
-            "wrk",
-            "-t1",
-            f"-c{connections}",
-            f"-d{seconds:g}s",
-            "--timeout",
-            "30s",
-            "-s",
-            str(script),
-            address,
-        ]
-        said = subprocess.run(command, capture_output=True, text=True, check=True).stdout
-    found = next(line for line in said.splitlines() if line.startswith("FOUND ")).split()[1:]
-    return Load(int(found[0]), float(found[1]), float(found[2]), float(found[3]), int(found[4]))
-
-
-async def _ask(
-    address: str, path: str, kind: str, bodies: Sequence[str], connections: int, seconds: float
-) -> Load:
-    place = urlsplit(address)
-    end = time.perf_counter() + seconds
-    times: list[float] = []
-    errors = 0
-
-    async def client(number: int) -> None:
-        nonlocal errors
-        reader, writer = await asyncio.open_connection(place.hostname, place.port)
-        at = number
-        while time.perf_counter() < end:
-            body = bodies[at % len(bodies)].encode()
-            at += connections
-            began = time.perf_counter()
-            writer.write(
-                f"POST {path} HTTP/1.1\r\nHost: x\r\nContent-Type: {kind}\r\nContent-Length: {len(body)}\r\n\r\n".encode()
-                + body
-            )
-            head = (await reader.readuntil(b"\r\n\r\n")).lower()
-            length = head.split(b"content-length: ")[1].split(b"\r\n")[0]
-            await reader.readexactly(int(length))
-            times.append(time.perf_counter() - began)
-            errors += b" 200 " not in head.split(b"\r\n")[0]
-        writer.close()
-
-    await asyncio.gather(*(client(number) for number in range(connections)))
-    times.sort()
-    return Load(
-        len(times), seconds, 1e3 * times[len(times) // 2], 1e3 * times[int(0.99 * len(times))], errors
-    )
-
-
 # ---- the table
 
 
 def loaded(
-    service: Service, asked: tuple[str, str, Sequence[str]], given: argparse.Namespace
+    service: Service, asked: tuple[str, str, Sequence[str]], connections: int, seconds: float
 ) -> tuple[Load, str]:
     """What comes of asking a service, and its memory."""
     with service as (address, memory):
-        ask(address, *asked, connections=given.connections, seconds=2)
+        ask(address, *asked, connections=connections, seconds=2)
         memory.mb.clear()
         cpu = memory.cpu()
-        found = ask(address, *asked, connections=given.connections, seconds=given.seconds)
+        found = ask(address, *asked, connections=connections, seconds=seconds)
         cpu = memory.cpu() - cpu
     return replace(found, cpu_ms=1e3 * cpu / found.requests), memory.told()
 
@@ -339,35 +246,40 @@ def main() -> None:
 
 def measured(texts: Sequence[str], given: argparse.Namespace) -> list[list[str]]:
     """The rows of the table."""
+    short = given.seconds / 4
 
     def directly(batch: int, *, as_json: bool = False) -> Library:
-        seconds = max(5.0, given.seconds / 6)
         return library(
-            texts, given.model, workers=given.workers, seconds=seconds, batch=batch, as_json=as_json
+            texts, given.model, workers=given.workers, seconds=LIBRARY_SECONDS, batch=batch, as_json=as_json
         )
 
-    def asked(path: str, kind: str, bodies: Sequence[str]) -> tuple[Load, str]:
-        return loaded(arcwise_service(given.model, given.workers), (path, kind, bodies), given)
+    def asked(seconds: float, connections: int, *what: Any, peer: bool = False) -> tuple[Load, str]:
+        made = (
+            udpipe_service(*given.udpipe, given.workers)
+            if peer
+            else arcwise_service(given.model, given.workers)
+        )
+        return loaded(made, what, connections, seconds)
 
-    forms = [f"tokenizer=&tagger=&parser=&data={quote(text)}" for text in texts]
+    forms = "/process", FORM, [f"tokenizer=&tagger=&parser=&data={quote(text)}" for text in texts]
+    jsons = "/v1/parse", "application/json", [json.dumps({"text": text}) for text in texts]
     one, first, first_json = directly(1), directly(BATCH), directly(BATCH, as_json=True)
-    process, memory = asked("/process", FORM, forms)
-    parse, parse_memory = asked(
-        "/v1/parse", "application/json", [json.dumps({"text": text}) for text in texts]
-    )
+    many, few = asked(given.seconds, given.connections, *forms), asked(short, FEW, *forms)
+    parse = asked(short, given.connections, *jsons)
     best = max(first, directly(BATCH), key=lambda own: own.rate)
     best_json = max(first_json, directly(BATCH, as_json=True), key=lambda own: own.rate)
     rows = [
         one.row("the library, a paragraph a call", best),
         best.row(f"the library, {BATCH} paragraphs a call", best),
-        process.row("arcwise serve, `/process`", best, memory),
+        load_row(f"arcwise serve, `/process`, {given.seconds:g} s", many[0], best, many[1]),
+        load_row(f"arcwise serve, `/process`, {FEW} connections, {short:g} s", few[0], best, few[1]),
         best_json.row(f"the library, {BATCH} paragraphs a call, confidences, JSON", best_json),
-        parse.row("arcwise serve, `/v1/parse`", best_json, parse_memory),
+        load_row(f"arcwise serve, `/v1/parse`, {short:g} s", parse[0], best_json, parse[1]),
     ]
     if not given.udpipe:
         return [*rows, ["UDPipe's server", "not at hand", *[""] * 7]]
-    peer, peer_memory = loaded(udpipe_service(*given.udpipe, given.workers), ("/process", FORM, forms), given)
-    return [*rows, peer.row("UDPipe's server, `/process`", best, peer_memory)]
+    peer, memory = asked(short, given.connections, *forms, peer=True)
+    return [*rows, load_row(f"UDPipe's server, `/process`, {short:g} s", peer, best, memory)]
 
 
 def told(texts: Sequence[str], rows: list[list[str]], given: argparse.Namespace) -> str:
@@ -385,10 +297,11 @@ def told(texts: Sequence[str], rows: list[list[str]], given: argparse.Namespace)
     client = "wrk, one thread" if shutil.which("wrk") else "a client of asyncio"
     words = sum(len(text.split()) for text in texts) / len(texts)
     return (
-        f"Requests of one paragraph ({words:.0f} words between blanks), {given.connections} connections, {given.seconds:g} s, {given.workers} workers, model "
+        f"Requests of one paragraph ({words:.0f} words between blanks), {given.connections} connections unless a row says otherwise, {given.workers} workers, model "
         f"{given.model}; {client}, on the same cores. `/v1/parse` gives JSON with confidences and stands beside the library that does the same. CPU: processor time of the "
         f"service, or of the library, for a paragraph. Memory: of all processes, shared parts once. Load of the machine in the five minutes before the end: "
-        f"{os.getloadavg()[1]:.1f}; this alone is about {given.workers + 1}.\n\n"
+        f"{os.getloadavg()[1]:.1f}; this alone is about {given.workers + 1}. With {given.connections} connections that always wait for an answer the mean latency is {given.connections} / (requests a second), "
+        f"whatever the service does.\n\n"
         f"{table([*header, 'memory MB, early → late'], rows)}"
     )
 

@@ -80,8 +80,8 @@ class Models:
         """
         if not name:
             return self.default
-        names = [name, name.lower(), *(_cut_at_hyphens(name.lower()) if nearly else ())]
-        found = next((self._known[own] for own in names if own in self._known), None)
+        tried = [name, name.lower(), *(_cut_at_hyphens(name.lower()) if nearly else ())]
+        found = next((self._known[own] for own in tried if own in self._known), None)
         if found is None:
             names = ", ".join(model.name for model in self.all)
             raise InputError(f"model: found {name!r}, expected one of {names}")
