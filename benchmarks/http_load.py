@@ -23,8 +23,8 @@ request = function()
 end
 done = function(summary, latency, requests)
   local e = summary.errors
-  print(string.format("FOUND %%d %%f %%f %%f %%d", summary.requests, summary.duration / 1e6, latency:percentile(50) / 1e3,
-    latency:percentile(99) / 1e3, e.connect + e.read + e.write + e.status + e.timeout))
+  print(string.format("FOUND %%d %%f %%f %%f %%d %%d", summary.requests, summary.duration / 1e6, latency:percentile(50) / 1e3,
+    latency:percentile(99) / 1e3, e.connect + e.write + e.status + e.timeout, e.read))
 end
 """
 
@@ -48,9 +48,16 @@ class Load:
 
 
 def ask(
-    address: str, path: str, kind: str, bodies: Sequence[str], *, connections: int, seconds: float
+    address: str,
+    path: str,
+    kind: str,
+    bodies: Sequence[str],
+    *,
+    connections: int,
+    seconds: float,
+    closes: bool = False,
 ) -> Load:
-    """Requests on so many connections, by wrk if it is there."""
+    """Requests on so many connections, by wrk if it is there. ``closes``: the service ends answers by closing the connection, which wrk takes for an error."""
     if shutil.which("wrk") is None:
         return asyncio.run(_ask(address, path, kind, bodies, connections, seconds))
     with tempfile.TemporaryDirectory() as folder:
@@ -70,7 +77,8 @@ def ask(
         ]
         said = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     found = next(line for line in said.splitlines() if line.startswith("FOUND ")).split()[1:]
-    return Load(int(found[0]), float(found[1]), float(found[2]), float(found[3]), int(found[4]))
+    errors = int(found[4]) + (0 if closes else int(found[5]))
+    return Load(int(found[0]), float(found[1]), float(found[2]), float(found[3]), errors)
 
 
 async def _ask(

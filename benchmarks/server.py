@@ -216,14 +216,14 @@ def _cpu(pid: int) -> float:
 
 
 def loaded(
-    service: Service, asked: tuple[str, str, Sequence[str]], connections: int, seconds: float
+    service: Service, asked: tuple[str, str, Sequence[str]], connections: int, seconds: float, closes: bool
 ) -> tuple[Load, str]:
     """What comes of asking a service, and its memory."""
     with service as (address, memory):
-        ask(address, *asked, connections=connections, seconds=2)
+        ask(address, *asked, connections=connections, seconds=2, closes=closes)
         memory.mb.clear()
         cpu = memory.cpu()
-        found = ask(address, *asked, connections=connections, seconds=seconds)
+        found = ask(address, *asked, connections=connections, seconds=seconds, closes=closes)
         cpu = memory.cpu() - cpu
     return replace(found, cpu_ms=1e3 * cpu / found.requests), memory.told()
 
@@ -259,7 +259,7 @@ def measured(texts: Sequence[str], given: argparse.Namespace) -> list[list[str]]
             if peer
             else arcwise_service(given.model, given.workers)
         )
-        return loaded(made, what, connections, seconds)
+        return loaded(made, what, connections, seconds, closes=peer)
 
     forms = "/process", FORM, [f"tokenizer=&tagger=&parser=&data={quote(text)}" for text in texts]
     jsons = "/v1/parse", "application/json", [json.dumps({"text": text}) for text in texts]
