@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, pairwise
@@ -89,7 +90,8 @@ def space_after(misc: str) -> str | None:
 
 def _before(row: SurfaceRow) -> str:
     """The white space that MISC tells before a token."""
-    return unescaped(pairs(row.fields[9]).get("SpacesBefore", ""))
+    misc = row.fields[9]
+    return unescaped(pairs(misc).get("SpacesBefore", "")) if "SpacesBefore=" in misc else ""
 
 
 # ---- places that the tokens tell
@@ -109,11 +111,16 @@ def _told_places(rows: Sequence[Sequence[SurfaceRow]]) -> list[list[Place]] | No
     return found if flat and in_order else None
 
 
+_RANGE = re.compile(r"(?:.*\|)?TokenRange=(\d+):(\d+)(?:\||$)")
+
+
 def _told_place(misc: str) -> Place | None:
-    start, _, end = (
-        pairs(misc).get("TokenRange", "").partition(":") if "TokenRange=" in misc else ("", "", "")
-    )
-    return (int(start), int(end)) if start.isdecimal() and end.isdecimal() else None
+    """
+    >>> _told_place("SpaceAfter=No|TokenRange=3:5|A=b"), _told_place("OldTokenRange=3:5")
+    ((3, 5), None)
+    """
+    found = _RANGE.match(misc)
+    return None if found is None else (int(found[1]), int(found[2]))
 
 
 def _as_told(rows: Sequence[Sequence[SurfaceRow]], places: list[list[Place]]) -> Surface:
@@ -126,7 +133,8 @@ def _as_told(rows: Sequence[Sequence[SurfaceRow]], places: list[list[Place]]) ->
         after = space_after(row.fields[9])
         pieces.append(_fitted(row.fields[1], end - start))
         if number + 1 < len(ends):
-            pieces.append(_fitted(" " if after is None else after, ends[number + 1][0] - end))
+            gap = (" " if after is None else after) + _before(flat[number + 1])
+            pieces.append(_fitted(gap, ends[number + 1][0] - end))
         else:
             pieces.append(" " if after is None else after)
     return Surface("".join(pieces), ends[0][0] - len(before), places)
