@@ -241,7 +241,9 @@ def main() -> None:
     texts = paragraphs(Path(os.environ["ARCWISE_TREEBANKS"]))
     body = told(texts, measured(texts, given), given)
     print(body)
-    write_section("server", "A service under load", body)
+    other = given.model != "en"
+    name, title = (f"server-{given.model}", f" ({given.model})") if other else ("server", "")
+    write_section(name, f"A service under load{title}", body, module="server")
 
 
 def measured(texts: Sequence[str], given: argparse.Namespace) -> list[list[str]]:
