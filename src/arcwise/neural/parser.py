@@ -118,7 +118,7 @@ class NeuralParser(TrainedParser[NeuralModel], ScoredParser):
 
         Trees may be partial (heads ``_``). Ctrl-C keeps the best weights so far. ``seen``: training and development data with the tags
         that the network is to see, where it learns better ones (``config.learns``). ``checkpoint``: a file that is written after each epoch,
-        and from which training goes on if it is there. ``engine``: where the networks of an ensemble are trained. ``teaching``: it learns what another parser says of the treebank, and of text.
+        and from which training goes on if it is there. ``engine``: where the networks of an ensemble, or of folds, are trained. ``teaching``: it learns what another parser says of the treebank, and of text.
         """
         from arcwise.neural.training import train_model
 
