@@ -37,6 +37,11 @@ PARSERS: dict[str, tuple[Any, Any]] = {
 }
 
 
+NOT_YET = (
+    " No machine with 16 cores was to be had; on one: `python -m benchmarks.scale_training --workers 1 4 16`."
+)
+
+
 class Timed(Progress):
     """Notes how long each epoch took."""
 
@@ -149,7 +154,9 @@ def main() -> None:
         f"`arcwise train --workers N --threads N` on {given.treebank}: each epoch is dealt out in N parts, which workers (processes of this machine) learn at the "
         "same time and which are then averaged (McDonald, Hall & Mann 2010). An epoch: the median without the first, in which workers prepare themselves. "
         "In all: reading excluded, preparation, scoring of each epoch on dev and the fitting of temperatures included; default epochs unless the command says others. "
-        "Where no time stands there were more parts than cores, and only the LAS was measured.\n\n"
+        "Where no time stands there were more parts than cores, and only the LAS was measured."
+        + (NOT_YET if most <= 2 else "")
+        + "\n\n"
         + table(header, rows)
     )
     write_section(
