@@ -57,7 +57,7 @@ def arcwise_parse(folder: Path, name: str) -> Parse:
             train_pipeline(train, dev, config=config, parser=parser, progress=progress).save(path)
     pipeline = load(path)
     return lambda text: b"".join(
-        t.data for t in parse_text(pipeline, text, options=ParseOptions(), threads=1)
+        found.treebank.data for found in parse_text(pipeline, text, options=ParseOptions(), threads=1)
     )
 
 

@@ -333,8 +333,7 @@ void bind_loss_trainer(nb::module_& m) {
                                      last.value_or(data.sentences()));
           },
           "table"_a, "data"_a, nb::kw_only(), "loss"_a, "projective"_a, "single_root"_a, "threads"_a,
-          "first"_a = 0, "last"_a = nb::none(),
-          nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>())
+          "first"_a = 0, "last"_a = nb::none(), nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>())
       .def_prop_ro(
           "places", [](const LossObjective& o) { return moved(o.places()); }, nb::rv_policy::automatic,
           "the cells of these features")

@@ -166,8 +166,7 @@ double LossObjective::compute(const double* x, double* gradient) {
   }
   total_ = 0;
   skipped_ = 0;
-  for (size_t start = first_; start < last_; start += BLOCK)
-    add_block(start, std::min(BLOCK, last_ - start));
+  for (size_t start = first_; start < last_; start += BLOCK) add_block(start, std::min(BLOCK, last_ - start));
   for (size_t i = 0; i < places_.size(); ++i) gradient[i] = gradient_[places_[i]];
   return total_;
 }

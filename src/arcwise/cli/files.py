@@ -31,7 +31,7 @@ class Files:
     folders: tuple[str, ...] = ()
     """Folders to write into."""
     like: Mapping[str, str] = field(default_factory=dict)
-    """What is written → what is read: a folder where that is a folder, else a file."""
+    """What is written → what is read: a folder where that is a folder or the name ends in ``/``, else a file."""
     goes_on: Mapping[str, str] = field(default_factory=dict)
     """What is written → what is read, where both may be the same file: a search goes on from its checkpoint."""
 
@@ -45,7 +45,8 @@ class Files:
         for path in _paths(given, self.reads):
             if path != "-" and path_kind(path) is None:
                 raise InputError(f"{path}: no such file")
-        folders = [*self.folders, *(name for name, read in self.like.items() if _has_folder(given, read))]
+        like = (n for n, read in self.like.items() if names_folder(given.get(n)) or _has_folder(given, read))
+        folders = [*self.folders, *like]
         for path in _paths(given, folders):
             if path != "-" and path_kind(path) not in ("folder", None):
                 raise InputError(f"{path}: is a file, expected a folder")
@@ -83,6 +84,15 @@ def _paths(given: Mapping[str, Any], names: Iterable[str]) -> Iterator[str]:
     for name in names:
         value = given.get(name)
         yield from [value] if isinstance(value, str) else value or ()
+
+
+def names_folder(path: Any) -> bool:
+    """Whether a path is written as that of a folder: with a slash at its end.
+
+    >>> names_folder("trees/"), names_folder("trees")
+    (True, False)
+    """
+    return isinstance(path, str) and path.endswith(("/", os.sep))
 
 
 def _has_folder(given: Mapping[str, Any], name: str) -> bool:

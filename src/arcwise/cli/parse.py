@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from difflib import get_close_matches
 from pathlib import Path
@@ -10,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from arcwise.cli.files import Files, refuse_existing
+from arcwise.cli.files import Files
 from arcwise.cli.options import from_declaration
 from arcwise.cli.parse_corpus import (
     Address,
@@ -26,14 +25,13 @@ from arcwise.cli.parse_corpus import (
     To,
     Workers,
 )
+from arcwise.cli.parse_work import Output, ParseWork, targets_of
 from arcwise.cli.usage import PlainCommand
 from arcwise.learning.options import declared
 from arcwise.parsing.parser import KEPT, ParseOptions
 
 if TYPE_CHECKING:
     from arcwise.parsing.parser import Capabilities
-    from arcwise.parsing.parses import Analysis, Note
-    from arcwise.treebanks import Treebank
 
 FILES = Files(
     reads=("inputs",),
@@ -43,8 +41,6 @@ FILES = Files(
     like={"output": "inputs"},
 )
 
-_MOST_NOTES = 10
-"""Notes shown on standard error; all are in the comments of the output."""
 _PAGE_ALTERNATIVES = 5
 """Pairs of head and label of each word on an HTML page, if not told otherwise."""
 
@@ -95,7 +91,11 @@ def run(
     ] = None,
     output: Annotated[
         str,
-        typer.Option("--output", "-o", help="Where to write; - is standard output. For folders: a folder."),
+        typer.Option(
+            "--output",
+            "-o",
+            help="Where to write; - is standard output. For folders: a folder; so is DIR/, which has then one file for each input.",
+        ),
     ] = "-",
     show: Annotated[
         bool, typer.Option("--show", help="Draw the trees in the terminal instead of writing CoNLL-U.")
@@ -108,8 +108,21 @@ def run(
         ),
     ] = None,
     input_format: Annotated[
-        str, typer.Option("--format", help="What the input is: text, conllu, or auto to look.")
+        str,
+        typer.Option(
+            "--format",
+            help="What the input is: text; lines (text, one sentence a line); tokens (one sentence a line, blanks between words); conllu; "
+            "json (an object a line, with a text, or with words); or auto to look.",
+        ),
     ] = "auto",
+    immediate: Annotated[
+        bool,
+        typer.Option(
+            "--immediate",
+            help="Parse standard input as it comes, and write each tree as soon as its sentence is complete: at a blank line (text, conllu) or at "
+            "the end of the line. Without, this is done when the input pauses.",
+        ),
+    ] = False,
     errors: Annotated[
         str, typer.Option(help="Text that is no UTF-8: strict stops with a message, replace goes on.")
     ] = "strict",
@@ -150,6 +163,9 @@ def run(
         from_declaration(ParseOptions, "alternatives"),
     ] = 0,
     beam: Annotated[int | None, from_declaration(ParseOptions, "beam")] = None,
+    max_words: Annotated[
+        int, from_declaration(ParseOptions, "max_words", default=True)
+    ] = ParseOptions.max_words,
     device: Annotated[str | None, from_declaration(ParseOptions, "device")] = None,
     overwrite: Annotated[
         bool, typer.Option("--overwrite", help="For folders: replace files that are in the folder already.")
@@ -176,12 +192,13 @@ def run(
     from arcwise.errors import InputError
     from arcwise.models import open_model
     from arcwise.parsing.confidence import confidence_warning
-    from arcwise.pipeline.parse_input import FORMATS, Reading, files_in, parse_file, parse_text
-    from arcwise.treebanks.files import make_folder, path_kind
+    from arcwise.pipeline.json_input import JsonFields
+    from arcwise.pipeline.parse_input import FORMATS, Reading
 
     for option, value, known in (
-        ("--format", input_format, (*FORMATS, "json", "parquet") if corpus else FORMATS),
+        ("--format", input_format, (*FORMATS, "parquet") if corpus else FORMATS),
         ("--errors", errors, ("strict", "replace")),
+        ("--to", to, ("conllu", "json", "jsonl", "parquet") if corpus else ("conllu", "json")),
     ):
         if value not in known:
             raise InputError(f"{option}: found {value!r}, expected one of {', '.join(known)}")
@@ -189,6 +206,8 @@ def run(
         raise InputError(f"--text: found files too ({inputs[0]}), expected one or the other")
     if html is not None and (show or output != "-"):
         raise InputError(f"--html: found {'--show' if show else '--output'} too, expected one or the other")
+    if to != "conllu" and (show or html is not None):
+        raise InputError(f"--to: found {'--show' if show else '--html'} too, expected one or the other")
     options = ParseOptions(
         decode=decode,  # type: ignore[arg-type]
         projective=projective,
@@ -200,12 +219,13 @@ def run(
         misc_constraints=misc_constraints,
         alternatives=alternatives,
         beam=beam,
+        max_words=max_words,
         device=device,  # type: ignore[arg-type]
     )
     if corpus or out is not None:
-        if inputs or text is not None or show or html is not None or output != "-":
+        if inputs or text is not None or show or html is not None or output != "-" or immediate:
             raise InputError(
-                "--in: found files, --text, --show, --html or --output too, expected --in and --out alone"
+                "--in: found files, --text, --show, --html, --output or --immediate too, expected --in and --out alone"
             )
         if not corpus:
             raise InputError("--out: found no --in, expected a corpus to read")
@@ -215,51 +235,15 @@ def run(
         )  # fmt: skip
         raise typer.Exit(asked.run())
     sources = [] if text is not None else inputs or ["-"]
-    targets = _targets(sources, output, overwrite=overwrite)
+    targets = targets_of(sources, output, to=to, overwrite=overwrite)
     parser = open_model(model)
     if show or html is not None:
         options = _for_pictures(options, parser.capabilities, page=html is not None)
     if options.confidence and (doubt := confidence_warning(parser.info)):
         typer.echo(f"warning: {model}: {doubt}", err=True)
-    reading = Reading(input_format, errors)  # type: ignore[arg-type]
-    if text is not None:
-        found = parse_text(parser, text, options=options, threads=threads)
-        return _write(found, output, show=show, html=html)
-
-    def parsed(paths: Iterable[str | Path]) -> Iterator[Analysis]:
-        for path in paths:
-            yield from parse_file(parser, path, reading, options=options, threads=threads)
-
-    if targets:
-        for file, target in targets.items():
-            make_folder(target.parent)
-            _write(parsed([file]), str(target), show=False, html=None)
-        return None
-    files = [file for name in sources for file in (files_in(name) if path_kind(name) == "folder" else [name])]
-    return _write(parsed(files), output, show=show, html=html)
-
-
-def _targets(sources: list[str], output: str, *, overwrite: bool) -> dict[Path, Path]:
-    """For a folder that is parsed into another one: each file of the first → its parse in the second. Checked before the work."""
-    from arcwise.errors import InputError
-    from arcwise.pipeline.parse_input import files_in
-    from arcwise.treebanks.files import path_kind
-
-    folders = [name for name in sources if path_kind(name) == "folder"]
-    if not folders or output == "-":
-        return {}
-    folder = folders[0]
-    if len(sources) > 1:
-        raise InputError(
-            f"INPUT: found a folder ({folder}) and more, expected one folder for --output {output}"
-        )
-    if Path(output).resolve().is_relative_to(Path(folder).resolve()):
-        raise InputError(f"{output}: is in the folder that is read, expected one outside of {folder}")
-    files = files_in(folder)
-    places = [Path(output) / file.relative_to(folder) for file in files]
-    targets = [place.with_name(f"{place.name}.conllu") for place in places]
-    refuse_existing(targets, read=files, overwrite=overwrite)
-    return dict(zip(files, targets, strict=True))
+    reading = Reading(input_format, errors, immediate, JsonFields(text_field, id_field))  # type: ignore[arg-type]
+    work = ParseWork(parser, reading, options, threads, Output(output, to, show=show, html=html))
+    raise typer.Exit(work.run(sources, targets, text=text))
 
 
 def _columns(keep: str | None) -> tuple[str, ...]:
@@ -272,41 +256,3 @@ def _for_pictures(options: ParseOptions, can: Capabilities, *, page: bool) -> Pa
     """Pictures show how sure the parser is, if it says so; those of a page also what else a word may be."""
     others = options.alternatives or (_PAGE_ALTERNATIVES if page and can.alternatives else 0)
     return replace(options, confidence=options.confidence or can.confidence, alternatives=others)
-
-
-def _write(analyses: Iterable[Analysis], output: str, *, show: bool, html: str | None) -> None:
-    from arcwise.treebanks import open_output
-
-    notes: list[Note] = []
-
-    def treebanks() -> Iterator[Treebank]:
-        for analysis in analyses:
-            notes.extend(analysis.notes)
-            yield analysis.treebank
-
-    sentences = (sentence for treebank in treebanks() for sentence in treebank)
-    if show:
-        from arcwise.cli.output import wants_color
-        from arcwise.cli.show import print_trees
-
-        print_trees(enumerate(sentences, 1), color=wants_color())
-    elif html is not None:
-        from arcwise.visual import html_parts
-
-        with open_output(html) as page:
-            for part in html_parts(sentences):
-                page.write(part.encode())
-    else:
-        with open_output(output) as target:
-            for treebank in treebanks():
-                target.write(treebank.data)
-    _say(notes)
-
-
-def _say(notes: list[Note]) -> None:
-    """The first notes on standard error."""
-    for note in notes[:_MOST_NOTES]:
-        typer.echo(f"arcwise: {note}", err=True)
-    if len(notes) > _MOST_NOTES:
-        more = len(notes) - _MOST_NOTES
-        typer.echo(f"arcwise: {more} more of this kind; comments (# parse_note) have them all", err=True)

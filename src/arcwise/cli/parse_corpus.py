@@ -26,7 +26,13 @@ Out = Annotated[
     str | None,
     typer.Option("--out", help="With --in: the folder for the parsed shards.", show_default=False),
 ]
-To = Annotated[str, typer.Option("--to", help="With --in: what is written, conllu, json (lines) or parquet.")]
+To = Annotated[
+    str,
+    typer.Option(
+        "--to",
+        help="What is written: conllu; json, a line for each sentence (of JSON, for each line of the input); with --in, also parquet.",
+    ),
+]
 TextField = Annotated[
     str, typer.Option("--text-field", help="The field (JSON) or column (Parquet) that has the text.")
 ]

@@ -1,61 +1,113 @@
-"""Parsing whatever a user gives: raw text or CoNLL-U, from a string, a file, standard input or a folder."""
+"""Parsing whatever a user gives: raw text, lines, words, CoNLL-U or JSON lines, from a string, a file, standard input or a folder."""
 
 from __future__ import annotations
 
 import io
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Literal
+from typing import Literal, TypeAlias
 
 from arcwise.errors import InputError, OptionError
 from arcwise.parsing.parser import ParseOptions, Parser
-from arcwise.parsing.parses import Analysis
+from arcwise.parsing.parses import Analysis, Note
+from arcwise.pipeline.cut_input import cut_by, cut_words, stream_lines
+from arcwise.pipeline.json_input import JsonFields, JsonParsed, stream_json
 from arcwise.pipeline.pipeline import Pipeline
 from arcwise.text.text_stream import Errors
-from arcwise.treebanks import stream
+from arcwise.treebanks import Treebank
+from arcwise.treebanks.arriving import Arriving
 from arcwise.treebanks.files import PathLike, open_input, refuse_other_encoding
+from arcwise.treebanks.streaming import stream_opened
 
-Format = Literal["auto", "text", "conllu"]
-FORMATS: tuple[Format, ...] = ("auto", "text", "conllu")
-
+Format = Literal["auto", "text", "lines", "tokens", "conllu", "json"]
+FORMATS: tuple[Format, ...] = ("auto", "text", "lines", "tokens", "conllu", "json")
 _HEAD = 1 << 12
 _NAMED_CONLLU = re.compile(r"\.(conllu|conllx|conll)(\.gz|\.xz|\.zst)?$")
+_NAMED_JSON = re.compile(r"\.(jsonl|ndjson)(\.gz|\.xz|\.zst)?$")
 _CONLLU = re.compile(rb"^(# *(sent_id|text|newdoc|newpar|global\.columns)\b|1(-\d+)?\t[^\t\n]+\t)")
 
 
 @dataclass(frozen=True)
 class Reading:
-    """How input is read: its format, and what happens to text that is no UTF-8."""
+    """How input is read."""
 
     format: Format = "auto"
     errors: Errors = "strict"
+    """What happens to text that is no UTF-8."""
+    immediate: bool = False
+    """Whether standard input is parsed as it comes, each sentence, paragraph or line as soon as it is complete."""
+    fields: JsonFields = field(default_factory=JsonFields)
+    """Of JSON lines."""
 
 
-def parse_text(parser: Parser, text: str, *, options: ParseOptions, threads: int) -> Iterator[Analysis]:
+@dataclass(frozen=True)
+class Piece:
+    """Some sentences of a stream, with their trees."""
+
+    treebank: Treebank
+    notes: tuple[Note, ...] = ()
+    numbered: bool = True
+    """Whether arcwise gave them their ``sent_id``."""
+
+
+Parsed: TypeAlias = Piece | JsonParsed
+"""Some sentences, or a line of JSON."""
+
+
+def parse_text(parser: Parser, text: str, *, options: ParseOptions, threads: int) -> Iterator[Piece]:
     """The trees of a text given as a string."""
     data = io.BytesIO(text.encode("utf-8", "replace"))
-    yield from _pipeline(parser, "text").analyses(data, options=options, threads=threads)
+    for found in _pipeline(parser, "text").analyses(data, options=options, threads=threads):
+        yield Piece(found.treebank, found.notes)
 
 
 def parse_file(
     parser: Parser, path: PathLike, reading: Reading, *, options: ParseOptions, threads: int
-) -> Iterator[Analysis]:
+) -> Iterator[Parsed]:
     """The trees of a file (or of standard input, ``-``), some sentences at a time, in bounded memory; and what there is to say of
     single sentences."""
-    if format_of(path, reading.format) == "conllu":
-        first = 0
-        for batch in stream(path):
-            found = parser.analyse(batch, options=options, threads=threads)
-            yield found.numbered_from(first)
-            first += len(batch)
-        return
-    pipeline = _pipeline(parser, str(path))
-    with open_input(path) as source:
-        yield from pipeline.analyses(
-            source, source=str(path), errors=reading.errors, options=options, threads=threads
+    with open_input(path) as opened:
+        source = Arriving(opened, immediate=reading.immediate and str(path) == "-")
+        found = _format(source, path, reading.format)
+        if found == "json":
+            for batch in stream_json(
+                parser, source, source=str(path), errors=reading.errors, fields=reading.fields, options=options, threads=threads
+            ):  # fmt: skip
+                yield from batch
+        else:
+            analyses = _analyses(parser, source, path, replace(reading, format=found), options, threads)
+            for own in analyses:
+                yield Piece(own.treebank, own.notes, found != "conllu")
+
+
+def _analyses(
+    parser: Parser, source: Arriving, path: PathLike, reading: Reading, options: ParseOptions, threads: int
+) -> Iterator[Analysis]:
+    """The trees of text, lines, words or CoNLL-U."""
+    if reading.format == "text":
+        yield from _pipeline(parser, str(path)).analyses(
+            source,
+            source=str(path),
+            errors=reading.errors,
+            paragraphs=reading.immediate,
+            options=options,
+            threads=threads,
         )
+        return
+    first = 0
+    for treebank in _sentences(parser, source, path, reading):
+        yield parser.analyse(treebank, options=options, threads=threads).numbered_from(first)
+        first += len(treebank)
+
+
+def _sentences(parser: Parser, source: Arriving, path: PathLike, reading: Reading) -> Iterator[Treebank]:
+    """The sentences of input that is cut already."""
+    if reading.format == "conllu":
+        return stream_opened(source, path)
+    cut = cut_words if reading.format == "tokens" else cut_by(_pipeline(parser, str(path)).tokenizer)
+    return stream_lines(source, cut, source=str(path), errors=reading.errors)
 
 
 def files_in(folder: PathLike) -> list[Path]:
@@ -77,15 +129,21 @@ def _pipeline(parser: Parser, where: str) -> Pipeline:
 
 
 def format_of(path: PathLike, asked: Format = "auto") -> Format:
-    """The format of a file: the one asked for, or else CoNLL-U if it is named or begins so."""
+    """The format of a file: the one asked for, or else what its name says, or CoNLL-U if it begins so."""
+    with open_input(path) as opened:
+        if str(path) == "-":  # it can be read only once
+            head = opened.peek(_HEAD) if isinstance(opened, io.BufferedReader) else b""
+            return _format(Arriving(io.BytesIO(head)), path, asked)
+        return _format(Arriving(opened), path, asked)
+
+
+def _format(source: Arriving, path: PathLike, asked: Format) -> Format:
     if asked != "auto":
         return asked
     if _NAMED_CONLLU.search(str(path)):  # a broken one is then told, not parsed as text
         return "conllu"
-    with open_input(path) as source:
-        if str(path) != "-":
-            head = source.read(_HEAD)
-        else:  # it can be read only once
-            head = source.peek(_HEAD) if isinstance(source, io.BufferedReader) else b""
+    if _NAMED_JSON.search(str(path)):
+        return "json"
+    head = source.look(_HEAD)
     refuse_other_encoding(head[:4], path)
     return "conllu" if _CONLLU.match(head.removeprefix(b"\xef\xbb\xbf").lstrip()) else "text"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, BinaryIO, ClassVar, Literal, TextIO, TypeVar, overload
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TextIO, TypeVar, overload
 
 from arcwise.errors import ModelError
 from arcwise.inference import Alternative
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from typing import Self
 
     from arcwise.treebanks.given import TreebankLike
+    from arcwise.treebanks.streaming import Readable
 
 KIND = "pipeline"
 VERSION = 2
@@ -157,29 +158,39 @@ class Pipeline:
 
     def stream(
         self,
-        stream: BinaryIO | TextIO,
+        stream: Readable | TextIO,
         *,
         source: str = "<text>",
         errors: Errors = "strict",
+        paragraphs: bool = False,
         options: ParseOptions = _WITH_CONFIDENCE,
         threads: int = 1,
     ) -> Iterator[Document]:
-        """The documents of an open file of text (or of bytes, in UTF-8) of any length: some sentences at a time, in bounded memory."""
-        for piece in self.analyses(stream, source=source, errors=errors, options=options, threads=threads):
+        """The documents of an open file of text (or of bytes, in UTF-8) of any length: some sentences at a time, in bounded memory.
+
+        ``paragraphs``: what stands before a blank line is parsed without waiting for what follows; of a pipe or a socket with ``Arriving``
+        (``arcwise.treebanks.arriving``), as soon as it is there.
+        """
+        for piece in self.analyses(
+            stream, source=source, errors=errors, paragraphs=paragraphs, options=options, threads=threads
+        ):
             yield Document(piece.treebank, self, piece.parses)
 
     def analyses(
         self,
-        stream: BinaryIO | TextIO,
+        stream: Readable | TextIO,
         *,
         source: str = "<text>",
         errors: Errors = "strict",
+        paragraphs: bool = False,
         options: ParseOptions = ParseOptions(),
         threads: int = 1,
     ) -> Iterator[Analysis]:
         """``stream``, as treebanks with their parses."""
         first = 0
-        for treebank in stream_text(self.tokenizer, stream, source=source, errors=errors):
+        for treebank in stream_text(
+            self.tokenizer, stream, source=source, errors=errors, paragraphs=paragraphs
+        ):
             yield self.analyse(treebank, options=options, threads=threads).numbered_from(first)
             first += len(treebank)
 

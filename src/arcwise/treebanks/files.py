@@ -61,6 +61,11 @@ class _Output:
         with _explained(self._path):
             return self._stream.write(data)
 
+    def flush(self) -> None:
+        """Hand on what was written, to whoever reads it meanwhile."""
+        with _explained(self._path):
+            self._stream.flush()
+
 
 @contextlib.contextmanager
 def open_input(path: PathLike) -> Iterator[BinaryIO]:

@@ -89,7 +89,8 @@ def space_after(misc: str) -> str | None:
 
 def _before(row: SurfaceRow) -> str:
     """The white space that MISC tells before a token."""
-    return unescaped(pairs(row.fields[9]).get("SpacesBefore", ""))
+    misc = row.fields[9]
+    return unescaped(pairs(misc).get("SpacesBefore", "")) if "SpacesBefore=" in misc else ""
 
 
 # ---- places that the tokens tell
@@ -126,7 +127,8 @@ def _as_told(rows: Sequence[Sequence[SurfaceRow]], places: list[list[Place]]) ->
         after = space_after(row.fields[9])
         pieces.append(_fitted(row.fields[1], end - start))
         if number + 1 < len(ends):
-            pieces.append(_fitted(" " if after is None else after, ends[number + 1][0] - end))
+            gap = (" " if after is None else after) + _before(flat[number + 1])
+            pieces.append(_fitted(gap, ends[number + 1][0] - end))
         else:
             pieces.append(" " if after is None else after)
     return Surface("".join(pieces), ends[0][0] - len(before), places)

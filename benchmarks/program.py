@@ -1,0 +1,154 @@
+"""arcwise in a program and as a co-process: many short texts, input that no parser was made for, and how soon an answer comes.
+
+``python -m benchmarks.program``. Short texts are the paragraphs of the development part of English-EWT, cut into pieces of one or two sentences (ARCWISE_TREEBANKS).
+They are parsed one by one (``nlp(text)``), by ``nlp.pipe``, and as one text; all with confidences, one thread, taking turns. What is hard is given to ``arcwise parse`` on
+standard input, in a process of its own, whose start counts.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from measuring.tables import table
+from measuring.timing import interleaved
+
+from arcwise.models import load
+from arcwise.treebanks import Treebank
+from benchmarks.report import write_section
+
+MODELS = ("en-fast", "en")
+_CHILD = (
+    "import sys\n"
+    "from arcwise.cli.main import run\n"
+    "from measuring.memory import peak_mb\n"
+    "status = run(sys.argv[1:])\n"
+    "print(peak_mb(), file=sys.stderr)\n"
+    "sys.exit(status)\n"
+)
+
+
+# ---- many short texts
+
+
+def short_texts(folder: Path) -> list[str]:
+    """Sentences of the development data as texts, each with its neighbour where both are short."""
+    found: list[str] = []
+    for sentence in Treebank.read(folder / "English-EWT" / "dev.conllu.xz"):
+        if found and len(found[-1].split()) + len(sentence) < 12:
+            found[-1] += f" {sentence.text}"
+        else:
+            found.append(sentence.text)
+    return found
+
+
+def rows_of_texts(texts: list[str], model: str, repeat: int) -> list[list[object]]:
+    nlp, whole, last = load(model), "\n\n".join(texts), "as one text, `nlp(whole)`"
+    words = sum(document.treebank.word_count for document in nlp.pipe(texts))
+    ways = {
+        "one by one, `nlp(text)`": lambda: [nlp(text) for text in texts],
+        "`nlp.pipe(texts)`": lambda: list(nlp.pipe(texts)),
+        "`nlp.pipe(texts, batch_size=32)`": lambda: list(nlp.pipe(texts, batch_size=32)),
+        last: lambda: nlp(whole),
+    }
+    times = interleaved(ways, repeat=repeat)
+    return [[model, way, f"{words / s:,.0f}", f"{times[last] / s:.0%}"] for way, s in times.items()]
+
+
+# ---- what no parser was made for
+
+
+def hard_inputs(folder: Path) -> dict[str, tuple[list[str], bytes]]:
+    """What it is → options of ``arcwise parse``, and the input."""
+    forms = Treebank.read(folder / "English-EWT" / "dev.conllu.xz").column("form")[:10_000]
+    rows = "".join(f"{i}\t{form}{8 * (chr(9) + '_')}\n" for i, form in enumerate(forms, 1))
+    letters = ("".join(forms).replace("\n", "") * 30)[: 1 << 20]
+    return {
+        "one sentence of 10,000 words, CoNLL-U": ([], f"{rows}\n".encode()),
+        "the same, with confidences": (["--confidence"], f"{rows}\n".encode()),
+        "109 KB without a blank": ([], letters[: 109 * 1024].encode()),
+        "1 MB without a blank": ([], letters.encode()),
+        "1 MB of one letter": ([], b"a" * (1 << 20)),
+        "1 MB of full stops": ([], b"." * (1 << 20)),
+    }
+
+
+def rows_of_hard(folder: Path) -> list[list[object]]:
+    rows: list[list[object]] = []
+    for name, (options, data) in hard_inputs(folder).items():
+        for model in MODELS:
+            command = [sys.executable, "-c", _CHILD, "parse", "--model", model, *options]
+            began = time.perf_counter()
+            done = subprocess.run(command, input=data, capture_output=True, check=True)
+            took = time.perf_counter() - began
+            memory = float(done.stderr.split()[-1])
+            found = Treebank(done.stdout)
+            rows.append([name, model, f"{took:.2f}", f"{memory:.0f}", f"{found.word_count:,}", len(found)])
+    return rows
+
+
+# ---- how soon an answer comes
+
+
+def rows_of_answers(texts: list[str], asked: int) -> list[list[object]]:
+    rows: list[list[object]] = []
+    for model in MODELS:
+        for way in (["--immediate"], []):
+            times = answers(model, way, texts[:asked])
+            shown = " ".join(["arcwise parse", *way])
+            middle, late = times[len(times) // 2], times[int(0.99 * len(times))]
+            rows.append([f"`{shown}`", model, f"{1e3 * middle:.1f}", f"{1e3 * late:.1f}"])
+    return rows
+
+
+def answers(model: str, way: list[str], texts: list[str]) -> list[float]:
+    """Seconds from a paragraph written to a pipe to its trees read from another one, sorted."""
+    command = [sys.executable, "-m", "arcwise", "parse", "--model", model, "--format", "lines", *way]
+    times: list[float] = []
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        for text in ["Warm.", *texts]:
+            line = " ".join(text.split()).encode() + b"\n"
+            began = time.perf_counter()
+            process.stdin.write(line)
+            process.stdin.flush()
+            while process.stdout.readline() != b"\n":
+                pass
+            times.append(time.perf_counter() - began)
+        process.stdin.close()
+    return sorted(times[1:])
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--repeat", type=int, default=5)
+    parser.add_argument("--answers", type=int, default=200)
+    given = parser.parse_args()
+    if "ARCWISE_TREEBANKS" not in os.environ:
+        sys.exit("ARCWISE_TREEBANKS: is not set, expected a folder with English-EWT/dev.conllu.xz")
+    folder = Path(os.environ["ARCWISE_TREEBANKS"])
+    texts = short_texts(folder)
+    words = sum(len(text.split()) for text in texts) / len(texts)
+    body = (
+        f"{len(texts):,} texts of {words:.0f} words between blanks (English-EWT dev), with confidences, one thread; words per second without loading the model.\n\n"
+        + table(
+            ["model", "how", "words/s", "of one text"],
+            [r for m in MODELS for r in rows_of_texts(texts, m, given.repeat)],
+        )
+        + "\n\nWhat is hard, on the standard input of `arcwise parse`: seconds with the start of the process and the loading of the model, and peak memory.\n\n"
+        + table(["input", "model", "s", "MB", "words", "sentences"], rows_of_hard(folder))
+        + f"\n\nA co-process: from a line written to its trees read (`--format lines`, {given.answers} sentences, one after the other). Without `--immediate` a pause "
+        "of 0.1 s is waited for.\n\n"
+        + table(["command", "model", "median ms", "p99 ms"], rows_of_answers(texts, given.answers))
+    )
+    write_section("program", "In a program, and as a co-process", body)
+    print(body)
+
+
+if __name__ == "__main__":
+    main()
