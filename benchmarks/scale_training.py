@@ -159,9 +159,11 @@ def main() -> None:
         + "\n\n"
         + table(header, rows)
     )
+    which = "" if len(given.parsers) > 1 else f"-{given.parsers[0].partition(',')[0]}"
+    cores_told = "" if most <= 2 else f"-{most}"
     write_section(
-        "scale-training" if most <= 2 else f"scale-training-{most}",
-        f"Training by many workers: up to {most}",
+        f"scale-training{which}{cores_told}",
+        f"Training by many workers: {' and '.join(given.parsers)}, up to {most}",
         body,
         module="scale_training",
     )
