@@ -13,7 +13,8 @@ from arcwise import native
 from arcwise.induction import DMV, ArcShare, TagSentences, induce_globally
 from arcwise.induction.accuracy import attachment_accuracy
 from arcwise.induction.dmv import Heads, log_ratio
-from arcwise.induction.global_search.count import CountOptions, CountSearch
+from arcwise.induction.global_search.count import CountSearch
+from arcwise.induction.global_search.count_options import CountOptions
 from arcwise.induction.global_search.estimate import estimate_tree
 from arcwise.induction.global_search.problem import Incumbent, Task
 from arcwise.induction.global_search.rlt import Products, rlt_rows

@@ -13,6 +13,7 @@
 #include "kernels/base/parallel.hpp"
 #include "kernels/induction/dmv.hpp"
 #include "kernels/induction/dmv_em.hpp"
+#include "kernels/induction/verifier_sums.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -197,6 +198,51 @@ void bind_em(nb::module_& m) {
   m.def("dmv_em_improve", &em_improve, "theta"_a, "corpus"_a, "options"_a, "EM from given parameters.");
 }
 
+// ---- for the verifier
+
+using Shape = std::vector<size_t>;
+
+arcwise::SumMoves moves_of(const Shape& from, const Shape& to, Array<int64_t> shifts, Array<int32_t> prices) {
+  const std::vector<int64_t> given = vector_of(shifts);
+  for (int64_t shift : given)
+    if (shift < 0) throw nb::value_error("shifts must not be negative");
+  arcwise::SumMoves moves{from, to, {given.begin(), given.end()}, vector_of(prices)};
+  if (!moves.is_sound()) throw nb::value_error("shapes, shifts and prices do not fit together");
+  return moves;
+}
+
+void check_size(const Array<int32_t>& sums, const Shape& shape) {
+  size_t size = 1;
+  for (size_t side : shape) size *= side;
+  if (sums.shape(0) != size) throw nb::value_error("as many sums are needed as the shape says");
+}
+
+NewArray<int32_t> verifier_added(Array<int32_t> sums, const Shape& from, const Shape& to,
+                                 Array<int64_t> shifts, Array<int32_t> prices, int32_t nothing) {
+  const arcwise::SumMoves moves = moves_of(from, to, shifts, prices);
+  check_size(sums, from);
+  return moved(arcwise::sums_added(moves, sums.data(), nothing));
+}
+
+std::tuple<NewArray<int32_t>, NewArray<int32_t>> verifier_given(Array<int32_t> before, Array<int32_t> after,
+                                                                const Shape& from, const Shape& to,
+                                                                Array<int64_t> shifts, Array<int32_t> prices,
+                                                                int32_t nothing) {
+  const arcwise::SumMoves moves = moves_of(from, to, shifts, prices);
+  check_size(before, from);
+  check_size(after, to);
+  arcwise::SumsGiven found = arcwise::sums_given(moves, before.data(), after.data(), nothing);
+  return {moved(std::move(found.found)), moved(std::move(found.both))};
+}
+
+void bind_verifier(nb::module_& m) {
+  m.def("verifier_sums_added", &verifier_added, "sums"_a, "from_shape"_a, "to_shape"_a, "shifts"_a,
+        "prices"_a, "nothing"_a, "The best sums with one more vector, flat.");
+  m.def("verifier_sums_given", &verifier_given, "before"_a, "after"_a, "from_shape"_a, "to_shape"_a,
+        "shifts"_a, "prices"_a, "nothing"_a,
+        "The best with each vector, and the best of what comes after for each sum before, flat.");
+}
+
 }  // namespace
 
 void bind_induction(nb::module_& m) {
@@ -217,4 +263,5 @@ void bind_induction(nb::module_& m) {
         "max_length"_a, "seed"_a, "attempts"_a,
         "Tags, starts and heads of sentences drawn from the model; fewer if the attempts run out.");
   bind_em(m);
+  bind_verifier(m);
 }

@@ -119,6 +119,22 @@ def test_items_are_taken_as_they_are_needed() -> None:
         assert len(taken) <= 2 * AHEAD + 5
 
 
+@given(seed=st.integers(0, 10**6), most=st.integers(1, 5))
+def test_an_item_is_drawn_for_a_worker_that_has_none(seed: int, most: int) -> None:
+    workers = Pretended(seed)
+    drawn: list[int] = []
+
+    def items() -> Iterator[int]:
+        for number in range(30):
+            assert len(workers.held) < most
+            drawn.append(number)
+            yield number
+
+    for done, _ in enumerate(Dispatcher(workers, most).map(items(), ordered=False)):
+        assert len(drawn) - done <= 2 * most
+    assert len(drawn) == 30
+
+
 def test_no_more_workers_are_started_than_there_are_items() -> None:
     workers = Pretended(1)
     list(Dispatcher(workers, 8).map(range(3)))

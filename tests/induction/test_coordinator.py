@@ -15,10 +15,11 @@ import pytest
 
 from arcwise.cli.main import run
 from arcwise.engine import Engine, Processes, ThisProcess
+from arcwise.errors import InputError
 from arcwise.induction import DMV, TagSentences, induce_globally
 from arcwise.induction.global_search import CountOptions, CountSearch, Task, coordinator
 from arcwise.induction.global_search.certificate import Proof
-from arcwise.induction.global_search.checkpoint import load_checkpoint
+from arcwise.induction.global_search.checkpoint import load_checkpoint, save_checkpoint
 from arcwise.induction.global_search.coordinator import Coordinator
 from arcwise.induction.global_search.fragment import Assignment, Fragment, Worker
 from arcwise.induction.verifier import verify
@@ -129,15 +130,31 @@ def test_nodes_that_workers_hold_are_open_in_a_checkpoint(tmp_path: Path) -> Non
     search = CountSearch(Task(CORPUS), options=OPTIONS)
     search.run(epsilon=EPSILON, node_limit=6)
     held = Coordinator(search, ThisProcess(), workers=2, epsilon=EPSILON)
-    before = sorted(n.number for n in search.open)
+    before, upper = sorted(n.number for n in search.open), search.upper
     given = held.assignment()
     assert given is not None
-    held._tell(save=False)
-    assert sorted(n.number for n in search.open) == before
+    save_checkpoint(search, tmp_path / "state.json")
+    kept = load_checkpoint(Task(CORPUS), tmp_path / "state.json")
+    assert sorted(n.number for n in kept.open) == before
+    assert kept.upper == search.upper == upper  # it is the bound of the node that was given
+    assert search.point().open_nodes == len(before)
     assert given.node.number in before
     second = held.assignment()
     assert second is not None
     assert second.node.number != given.node.number
+
+
+def test_what_a_search_threw_away_stays_in_its_bound(tmp_path: Path) -> None:
+    state = tmp_path / "state.json"
+    induce_globally(CORPUS, epsilon=0.2, options=OPTIONS, checkpoint=state)
+    with pytest.raises(InputError, match=r"epsilon: found 0\.01, expected at least 0\.2"):
+        induce_globally(CORPUS, epsilon=0.01, resume=state)
+    kept = load_checkpoint(Task(CORPUS), state)
+    kept.run(epsilon=0.01)  # cannot be told to forget it
+    assert kept.upper >= kept.cut > kept.threshold
+    assert accepted(kept.certificate(), CORPUS) == kept.upper / 2**30
+    with_more = induce_globally(CORPUS, epsilon=0.3, resume=state)
+    assert with_more.gap <= 0.3
 
 
 def test_a_tree_takes_the_place_of_a_leaf() -> None:

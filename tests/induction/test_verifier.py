@@ -3,6 +3,7 @@
 import ast
 import copy
 import json
+import re
 from collections.abc import Callable
 from itertools import product
 from pathlib import Path
@@ -85,7 +86,21 @@ def test_it_imports_nothing_of_the_search() -> None:
     for path in files:
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.ImportFrom) and node.module and node.module.startswith("arcwise"):
-                assert node.module in allowed
+                own = node.module == "arcwise" and [name.name for name in node.names] == ["native"]
+                assert own or node.module in allowed
+            if (
+                isinstance(node, ast.Attribute)
+                and isinstance(node.value, ast.Name)
+                and node.value.id == "native"
+            ):
+                assert node.attr.startswith("verifier_")
+    kernel = Path(__file__).parents[2] / "native/kernels/induction"
+    for name in ("verifier_sums.hpp", "verifier_sums.cpp"):
+        included = re.findall(r'#include "(.*)"', (kernel / name).read_text())
+        assert set(included) <= {"kernels/induction/verifier_sums.hpp"}
+    for path in (kernel / ".." / "..").resolve().rglob("*.[ch]pp"):
+        if path.name not in ("verifier_sums.hpp", "verifier_sums.cpp", "induction.cpp"):
+            assert "verifier_sums" not in re.findall(r'#include "kernels/induction/(\w+)', path.read_text())
             if isinstance(node, ast.Import):
                 assert not any(alias.name.startswith("arcwise") for alias in node.names)
 

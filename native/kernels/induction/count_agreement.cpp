@@ -89,32 +89,55 @@ void CountAgreement::update(size_t step, std::vector<int32_t>& messages) {
   if (!problem_.sentences()[s].is_short) return;
   worth(step);
   const CountProblem::Sentence& sentence = problem_.sentences()[s];
-  int64_t agreeing = 0;
-  for (size_t b = 0; b < blocks_; ++b) agreeing += grids_[b].used && grids_[b].choices[s].size() > 1;
-  const int64_t most = kLargestSum / static_cast<int64_t>(sentences_);
-  std::vector<int64_t> best;
+  std::vector<size_t> agreeing;
+  int64_t constant = 0;  // of blocks in which the sentence has no choice: no part of what is shared out
   for (size_t b = 0; b < blocks_; ++b) {
-    if (!grids_[b].used || grids_[b].choices[s].size() < 2) continue;
+    if (!grids_[b].used) continue;
+    if (grids_[b].choices[s].size() > 1)
+      agreeing.push_back(b);
+    else
+      constant += given_[b][grids_[b].choices[s][0].vector];
+  }
+  if (agreeing.empty()) return;
+  // Every block gets an equal share of the best that each of its vectors can have ...
+  shared_.resize(blocks_);
+  const auto best_by_vector = [&](size_t b) {
     const BlockShare& share = sentence.shares[b];
-    best.assign(share.count, INT64_MIN / 4);
+    best_.assign(share.count, INT64_MIN / 4);
     for (size_t i = 0; i < worth_.size(); ++i) {
-      int64_t& at = best[share.of_parse[alive_[s][i]]];
+      int64_t& at = best_[share.of_parse[alive_[s][i]]];
       at = std::max(at, worth_[i]);
     }
-    int64_t constant = 0;  // of blocks in which the sentence has no choice: no part of what is shared out
-    for (size_t other = 0; other < blocks_; ++other)
-      if (grids_[other].used && grids_[other].choices[s].size() == 1)
-        constant += given_[other][grids_[other].choices[s][0].vector];
+  };
+  for (int64_t& value : worth_) value -= constant;
+  for (size_t b : agreeing) {
+    best_by_vector(b);
+    for (int64_t& value : best_) value /= static_cast<int64_t>(agreeing.size());
+    shared_[b] = best_;
+  }
+  // ... and what is then left of a parse, never more than nothing, goes to the blocks one after the other.
+  for (size_t b : agreeing) {
+    const uint16_t* of_parse = sentence.shares[b].of_parse.data();
+    for (size_t i = 0; i < worth_.size(); ++i) worth_[i] -= shared_[b][of_parse[alive_[s][i]]];
+  }
+  if (is_backward_) std::reverse(agreeing.begin(), agreeing.end());
+  for (size_t b : agreeing) {
+    best_by_vector(b);
+    const uint16_t* of_parse = sentence.shares[b].of_parse.data();
+    for (size_t i = 0; i < worth_.size(); ++i) worth_[i] -= best_[of_parse[alive_[s][i]]];
+    for (size_t v = 0; v < best_.size(); ++v) shared_[b][v] += best_[v];
+  }
+  const int64_t most = kLargestSum / static_cast<int64_t>(sentences_);
+  for (size_t b : agreeing)
     for (const Choice& choice : grids_[b].choices[s]) {
-      const int64_t given = given_[b][choice.vector], value = best[choice.vector] - constant;
-      int64_t message = given - value / agreeing;
+      const int64_t given = given_[b][choice.vector], share = shared_[b][choice.vector];
+      int64_t message = given - share;
       if (given <= kImpossible / 2)
         message = -most;
-      else if (value <= kImpossible / 2)
+      else if (share <= kImpossible / 2)
         message = most;
       messages[first_message(s, b) + choice.vector] = static_cast<int32_t>(std::clamp(message, -most, most));
     }
-  }
 }
 
 int64_t CountAgreement::evaluate(const std::vector<int32_t>& messages, Agreement& out) {

@@ -99,6 +99,8 @@ class CountAgreement {
   std::vector<std::vector<uint8_t>> seen_;    // vectors of each share that they use
   std::vector<std::vector<int64_t>> given_;   // A of each block, by vector
   std::vector<int64_t> worth_;                // W of each parse alive
+  std::vector<int64_t> best_;                 // of the parses with each vector
+  std::vector<std::vector<int64_t>> shared_;  // what each block gets of a sentence's worth, by vector
   std::vector<int64_t> left_;                 // prices of what does not agree by messages
   CountBound by_prices_;                      // under them
   std::vector<int64_t> sentence_best_;

@@ -167,9 +167,9 @@ class _Run:
         self.held: dict[int, _Task] = {}
 
     def goes_on(self) -> bool:
-        """Draw the items that can be begun; whether anything is left."""
-        begun = len(self.waiting) + len(self.held) + len(self._outcomes)
-        room = min(self._workers - len(self.waiting), AHEAD * self._workers - begun)
+        """Draw the items that can be begun, one for each worker without one; whether anything is left."""
+        begun = len(self.waiting) + len(self.held)
+        room = min(self._workers - begun, AHEAD * self._workers - begun - len(self._outcomes))
         self.waiting.extend(_Task(number, item) for number, item in islice(self._items, max(room, 0)))
         return bool(self.waiting or self.held or self._outcomes)
 

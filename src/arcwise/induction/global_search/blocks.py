@@ -20,7 +20,8 @@ from arcwise.engine import Engine, Processes
 from arcwise.errors import ConstraintError, InputError
 from arcwise.induction.corpus import TagSentences
 from arcwise.induction.global_search.certificate import BLOCKS_KIND, SCALE, VERSION
-from arcwise.induction.global_search.count import CountOptions, CountSearch
+from arcwise.induction.global_search.count import CountSearch
+from arcwise.induction.global_search.count_options import CountOptions
 from arcwise.induction.global_search.problem import Incumbent, Task
 from arcwise.induction.global_search.result import ProgressCallback, TracePoint
 

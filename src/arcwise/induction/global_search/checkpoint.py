@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import heapq
 import json
 from dataclasses import asdict
 from typing import Any
@@ -13,7 +14,9 @@ from arcwise import native
 from arcwise.errors import InputError
 from arcwise.induction.dmv import log_ratio, read_json
 from arcwise.induction.global_search.certificate import Proof
-from arcwise.induction.global_search.count import CountNode, CountOptions, CountSearch
+from arcwise.induction.global_search.count import CountSearch
+from arcwise.induction.global_search.count_nodes import CountNode
+from arcwise.induction.global_search.count_options import CountOptions
 from arcwise.induction.global_search.messages import Messages
 from arcwise.induction.global_search.problem import Task
 from arcwise.induction.global_search.result import TracePoint
@@ -36,8 +39,11 @@ def save_checkpoint(search: CountSearch, path: PathLike) -> None:
         "seconds": search.seconds,
         "restarts_done": search.restarts_done,
         "stuck": search.stuck,
+        "cut": search.cut,
         "trace": [[p.seconds, p.lower, p.upper, p.nodes, p.open_nodes] for p in search.trace],
-        "open": [[node.bound, node.number, _packed(node.box)] for node in search.open],
+        "open": [
+            [node.bound, node.number, _packed(node.box)] for node in (*search.held.values(), *search.open)
+        ],
     }
     with open_output(path) as stream:
         stream.write(json.dumps(state).encode())
@@ -61,7 +67,7 @@ def load_checkpoint(task: Task, path: PathLike) -> CountSearch:
     if marks != proof["constraint"]:
         raise InputError(f"{path}: is about another constraint")
     search = CountSearch(task, seed=state["seed"], options=CountOptions(**state["options"]))
-    for name in ("nodes", "seconds", "restarts_done", "stuck", "epsilon"):
+    for name in ("nodes", "seconds", "restarts_done", "stuck", "cut", "epsilon"):
         setattr(search, name, state[name])
     search.trace = [TracePoint(*point) for point in state["trace"]]
     search.proof.nodes = proof["nodes"]
@@ -78,6 +84,7 @@ def load_checkpoint(task: Task, path: PathLike) -> CountSearch:
         CountNode((-bound, number), _unpacked(box, search), None, _messages(search.proof, number))
         for bound, number, box in state["open"]
     ]
+    heapq.heapify(search.open)
     return search
 
 

@@ -17,7 +17,8 @@ from dataclasses import replace
 
 from arcwise.engine import Crew, Engine
 from arcwise.induction.global_search.checkpoint import save_checkpoint
-from arcwise.induction.global_search.count import CountNode, CountSearch
+from arcwise.induction.global_search.count import CountSearch
+from arcwise.induction.global_search.count_nodes import CountNode
 from arcwise.induction.global_search.fragment import Assignment, Fragment, OpenNode, Worker
 from arcwise.induction.global_search.result import ProgressCallback
 from arcwise.treebanks.files import PathLike
@@ -51,7 +52,6 @@ class Coordinator:
         self._began, self._before = time.monotonic(), search.seconds
         self._until = math.inf if time_limit is None else self._began + time_limit
         self._saved = -math.inf
-        self._held: set[int] = set()
         self._given = search.nodes
 
     def run(self) -> None:
@@ -61,7 +61,7 @@ class Coordinator:
         with self.engine.crew(work) as crew:
             if not search.nodes:
                 self._race(crew)
-            while not self._is_over() and self._next() is not None:
+            while not self._is_over() and self._has_next():
                 for fragment in crew.map(_Queue(self), ordered=False):
                     self.take(fragment)
         self._tell(save=True)
@@ -72,18 +72,17 @@ class Coordinator:
         """The best open node that nobody has; None: there is none now."""
         if self._is_over():
             return None
-        node = self._next()
-        if node is None:
+        if not self._has_next():
             return None
-        self._held.add(node.number)
+        node = heapq.heappop(self.search.open)
+        self.search.held[node.number] = node
         passed = time.monotonic() - self._began
         seconds = min(max(_LEAST_SECONDS, _SHARE * passed), _MOST_SECONDS)
         return self._assign(node, seconds)
 
-    def _next(self) -> CountNode | None:
-        threshold = self.search.threshold
-        free = (n for n in self.search.open if n.number not in self._held and n.bound > threshold)
-        return min(free, default=None)
+    def _has_next(self) -> bool:
+        """Whether there is a node to be looked into that nobody has."""
+        return bool(self.search.open) and self.search.open[0].bound > self.search.threshold
 
     def _assign(self, node: CountNode, seconds: float) -> Assignment:
         search = self.search
@@ -101,7 +100,9 @@ class Coordinator:
     def _race(self, crew: Crew[Assignment, Fragment]) -> None:
         """Every worker begins at the root; the best tree is kept."""
         search = self.search
-        begin = self._assign(search.open[0], _RACE_SECONDS)
+        root = heapq.heappop(search.open)
+        search.held[root.number] = root
+        begin = self._assign(root, _RACE_SECONDS)
         runners = [
             replace(begin, middle=_SPLITS[r % len(_SPLITS)], seed=search.seed + r)
             for r in range(self.workers)
@@ -123,15 +124,14 @@ class Coordinator:
     def take(self, fragment: Fragment) -> None:
         """Put the tree that grew below a node in its place."""
         search = self.search
+        search.ceiling = min(search.ceiling, search.upper)
         search.best.offer(fragment.heads)
-        self._held.discard(fragment.number)
+        search.held.pop(fragment.number)
         numbers = search.proof.graft(fragment.number, fragment.nodes, fragment.multipliers)
-        rest = [node for node in search.open if node.number != fragment.number]
-        grown = [node.node(number=numbers[node.number]) for node in fragment.open]
-        search.open = [node for node in rest + grown if node.bound > search.threshold]
-        heapq.heapify(search.open)
+        for grown in fragment.open:
+            heapq.heappush(search.open, grown.node(number=numbers[grown.number]))
         search.nodes += fragment.bounded
-        search.stuck = max(search.stuck, fragment.stuck)
+        search.stuck, search.cut = max(search.stuck, fragment.stuck), max(search.cut, fragment.cut)
         self._tell(save=time.monotonic() - self._saved >= CHECKPOINT_SECONDS)
 
     def _tell(self, *, save: bool) -> None:

@@ -13,7 +13,6 @@ import heapq
 import math
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -22,85 +21,17 @@ from arcwise import native
 from arcwise.errors import ConstraintError
 from arcwise.induction.dmv import log_ratio
 from arcwise.induction.global_search.certificate import SCALE, Proof
+from arcwise.induction.global_search.count_nodes import CountNode, Half, Trial
+from arcwise.induction.global_search.count_options import CountOptions
 from arcwise.induction.global_search.messages import MessageBounds, Messages
 from arcwise.induction.global_search.problem import Incumbent, Task
 from arcwise.induction.global_search.result import ProgressCallback, TracePoint
-from arcwise.learning.options import check_options, option
 
-MOST = 1_000_000
-"""Bound of options that count rounds and restarts."""
 _REPORT_SECONDS = 0.5
 _LIST_BYTES = 2**31
 """Lists of points of open nodes take at most about so much memory; beyond it they are made anew when a node's turn comes."""
 _LOOK_ALWAYS, _LOOK_EVERY = 200, 10
 """Parses are looked for in the first so many nodes, then in every tenth."""
-
-
-@dataclass(frozen=True)
-class CountOptions:
-    """How the search over counts works; the defaults did best."""
-
-    middle: float = option(
-        0.1,
-        "A range is split at (1 - middle) × the value in the linear program + middle × its centre.",
-        low=0,
-        high=1,
-    )
-    enumerate_up_to: int = option(
-        8,
-        "The parses of sentences of at most so many words are enumerated; those of longer ones come from the Viterbi program.",
-        low=0,
-        high=20,
-    )
-    precision: float = option(
-        0.02,
-        "The linear program of a node is solved until it is this share of the distance to the incumbent from its limit.",
-        above=0,
-    )
-    rounds: int = option(60, "At most so many rounds of new columns in a node.", low=1, high=MOST)
-    passes: int = option(
-        3,
-        "A node is bounded again, at most so often, while its bound deletes many of its parses.",
-        low=0,
-        high=MOST,
-    )
-    sweeps: int = option(
-        30, "Messages of a node are improved at most so often (0: bounds by prices alone).", low=0, high=MOST
-    )
-    least_gain: float = option(
-        0.02,
-        "They are improved while a sweep brings at least this share of the distance to the incumbent.",
-        low=0,
-    )
-    first_restarts: int = option(2000, "Viterbi EM restarts before the search begins.", low=0, high=MOST)
-    restarts: int = option(100, "Viterbi EM restarts after every 50th node.", low=0, high=MOST)
-
-    def __post_init__(self) -> None:
-        check_options(self)
-
-
-@dataclass(order=True)
-class CountNode:
-    """A box still to be looked into; the heap has the highest bound first."""
-
-    order: tuple[int, int]
-    """(-bound, number in the proof)."""
-    box: native.CountBox = field(compare=False)
-    basis: native.CountBasis | None = field(compare=False)
-    messages: Messages | None = field(compare=False, default=None)
-    """Those that its bound follows from; None: prices."""
-    list_bytes: int = field(compare=False, default=0)
-    """The memory of the lists of its box; 0: they are to be made anew."""
-
-    @property
-    def bound(self) -> int:
-        """In units of 1/SCALE."""
-        return -self.order[0]
-
-    @property
-    def number(self) -> int:
-        """In the proof."""
-        return self.order[1]
 
 
 class CountSearch:
@@ -127,28 +58,42 @@ class CountSearch:
         self.deadline = math.inf  # of the run under way
         self.list_bytes = 0
         self.stuck = -(2**62)  # the highest bound of nodes that cannot be split any further
+        self.cut = -(2**62)  # nothing above this was thrown away
+        self.ceiling = 2**62  # proved: nothing is above this
         self.open: list[CountNode] = [CountNode((0, self.proof.add_node([])), self.problem.root_box, None)]
+        self.held: dict[int, CountNode] = {}  # by number: nodes that workers have
 
     # ---- where it stands
 
     @property
     def threshold(self) -> int:
-        """What a node must be able to exceed, in units of 1/SCALE: L + ε|L|."""
-        return math.floor((self.best.value + self.epsilon * abs(self.best.value)) * SCALE)
+        """What a node must be able to exceed, in units of 1/SCALE: L + ε|L|, or less where less is proved."""
+        return min(math.floor((self.best.value + self.epsilon * abs(self.best.value)) * SCALE), self.ceiling)
 
     @property
     def upper(self) -> int:
         """No parses have a likelihood above this, in units of 1/SCALE."""
-        return max(self.threshold, self.stuck, self.open[0].bound if self.open else self.threshold)
+        return max(self.cut, self.stuck, self.highest)
+
+    @property
+    def highest(self) -> int:
+        """The highest bound of a node that is not done with."""
+        first = [self.open[0].bound] if self.open else []
+        return max([*first, *(node.bound for node in self.held.values())], default=-(2**62))
 
     @property
     def is_done(self) -> bool:
         """Whether nothing is left that could exceed the threshold."""
-        return not self.open or self.open[0].bound <= self.threshold
+        return self.highest <= self.threshold
 
     def point(self) -> TracePoint:
         """The search as it stands."""
-        return TracePoint(self.seconds, self.best.value, self.upper / SCALE, self.nodes, len(self.open))
+        return TracePoint(self.seconds, self.best.value, self.upper / SCALE, self.nodes, self.left)
+
+    @property
+    def left(self) -> int:
+        """How many nodes are not done with."""
+        return len(self.open) + len(self.held)
 
     def certificate(self) -> dict[str, Any]:
         """The proof so far."""
@@ -191,7 +136,9 @@ class CountSearch:
             if self.seconds - told >= _REPORT_SECONDS:
                 told = self.seconds
                 self._tell(progress)
+            self.ceiling = min(self.ceiling, self.upper)
             self._expand(self._pop())
+            self.cut = max(self.cut, self.threshold)
             if self.nodes % 50 == 0:
                 self._restart(self.options.restarts)
         self.seconds = before + time.monotonic() - began
@@ -253,7 +200,7 @@ class CountSearch:
             return
         self._look_for_parses(found.counts)
         start = node.messages or self.messages.of_prices(found.mu)
-        for number in range(self.options.passes):
+        for number in range(max(self.options.passes, 1)):
             agreed, start = self.messages.improved(
                 box,
                 start,
@@ -277,12 +224,13 @@ class CountSearch:
                 return
             if self.problem.alive_count(box) > 0.8 * alive:
                 break
-        self._split(node, found, min(agreed.bound, node.bound), [used], start)
+        use = [used] if agreed.bound <= node.bound else [*inherited, used]
+        self._split(node, found, min(agreed.bound, node.bound), use, start)
 
     def _expand_by_prices(self, node: CountNode, inherited: list[int], found: native.CountEvaluation) -> None:
         """The same for a box in which no block can agree by messages."""
         box = node.box
-        for number in range(self.options.passes):
+        for number in range(max(self.options.passes, 1)):
             found = found if number == 0 else self._by_prices(box, None)
             used = self.proof.add_multipliers(found.mu)
             self.proof.use(node.number, used)
@@ -325,13 +273,17 @@ class CountSearch:
         messages: Messages | None,
     ) -> None:
         """Two children: halves of the range of a count, or of the parses of a sentence once all counts are fixed. Both have the bound of the
-        node, from the multipliers in ``use``."""
+        node, from the multipliers in ``use``, or a better one of their own."""
         number, box = node.number, node.box
-        splits = self.master.splits(box, found, self.options.middle, 1)
-        if splits:
-            split = [-1, splits[0][0], splits[0][1]]
-            halves = [box.child(split[1], split[2], above) for above in (False, True)]
-        else:
+        tried = self.options.candidates if messages is not None else 1
+        splits = self.master.splits(box, found, self.options.middle, tried)
+        best: Trial | None = None
+        for coordinate, at, _ in splits:
+            halves = [box.child(coordinate, at, above) for above in (False, True)]
+            trial = self._tried([-1, coordinate, at], halves, bound, messages if len(splits) > 1 else None)
+            if best is None or trial.score(bound, self.threshold) > best.score(bound, self.threshold):
+                best = trial
+        if best is None:
             split = list(self.problem.parse_split(box))
             if split[0] < 0:
                 self._settle(number, box)
@@ -341,19 +293,49 @@ class CountSearch:
                 self.problem.keep_parses(
                     half, sentence=split[0], coordinate=split[1], at=split[2], above=above
                 )
+            best = self._tried(split, halves, bound, None)
         basis = self.master.basis
         children: list[int | None] = []
-        for half in halves:
-            if not self.problem.propagate(half):
+        for child in best.halves:
+            if child is None:
                 children.append(None)
                 continue
-            own = bound
-            if messages is None and len(use) == 1:  # cheap to know better
-                own = min(own, self.problem.bound(half, found.mu).value)
-            children.append(self.proof.add_node(list(use)))
+            own, own_use = child.bound, list(use)
+            if child.messages is not None:
+                own_use = [self.proof.add_multipliers(child.messages)]
+            elif messages is None and len(use) == 1:  # cheap to know better
+                own = min(own, self.problem.bound(child.box, found.mu).value)
+            children.append(self.proof.add_node(own_use))
             if own > self.threshold:
-                self._push(CountNode((-own, self.proof.last), half, basis, messages))
-        self.proof.split(number, split, children)
+                node_of_child = CountNode(
+                    (-own, self.proof.last), child.box, basis, child.messages or messages
+                )
+                self._push(node_of_child)
+        self.proof.split(number, best.split, children)
+
+    def _tried(
+        self, split: list[int], halves: list[native.CountBox], bound: int, messages: Messages | None
+    ) -> Trial:
+        """The halves of a node, without what does not fit into them; bounded anew, if there are messages to begin with."""
+        out: list[Half | None] = []
+        for box in halves:
+            if not self.problem.propagate(box):
+                out.append(None)
+                continue
+            half = Half(box, bound, None)
+            if messages is not None:
+                agreed, own = self.messages.improved(
+                    box,
+                    messages,
+                    threshold=self.threshold,
+                    sweeps=self.options.trial_sweeps,
+                    least_gain=self.options.least_gain,
+                    seconds=self._seconds_left(),
+                )
+                if agreed.bound < bound and agreed.blocks.any():
+                    half = Half(box, agreed.bound, own)
+            out.append(half)
+        return Trial(split, out)
 
     def _settle(self, number: int, box: native.CountBox) -> None:
         """Nothing is left to split: one parse of each sentence (its likelihood is the bound without multipliers), or long

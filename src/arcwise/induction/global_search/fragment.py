@@ -13,7 +13,9 @@ from arcwise.induction.constraints import ArcShare
 from arcwise.induction.corpus import TagSentences
 from arcwise.induction.dmv import Heads
 from arcwise.induction.global_search.certificate import Multipliers, Proof
-from arcwise.induction.global_search.count import CountNode, CountOptions, CountSearch
+from arcwise.induction.global_search.count import CountSearch
+from arcwise.induction.global_search.count_nodes import CountNode
+from arcwise.induction.global_search.count_options import CountOptions
 from arcwise.induction.global_search.messages import Messages
 from arcwise.induction.global_search.problem import Task
 
@@ -70,6 +72,7 @@ class Fragment:
     heads: Heads
     bounded: int
     stuck: int
+    cut: int
 
     @property
     def upper(self) -> int:
@@ -99,7 +102,8 @@ class Worker:
 def explored(search: CountSearch, given: Assignment) -> Fragment:
     """Search below a node, with a search whose own tree is forgotten."""
     search.proof, search.open, search.trace = Proof(), [], []
-    search.nodes, search.list_bytes, search.stuck = 0, 0, -(2**62)
+    search.nodes, search.list_bytes, search.stuck, search.cut = 0, 0, -(2**62), -(2**62)
+    search.ceiling = given.node.bound
     search.seed = given.seed
     options = search.options
     if given.middle is not None:
@@ -122,4 +126,5 @@ def explored(search: CountSearch, given: Assignment) -> Fragment:
         np.asarray(search.best.heads),
         search.nodes,
         search.stuck,
+        search.threshold,
     )

@@ -14,7 +14,8 @@ from arcwise.induction.corpus import TagSentences
 from arcwise.induction.global_search.blocks import bound_by_blocks
 from arcwise.induction.global_search.checkpoint import load_checkpoint, save_checkpoint
 from arcwise.induction.global_search.coordinator import CHECKPOINT_SECONDS, Coordinator
-from arcwise.induction.global_search.count import CountOptions, CountSearch
+from arcwise.induction.global_search.count import CountSearch
+from arcwise.induction.global_search.count_options import CountOptions
 from arcwise.induction.global_search.milp import solve_milp
 from arcwise.induction.global_search.problem import Incumbent, Task
 from arcwise.induction.global_search.result import ProgressCallback, Result
@@ -88,6 +89,10 @@ def induce_globally(
         )
         return Result(best.grammar, parses(best), trace[-1].lower, trace[-1].upper, trace, certificate)
     search = load_checkpoint(task, resume) if resume else CountSearch(task, seed=seed, options=options)
+    if search.nodes and epsilon < search.epsilon:
+        raise InputError(
+            f"epsilon: found {epsilon}, expected at least {search.epsilon}: the search of {resume} has thrown away what is within that of the best"
+        )
     if processes > 1 or engine is not None:
         Coordinator(
             search,

@@ -18,7 +18,7 @@ from typing import Literal
 import numpy as np
 
 from arcwise.induction.dmv import Vector, log_ratio
-from arcwise.induction.global_search.count import MOST
+from arcwise.induction.global_search.count_options import MOST
 from arcwise.induction.global_search.problem import Incumbent, Task
 from arcwise.induction.global_search.result import ProgressCallback, TracePoint
 from arcwise.induction.global_search.rlt import SUBSETS, Products, rlt_rows

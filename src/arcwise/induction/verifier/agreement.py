@@ -16,13 +16,15 @@ import base64
 import binascii
 import math
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
+from arcwise import native
 from arcwise.induction.verifier.bounds import Bound, Bounds
 from arcwise.induction.verifier.boxes import Box, Look, Mask
 from arcwise.induction.verifier.claim import CertificateError
@@ -30,12 +32,18 @@ from arcwise.induction.verifier.form import is_int
 from arcwise.induction.verifier.parses import Ints
 from arcwise.induction.verifier.points import MOST_CELLS
 
-IMPOSSIBLE = -(2**55)
-"""Far below any sum of messages and gains; a hundred of them can be added."""
 UNIT = 2**14
-"""Messages are given in units of 2**-16, computed with in units of 2**-30."""
-_LARGEST_SUM = 2**52
+"""Messages are given in units of 2**-16, bounds in units of 2**-30. Sums of a block are formed in units of 2**-16, its gains rounded up to
+them, in integers of 32 bits."""
+LARGEST = 2**28
+"""All messages of a block together, and its gains, are smaller than this."""
+IMPOSSIBLE = -(2**29)
+"""Below any sum of messages and gains. Two such sums less a message of each sentence still have 32 bits. Where messages raise an impossible
+sum, the bound is higher than it needs to be, never lower."""
 _SHORTEST_ROW = 256
+
+
+Sums = npt.NDArray[np.int32]
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,7 +65,7 @@ def read_messages(bounds: Bounds, prices: Ints, blocks: Any, packed: Any) -> Mes
         )
     sizes = [0 if s.vectors is None else len(s.shares[b].vectors) for b in blocks for s in bounds.sentences]
     values = _unpacked(packed, sum(sizes)) * UNIT
-    if len(values) and int(np.abs(values).max()) * len(bounds.sentences) > _LARGEST_SUM:
+    if len(values) and int(np.abs(values).max()) // UNIT * len(bounds.sentences) >= LARGEST:
         raise CertificateError("multipliers: messages are too large to compute with exactly")
     parts = np.split(values, np.cumsum(sizes)[:-1]) if sizes else []
     count = len(bounds.sentences)
@@ -126,7 +134,7 @@ class AgreedBound:
             given = paid.copy()
             for b, sums in self.sums.items():
                 of_parse = sentence.shares[b].of_parse[alive[i]]
-                given += sums.given[i][of_parse]
+                given += sums.given[i][of_parse] * UNIT
             good = value - of_blocks - self.bound.sentences[i] + given > upper
             alive[i] = alive[i] if good.all() else alive[i][good]
         low, high, points = box.low.copy(), box.high.copy(), list(box.points)
@@ -137,7 +145,7 @@ class AgreedBound:
                     return None
                 continue
             sums = self.sums[b]
-            good = sums.ends > upper - (value - sums.best)
+            good = sums.ends * UNIT > upper - (value - sums.best)
             own = points[b]
             if own is not None:
                 kept = sums.holds(own.values[:, : len(block.point)], good)
@@ -164,15 +172,13 @@ class _Sums:
         self.block = bounds.blocks[b]
         self.width = len(self.block.point)
         short = [i for i, s in enumerate(bounds.sentences) if s.vectors is not None]
-        numbers = {i: _look(box, i).seen[b] for i in short}
-        vectors = {
-            i: bounds.sentences[i].weight * bounds.sentences[i].shares[b].vectors[numbers[i], : self.width]
-            for i in short
-        }
-        lows = {i: v.min(axis=0) for i, v in vectors.items()}
-        self.offset: Ints = np.sum(list(lows.values()), axis=0)
-        highest: Ints = np.sum([v.max(axis=0) for v in vectors.values()], axis=0)
-        self.shape: tuple[int, ...] = tuple((highest - self.offset + 1).tolist())
+        looks = {i: _look(box, i) for i in short}
+        weights = np.array([bounds.sentences[i].weight for i in short])
+        own = self.block.point
+        low = np.array([look.low[own] for look in looks.values()]).reshape(-1, self.width)
+        ranges = np.array([look.high[own] for look in looks.values()]).reshape(-1, self.width) - low
+        self.offset: Ints = weights @ low
+        self.shape: tuple[int, ...] = tuple((weights @ ranges + 1).tolist())
         if math.prod(self.shape) > MOST_CELLS:
             raise CertificateError(
                 f"multipliers: messages are about block {b}, whose sums are too many to list"
@@ -181,20 +187,25 @@ class _Sums:
         self.strides = np.array([math.prod(self.shape[c + 1 :]) for c in range(self.width)], np.int64)
         inner = self.strides[self.outer :]
         self.steps = []
-        for i in sorted(short, key=lambda i: -len(vectors[i])):
-            moves = vectors[i] - lows[i]
-            shifts = np.column_stack([moves[:, : self.outer], moves[:, self.outer :] @ inner])
-            size = len(bounds.sentences[i].shares[b].vectors)
-            prices = messages[i][numbers[i]].tolist()
-            self.steps.append(_Step(i, size, numbers[i].tolist(), shifts, prices))
-        self.before = [np.zeros((1,) * (self.outer + 1), np.int64)]
+        for place, i in sorted(enumerate(short), key=lambda at: -len(looks[at[1]].seen[b])):
+            sentence, numbers = bounds.sentences[i], looks[i].seen[b]
+            vectors = sentence.shares[b].vectors
+            moves = np.empty((len(numbers) + 1, self.outer + 1), np.int64)  # and last, the furthest
+            steps = np.vstack([vectors[numbers, : self.width] - low[place], ranges[place]]) * sentence.weight
+            moves[:, : self.outer], moves[:, self.outer] = (
+                steps[:, : self.outer],
+                steps[:, self.outer :] @ inner,
+            )
+            prices = (messages[i][numbers] // UNIT).astype(np.int32)
+            self.steps.append(_Step(i, len(vectors), numbers, moves[:-1], moves[-1], prices))
+        self.before: list[Sums] = [np.zeros((1,) * (self.outer + 1), np.int32)]
         for step in self.steps:
             self.before.append(step.added(self.before[-1]))
         self.last = self._gains(bounds, b, box)
-        self.ends: Ints = np.full(self.last.shape, IMPOSSIBLE, np.int64)
+        self.ends: Ints = np.full(self.last.shape, 2 * IMPOSSIBLE, np.int64)
         reach = tuple(slice(0, n) for n in self.before[-1].shape)
         self.ends[reach] = self.before[-1] + self.last[reach]
-        self.best = int(self.ends.max())
+        self.best = int(self.ends.max()) * UNIT
 
     def _axes(self) -> int:
         """How many of the first coordinates have an axis of their own."""
@@ -204,9 +215,10 @@ class _Sums:
             row *= self.shape[count]
         return count
 
-    def _gains(self, bounds: Bounds, b: int, box: Box) -> Ints:
-        """G of every cell that is a point of the block in the box."""
-        last = np.full(self.shape, IMPOSSIBLE, np.int64)
+    def _gains(self, bounds: Bounds, b: int, box: Box) -> Sums:
+        """G of every cell that is a point of the block in the box, rounded up."""
+        nothing = IMPOSSIBLE * UNIT
+        last = np.full(self.shape, nothing, np.int64)
         points = box.points[b]
         if points is not None:
             inside, cells = self._cells_of(points.values[:, : self.width])
@@ -218,8 +230,11 @@ class _Sums:
             if (first < end).all():
                 ranges = [np.arange(a, e) + o for a, e, o in zip(first, end, self.offset, strict=True)]
                 part = tuple(slice(int(a), int(e)) for a, e in zip(first, end, strict=True))
-                last[part] = bounds.gains_of_ranges(self.block, ranges, box, IMPOSSIBLE)
-        return last.reshape(*self.shape[: self.outer], -1)
+                last[part] = bounds.gains_of_ranges(self.block, ranges, box, nothing)
+        rounded = -(-last // UNIT)
+        if int(np.abs(rounded[rounded > IMPOSSIBLE]).max(initial=0)) >= LARGEST:
+            raise CertificateError(f"multipliers: gains of block {b} are too large to compute with exactly")
+        return rounded.astype(np.int32).reshape(*self.shape[: self.outer], -1)
 
     def values_of(self, good: Mask) -> Ints:
         """The sums that cells stand for."""
@@ -253,35 +268,33 @@ class _Step:
 
     sentence: int
     size: int
-    numbers: list[int]
+    numbers: Ints
     shifts: Ints
-    prices: list[int]
+    furthest: Ints
+    prices: Sums
 
-    def _moves(self, shape: tuple[int, ...]) -> Iterator[tuple[int, tuple[slice, ...], int]]:
-        """For each vector, where sums of this shape go to."""
-        for number, shift, price in zip(self.numbers, self.shifts.tolist(), self.prices, strict=True):
-            yield number, tuple(slice(d, d + n) for d, n in zip(shift, shape, strict=True)), price
+    def added(self, sums: Sums) -> Sums:
+        """The best sums with this sentence: of each cell, over the vectors v, the highest ``sums[cell - shift_v] - price_v``."""
+        to = tuple((np.array(sums.shape) + self.furthest).tolist())
+        out = native.verifier_sums_added(
+            sums.ravel(), sums.shape, to, self.shifts.ravel(), self.prices, IMPOSSIBLE
+        )
+        return out.reshape(to)
 
-    def added(self, sums: Ints) -> Ints:
-        """The best sums with this sentence."""
-        out = np.full(sums.shape + self.shifts.max(axis=0), IMPOSSIBLE, np.int64)
-        moved = np.empty_like(sums)
-        for _, place, price in self._moves(sums.shape):
-            np.subtract(sums, price, out=moved)
-            np.maximum(out[place], moved, out=out[place])
-        return out
-
-    def given(self, before: Ints, after: Ints) -> tuple[Ints, Ints]:
+    def given(self, before: Sums, after: Sums) -> tuple[Ints, Sums]:
         """The best of all with each of its vectors, and the best of this and the later sentences for each sum of those before."""
-        found = np.full(self.size, IMPOSSIBLE, np.int64)
-        both = np.full(before.shape, IMPOSSIBLE, np.int64)
-        rest = np.empty_like(before)
-        for number, place, price in self._moves(before.shape):
-            np.subtract(after[place], price, out=rest)
-            np.maximum(both, rest, out=both)
-            rest += before
-            found[number] = max(int(rest.max()), IMPOSSIBLE)
-        return found, both
+        best, both = native.verifier_sums_given(
+            before.ravel(),
+            after.ravel(),
+            before.shape,
+            after.shape,
+            self.shifts.ravel(),
+            self.prices,
+            IMPOSSIBLE,
+        )
+        found = np.full(self.size, 2 * IMPOSSIBLE, np.int64)
+        found[self.numbers] = best
+        return found, both.reshape(before.shape)
 
 
 def _look(box: Box, i: int) -> Look:

@@ -165,6 +165,8 @@ class Bounds:
 
     def _block_bound(self, b: int, box: Box, mu: Ints) -> int:
         block, points = self.blocks[b], box.points[b]
+        if block.some >= 0 and not box.high[list(block.parts)].any():
+            return 0  # G of no children: φ(N) - φ(N)
         if points is None:
             return _BlockTable(self, block, box, mu).best()
         return int((points.gains - points.values @ mu[block.all]).max())

@@ -1,0 +1,273 @@
+"""The search for the best grammar by one worker, by two, by as many as asked for: nodes per second, what goes between coordinator and
+workers, what the coordinator has to do for each node; and on paper, a thousand cores.
+
+    python -m benchmarks.scale_search                       # 1 and 2 workers
+    python -m benchmarks.scale_search --workers 1 4 16 --seconds 120
+
+All go on from the same checkpoint of a search that one process has begun, so that all have enough open nodes and nobody races.
+"""
+
+from __future__ import annotations
+
+import argparse
+import pickle
+import tempfile
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from measuring.tables import table
+
+from arcwise.engine import Crew, Engine, Processes
+from arcwise.induction.global_search import CountSearch, Task
+from arcwise.induction.global_search.checkpoint import load_checkpoint, save_checkpoint
+from arcwise.induction.global_search.coordinator import _MOST_SECONDS, CHECKPOINT_SECONDS, Coordinator
+from arcwise.induction.global_search.fragment import Assignment, Fragment
+from benchmarks.induction import synthetic
+from benchmarks.report import write_section
+
+EPSILON = 0.01
+PAPER_CORES = (2, 16, 128, 1000)
+PAPER_SECONDS = 600
+
+
+@dataclass
+class Watched:
+    """An engine, and how much goes through it."""
+
+    engine: Engine
+    sent: int = 0
+    received: int = 0
+
+    def map(self, work: Callable[[Any], Any], items: Iterable[Any], *, ordered: bool = True) -> Iterator[Any]:
+        with self.crew(work) as crew:
+            yield from crew.map(items, ordered=ordered)
+
+    @contextmanager
+    def crew(self, work: Callable[[Any], Any]) -> Iterator[Crew[Any, Any]]:
+        with self.engine.crew(work) as crew:
+            yield _WatchedCrew(self, crew)
+
+
+@dataclass
+class _WatchedCrew:
+    watched: Watched
+    crew: Crew[Any, Any]
+
+    def map(self, items: Iterable[Any], *, ordered: bool = True) -> Iterator[Any]:
+        for result in self.crew.map(_Sizes(self.watched, items), ordered=ordered):
+            self.watched.received += len(pickle.dumps(result))
+            yield result
+
+    def map_with(self, common: Any, items: Iterable[Any], *, ordered: bool = True) -> Iterator[Any]:
+        raise NotImplementedError
+
+
+class _Sizes(Iterator[Any]):
+    def __init__(self, watched: Watched, items: Iterable[Any]) -> None:
+        self._watched, self._items = watched, iter(items)
+
+    def __next__(self) -> Any:
+        item = next(self._items)
+        self._watched.sent += len(pickle.dumps(item))
+        return item
+
+
+class TimedCoordinator(Coordinator):
+    """Knows how long it takes to hand out and to take back."""
+
+    def __init__(self, *given: Any, **more: Any) -> None:
+        super().__init__(*given, **more)
+        self.busy, self.fragments = 0.0, 0
+
+    def assignment(self) -> Assignment | None:
+        began = time.perf_counter()
+        found = super().assignment()
+        self.busy += time.perf_counter() - began
+        return found
+
+    def take(self, fragment: Fragment) -> None:
+        began = time.perf_counter()
+        super().take(fragment)
+        self.busy += time.perf_counter() - began
+        self.fragments += 1
+
+
+@dataclass(frozen=True)
+class Run:
+    """So many workers for a while."""
+
+    workers: int
+    """0: one process, without a coordinator."""
+    nodes: int
+    seconds: float
+    fragments: int = 0
+    sent: int = 0
+    received: int = 0
+    busy: float = 0.0
+
+    @property
+    def speed(self) -> float:
+        return self.nodes / self.seconds
+
+
+def measured(task: Task, state: Path, workers: int, seconds: float) -> Run:
+    """A search from the checkpoint on."""
+    search = load_checkpoint(task, state)
+    before = search.nodes
+    if not workers:
+        began = time.perf_counter()
+        search.run(epsilon=EPSILON, time_limit=seconds)
+        return Run(0, search.nodes - before, time.perf_counter() - began)
+    watched = Watched(Processes(workers))
+    coordinator = TimedCoordinator(search, watched, workers=workers, epsilon=EPSILON, time_limit=seconds)
+    began = time.perf_counter()
+    coordinator.run()
+    return Run(
+        workers,
+        search.nodes - before,
+        time.perf_counter() - began,
+        coordinator.fragments,
+        watched.sent,
+        watched.received,
+        coordinator.busy,
+    )
+
+
+@dataclass(frozen=True)
+class Costs:
+    """What the coordinator has for each node, and what a checkpoint is."""
+
+    kept: float
+    """Bytes that a node of the proof takes in a checkpoint (as it does in a certificate)."""
+    saving: float
+    """Seconds for each of them."""
+
+
+def costs(task: Task, state: Path, folder: Path) -> Costs:
+    """From the checkpoint."""
+    search = load_checkpoint(task, state)
+    began = time.perf_counter()
+    save_checkpoint(search, folder / "again.json")
+    seconds = time.perf_counter() - began
+    nodes = len(search.proof.nodes)
+    return Costs((folder / "again.json").stat().st_size / nodes, seconds / nodes)
+
+
+def on_paper(found: Run, spent: Costs) -> list[list[object]]:
+    """More and more cores, each as fast as one of these, that give their nodes back after ``_MOST_SECONDS``; after ``PAPER_SECONDS``."""
+    speed = found.speed / found.workers
+    a_node, a_fragment = found.busy / max(found.nodes, 1), found.sent / max(found.fragments, 1)
+    rows: list[list[object]] = []
+    for cores in PAPER_CORES:
+        nodes = speed * cores
+        messages = 2 * cores / _MOST_SECONDS
+        traffic = messages / 2 * a_fragment + nodes * found.received / max(found.nodes, 1)
+        proof = nodes * PAPER_SECONDS
+        rows.append(
+            [
+                f"{cores:,}",
+                f"{nodes:,.0f}",
+                f"{messages:,.1f}",
+                f"{traffic / 1e6:,.2f}",
+                f"{100 * nodes * a_node:.1f} %",
+                f"{proof:,.0f}",
+                f"{proof * spent.kept / 1e9:,.2f}",
+                f"{proof * spent.saving:,.1f}",
+            ]
+        )
+    return rows
+
+
+def report(runs: Sequence[Run], spent: Costs, about: str) -> str:
+    alone = runs[0]
+    rows: list[list[object]] = []
+    for run in runs:
+        told: list[object] = [
+            run.workers or "none",
+            f"{run.nodes:,}",
+            f"{run.seconds:.1f}",
+            f"{run.speed:.2f}",
+        ]
+        told += [f"{run.speed / max(run.workers, 1) / alone.speed:.2f}"]
+        if run.workers:
+            told += [
+                f"{run.fragments / run.seconds:.2f}",
+                f"{run.sent / max(run.fragments, 1) / 1e3:,.1f}",
+                f"{run.received / max(run.nodes, 1) / 1e3:,.1f}",
+                f"{1000 * run.busy / max(run.fragments, 1):.1f}",
+                f"{100 * run.busy / run.seconds:.2f} %",
+            ]
+        else:
+            told += [""] * 5
+        rows.append(told)
+    header = [
+        "workers",
+        "nodes",
+        "seconds",
+        "nodes/s",
+        "efficiency",
+        "pieces of work/s",
+        "sent, kB a piece",
+        "given back, kB a node",
+        "coordinator, ms a piece",
+        "coordinator busy",
+    ]
+    paper = [
+        "cores",
+        "nodes/s",
+        "messages/s",
+        "MB/s",
+        "coordinator busy",
+        f"nodes of the proof after {PAPER_SECONDS} s",
+        "its size, GB",
+        "writing it, s",
+    ]
+    return (
+        f"{about} Workers begin from one checkpoint, their start is counted. Workers none: one process, no coordinator. Efficiency: nodes per "
+        "second and worker against it. A piece of work: a node, and the tree that a worker gives back for it.\n\n"
+        + table(header, rows)
+        + f"\nOn paper, from the last row and from a checkpoint ({spent.kept / 1e3:,.1f} kB and {1000 * spent.saving:.2f} ms a node): more cores, each as fast, "
+        f"pieces of {_MOST_SECONDS:g} s, checkpoints every {CHECKPOINT_SECONDS:g} s.\n\n"
+        + table(paper, on_paper(runs[-1], spent))
+    )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--workers", type=int, nargs="+", default=[1, 2])
+    parser.add_argument("--sentences", type=int, default=12)
+    parser.add_argument("--seed", type=int, default=4)
+    parser.add_argument("--begin", type=float, default=30.0, help="seconds of the search that all go on from")
+    parser.add_argument("--seconds", type=float, default=40.0)
+    given = parser.parse_args()
+    corpus = synthetic(given.sentences, given.seed)
+    task = Task(corpus)
+    with tempfile.TemporaryDirectory() as made:
+        folder = Path(made)
+        search = CountSearch(task, seed=given.seed)
+        search.run(epsilon=EPSILON, time_limit=given.begin)
+        save_checkpoint(search, folder / "state.json")
+        print(f"begun: {search.nodes} nodes, {len(search.open)} open", flush=True)
+        runs = []
+        for workers in (0, *given.workers):
+            runs.append(measured(task, folder / "state.json", workers, given.seconds))
+            print(f"{workers} workers: {runs[-1].speed:.2f} nodes/s", flush=True)
+        spent = costs(task, folder / "state.json", folder)
+    cores = max(given.workers)
+    about = f"synthetic-{given.sentences}, seed {given.seed}, ε = {100 * EPSILON:g} %, after {search.nodes} nodes."
+    body = report(runs, spent, about)
+    write_section(
+        "scale_search" if cores <= 2 else f"scale_search-{cores}",
+        f"The search for the best grammar by many workers: up to {cores}",
+        body,
+        module="scale_search",
+    )
+    print(body)
+
+
+if __name__ == "__main__":
+    main()
