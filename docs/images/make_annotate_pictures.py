@@ -1,4 +1,4 @@
-"""The pictures of docs/tutorials/a-treebank-from-nothing.md, made by doing in a browser what the tutorial says.
+"""The pictures of docs/tutorials/a-treebank-from-nothing.md, made by doing in a browser what the tutorial says, and that of README.
 
 ``python docs/images/make_annotate_pictures.py [FOLDER]`` writes them beside this file, or to FOLDER. It needs Chromium (ARCWISE_CHROMIUM,
 or on the PATH) and ``pip install 'arcwise[web,test-browser]'``.
@@ -15,8 +15,11 @@ from typing import Any
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
 LATIN = ROOT / "docs" / "tutorials" / "latin"
+SAMPLE = ROOT / "src" / "arcwise" / "data" / "sample-gold.conllu"
 BY_HAND = 20
 SIZE = {"width": 1280, "height": 600}
+KNOWN = [3, 5, 5, 99, 99, 99]
+"""Of each sentence of the sample, the words whose arcs are decided in the picture."""
 
 
 def main(folder: Path) -> None:
@@ -32,6 +35,8 @@ def main(folder: Path) -> None:
         file = Path(made) / "latin.conllu"
         alone(context, file, folder)
         with_another(context, file, folder)
+        context = browser.new_context(viewport={"width": 1280, "height": 530}, device_scale_factor=1.5)
+        overview(context, file.with_name("sample.conllu"), folder)
         browser.close()
 
 
@@ -95,6 +100,27 @@ def with_another(context: Any, file: Path, folder: Path) -> None:
         tab.page.locator("#side-compare section button.link").first.click()
         tab.page.wait_for_function("() => own.state.number === 5")
         picture(tab, folder / "nothing-beside.png")
+        tab.page.close()
+        server.end(2)
+
+
+def overview(context: Any, file: Path, folder: Path) -> None:
+    """The sample of arcwise, some of its words open, with the model that comes along."""
+    from web.browser.driver import Tab
+    from web.served import process
+
+    rows = [line.split("\t") for line in SAMPLE.read_text("utf-8").splitlines()]
+    sentence = 0
+    for row in rows:
+        sentence += row == [""]
+        if len(row) == 10 and row[0].isdigit() and int(row[0]) > KNOWN[sentence]:
+            row[6:8] = "_", "_"
+    file.write_text("\n".join(map("\t".join, rows)) + "\n", "utf-8")
+    with process(file, "--model", "en") as server:
+        tab = Tab(context, server)
+        tab.page.wait_for_function("() => own.state.sentence.thoughts !== null")
+        tab.select("10")
+        picture(tab, folder / "annotate.png")
         tab.page.close()
         server.end(2)
 

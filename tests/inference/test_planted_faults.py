@@ -208,7 +208,7 @@ PYTHON_FAULTS = [
     PythonFault("constraints.Constraints.mask", "mask[..., np.arange(n + 1) != h, m] = False", "pass", CONSTRAINED),
     PythonFault("constraints.Constraints.mask", "too_long[0] = False", "pass", CONSTRAINED),
     PythonFault("constraints.Constraints.mask", "np.r_[0:first, last + 1 : n + 1]", "np.r_[0:first]", CONSTRAINED),
-    PythonFault("constraints.crossing_pair", "min(one) < min(other) < max(one) < max(other)", "min(one) < min(other) < max(other) < max(one)", lambda: test_constraints.test_clashes_are_named(*test_constraints.CLASHES[6])),
+    PythonFault("constraints.crossing_pair", "left < start and right < end", "left < start and end < right", lambda: test_constraints.test_clashes_are_named(*test_constraints.CLASHES[6])),
     PythonFault("fitting_class._wider", "replace(wanted, single_root=False)", "replace(wanted, projective=False)", FITTING),
     PythonFault("fitting_class.has_tree", "constraints.mask(n, trees, None)", "Constraints().mask(n, trees, None)", FITTING),
     PythonFault("sampling.Space.without", "(*self.excluded, choices[start])", "(choices[start],)", WITHOUT_REPLACEMENT),

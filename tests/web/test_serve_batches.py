@@ -28,6 +28,7 @@ from arcwise.web.serve_metrics import Meter
 from arcwise.web.serve_models import ServedModel
 from arcwise.web.serve_tasks import Done, Task, do_tasks
 from web.serving import english, serving_here, small_graph_parser
+from web.waiting import until
 
 MODEL = ServedModel("english", english())
 GRAPH = ServedModel("graph", small_graph_parser())
@@ -291,6 +292,21 @@ def test_time_of_a_request(monkeypatch: pytest.MonkeyPatch) -> None:
         assert answer.status == 503
         assert answer.json()["error"].startswith("time: the answer took longer than 0.1 seconds")
         assert answer.headers["retry-after"] == "5"
+
+
+def test_too_many_requests(monkeypatch: pytest.MonkeyPatch) -> None:
+    slow = SlowWork()
+    monkeypatch.setattr(Batcher.__init__, "__kwdefaults__", {"work": slow})
+    with serving_here(Limits(queue=1)) as service, ThreadPoolExecutor(2) as threads:
+        first = threads.submit(service.parse, text="first")
+        assert slow.begun.wait(10)
+        second = threads.submit(service.parse, text="waits")
+        until(lambda: "arcwise_open_requests 3" in service.get("/metrics").text)
+        refused = service.parse(text="too many")
+        assert (refused.status, refused.headers["retry-after"]) == (429, "1")
+        assert refused.json() == {"error": "queue: 1 requests wait already; try again in a second"}
+        slow.go.set()
+        assert (first.result().status, second.result().status) == (200, 200)
 
 
 def test_errors_of_the_library_are_told(monkeypatch: pytest.MonkeyPatch) -> None:

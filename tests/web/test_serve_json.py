@@ -216,10 +216,17 @@ def test_another_type(service: Here) -> None:
 def test_the_description_names_every_address(service: Here, described: dict[str, Any]) -> None:
     assert described["openapi"].startswith("3.1")
     for path, operations in described["paths"].items():
+        allowed = service.ask("OPTIONS", path)
+        assert (allowed.status, allowed.headers["allow"].lower().split(", ")) == (
+            204,
+            [*operations, "options"],
+        )
         for method in ("GET", "POST", "PUT"):
             answer = service.ask(method, path, headers={"Content-Type": "application/json"})
             known = method.lower() in operations
             assert (answer.status != 405) == known, (method, path)
+            if not known:
+                assert answer.headers["allow"].lower().split(", ") == list(operations)
             assert answer.status != 404
             if known:
                 assert str(answer.status) in operations[method.lower()]["responses"], (
@@ -227,6 +234,12 @@ def test_the_description_names_every_address(service: Here, described: dict[str,
                     path,
                     answer.text,
                 )
+
+
+def test_an_address_that_is_not_there(service: Here) -> None:
+    for method in ("GET", "POST", "OPTIONS"):
+        answer = service.ask(method, "/v2/parse")
+        assert (answer.status, answer.json()["error"][:27]) == (404, "address: found '/v2/parse',")
 
 
 def test_the_description_is_whole(described: dict[str, Any]) -> None:

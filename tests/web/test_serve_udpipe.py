@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import base64
 import email.mime.multipart
 import email.mime.nonmultipart
 import email.policy
+import json
+import quopri
+import xml.etree.ElementTree
 from collections.abc import Iterator
 
 import pytest
@@ -14,8 +18,10 @@ pytest.importorskip("uvicorn", reason="needs uvicorn")
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from arcwise.errors import InputError
 from arcwise.treebanks import Treebank
 from arcwise.web.serve_forms import multipart
+from arcwise.web.serve_models import Models, ServedModel
 from web.serving import ALL, FORM, Here, english, serving_here
 
 TEXT = "The cat saw a dog. It didn't sleep.\nBirds  sing!"
@@ -32,6 +38,11 @@ def library(text: str, *, ranges: bool = False) -> str:
     """What the library says of a text."""
     nlp = english()
     return nlp.parse(nlp.tokenizer.tokenize(text, ranges=ranges).treebank).text
+
+
+def unmarked(result: str) -> str:
+    """Without the marks of documents and paragraphs."""
+    return "".join(line for line in result.splitlines(keepends=True) if not line.startswith("# new"))
 
 
 def test_models(service: Here) -> None:
@@ -51,7 +62,7 @@ def test_every_step(service: Here) -> None:
     assert list(found) == ["model", "acknowledgements", "result"]
     assert found["model"] == "english-ewt-fast"
     assert found["result"].startswith("# generator = arcwise ")
-    assert service.result(data=TEXT, **ALL) == library(TEXT)
+    assert unmarked(service.result(data=TEXT, **ALL)) == library(TEXT)
 
 
 def test_a_result_is_conllu_that_can_be_sent_again(service: Here) -> None:
@@ -89,13 +100,46 @@ def test_by_address_by_form_and_by_file(service: Here) -> None:
 
 
 def test_as_the_client_of_udpipe_2_sends_it(service: Here) -> None:
-    """Its messages are made by Python's email package: text/plain parts, 8bit."""
+    """``udpipe2_client.py --tokenizer= --tagger= --parser=``: a boundary in quotes, three headers a part, nothing for what is not said."""
+    boundary = "a9f3" * 12
+    parts = []
+    for name, value in {"input": "conllu", "output": "conllu", "data": TEXT + " Ü\n", **ALL}.items():
+        parts += [
+            f"--{boundary}", f'Content-Disposition: form-data; name="{name}"', "Content-Transfer-Encoding: 8bit",
+            "Content-Type: text/plain; charset=utf-8", "", value,
+        ]  # fmt: skip
+    body = "\r\n".join([*parts, f"--{boundary}--", ""]).encode()
+    kind = f'multipart/form-data; boundary="{boundary}"'
+    answer = service.ask("POST", "/process", headers={"Content-Type": kind}, body=body)
+    assert answer.status == 200, answer.text
+    assert answer.json()["result"] == service.process(data=TEXT + " Ü\n", **ALL).json()["result"]
+
+
+def encoded(value: str, encoding: str) -> str:
+    if encoding == "8bit":
+        return value.encode().decode("ascii", "surrogateescape")
+    coder = base64.encodebytes if encoding == "base64" else quopri.encodestring
+    return coder(value.encode()).decode()
+
+
+def test_what_clients_of_udpipe_send_besides_changes_nothing(service: Here) -> None:
+    """Options that its models understand, and parameters that nobody does, as its services take them."""
+    plain = service.process(data=TEXT, **ALL)
+    more = service.process(
+        data=TEXT, tokenizer="joint_with_parsing;joint_max_sentence_len=20", tagger="default", parser="beam_search=5",
+        input="conllu", output="conllu=v2", trace="yes",
+    )  # fmt: skip
+    assert (more.status, more.body) == (plain.status, plain.body)
+
+
+@pytest.mark.parametrize("encoding", ["8bit", "quoted-printable", "base64"])
+def test_as_the_email_package_sends_it(service: Here, encoding: str) -> None:
     message = email.mime.multipart.MIMEMultipart("form-data", policy=email.policy.HTTP)
     for name, value in {"input": "conllu", "output": "conllu", "data": TEXT + " Ü\n", **ALL}.items():
         part = email.mime.nonmultipart.MIMENonMultipart("text", "plain")
         part.add_header("Content-Disposition", f'form-data; name="{name}"')
-        part.add_header("Content-Transfer-Encoding", "8bit")
-        part.set_payload(value, charset="utf-8")
+        part.add_header("Content-Transfer-Encoding", encoding)
+        part.set_payload(encoded(value, encoding))
         message.attach(part)
     body = message.as_bytes().split(b"\r\n\r\n", maxsplit=1)[1]
     answer = service.ask("POST", "/process", headers={"Content-Type": message["Content-Type"]}, body=body)
@@ -108,8 +152,37 @@ def test_as_the_client_of_udpipe_2_sends_it(service: Here) -> None:
 
 def test_the_tokenizer_alone(service: Here) -> None:
     found = service.result(data=TEXT, tokenizer="")
-    assert found == english().tokenizer.tokenize(TEXT, ranges=False).treebank.text
+    assert unmarked(found) == english().tokenizer.tokenize(TEXT, ranges=False).treebank.text
     assert "TokenRange=4:7" in service.result(data=TEXT, tokenizer="ranges")
+
+
+def test_documents_and_paragraphs_are_told(service: Here) -> None:
+    """As UDPipe tells them: a document a request, a paragraph after each blank line."""
+    text = "One dog. Two\ndogs didn't. \n\nThree cats.\nFour."
+    marks = [
+        tuple(line for line in sentence.comment_lines if line.startswith("new"))
+        for sentence in Treebank.from_string(service.result(data=text, tokenizer=""))
+    ]
+    assert marks == [("newdoc", "newpar"), (), ("newpar",), ()]
+    lines = service.result(data="One dog.\nTwo.\n\nThree\n", tokenizer="presegmented")
+    assert [line for line in lines.splitlines() if line.startswith(("# new", "# text"))] == [
+        "# newdoc", "# newpar", "# text = One dog.", "# text = Two.", "# newpar", "# text = Three",
+    ]  # fmt: skip
+    lines = service.result(data="a b\nc d\n\ne f\n", input="horizontal", output="horizontal=paragraphs")
+    assert lines == "a b\nc d\n\ne f\n"
+    words = service.result(data="a\nb\n\nc\n\n\nd\n", input="vertical", output="vertical=paragraphs")
+    assert words == "a\nb\n\nc\n\n\nd\n\n"
+    assert "# new" not in service.result(data=ROWS)
+
+
+def test_normalized_spaces(service: Here) -> None:
+    text = "Birds  sing,\tdon't they? "
+    assert "SpacesAfter" in service.result(data=text, tokenizer="")
+    found = service.result(data=text, tokenizer="normalized_spaces")
+    assert "Spaces" not in found
+    assert Treebank.from_string(found)[0].text == "Birds sing, don't they?"
+    assert "SpaceAfter=No" in found
+    assert "TokenRange=0:5" in service.result(data=text, tokenizer="normalized_spaces;ranges")
 
 
 def test_presegmented_lines_are_sentences(service: Here) -> None:
@@ -150,9 +223,22 @@ def test_a_parser_without_a_tokenizer(service: Here) -> None:
 # ---- models by name
 
 
-@pytest.mark.parametrize("name", ["", "english-ewt-fast", "english-ewt", "english", "English"])
+@pytest.mark.parametrize(
+    "name",
+    ["", "english-ewt-fast", "english-ewt", "english", "English", "english-ewt-ud-2.12-230717", "english-gum"],
+)  # fmt: skip
 def test_names_of_a_model(service: Here, name: str) -> None:
+    """Whole, cut, by language; and the names that UDPipe's models of the language have. The answer says which model it is from."""
     assert service.process(data=ROWS, model=name).json()["model"] == "english-ewt-fast"
+
+
+def test_a_model_that_is_nearly_so_called_does_not_take_the_place_of_one_that_is() -> None:
+    made = Models([ServedModel("english-ewt", english()), ServedModel("english-gum", english())])
+    assert made.find("english-gum", nearly=True).name == "english-gum"
+    assert made.find("english-gum-ud-2.12", nearly=True).name == "english-gum"
+    assert made.find("english-partut", nearly=True).name == "english-ewt"
+    with pytest.raises(InputError, match="english-partut"):
+        made.find("english-partut")
 
 
 # ---- formats
@@ -187,10 +273,62 @@ def test_outputs(service: Here) -> None:
     assert normalized.splitlines()[0] == "The cat saw a dog."
 
 
+def test_line_ends_of_windows(service: Here) -> None:
+    assert service.result(data=ROWS.replace("\n", "\r\n")) == ROWS
+
+
+def test_conllu_of_the_first_version(service: Here) -> None:
+    rows = "# sent_id = a\n1\tNew York\tNew York\t_\t_\t_\t0\troot\t_\t_\n1.1\tx\t_\t_\t_\t_\t_\t_\t_\t_\n\n"
+    found = service.result(data=rows, output="conllu=v1")
+    assert found == "# sent_id = a\n1\tNew_York\tNew_York\t_\t_\t_\t0\troot\t_\t_\n\n"
+
+
+def test_matxin(service: Here) -> None:
+    """Each word stands in its head."""
+    text = 'He said "R&D <is> fun". Go!'
+    found = xml.etree.ElementTree.fromstring(service.result(data=text, output="matxin", **ALL))
+    rows = Treebank.from_string(service.result(data=text, **ALL))
+    for own, sentence in zip(found, rows, strict=True):
+        arcs = {
+            int(node.get("ord", "")): int(above.get("ord", "")) if above.tag == "NODE" else 0
+            for above in own.iter() for node in above
+        }  # fmt: skip
+        assert [arcs[word] for word in range(1, len(sentence) + 1)] == sentence.heads.tolist()[1:]
+        nodes = {int(node.get("ord", "")): node.get("form") for node in own.iter("NODE")}
+        assert [nodes[word] for word in range(1, len(sentence) + 1)] == sentence.forms
+    assert service.result(data="", tokenizer="", output="matxin") == "</corpus>\n"  # as UDPipe has it
+
+
+def test_epe(service: Here) -> None:
+    wanted = {**ALL, "tokenizer": "ranges"}
+    lines = service.result(data="Birds sing songs. Go!", output="epe", **wanted).splitlines()
+    rows = Treebank.from_string(service.result(data="Birds sing songs. Go!", **wanted))
+    for number, (line, sentence) in enumerate(zip(lines, rows, strict=True), 1):
+        found = json.loads(line)
+        assert found["id"] == number
+        heads = [0] * len(sentence)
+        for node in found["nodes"]:
+            for edge in node.get("edges", ()):
+                heads[edge["target"] - 1] = node["id"]
+                assert edge["label"] == sentence.deprels[edge["target"] - 1]
+        assert heads == sentence.heads.tolist()[1:]
+        assert [node["properties"]["upos"] for node in found["nodes"]] == sentence.upos
+        assert [node["id"] for node in found["nodes"] if node.get("top")] == [heads.index(0) + 1]
+    first = json.loads(lines[0])["nodes"][0]
+    assert (first["start"], first["end"], first["properties"]["Number"]) == (0, 5, "Plur")
+
+
+def test_a_deep_tree_as_matxin(service: Here) -> None:
+    rows = "".join(f"{n}\tw\t_\t_\t_\t_\t{n - 1}\tdep\t_\t_\n" for n in range(1, 1000)) + "\n"
+    assert service.result(data=rows, output="matxin").count("</NODE>") == 998
+
+
 @given(st.text(alphabet="ab .,!'\n\t\u00a0é—🙂\\|", max_size=40))
 @settings(max_examples=60, deadline=None)
 def test_plain_text_comes_back(service: Here, text: str) -> None:
-    assert service.result(data=text, tokenizer="", output="plaintext") == (text if text.strip() else "")
+    for tokenizer in ("", "presegmented"):
+        found = service.result(data=text, tokenizer=tokenizer, output="plaintext")
+        assert found == (text if text.strip() else "")
 
 
 # ---- what cannot be
@@ -200,12 +338,10 @@ def test_plain_text_comes_back(service: Here, text: str) -> None:
     "parameters, told",
     [
         ({"tagger": ""}, "data: is missing, expected the text or the sentences to process"),
-        ({"data": "x", "modle": "en"}, "parameter: found 'modle', expected one of data, model, tokenizer, tagger, parser, input, output"),
         ({"data": "x", "model": "czech"}, "model: found 'czech', expected one of english-ewt-fast, graph"),
-        ({"data": "x", "input": "epe"}, "input: found 'epe', expected one of conllu, conllu=v2, horizontal, vertical"),
-        ({"data": "x", "output": "matxin"}, "output: found 'matxin', expected one of conllu"),
-        ({"data": "x", "tokenizer": "fast"}, "tokenizer: found 'fast', expected presegmented, ranges, normalized_spaces or nothing"),
-        ({"data": "x", "tagger": "beam"}, "tagger: found 'beam', expected nothing: there are no options"),
+        ({"data": "x", "model": "czech-pdt-ud-2.12-230717"}, "model: found 'czech-pdt-ud-2.12-230717', expected one of english-ewt-fast, graph"),
+        ({"data": "x", "input": "epe"}, "input: found 'epe', expected one of conllu, horizontal, vertical, generic_tokenizer"),
+        ({"data": "x", "output": "tei"}, "output: found 'tei', expected one of conllu, horizontal, vertical, plaintext, matxin, epe"),
         ({"data": "no conllu at all"}, "data:1"),
     ],
 )  # fmt: skip

@@ -127,27 +127,30 @@ class Inferred:
 
     def alternatives(self, k: int, least: float) -> list[tuple[LabelledArc, ...]]:
         """Of each word its ``k`` most probable pairs of head and label, none below the probability ``least``."""
+        least, stay, marginals = max(least, 1e-12), self.stay, self.marginals
+        heads, words = np.nonzero(marginals >= least)
+        shares = marginals[None, heads, words]
         if self.parser.labels:
-            table = np.array(self.distribution.label_marginals[0])
-            for word in self.stay:
-                table[:, :, word + 1] = 0.0
-        else:
-            table = np.zeros((0, *self.marginals.shape))
-        unlabelled = self.marginals.copy()
-        if self.parser.labels:
-            others = [m for m in range(len(self) + 1) if m - 1 not in self.stay]
-            unlabelled[:, others] = 0.0
-        table = np.concatenate([table, unlabelled[None]])
-        codes, heads, words = np.nonzero(table >= max(least, 1e-12))
-        values = np.minimum(table[codes, heads, words], 1.0)
+            own = self._label_marginals(least)[:, heads, words]
+            decided = np.isin(words - 1, list(stay))
+            shares = np.concatenate([np.where(decided, 0.0, own), np.where(decided, shares, 0.0)])
+        codes, arcs = np.nonzero(shares >= least)
+        values = np.minimum(shares[codes, arcs], 1.0)
         names = (*self.parser.labels, None)
         found: list[list[LabelledArc]] = [[] for _ in range(len(self))]
-        for i in np.argsort(-values, kind="stable"):
-            word = int(words[i]) - 1
-            if word >= 0 and len(found[word]) < k:
-                label = names[codes[i]] or self.stay.get(word, "_")
-                found[word].append(LabelledArc(int(heads[i]), label, float(values[i])))
+        order = np.argsort(-values, kind="stable")
+        columns = (own[order].tolist() for own in (codes, heads[arcs], words[arcs], values))
+        for code, head, word, value in zip(*columns, strict=True):
+            if len(found[word - 1]) < k:
+                found[word - 1].append(LabelledArc(head, names[code] or stay.get(word - 1, "_"), value))
         return [tuple(own) for own in found]
+
+    def _label_marginals(self, least: float) -> Floats:
+        """The probability of each arc together with each label, shape (L, n+1, n+1); 0 for arcs below ``least``."""
+        temperatures, arcs = self.parser.temperatures, self.marginals
+        probable = np.ascontiguousarray(np.where(arcs >= least, arcs, 0.0)).reshape(-1)
+        flat = self.scores.batch.label_marginals(probable, temperatures.heads, temperatures.labels)
+        return self.scores.split(flat)[0]
 
     def second_best(self) -> tuple[list[int], list[str], float] | None:
         """The best tree with other heads than the parser's: heads, labels, probability; None if there is none."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import combinations
+from itertools import combinations, islice
 
 import numpy as np
 import numpy.typing as npt
@@ -235,10 +235,13 @@ def one_for_each(
 
 def crossing_pair(arcs: Iterable[Arc]) -> tuple[Arc, Arc] | None:
     """Two arcs that cross, if there are any."""
-    ordered = sorted(arcs, key=lambda arc: (min(arc), max(arc)))
-    for one, other in combinations(ordered, 2):
-        if min(one) < min(other) < max(one) < max(other):
-            return one, other
+    ordered = sorted((min(arc), max(arc), arc) for arc in arcs)
+    for i, (left, right, one) in enumerate(ordered):
+        for start, end, other in islice(ordered, i + 1, None):
+            if start >= right:
+                break
+            if left < start and right < end:
+                return one, other
     return None
 
 

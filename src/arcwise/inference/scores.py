@@ -112,7 +112,10 @@ class Scores:
 
     def highest(self, temperature: float, *, threads: int = 1) -> Floats:
         """Flat over words: the logarithm of the highest weight of an arc into each, before constraints took arcs away."""
-        return np.asarray(self.batch.highest(temperature, threads))
+        found: dict[float, Floats] = self.__dict__.setdefault("_highest", {})
+        if temperature not in found:
+            found[temperature] = np.asarray(self.batch.highest(temperature, threads))
+        return found[temperature]
 
     def dense_arrays(self, *, temperature: float = 1.0) -> list[Floats]:
         """One array a sentence, (n+1, n+1) or (L, n+1, n+1), latent clusters summed out; -inf where there is no such arc."""

@@ -52,8 +52,11 @@ def exact_pairs(field: str) -> dict[str, str] | str:
     >>> exact_pairs("Case=Nom"), exact_pairs("sg|masc")
     ({'Case': 'Nom'}, 'sg|masc')
     """
-    found = pairs(field)
-    return found if pair_text(found) == field else field
+    if field == "_":
+        return {}
+    parts = [part.partition("=") for part in field.split("|")]
+    found = {key: value for key, _, value in parts}
+    return found if len(found) == len(parts) and all(sign for _, sign, _ in parts) else field
 
 
 def pair_text(values: Mapping[str, str]) -> str:
@@ -67,12 +70,28 @@ def probability(field: str, key: str) -> float | None:
     >>> probability("SpaceAfter=No|HeadProb=0.9710", "HeadProb"), probability("_", "HeadProb")
     (0.971, None)
     """
-    value = pairs(field).get(key) if key in field else None
+    return share(pairs(field).get(key)) if key in field else None
+
+
+def share(value: str | None) -> float | None:
+    """A number between 0 and 1; None for anything else."""
+    if value is None:
+        return None
     try:
-        number = None if value is None else float(value)
+        number = float(value)
     except ValueError:
         return None
-    return number if number is not None and 0 <= number <= 1 else None
+    return number if 0 <= number <= 1 else None
+
+
+def comment_values(lines: Iterable[str]) -> dict[str, str]:
+    """What comments of the form ``# key = value`` say; others have the value ``""``.
+
+    >>> comment_values(["# sent_id = a", "# newpar"])
+    {'sent_id': 'a', 'newpar': ''}
+    """
+    parts = (line[1:].partition("=") for line in lines)
+    return {key.strip(): value.strip() for key, _, value in parts}
 
 
 # ---- arcs

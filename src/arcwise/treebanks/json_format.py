@@ -19,11 +19,14 @@ from arcwise.treebanks.field_values import (
     LABEL_PROBABILITY,
     LabelledArc,
     alternatives_text,
+    comment_values,
     enhanced_arcs,
     exact_pairs,
     pair_text,
+    pairs,
     probability,
     read_alternatives,
+    share,
 )
 from arcwise.treebanks.surface import Place
 
@@ -68,32 +71,44 @@ def sentence_json(sentence: Sentence) -> dict[str, Any]:
 def header_json(sentence: Sentence) -> dict[str, Any]:
     """What is said of a sentence as a whole."""
     lines = sentence.raw_comment_lines
-    comments = sentence.comments
+    comments = comment_values(lines)
     places = sentence.treebank.surface.places[sentence.number]
     found: dict[str, Any] = {"sent_id": comments["sent_id"]} if "sent_id" in comments else {}
-    found["text"] = sentence.text
+    found["text"] = comments.get("text") or sentence.text
     if places:
         found |= {"start": places[0][0], "end": places[-1][1]}
     found["comments"] = [_comment(line) for line in lines]
-    if (tree := comment_number(sentence, "tree_prob")) is not None:
+    if (tree := share(comments.get("tree_prob"))) is not None:
         found["probability"] = tree
     return found
 
 
 def _rows_json(sentence: Sentence, places: Sequence[Place]) -> dict[str, Any]:
-    place_of = {row.fields[0]: place for row, place in zip(sentence.token_rows, places, strict=True)}
     parts: dict[str, list[dict[str, Any]]] = {"tokens": [], "words": [], "empty_nodes": []}
+    left = iter(places)
+    inside = word = 0
     for fields in sentence.rows:
-        kind = "tokens" if "-" in fields[0] else "empty_nodes" if "." in fields[0] else "words"
-        parts[kind].append(_row_json(fields, place_of.get(fields[0])))
+        number = fields[0]
+        if "-" in number:
+            inside = int(number.partition("-")[2])
+            parts["tokens"].append(_row_json(fields, next(left)))
+        elif "." in number:
+            parts["empty_nodes"].append(_row_json(fields, None))
+        else:
+            word += 1
+            parts["words"].append(_row_json(fields, next(left) if word > inside else None))
     return {name: found for name, found in parts.items() if found or name == "words"}
 
 
 def _row_json(fields: tuple[str, ...], place: Place | None) -> dict[str, Any]:
     number, form, lemma, upos, xpos, feats, head, label, deps, misc = fields
     found: dict[str, Any] = {"id": int(number) if number.isdecimal() else number, "form": form}
-    texts = (("lemma", lemma), ("upos", upos), ("xpos", xpos))
-    found |= {name: value for name, value in texts if value != "_"}
+    if lemma != "_":
+        found["lemma"] = lemma
+    if upos != "_":
+        found["upos"] = upos
+    if xpos != "_":
+        found["xpos"] = xpos
     if feats != "_":
         found["feats"] = exact_pairs(feats)
     if head != "_":
@@ -103,15 +118,17 @@ def _row_json(fields: tuple[str, ...], place: Place | None) -> dict[str, Any]:
     if deps != "_":
         arcs = enhanced_arcs(deps)
         found["deps"] = deps if arcs is None else [arc._asdict() for arc in arcs]
+    told: Mapping[str, str] = {}
     if misc != "_":
-        found["misc"] = exact_pairs(misc)
+        found["misc"] = exact = exact_pairs(misc)
+        told = pairs(misc) if isinstance(exact, str) else exact
     if place is not None:
         found["start"], found["end"] = place
-    if "Prob" in misc:
-        for name, key in (("head_probability", HEAD_PROBABILITY), ("label_probability", LABEL_PROBABILITY)):
-            if (p := probability(misc, key)) is not None:
-                found[name] = p
-    if arcs_told := read_alternatives(misc):
+    if (p := share(told.get(HEAD_PROBABILITY))) is not None:
+        found["head_probability"] = p
+    if (p := share(told.get(LABEL_PROBABILITY))) is not None:
+        found["label_probability"] = p
+    if ALTERNATIVES in told and (arcs_told := read_alternatives(misc)):
         found["alternatives"] = [arc._asdict() for arc in arcs_told]
     return found
 
@@ -124,7 +141,7 @@ def _comment(line: str) -> str:
 
 def comment_number(sentence: Sentence, key: str) -> float | None:
     """The probability that a comment tells; None if there is no such comment."""
-    return probability(f"{key}={sentence.comments.get(key)}", key)
+    return share(sentence.comments.get(key))
 
 
 # ---- from JSON

@@ -14,6 +14,7 @@ from arcwise.treebanks.field_values import (
     HEAD_PROBABILITY,
     LABEL_PROBABILITY,
     LabelledArc,
+    comment_values,
     probability,
     read_alternatives,
 )
@@ -168,7 +169,12 @@ class Sentence:
     def raw_comment_lines(self) -> list[str]:
         """The same as they stand in the file."""
         lines: list[str] = []
-        for line in self.own_bytes.removeprefix(b"\xef\xbb\xbf").split(b"\n"):
+        rest = self.own_bytes.removeprefix(b"\xef\xbb\xbf")
+        at = 0
+        while at < len(rest):
+            end = rest.find(b"\n", at)
+            line = rest[at:] if end < 0 else rest[at:end]
+            at = len(rest) if end < 0 else end + 1
             if line.startswith(b"#"):
                 lines.append(line.decode("utf-8", "replace").removesuffix("\r"))
             elif line.strip():
@@ -180,8 +186,7 @@ class Sentence:
     @property
     def comments(self) -> dict[str, str]:
         """The comments of the form ``# key = value``; others have the value ``""``."""
-        pairs = (line.partition("=") for line in self.comment_lines)
-        return {key.strip(): value.strip() for key, _, value in pairs}
+        return comment_values(self.raw_comment_lines)
 
     @cached_property
     def head_probabilities(self) -> list[float] | None:

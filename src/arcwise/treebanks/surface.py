@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, pairwise
@@ -110,11 +111,16 @@ def _told_places(rows: Sequence[Sequence[SurfaceRow]]) -> list[list[Place]] | No
     return found if flat and in_order else None
 
 
+_RANGE = re.compile(r"(?:.*\|)?TokenRange=(\d+):(\d+)(?:\||$)")
+
+
 def _told_place(misc: str) -> Place | None:
-    start, _, end = (
-        pairs(misc).get("TokenRange", "").partition(":") if "TokenRange=" in misc else ("", "", "")
-    )
-    return (int(start), int(end)) if start.isdecimal() and end.isdecimal() else None
+    """
+    >>> _told_place("SpaceAfter=No|TokenRange=3:5|A=b"), _told_place("OldTokenRange=3:5")
+    ((3, 5), None)
+    """
+    found = _RANGE.match(misc)
+    return None if found is None else (int(found[1]), int(found[2]))
 
 
 def _as_told(rows: Sequence[Sequence[SurfaceRow]], places: list[list[Place]]) -> Surface:

@@ -22,7 +22,7 @@ from arcwise.web.serve_models import Models
 from arcwise.web.serve_openapi import openapi
 from arcwise.web.serve_page import PAGE_FILES, page_file
 from arcwise.web.serve_tasks import Task
-from arcwise.web.serve_udpipe import models_answer, output_of, process_answer, process_task
+from arcwise.web.serve_udpipe import models_answer, process_answer, process_task
 
 if TYPE_CHECKING:
     from starlette.types import Receive, Scope, Send
@@ -125,11 +125,11 @@ class ServeApp:
     async def _answer(self, scope: Scope, receive: Receive) -> Reply:
         path = scope["path"]
         try:
-            if scope["method"] == "OPTIONS":
-                return Reply(b"", TEXT, 204, ((b"allow", b"GET, POST, OPTIONS"),))
             methods, handler = self._routes.get(path, ((), self._page))
             if not methods:
                 raise Refused(404, f"address: found {path!r}, expected one of {', '.join(self._routes)}")
+            if scope["method"] == "OPTIONS":
+                return Reply(b"", TEXT, 204, ((b"allow", ", ".join((*methods, "OPTIONS")).encode()),))
             method = "GET" if scope["method"] == "HEAD" else scope["method"]
             if method not in methods:
                 raise Refused(
@@ -185,7 +185,7 @@ class ServeApp:
     async def _process(self, call: Call) -> Reply:
         given = parameters(call.query, call.content_type, call.body)
         task = process_task(self._models, given, max_words=self._limits.max_words)
-        return await self._done(task, lambda found: process_answer(task.model, found, output_of(given)))
+        return await self._done(task, lambda found: process_answer(task.model, found, given))
 
     async def _list_models(self, call: Call) -> Reply:
         return _json(models_answer(self._models))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import quopri
 from email.message import Message
 from email.parser import BytesHeaderParser
 from urllib.parse import parse_qsl
@@ -77,6 +79,21 @@ def _field(part: bytes) -> tuple[str, str]:
     if not blank or not isinstance(name, str):
         raise InputError("body: found a part without a name, expected Content-Disposition: form-data; name=…")
     try:
-        return name, value.decode("utf-8")
+        return name, _decoded(name, headers["Content-Transfer-Encoding"], value).decode("utf-8")
     except UnicodeDecodeError as error:
         raise InputError(f"{name}: {not_utf8(error)}") from None
+
+
+def _decoded(name: str, encoding: str | None, value: bytes) -> bytes:
+    """The bytes of a field. Few clients encode them, and those by Python's ``email``."""
+    kind = (encoding or "8bit").strip().lower()
+    if kind in ("7bit", "8bit", "binary"):
+        return value
+    if kind == "quoted-printable":
+        return quopri.decodestring(value)
+    try:
+        if kind == "base64":
+            return base64.b64decode(value)
+    except ValueError:
+        raise InputError(f"{name}: is no base64") from None
+    raise InputError(f"{name}: found Content-Transfer-Encoding {kind}, expected none")

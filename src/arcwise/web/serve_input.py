@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -18,11 +19,14 @@ blank line after each sentence."""
 
 @dataclass(frozen=True)
 class Source:
-    """Input and what it is. ``ranges``: say for each word where it stands in the text."""
+    """Input and what it is. ``ranges``: say for each word where it stands in the text. ``spaces``: say in MISC what white space there is
+    besides single blanks. ``paragraphs``: say in comments where the document and its paragraphs begin."""
 
     form: Form
     data: str
     ranges: bool = True
+    spaces: bool = True
+    paragraphs: bool = False
 
     @property
     def size(self) -> int:
@@ -35,15 +39,19 @@ def sentences_of(source: Source, model: ServedModel) -> Treebank:
     text = source.data.encode("utf-8", "replace").decode()
     if source.form == "conllu":
         return Treebank(_whole(text).encode(), source="data")
-    if source.form == "horizontal":
-        return from_words([re.findall(r"[^ \t\r]+", line) for line in text.split("\n")])
-    if source.form == "vertical":
-        return from_words([block.split("\n") for block in _blocks(text)])
+    if source.form in ("horizontal", "vertical"):
+        blocks = list(_horizontal(text) if source.form == "horizontal" else _vertical(text))
+        made = from_words([words for words, _ in blocks])
+        return _marked(made, [new for _, new in blocks]) if source.paragraphs else made
     tokenizer = model.needs("tokenizer").tokenizer
     text = text.replace("\x00", "\ufffd")
     if source.form == "lines":
-        return _presegmented(tokenizer, text, ranges=source.ranges)
-    return tokenizer.tokenize(text, ranges=source.ranges).treebank
+        made = _presegmented(tokenizer, text, ranges=source.ranges)
+    else:
+        made = tokenizer.tokenize(text, ranges=source.ranges).treebank
+    if source.paragraphs:
+        made = _marked(made, _paragraphs(made))
+    return made if source.spaces else _without_spaces(made)
 
 
 def _whole(text: str) -> str:
@@ -52,14 +60,86 @@ def _whole(text: str) -> str:
     return f"{kept}\n\n" if "\r" not in text and (kept := text.rstrip("\n")) else text
 
 
-def _blocks(text: str) -> list[str]:
-    """The lines of each sentence: what stands before a tab, blank lines between sentences.
+def _horizontal(text: str) -> Iterator[tuple[list[str], bool]]:
+    """The words of each line, and whether a blank line stands before it.
 
-    >>> _blocks("Birds\\tx\\nsing\\n\\n\\nGo\\n")
-    ['Birds\\nsing', 'Go']
+    >>> list(_horizontal("Birds sing\\n\\nGo !\\n"))
+    [(['Birds', 'sing'], True), (['Go', '!'], True)]
     """
-    words = "\n".join(line.split("\t")[0].strip(" \r") for line in text.split("\n"))
-    return [block.strip("\n") for block in words.split("\n\n") if block.strip("\n")]
+    new = True
+    for line in text.split("\n"):
+        words = re.findall(r"[^ \t\r]+", line)
+        if words:
+            yield words, new
+        new = not words
+
+
+def _vertical(text: str) -> Iterator[tuple[list[str], bool]]:
+    """The words of each sentence, one a line, what follows a tab left out; and whether two blank lines stand before it.
+
+    >>> list(_vertical("Birds\\tx\\nsing\\n\\nGo\\n"))
+    [(['Birds', 'sing'], True), (['Go'], False)]
+    """
+    words: list[str] = []
+    blank_lines = 2
+    for line in [*text.split("\n"), ""]:
+        word = line.split("\t")[0].strip(" \r")
+        if word:
+            words.append(word)
+            continue
+        if words:
+            yield words, blank_lines >= 2
+            words, blank_lines = [], 0
+        blank_lines += 1
+
+
+# ---- paragraphs and white space, as UDPipe tells them
+
+
+def _marked(treebank: Treebank, paragraphs: Sequence[bool]) -> Treebank:
+    """With comments where the document and its paragraphs begin."""
+    starts = treebank.layout.sentence_bytes
+    parts = [b"# newdoc\n"] if len(treebank) else []
+    for number, new in enumerate(paragraphs):
+        parts += [b"# newpar\n"] if new else []
+        parts.append(treebank.data[int(starts[number]) : int(starts[number + 1])])
+    return Treebank(b"".join(parts), source="data")
+
+
+def _paragraphs(treebank: Treebank) -> list[bool]:
+    """For each sentence whether two line ends or more stand before it in the text."""
+    if b"\\n" not in treebank.data:
+        return [number == 0 for number in range(len(treebank))]
+    ended = [True]
+    for sentence in treebank:
+        after = _AFTER.search(sentence.token_rows[-1].fields[9])
+        ended.append(after is not None and after[0].count("\\n") >= 2)
+    return ended[: len(treebank)]
+
+
+_AFTER = re.compile(r"SpacesAfter=[^|]*")
+_SPACES = re.compile(r"(?:^|\|)Spaces(?:Before|After|InToken)=[^|]*")
+
+
+def _without_spaces(treebank: Treebank) -> Treebank:
+    """Without what MISC says of white space, single blanks in texts; SpaceAfter=No stays."""
+    return Treebank("\n".join(map(_without, treebank.text.split("\n"))).encode(), source="data")
+
+
+def _without(line: str) -> str:
+    """
+    >>> _without("1\\tx\\tSpacesAfter=\\\\n|A=b"), _without("1\\tx\\tSpacesAfter=\\\\n"), _without("# SpacesAfter=x")
+    ('1\\tx\\tA=b', '1\\tx\\t_', '# SpacesAfter=x')
+    """
+    fields, tab, misc = line.rpartition("\t")
+    if line.startswith("# text ="):
+        return " ".join(line.split())
+    if line.startswith("#") or "Spaces" not in misc:
+        return line
+    return f"{fields}{tab}{_SPACES.sub('', misc).removeprefix('|') or '_'}"
+
+
+# ---- words
 
 
 def from_words(sentences: list[list[str]]) -> Treebank:
@@ -87,13 +167,30 @@ def _presegmented(tokenizer: Tokenizer, text: str, *, ranges: bool) -> Treebank:
     """Each line that is not blank as one sentence, whatever ends the tokenizer would see in it."""
     parts: list[str] = []
     place = 0
-    for line in re.findall(r"[^\n]*\n|[^\n]+", text):
+    for line in _lines(text):
         if line.strip():
             number = len(parts) + 1
             found = tokenizer.tokenize(line, first_place=place, ranges=ranges).treebank
             parts.append(_as_one(found, number, line.strip()))
         place += len(line)
     return Treebank("".join(parts).encode(), source="data")
+
+
+def _lines(text: str) -> Iterator[str]:
+    """The lines, each with its end and the blank lines after it; the first one with those before it.
+
+    >>> list(_lines("\\na\\n \\nb"))
+    ['\\na\\n \\n', 'b']
+    """
+    gathered: list[str] = []
+    full = False
+    for line in re.findall(r"[^\n]*\n|[^\n]+", text):
+        if full and line.strip():
+            yield "".join(gathered)
+            gathered, full = [], False
+        gathered.append(line)
+        full = full or bool(line.strip())
+    yield "".join(gathered)
 
 
 def _as_one(treebank: Treebank, number: int, text: str) -> str:

@@ -72,14 +72,16 @@ class Models:
         """The model for requests that name none."""
         return self.all[0]
 
-    def find(self, name: str | None) -> ServedModel:
+    def find(self, name: str | None, *, nearly: bool = False) -> ServedModel:
         """The model of this name; ``InputError`` that lists them if there is none.
 
-        A name may be cut at a hyphen (``english`` for ``english-ewt``), and the language of a model is a name of it, too.
+        A name may be cut at a hyphen (``english`` for ``english-ewt``), and the language of a model is a name of it, too. ``nearly``: a
+        longer name will do as well (``english-ewt-ud-2.12-230717`` for ``english``): clients of UDPipe name models that are not here.
         """
         if not name:
             return self.default
-        found = self._known.get(name) or self._known.get(name.lower())
+        tried = [name, name.lower(), *(_cut_at_hyphens(name.lower()) if nearly else ())]
+        found = next((self._known[own] for own in tried if own in self._known), None)
         if found is None:
             names = ", ".join(model.name for model in self.all)
             raise InputError(f"model: found {name!r}, expected one of {names}")
@@ -87,10 +89,18 @@ class Models:
 
 
 def _other_names(model: ServedModel) -> list[str]:
-    parts = model.name.split("-")
-    shorter = ["-".join(parts[:count]) for count in range(len(parts) - 1, 0, -1)]
+    shorter = _cut_at_hyphens(model.name)
     language = str(model.card.get("language", "")).lower()
     return [*shorter, language] if language else shorter
+
+
+def _cut_at_hyphens(name: str) -> list[str]:
+    """
+    >>> _cut_at_hyphens("english-ewt-ud")
+    ['english-ewt', 'english']
+    """
+    parts = name.split("-")
+    return ["-".join(parts[:count]) for count in range(len(parts) - 1, 0, -1)]
 
 
 def _name_and_path(text: str) -> tuple[str, str]:

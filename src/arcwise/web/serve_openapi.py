@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from importlib.metadata import version
 from typing import Any
 
@@ -112,15 +113,16 @@ def _process_parameters() -> Json:
         "data": {"type": "string", "description": "The text or the sentences."},
         "model": {"type": "string", "description": "One of /models; a part before a hyphen will do."},
         "tokenizer": {"type": "string", "description": tokenizer},
-        "tagger": {"type": "string", "enum": ["", "none"], "description": "Find lemmas and tags."},
-        "parser": {"type": "string", "enum": ["", "none"], "description": "Find trees."},
-        "input": {
-            "type": "string",
-            "enum": list(INPUTS),
-            "description": "What the data is, without a tokenizer.",
-        },
-        "output": {"type": "string", "enum": list(OUTPUTS), "description": "What the result is."},
+        "tagger": {"type": "string", "description": "Find lemmas and tags, unless it is none."},
+        "parser": {"type": "string", "description": "Find trees, unless it is none."},
+        "input": _format("What the data is, without a tokenizer.", INPUTS),
+        "output": _format("What the result is.", OUTPUTS),
     }
+
+
+def _format(told: str, names: Iterable[str]) -> Json:
+    pattern = rf"^(({'|'.join(names)})(=.*)?)?$"
+    return {"type": "string", "pattern": pattern, "default": "conllu", "description": told}
 
 
 def _models(method: str) -> Json:

@@ -1,19 +1,35 @@
-"""Answers in the formats of UDPipe's service: CoNLL-U, one sentence a line, one word a line, plain text."""
+"""Answers in the formats of UDPipe's service: CoNLL-U, one sentence a line, one word a line, plain text, Matxin (XML), EPE (JSON)."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Mapping
+import json
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+from xml.sax.saxutils import escape
 
 from arcwise.treebanks import Sentence, Treebank
-
-_WRITTEN = {"s": " ", "t": "\t", "r": "\r", "n": "\n", "p": "|", "\\": "\\"}
-"""How SpacesAfter and its kin write white space."""
+from arcwise.treebanks.field_values import unescaped
 
 
 def conllu(treebank: Treebank) -> str:
     """The bytes as they are."""
     return treebank.text
+
+
+def conllu_v1(treebank: Treebank) -> str:
+    """The first version of the format: no empty nodes, and no blanks in forms and lemmas.
+
+    >>> conllu_v1(Treebank(b"1\\tNew York\\t_\\t_\\t_\\t_\\t_\\t_\\t_\\t_\\n1.1\\tx\\t_\\t_\\t_\\t_\\t_\\t_\\t_\\t_\\n\\n"))
+    '1\\tNew_York\\t_\\t_\\t_\\t_\\t_\\t_\\t_\\t_\\n\\n'
+    """
+    return "".join("".join(f"{line}\n" for line in _v1_lines(sentence)) + "\n" for sentence in treebank)
+
+
+def _v1_lines(sentence: Sentence) -> Iterator[str]:
+    yield from sentence.raw_comment_lines
+    for identifier, form, lemma, *others in sentence.rows:
+        if "." not in identifier:
+            yield "\t".join((identifier, form.replace(" ", "_"), lemma.replace(" ", "_"), *others))
 
 
 def horizontal(treebank: Treebank) -> str:
@@ -30,6 +46,26 @@ def vertical(treebank: Treebank) -> str:
     return "".join("\n".join(sentence.forms) + "\n\n" for sentence in treebank)
 
 
+def with_paragraphs(written: Callable[[Treebank], str]) -> Callable[[Treebank], str]:
+    """The same with a blank line before each paragraph but the first."""
+
+    def written_with_paragraphs(treebank: Treebank) -> str:
+        parts = [
+            ("\n" if n and _begins_paragraph(s) else "") + written(_alone(s)) for n, s in enumerate(treebank)
+        ]
+        return "".join(parts)
+
+    return written_with_paragraphs
+
+
+def _alone(sentence: Sentence) -> Treebank:
+    return Treebank(sentence.whole_bytes)
+
+
+def _begins_paragraph(sentence: Sentence) -> bool:
+    return any(line.split("=")[0].split()[:1] in (["newdoc"], ["newpar"]) for line in sentence.comment_lines)
+
+
 def plaintext(treebank: Treebank) -> str:
     """The text again, with its white space as MISC has it."""
     return "".join(map(_spaced, treebank))
@@ -37,18 +73,133 @@ def plaintext(treebank: Treebank) -> str:
 
 def plaintext_normalized(treebank: Treebank) -> str:
     """The text again, one sentence a line, with single blanks."""
-    return "".join(f"{sentence.text}\n" for sentence in treebank)
+    return "".join(f"{' '.join(sentence.text.split())}\n" for sentence in treebank)
 
 
-OUTPUTS: Mapping[str, Callable[[Treebank], str]] = {
+def matxin(treebank: Treebank) -> str:
+    """Trees as XML.
+
+    >>> print(matxin(Treebank(b"1\\tGo\\tgo\\t_\\t_\\t_\\t0\\troot\\t_\\t_\\n2\\t!\\t!\\t_\\t_\\t_\\t1\\tpunct\\t_\\t_\\n\\n")), end="")
+    <corpus>
+    <SENTENCE ord="1" alloc="0">
+     <NODE ord="1" alloc="0" form="Go" lem="go" mi="" si="root">
+      <NODE ord="2" alloc="0" form="!" lem="!" mi="" si="punct"/>
+     </NODE>
+    </SENTENCE>
+    </corpus>
+    """
+    parts = ["<corpus>" if len(treebank) else ""]
+    for number, sentence in enumerate(treebank, 1):
+        parts += [f'\n<SENTENCE ord="{number}" alloc="0">\n', *_nodes(sentence), "</SENTENCE>\n"]
+    return "".join([*parts, "</corpus>\n"])
+
+
+def _nodes(sentence: Sentence) -> Iterator[str]:
+    """The words from the root down, without recursion: trees may be as deep as sentences are long."""
+    children = _children(sentence)
+    columns = sentence.forms, sentence.lemmas, [_said(own) for own in sentence.feats], sentence.deprels
+    open_words = [(word, 1) for word in reversed(children[0])]
+    while open_words:
+        word, depth = open_words.pop()
+        if word < 0:
+            yield f"{depth * ' '}</NODE>\n"
+            continue
+        form, lemma, feats, label = (escape(column[word - 1], {'"': "&quot;"}) for column in columns)
+        told = f'<NODE ord="{word}" alloc="0" form="{form}" lem="{lemma}" mi="{feats}" si="{label}"'
+        yield f"{depth * ' '}{told}{'>' if children[word] else '/>'}\n"
+        if children[word]:
+            open_words += [(-1, depth), *((child, depth + 1) for child in reversed(children[word]))]
+
+
+def epe(treebank: Treebank) -> str:
+    """One JSON object a sentence and line: words as nodes, arcs as edges from head to modifier (Extrinsic Parser Evaluation)."""
+    return "".join(
+        json.dumps({"id": number, "nodes": _epe_nodes(sentence)}, ensure_ascii=False) + "\n"
+        for number, sentence in enumerate(treebank, 1)
+    )
+
+
+def _epe_nodes(sentence: Sentence) -> list[dict[str, Any]]:
+    children = _children(sentence)
+    heads, labels = sentence.heads.tolist(), sentence.deprels
+    nodes = []
+    for at, (form, lemma, upos, xpos, feats, misc) in enumerate(
+        zip(
+            sentence.forms,
+            sentence.lemmas,
+            sentence.upos,
+            sentence.xpos,
+            sentence.feats,
+            sentence.misc,
+            strict=True,
+        ),
+        1,
+    ):
+        node: dict[str, Any] = {"id": at, "form": form}
+        start, colon, end = _pairs(misc).get("TokenRange", "").partition(":")
+        if colon and start.isdecimal() and end.isdecimal():
+            node |= {"start": int(start), "end": int(end)}
+        if heads[at] == 0:
+            node["top"] = True
+        node["properties"] = {
+            "lemma": lemma,
+            "upos": _said(upos),
+            "xpos": _said(xpos),
+            **_pairs(_said(feats)),
+        }
+        if children[at]:
+            node["edges"] = [{"label": labels[child - 1], "target": child} for child in children[at]]
+        nodes.append(node)
+    return nodes
+
+
+def _children(sentence: Sentence) -> list[list[int]]:
+    """Of the root and of each word; words without a head are nobody's."""
+    children: list[list[int]] = [[] for _ in range(len(sentence) + 1)]
+    for word, head in enumerate(sentence.heads.tolist()[1:], 1):
+        if head >= 0:
+            children[head].append(word)
+    return children
+
+
+def _said(value: str) -> str:
+    return "" if value == "_" else value
+
+
+def _pairs(text: str) -> dict[str, str]:
+    """
+    >>> _pairs("A=1|B=2|C")
+    {'A': '1', 'B': '2'}
+    """
+    return {
+        name: value for name, equals, value in (part.partition("=") for part in text.split("|")) if equals
+    }
+
+
+_FORMATS: Mapping[str, Callable[[Treebank], str]] = {
     "conllu": conllu,
-    "conllu=v2": conllu,
     "horizontal": horizontal,
     "vertical": vertical,
     "plaintext": plaintext,
-    "plaintext=normalized_spaces": plaintext_normalized,
+    "matxin": matxin,
+    "epe": epe,
 }
-"""Value of ``output`` → how the answer is written."""
+_WITH_OPTION: Mapping[tuple[str, str], Callable[[Treebank], str]] = {
+    ("conllu", "v1"): conllu_v1,
+    ("horizontal", "paragraphs"): with_paragraphs(horizontal),
+    ("vertical", "paragraphs"): with_paragraphs(vertical),
+    ("plaintext", "normalized_spaces"): with_paragraphs(plaintext_normalized),
+}
+OUTPUTS = tuple(_FORMATS)
+"""The formats."""
+OUTPUT_OPTIONS = tuple(f"{name}={option}" for name, option in _WITH_OPTION)
+"""Those that differ from the plain ones."""
+
+
+def written(name: str, options: frozenset[str] = frozenset()) -> Callable[[Treebank], str]:
+    """How an answer in this format is written; options that it does not have change nothing."""
+    own = [made for (of, option), made in _WITH_OPTION.items() if of == name and option in options]
+    return own[0] if own and "v2" not in options else _FORMATS[name]
 
 
 def _spaced(sentence: Sentence) -> str:
@@ -59,19 +210,11 @@ def _spaced(sentence: Sentence) -> str:
         if "." in identifier or (not last and int(first) <= inside):
             continue
         inside = int(last) if last else inside
-        said = dict(pair.partition("=")[::2] for pair in misc.split("|"))
+        said = _pairs(misc)
         after = "" if said.get("SpaceAfter") == "No" else " "
         parts += [
-            _unescaped(said.get("SpacesBefore", "")),
-            _unescaped(said["SpacesInToken"]) if "SpacesInToken" in said else form,
-            _unescaped(said["SpacesAfter"]) if "SpacesAfter" in said else after,
+            unescaped(said.get("SpacesBefore", "")),
+            unescaped(said["SpacesInToken"]) if "SpacesInToken" in said else form,
+            unescaped(said["SpacesAfter"]) if "SpacesAfter" in said else after,
         ]
     return "".join(parts)
-
-
-def _unescaped(text: str) -> str:
-    """
-    >>> _unescaped("\\\\s\\\\n")
-    ' \\n'
-    """
-    return re.sub(r"\\(.)", lambda match: _WRITTEN.get(match[1], match[0]), text)

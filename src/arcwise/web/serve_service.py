@@ -10,12 +10,15 @@ import socket
 from collections.abc import Callable
 from typing import Any
 
-from arcwise.web.serve_app import ServeApp
+from arcwise.web.serve_app import LINGER, ServeApp
 from arcwise.web.serve_limits import Limits
 from arcwise.web.serve_metrics import Meter
 from arcwise.web.serve_models import Models
 from arcwise.web.serve_workers import GRACE, Say, Watcher
 from arcwise.web.server import serve
+
+MAX_HEAD = 65536
+"""Bytes of a request before its body: the address, with its parameters, and the headers."""
 
 
 def run_service(
@@ -40,7 +43,7 @@ def run_service(
             signals=(signal.SIGTERM,),
             alive=alive,
             settings={
-                "http": patient_protocol(limits.idle_seconds),
+                "http": patient_protocol(limits.idle_seconds, limits.max_seconds),
                 "timeout_keep_alive": max(1, round(limits.idle_seconds)),
                 "timeout_graceful_shutdown": int(GRACE) - 2,
                 "backlog": 1024,
@@ -50,30 +53,68 @@ def run_service(
     return Watcher(sockets, work, say=say, restarted=meter.restarted).run(started)
 
 
-def patient_protocol(seconds: float) -> Any:
-    """uvicorn's protocol, which by itself waits for ever for the rest of a request line or of headers: such a connection is closed
-    after so many seconds."""
+def patient_protocol(idle: float, unread: float) -> Any:
+    """uvicorn's protocol, which by itself waits for ever for the rest of a request line or of headers, and for a client that does not read its
+    answer: such connections are closed after ``idle`` seconds, and after ``unread`` seconds in which more of an answer waits than should.
+    A request whose address and headers do not end is refused."""
     from uvicorn.protocols.http.auto import AutoHTTPProtocol
 
     base: Any = AutoHTTPProtocol
 
     class PatientProtocol(base):  # type: ignore[misc]
         _alarm: Any = None
+        _unread: Any = None
+        _head = 0
+        _refused = False
 
         def connection_made(self, transport: Any) -> None:
             super().connection_made(transport)
-            self._alarm = self.loop.call_later(seconds, self._too_late)
+            self._alarm = self.loop.call_later(idle, self._too_late)
 
         def data_received(self, data: bytes) -> None:
+            if self._refused:
+                return
+            if not self._is_asking() and self._is_endless(data):
+                return self._refuse()
             super().data_received(data)
             if self._is_asking():
                 self._forget()
+                self._head = 0
             elif self._alarm is None:
-                self._alarm = self.loop.call_later(seconds, self._too_late)
+                self._alarm = self.loop.call_later(idle, self._too_late)
+
+        def _is_endless(self, data: bytes) -> bool:
+            """Whether so much came without a body that there will be no end."""
+            end = data.find(b"\r\n\r\n")
+            self._head += len(data) if end < 0 else end
+            return self._head > MAX_HEAD
+
+        def _refuse(self) -> None:
+            """Said here: neither of uvicorn's two protocols says it."""
+            self._refused = True
+            told = (
+                f"address: found more than {MAX_HEAD} bytes of address and headers; send the data as a form\n"
+            )
+            head = f"HTTP/1.1 431 Request Header Fields Too Large\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Length: {len(told)}\r\nConnection: close\r\n\r\n"
+            self.transport.write((head + told).encode())
+            self.loop.call_later(LINGER, self._close)
+
+        def pause_writing(self) -> None:
+            super().pause_writing()
+            self._unread = self.loop.call_later(unread, self.transport.abort)
+
+        def resume_writing(self) -> None:
+            super().resume_writing()
+            self._unread.cancel()
 
         def connection_lost(self, exc: Exception | None) -> None:
             self._forget()
+            if self._unread is not None:
+                self._unread.cancel()
             super().connection_lost(exc)
+
+        def timeout_keep_alive_handler(self) -> None:
+            self._close()
 
         def _is_asking(self) -> bool:
             """Whether there is a request, its headers read, that is not answered yet."""
@@ -81,7 +122,14 @@ def patient_protocol(seconds: float) -> Any:
 
         def _too_late(self) -> None:
             self._alarm = None
-            if not self._is_asking() and not self.transport.is_closing():
+            if not self._is_asking():
+                self._close()
+
+        def _close(self) -> None:
+            """Without waiting for a client that has left something unread."""
+            if self.transport.get_write_buffer_size():
+                self.transport.abort()
+            elif not self.transport.is_closing():
                 self.transport.close()
 
         def _forget(self) -> None:

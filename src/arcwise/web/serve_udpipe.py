@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
 from importlib.metadata import version
 from typing import Any
@@ -11,21 +11,17 @@ from arcwise.errors import InputError
 from arcwise.treebanks import Treebank
 from arcwise.web.serve_input import Form, Source
 from arcwise.web.serve_models import Models, ServedModel
-from arcwise.web.serve_output import OUTPUTS
+from arcwise.web.serve_output import OUTPUTS, written
 from arcwise.web.serve_tasks import Task
 
 PARAMETERS = ("data", "model", "tokenizer", "tagger", "parser", "input", "output")
 INPUTS: Mapping[str, Form] = {
     "conllu": "conllu",
-    "conllu=v2": "conllu",
     "horizontal": "horizontal",
     "vertical": "vertical",
     "generic_tokenizer": "text",
-    "generic_tokenizer=presegmented": "lines",
 }
 """Value of ``input`` → what it is here. The generic tokenizer is that of the model."""
-TOKENIZER_OPTIONS = ("presegmented", "ranges", "normalized_spaces")
-_UNSAID = ("", "none")
 
 
 def models_answer(models: Models) -> dict[str, Any]:
@@ -37,19 +33,14 @@ def models_answer(models: Models) -> dict[str, Any]:
 
 
 def process_task(models: Models, given: Mapping[str, str], *, max_words: int) -> Task:
-    """What a request to ``/process`` asks. ``InputError`` for a parameter, a model or an option that does not exist."""
-    for name in given:
-        if name not in PARAMETERS:
-            raise InputError(f"parameter: found {name!r}, expected one of {', '.join(PARAMETERS)}")
+    """What a request to ``/process`` asks. ``InputError`` for a model or a format that does not exist. Parameters and options that are not
+    known change nothing, as at UDPipe's service: its clients send what its models understand."""
     if "data" not in given:
         raise InputError("data: is missing, expected the text or the sentences to process")
-    model = models.find(given.get("model"))
+    model = models.find(given.get("model"), nearly=True)
     output_of(given)
-    for step in ("tagger", "parser"):
-        if given.get(step, "") not in _UNSAID:
-            raise InputError(f"{step}: found {given[step]!r}, expected nothing: there are no options")
     source = _source(given)
-    if "tokenizer" in given or source.form in ("text", "lines"):
+    if source.form in ("text", "lines"):
         model.needs("tokenizer")
     if _asked(given, "tagger"):
         model.needs("tagger")
@@ -58,18 +49,31 @@ def process_task(models: Models, given: Mapping[str, str], *, max_words: int) ->
     )
 
 
-def output_of(given: Mapping[str, str]) -> str:
-    """The format of the answer."""
-    found = given.get("output", "conllu") or "conllu"
-    if found not in OUTPUTS:
-        raise InputError(f"output: found {found!r}, expected one of {', '.join(OUTPUTS)}")
-    return found
+def output_of(given: Mapping[str, str]) -> Callable[[Treebank], str]:
+    """How the answer is written."""
+    return written(*_format(given, "output", OUTPUTS))
 
 
-def process_answer(model: ServedModel, treebank: Treebank, output: str) -> dict[str, Any]:
+def _format(given: Mapping[str, str], name: str, known: Iterable[str]) -> tuple[str, frozenset[str]]:
+    """A format and its options, from ``format=option;option``."""
+    found, _, options = (given.get(name) or "conllu").partition("=")
+    if found not in known:
+        raise InputError(f"{name}: found {found!r}, expected one of {', '.join(known)}")
+    return found, _options(options)
+
+
+def _options(text: str) -> frozenset[str]:
+    """
+    >>> sorted(_options("ranges;presegmented=yes"))
+    ['presegmented', 'ranges']
+    """
+    return frozenset(part.partition("=")[0] for part in text.replace(",", ";").split(";"))
+
+
+def process_answer(model: ServedModel, treebank: Treebank, given: Mapping[str, str]) -> dict[str, Any]:
     """What ``/process`` says."""
-    result = OUTPUTS[output](treebank)
-    if output.startswith("conllu"):
+    result = output_of(given)(treebank)
+    if _format(given, "output", OUTPUTS)[0] == "conllu":
         result = f"{_comments(model)}{result}"
     made = [str(model.card[key]) for key in ("treebank", "licence") if model.card.get(key)]
     return {"model": model.name, "acknowledgements": [f"arcwise {_version()}", *made], "result": result}
@@ -86,18 +90,18 @@ def _asked(given: Mapping[str, str], step: str) -> bool:
 
 def _source(given: Mapping[str, str]) -> Source:
     if _asked(given, "tokenizer"):
-        options = [option for option in given["tokenizer"].replace(";", ",").split(",") if option]
-        for option in options:
-            if option not in TOKENIZER_OPTIONS:
-                raise InputError(
-                    f"tokenizer: found {option!r}, expected {', '.join(TOKENIZER_OPTIONS)} or nothing"
-                )
-        form: Form = "lines" if "presegmented" in options else "text"
-        return Source(form, given["data"], ranges="ranges" in options)
-    found = given.get("input", "conllu") or "conllu"
-    if found not in INPUTS:
-        raise InputError(f"input: found {found!r}, expected one of {', '.join(INPUTS)}")
-    return Source(INPUTS[found], given["data"], ranges=False)
+        form: Form = "text"
+        options = _options(given["tokenizer"])
+    else:
+        found, options = _format(given, "input", INPUTS)
+        form = INPUTS[found]
+    return Source(
+        "lines" if form == "text" and "presegmented" in options else form,
+        given["data"].replace("\r\n", "\n") if form == "conllu" else given["data"],
+        ranges="ranges" in options,
+        spaces="normalized_spaces" not in options,
+        paragraphs=form != "conllu",
+    )
 
 
 def _comments(model: ServedModel) -> str:

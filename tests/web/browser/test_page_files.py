@@ -131,3 +131,36 @@ def test_sentences_put_in_and_taken_out(open_page: OpenPage) -> None:
     tab.command("remove the sentence")
     tab.page.get_by_role("button", name="Remove").click()
     tab.page.wait_for_function("() => own.state.document.sentences === 1 && own.state.words.length === 3")
+
+
+def test_a_file_without_sentences(open_page: OpenPage) -> None:
+    tab = open_page("")
+    assert tab.page.get_by_role("button", name="Put some in").is_visible()
+    keys = tab.page.evaluate("own.actions.filter((one) => one.id !== 'print').flatMap((one) => one.keys)")
+    for key in [*keys, "a", "1"]:  # none of them fails: the fixture looks at the errors of the page
+        tab.page.locator("#tree").focus()
+        tab.page.keyboard.press(key.replace("Ctrl", "Control"))
+        tab.page.keyboard.press("Escape")
+
+
+def test_the_last_sentence_is_removed_and_comes_back(open_page: OpenPage) -> None:
+    tab = open_page(BIRDS)
+    tab.command("remove the sentence")
+    tab.page.get_by_role("button", name="Remove").click()
+    tab.page.get_by_role("button", name="Put some in").wait_for()
+    assert tab.page.locator("#word").inner_text() == ""
+    tab.page.locator("#tree").focus()
+    tab.page.keyboard.press("Shift+U")
+    tab.page.wait_for_function("() => own.state.words.length === 3")
+    assert tab.word("2").is_visible()
+    tab.page.keyboard.press("Shift+R")
+    tab.page.get_by_role("button", name="Put some in").wait_for()
+
+
+def test_a_sentence_that_cannot_be_read_is_shown_and_told(open_page: OpenPage) -> None:
+    tab = open_page(BIRDS.replace("3\tsongs\t_", "3\tsongs") + GARDEN)
+    assert "columns" in tab.page.locator("#word, #told").first.inner_text() or "!" in tab.text("3")
+    tab.press("Shift+N")
+    assert tab.number == 1
+    tab.press("4")
+    assert tab.row("1", "head") == "4"

@@ -222,6 +222,10 @@ def test_printing_shows_the_tree_alone(open_page: OpenPage) -> None:
     assert not tab.page.locator("#side").is_visible()
     assert tab.page.locator("#tree svg").is_visible()
     assert tab.page.evaluate("getComputedStyle(document.querySelector('.form')).fill") == "rgb(0, 0, 0)"
+    assert tab.word("1").get_attribute("aria-selected") == "true"
+    selected = tab.page.evaluate("getComputedStyle(document.querySelector('#word-1 .place')).fill")
+    assert selected == "none"  # what is selected is nothing to print
+    assert tab.page.locator("#sent-id").bounding_box()["x"] >= 0
 
 
 def test_without_a_model(open_page: OpenPage) -> None:

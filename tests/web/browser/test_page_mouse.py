@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from web.browser.driver import BIRDS, GARDEN, OpenPage, Tab
+from typing import Any
+
+import pytest
+
+from web.browser.driver import BIRDS, GARDEN, OpenPage, Tab, rows
 
 
 def middle(tab: Tab, row: str) -> tuple[float, float]:
@@ -64,6 +68,108 @@ def test_the_menu_of_a_word(open_page: OpenPage) -> None:
     tab.page.get_by_role("menuitem", name="take the decision back").click()
     tab.settled()
     assert tab.row("3", "head") == "_"
+
+
+def chosen(tab: Tab, row: str, name: str) -> None:
+    """An entry of the menu of a word."""
+    tab.word(row).click(button="right")
+    tab.page.get_by_role("menuitem", name=name).click()
+
+
+def answered(tab: Tab, text: str) -> None:
+    """One line that the page asked for, confirmed by mouse."""
+    tab.page.keyboard.press("Control+A")
+    tab.type(text)
+    tab.page.get_by_role("button", name="OK", exact=True).click()
+    tab.settled()
+
+
+@pytest.mark.parametrize(
+    ("entry", "typed", "column", "value"),
+    [
+        ("features (FEATS)", "Number=Plur", "feats", "Number=Plur"),
+        ("lemma", "bird", "lemma", "bird"),
+        ("form of the word", "Bees", "form", "Bees"),
+        ("MISC", "Gloss=x", "misc", "Gloss=x"),
+        ("enhanced arcs (DEPS)", "2:nsubj|3:dep", "deps", "2:nsubj|3:dep"),
+    ],
+)
+def test_fields_from_the_menu(open_page: OpenPage, entry: str, typed: str, column: str, value: str) -> None:
+    tab = open_page(BIRDS)
+    chosen(tab, "1", entry)
+    answered(tab, typed)
+    assert tab.row("1", column) == value
+
+
+@pytest.mark.parametrize(("entry", "column"), [("tag (UPOS)", "upos"), ("choose the label", "deprel")])
+def test_values_are_clicked(open_page: OpenPage, entry: str, column: str) -> None:
+    tab = open_page(BIRDS)
+    chosen(tab, "3", entry)
+    option = tab.page.locator("#picks li").nth(1)
+    wanted = option.locator("span").inner_text()
+    option.click()
+    tab.settled()
+    assert tab.row("3", column) == wanted
+
+
+def test_words_are_split_joined_and_put_together_by_mouse(open_page: OpenPage) -> None:
+    tab = open_page(rows("vámonos/VERB/0/root", "al/ADP/1/obl", "mar/NOUN/1/obl"))
+    forms: Any = lambda: [r["form"] for r in tab.process.sentence(0)["rows"]]  # noqa: E731
+    chosen(tab, "1", "split the word")
+    answered(tab, "vamos nos")
+    assert forms() == ["vamos", "nos", "al", "mar"]
+    assert tab.selected == "1"
+    tab.word("3").click(modifiers=["Shift"])  # three words
+    chosen(tab, "2", "multiword token")
+    answered(tab, "vámonosal")
+    assert forms() == ["vámonosal", "vamos", "nos", "al", "mar"]
+    chosen(tab, "4", "empty node after")
+    answered(tab, "y")
+    assert tab.row("4.1", "form") == "y"
+    chosen(tab, "4.1", "remove this empty node")
+    tab.settled()
+    chosen(
+        tab, "3", "split the sentence before this word"
+    )  # in the middle of a token: told, and nothing is done
+    tab.page.locator("#told.bad").wait_for()
+    chosen(tab, "4", "split the sentence before this word")
+    tab.page.wait_for_function("() => own.state.document.sentences === 2")
+    assert forms() == ["vámonosal", "vamos", "nos", "al"]
+
+
+def test_every_command_by_mouse(open_page: OpenPage) -> None:
+    tab = open_page(BIRDS + GARDEN)
+    tab.page.locator("[data-action=commands]").click()
+    tab.page.get_by_role("option", name="join the sentence").click()
+    tab.page.wait_for_function("() => own.state.document.sentences === 1")
+    assert len(tab.process.sentence(0)["rows"]) == 10
+
+
+def test_a_finding_is_repaired_by_mouse(open_page: OpenPage) -> None:
+    tab = open_page(BIRDS.replace("0\troot", "0\tdep"))
+    tab.word("2").click()
+    tab.page.locator("#word .finding .repair").first.click()
+    tab.settled()
+    assert tab.row("2", "deprel") == "root"
+
+
+def test_a_note_on_an_arc_by_mouse(open_page: OpenPage) -> None:
+    tab = open_page(BIRDS)
+    chosen(tab, "3", "note on the word")
+    tab.page.get_by_role("button", name="On its arc").click()
+    answered(tab, "sure?")
+    assert {"on": "2>3", "text": "sure?"} in tab.process.sentence(0)["notes"]
+
+
+def test_the_wheel_zooms(open_page: OpenPage) -> None:
+    tab = open_page(BIRDS)
+    before = tab.word("1").bounding_box()["width"]
+    tab.page.mouse.move(*middle(tab, "2"))
+    tab.page.keyboard.down("Control")
+    tab.page.mouse.wheel(0, -100)
+    tab.page.keyboard.up("Control")
+    tab.page.wait_for_function("() => own.state.view.zoom > 1")
+    assert tab.word("1").bounding_box()["width"] > before
 
 
 def test_tools(open_page: OpenPage) -> None:

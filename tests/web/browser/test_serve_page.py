@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
 import time
 from collections.abc import Iterator
@@ -13,20 +14,21 @@ pytest.importorskip("uvicorn", reason="needs uvicorn")
 
 from arcwise.web.serve_app import ServeApp
 from arcwise.web.serve_limits import Limits
+from arcwise.web.serve_models import Models, ServedModel
 from arcwise.web.server import listening_socket
 from web.serving import english, two_models
 
 TEXT = "The old man saw her duck. He didn't <b>see</b> it."
 
 
-@pytest.fixture(scope="module")
-def address() -> Iterator[str]:
+@contextlib.contextmanager
+def served(models: Models) -> Iterator[str]:
     """A service in this process, on a real socket."""
     import uvicorn
 
     listening = listening_socket(0)
     server = uvicorn.Server(
-        uvicorn.Config(ServeApp(two_models(), limits=Limits(max_words=50)), log_level="error", ws="none")
+        uvicorn.Config(ServeApp(models, limits=Limits(max_words=50)), log_level="error", ws="none")
     )
     thread = threading.Thread(target=server.run, args=([listening],), daemon=True)
     thread.start()
@@ -36,6 +38,12 @@ def address() -> Iterator[str]:
     server.should_exit = True
     thread.join(20)
     listening.close()
+
+
+@pytest.fixture(scope="module")
+def address() -> Iterator[str]:
+    with served(two_models()) as made:
+        yield made
 
 
 @pytest.fixture
@@ -149,8 +157,29 @@ def test_markup_stays_text(page: Any) -> None:
     )
 
 
-def test_the_choice_of_models_appears_with_the_second(page: Any) -> None:
-    assert page.locator("#choose").is_hidden()  # the second model takes no text
+def test_a_model_that_takes_no_text_is_no_choice(page: Any) -> None:
+    assert page.locator("#choose").is_hidden()
+
+
+def test_models_are_chosen_and_a_sentence_stays_with_its_own(browser: Any) -> None:
+    models = Models([ServedModel("one", english()), ServedModel("two", english())])
+    context = browser.new_context()
+    with served(models) as address:
+        page = context.new_page()
+        asked: list[Any] = []
+        page.on(
+            "request", lambda request: asked.append(request.post_data_json) if request.post_data else None
+        )
+        page.goto(address)
+        page.wait_for_selector("#choose:not([hidden])")
+        page.select_option("#model", "two")
+        parse(page, "The old man saw her duck.")
+        page.select_option("#model", "one")
+        page.locator("svg .word").nth(5).click()
+        page.locator("section.word td button").first.click()
+        page.wait_for_selector(".fixed:not([hidden])")
+        assert [request["model"] for request in asked] == ["two", "two"]
+        context.close()
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

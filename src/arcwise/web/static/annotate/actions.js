@@ -1,5 +1,8 @@
 // Everything that can be done, once: its keys, its name and what it runs. Keys, the help card, the menus and the list of commands are made of it.
 
+/** Of those of a sentence or word, what can be done in a file that has none. */
+const WITHOUT = new Set(["insert", "undo", "redo", "save", "theme", "vertical", "zoom-in", "zoom-out", "give-up"]);
+
 /**
  * `page` has state, editor, shape and views. Groups are the parts of the help card. `word`: it belongs to a word and stands in its menu.
  * `keys`: as keys.js spells them; the first one is shown. Letters without Shift are not here: they begin a label.
@@ -7,7 +10,7 @@
 export function actions(page) {
   const { state, editor, shape } = page;
   const list = [];
-  const group = (name, ...rows) => rows.forEach(([id, keys, title, run, more = {}]) => list.push({ id, keys, title, run, group: name, ...more }));
+  const group = (name, ...rows) => rows.forEach(([id, keys, title, run, more = {}]) => list.push({ id, keys, title, run: WITHOUT.has(id) || name === "Work" ? run : () => state.sentence && run(), group: name, ...more }));
   group("Move",
     ["left", ["ArrowLeft"], "word to the left", () => (editor.choosing ? editor.moveHead(-1) : editor.move(-1))],
     ["right", ["ArrowRight"], "word to the right", () => (editor.choosing ? editor.moveHead(1) : editor.move(1))],

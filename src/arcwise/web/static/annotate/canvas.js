@@ -25,13 +25,15 @@ export class Canvas {
 
   draw() {
     const { state, box } = this;
+    box.classList.toggle("blank", !state.sentence);
     if (!state.sentence) return;
     performance.mark("arcwise-draw");
     const view = state.view;
     const what = picture(state.sentence, { preview: state.preview, second: state.second, enhanced: view.enhanced, guessed: (id, head) => state.guess(id, head) });
     this.drawn.draw(what, { vertical: view.vertical, zoom: view.zoom });
     box.classList.toggle("second", state.second);
-    box.dir = what.rtl && !view.vertical ? "rtl" : "ltr";
+    const direction = what.rtl && !view.vertical ? "rtl" : "ltr";
+    if (box.dir !== direction) box.dir = direction; // all that is in it would be looked at again
     this.mark();
     performance.measure("arcwise-draw", "arcwise-draw");
   }

@@ -31,6 +31,7 @@ export class Keys {
   press(event) {
     if (event.isComposing) return false;
     const key = spell(event), { editor } = this;
+    if (/^[0-9a-z]$/.test(key) && !editor.state.sentence) return true; // there is no word
     if (/^[0-9]$/.test(key)) return editor.digit(key), true;
     if (/^[a-z]$/.test(key)) return editor.finishDigits(), editor.label(key), true;
     const action = this.byKey.get(key);

@@ -17,15 +17,16 @@ import { Page } from "./page.js";
 import { Keys } from "./keys.js";
 import { actions } from "./actions.js";
 import { popupOpen } from "./popups.js";
-import { button, tell } from "./dom.js";
+import { button, el, tell } from "./dom.js";
 
 const box = (id) => document.getElementById(id);
+const write = (id, text) => box(id).textContent !== text && (box(id).textContent = text); // what stays needs no new layout
 
 function header(state) {
   const saved = () => {
     const waiting = state.waiting.length;
     const text = !state.connected ? `not connected, ${waiting} waiting` : waiting ? "keeping …" : state.document?.saved ? "file written ✓" : "kept ✓ (journal)";
-    box("saved").textContent = text;
+    write("saved", text);
     box("saved").className = waiting || !state.connected ? "waits" : "";
     document.querySelector("[data-action=undo]").disabled = !state.document?.can_undo;
     document.querySelector("[data-action=redo]").disabled = !state.document?.can_redo;
@@ -39,11 +40,11 @@ function header(state) {
   });
   const line = () => {
     const sentence = state.sentence;
+    write("where", sentence ? `${state.number + 1} / ${state.document.sentences}` : "none yet");
+    write("sent-id", sentence?.sent_id ?? "");
+    write("words", sentence?.text ?? "");
     if (!sentence) return;
-    box("where").textContent = `${state.number + 1} / ${state.document.sentences}`;
-    box("sent-id").textContent = sentence.sent_id ?? "";
-    box("words").textContent = sentence.text;
-    box("text").dir = sentence.direction;
+    if (box("text").dir !== sentence.direction) box("text").dir = sentence.direction;
     for (const name of ["table", "enhanced"]) document.querySelector(`[data-action=${name}]`).setAttribute("aria-pressed", String(state.view[name]));
     document.querySelector("[data-action=second]").setAttribute("aria-pressed", String(state.second));
   };
@@ -104,8 +105,8 @@ async function start() {
   Object.assign(page, { editor, shape });
   page.actions = actions(page);
   page.views = {
+    word: new WordPanel(box("word"), state, editor, page), // before the tree: in a frame it is filled first, and places are measured once
     canvas: new Canvas(box("tree"), state, editor, (at) => page.wordMenu(at)),
-    word: new WordPanel(box("word"), state, editor, page),
     table: new Table(box("table"), state, editor),
     worklist: new Worklist(box("side-worklist"), state),
     search: new Search(box("side-search"), state),
@@ -114,6 +115,7 @@ async function start() {
     notes: new Notes(box("side-notes"), state, shape),
     compare: new Compare(box("side-compare"), state),
   };
+  box("tree").append(el("div", { class: "invitation" }, el("p", {}, "The file has no sentences yet."), button("Put some in", () => shape.insert(), { class: "main" }), el("p", { class: "soft" }, "Text with one sentence a line, or CoNLL-U.")));
   header(state);
   looks(state);
   keyboard(page, new Keys(page.actions, editor));
@@ -126,7 +128,7 @@ async function start() {
   if (state.document.on_disk && state.document.on_disk !== "same") page.changedOnDisk({ state: state.document.on_disk });
   const wanted = Number(address.hash.slice(1)) - 1;
   if (state.document.sentences) await page.open(Number.isInteger(wanted) && wanted >= 0 && wanted < state.document.sentences ? wanted : 0);
-  else tell("The file has no sentences yet.", "", button("Put some in", () => shape.insert()));
+  else state.blank();
   state.on("opened", () => history.replaceState(null, "", `${location.pathname}${location.search}#${state.number + 1}`));
   window.addEventListener("hashchange", () => {
     const number = Number(location.hash.slice(1)) - 1;

@@ -19,7 +19,7 @@ export class Notes {
 
   draw() {
     const sentence = this.state.sentence;
-    if (!sentence) return;
+    if (!sentence) return show(this.box);
     const where = (on) => (on === "" ? "sentence" : on.includes(">") ? `arc ${on}` : `word ${on}`);
     const notes = sentence.notes.map((note) => el("li", {}, el("button", { type: "button", class: "item", onclick: () => this.shape.note(note.on) },
       el("span", { class: "soft" }, where(note.on)), el("bdi", { class: "text" }, note.text))));

@@ -157,7 +157,7 @@ export class Page {
     const find = (title) => this.actions.find((action) => action.title === title);
     pick({
       at: { ...rectOf("tree"), bottom: rectOf("tree").top + 40 }, title: "Command",
-      find: (typed) => completions(typed, names, new Map(), 14),
+      find: (typed) => completions(typed, names, new Map(), names.length),
       note: (title) => (find(title)?.keys[0] ? written(find(title).keys[0]) : ""),
       picked: (title) => (find(title) ? find(title).run() : tell(`There is no command ${title}.`, "bad")),
     });

@@ -148,6 +148,14 @@ export class State extends EventTarget {
     this.#fetchAhead();
   }
 
+  /** There is no sentence to show: the file has none. */
+  blank() {
+    this.forget();
+    Object.assign(this, { number: null, selected: null, anchor: null, preview: null, because: null, second: false });
+    this.document.sentences = 0;
+    this.emit("sentence");
+  }
+
   /** The sentence that comes next, so that it is there when it is asked for. */
   #fetchAhead() {
     const next = this.neighbour(1);
@@ -206,9 +214,9 @@ export class State extends EventTarget {
   #push(step) {
     this.waiting.push({ number: this.number, before: this.sentence, ...step });
     this.preview = null;
+    this.#send(); // first, so that the server thinks while this page draws
     this.emit("sentence");
     this.emit("saving");
-    this.#send();
   }
 
   async #send() {
@@ -235,7 +243,8 @@ export class State extends EventTarget {
       this.forget();
       this.load();
     }
-    if (!sentence) return void this.open(Math.max(0, Math.min(step.number, answer.sentences - 1)));
+    if (answer.sentences === 0) return void this.blank();
+    if (!sentence) return void this.open(Math.min(step.number, answer.sentences - 1));
     if (step.number === this.number) this.because = reasons(step, sentence);
     this.keep(sentence);
     Object.assign(this.document, { saved: false, can_undo: true, can_redo: false });
@@ -291,7 +300,12 @@ export class State extends EventTarget {
   async back(which) {
     while (this.busy) await wait(10);
     const answer = await this.api.post(which);
-    if (!answer?.sentence) return null;
+    if (answer.number === null) return null;
+    if (!answer.sentence) {
+      this.blank();
+      this.load();
+      return answer;
+    }
     this.forget();
     this.keep(answer.sentence);
     this.document.saved = false;

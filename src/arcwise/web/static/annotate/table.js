@@ -15,8 +15,8 @@ export class Table {
 
   draw() {
     const { box, state } = this;
-    box.hidden = !state.view.table;
-    if (box.hidden || !state.sentence || this.editing) return;
+    box.hidden = !state.view.table || !state.sentence;
+    if (box.hidden || this.editing) return;
     const focused = box.contains(document.activeElement);
     const head = el("thead", {}, el("tr", {}, COLUMNS.map((name) => el("th", { scope: "col" }, name.toUpperCase()))));
     const rows = state.sentence.rows.map((row) => el("tr", { class: `${row.kind} ${row.state}`, "data-id": row.id },

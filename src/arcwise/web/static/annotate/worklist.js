@@ -83,7 +83,7 @@ export class Worklist {
   draw() {
     const meaning = ORDERS.find(([value]) => value === this.by)[2];
     const still = this.ready ? "" : "still computing; ";
-    this.line.textContent = `${still}${this.total} sentences${meaning ? `; figures: ${meaning}` : "; figures: words decided"}`;
+    this.line.textContent = `${still}${this.total} ${this.total === 1 ? "sentence" : "sentences"}${meaning ? `; figures: ${meaning}` : "; figures: words decided"}`;
     show(this.list, this.items.map((item) => el("li", { "data-number": item.number },
       el("button", { type: "button", class: "item", onclick: () => this.state.open(item.number, item.word) },
         el("span", { class: "value" }, this.#value(item)),

@@ -20,8 +20,7 @@ function tell(sentence) {
 }
 
 async function parse(request) {
-  const model = byId("model").value;
-  const body = JSON.stringify({ ...request, ...(model ? { model } : {}), alternatives: ALTERNATIVES, pictures: true });
+  const body = JSON.stringify({ ...request, alternatives: ALTERNATIVES, pictures: true });
   let answer;
   try {
     answer = await fetch("v1/parse", { method: "POST", headers: { "Content-Type": "application/json" }, body });
@@ -36,10 +35,11 @@ async function parse(request) {
 // ---- a sentence: its tree, what is fixed of it, and the word that is looked at
 
 class SentenceView {
-  constructor(sentence, number) {
+  constructor(sentence, number, model) {
     this.figure = byId("tree").content.cloneNode(true).firstElementChild;
     this.part = (selector) => this.figure.querySelector(selector);
     this.number = number;
+    this.model = model; // that parsed it: another may be chosen in the form by now
     this.fixed = new Map(); // word → {head, label}
     this.chosen = 0;
     this.show(sentence);
@@ -121,7 +121,7 @@ class SentenceView {
       labels: Object.fromEntries([...fixed].filter(([, { label }]) => label).map(([word, { label }]) => [word, label])),
     };
     try {
-      const request = { document: { sentences: [this.sentence] }, constraints: [constraint] };
+      const request = { model: this.model, document: { sentences: [this.sentence] }, constraints: [constraint] };
       const found = (await parse(request)).sentences[0];
       this.fixed = fixed;
       this.show(found);
@@ -157,12 +157,14 @@ async function ask(event) {
   event?.preventDefault();
   const button = form.querySelector("button[type=submit]");
   const text = byId("text").value;
+  const model = byId("model").value;
   if (!text.trim()) return tell("Type a sentence first.");
   button.disabled = true;
   try {
-    const found = await parse({ text });
+    const found = await parse({ text, ...(model ? { model } : {}) });
     tell("");
-    byId("trees").replaceChildren(...found.sentences.map((sentence, at) => new SentenceView(sentence, at + 1).figure));
+    const views = found.sentences.map((sentence, at) => new SentenceView(sentence, at + 1, found.model));
+    byId("trees").replaceChildren(...views.map((view) => view.figure));
   } catch (error) {
     tell(error.message);
   } finally {

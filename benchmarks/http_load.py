@@ -1,0 +1,115 @@
+"""Requests on many connections at once, by wrk or, where it is not installed, by a client of asyncio; how many were answered, and how fast."""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+import subprocess
+import tempfile
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import urlsplit
+
+_SCRIPT = """
+wrk.method = "POST"
+wrk.headers["Content-Type"] = "%(kind)s"
+local bodies, at = {}, 0
+for line in io.lines("%(bodies)s") do bodies[#bodies + 1] = line end
+request = function()
+  at = at %% #bodies + 1
+  return wrk.format(nil, "%(path)s", nil, bodies[at])
+end
+done = function(summary, latency, requests)
+  local e = summary.errors
+  print(string.format("FOUND %%d %%f %%f %%f %%d %%d", summary.requests, summary.duration / 1e6, latency:percentile(50) / 1e3,
+    latency:percentile(99) / 1e3, e.connect + e.write + e.status + e.timeout, e.read))
+end
+"""
+
+
+@dataclass(frozen=True)
+class Load:
+    """What came of a minute of requests."""
+
+    requests: int
+    seconds: float
+    median_ms: float
+    p99_ms: float
+    errors: int
+    cpu_ms: float = 0.0
+    """Processor time of the service for a request."""
+
+    @property
+    def rate(self) -> float:
+        """Requests a second."""
+        return self.requests / self.seconds
+
+
+def ask(
+    address: str,
+    path: str,
+    kind: str,
+    bodies: Sequence[str],
+    *,
+    connections: int,
+    seconds: float,
+    closes: bool = False,
+) -> Load:
+    """Requests on so many connections, by wrk if it is there. ``closes``: the service ends answers by closing the connection, which wrk takes for an error."""
+    if shutil.which("wrk") is None:
+        return asyncio.run(_ask(address, path, kind, bodies, connections, seconds))
+    with tempfile.TemporaryDirectory() as folder:
+        script, data = Path(folder) / "ask.lua", Path(folder) / "bodies.txt"
+        data.write_text("\n".join(bodies))
+        script.write_text(_SCRIPT % {"kind": kind, "bodies": data, "path": path})
+        command = [
+            "wrk",
+            "-t1",
+            f"-c{connections}",
+            f"-d{seconds:g}s",
+            "--timeout",
+            "30s",
+            "-s",
+            str(script),
+            address,
+        ]
+        said = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    found = next(line for line in said.splitlines() if line.startswith("FOUND ")).split()[1:]
+    errors = int(found[4]) + (0 if closes else int(found[5]))
+    return Load(int(found[0]), float(found[1]), float(found[2]), float(found[3]), errors)
+
+
+async def _ask(
+    address: str, path: str, kind: str, bodies: Sequence[str], connections: int, seconds: float
+) -> Load:
+    place = urlsplit(address)
+    end = time.perf_counter() + seconds
+    times: list[float] = []
+    errors = 0
+
+    async def client(number: int) -> None:
+        nonlocal errors
+        reader, writer = await asyncio.open_connection(place.hostname, place.port)
+        at = number
+        while time.perf_counter() < end:
+            body = bodies[at % len(bodies)].encode()
+            at += connections
+            began = time.perf_counter()
+            writer.write(
+                f"POST {path} HTTP/1.1\r\nHost: x\r\nContent-Type: {kind}\r\nContent-Length: {len(body)}\r\n\r\n".encode()
+                + body
+            )
+            head = (await reader.readuntil(b"\r\n\r\n")).lower()
+            length = head.split(b"content-length: ")[1].split(b"\r\n")[0]
+            await reader.readexactly(int(length))
+            times.append(time.perf_counter() - began)
+            errors += b" 200 " not in head.split(b"\r\n")[0]
+        writer.close()
+
+    await asyncio.gather(*(client(number) for number in range(connections)))
+    times.sort()
+    return Load(
+        len(times), seconds, 1e3 * times[len(times) // 2], 1e3 * times[int(0.99 * len(times))], errors
+    )
