@@ -239,7 +239,7 @@ def report(runs: Sequence[Run], spent: Costs, about: str) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--workers", type=int, nargs="+", default=[1, 2])
-    parser.add_argument("--sentences", type=int, default=12)
+    parser.add_argument("--sentences", type=int, default=20)
     parser.add_argument("--seed", type=int, default=4)
     parser.add_argument("--begin", type=float, default=30.0, help="seconds of the search that all go on from")
     parser.add_argument("--seconds", type=float, default=40.0)
