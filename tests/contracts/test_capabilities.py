@@ -27,6 +27,7 @@ PROBES: dict[str, tuple[Any, ...]] = {
     "alternatives": (2,),
     "beam": (1, 4),
     "device": ("cpu",),
+    "max_words": (3, 1000),
 }
 """Values of every option of a parse, to ask for."""
 ASKED = [(name, value) for name, values in PROBES.items() for value in values]
@@ -41,6 +42,8 @@ def promised(can: Capabilities, name: str, value: Any) -> bool:
     """Whether the capabilities promise this value of an option."""
     if name == "keep":
         return set(value) <= set(can.keep)
+    if name == "max_words":  # every parser takes sentences of any length
+        return True
     said = getattr(can, {"decode": "decoders", "misc_constraints": "constraints"}.get(name, name))
     return value in said if isinstance(said, tuple) else said
 
@@ -143,6 +146,8 @@ def test_it_writes_trees_or_graphs_and_leaves_the_rest(parser: Parser) -> None:
 
 def test_a_parser_without_any_capability_refuses_every_option() -> None:
     for name, value in ASKED:
+        if name == "max_words":
+            continue  # takes nothing of a parser
         with pytest.raises(InputError, match=r"which a plain parser does not (have|keep)"):
             ParseOptions(**{name: value}).check("plain", Capabilities(keep=()))
     ParseOptions().check("plain", Capabilities())

@@ -308,7 +308,7 @@ def test_a_record_that_the_parser_refuses_is_an_error(
         ({"to": "xml"}, OptionError, "to: found 'xml', expected one of conllu, jsonl, parquet"),
         ({"packing": "zip"}, OptionError, "packing: found 'zip'"),
         ({"format": "html"}, OptionError, "format: found 'html', expected one of text, jsonl"),
-        ({"threads": 0}, OptionError, "threads: found 0, expected at least 1"),
+        ({"threads": 0}, OptionError, "threads: found 0, expected a whole number of at least 1"),
         ({"shard_bytes": 0}, OptionError, "shard_bytes: found 0"),
         ({"max_errors": -1}, OptionError, "max_errors: found -1"),
     ],

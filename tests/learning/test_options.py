@@ -17,6 +17,7 @@ import pytest
 import arcwise
 from arcwise.cli import parse, train
 from arcwise.cli.main import run
+from arcwise.distributed import CorpusOptions
 from arcwise.errors import InputError, OptionError
 from arcwise.graph import TRAINERS, GraphConfig, GraphParser
 from arcwise.graph.trainer_table import own_options
@@ -40,6 +41,7 @@ CONFIGURATIONS: tuple[type[Any], ...] = (
     TaggerConfig,
     PipelineConfig,
     ParseOptions,
+    CorpusOptions,
     TeachingConfig,
     CountOptions,
     ThetaOptions,
@@ -70,7 +72,7 @@ def wrong_items(known: Declared) -> list[Any]:
         return [3, "text"]
     if known.base is bool:
         return [1, 0, "yes", 0.5]
-    if known.name == "encoder":  # whether there is such a folder is asked when a parser is trained
+    if known.name in ("encoder", "model"):  # whether there is such a folder or file is asked when work starts
         return [3, True, "", " "]
     if known.base is str:
         return [3, True, "no such thing", ""]

@@ -12,26 +12,25 @@ import json
 import shutil
 import time
 from collections.abc import Generator, Iterator, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from arcwise import __version__
-from arcwise.distributed.inputs import INPUT_FORMATS, InputFile, InputFormat, find_inputs
+from arcwise.distributed.inputs import InputFile, InputFormat, find_inputs
 from arcwise.distributed.progress import JobProgress, Tally
 from arcwise.distributed.records import Broken, Fields
 from arcwise.distributed.shards import SHARD_BYTES, FilePlan, PlanFile, Shard
 from arcwise.distributed.work import Marker, Outcome, ParseShard, Places, forget
 from arcwise.distributed.writers import (
-    OUTPUT_FORMATS,
-    PACKINGS,
     OutputFormat,
     Packing,
     libraries_of,
     output_suffix,
 )
 from arcwise.engine import Engine, ThisProcess
-from arcwise.errors import InputError, OptionError, WorkerError
+from arcwise.errors import InputError, WorkerError
+from arcwise.learning.options import check_options, option, section
 from arcwise.models import model_path, open_model, shipped_models
 from arcwise.optional import require
 from arcwise.parsing.parser import ParseOptions
@@ -44,42 +43,39 @@ _MOST_ROUNDS = 10
 """An engine that gives up so many times, without a shard done in between, has the last word."""
 
 
+def _said(text: str) -> None:
+    """Whether there is such a model is asked when the job starts."""
+    if not text.strip():
+        raise InputError(f"found {text!r}, expected the name or path of a model")
+
+
 @dataclass(frozen=True)
 class CorpusOptions:
     """What is asked of a job. All of it but ``max_errors``, ``threads`` and ``overwrite`` decides what is written."""
 
-    model: str = "en"
-    """The name of a model that comes with arcwise, or the path of one."""
-    parse: ParseOptions = field(default_factory=ParseOptions)
-    format: InputFormat | None = None
-    """Of the input; None: by the names of the files."""
-    fields: Fields = field(default_factory=Fields)
-    to: OutputFormat = "conllu"
-    packing: Packing = "gz"
-    shard_bytes: int = SHARD_BYTES
-    """Unpacked bytes of input for each shard."""
-    max_errors: int | None = None
-    """With more broken records than that the job stops; None: it never does."""
-    threads: int = 1
-    """Of each worker."""
-    overwrite: bool = False
-    """Begin again where the folder has what another model or other options made, or where the input has changed."""
+    model: str = option(
+        "en",
+        "The name of a model that comes with arcwise, or the path of one.",
+        check=_said,
+        form="the name or path of a model",
+    )
+    parse: ParseOptions = section(ParseOptions, "How sentences are parsed.")
+    format: InputFormat | None = option(None, "Of the input; if nothing is said: by the names of the files.")
+    fields: Fields = section(Fields, "Where JSON objects and rows of Parquet have their text and name.")
+    to: OutputFormat = option("conllu", "The format of the output.")
+    packing: Packing = option("gz", "How the files of the output are compressed.")
+    shard_bytes: int = option(SHARD_BYTES, "Unpacked bytes of input for each shard.", low=1)
+    max_errors: int | None = option(
+        None, "With more broken records than that the job stops; if nothing is said, it never does.", low=0
+    )
+    threads: int = option(1, "Of each worker.", low=1)
+    overwrite: bool = option(
+        False,
+        "Begin again where the folder has what another model or other options made, or where the input has changed.",
+    )
 
     def __post_init__(self) -> None:
-        for name, value, known in (
-            ("format", self.format, (None, *INPUT_FORMATS)),
-            ("to", self.to, OUTPUT_FORMATS),
-            ("packing", self.packing, PACKINGS),
-        ):
-            if value not in known:
-                raise OptionError(name, f"found {value!r}, expected one of {', '.join(filter(None, known))}")
-        for name, number, least in (
-            ("shard_bytes", self.shard_bytes, 1),
-            ("threads", self.threads, 1),
-            ("max_errors", 0 if self.max_errors is None else self.max_errors, 0),
-        ):
-            if number < least:
-                raise OptionError(name, f"found {number}, expected at least {least}")
+        check_options(self)
 
 
 @dataclass(frozen=True)
