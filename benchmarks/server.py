@@ -1,10 +1,10 @@
 """``arcwise serve`` under load, beside the library called directly.
 
-``python -m benchmarks.server [--seconds 60] [--connections 64] [--workers N] [--model en] [--udpipe SERVER MODEL]``. Paragraphs of 60 words and a little more, of the test part of
+``python -m benchmarks.server [--seconds 60] [--connections 64] [--workers N] [--model en] [--udpipe SERVER MODEL NOTE]``. Paragraphs of 60 words and a little more, of the test part of
 English-EWT (ARCWISE_TREEBANKS), are asked for on so many connections of this machine, by wrk (Debian: ``apt-get install wrk``) or, without it, by a client of
 asyncio, which takes more of the cores that the service has. The library gets the same paragraphs in as many processes as the service has workers, before and after;
 the better of the two counts. Server, library and client share the cores. ``--udpipe``: UDPipe's own server (``udpipe_server``, built from its sources) and
-a model of it, which get the same forms with as many threads.
+a model of it, with a word on that model, which get the same forms with as many threads.
 """
 
 from __future__ import annotations
@@ -234,14 +234,16 @@ def main() -> None:
     options.add_argument("--connections", type=int, default=64)
     options.add_argument("--workers", type=int, default=len(os.sched_getaffinity(0)))
     options.add_argument("--model", default="en")
-    options.add_argument("--udpipe", nargs=2, metavar=("SERVER", "MODEL"))
+    options.add_argument("--udpipe", nargs=3, metavar=("SERVER", "MODEL", "NOTE"))
     given = options.parse_args()
     if "ARCWISE_TREEBANKS" not in os.environ:
         sys.exit("ARCWISE_TREEBANKS: is not set, expected a folder with English-EWT/test.conllu.xz")
     texts = paragraphs(Path(os.environ["ARCWISE_TREEBANKS"]))
     body = told(texts, measured(texts, given), given)
     print(body)
-    write_section("server", "A service under load", body)
+    other = given.model != "en"
+    name, title = (f"server-{given.model}", f" ({given.model})") if other else ("server", "")
+    write_section(name, f"A service under load{title}", body, module="server")
 
 
 def measured(texts: Sequence[str], given: argparse.Namespace) -> list[list[str]]:
@@ -255,7 +257,7 @@ def measured(texts: Sequence[str], given: argparse.Namespace) -> list[list[str]]
 
     def asked(seconds: float, connections: int, *what: Any, peer: bool = False) -> tuple[Load, str]:
         made = (
-            udpipe_service(*given.udpipe, given.workers)
+            udpipe_service(*given.udpipe[:2], given.workers)
             if peer
             else arcwise_service(given.model, given.workers)
         )
@@ -294,6 +296,7 @@ def told(texts: Sequence[str], rows: list[list[str]], given: argparse.Namespace)
         "p99 ms",
         "errors",
     ]
+    note = f" UDPipe's model: {given.udpipe[2]}." if given.udpipe else ""
     client = "wrk, one thread" if shutil.which("wrk") else "a client of asyncio"
     words = sum(len(text.split()) for text in texts) / len(texts)
     return (
@@ -301,7 +304,7 @@ def told(texts: Sequence[str], rows: list[list[str]], given: argparse.Namespace)
         f"{given.model}; {client}, on the same cores. `/v1/parse` gives JSON with confidences and stands beside the library that does the same. CPU: processor time of the "
         f"service, or of the library, for a paragraph. Memory: of all processes, shared parts once. Load of the machine in the five minutes before the end: "
         f"{os.getloadavg()[1]:.1f}; this alone is about {given.workers + 1}. With {given.connections} connections that always wait for an answer the mean latency is {given.connections} / (requests a second), "
-        f"whatever the service does.\n\n"
+        f"whatever the service does.{note}\n\n"
         f"{table([*header, 'memory MB, early → late'], rows)}"
     )
 
