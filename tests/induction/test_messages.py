@@ -317,3 +317,43 @@ def test_a_search_stopped_after_any_node_proves_what_it_says(seed: int, enumerat
         if search.nodes:
             proved = verify(json.loads(json.dumps(search.certificate())), corpus.strings)
             assert proved.upper == search.upper / SCALE
+
+
+def test_a_node_begins_with_the_better_of_prices_and_inherited_messages() -> None:
+    corpus = tiny(0, sentences=4)
+    search = CountSearch(Task(corpus), options=CountOptions(first_restarts=1, restarts=0))
+    search.run(epsilon=0.0, node_limit=0)
+    begun: list[Any] = []
+    given, kernel = search.messages.improved, search.messages.kernel
+
+    def improved(box: native.CountBox, start: Any, **rest: Any) -> Any:
+        begun.append(
+            kernel.improve(
+                search.problem,
+                box,
+                start.prices,
+                start.values,
+                threshold=-(2**60),
+                most_sweeps=0,
+                precision=0.0,
+                seconds=1.0,
+            ).bound
+        )
+        return given(box, start, **rest)
+
+    search.messages.improved = improved  # type: ignore[method-assign]
+    (root,) = search.open
+    by_prices = search._by_prices(root.box, None)
+    poor = search.messages.of_prices(np.zeros(search.problem.coordinates, np.int64))
+    root.messages = poor  # its bound, 0, is worse than that of prices
+    search._expand(search._pop())
+    assert begun[0] <= by_prices.bound + 2**17
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_splits_that_are_tried_lead_to_the_same_optimum(seed: int) -> None:
+    corpus = tiny(seed, sentences=4)
+    options = CountOptions(first_restarts=1, restarts=0, candidates=4, trial_sweeps=2)
+    found = induce_globally(corpus, epsilon=1e-3, options=options)
+    assert found.lower <= brute_force(corpus) + 1e-9 <= found.upper + 2e-9
+    verify(json.loads(json.dumps(found.certificate)), corpus.strings)

@@ -24,6 +24,8 @@ from arcwise.induction.global_search.result import ProgressCallback
 from arcwise.treebanks.files import PathLike
 
 CHECKPOINT_SECONDS = 30.0
+_WRITING = 10
+"""A checkpoint that took a second to write is written again after so many seconds at the earliest."""
 _RACE_SECONDS = 3.0
 _LEAST_SECONDS, _MOST_SECONDS, _SHARE = 0.5, 10.0, 0.1
 """A worker keeps a node for this share of the time that the search has taken so far, within limits."""
@@ -51,7 +53,7 @@ class Coordinator:
         search.epsilon = epsilon
         self._began, self._before = time.monotonic(), search.seconds
         self._until = math.inf if time_limit is None else self._began + time_limit
-        self._saved = -math.inf
+        self._next_save = -math.inf
         self._given = search.nodes
 
     def run(self) -> None:
@@ -132,7 +134,7 @@ class Coordinator:
             heapq.heappush(search.open, grown.node(number=numbers[grown.number]))
         search.nodes += fragment.bounded
         search.stuck, search.cut = max(search.stuck, fragment.stuck), max(search.cut, fragment.cut)
-        self._tell(save=time.monotonic() - self._saved >= CHECKPOINT_SECONDS)
+        self._tell(save=time.monotonic() >= self._next_save)
 
     def _tell(self, *, save: bool) -> None:
         search = self.search
@@ -141,8 +143,10 @@ class Coordinator:
         if self.progress:
             self.progress(search.trace[-1])
         if save and self.checkpoint is not None:
+            began = time.monotonic()
             save_checkpoint(search, self.checkpoint)
-            self._saved = time.monotonic()
+            ended = time.monotonic()
+            self._next_save = ended + max(CHECKPOINT_SECONDS, _WRITING * (ended - began))
 
 
 class _Queue(Iterator[Assignment]):

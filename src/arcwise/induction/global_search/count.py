@@ -199,7 +199,9 @@ class CountSearch:
             self.proof.use(node.number, self.proof.add_multipliers(found.mu))
             return
         self._look_for_parses(found.counts)
-        start = node.messages or self.messages.of_prices(found.mu)
+        start = self.messages.of_prices(found.mu)
+        if node.messages is not None and node.bound <= found.bound:
+            start = node.messages
         for number in range(max(self.options.passes, 1)):
             agreed, start = self.messages.improved(
                 box,

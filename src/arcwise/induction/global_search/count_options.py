@@ -47,13 +47,13 @@ class CountOptions:
         low=0,
     )
     candidates: int = option(
-        4,
+        1,
         "So many splits of a node are tried, and the best is taken (1: that of the linear program).",
         low=1,
         high=100,
     )
     trial_sweeps: int = option(
-        2, "Messages of the two halves of each are improved so often.", low=0, high=MOST
+        1, "Messages of the two halves of each are improved so often.", low=0, high=MOST
     )
     first_restarts: int = option(2000, "Viterbi EM restarts before the search begins.", low=0, high=MOST)
     restarts: int = option(100, "Viterbi EM restarts after every 50th node.", low=0, high=MOST)
