@@ -45,7 +45,7 @@ test-torch: $(VENV)/.installed-test $(VENV)/.installed-test-torch ## install tor
 	$(BIN)/pytest -n $(PYTEST_WORKERS) -q tests/contracts/test_agreement.py tests/papers/test_experiments.py -k "transformer or neural_objectives"
 
 test-ray: $(VENV)/.installed-test $(VENV)/.installed-test-ray ## install Ray too, and run the tests on a cluster of two nodes
-	$(BIN)/pytest -q tests/engine/test_ray.py tests/corpora/test_ray_corpus.py tests/corpora/test_ray_data.py tests/induction/test_ray_search.py
+	$(BIN)/pytest -q tests/corpora/test_parser.py tests/engine/test_ray.py tests/engine/test_ray_training.py tests/corpora/test_ray_corpus.py tests/corpora/test_ray_data.py tests/induction/test_ray_search.py
 
 test-browser: $(VENV)/.installed-test $(VENV)/.installed-test-browser ## the tests of the pages in a real browser (Chromium, or ARCWISE_CHROMIUM)
 	$(BIN)/pytest -n $(PYTEST_WORKERS) -q tests/web/browser

@@ -25,8 +25,8 @@ from functools import partial
 from pathlib import Path
 
 from measuring.tables import table
+from measuring.where import add_engine_options, engine_from
 
-from arcwise.engine import local_engine
 from benchmarks.peer_parsers import folder, prepare, scores_of
 from benchmarks.peers.conllu_files import draw, join, sentences
 from benchmarks.peers.train import FIGURES, PARSED
@@ -175,7 +175,7 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     arguments.add_argument("--draws", type=int, default=10)
-    arguments.add_argument("--jobs", type=int, default=1, help="trainings at a time")
+    add_engine_options(arguments)
     arguments.add_argument("--report", action="store_true", help="train nothing; report what there is")
     arguments.add_argument(
         "--peers-with", metavar="PYTHON", help="train the peers in place of arcwise, by this interpreter"
@@ -195,7 +195,8 @@ def main() -> None:
         ]
         missing = [cell for cell in cells if not cell.done]
         work = partial(train, python=given.peers_with or sys.executable)
-        for place, _ in enumerate(local_engine(given.jobs).map(work, missing, ordered=False), 1):
+        done = engine_from(arguments, given).map(work, missing, ordered=False)
+        for place, _ in enumerate(done, 1):
             print(f"{place} of {len(missing)} trained", file=sys.stderr, flush=True)
     report(given.draws)
 

@@ -12,14 +12,14 @@ import hashlib
 import json
 import time
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass
-from multiprocessing import get_context
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from measuring.tables import table
 from measuring.trainings import cache_folder, read_whole
+from measuring.where import add_engine_options, engine_from
 
 from arcwise.learning.config import from_dict, to_dict
 from arcwise.learning.progress import Progress
@@ -161,7 +161,7 @@ def choices(names: Sequence[str], treebanks: Sequence[str], seeds: Sequence[int]
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--jobs", type=int, default=1)
+    add_engine_options(parser)
     parser.add_argument("--only", nargs="*", default=list(CHANGES))
     parser.add_argument("--treebanks", nargs="*", default=list(TREEBANKS))
     parser.add_argument("--seeds", type=int, nargs="*", default=[1])
@@ -176,15 +176,12 @@ def main() -> None:
         for seed in given.seeds
     ]
     missing = [] if given.print else [cell for cell in cells if not cell.path.exists()]
-    with ProcessPoolExecutor(given.jobs, mp_context=get_context("spawn")) as pool:
-        running = {pool.submit(train, cell, given.save): cell for cell in missing}
-        for done in as_completed(running):
-            told = done.result()
-            print(
-                f"{told['treebank']} {told['changes']} seed {told['seed']}: UAS {100 * told['uas']:.2f} LAS {100 * told['las']:.2f} "
-                f"epoch {told['epoch']}, {told['seconds']} s",
-                flush=True,
-            )
+    for told in engine_from(parser, given).map(partial(train, save=given.save), missing, ordered=False):
+        print(
+            f"{told['treebank']} {told['changes']} seed {told['seed']}: UAS {100 * told['uas']:.2f} LAS {100 * told['las']:.2f} "
+            f"epoch {told['epoch']}, {told['seconds']} s",
+            flush=True,
+        )
     text = choices(given.only, given.treebanks, given.seeds)
     print(text)
     if given.report:

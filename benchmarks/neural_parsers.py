@@ -16,10 +16,8 @@ import json
 import os
 import time
 from collections.abc import Callable, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass, replace
 from functools import partial
-from multiprocessing import get_context
 from pathlib import Path
 from statistics import mean
 from typing import Any
@@ -27,6 +25,7 @@ from typing import Any
 from measuring.tables import table
 from measuring.timing import interleaved
 from measuring.trainings import cache_folder, read_whole
+from measuring.where import add_engine_options, engine_from
 
 from arcwise.evaluation import evaluate
 from arcwise.learning.config import from_dict
@@ -293,7 +292,7 @@ def _row(told: Sequence[dict[str, dict[str, float]]]) -> list[str]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--jobs", type=int, default=1)
+    add_engine_options(parser)
     parser.add_argument("--seeds", type=int, nargs="*", default=[1, 2, 3])
     parser.add_argument("--only", nargs="*", help="names of cells, as the table has them")
     parser.add_argument("--models", action="store_true", help="keep the models, in 8 bits")
@@ -305,11 +304,8 @@ def main() -> None:
     given = parser.parse_args()
     chosen = [cell for cell in cells(given.seeds) if not given.only or cell.name in given.only]
     missing = [] if given.print else [cell for cell in chosen if not cell.path.exists()]
-    with ProcessPoolExecutor(given.jobs, mp_context=get_context("spawn")) as pool:
-        running = [pool.submit(partial(run, models=given.models), cell) for cell in missing]
-        for done in as_completed(running):
-            told = done.result()
-            print(told["cell"], told["seed"], told["seconds"], "s", told["float32"], told["int8"], flush=True)
+    for told in engine_from(parser, given).map(partial(run, models=given.models), missing, ordered=False):
+        print(told["cell"], told["seed"], told["seconds"], "s", told["float32"], told["int8"], flush=True)
     for cell in chosen if given.again else ():
         if cell.path.exists():
             measure_again(cell)

@@ -1,6 +1,6 @@
 """Every kind of parser on six treebanks: accuracy, time, memory, size. Peers stand in benchmarks.peer_parsers.
 
-    python -m benchmarks.parsers [--jobs N] [--report]
+    python -m benchmarks.parsers [--jobs N] [--engine ray] [--report]
 
 Each training is done once and kept outside the repository (``measuring.trainings``). Needs ARCWISE_TREEBANKS.
 """
@@ -14,8 +14,8 @@ from collections.abc import Callable, Mapping
 from measuring.tables import table
 from measuring.timing import interleaved
 from measuring.trainings import Config, Training, cache_folder, read, run_all
+from measuring.where import add_engine_options, engine_from
 
-from arcwise.engine import local_engine
 from arcwise.evaluation.attachment import Attachment
 from arcwise.graph import GraphConfig
 from arcwise.transition import TransitionConfig
@@ -121,7 +121,7 @@ def main() -> None:
     arguments = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    arguments.add_argument("--jobs", type=int, default=1, help="trainings at a time")
+    add_engine_options(arguments)
     arguments.add_argument(
         "--report", action="store_true", help="train and measure nothing that is there already"
     )
@@ -129,7 +129,7 @@ def main() -> None:
     if not given.report:
         run_all(
             [training for name in TREEBANKS for training in cells(name).values()],
-            engine=local_engine(given.jobs),
+            engine=engine_from(arguments, given),
         )
     report(measure=not given.report)
 

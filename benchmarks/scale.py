@@ -3,7 +3,7 @@ that grow with the corpus and with the workers.
 
     python -m benchmarks.scale                       # 1 and 2 workers
     python -m benchmarks.scale --workers 1 4 16 --words 8000000
-    python -m benchmarks.scale --all                 # then benchmarks.scale_training and benchmarks.scale_search, too
+    python -m benchmarks.scale --all                 # then benchmarks.scale_training and benchmarks.scale_search, with as many workers
 
 The text is that of English-EWT (ARCWISE_TREEBANKS), over and over in another order; or of ``--text FILE``.
 """
@@ -30,7 +30,8 @@ from measuring.tables import table
 from arcwise.distributed import CorpusOptions, parse_corpus
 from arcwise.distributed.inputs import find_inputs
 from arcwise.distributed.shards import PlanFile
-from arcwise.engine import Forks
+from arcwise.engine import Forks, engine_of
+from arcwise.optional import is_installed
 from arcwise.text.plain_text import plain_text
 from arcwise.treebanks import Treebank
 from benchmarks.report import write_section
@@ -40,8 +41,16 @@ FILES = 8
 """Files of a corpus."""
 EMPTY_SHARDS = 400
 NO_WORK = 4000
+ASKED = 1000
+"""Workers of a cluster that are waited for at the same time."""
+ONE_MACHINE = 16
+"""Cores; more are a cluster of Ray."""
 PAPER_WORDS, PAPER_FILE = 10**9, 10**8
 OTHERS = ("scale_training", "scale_search")
+NOT_YET = (
+    "No machine with 16 cores was to be had for these measurements; on one: "
+    "`python -m benchmarks.scale --workers 1 4 16 --words 8000000 --all`.\n\n"
+)
 
 
 @dataclass(frozen=True)
@@ -172,6 +181,43 @@ def _nothing(item: int) -> int:
     return item
 
 
+def _sleep() -> None:
+    time.sleep(1)
+
+
+@dataclass(frozen=True)
+class RayCosts:
+    """The coordinator of a cluster of Ray."""
+
+    handing: float
+    """Seconds an item."""
+    asking: float
+    """Seconds to ask which of ``ASKED`` workers are done."""
+
+
+def ray_costs() -> RayCosts | None:
+    """With two workers of this machine; None without Ray."""
+    if not is_installed("ray"):
+        return None
+    count = NO_WORK // 4
+    with engine_of("ray", workers=2).crew(_nothing) as crew:
+        for _ in crew.map(range(20), ordered=False):
+            pass  # they have started
+        started = time.perf_counter()
+        for _ in crew.map(range(count), ordered=False):
+            pass
+        handing = (time.perf_counter() - started) / count
+    import ray
+
+    waiting = [ray.remote(_sleep).remote() for _ in range(ASKED)]
+    started = time.perf_counter()
+    for _ in range(10):
+        ray.wait(waiting, num_returns=ASKED, timeout=0)
+    asking = (time.perf_counter() - started) / 10
+    ray.shutdown()
+    return RayCosts(handing, asking)
+
+
 @dataclass(frozen=True)
 class Costs:
     """What is done beside parsing."""
@@ -185,6 +231,7 @@ class Costs:
     """Seconds a shard of the coordinator."""
     again: float
     """Seconds a shard of a run that finds everything done."""
+    ray: RayCosts | None = None
 
     def rows(self) -> list[list[object]]:
         return [
@@ -192,7 +239,25 @@ class Costs:
             ["files, names and markers, all on the disk", f"{1000 * self.shard:.1f} ms a shard"],
             ["the coordinator hands out a shard and hears of it", f"{1000 * self.handing:.2f} ms a shard"],
             ["the same command again, all done", f"{1000 * self.again:.2f} ms a shard"],
+            *self._ray_rows(),
         ]
+
+    def _ray_rows(self) -> list[list[object]]:
+        if self.ray is None:
+            return []
+        return [
+            [
+                "with --engine ray: hands out a shard and hears of it",
+                f"{1000 * self.ray.handing:.2f} ms a shard",
+            ],
+            [f"with --engine ray: asks {ASKED:,} workers which are done", f"{1000 * self.ray.asking:.2f} ms"],
+        ]
+
+    def busy(self, shards: float, cores: int) -> float:
+        """Seconds of the coordinator for so many shards; on a cluster it asks a worker after a shard, all others at the same time."""
+        if self.ray is None or cores <= ONE_MACHINE:
+            return shards * self.handing
+        return shards * (self.ray.handing + self.ray.asking * cores / ASKED)
 
 
 def costs(corpus: Path, folder: Path, bytes_a_word: float, words: int) -> Costs:
@@ -214,7 +279,7 @@ def costs(corpus: Path, folder: Path, bytes_a_word: float, words: int) -> Costs:
         parse_corpus(str(folder / "empty"), folder / "nothing", options=options)
         times.append(time.perf_counter() - started)
     first, again = (seconds / EMPTY_SHARDS for seconds in times)
-    return Costs(bytes_a_word, bytes_a_word * words / looking, first - again, handing, again)
+    return Costs(bytes_a_word, bytes_a_word * words / looking, first - again, handing, again, ray_costs())
 
 
 def on_paper(spent: Costs, speed: float) -> list[list[object]]:
@@ -232,7 +297,7 @@ def on_paper(spent: Costs, speed: float) -> list[list[object]]:
             shard * 2**20 / spent.bytes_a_word / speed
         )  # a worker may begin its last shard when the others are done
         total = parsing + looking + skipping + writing + last
-        busy = shards * spent.handing / total
+        busy = spent.busy(shards, cores) / total
         told = [f"{seconds:,.0f}" for seconds in (parsing, looking, skipping, writing, last, total)]
         rows.append(
             [
@@ -290,6 +355,7 @@ def report(runs: dict[str, list[Run]], spent: Costs, words: int) -> str:
         "`arcwise parse --in corpus --out parsed`, from packed JSON lines (gz) to packed CoNLL-U (gz), the whole command with its start. "
         f"{FILES} files of about {words // FILES:,} words. Efficiency: words per second and worker against the first row. Memory: of all "
         "processes, shared pages once; own: what the largest worker has for itself.\n\n"
+        + (NOT_YET if max(one.workers for one in found) <= 2 else "")
         + table(header, rows)
         + "\nWhat is done beside parsing:\n\n"
         + table(["what", "cost"], spent.rows())
@@ -332,7 +398,8 @@ def main() -> None:
     print(body)
     for name in OTHERS if arguments.all else ():
         if find_spec(f"benchmarks.{name}") is not None:
-            subprocess.run([sys.executable, "-m", f"benchmarks.{name}"], check=True)
+            workers = map(str, arguments.workers)
+            subprocess.run([sys.executable, "-m", f"benchmarks.{name}", "--workers", *workers], check=True)
 
 
 if __name__ == "__main__":

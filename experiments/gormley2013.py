@@ -16,7 +16,6 @@ import numpy as np
 from measuring.cells import Cells
 from measuring.trainings import treebank_folder
 
-from arcwise.engine import local_engine
 from arcwise.induction import TagSentences
 from experiments.grammar_searches import (
     FIRST_SHARE,
@@ -330,7 +329,7 @@ def _axis(x: str, y: str) -> Any:
 def main(arguments: Sequence[str] | None = None) -> None:
     options = settings("gormley2013", __doc__, arguments)
     run = Run(options)
-    run.fill(run.all_cells(), local_engine(options.jobs))
+    run.fill(run.all_cells(), options.engine)
     page = Page("gormley2013", "Gormley & Eisner 2013: grammar induction by global search", options)
     findings = []
     for title, part in (

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, TypeVar
 
 from measuring.tables import machine, table
 from measuring.trainings import Config, Training, run_all
+from measuring.where import add_engine_options, engine_from
 
-from arcwise.engine import local_engine
+from arcwise.engine import Engine
 from arcwise.graph import GraphConfig
 from arcwise.neural import NeuralConfig
 from arcwise.transition import TransitionConfig
@@ -29,8 +30,8 @@ class Settings:
 
     quick: bool
     """A tiny version, in seconds: does everything run? Its figures mean nothing."""
-    jobs: int
-    """Trainings at a time."""
+    engine: Engine
+    """Where trainings are done, and how many at a time."""
     report_only: bool
     """Train nothing: write the page from the cells that are there."""
     results: Path
@@ -53,7 +54,7 @@ class Settings:
         """Do the trainings, those that are done left out."""
         wanted = list(trainings)
         if not self.report_only:
-            run_all(wanted, engine=local_engine(self.jobs))
+            run_all(wanted, engine=self.engine)
         missing = [t.treebank for t in wanted if t.trained is None]
         if missing:
             raise SystemExit(
@@ -82,7 +83,7 @@ def settings(name: str, about: str | None, arguments: Sequence[str] | None) -> S
     parser.add_argument(
         "--quick", action="store_true", help="a tiny version, in seconds, whose figures mean nothing"
     )
-    parser.add_argument("--jobs", type=int, default=1, help="trainings at a time (default 1)")
+    add_engine_options(parser)
     parser.add_argument(
         "--report", action="store_true", help="train nothing: write the page from the cells that are there"
     )
@@ -90,7 +91,7 @@ def settings(name: str, about: str | None, arguments: Sequence[str] | None) -> S
     given = parser.parse_args(arguments)
     if given.quick and given.output is None:
         parser.error("--quick writes no page of results: name a folder with --output")
-    return Settings(given.quick, given.jobs, given.report, given.output or RESULTS)
+    return Settings(given.quick, engine_from(parser, given), given.report, given.output or RESULTS)
 
 
 class Page:

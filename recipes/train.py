@@ -4,6 +4,7 @@
 dev and test. The options are those of recipes/NAME.toml, or else of recipes/default.toml; the same treebank gives the same model.
 Models and cards go to build/models; the English ones, which come with arcwise, to src/arcwise/shipped_models.
 ``--parser FILE`` takes a parser that was trained before, e.g. by ``benchmarks.neural_parsers --models`` on a machine with a GPU.
+``--rules`` trains nothing: the model that is there gets the stand-ins (``arcwise.features.look_alikes``) and the rules of its treebank.
 """
 
 from __future__ import annotations
@@ -11,17 +12,18 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from arcwise.learning.progress import Progress
+from arcwise.learning.trained import TrainedParser
 from arcwise.models import load, open_model
 from arcwise.models.train_pipeline import raw_text_scores, read_config, train_pipeline
 from arcwise.parsing.calibration import reliability
 from arcwise.parsing.scored import ScoredParser
 from arcwise.pipeline.pipeline import Pipeline
 from arcwise.text.tagger import Tagger
-from arcwise.text.tokenizer import Tokenizer
+from arcwise.text.tokenizer import Tokenizer, TokenizerConfig
 from arcwise.treebanks import Treebank
 from arcwise.treebanks.files import read_bytes
 
@@ -64,8 +66,9 @@ FREE = {
 """Treebanks without a non-commercial clause."""
 
 
-def train(name: str, folder: Path, parser_file: str | None = None) -> Path:
-    """Train the pipeline of a treebank and write it with its card; the path of the model. ``parser_file``: the parser, if it is trained."""
+def train(name: str, folder: Path, parser_file: str | None = None, *, rules: bool = False) -> Path:
+    """Train the pipeline of a treebank and write it with its card; the path of the model. ``parser_file``: the parser, if it is trained;
+    ``rules``: the weights are those of the model that is there."""
     source = FREE[name]
     parts = {part: _read(folder, source.treebank or name, part) for part in ("train", "dev", "test")}
     config, parser = read_config(_recipe(name), kind=None, jackknife=None, seed=None)
@@ -75,28 +78,53 @@ def train(name: str, folder: Path, parser_file: str | None = None) -> Path:
         "licence": f"{source.licence} (the treebank's)",
         "made by": _command(name, parser_file),
     }
+    target = (SHIPPED if source.shipped else ROOT / "build" / "models") / f"{source.code}.arcwise"
     with Progress() as progress:
-        if parser_file is not None:
+        if rules:
+            pipeline = _with_rules(load(target), parts["train"])
+            before = pipeline.card["made by"].split("; ")[0]
+            if name not in before.split():
+                before = _command(name, None)
+            pipeline.card |= card | {"made by": f"{before}; {_command(name, None)} --rules"}
+            pipeline.card["dev"] = raw_text_scores(pipeline, parts["dev"])
+        elif parser_file is not None:
             tokenizer = Tokenizer.train(parts["train"], config=config.tokenizer, seed=config.seed)
             tagger = Tagger.train(parts["train"], config=config.tagger, seed=config.seed)
-            pipeline = Pipeline(tokenizer, tagger, open_model(parser_file), card=card)
+            pipeline = _reading(Pipeline(tokenizer, tagger, open_model(parser_file), card=card))
             pipeline.card["dev"] = raw_text_scores(pipeline, parts["dev"])
         else:
             pipeline = train_pipeline(
                 parts["train"], parts["dev"], config=config, parser=parser, card=card, progress=progress
             )
-        target = (SHIPPED if source.shipped else ROOT / "build" / "models") / f"{source.code}.arcwise"
         target.parent.mkdir(parents=True, exist_ok=True)
         pipeline.save(target)
         saved = load(target)
         scores = {part: raw_text_scores(saved, parts[part]) for part in ("dev", "test")}
-        text = _card(name, source, target, scores, parts["train"], config.kind, _command(name, parser_file))
+        text = _card(name, source, target, scores, parts["train"], config.kind, pipeline.card["made by"])
         text += _calibration(saved, parts["test"])
         target.with_suffix(".md").write_text(text)
         progress.say(
             f"{target.relative_to(ROOT)}: " + "  ".join(f"{k} {v:.2f}" for k, v in scores["test"].items())
         )
     return target
+
+
+def _with_rules(pipeline: Pipeline, train: Treebank) -> Pipeline:
+    """The same weights; characters are read, and rules hold, as a tokenizer learns it from the treebank."""
+    learned = Tokenizer.train(train, config=TokenizerConfig(epochs=1, folds=0)).pack()
+    packed = pipeline.tokenizer.pack("float32")
+    header = {**packed.header, **{key: learned.header[key] for key in ("look_alikes", "rules")}}
+    tokenizer = Tokenizer.unpack(replace(packed, header=header))
+    return _reading(Pipeline(tokenizer, pipeline.tagger, pipeline.parser, card=pipeline.card))
+
+
+def _reading(pipeline: Pipeline) -> Pipeline:
+    """The pipeline whose parts read words as its tokenizer does."""
+    look_alikes = pipeline.tokenizer.look_alikes
+    parser = pipeline.parser
+    if isinstance(parser, TrainedParser):
+        parser = parser.reading(look_alikes)
+    return Pipeline(pipeline.tokenizer, pipeline.tagger.reading(look_alikes), parser, card=pipeline.card)
 
 
 def _command(name: str, parser_file: str | None) -> str:
@@ -161,6 +189,9 @@ def main() -> None:
     arguments = argparse.ArgumentParser(description=__doc__)
     arguments.add_argument("names", nargs="*", help=", ".join(FREE))
     arguments.add_argument("--parser", help="a parser that was trained before")
+    arguments.add_argument(
+        "--rules", action="store_true", help="stand-ins and rules for the model that is there"
+    )
     given = arguments.parse_args()
     names = given.names or [
         name for name, source in FREE.items() if (Path(folder) / (source.treebank or name)).is_dir()
@@ -168,7 +199,7 @@ def main() -> None:
     for name in names:
         if name not in FREE:
             sys.exit(f"recipes/train.py: found {name!r}, expected one of {', '.join(FREE)}")
-        train(name, Path(folder), given.parser)
+        train(name, Path(folder), given.parser, rules=given.rules)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,5 @@
 #include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
@@ -7,6 +8,8 @@
 #include "bindings/arrays.hpp"
 #include "bindings/rooms.hpp"
 #include "kernels/base/huge_pages.hpp"
+#include "kernels/base/unicode.hpp"
+#include "kernels/features/look_alikes.hpp"
 #include "kernels/features/token_atoms.hpp"
 
 namespace nb = nanobind;
@@ -52,9 +55,60 @@ auto spread_weights(Array<uint8_t> bits, Array<int8_t> values, Array<float> scal
   return moved(std::move(weights));
 }
 
+std::u32string code_points(std::string_view text) {
+  std::u32string out;
+  for (size_t at = 0; at < text.size();) out.push_back(arcwise::utf8_next(text, at));
+  return out;
+}
+
+arcwise::LookAlikes look_alikes_of(const std::vector<std::string>& characters,
+                                   const std::vector<std::string>& texts) {
+  std::vector<uint32_t> own;
+  std::vector<std::u32string> stand_ins;
+  for (const std::string& character : characters) {
+    std::u32string one = code_points(character);
+    if (one.size() != 1) throw nb::value_error("expected one character each");
+    own.push_back(one[0]);
+  }
+  for (const std::string& text : texts) stand_ins.push_back(code_points(text));
+  return {own, stand_ins};
+}
+
+// The bytes of a treebank with stand-ins in FORM; None if it has none.
+std::optional<nb::bytes> forms_of(const arcwise::LookAlikes& look_alikes, const TreebankLayout& layout,
+                                  nb::bytes data) {
+  std::optional<std::string> found;
+  {
+    std::string_view source = view(data);
+    nb::gil_scoped_release release;
+    found = arcwise::look_alike_forms(look_alikes, layout, source);
+  }
+  if (!found) return std::nullopt;
+  return nb::bytes(found->data(), found->size());
+}
+
 }  // namespace
 
 void bind_features(nb::module_& m) {
+  using arcwise::LookAlikes;
+  nb::class_<LookAlikes>(m, "LookAlikes", "Characters that are read as others.")
+      .def(
+          "__init__",
+          [](LookAlikes* self, const std::vector<std::string>& characters,
+             const std::vector<std::string>& texts) {
+            new (self) LookAlikes(look_alikes_of(characters, texts));
+          },
+          "characters"_a, "texts"_a)
+      .def("forms", &forms_of, "layout"_a, "data"_a,
+           "The bytes of a treebank with stand-ins in FORM; None if it has none.")
+      .def(
+          "read",
+          [](const LookAlikes& self, const std::string& text) {
+            std::string out;
+            self.append(out, text);
+            return out;
+          },
+          "text"_a, "A text with stand-ins.");
   m.attr("WEIGHT_BLOCK") = WEIGHT_BLOCK;
   m.def("spread_weights", &spread_weights, "bits"_a, "values"_a, "scales"_a, "size"_a,
         "The table of weights of a model file: a bit per cell, values of the cells that have one.");

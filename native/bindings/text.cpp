@@ -91,13 +91,15 @@ std::vector<arcwise::TextToken> tokens_in(const arcwise::SqueezedText& text, con
 }
 
 Tokenizer train_tokenizer(nb::bytes text, Array<uint32_t> first, Array<uint32_t> last, Array<uint8_t> ends,
-                          const OptionTuple& options) {
+                          const OptionTuple& options, const arcwise::LookAlikes* look_alikes) {
   Tokenizer tokenizer;
+  const arcwise::LookAlikes read = look_alikes ? *look_alikes : arcwise::LookAlikes();
   std::string_view source = view(text);
   nb::gil_scoped_release release;
-  arcwise::SqueezedText squeezed(source);
+  arcwise::SqueezedText squeezed(source, read);
   tokenizer.model =
       arcwise::tokenizer_train(squeezed, tokens_in(squeezed, first, last, ends), options_of(options));
+  tokenizer.model.look_alikes = read;
   return tokenizer;
 }
 
@@ -177,7 +179,7 @@ auto tokenize_texts(const Tokenizer& tokenizer, const std::vector<nb::bytes>& te
 
 // Where the sentences of a text end, in code points, at each of several biases: of all one after the other.
 auto sentence_ends(const Tokenizer& tokenizer, nb::bytes text, const std::vector<float>& biases) {
-  arcwise::SqueezedText squeezed(view(text));
+  arcwise::SqueezedText squeezed(view(text), tokenizer.model.look_alikes);
   Lists ends;
   arcwise::TokenizerModel model = tokenizer.model;
   for (float bias : biases) {
@@ -221,7 +223,8 @@ void bind_tokenizer(nb::module_& m) {
             copy_classes(may_span, self->model.may_span);
           },
           "keys"_a, "starts"_a, "outputs"_a, "weights"_a, "vocabulary"_a, "may_cut"_a, "may_span"_a)
-      .def_static("train", &train_tokenizer, "text"_a, "first"_a, "last"_a, "ends_sentence"_a, "options"_a)
+      .def_static("train", &train_tokenizer, "text"_a, "first"_a, "last"_a, "ends_sentence"_a, "options"_a,
+                  "look_alikes"_a.none() = nb::none())
       .def_static("training_items", &training_items, "text"_a, "first"_a, "last"_a, "ends_sentence"_a,
                   "Features, set and gold cut of the decisions that a tokenizer learns from.")
       .def("set_multiword", &set_multiword, "scripts"_a, "sets"_a, "set_of_token"_a)
@@ -250,6 +253,26 @@ void bind_tokenizer(nb::module_& m) {
       .def_prop_rw(
           "sentence_bias", [](const Tokenizer& self) { return self.model.sentence_bias; },
           [](Tokenizer& self, float bias) { self.model.sentence_bias = bias; })
+      .def(
+          "set_look_alikes",
+          [](Tokenizer& self, const arcwise::LookAlikes& look_alikes) {
+            self.model.look_alikes = look_alikes;
+          },
+          "look_alikes"_a)
+      .def_prop_rw(
+          "rules",
+          [](const Tokenizer& self) {
+            const arcwise::TokenizerModel& model = self.model;
+            return std::make_tuple(model.whole_addresses, model.cut_addresses_out, model.single_signs);
+          },
+          [](Tokenizer& self, std::tuple<bool, bool, bool> rules) {
+            auto& [whole, out, signs] = rules;
+            self.model.whole_addresses = whole;
+            self.model.cut_addresses_out = out;
+            self.model.single_signs = signs;
+          },
+          "Whether addresses are whole, and cut off from punctuation beside them; whether emoji and long "
+          "dashes are words.")
       .def("cuts", [](const Tokenizer& self) { return linear_arrays(self.model.cuts); })
       .def("multiword", [](const Tokenizer& self) { return linear_arrays(self.multiword.weights); })
       .def("vocabulary", [](const Tokenizer& self) { return copied(self.model.vocabulary); })

@@ -8,10 +8,12 @@ import time
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
+from unittest.mock import MagicMock
 
 import pytest
 
 from arcwise.engine import Engine, Processes, ThisProcess, engine_of, local_engine
+from arcwise.engine.ray_engine import _RayWorkers
 from arcwise.errors import InputError, MissingExtraError, OptionError, WorkerError
 from arcwise.graph import GraphConfig, GraphParser
 from arcwise.induction import DMV, induce_globally
@@ -223,3 +225,15 @@ def test_without_ray_it_is_said_what_to_install(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setitem(sys.modules, "ray", None)
     with pytest.raises(MissingExtraError, match=r"this needs ray, which is not installed: .*install ray"):
         engine_of("ray", workers=2)
+
+
+def test_ray_finds_room_for_the_threads_of_each_worker() -> None:
+    asked: list[dict[str, int]] = []
+
+    class PretendedRay:
+        def remote(self, **options: int) -> MagicMock:
+            asked.append(options)
+            return MagicMock()
+
+    _RayWorkers(PretendedRay(), b"", threads=3).start(0)
+    assert [options["num_cpus"] for options in asked] == [3]

@@ -195,6 +195,7 @@ DECISIONS = (
 )
 
 BIAS_TESTS = "tests/text/test_sentence_bias.py::"
+RULE_TESTS = "tests/text/test_text_rules.py::"
 TOKENIZER_FAULTS = [
     Fault("sentences do not end", TOKENIZER, "token.ends_sentence ? Cut::sentence : Cut::word", "Cut::word", DECISIONS),
     Fault("words may go on before a space", TOKENIZER, "items.set.push_back(choice == Choice::any ? 1 : 0);", "items.set.push_back(1);", DECISIONS),
@@ -206,6 +207,10 @@ TOKENIZER_FAULTS = [
     Fault("long sentences cut in training", TOKENIZER, "model.longest_sentence = UINT32_MAX;", "", TOKENIZER_TESTS + "test_a_long_sentence_is_learned_from_as_it_is"),
     Fault("the bias of sentences ignored", TOKENIZER, "sentence + model.sentence_bias > word", "sentence > word", BIAS_TESTS + "test_extreme_biases_end_every_word_or_none_but_the_last"),
     Fault("the bias ends words too", TOKENIZER, "inside >= std::max(word, sentence)", "inside >= std::max(word, sentence + model.sentence_bias)", BIAS_TESTS + "test_words_do_not_depend_on_the_bias"),
+    Fault("graphemes may be cut", TOKENIZER, "if (text.joined[at]) settled[at] = Settled::inside;", "", RULE_TESTS + "test_nothing_is_cut_inside_a_grapheme"),
+    Fault("addresses whole against the treebank", TOKENIZER, "model.whole_addresses = cut <= FEW_EXCEPTIONS * seen;", "model.whole_addresses = true;", RULE_TESTS + "test_a_treebank_that_cuts_addresses_is_obeyed"),
+    Fault("emoji words against the treebank", TOKENIZER, "model.single_signs = uncut <= FEW_EXCEPTIONS * edges;", "model.single_signs = true;", RULE_TESTS + "test_emoji_are_words_unless_the_treebank_has_them_in_words"),
+    Fault("items go on", TOKENIZER, "ends_with_line(text, sentence_start, next)", "false", RULE_TESTS + "test_items_and_headings_are_sentences"),
 ]  # fmt: skip
 
 DMV_EM = "induction/dmv_em.cpp"

@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "kernels/base/hashing.hpp"
+#include "kernels/text/line_ends.hpp"
 #include "kernels/text/squeezed_text.hpp"
 #include "kernels/text/tokenizer.hpp"
 
@@ -41,7 +42,8 @@ struct WordSoFar {
 
 // What the decisions so far say about the sentence being read.
 struct CutHistory {
-  size_t word_start = 0;
+  size_t sentence_start = 0, word_start = 0;
+  size_t mark_end = 0;     // of the mark of a heading, if the sentence starts with one
   size_t words = 0;        // words of the sentence so far
   uint64_t last_word = 0;  // hash of the word before, 0 at the start of a sentence
   uint64_t before_last = 0;
@@ -56,16 +58,17 @@ struct CutHistory {
     if (kind == CharacterClass::quote) open_quote = !open_quote;
     word.add(text, at);
   }
-  void end_word(size_t next_start, bool sentence) {
-    if (sentence) {
-      *this = CutHistory{};
-    } else {
-      before_last = last_word;
-      last_word = word.hash();
-      word = {};
-      ++words;
-    }
+  void end_word(size_t next_start) {
+    before_last = last_word;
+    last_word = word.hash();
+    word = {};
+    ++words;
     word_start = next_start;
+  }
+  void start_sentence(const SqueezedText& text, size_t at) {
+    *this = CutHistory{};
+    sentence_start = word_start = at;
+    if (at < text.size()) mark_end = end_of_heading_mark(text, at);
   }
 };
 

@@ -1,8 +1,10 @@
 #include "kernels/text/tokenized_text.hpp"
 
+#include <algorithm>
 #include <charconv>
 
 #include "kernels/base/unicode.hpp"
+#include "kernels/text/addresses.hpp"
 
 namespace arcwise {
 namespace {
@@ -88,8 +90,10 @@ class ConlluWriter {
     if (multiword_.empty()) return;
     lower_.clear();
     for (size_t i = first; i < last; ++i) {
+      read_.clear();
+      tokenizer_.look_alikes.append(read_, slice(tokens[i].first, tokens[i].last));
       lower_.emplace_back();
-      append_lower_case(lower_.back(), slice(tokens[i].first, tokens[i].last));
+      append_lower_case(lower_.back(), read_);
     }
   }
 
@@ -163,21 +167,30 @@ class ConlluWriter {
   const SqueezedText& squeezed_;
   const WritingOptions& options_;
   TokenizedText result_;
-  std::vector<std::string> lower_;
+  std::string read_;                // a token with its stand-ins
+  std::vector<std::string> lower_;  // the tokens of the sentence, so read, in lower case
   SoftmaxWorkspace workspace_;
   size_t number_ = 0;
 };
+
+// Whether text that follows may change what was decided up to here: the model looks ahead, and an address may go on to the next space.
+bool may_change(const SqueezedText& text, size_t at) {
+  if (at + LOOK_AHEAD > text.size()) return true;
+  const size_t far = std::min(at + LONGEST_ADDRESS + 1, text.size());
+  while (at < far && !text.is_space(at)) ++at;
+  return at == text.size();
+}
 
 }  // namespace
 
 TokenizedText tokenized_text(const TokenizerModel& tokenizer, const MultiwordModel& multiword,
                              std::string_view text, const WritingOptions& options) {
-  SqueezedText squeezed(text);
+  SqueezedText squeezed(text, tokenizer.look_alikes);
   std::vector<TextToken> tokens = tokenizer_decode(tokenizer, squeezed);
   ConlluWriter writer(tokenizer, multiword, text, squeezed, options);
   for (size_t first = 0, last = 0; last < tokens.size(); ++last) {
     if (!tokens[last].ends_sentence) continue;
-    if (!options.complete && tokens[last].last + LOOK_AHEAD > squeezed.size()) break;
+    if (!options.complete && may_change(squeezed, tokens[last].last)) break;
     writer.sentence(tokens, first, last + 1, first == 0);
     first = last + 1;
   }

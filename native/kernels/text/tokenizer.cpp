@@ -4,30 +4,81 @@
 #include <unordered_map>
 
 #include "kernels/base/hashing.hpp"
+#include "kernels/text/addresses.hpp"
 #include "kernels/text/cut_features.hpp"
+#include "kernels/text/line_ends.hpp"
 
 namespace arcwise {
 namespace {
 
 constexpr double RARE_CUT = 2e-4;  // pairs of classes cut less often than this are never cut
+constexpr double FEW_EXCEPTIONS =
+    0.1;  // the rules for signs and addresses hold if training breaks them no more often
 
 size_t class_pair(CharacterClass a, CharacterClass b) {
   return static_cast<size_t>(a) * CHARACTER_CLASSES + static_cast<size_t>(b);
 }
 
+// What is settled behind each character before any decision is made.
+enum class Settled : uint8_t { no, inside, word };
+
+// Punctuation that is no part of an address beside it, and of no other word either.
+bool stands_alone(const SqueezedText& text, size_t at) {
+  const CharacterClass kind = text.classes[at];
+  const uint32_t c = text.lower[at];
+  return kind == CharacterClass::opening || kind == CharacterClass::closing ||
+         kind == CharacterClass::full_stop || c == ',' || c == ';' || c == '<' || c == '>' || c == '"';
+}
+
+// The ends of an address that stand beside such punctuation: work(the last character before the cut).
+template <typename Work>
+void for_each_edge(const SqueezedText& text, const Address& address, Work work) {
+  if (address.first > 0 && stands_alone(text, address.first - 1)) work(address.first - 1);
+  if (address.last < text.size() && stands_alone(text, address.last)) work(address.last - 1);
+}
+
+// Where words end before and behind emoji and long dashes: work(the last character before the cut).
+template <typename Work>
+void for_each_sign_edge(const SqueezedText& text, Work work) {
+  bool inside = false;  // a sign goes on here
+  for (size_t at = 0; at + 1 < text.size(); ++at) {
+    inside = text.is_sign[at] || (inside && text.joined[at - 1]);
+    if (text.joined[at] || text.is_space(at) || text.is_space(at + 1)) continue;
+    if (inside || text.is_sign[at + 1]) work(at);
+  }
+}
+
+std::vector<Settled> settle(const TokenizerModel& model, const SqueezedText& text) {
+  std::vector<Settled> settled(text.size(), Settled::no);
+  if (model.single_signs) for_each_sign_edge(text, [&](size_t at) { settled[at] = Settled::word; });
+  if (model.whole_addresses)
+    for (const Address& address : find_addresses(text)) {
+      std::fill(settled.begin() + address.first, settled.begin() + address.last - 1, Settled::inside);
+      if (model.cut_addresses_out)
+        for_each_edge(text, address, [&](size_t at) { settled[at] = Settled::word; });
+    }
+  for (size_t at = 0; at < text.size(); ++at)
+    if (text.joined[at]) settled[at] = Settled::inside;
+  return settled;
+}
+
 // Where a decision is needed, and among what: 0 = before a space, 1 = elsewhere (see tokenizer_task).
 enum class Choice { none, word_or_sentence, any, end };
 
-Choice choice_at(const TokenizerModel& model, const SqueezedText& text, size_t at) {
+Choice choice_at(const TokenizerModel& model, const SqueezedText& text, const std::vector<Settled>& settled,
+                 size_t sentence_start, size_t at) {
   size_t next = at + 1;
   if (next == text.size()) return Choice::end;
   if (text.is_space(at)) return Choice::none;  // inside a word that has spaces
   if (text.is_space(next)) {
     if (next + 1 == text.size() || text.lower[next] == '\n') return Choice::end;
+    if (text.ends_line[next] && ends_with_line(text, sentence_start, next)) return Choice::end;
     bool spans =
         text.is_single_space(next) && model.may_span[class_pair(text.classes[at], text.classes[next + 1])];
     return spans ? Choice::any : Choice::word_or_sentence;
   }
+  if (settled[at] != Settled::no)
+    return settled[at] == Settled::inside ? Choice::none : Choice::word_or_sentence;
   return model.may_cut[class_pair(text.classes[at], text.classes[next])] ? Choice::any : Choice::none;
 }
 
@@ -40,15 +91,17 @@ size_t next_start(const SqueezedText& text, size_t at) {
 template <typename Decide>
 std::vector<TextToken> walk(const TokenizerModel& model, const SqueezedText& text, Decide decide) {
   std::vector<TextToken> tokens;
+  const std::vector<Settled> settled = settle(model, text);
   CutHistory history;
   size_t at = !text.size() || !text.is_space(0) ? 0 : 1;
-  history.word_start = at;
+  history.start_sentence(text, at);
   while (at < text.size()) {
     history.see(text, at);
-    Choice choice = choice_at(model, text, at);
+    Choice choice = choice_at(model, text, settled, history.sentence_start, at);
     Cut cut = choice == Choice::none  ? Cut::inside
               : choice == Choice::end ? Cut::sentence
                                       : decide(history, at, choice);
+    if (cut == Cut::sentence && choice != Choice::end && at < history.mark_end) cut = Cut::word;
     if (cut == Cut::word && history.words + 1 >= model.longest_sentence) cut = Cut::sentence;
     if (cut == Cut::inside) {
       ++at;
@@ -57,7 +110,8 @@ std::vector<TextToken> walk(const TokenizerModel& model, const SqueezedText& tex
     tokens.push_back(
         {static_cast<uint32_t>(history.word_start), static_cast<uint32_t>(at + 1), cut == Cut::sentence});
     at = next_start(text, at);
-    history.end_word(at, cut == Cut::sentence);
+    history.end_word(at);
+    if (cut == Cut::sentence) history.start_sentence(text, at);
   }
   return tokens;
 }
@@ -119,6 +173,32 @@ void learn_class_pairs(TokenizerModel& model, const SqueezedText& text, const st
   }
 }
 
+// Whether emoji and long dashes are words by themselves. A treebank that has none does not say otherwise.
+void learn_signs(TokenizerModel& model, const SqueezedText& text, const std::vector<Cut>& cuts) {
+  double edges = 0, uncut = 0;
+  for_each_sign_edge(text, [&](size_t at) {
+    edges += 1;
+    uncut += cuts[at] == Cut::inside;
+  });
+  model.single_signs = uncut <= FEW_EXCEPTIONS * edges;
+}
+
+// Whether the treebank leaves addresses whole, and cuts off the punctuation beside them. One that has none does.
+void learn_addresses(TokenizerModel& model, const SqueezedText& text, const std::vector<Cut>& cuts) {
+  double seen = 0, cut = 0, edges = 0, uncut = 0;
+  for (const Address& address : find_addresses(text)) {
+    seen += 1;
+    cut += std::any_of(cuts.begin() + address.first, cuts.begin() + address.last - 1,
+                       [](Cut own) { return own != Cut::inside; });
+    for_each_edge(text, address, [&](size_t at) {
+      edges += 1;
+      uncut += cuts[at] == Cut::inside;
+    });
+  }
+  model.whole_addresses = cut <= FEW_EXCEPTIONS * seen;
+  model.cut_addresses_out = uncut <= FEW_EXCEPTIONS * edges;
+}
+
 }  // namespace
 
 bool TokenizerModel::knows(uint64_t word_hash) const {
@@ -156,6 +236,8 @@ TokenizerModel tokenizer_tables(const SqueezedText& text, const std::vector<Text
   learn_vocabulary(model, text, tokens);
   learn_class_pairs(model, text, cuts);
   learn_spans(model, text, cuts);
+  learn_signs(model, text, cuts);
+  learn_addresses(model, text, cuts);
   return model;
 }
 

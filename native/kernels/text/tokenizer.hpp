@@ -9,7 +9,9 @@
 // the words before and after, and of the sentence so far. White space ends a word (but for a single space
 // where training saw words go on, as in Vietnamese, or "1 000"), a blank line or the end of the text ends a
 // sentence. Between two characters whose classes training never (or next to never) saw cut, no decision is
-// made. Of two ends, the sentence's has `sentence_bias` added to its score: F1 of sentences counts a sentence
+// made, and none inside a written character (squeezed_text.hpp) or, unless training saw them cut, inside an
+// address of the Web or of e-mail (addresses.hpp); unless training saw otherwise, emoji and long dashes are words. A line that is no part of running text (line_ends.hpp) is
+// a sentence or more. Of two ends, the sentence's has `sentence_bias` added to its score: F1 of sentences counts a sentence
 // as found only if both of its ends are, so that the likelier choice at each place is not always the best.
 #pragma once
 #include <array>
@@ -17,6 +19,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "kernels/features/look_alikes.hpp"
 #include "kernels/learning/softmax.hpp"
 #include "kernels/learning/sparse_linear.hpp"
 #include "kernels/text/character_classes.hpp"
@@ -42,6 +45,10 @@ struct TokenizerModel {
   std::array<uint8_t, CHARACTER_CLASSES * CHARACTER_CLASSES> may_cut{}, may_span{};
   uint32_t longest_sentence = 300;  // in words; then it is cut
   float sentence_bias = 0.0f;       // for sentence, against word
+  LookAlikes look_alikes;           // texts must have been squeezed by these
+  bool whole_addresses = false;     // an address is never cut
+  bool cut_addresses_out = false;   // punctuation beside an address is cut off
+  bool single_signs = false;        // every emoji and every long dash is a word
 
   bool knows(uint64_t word_hash) const;
 };

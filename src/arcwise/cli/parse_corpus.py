@@ -149,7 +149,7 @@ class CorpusCommand:
         from arcwise.engine import Forks, ThisProcess, engine_of
 
         if self.engine != "local" or self.address is not None:
-            return engine_of(self.engine, workers=workers, address=self.address)
+            return engine_of(self.engine, workers=workers, address=self.address, threads=self.threads)
         return ThisProcess() if workers == 1 else Forks(workers)
 
     def _told(self, summary: Summary) -> str:

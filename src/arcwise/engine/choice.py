@@ -14,8 +14,11 @@ ENGINES = {
 """Name → what it is."""
 
 
-def engine_of(name: str = "local", *, workers: int = 1, address: str | None = None) -> Engine:
-    """The engine of this name with so many workers; ``address``: of a cluster that is running (Ray alone).
+def engine_of(
+    name: str = "local", *, workers: int = 1, address: str | None = None, threads: int = 1
+) -> Engine:
+    """The engine of this name with so many workers; ``address``: of a cluster that is running (Ray alone); ``threads``: those of each worker,
+    for which Ray finds room.
 
     Nothing is started, but what the engine needs is asked for: ``MissingExtraError`` where Ray is not installed.
 
@@ -29,7 +32,7 @@ def engine_of(name: str = "local", *, workers: int = 1, address: str | None = No
     if name == "ray":
         from arcwise.engine.ray_engine import RayEngine
 
-        return RayEngine(workers=workers, address=address)
+        return RayEngine(workers=workers, address=address, threads=threads)
     if address is not None:
         raise OptionError("address", f"found {address!r}, expected none: only the engine ray has one")
     return local_engine(workers)

@@ -19,7 +19,7 @@ from arcwise.optional import require
 
 @dataclass(frozen=True)
 class RayEngine:
-    """``workers`` actors with a core each, on whichever machines of the cluster have room; ``address``: of a cluster that is running
+    """``workers`` actors with a core for each of their ``threads``, on whichever machines of the cluster have room; ``address``: of a cluster that is running
     (``auto``, ``10.0.0.1:6379``). Without one: the cluster of ``RAY_ADDRESS``, or Ray on this machine alone.
 
     All machines need the same arcwise. ``work`` is put into Ray's object store once. A worker or a machine that dies costs the items
@@ -28,10 +28,13 @@ class RayEngine:
 
     workers: int
     address: str | None = None
+    threads: int = 1
+    """Of each worker."""
 
     def __post_init__(self) -> None:
-        if self.workers < 1:
-            raise InputError(f"workers: found {self.workers}, expected at least 1")
+        for name, number in (("workers", self.workers), ("threads", self.threads)):
+            if number < 1:
+                raise InputError(f"{name}: found {number}, expected at least 1")
         require("ray")
 
     def map(
@@ -45,7 +48,8 @@ class RayEngine:
     def crew(self, work: Callable[[Item], Result]) -> Iterator[Crew[Item, Result]]:
         """The same actors for several maps."""
         ray = _connected(self.address)
-        dispatcher = Dispatcher(_RayWorkers(ray, ray.put(ray.cloudpickle.dumps(work))), self.workers)
+        actors = _RayWorkers(ray, ray.put(ray.cloudpickle.dumps(work)), self.threads)
+        dispatcher = Dispatcher(actors, self.workers)
         try:
             yield dispatcher
         finally:
@@ -77,6 +81,7 @@ class _RayWorkers:
 
     ray: Any
     work: Any
+    threads: int = 1
     common: Any = None
     """Where what the items have in common is in the object store."""
     actors: dict[int, Any] = field(default_factory=dict)
@@ -86,7 +91,7 @@ class _RayWorkers:
     untold: list[Event] = field(default_factory=list)
 
     def start(self, place: int) -> None:
-        actor = self.ray.remote(num_cpus=1, max_restarts=0)(_Worker).remote([self.work])
+        actor = self.ray.remote(num_cpus=self.threads, max_restarts=0)(_Worker).remote([self.work])
         self.actors[place] = actor
         self.starting.add(place)
         self.awaited[actor.ready.remote()] = place
@@ -105,8 +110,11 @@ class _RayWorkers:
     def wait(self) -> Sequence[Event]:
         if self.untold:
             return [self.untold.pop()]
-        told, _ = self.ray.wait(list(self.awaited), num_returns=1)
-        return [self._event(one, self.awaited.pop(one)) for one in told]
+        self.ray.wait(list(self.awaited), num_returns=1)
+        told, _ = self.ray.wait(list(self.awaited), num_returns=len(self.awaited), timeout=0)
+        return [
+            self._event(one, self.awaited.pop(one)) for one in told
+        ]  # all of them: with a thousand workers asking costs more than hearing
 
     def stop(self) -> None:
         for actor in self.actors.values():

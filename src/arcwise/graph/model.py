@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from arcwise import native
 from arcwise.errors import ModelError
+from arcwise.features.look_alikes import LookAlikes
 from arcwise.graph.config import GraphConfig
 from arcwise.graph.table import Alphabets, make_table
 from arcwise.learning.config import from_dict, to_dict
@@ -41,6 +42,8 @@ class GraphModel(Packable):
     """The share of the weight of a word's best arc that all its arcs have together beside their own."""
     report: Mapping[str, Any] = field(default_factory=dict)
     """Data, scores and history of the training."""
+    look_alikes: LookAlikes = field(default_factory=LookAlikes)
+    """How words are read."""
 
     @property
     def summary(self) -> str:
@@ -67,6 +70,7 @@ class GraphModel(Packable):
             "unseen": self.table.unseen,
             "precision": precision,
             "report": self.report,
+            "look_alikes": self.look_alikes.pack(),
         }
         arrays: dict[str, npt.NDArray[Any]] = {
             **vocabulary_arrays(self.vocabulary),
@@ -110,6 +114,7 @@ class GraphModel(Packable):
                 float(header.get("label_temperature", header["temperature"])),
                 float(header.get("smoothing", 0.0)),  # older models have none
                 read_report(packed),
+                LookAlikes.unpack(header.get("look_alikes")),  # models of 0.1 have none
             )
         except (KeyError, TypeError, ValueError) as error:
             raise ModelError(f"{packed.path}: is a damaged graph model ({error})") from error

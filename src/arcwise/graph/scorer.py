@@ -37,7 +37,8 @@ class GraphScorer:
         )
 
     def _data(self, treebank: Treebank) -> native.ArcData:
-        return arc_data(self._model.table, treebank, self._model.alphabets, self._model.config.tag)
+        model = self._model
+        return arc_data(model.table, model.look_alikes.view(treebank), model.alphabets, model.config.tag)
 
     def scores(
         self, treebank: Treebank, *, trees: TreeClass, required: Codes | None = None, threads: int = 1

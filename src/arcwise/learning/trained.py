@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from arcwise import native
+from arcwise.features.look_alikes import LookAlikes
 from arcwise.learning.model_file import Packable, Packed, Precision, read_model, write_model
 from arcwise.treebanks.files import PathLike
 
@@ -62,6 +64,11 @@ class TrainedParser(Packable, Generic[M]):
     def unpack(cls, packed: Packed) -> Self:
         """The parser of a packed model."""
         return cls(cls._model_of(packed))
+
+    def reading(self, look_alikes: LookAlikes) -> Self:
+        """The same parser, for which words are those that are read so."""
+        model: Any = self.model
+        return type(self)(replace(model, look_alikes=look_alikes))
 
     def save(self, path: PathLike, *, precision: Precision = "float32") -> None:
         """Write the model file; it appears whole or not at all."""

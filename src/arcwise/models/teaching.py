@@ -92,7 +92,8 @@ class _Reader:
         if self._tagger is None:
             return pieces
         kept = TAGS if self._keep else ()
-        return [self._tagger.tag(piece, keep=list(kept), threads=self._threads) for piece in pieces]
+        tagged = [self._tagger.tag(piece, keep=list(kept), threads=self._threads) for piece in pieces]
+        return tagged if self._keep else [self._tagger.look_alikes.view(piece) for piece in tagged]
 
 
 def _trained_again(parser: Parser) -> Callable[[Treebank], Parser] | None:

@@ -14,6 +14,7 @@ from arcwise.learning.config import from_dict, read_toml
 from arcwise.learning.folds import Development, development
 from arcwise.learning.options import SEEDS, check_options, option, section, short_repr
 from arcwise.learning.progress import Progress
+from arcwise.learning.trained import TrainedParser
 from arcwise.models.registry import trainable
 from arcwise.models.teaching import SECTION
 from arcwise.models.training import parser_config, train_parser
@@ -139,13 +140,14 @@ def train_pipeline(
     progress.say("tokenizer trained")
     tagger = Tagger.train(train, config=config.tagger, seed=config.seed)
     progress.say("tagger trained")
-    seen = _as_it_will_be(train, config, progress, engine)
-    seen_dev = tagger.tag(chosen, threads=threads) if isinstance(chosen, Treebank) else None
+    read = tagger.look_alikes.view
+    seen = read(_as_it_will_be(train, config, progress, engine))
+    seen_dev = read(tagger.tag(chosen, threads=threads)) if isinstance(chosen, Treebank) else None
     if config.kind == "neural":
         from arcwise.neural.seen import Seen
 
         others: dict[str, Any] = {"seen": Seen(seen, seen_dev), "checkpoint": checkpoint}
-        data = train, chosen
+        data = read(train), read(chosen) if isinstance(chosen, Treebank) else chosen
     else:
         others, data = {}, (seen, seen_dev or chosen)
     trained = train_parser(
@@ -159,6 +161,8 @@ def train_pipeline(
         teaching=None if teach is None else teach((tokenizer, tagger)),
         **others,
     )
+    if isinstance(trained, TrainedParser):
+        trained = trained.reading(tagger.look_alikes)
     pipeline = Pipeline(tokenizer, tagger, trained, card=card)
     if isinstance(chosen, Treebank) and not trained.info.get("interrupted"):
         _tell_scores(pipeline, chosen, threads, progress)

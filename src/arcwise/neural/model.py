@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from arcwise import native
 from arcwise.errors import ArcwiseError, ModelError
+from arcwise.features.look_alikes import LookAlikes
 from arcwise.learning.config import from_dict, to_dict
 from arcwise.learning.model_file import Packable, Packed, Precision, check_precision
 from arcwise.learning.trained import read_report
@@ -46,6 +47,8 @@ class NeuralModel(Packable):
     """Data, scores and history of the training."""
     transformer: Transformer | None = None
     """What reads the words, if not tables and LSTMs."""
+    look_alikes: LookAlikes = field(default_factory=LookAlikes)
+    """How words are read."""
 
     @property
     def summary(self) -> str:
@@ -101,6 +104,7 @@ class NeuralModel(Packable):
             "writes": self.writes,
             "precision": "int8" if self.is_8_bit else precision,
             "report": self.report,
+            "look_alikes": self.look_alikes.pack(),
         }
         arrays = dict(self.inputs.arrays())
         if self.transformer is not None:
@@ -134,6 +138,7 @@ class NeuralModel(Packable):
                 _written(header["writes"], tags),
                 read_report(packed),
                 transformer,
+                LookAlikes.unpack(header.get("look_alikes")),  # models of 0.1 have none
             )
         except ModelError:
             raise

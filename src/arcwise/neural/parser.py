@@ -118,7 +118,7 @@ class NeuralParser(TrainedParser[NeuralModel], ScoredParser):
 
         Trees may be partial (heads ``_``). Ctrl-C keeps the best weights so far. ``seen``: training and development data with the tags
         that the network is to see, where it learns better ones (``config.learns``). ``checkpoint``: a file that is written after each epoch,
-        and from which training goes on if it is there. ``engine``: where the networks of an ensemble are trained. ``teaching``: it learns what another parser says of the treebank, and of text.
+        and from which training goes on if it is there. ``engine``: where the networks of an ensemble, or of folds, are trained. ``teaching``: it learns what another parser says of the treebank, and of text.
         """
         from arcwise.neural.training import train_model
 
@@ -189,8 +189,9 @@ class NeuralParser(TrainedParser[NeuralModel], ScoredParser):
     def _tags(self, treebank: Treebank, options: ParseOptions, threads: int) -> dict[str, Any]:
         """The columns of tags that the networks fill in."""
         found = self._placed(options).scorer.tags(treebank, threads=threads)
+        read = self.model.look_alikes.view(treebank)
         columns: dict[str, Any] = {}
-        for name, coded in self.model.tags.annotations(treebank, [codes for codes, _ in found]).items():
+        for name, coded in self.model.tags.annotations(read, [codes for codes, _ in found]).items():
             if name in self.model.writes:
                 own = treebank.column(name) if name in options.kept else None
                 columns[name] = coded if own is None else coded.where_blank(own)

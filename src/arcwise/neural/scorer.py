@@ -40,17 +40,17 @@ class EnsembleScorer:
         self, treebank: Treebank, *, trees: TreeClass, required: Codes | None = None, threads: int = 1
     ) -> Scores:
         """The scores of every arc with every label; of several networks their mean."""
+        read = self._model.look_alikes.view(treebank)
         found = [
-            Scores(network.scores(treebank.layout, treebank.data, required, threads=threads), self.labels)
+            Scores(network.scores(read.layout, read.data, required, threads=threads), self.labels)
             for network in self.networks
         ]
         return found[0] if len(found) == 1 else Scores.mean(found)
 
     def tags(self, treebank: Treebank, *, threads: int = 1) -> list[tuple[Codes, Floats]]:
         """For each tag that is learned the number of each word's value, and its probability; of several networks the surest one's."""
-        by_network = [
-            network.tags(treebank.layout, treebank.data, threads=threads) for network in self.networks
-        ]
+        read = self._model.look_alikes.view(treebank)
+        by_network = [network.tags(read.layout, read.data, threads=threads) for network in self.networks]
         return [surest(several) for several in zip(*by_network, strict=True)]
 
     def pack(self, precision: Precision = "float32") -> Packed:
@@ -71,9 +71,10 @@ class NeuralScorer(EnsembleScorer):
         threads: int,
     ) -> native.ParseResult:
         """``scores`` and the decoder in one go."""
+        read = self._model.look_alikes.view(treebank)
         return self.networks[0].parse(
-            treebank.layout,
-            treebank.data,
+            read.layout,
+            read.data,
             required,
             settings=settings,
             threads=threads,
@@ -99,8 +100,9 @@ class NeuralScorer(EnsembleScorer):
         threads: int,
     ) -> native.KBestResult:
         """``scores`` and the k best trees in one go."""
+        read = self._model.look_alikes.view(treebank)
         return self.networks[0].k_best(
-            treebank.layout, treebank.data, required, settings=settings, k=k, threads=threads
+            read.layout, read.data, required, settings=settings, k=k, threads=threads
         )
 
 
@@ -122,9 +124,10 @@ class TaggingScorer(NeuralScorer):
         threads: int,
     ) -> native.ParseResult:
         """``scores`` and the decoder in one go, and the tags beside."""
+        read = self._model.look_alikes.view(treebank)
         result, tags = self.networks[0].parse_and_tag(
-            treebank.layout,
-            treebank.data,
+            read.layout,
+            read.data,
             required,
             settings=settings,
             threads=threads,

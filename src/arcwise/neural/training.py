@@ -57,8 +57,8 @@ def train_model(
     engine: Engine = ThisProcess(),
 ) -> NeuralModel:
     """Train as the configuration says. ``seen``: the data with the tags that the network is to see, where these are not those that it
-    learns. ``teaching``: it learns what another parser says of the treebank, and of text. ``engine``: where the networks of an ensemble are
-    trained."""
+    learns. ``teaching``: it learns what another parser says of the treebank, and of text. ``engine``: where the networks of an ensemble,
+    or of folds, are trained."""
     progress = progress or Progress(shown=False)
     config.refuse_unread()
     if teaching is not None:
@@ -327,6 +327,18 @@ def _network(
     return learner_of(progress=quiet)._run_one(number, dev, quiet, None, epochs)
 
 
+def _fold(
+    config: NeuralConfig, threads: int, task: tuple[Treebank, Treebank, Treebank, Lessons | None]
+) -> tuple[NeuralModel, FoldScores]:
+    """A network that learns from the other parts, and what each of its epochs reaches on the part that it does not see."""
+    others, seen, part, lessons = task
+    quiet = Progress(shown=False)
+    model, best = Learner.of(others, seen, config, threads, quiet, lessons).run(part, quiet)
+    if best.interrupted:
+        raise KeyboardInterrupt  # nothing has learned from all the data yet
+    return model, FoldScores.of(part, best.history)
+
+
 def _codes(values: Sequence[str], names: Sequence[str]) -> npt.NDArray[np.int32]:
     known = {name: code for code, name in enumerate(names)}
     return np.array([known.get(value, -1) for value in values], np.int32)
@@ -335,19 +347,20 @@ def _codes(values: Sequence[str], names: Sequence[str]) -> npt.NDArray[np.int32]
 def _cross_validated(learner: Learner, folds: Folds, progress: Progress, engine: Engine) -> NeuralModel:
     """Networks that learn from all parts but one tell the epoch, on all parts together, and the temperatures; then one learns from
     everything, as many epochs."""
-    quiet = Progress(shown=False)
-    scores, held_out = [], []
     config = replace(learner.config, ensemble=1)
     lessons = learner.lessons
     own = len(learner.train) if lessons is None else lessons.own_sentences
     parts = zip(folds.split(learner.train[:own]), folds.split(learner.seen[:own]), strict=True)
-    for number, ((others, _), (seen, part)) in enumerate(parts, start=1):
+    tasks = [
+        (others, seen, part, None if lessons is None else lessons.without(folds.count, number))
+        for number, ((others, _), (seen, part)) in enumerate(parts)
+    ]
+    learned = engine.map(partial(_fold, config, learner.threads), tasks)
+    scores, held_out = [], []
+    for number, (others, _, part, _) in enumerate(tasks, start=1):
         progress.say(f"fold {number} of {folds.count}: {len(others)} sentences, scored on {len(part)}")
-        some = None if lessons is None else lessons.without(folds.count, number - 1)
-        model, best = Learner.of(others, seen, config, learner.threads, quiet, some).run(part, quiet)
-        if best.interrupted:
-            raise KeyboardInterrupt  # nothing has learned from all the data yet
-        scores.append(FoldScores.of(part, best.history))
+        model, found = next(learned)
+        scores.append(found)
         held_out.append((model, part))
     epoch, by_epoch = best_epoch(scores)
     reached = by_epoch[epoch - 1]

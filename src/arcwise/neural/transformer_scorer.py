@@ -85,6 +85,7 @@ class TransformerScorer:
 
     def _data(self, treebank: Treebank) -> Data:
         unknown = np.full(treebank.word_count, -1, np.int32)
+        treebank = self._model.look_alikes.view(treebank)
         return Data.of(treebank, self._transformer.pieces, unknown, unknown, (), self.device)
 
     def _batches(self, data: Data, threads: int) -> Iterator[tuple[npt.NDArray[np.int64], Batch]]:

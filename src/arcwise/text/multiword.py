@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from arcwise import native
+from arcwise.features.look_alikes import LookAlikes
 from arcwise.text.linear import lists_of
 from arcwise.text.plain_text import Token
 
@@ -67,12 +68,14 @@ class MultiwordItems:
     gold: npt.NDArray[np.uint32]
 
 
-def learn_multiword(tokens: Sequence[Token]) -> tuple[MultiwordTable, MultiwordItems] | None:
+def learn_multiword(
+    tokens: Sequence[Token], look_alikes: LookAlikes = LookAlikes()
+) -> tuple[MultiwordTable, MultiwordItems] | None:
     """The table and the training items for tokens that are seen once or split in several ways; None without multiword tokens."""
     if not any(token.words for token in tokens):
         return None
     scripts, gold = _choose_scripts(tokens)
-    lower = [token.form.lower() for token in tokens]
+    lower = [look_alikes.read(token.form).lower() for token in tokens]
     counts = Counter(lower)
     seen: dict[str, set[int]] = {}
     for form, script in zip(lower, gold, strict=True):

@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from arcwise import native
 from arcwise.errors import InputError, ModelError
+from arcwise.features.look_alikes import LookAlikes
 from arcwise.learning.model_file import Packable, Packed, Precision, check_precision
 from arcwise.learning.options import check_options, option, short_repr
 from arcwise.text.linear import (
@@ -146,9 +147,13 @@ class Tagger(Packable):
     kind: ClassVar[str] = "tagger"
     version: ClassVar[int] = 1
 
-    def __init__(self, model: native.Tagger, alphabet: TagAlphabet) -> None:
+    def __init__(
+        self, model: native.Tagger, alphabet: TagAlphabet, look_alikes: LookAlikes = LookAlikes()
+    ) -> None:
         self._model = model
         self.alphabet = alphabet
+        self.look_alikes = look_alikes
+        """How it reads words: tags and lemmas are those of the words as they are read."""
 
     def __repr__(self) -> str:
         known = self.alphabet
@@ -159,6 +164,8 @@ class Tagger(Packable):
         """Learn from the columns UPOS, XPOS, FEATS and LEMMA of a treebank."""
         if not treebank.word_count:
             raise InputError("treebank: found no word, expected at least one to learn from")
+        look_alikes = LookAlikes.learn(treebank)
+        treebank = look_alikes.view(treebank)
         alphabet, state, bundle, script = _alphabet(treebank, config)
         model = _blank(alphabet)
         options = LinearTraining(
@@ -184,7 +191,11 @@ class Tagger(Packable):
             trusted_count=config.trusted_count,
         )
         model.prune(NEGLIGIBLE)
-        return cls(model, alphabet)
+        return cls(model, alphabet, look_alikes)
+
+    def reading(self, look_alikes: LookAlikes) -> Self:
+        """The same tagger, for which words are those that are read so."""
+        return type(self)(self._model, self.alphabet, look_alikes)
 
     def tags(self, treebank: Treebank, *, keep: Collection[str] = (), threads: int = 1) -> Tags:
         """The tags of every word as numbers (see ``alphabet``), and the probability of its UPOS.
@@ -195,7 +206,8 @@ class Tagger(Packable):
         kept: tuple[Any, Any, Any] = None, lists_of([[]]), lists_of([[]])
         if {"upos", "xpos", "feats"} & set(keep):
             kept = self._kept_sets(treebank, keep)
-        return Tags(*self._model.tag(treebank.layout, treebank.data, *kept, threads))
+        read = self.look_alikes.view(treebank)
+        return Tags(*self._model.tag(read.layout, read.data, *kept, threads))
 
     def tag(
         self,
@@ -213,7 +225,7 @@ class Tagger(Packable):
         upos_of_state = np.array([upos for upos, _ in self.alphabet.states], np.int32)
         xpos, feats = (Coded.of(column) for column in zip(*self.alphabet.bundles, strict=True))
         found = {
-            "lemma": lemmas_by(treebank, tags.script, self.alphabet.scripts),
+            "lemma": lemmas_by(self.look_alikes.view(treebank), tags.script, self.alphabet.scripts),
             "upos": Coded(upos_of_state[tags.state], self.alphabet.upos),
             "xpos": Coded(xpos.codes[tags.bundle], xpos.strings),
             "feats": Coded(feats.codes[tags.bundle], feats.strings),
@@ -264,6 +276,7 @@ class Tagger(Packable):
             "scripts": self.alphabet.scripts,
             "scripts_of_upos": self.alphabet.scripts_of_upos,
             "alternations": self._model.alternations(),
+            "look_alikes": self.look_alikes.pack(),
         }
         return Packed(self.kind, self.version, header, arrays)
 
@@ -294,9 +307,10 @@ class Tagger(Packable):
                 [(int(first), int(last)) for first, last in header["alternations"]],
             )
             model.set_lexicon((unpack_keys("lexicon.keys", arrays), _uint32(arrays, "lexicon.scripts")))
+            look_alikes = LookAlikes.unpack(header.get("look_alikes"))  # models of 0.1 have none
         except (KeyError, TypeError, ValueError) as error:
             raise ModelError(f"model: its tagger is damaged ({error})") from error
-        return cls(model, alphabet)
+        return cls(model, alphabet, look_alikes)
 
 
 def _uint32(arrays: Mapping[str, npt.NDArray[Any]], name: str) -> npt.NDArray[np.uint32]:

@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from arcwise import native
 from arcwise.errors import InputError, ModelError
+from arcwise.features.look_alikes import LookAlikes
 from arcwise.learning.model_file import Packable, Packed, Precision
 from arcwise.learning.options import check_options, option, short_repr
 from arcwise.text.linear import (
@@ -37,6 +38,10 @@ from arcwise.treebanks import Treebank
 
 if TYPE_CHECKING:
     from typing import Self
+
+
+RULES = ("whole_addresses", "cut_addresses_out", "single_signs")
+"""What a tokenizer does by rule, unless its treebank does otherwise; see native/kernels/text/tokenizer.hpp."""
 
 
 @dataclass(frozen=True)
@@ -78,7 +83,7 @@ class Tokenized:
     places: int
 
 
-def _train_cuts(plain: PlainText, options: LinearTraining) -> native.Tokenizer:
+def _train_cuts(plain: PlainText, look_alikes: LookAlikes, options: LinearTraining) -> native.Tokenizer:
     """A tokenizer without multiword tokens, learned from a text."""
     tokens = plain.tokens
     return native.Tokenizer.train(
@@ -86,6 +91,7 @@ def _train_cuts(plain: PlainText, options: LinearTraining) -> native.Tokenizer:
         first=np.array([t.first for t in tokens], np.uint32),
         last=np.array([t.last for t in tokens], np.uint32),
         ends_sentence=np.array([t.ends_sentence for t in tokens], np.uint8),
+        look_alikes=look_alikes.native,
         options=options,
     )
 
@@ -108,9 +114,16 @@ class Tokenizer(Packable):
     kind: ClassVar[str] = "tokenizer"
     version: ClassVar[int] = 1
 
-    def __init__(self, model: native.Tokenizer, table: MultiwordTable | None) -> None:
+    def __init__(
+        self,
+        model: native.Tokenizer,
+        table: MultiwordTable | None,
+        look_alikes: LookAlikes = LookAlikes(),
+    ) -> None:
         self._model = model
         self._table = table
+        self.look_alikes = look_alikes
+        """How it reads text."""
 
     def __repr__(self) -> str:
         return f"<Tokenizer {'without' if self._table is None else 'with'} multiword tokens>"
@@ -130,18 +143,19 @@ class Tokenizer(Packable):
             dropout=config.dropout,
             seed=seed,
         )
+        look_alikes = LookAlikes.learn(treebank)
         plain = plain_text(treebank)
-        model = _train_cuts(plain, options)
+        model = _train_cuts(plain, look_alikes, options)
         model.sentence_bias = choose_bias(
-            treebank, config.folds, lambda part: _train_cuts(plain_text(part), options)
+            treebank, config.folds, lambda part: _train_cuts(plain_text(part), look_alikes, options)
         )
-        learned = learn_multiword(plain.tokens)
+        learned = learn_multiword(plain.tokens, look_alikes)
         if learned is not None:
             table, items = learned
             set_table(model, table)
             model.train_multiword(items.contexts, set=items.sets, gold=items.gold, options=options)
         model.prune(NEGLIGIBLE)
-        return cls(model, None if learned is None else learned[0])
+        return cls(model, None if learned is None else learned[0], look_alikes)
 
     def tokenize(
         self,
@@ -184,7 +198,11 @@ class Tokenizer(Packable):
             "may_cut": self._model.may_cut(),
             "may_span": self._model.may_span(),
         }
-        header: dict[str, Any] = {"sentence_bias": self._model.sentence_bias}
+        header: dict[str, Any] = {
+            "sentence_bias": self._model.sentence_bias,
+            "look_alikes": self.look_alikes.pack(),
+            "rules": dict(zip(RULES, self._model.rules, strict=True)),
+        }
         if self._table is not None:
             arrays |= pack_linear("multiword", self._model.multiword(), precision)
             header["multiword"] = {
@@ -206,10 +224,15 @@ class Tokenizer(Packable):
                 np.ascontiguousarray(get(arrays, "may_cut"), np.uint8),
                 np.ascontiguousarray(get(arrays, "may_span"), np.uint8),
             )
-            # Models of 0.2 and before have none.
+            # Models of 0.1 have none of these.
             model.sentence_bias = _finite(header.get("sentence_bias", 0.0))
+            look_alikes = LookAlikes.unpack(header.get("look_alikes"))
+            model.set_look_alikes(look_alikes.native)
+            rules = dict(header.get("rules", {}))
+            whole, cut_out, signs = (bool(rules.get(name, False)) for name in RULES)
+            model.rules = whole, cut_out, signs
             if "multiword" not in header:
-                return cls(model, None)
+                return cls(model, None, look_alikes)
             kept = header["multiword"]
             scripts = [tuple((int(a), int(b), bool(c), str(d)) for a, b, c, d in s) for s in kept["scripts"]]
             table = MultiwordTable(scripts, kept["sets"], kept["set_of_token"])
@@ -217,4 +240,4 @@ class Tokenizer(Packable):
             model.set_multiword_weights(*unpack_linear("multiword", arrays))
         except (KeyError, TypeError, ValueError) as error:
             raise ModelError(f"model: its tokenizer is damaged ({error})") from error
-        return cls(model, table)
+        return cls(model, table, look_alikes)

@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from arcwise import native
 from arcwise.errors import InputError, ModelError
+from arcwise.features.look_alikes import LookAlikes
 from arcwise.learning.config import from_dict, to_dict
 from arcwise.learning.model_file import Packable, Packed, Precision
 from arcwise.learning.trained import read_report, read_vocabulary, vocabulary_arrays
@@ -62,6 +63,8 @@ class TransitionModel(Packable):
     temperature: float = 1.0
     """Scores are divided by this before they become shares of the beam's mass."""
     report: Mapping[str, Any] = field(default_factory=dict)
+    look_alikes: LookAlikes = field(default_factory=LookAlikes)
+    """How words are read."""
 
     @property
     def summary(self) -> str:
@@ -97,6 +100,7 @@ class TransitionModel(Packable):
             "temperature": self.temperature,
             "precision": precision,
             "report": self.report,
+            "look_alikes": self.look_alikes.pack(),
         }
         arrays: dict[str, npt.NDArray[Any]] = {
             **vocabulary_arrays(self.vocabulary),
@@ -123,6 +127,7 @@ class TransitionModel(Packable):
                 read_weights(packed, "weights", size),
                 temperature=float(header["temperature"]),
                 report=read_report(packed),
+                look_alikes=LookAlikes.unpack(header.get("look_alikes")),  # models of 0.1 have none
             )
         except (KeyError, TypeError, ValueError, InputError) as error:
             raise ModelError(f"{packed.path}: is a damaged transition model ({error})") from error

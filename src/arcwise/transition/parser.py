@@ -168,9 +168,10 @@ class TransitionParser(TrainedParser[TransitionModel]):
         graphs = self.model.system.many_heads
         options.check(str(self.model.system) if graphs else "transition-based", self.capabilities)
         single_root = self.model.config.single_root if options.single_root is None else options.single_root
+        read = self.model.look_alikes.view(treebank)
         return native.transition_parse(
             self.model.scorer,
-            native.TransitionData(self.model.scorer, treebank.layout, treebank.data),
+            native.TransitionData(self.model.scorer, read.layout, read.data),
             beam=self._beam(options),
             single_root=single_root,
             k=k,

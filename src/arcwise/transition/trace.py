@@ -54,7 +54,8 @@ def trace(parser: TransitionParser, treebank: Treebank, *, sentence: int = 0, al
         raise InputError(f"sentence: found {sentence}, expected 0..{len(treebank) - 1}")
     model = parser.model
     tokens = ("(root)", *treebank[sentence].forms)
-    data = native.TransitionData(model.scorer, treebank.layout, treebank.data)
+    read = model.look_alikes.view(treebank)
+    data = native.TransitionData(model.scorer, read.layout, read.data)
     state = start(model.system, len(tokens) - 1, single_root=model.config.single_root)
     labels: dict[tuple[int, int], str] = {}
     steps = []

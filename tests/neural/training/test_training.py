@@ -79,6 +79,10 @@ def test_an_ensemble_is_the_same_in_processes() -> None:
     assert same(train(ensemble=2, dev=dev), train(ensemble=2, dev=dev, engine=Processes(2)))
 
 
+def test_folds_are_the_same_in_processes() -> None:
+    assert same(train(dev="2fold", epochs=2), train(dev="2fold", epochs=2, engine=Processes(2)))
+
+
 def test_it_learns_a_small_treebank_by_heart_and_from_partial_trees_too() -> None:
     quick: dict[str, Any] = {
         "epochs": 60, "learning_rate": 0.02, "hidden": 16, "dropout": 0.0, "word_dropout": 0.0, "affix_dropout": 0.0,

@@ -1,0 +1,97 @@
+"""English as people write it: ``python -m benchmarks.english_text [--write]``.
+
+How many of the lines of tests/pipeline/english_lines.txt are cut into the right words (and sentences, where a line has several), by the models
+that come with arcwise, by the same without stand-ins and rules, and by the tokenizer of spaCy; and the raw text of English-EWT (ARCWISE_TREEBANKS) by
+the same models.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+from collections.abc import Callable
+from dataclasses import replace
+
+from measuring.english_lines import Line, read_lines
+from measuring.tables import table
+from measuring.trainings import read_whole
+
+import arcwise
+from arcwise.evaluation import evaluate
+from arcwise.text.plain_text import plain_text
+from arcwise.text.tokenizer import Tokenizer
+from benchmarks.report import write_section
+
+Cut = Callable[[str], list[list[str]]]
+METRICS = ("Tokens", "Sentences", "Words")
+
+
+def by_tokenizer(tokenizer: Tokenizer) -> Cut:
+    """The words of each sentence of a text."""
+    return lambda text: [sentence.forms for sentence in tokenizer.tokenize(text).treebank]
+
+
+def without_rules(tokenizer: Tokenizer) -> Tokenizer:
+    """The same weights; every character is read as itself, and nothing is settled by rule but lines and graphemes."""
+    packed = tokenizer.pack()
+    kept = {name: value for name, value in packed.header.items() if name not in ("look_alikes", "rules")}
+    return Tokenizer.unpack(replace(packed, header=kept))
+
+
+def by_spacy() -> Cut | None:
+    """Its rules for English, with its rule for sentences."""
+    if importlib.util.find_spec("spacy") is None:
+        return None
+    import spacy
+
+    nlp = spacy.blank("en")
+    nlp.add_pipe("sentencizer")
+    return lambda text: [
+        [token.text for token in sentence if not token.is_space] for sentence in nlp(text).sents
+    ]
+
+
+def main() -> None:
+    """The tables, on standard output or in RESULTS.md."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--write", action="store_true", help="into RESULTS.md")
+    options = parser.parse_args()
+    own = {name: arcwise.load(name).tokenizer for name in ("en", "en-fast")}
+    own["en, without stand-ins and rules"] = without_rules(own["en"])
+    cutters: dict[str, Cut | None] = {name: by_tokenizer(tokenizer) for name, tokenizer in own.items()}
+    cutters["spaCy's rules"] = by_spacy()
+    lines = read_lines()
+    kinds = list(dict.fromkeys(line.kind for line in lines))
+    rows = [(name, *_right(cut, lines, kinds)) for name, cut in cutters.items()]
+    told = table(("right lines", *kinds, "all"), rows)
+    scores = [
+        (name, *(f"{part[metric]:.2f}" for part in parts for metric in METRICS))
+        for name, parts in (
+            (name, [_scores(tokenizer, p) for p in ("dev", "test")]) for name, tokenizer in own.items()
+        )
+    ]
+    heads = [f"{part}: {metric}" for part in ("dev", "test") for metric in METRICS]
+    told += f"\n\nRaw text of English-EWT, F1 in per cent:\n\n{table(('model', *heads), scores)}"
+    print(told)
+    if options.write:
+        write_section("english_text", "English as people write it", told)
+
+
+def _right(cut: Cut | None, lines: list[Line], kinds: list[str]) -> list[str]:
+    if cut is None:
+        return ["not installed", *[""] * len(kinds)]
+    found = {line.text: line.agrees(cut(line.text)) for line in lines}
+    counts = [
+        [found[line.text] for line in lines if line.kind in own] for own in (*[[k] for k in kinds], kinds)
+    ]
+    return [f"{sum(right)}/{len(right)}" for right in counts]
+
+
+def _scores(tokenizer: Tokenizer, part: str) -> dict[str, float]:
+    gold = read_whole("English-EWT", part)
+    scores = evaluate(gold, tokenizer.tokenize(plain_text(gold).text).treebank).conll18
+    return {metric: 100 * scores[metric].f1 for metric in METRICS}
+
+
+if __name__ == "__main__":
+    main()
