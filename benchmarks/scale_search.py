@@ -25,7 +25,7 @@ from arcwise.engine import Crew, Engine, Processes
 from arcwise.induction.global_search import CountSearch, Task
 from arcwise.induction.global_search.checkpoint import load_checkpoint, save_checkpoint
 from arcwise.induction.global_search.coordinator import _MOST_SECONDS, CHECKPOINT_SECONDS, Coordinator
-from arcwise.induction.global_search.fragment import Assignment, Fragment
+from arcwise.induction.global_search.fragment import Assignment, Fragment, OpenNode, Worker
 from benchmarks.induction import synthetic
 from benchmarks.report import write_section
 
@@ -137,6 +137,20 @@ def measured(task: Task, state: Path, workers: int, seconds: float) -> Run:
     )
 
 
+def same_pieces(task: Task, state: Path, workers: int) -> float:
+    """Seconds for looking into every open node of the checkpoint once, by workers that have started: the same work, whoever does it."""
+    search = load_checkpoint(task, state)
+    pieces = [
+        Assignment(OpenNode.of(node, search.proof), search.best.heads, EPSILON, 0.0, 1e6, 0)
+        for node in search.open
+    ]
+    with Processes(workers).crew(Worker(task.corpus, task.constraint, search.options)) as crew:
+        list(crew.map([pieces[-1]] * workers))
+        began = time.perf_counter()
+        list(crew.map(pieces, ordered=False))
+        return time.perf_counter() - began
+
+
 @dataclass(frozen=True)
 class Costs:
     """What the coordinator has for each node, and what a checkpoint is."""
@@ -182,7 +196,7 @@ def on_paper(found: Run, spent: Costs) -> list[list[object]]:
     return rows
 
 
-def report(runs: Sequence[Run], spent: Costs, about: str) -> str:
+def report(runs: Sequence[Run], same: dict[int, float], pieces: int, spent: Costs, about: str) -> str:
     alone = runs[0]
     rows: list[list[object]] = []
     for run in runs:
@@ -209,7 +223,7 @@ def report(runs: Sequence[Run], spent: Costs, about: str) -> str:
         "nodes",
         "seconds",
         "nodes/s",
-        "efficiency",
+        "relative",
         "pieces of work/s",
         "sent, kB a piece",
         "given back, kB a node",
@@ -227,14 +241,30 @@ def report(runs: Sequence[Run], spent: Costs, about: str) -> str:
         "writing it, s",
     ]
     return (
-        f"{about} Workers begin from one checkpoint, their start is counted. Workers none: one process, no coordinator. Efficiency: nodes per "
-        "second and worker against it. A piece of work: a node, and the tree that a worker gives back for it.\n\n"
+        f"{about} Workers begin from one checkpoint, their start is counted. Workers none: one process, no coordinator. Relative: nodes per "
+        "second and worker against it. Nodes are not alike: whoever gets deeper has cheaper ones, so that this is no efficiency. A piece of "
+        "work: a node, and the tree that a worker gives back for it.\n\n"
         + table(header, rows)
+        + f"\nThe same work by workers that have started: each of the {pieces} open nodes looked into once.\n\n"
+        + table(["workers", "seconds", "nodes/s", "efficiency"], same_rows(same, pieces))
         + f"\nOn paper, from the last row and from a checkpoint ({spent.kept / 1e3:,.1f} kB and {1000 * spent.saving:.2f} ms a node): more cores, each as fast, "
         f"pieces of {_MOST_SECONDS:g} s. Coordinator busy: at most, for its cost is counted by node, as if every piece were one. Checkpoints are written every "
         f"{CHECKPOINT_SECONDS:g} s, or after ten times the time that the last one took.\n\n"
         + table(paper, on_paper(runs[-1], spent))
     )
+
+
+def same_rows(same: dict[int, float], pieces: int) -> list[list[object]]:
+    first = min(same)
+    return [
+        [
+            workers,
+            f"{seconds:.1f}",
+            f"{pieces / seconds:.2f}",
+            f"{same[first] * first / seconds / workers:.2f}",
+        ]
+        for workers, seconds in same.items()
+    ]
 
 
 def main() -> None:
@@ -252,15 +282,17 @@ def main() -> None:
         search = CountSearch(task, seed=given.seed)
         search.run(epsilon=EPSILON, time_limit=given.begin)
         save_checkpoint(search, folder / "state.json")
+        begun = len(search.open)
         print(f"begun: {search.nodes} nodes, {len(search.open)} open", flush=True)
         runs = []
         for workers in (0, *given.workers):
             runs.append(measured(task, folder / "state.json", workers, given.seconds))
             print(f"{workers} workers: {runs[-1].speed:.2f} nodes/s", flush=True)
+        same = {workers: same_pieces(task, folder / "state.json", workers) for workers in given.workers}
         spent = costs(task, folder / "state.json", folder)
     cores = max(given.workers)
     about = f"synthetic-{given.sentences}, seed {given.seed}, ε = {100 * EPSILON:g} %, after {search.nodes} nodes."
-    body = report(runs, spent, about)
+    body = report(runs, same, begun, spent, about)
     write_section(
         "scale_search" if cores <= 2 else f"scale_search-{cores}",
         f"The search for the best grammar by many workers: up to {cores}",

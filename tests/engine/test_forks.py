@@ -1,6 +1,7 @@
 """Workers that are forks of one process: what other engines do, with the memory of the work shared; whoever is killed is replaced."""
 
 import os
+import platform
 import re
 import signal
 import time
@@ -101,3 +102,19 @@ def test_a_worker_has_one_thread() -> None:
     before = dict(os.environ)
     assert set(Forks(2).map(_threads, range(4))) == {("1", 1)}
     assert dict(os.environ) == before
+
+
+def _own_memory_after_work(number: int) -> float:
+    large = bytearray(20_000_000)  # freed, it makes glibc keep everything smaller for later
+    del large
+    parts = [bytearray(b"x") * 1_000_000 for _ in range(40)]
+    last = bytearray(200_000)  # above all of it
+    parts.clear()
+    memory = Path("/proc/self/smaps_rollup").read_text()
+    assert last
+    return sum(int(kb) for kb in re.findall(r"Private_\w+: +(\d+)", memory)) / 1024
+
+
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="about glibc")
+def test_what_a_worker_frees_goes_back_to_the_system() -> None:
+    assert max(Forks(1).map(_own_memory_after_work, range(2))) < 30
