@@ -1,9 +1,10 @@
-"""``arcwise`` whose workers note every shard that they begin, in the file NOTED: python -m corpora.noting parse --in …"""
+"""``arcwise`` whose workers note every shard that they begin, in the file NOTED, and wait PAUSE seconds then (so that there is time to kill them on any machine): python -m corpora.noting parse --in …"""
 
 from __future__ import annotations
 
 import os
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ class Noting(ParseShard):
     def _done(self, shard: Shard, places: Places, attempts: Any) -> Marker:
         with Path(os.environ["NOTED"]).open("a") as notes:
             notes.write(f"{shard.name}\n")
+        time.sleep(float(os.environ.get("PAUSE", 0)))
         return super()._done(shard, places, attempts)
 
 

@@ -30,15 +30,15 @@ RECORDS = 2500 if LONG else 700
 pytestmark = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="finds processes in /proc")
 
 
-def start(folder: Path, out: str) -> "subprocess.Popen[bytes]":
-    """The command in a process of its own, two workers; it notes what is begun in OUT.noted."""
+def start(folder: Path, out: str, *, pause: float = 0) -> "subprocess.Popen[bytes]":
+    """The command in a process of its own, two workers; it notes what is begun in OUT.noted, and pauses then."""
     given = ["--in", str(folder / "in"), "--out", str(folder / out), "--model", MODEL]
     size = ["--shard-size", "0.004", "--compress", "gz", "--workers", "2"]
     path = os.pathsep.join([str(Path(__file__).parents[1]), os.environ.get("PYTHONPATH", "")])
     return subprocess.Popen(
         [sys.executable, "-m", "corpora.noting", "parse", *given, *size],
         stderr=subprocess.PIPE,
-        env={**os.environ, "PYTHONPATH": path, "NOTED": str(folder / f"{out}.noted")},
+        env={**os.environ, "PYTHONPATH": path, "NOTED": str(folder / f"{out}.noted"), "PAUSE": str(pause)},
     )
 
 
@@ -112,7 +112,7 @@ def test_killed_again_and_again(tmp_path: Path) -> None:
     kills: list[int] = []
     status = -1
     while status < 0:
-        job = start(tmp_path, "out")
+        job = start(tmp_path, "out", pause=0.3)
         kill_some(job, draw, kills, tmp_path / "out.noted")
         status = finish(job)
     assert status == 1

@@ -134,8 +134,11 @@ def test_global_search_with_a_certificate(corpus: Path, capsys: pytest.CaptureFi
     assert "gap 1.00 %" in capsys.readouterr().out
     assert run(["verify", proof, str(corpus)]) == 0
     assert "verified: some parses have log-likelihood" in capsys.readouterr().out
-    assert run(["induce", str(corpus), "--learner", "global", "--resume", state, "--epsilon", "0.001"]) == 0
-    assert "gap 0.10 %" in capsys.readouterr().out
+    again = ["induce", str(corpus), "--learner", "global", "--resume", state]
+    assert run([*again, "--epsilon", "0.01"]) == 0
+    assert "gap 1.00 %" in capsys.readouterr().out
+    assert run([*again, "--epsilon", "0.001"]) == 2  # the search has thrown away what is within 1 %
+    assert "epsilon: found 0.001, expected at least 0.01" in capsys.readouterr().err
     assert open_model(model).kind == "dmv"
 
 
