@@ -242,7 +242,9 @@ def test_help_commands_and_parts_of_the_page(open_page: OpenPage) -> None:
     for action in tab.page.evaluate("own.actions.filter(a => a.keys.length).map(a => a.title)"):
         assert action in card
     tab.page.keyboard.press("Escape")
-    tab.page.wait_for_function("!document.querySelector('dialog')")  # the focus is back at the tree then
+    tab.page.wait_for_function(
+        "() => !document.querySelector('dialog')"
+    )  # the focus is back at the tree then
     seen = set()
     for _ in range(3):
         tab.page.keyboard.press("F6")
