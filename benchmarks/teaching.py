@@ -62,11 +62,9 @@ ALONE = Student(None)
 WITHOUT_TEXT = (
     ALONE,
     Student(0.5),
-    *(Student(share, FOLDS) for share in (0.0, 0.3, 0.5, 0.7)),
+    *(Student(share, FOLDS) for share in (0.3, 0.5)),
 )
 WITH_TEXT = (
-    Student(1.0, 0, 0.3),
-    Student(0.5, FOLDS, 0.1),
     Student(0.5, FOLDS, 0.3),
     Student(0.3, FOLDS, 0.3),
     Student(0.5, FOLDS, 1.0),
