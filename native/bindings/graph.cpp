@@ -125,17 +125,22 @@ class GraphScorer {
  public:
   GraphScorer(const ArcTable& table, Array<float> weights, double temperature, double label_temperature,
               bool margins)
-      : table_(table), weights_(weights), unseen_(table, temperature, label_temperature, margins) {
-    check_weights(table, weights.shape(0));
-    occupied_ = occupied_rows(table, weights.data());
-  }
-  WeightedTable weighted() const { return {table_, weights_.data(), unseen_, occupied_.data()}; }
+      : table_(table),
+        weights_(checked(table, weights)),
+        unseen_(table, temperature, label_temperature, margins),
+        zeros_(table, weights.data()) {}
+  WeightedTable weighted() const { return {table_, weights_.data(), unseen_, &zeros_}; }
 
  private:
+  static Array<float> checked(const ArcTable& table, Array<float> weights) {
+    check_weights(table, weights.shape(0));
+    return weights;
+  }
+
   const ArcTable& table_;
   Array<float> weights_;
   UnseenScores unseen_;
-  std::vector<uint64_t> occupied_;
+  KnownZeros zeros_;
 };
 
 ParseResult parse(const GraphScorer& scorer, const ArcData& data, Required required,

@@ -221,9 +221,12 @@ SoftmaxTask tokenizer_task() {
 
 std::vector<TextToken> tokenizer_decode(const TokenizerModel& model, const SqueezedText& text) {
   CutFeatures features(model, text);
+  std::vector<uint32_t> keys;
   return walk(model, text, [&](const CutHistory& history, size_t at, Choice choice) {
     std::array<float, 3> scores{};
-    features.extract(history, at, [&](uint32_t key) { model.cuts.add(key, scores.data()); });
+    keys.clear();
+    features.extract(history, at, [&](uint32_t key) { keys.push_back(key); });
+    model.cuts.add_all(keys, scores.data());
     auto [inside, word, sentence] = scores;
     if (choice == Choice::any && inside >= std::max(word, sentence)) return Cut::inside;
     return sentence + model.sentence_bias > word ? Cut::sentence : Cut::word;
