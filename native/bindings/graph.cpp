@@ -15,6 +15,7 @@
 #include "kernels/graph/arc_margin.hpp"
 #include "kernels/graph/arc_parse.hpp"
 #include "kernels/graph/exponentiated_gradient.hpp"
+#include "kernels/learning/batched_changes.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -268,6 +269,7 @@ void bind_margin(nb::module_& m) {
       .def_ro("loss", &MarginReport::loss)
       .def_ro("updates", &MarginReport::updates, "sentences that changed the weights")
       .def_ro("skipped", &MarginReport::skipped, "sentences left out");
+  m.attr("BATCH_WINDOW") = BATCH_WINDOW;
   auto trainer = nb::class_<MarginTrainer>(m, "MarginTrainer", "Averaged perceptron and MIRA.");
   trainer
       .def(
@@ -290,12 +292,12 @@ void bind_margin(nb::module_& m) {
           nb::keep_alive<1, 3>())
       .def(
           "run",
-          [](MarginTrainer& self, Array<int64_t> sentences, uint64_t epoch) {
+          [](MarginTrainer& self, Array<int64_t> sentences, uint64_t epoch, size_t batch, int threads) {
             check_sentences(self.data(), sentences);
             nb::gil_scoped_release release;
-            return self.run(sentences.data(), sentences.shape(0), epoch);
+            return self.run(sentences.data(), sentences.shape(0), epoch, batch, threads);
           },
-          "sentences"_a, "epoch"_a);
+          "sentences"_a, "epoch"_a, "batch"_a = 1, "threads"_a = 1);
   bind_weights(trainer);
 }
 
