@@ -78,10 +78,21 @@ def _cpu_fields(own: Load | Library, best: Library) -> list[str]:
 
 @dataclass
 class Memory:
-    """The memory of a service in MB (shared parts counted once), each second."""
+    """The memory of a service in MB (shared parts counted once), about each second."""
 
     pid: int
-    mb: list[float] = field(default_factory=list)
+    seen: list[tuple[float, float]] = field(default_factory=list)
+    """When, in seconds from the beginning, and how much."""
+    began: float = field(default_factory=time.monotonic)
+
+    def begin(self) -> None:
+        """Forget what was until now."""
+        self.seen.clear()
+        self.began = time.monotonic()
+
+    def note(self, mb: float) -> None:
+        """So much, now."""
+        self.seen.append((time.monotonic() - self.began, mb))
 
     def cpu(self) -> float:
         """Seconds of processor time of its processes until now."""
@@ -89,8 +100,13 @@ class Memory:
 
     def told(self) -> str:
         """After 10, 30, 60 and 120 seconds, and so on, as long as it was watched; of a shorter time: at its end."""
-        seconds = [s for s in (10, 30, 60, 120, 240) if s <= len(self.mb) + 1] or [len(self.mb)]
-        return ", ".join(f"{self.mb[min(s, len(self.mb)) - 1]:.0f} ({s} s)" for s in seconds if self.mb)
+        last = self.seen[-1][0] if self.seen else 0.0
+        found = [
+            min(self.seen, key=lambda own: abs(own[0] - mark))
+            for mark in (10, 30, 60, 120, 240)
+            if mark <= last + 2
+        ]
+        return ", ".join(f"{mb:.0f} ({seconds:.0f} s)" for seconds, mb in found or self.seen[-1:])
 
 
 # ---- what is parsed
@@ -182,7 +198,7 @@ def watched(running: subprocess.Popen[Any]) -> Iterator[Memory]:
 
     def watch() -> None:
         while not end.wait(1):
-            memory.mb.append(_memory(running.pid))
+            memory.note(_memory(running.pid))
 
     watcher = threading.Thread(target=watch)
     watcher.start()
@@ -229,7 +245,7 @@ def loaded(
     """What comes of asking a service, and its memory. ``rate``: not on so many connections all the time, but so many requests a second, which come by themselves."""
     with service as (address, memory):
         ask(address, *asked, connections=connections, seconds=2, closes=closes)
-        memory.mb.clear()
+        memory.begin()
         cpu = memory.cpu()
         if rate is None:
             found = ask(address, *asked, connections=connections, seconds=seconds, closes=closes)
