@@ -5,7 +5,8 @@ taken away, the model that comes with arcwise, the server in a process of its ow
 
 Key to screen: keys are pressed one after the other in sentences of about 50 words; the time runs from the browser's time stamp of the key
 until the frame with the drawn change is done (``requestAnimationFrame``, then a message). *Own*: what the key decided is drawn. *Thoughts*:
-the server has kept the change, thought again, and its answer is drawn.
+the server has kept the change, thought again, and its answer is drawn. Twice: eight keys a second, which nobody keeps up for decisions; and
+each key as soon as the server has answered the one before, while the browser still draws that answer.
 
 Keys an arc: an annotator who knows the gold tree goes through the sentences word by word and takes the shortest way that the page offers
 (Enter, an alternative by arrow keys, the number of the head, first letters of the label); every key is really pressed and counted, and
@@ -21,6 +22,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -32,6 +34,8 @@ from measuring.trainings import read_whole
 from arcwise.treebanks import Sentence, Treebank
 from benchmarks.report import write_section
 
+PAUSE = 0.125
+"""Seconds between two keys of somebody who is quick."""
 CHROMIUM = os.environ.get("ARCWISE_CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
 
 MEASURE = """() => {
@@ -114,8 +118,8 @@ def settled(page: Any) -> None:
     page.wait_for_function("() => !own.state.waiting.length && !own.state.busy", polling=2)
 
 
-def key_times(browser: Any, sentences: Sequence[Sentence]) -> dict[str, np.ndarray]:
-    """Milliseconds of each key: ``own`` and ``thoughts``."""
+def key_times(browser: Any, sentences: Sequence[Sentence], pause: float) -> dict[str, np.ndarray]:
+    """Milliseconds of each key: ``own`` and ``thoughts``. ``pause``: seconds after a key in which nothing else is asked of the browser."""
     with served(sentences, "--model", "en") as address:
         page = opened(browser, address)
         page.evaluate(MEASURE)
@@ -124,6 +128,7 @@ def key_times(browser: Any, sentences: Sequence[Sentence]) -> dict[str, np.ndarr
             page.wait_for_function("(n) => own.state.number === n", arg=number)
             for _ in range(len(sentence)):
                 page.keyboard.press("Enter")
+                time.sleep(pause)
                 settled(page)
         page.wait_for_timeout(100)
         return {name: np.array(found) for name, found in page.evaluate("times").items()}
@@ -191,14 +196,20 @@ def main() -> None:
     some = [s for s in test if len(s) >= 5][: options.sentences]
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        times = key_times(browser, long)
+        times = key_times(browser, long, PAUSE)
+        at_once = key_times(browser, long, 0.0)
         counted = key_counts(browser, some, "--model", "en")
         alone = key_counts(browser, some[: max(1, options.sentences // 4)])
         browser.close()
     words = f"{np.mean([len(s) for s in long]):.0f}"
     body = f"From a key to the screen, in milliseconds, sentences of {words} words on average:\n\n" + table(
         ("drawn", "keys", "median", "95 %", "99 %", "most"),
-        [time_row("own decision", times["own"]), time_row("thoughts after it", times["thoughts"])],
+        [
+            time_row("own decision", times["own"]),
+            time_row("thoughts after it", times["thoughts"]),
+            time_row("own decision, keys without a pause", at_once["own"]),
+            time_row("thoughts after it, keys without a pause", at_once["thoughts"]),
+        ],
     )
     body += "\nKeys an arc with label, every word by itself:\n\n" + table(
         ("English-EWT test", "arcs", "median", "mean", "90 %", "of at most 3 keys, %"),

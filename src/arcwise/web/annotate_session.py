@@ -11,9 +11,9 @@ from typing import Any
 from arcwise.annotation.document import Change, ChangedMeanwhile, Document
 from arcwise.errors import ArcwiseError, InputError
 from arcwise.parsing.parser import Parser
-from arcwise.treebanks import Sentence, Treebank
-from arcwise.treebanks.edits import Edit, edit_from_json, edited
+from arcwise.treebanks.edits import Edit, edit_from_json
 from arcwise.web.accepting import accepting
+from arcwise.web.annotate_ahead import Ahead
 from arcwise.web.annotate_beside import Beside, Choice
 from arcwise.web.annotate_checks import Checks
 from arcwise.web.annotate_json import changed_json
@@ -63,6 +63,7 @@ class Session:
         self._lists = Worklists(document, self.background)
         self._beside = beside
         self.view = View(document, self._thinker, self._checks, self._lists, self._searches, beside)
+        self._ahead = Ahead(document, self.view, self._thinker)
         self._on_disk = "same"
         self._last_edit = self._saving_took = 0.0
 
@@ -84,6 +85,7 @@ class Session:
         """Save what is not saved, and let go of the file."""
         self.background.stop()
         self._checks.close()
+        self._ahead.close()
         self._thinker.close()
         try:
             if not self._document.saved:
@@ -124,21 +126,14 @@ class Session:
         before, _ = self.view.present(number)
         known = self._thinker.known(before)
         made = [*yielding(before, edits), *edits]
-        self._think_ahead(before, made)
+        begun = self._ahead.begin(number, before, made)
         self._change(number, lambda: self._document.edit(number, made, version_of_block=version), page)
-        after = self.view.sentence(number)
+        after = self._ahead.sentence(number, begun)
         if after["thoughts"] is not None:
             rows = sorted({row for edit in edits if (row := getattr(edit, "row", None)) is not None})
             after["thoughts"]["changed"] = changed_json(known, after["thoughts"], rows)
+            self._ahead.next_word(number, rows)
         return after
-
-    def _think_ahead(self, before: Sentence, edits: Sequence[Edit]) -> None:
-        """Let the parser think of what comes of the edits while they go to the disk."""
-        try:
-            block = edited(before.own_bytes, edits)
-        except InputError:  # the document says what is wrong
-            return
-        self._thinker.think_ahead(Treebank(block, strict=False)[0])
 
     def accept(
         self,

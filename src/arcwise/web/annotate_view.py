@@ -74,13 +74,23 @@ class View:
     def sentence(self, number: int, *, gains: bool = False) -> Json:
         """One sentence with everything that is known of it."""
         sentence, version = self.present(number)
-        thoughts = self.think(sentence, gains=gains)
+        return self.completed(number, self.described(number, sentence, version, gains=gains))
+
+    def described(self, number: int, sentence: Sentence, version: str, *, gains: bool = False) -> Json:
+        """What is known of a sentence from itself, whether the document has it already or not."""
         return {
             **sentence_json(sentence, number, version),
-            "thoughts": thoughts_json(thoughts),
+            "thoughts": thoughts_json(self.think(sentence, gains=gains)),
             "findings": self.checks.of(sentence),
+        }
+
+    def completed(self, number: int, described: Json) -> Json:
+        """The same with what is known of the sentence in the document."""
+        sentence = self.document.sentence(number) if self.beside else None
+        return {
+            **described,
             "doubts": self.thinker.doubts(number),
-            "beside": self.beside.of(number, sentence) if self.beside else None,
+            "beside": self.beside.of(number, sentence) if self.beside and sentence else None,
         }
 
     def reconsider(self, number: int, word: int) -> Json:
