@@ -11,77 +11,80 @@ pytest.importorskip("starlette", reason="needs starlette")
 from arcwise.treebanks.edits import SetField
 from arcwise.web.annotate_thinking import Model
 from web.served import Served
-from web.waiting import until
 
 
-def _accept(served: Served, word: str) -> dict[str, Any]:
-    """What the server answers when the proposal of a word of the first sentence is accepted, as the page does it."""
-    sentence = served.sentence(0)
+def _accepting(sentence: dict[str, Any], word: str) -> list[dict[str, str]]:
+    """The edits that accept the proposal of a word, as the page makes them."""
     thought = sentence["thoughts"]["words"][word]
-    edits = [
-        {"kind": "set-field", "row": word, "column": column, "value": str(thought[name])}
-        for column, name in (("head", "head"), ("deprel", "label"))
+    return [
+        {"kind": "set-field", "row": word, "column": "head", "value": str(thought["head"])},
+        {"kind": "set-field", "row": word, "column": "deprel", "value": thought["label"]},
     ]
+
+
+def _edited(served: Served, sentence: dict[str, Any], edits: list[dict[str, str]]) -> dict[str, Any]:
     answer = served.post("/api/sentence/0/edits", {"version": sentence["version"], "edits": edits})
     assert answer.status == 200
     return dict(answer.json())
 
 
-def _guessed(served: Served) -> None:
-    until(lambda: served.session._ahead._next is not None)
+def _would(served: Served, edits: list[dict[str, str]]) -> dict[str, Any]:
+    answer = served.post("/api/sentence/0/would", {"edits": edits})
+    assert answer.status == 200
+    return dict(answer.json())
 
 
-def test_an_answer_is_the_sentence_as_it_is_whether_it_was_guessed_or_not(thinking: Served) -> None:
+def _fields(edits: list[dict[str, str]]) -> list[SetField]:
+    return [SetField(own["row"], own["column"], own["value"]) for own in edits]
+
+
+def test_what_would_be_is_what_is_then_and_changes_nothing(thinking: Served) -> None:
     for word in ("4", "5", "6"):
-        answer = _accept(thinking, word)
+        before = thinking.sentence(0)
+        edits = _accepting(before, word)
+        told = _would(thinking, edits)
+        assert told["version"] == before["version"]
+        assert thinking.sentence(0) == before
+        answer = _edited(thinking, before, edits)
         assert answer["thoughts"].pop("changed") is not None
-        assert answer == thinking.sentence(0)
-        if word != "6":
-            _guessed(thinking)
+        assert answer == told["sentence"] == thinking.sentence(0)
 
 
-def test_accepting_the_next_open_word_was_described_before(
-    thinking: Served, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    _accept(thinking, "4")
-    _guessed(thinking)
-    asked: list[int] = []
-    described = type(thinking.session.view).described
+def test_without_asking_first_the_answer_is_the_sentence_as_it_is(thinking: Served) -> None:
+    before = thinking.sentence(0)
+    answer = _edited(thinking, before, _accepting(before, "4"))
+    answer["thoughts"].pop("changed")
+    assert answer == thinking.sentence(0)
 
-    def noted(self: Any, number: int, *arguments: Any, **options: Any) -> Any:
-        asked.append(number)
-        return described(self, number, *arguments, **options)
 
-    sentence = thinking.sentence(0)
-    monkeypatch.setattr(type(thinking.session.view), "described", noted)
-    thought = sentence["thoughts"]["words"]["5"]
-    edits = [SetField("5", "head", str(thought["head"])), SetField("5", "deprel", thought["label"])]
+def test_what_was_described_is_not_described_again(thinking: Served) -> None:
+    edits = _accepting(thinking.sentence(0), "4")
+    _would(thinking, edits)
+    ahead = thinking.session._ahead
+    assert ahead._next is not None
+    known = ahead._next[2][1]
     before, _ = thinking.session.view.present(0)
-    begun = thinking.session._ahead.begin(0, before, edits)
-    assert begun is not None
-    assert begun[1].done()
-    assert not asked
-    again = thinking.session._ahead.begin(0, before, edits)  # a guess is handed out once
+    first, again = (ahead.begin(0, before, _fields(edits)) for _ in range(2))
+    assert first is not None
+    assert first[1] is known
     assert again is not None
-    assert again[1].result() == begun[1].result()
-    assert asked == [0]
+    assert again[1] is not known
+    assert again[1].result() == known.result()
 
 
-def test_a_guess_of_another_model_is_not_used(thinking: Served, parser: Any) -> None:
-    _accept(thinking, "4")
-    _guessed(thinking)
-    thinker = thinking.session._thinker
+def test_what_another_model_thought_is_not_told(thinking: Served, parser: Any) -> None:
+    edits = _accepting(thinking.sentence(0), "4")
+    _would(thinking, edits)
+    ahead, thinker = thinking.session._ahead, thinking.session._thinker
+    assert ahead._next is not None
+    known = ahead._next[2]
     thinker._models["trained"] = Model.of("trained", "another", parser)
     thinker.use("trained")
     before, _ = thinking.session.view.present(0)
-    guessed = thinking.session._ahead._next
-    assert guessed is not None
-    found = thinking.sentence(0)["thoughts"]["words"]["5"]
-    edits = [SetField("5", "head", str(found["head"])), SetField("5", "deprel", found["label"])]
-    begun = thinking.session._ahead.begin(0, before, edits)
+    begun = ahead.begin(0, before, _fields(edits))
     assert begun is not None
-    assert begun[0] == guessed[2][0]
-    assert begun[1] is not guessed[2][1]
+    assert begun[0] == known[0]
+    assert begun[1] is not known[1]
 
 
 def test_what_was_described_ahead_is_not_told_of_another_sentence(thinking: Served) -> None:
@@ -93,6 +96,10 @@ def test_what_was_described_ahead_is_not_told_of_another_sentence(thinking: Serv
     assert row["head"] == "2"
 
 
-def test_edits_that_cannot_be_made_are_not_described(thinking: Served) -> None:
+def test_edits_that_cannot_be_made(thinking: Served) -> None:
     before, _ = thinking.session.view.present(0)
     assert thinking.session._ahead.begin(0, before, [SetField("99", "head", "1")]) is None
+    edits = [{"kind": "set-field", "row": "99", "column": "head", "value": "1"}]
+    assert thinking.post("/api/sentence/0/would", {"edits": edits}).status == 400
+    assert thinking.post("/api/sentence/0/would", {"edits": []}).status == 400
+    assert thinking.post("/api/sentence/9/would", {"edits": edits}).status == 404

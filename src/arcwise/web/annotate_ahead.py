@@ -1,5 +1,5 @@
-"""What is done before it is asked for: the sentence that edits make is described while they go to the disk, and the parser thinks of what
-an annotator does most often next, accepting the proposal of the next open word."""
+"""What is done before it is asked for: the sentence that edits make is described while they go to the disk; and the page may ask what there would
+be to see after the edits that the next key makes, before it is pressed."""
 
 from __future__ import annotations
 
@@ -8,13 +8,12 @@ from concurrent.futures import Future, ThreadPoolExecutor
 
 from arcwise.annotation.document import Document
 from arcwise.annotation.store import block_digest
-from arcwise.annotation.thoughts import Thoughts
-from arcwise.errors import ArcwiseError, InputError
+from arcwise.errors import InputError
 from arcwise.treebanks import Sentence, Treebank
 from arcwise.treebanks.edits import Edit, edited
-from arcwise.web.accepting import accepting
 from arcwise.web.annotate_thinking import Model, Thinker
 from arcwise.web.annotate_view import Json, View
+from arcwise.web.yielding import yielding
 
 Begun = tuple[bytes, "Future[Json]"]
 """The bytes of a sentence, and its description."""
@@ -34,7 +33,7 @@ class Ahead:
             block = edited(before.own_bytes, edits)
         except InputError:  # the document says what is wrong
             return None
-        guessed, self._next = self._next, None  # used once: whoever gets it may change it
+        guessed, self._next = self._next, None
         if guessed is not None and guessed[:2] == (self._thinker.model, number) and guessed[2][0] == block:
             return guessed[2]
         return block, self._thread.submit(self._described, number, block)
@@ -48,35 +47,16 @@ class Ahead:
             return self._view.sentence(number)
         return self._view.completed(number, begun[1].result())
 
-    def next_word(self, number: int, rows: Sequence[str]) -> None:
-        """Begin to describe the sentence with the proposal of the next open word accepted; ``rows``: those that were edited last."""
-        self._thread.submit(self._accepted, number, rows)
-
-    def _accepted(self, number: int, rows: Sequence[str]) -> None:
+    def would(self, number: int, edits: Sequence[Edit]) -> Json:
+        """The sentence as it would be after some edits, and the version that it has now; nothing is changed."""
         model = self._thinker.model
-        try:
-            sentence, _ = self._view.present(number)
-            edits = _accepting_next(sentence, self._thinker.known(sentence), rows)
-            if edits:
-                block = edited(sentence.own_bytes, edits)
-                found: Future[Json] = Future()
-                found.set_result(self._described(number, block))
-                self._next = model, number, (block, found)
-        except ArcwiseError:  # whoever does it is told
-            return
+        sentence, version = self._view.present(number)
+        block = edited(sentence.own_bytes, [*yielding(sentence, edits), *edits])
+        found: Future[Json] = Future()
+        found.set_result(self._described(number, block))
+        self._next = model, number, (block, found)
+        return {"version": version, "sentence": self._view.completed(number, found.result())}
 
     def close(self) -> None:
         """End; what is begun is done first."""
         self._thread.shutdown()
-
-
-def _accepting_next(sentence: Sentence, thoughts: Thoughts | None, rows: Sequence[str]) -> list[Edit]:
-    """The edits that accept the proposal of the first open word after some rows, else of the first one."""
-    if thoughts is None:
-        return []
-    last = max((int(row) for row in rows if row.isdecimal()), default=0)
-    open_words = [
-        m for m, own in enumerate(thoughts.words, 1) if not (own.decided_head and own.decided_label)
-    ]
-    word = next((m for m in open_words if m > last), open_words[0] if open_words else None)
-    return [] if word is None else accepting(sentence, thoughts, words=[str(word)])

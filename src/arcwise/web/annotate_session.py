@@ -117,10 +117,7 @@ class Session:
         self, number: int, version: str | None, edits: Sequence[Mapping[str, Any]], *, page: str = ""
     ) -> Json:
         """The sentence after some edits. ``page``: who edits, so that it need not take in its own edits."""
-        made = [edit_from_json(edit) for edit in edits]
-        if not made:
-            raise InputError("edits: found none, expected at least one")
-        return self._edit(number, version, made, page)
+        return self._edit(number, version, _edits(edits), page)
 
     def _edit(self, number: int, version: str | None, edits: Sequence[Edit], page: str) -> Json:
         before, _ = self.view.present(number)
@@ -131,9 +128,13 @@ class Session:
         after = self._ahead.sentence(number, begun)
         if after["thoughts"] is not None:
             rows = sorted({row for edit in edits if (row := getattr(edit, "row", None)) is not None})
-            after["thoughts"]["changed"] = changed_json(known, after["thoughts"], rows)
-            self._ahead.next_word(number, rows)
+            changed = changed_json(known, after["thoughts"], rows)
+            after["thoughts"] = {**after["thoughts"], "changed": changed}
         return after
+
+    def would(self, number: int, edits: Sequence[Mapping[str, Any]]) -> Json:
+        """What there would be to see after some edits; nothing is changed."""
+        return self._ahead.would(number, _edits(edits))
 
     def accept(
         self,
@@ -312,3 +313,9 @@ class Session:
             ) as error:  # a full disk, say: the journal has it all, and it is tried again later
                 self._last_edit = time.monotonic()
                 self.events.publish("failed", told=str(error))
+
+
+def _edits(given: Sequence[Mapping[str, Any]]) -> list[Edit]:
+    if not given:
+        raise InputError("edits: found none, expected at least one")
+    return [edit_from_json(edit) for edit in given]

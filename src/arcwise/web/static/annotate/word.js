@@ -16,7 +16,7 @@ export class WordPanel {
 
   /** With the answer to a change that is on its way, which has new alternatives; else with the tree. */
   #later() {
-    if (this.state.waiting.length) this.soon ??= setTimeout(() => this.#plan(), SOON);
+    if (this.state.waiting.some((step) => !step.known)) this.soon ??= setTimeout(() => this.#plan(), SOON);
     else this.#plan();
   }
 
