@@ -6,15 +6,13 @@ import contextlib
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from arcwise.annotation.document import Change, ChangedMeanwhile, Document
 from arcwise.errors import ArcwiseError, InputError
-from arcwise.parsing.parser import Parser
 from arcwise.treebanks.edits import Edit, edit_from_json
 from arcwise.web.accepting import accepting
 from arcwise.web.annotate_ahead import Ahead
-from arcwise.web.annotate_beside import Beside, Choice
 from arcwise.web.annotate_checks import Checks
 from arcwise.web.annotate_json import changed_json
 from arcwise.web.annotate_lists import Worklists
@@ -24,6 +22,10 @@ from arcwise.web.annotate_view import MAX_COUNT, Json, View
 from arcwise.web.background import Background
 from arcwise.web.events import Events
 from arcwise.web.yielding import yielding
+
+if TYPE_CHECKING:
+    from arcwise.parsing.parser import Parser
+    from arcwise.web.annotate_beside import Beside
 
 SAVED_AFTER = 2.0
 """Seconds without an edit after which the file is written."""
@@ -251,6 +253,8 @@ class Session:
     def adjudicate(self, number: int, choices: Sequence[Json], *, page: str = "") -> Json:
         """Decide differences of a sentence: each for ``a``, for ``b``, or for another value."""
         sentence, version = self.view.present(number)
+        from arcwise.web.annotate_beside import Choice
+
         made = [Choice.from_json(choice) for choice in choices]
         edits = self.view.needed_beside().adjudicating(sentence, number, made)
         return self._edit(number, version, edits, page)

@@ -8,17 +8,19 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-from arcwise.annotation.assistant import Assistant
 from arcwise.annotation.doubts import Doubts
 from arcwise.annotation.learner import Learner
 from arcwise.annotation.thoughts import Thoughts
 from arcwise.annotation.working import TrainState
 from arcwise.errors import InputError
-from arcwise.parsing.parser import Parser
 from arcwise.treebanks import Sentence, Treebank
 from arcwise.web.events import Events
+
+if TYPE_CHECKING:
+    from arcwise.annotation.assistant import Assistant
+    from arcwise.parsing.parser import Parser
 
 REMEMBERED = 256
 """Sentences whose thoughts are kept."""
@@ -38,6 +40,8 @@ class Model:
     @classmethod
     def of(cls, which: Which, name: str, parser: Parser) -> Model:
         """A model with its assistant."""
+        from arcwise.annotation.assistant import Assistant  # the first page may need none of it
+
         return cls(which, name, parser, Assistant(parser))
 
     def to_json(self) -> Json:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from arcwise.annotation.document import Document
 from arcwise.annotation.store import block_digest
@@ -14,12 +14,14 @@ from arcwise.treebanks import Sentence, Treebank
 from arcwise.treebanks.edits import edit_to_json
 from arcwise.treebanks.search import Hit
 from arcwise.treebanks.search.mass_edit import Plan
-from arcwise.web.annotate_beside import Beside
 from arcwise.web.annotate_checks import Checks
 from arcwise.web.annotate_json import overview_json, reason_json, sentence_json, thought_json, thoughts_json
 from arcwise.web.annotate_lists import Worklists
 from arcwise.web.annotate_search import Searches
 from arcwise.web.annotate_thinking import Thinker
+
+if TYPE_CHECKING:
+    from arcwise.web.annotate_beside import Beside
 
 MAX_COUNT = 1000
 """Sentences, findings or hits of one answer."""
