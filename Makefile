@@ -55,7 +55,7 @@ test-browser: $(VENV)/.installed-test $(VENV)/.installed-test-browser ## the tes
 
 test-native: $(VENV)/.tools ## the C++ tests, under the address and undefined-behaviour sanitizers
 	command -v cmake >/dev/null || $(BIN)/pip install -q --disable-pip-version-check cmake
-	PATH="$$PATH:$(BIN)"; cmake -S . -B build/sanitize -DARCWISE_NATIVE_TESTS=ON -DARCWISE_SANITIZE=ON -DCMAKE_BUILD_TYPE=RelWithDebInfo && \
+	PATH="$$PATH:$(BIN)"; cmake -S . -B build/sanitize -DARCWISE_NATIVE_TESTS=ON -DARCWISE_SANITIZE=ON -DCMAKE_BUILD_TYPE=Release -DCMAKE_CXX_FLAGS_RELEASE=-O1 && \
 	cmake --build build/sanitize -j$(JOBS) && \
 	ctest --test-dir build/sanitize --output-on-failure
 

@@ -1,8 +1,9 @@
-"""Requests on many connections at once, by wrk or, where it is not installed, by a client of asyncio; how many were answered, and how fast."""
+"""Requests on many connections at once, by wrk or, where it is not installed, by a client of asyncio, and requests that come by themselves; how many were answered, and how fast."""
 
 from __future__ import annotations
 
 import asyncio
+import random
 import shutil
 import subprocess
 import tempfile
@@ -81,35 +82,96 @@ def ask(
     return Load(int(found[0]), float(found[1]), float(found[2]), float(found[3]), errors)
 
 
+def arrive(
+    address: str, path: str, kind: str, bodies: Sequence[str], *, rate: float, seconds: float, seed: int = 1
+) -> Load:
+    """Requests that come by themselves, ``rate`` a second on average, at times drawn at random (as from many people who do not know of each other), each on a
+    connection that is free. The time of an answer counts from when its request should have been sent."""
+    return asyncio.run(_arrive(address, path, kind, bodies, rate, seconds, random.Random(seed)))
+
+
+class _Connection:
+    """A connection to a service, for one request after the other."""
+
+    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self._reader, self._writer = reader, writer
+
+    @classmethod
+    async def open(cls, address: str) -> _Connection:
+        place = urlsplit(address)
+        return cls(*await asyncio.open_connection(place.hostname, place.port))
+
+    async def asked(self, path: str, kind: str, body: bytes) -> bool:
+        """Whether the answer is one."""
+        head = (
+            f"POST {path} HTTP/1.1\r\nHost: x\r\nContent-Type: {kind}\r\nContent-Length: {len(body)}\r\n\r\n"
+        )
+        self._writer.write(head.encode() + body)
+        answer = (await self._reader.readuntil(b"\r\n\r\n")).lower()
+        length = answer.split(b"content-length: ")[1].split(b"\r\n")[0]
+        await self._reader.readexactly(int(length))
+        return b" 200 " in answer.split(b"\r\n")[0]
+
+    def close(self) -> None:
+        self._writer.close()
+
+
+def _load(times: list[float], seconds: float, errors: int) -> Load:
+    times.sort()
+    middle, late = (1e3 * times[int(share * len(times))] for share in (0.5, 0.99))
+    return Load(len(times), seconds, middle, late, errors)
+
+
+async def _arrive(
+    address: str,
+    path: str,
+    kind: str,
+    bodies: Sequence[str],
+    rate: float,
+    seconds: float,
+    draws: random.Random,
+) -> Load:
+    free: list[_Connection] = []
+    times: list[float] = []
+    errors = 0
+
+    async def one(body: bytes, due: float) -> None:
+        nonlocal errors
+        own = free.pop() if free else await _Connection.open(address)
+        errors += not await own.asked(path, kind, body)
+        times.append(time.perf_counter() - due)
+        free.append(own)
+
+    due = began = time.perf_counter()
+    asked: list[asyncio.Task[None]] = []
+    while due < began + seconds:
+        await asyncio.sleep(max(0.0, due - time.perf_counter()))
+        asked.append(asyncio.create_task(one(bodies[len(asked) % len(bodies)].encode(), due)))
+        due += draws.expovariate(rate)
+    await asyncio.gather(*asked)
+    for own in free:
+        own.close()
+    return _load(times, time.perf_counter() - began, errors)
+
+
 async def _ask(
     address: str, path: str, kind: str, bodies: Sequence[str], connections: int, seconds: float
 ) -> Load:
-    place = urlsplit(address)
     end = time.perf_counter() + seconds
     times: list[float] = []
     errors = 0
 
     async def client(number: int) -> None:
         nonlocal errors
-        reader, writer = await asyncio.open_connection(place.hostname, place.port)
+        own = await _Connection.open(address)
         at = number
         while time.perf_counter() < end:
             body = bodies[at % len(bodies)].encode()
             at += connections
             began = time.perf_counter()
-            writer.write(
-                f"POST {path} HTTP/1.1\r\nHost: x\r\nContent-Type: {kind}\r\nContent-Length: {len(body)}\r\n\r\n".encode()
-                + body
-            )
-            head = (await reader.readuntil(b"\r\n\r\n")).lower()
-            length = head.split(b"content-length: ")[1].split(b"\r\n")[0]
-            await reader.readexactly(int(length))
+            errors += not await own.asked(path, kind, body)
             times.append(time.perf_counter() - began)
-            errors += b" 200 " not in head.split(b"\r\n")[0]
-        writer.close()
+        own.close()
 
     await asyncio.gather(*(client(number) for number in range(connections)))
-    times.sort()
-    return Load(
-        len(times), seconds, 1e3 * times[len(times) // 2], 1e3 * times[int(0.99 * len(times))], errors
-    )
+    return _load(times, seconds, errors)

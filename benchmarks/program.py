@@ -72,6 +72,7 @@ def hard_inputs(folder: Path) -> dict[str, tuple[list[str], bytes]]:
         "the same, with confidences": (["--confidence"], f"{rows}\n".encode()),
         "109 KB without a blank": ([], letters[: 109 * 1024].encode()),
         "1 MB without a blank": ([], letters.encode()),
+        "1 MB of `a1-b2.c3/`": ([], (b"a1-b2.c3/" * (1 << 17))[: 1 << 20]),
         "1 MB of one letter": ([], b"a" * (1 << 20)),
         "1 MB of full stops": ([], b"." * (1 << 20)),
     }

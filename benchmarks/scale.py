@@ -2,8 +2,10 @@
 that grow with the corpus and with the workers.
 
     python -m benchmarks.scale                       # 1 and 2 workers
-    python -m benchmarks.scale --workers 1 4 16 --words 8000000
+    python -m benchmarks.scale --workers 1 4 16 --models en --words 4000000 --repeat 1
     python -m benchmarks.scale --all                 # then benchmarks.scale_training and benchmarks.scale_search, with as many workers
+
+The words are those of the run with the most workers; the others get words in proportion, so that all take about as long.
 
 The text is that of English-EWT (ARCWISE_TREEBANKS), over and over in another order; or of ``--text FILE``.
 """
@@ -22,7 +24,6 @@ import tempfile
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from importlib.util import find_spec
 from pathlib import Path
 
 from measuring.tables import table
@@ -39,6 +40,8 @@ from benchmarks.report import write_section
 TREEBANK = "English-EWT"
 FILES = 8
 """Files of a corpus."""
+SHARD_MB = 0.1
+"""So small that no worker waits long for the last one in a corpus that is parsed within a minute."""
 EMPTY_SHARDS = 400
 NO_WORK = 4000
 ASKED = 1000
@@ -46,11 +49,10 @@ ASKED = 1000
 ONE_MACHINE = 16
 """Cores; more are a cluster of Ray."""
 PAPER_WORDS, PAPER_FILE = 10**9, 10**8
-OTHERS = ("scale_training", "scale_search")
-NOT_YET = (
-    "No machine with 16 cores was to be had for these measurements; on one: "
-    "`python -m benchmarks.scale --workers 1 4 16 --words 8000000 --all`.\n\n"
-)
+OTHERS = {
+    "scale_training": ("--parsers", "graph, MIRA, batches", "--batch", "32", "--epochs", "5"),
+    "scale_search": ("--begin", "20", "--seconds", "10"),
+}
 
 
 @dataclass(frozen=True)
@@ -117,6 +119,8 @@ def run(corpus: Path, out: Path, workers: int, model: str) -> Run:
         str(workers),
         "--compress",
         "gz",
+        "--shard-size",
+        str(SHARD_MB),
     ]
     started = time.perf_counter()
     job = subprocess.Popen(
@@ -162,13 +166,16 @@ def memory_of(pid: int) -> list[tuple[int, float, float]]:
     return found
 
 
-def measured(corpus: Path, folder: Path, workers: Sequence[int], model: str, repeat: int) -> list[Run]:
-    """The best of several rounds in which all numbers of workers take their turn."""
+def measured(
+    folder: Path, workers: Sequence[int], model: str, repeat: int, rounds: dict[tuple[str, int], list[str]]
+) -> list[Run]:
+    """The best of several rounds in which all numbers of workers take their turn, each with its corpus."""
     best: dict[int, Run] = {}
     for turn in range(repeat):
         for count in workers:
-            found = run(corpus, folder / f"{model}-{count}-{turn}", count, model)
+            found = run(folder / f"corpus-{count}", folder / f"{model}-{count}-{turn}", count, model)
             print(f"{model}, {count} workers: {found.speed:,.0f} words/s", flush=True)
+            rounds.setdefault((model, count), []).append(f"{found.speed:,.0f}")
             if count not in best or found.speed > best[count].speed:
                 best[count] = found
     return [best[count] for count in workers]
@@ -312,7 +319,9 @@ def on_paper(spent: Costs, speed: float) -> list[list[object]]:
     return rows
 
 
-def report(runs: dict[str, list[Run]], spent: Costs, words: int) -> str:
+def report(
+    runs: dict[str, list[Run]], rounds: dict[tuple[str, int], list[str]], spent: Costs, words: int
+) -> str:
     rows: list[list[object]] = []
     for model, found in runs.items():
         alone = found[0].speed / found[0].workers
@@ -353,9 +362,11 @@ def report(runs: dict[str, list[Run]], spent: Costs, words: int) -> str:
     ]
     return (
         "`arcwise parse --in corpus --out parsed`, from packed JSON lines (gz) to packed CoNLL-U (gz), the whole command with its start. "
-        f"{FILES} files of about {words // FILES:,} words. Efficiency: words per second and worker against the first row. Memory: of all "
-        "processes, shared pages once; own: what the largest worker has for itself.\n\n"
-        + (NOT_YET if max(one.workers for one in found) <= 2 else "")
+        f"{FILES} files, together of about {words // max(one.workers for one in found):,} words a worker, in shards of {SHARD_MB} MB of text. "
+        "Efficiency: words per second and worker against the first row. Memory: of all processes, shared pages once; own: what the largest "
+        "worker has for itself. Best of the rounds; words/s of each round: "
+        + "; ".join(f"{model}, {count}: {', '.join(speeds)}" for (model, count), speeds in rounds.items())
+        + ".\n\n"
         + table(header, rows)
         + "\nWhat is done beside parsing:\n\n"
         + table(["what", "cost"], spent.rows())
@@ -381,13 +392,19 @@ def main() -> None:
         return
     with tempfile.TemporaryDirectory() as made:
         folder = Path(made)
-        size = write_corpus(folder / "corpus", documents(arguments.text), arguments.words)
+        texts, most = documents(arguments.text), max(arguments.workers)
+        sizes = [
+            write_corpus(folder / f"corpus-{count}", texts, arguments.words * count // most)
+            for count in arguments.workers
+        ]
+        rounds: dict[tuple[str, int], list[str]] = {}
         runs = {
-            model: measured(folder / "corpus", folder, arguments.workers, model, arguments.repeat)
+            model: measured(folder, arguments.workers, model, arguments.repeat, rounds)
             for model in arguments.models
         }
         words = next(iter(runs.values()))[0].words
-        body = report(runs, costs(folder / "corpus", folder, size / words, words), arguments.words)
+        spent = costs(folder / f"corpus-{arguments.workers[0]}", folder, sizes[0] / words, words)
+        body = report(runs, rounds, spent, arguments.words)
     cores = max(arguments.workers)
     write_section(
         "scale" if cores <= 2 else f"scale-{cores}",
@@ -396,10 +413,11 @@ def main() -> None:
         module="scale",
     )
     print(body)
-    for name in OTHERS if arguments.all else ():
-        if find_spec(f"benchmarks.{name}") is not None:
-            workers = map(str, arguments.workers)
-            subprocess.run([sys.executable, "-m", f"benchmarks.{name}", "--workers", *workers], check=True)
+    for name, given in OTHERS.items() if arguments.all else ():
+        workers = map(str, arguments.workers)
+        subprocess.run(
+            [sys.executable, "-m", f"benchmarks.{name}", "--workers", *workers, *given], check=True
+        )
 
 
 if __name__ == "__main__":

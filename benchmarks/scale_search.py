@@ -32,6 +32,8 @@ from benchmarks.report import write_section
 EPSILON = 0.01
 PAPER_CORES = (2, 16, 128, 1000)
 PAPER_SECONDS = 600
+PIECES_A_WORKER = 12
+"""At least, where the same work is compared."""
 
 
 @dataclass
@@ -137,18 +139,50 @@ def measured(task: Task, state: Path, workers: int, seconds: float) -> Run:
     )
 
 
-def same_pieces(task: Task, state: Path, workers: int) -> float:
-    """Seconds for looking into every open node of the checkpoint once, by workers that have started: the same work, whoever does it."""
+@dataclass(frozen=True)
+class SamePieces:
+    """The same pieces of work by workers that have started."""
+
+    workers: int
+    pieces: int
+    seconds: float
+    working: float
+    """Seconds of all workers together in which they were at work."""
+    processor: float
+    """And of their processors."""
+
+    @property
+    def speed(self) -> float:
+        return self.pieces / self.seconds
+
+
+class TimedWork:
+    """A worker that tells how long each piece took, by the clock and by its processor."""
+
+    def __init__(self, worker: Worker) -> None:
+        self._worker = worker
+
+    def __call__(self, assignment: Assignment) -> tuple[float, float]:
+        began, processor = time.perf_counter(), time.process_time()
+        self._worker(assignment)
+        return time.perf_counter() - began, time.process_time() - processor
+
+
+def same_pieces(task: Task, state: Path, workers: int) -> SamePieces:
+    """Looking into every open node of the checkpoint once; more often by many workers, so that the last piece of each does not count."""
     search = load_checkpoint(task, state)
     pieces = [
         Assignment(OpenNode.of(node, search.proof), search.best.heads, EPSILON, 0.0, 1e6, 0)
         for node in search.open
     ]
-    with Processes(workers).crew(Worker(task.corpus, task.constraint, search.options)) as crew:
+    pieces *= -(-PIECES_A_WORKER * workers // len(pieces))
+    work = TimedWork(Worker(task.corpus, task.constraint, search.options))
+    with Processes(workers).crew(work) as crew:
         list(crew.map([pieces[-1]] * workers))
         began = time.perf_counter()
-        list(crew.map(pieces, ordered=False))
-        return time.perf_counter() - began
+        told = list(crew.map(pieces, ordered=False))
+        seconds = time.perf_counter() - began
+    return SamePieces(workers, len(pieces), seconds, sum(t for t, _ in told), sum(t for _, t in told))
 
 
 @dataclass(frozen=True)
@@ -196,7 +230,7 @@ def on_paper(found: Run, spent: Costs) -> list[list[object]]:
     return rows
 
 
-def report(runs: Sequence[Run], same: dict[int, float], pieces: int, spent: Costs, about: str) -> str:
+def report(runs: Sequence[Run], same: Sequence[SamePieces], pieces: int, spent: Costs, about: str) -> str:
     alone = runs[0]
     rows: list[list[object]] = []
     for run in runs:
@@ -245,8 +279,22 @@ def report(runs: Sequence[Run], same: dict[int, float], pieces: int, spent: Cost
         "second and worker against it. Nodes are not alike: whoever gets deeper has cheaper ones, so that this is no efficiency. A piece of "
         "work: a node, and the tree that a worker gives back for it.\n\n"
         + table(header, rows)
-        + f"\nThe same work by workers that have started: each of the {pieces} open nodes looked into once.\n\n"
-        + table(["workers", "seconds", "nodes/s", "efficiency"], same_rows(same, pieces))
+        + f"\nThe same work by workers that have started: each of the {pieces} open nodes looked into once, by many workers more often. Efficiency: nodes per "
+        "second and worker against the first row. At work: the share of the time in which a worker has a piece (the rest: it waits for the last ones). A node: "
+        "seconds of a worker for it, and of its processor; the clock is ahead where others use the machine.\n\n"
+        + table(
+            [
+                "workers",
+                "nodes",
+                "seconds",
+                "nodes/s",
+                "efficiency",
+                "at work",
+                "s a node",
+                "processor, s a node",
+            ],
+            same_rows(same),
+        )
         + f"\nOn paper, from the last row and from a checkpoint ({spent.kept / 1e3:,.1f} kB and {1000 * spent.saving:.2f} ms a node): more cores, each as fast, "
         f"pieces of {_MOST_SECONDS:g} s. Coordinator busy: at most, for its cost is counted by node, as if every piece were one. Checkpoints are written every "
         f"{CHECKPOINT_SECONDS:g} s, or after ten times the time that the last one took.\n\n"
@@ -254,16 +302,20 @@ def report(runs: Sequence[Run], same: dict[int, float], pieces: int, spent: Cost
     )
 
 
-def same_rows(same: dict[int, float], pieces: int) -> list[list[object]]:
-    first = min(same)
+def same_rows(same: Sequence[SamePieces]) -> list[list[object]]:
+    alone = same[0].speed / same[0].workers
     return [
         [
-            workers,
-            f"{seconds:.1f}",
-            f"{pieces / seconds:.2f}",
-            f"{same[first] * first / seconds / workers:.2f}",
+            one.workers,
+            one.pieces,
+            f"{one.seconds:.1f}",
+            f"{one.speed:.2f}",
+            f"{one.speed / one.workers / alone:.2f}",
+            f"{100 * one.working / one.seconds / one.workers:.0f} %",
+            f"{one.working / one.pieces:.3f}",
+            f"{one.processor / one.pieces:.3f}",
         ]
-        for workers, seconds in same.items()
+        for one in same
     ]
 
 
@@ -288,7 +340,7 @@ def main() -> None:
         for workers in (0, *given.workers):
             runs.append(measured(task, folder / "state.json", workers, given.seconds))
             print(f"{workers} workers: {runs[-1].speed:.2f} nodes/s", flush=True)
-        same = {workers: same_pieces(task, folder / "state.json", workers) for workers in given.workers}
+        same = [same_pieces(task, folder / "state.json", workers) for workers in given.workers]
         spent = costs(task, folder / "state.json", folder)
     cores = max(given.workers)
     about = f"synthetic-{given.sentences}, seed {given.seed}, ε = {100 * EPSILON:g} %, after {search.nodes} nodes."

@@ -1,11 +1,13 @@
-"""Iterative parameter mixing: how much sooner an epoch is over with several workers, and what it costs in LAS.
+"""Training by many cores: how much sooner it is over, and what it costs in LAS.
 
     python -m benchmarks.scale_training                      # 1 and 2 workers; 16 parts for their LAS alone
     python -m benchmarks.scale_training --workers 1 4 16     # a machine with 16 cores
     python -m benchmarks.scale_training --prepare            # the LAS of --parts alone, which is kept
 
-A model depends on the number of parts and not on who learns them, so the LAS of sixteen parts is measured by two workers, too. It is
-kept in ~/.cache/arcwise (or ARCWISE_CACHE). Needs ARCWISE_TREEBANKS.
+Two ways: batches, whose sentences are learned from at the same time by threads (option ``batch``), and iterative parameter mixing
+(option ``parts``), whose workers may be on several machines. A model depends on the batch or on the number of parts and not on who
+learns them, so the LAS of sixteen parts is measured by two workers, too. It is kept in ~/.cache/arcwise (or ARCWISE_CACHE). Needs
+ARCWISE_TREEBANKS.
 """
 
 from __future__ import annotations
@@ -31,15 +33,12 @@ from arcwise.learning.progress import Progress
 from arcwise.transition import TransitionConfig, TransitionParser
 from benchmarks.report import write_section
 
-PARSERS: dict[str, tuple[Any, Any]] = {
+MIXED: dict[str, tuple[Any, Any]] = {
     "graph, MIRA": (GraphParser, GraphConfig()),
     "transition, beam 8": (TransitionParser, TransitionConfig(beam=8)),
 }
-
-
-NOT_YET = (
-    " No machine with 16 cores was to be had; on one: `python -m benchmarks.scale_training --workers 1 4 16`."
-)
+BATCHED = "graph, MIRA, batches"
+PARSERS = (BATCHED, *MIXED)
 
 
 class Timed(Progress):
@@ -61,6 +60,7 @@ class Run:
     """One training."""
 
     parts: int
+    """Or threads, with batches."""
     epochs: int
     las: float
     """On the development data, of the best epoch."""
@@ -72,32 +72,45 @@ class Run:
 
 def train(name: str, treebank: str, parts: int, epochs: int | None) -> dict[str, Any]:
     """Train with as many workers as parts, or as there are cores, which take turns with this process: it scores what they learned."""
-    kind, config = PARSERS[name]
-    config = replace(config, parts=parts, **({} if epochs is None else {"epochs": epochs}))
+    kind, config = MIXED[name]
     workers = min(parts, cores())
+    return _timed(
+        name,
+        treebank,
+        kind,
+        replace(config, parts=parts),
+        epochs,
+        threads=workers,
+        engine=local_engine(workers),
+    )
+
+
+def train_batches(treebank: str, batch: int, threads: int, epochs: int | None) -> Run:
+    """Train by threads of this process."""
+    config = GraphConfig(batch=batch)
+    return Run(**_timed(f"batches of {batch}", treebank, GraphParser, config, epochs, threads=threads))
+
+
+def _timed(
+    name: str, treebank: str, kind: Any, config: Any, epochs: int | None, *, threads: int, **where: Any
+) -> dict[str, Any]:
+    config = config if epochs is None else replace(config, epochs=epochs)
     data, dev = read_whole(treebank, "train"), read_whole(treebank, "dev")
     progress = Timed()
     started = time.perf_counter()
-    trained = kind.train(
-        data,
-        dev,
-        config=config,
-        threads=workers,
-        progress=progress,
-        engine=local_engine(workers),
-    )
+    trained = kind.train(data, dev, config=config, threads=threads, progress=progress, **where)
     seconds = time.perf_counter() - started
-    report = trained.model.report
-    found = Run(parts, config.epochs, 100 * report["dev_las"], median(progress.seconds[1:]), seconds)
+    las = 100 * trained.model.report["dev_las"]
+    found = Run(max(config.parts, threads), config.epochs, las, median(progress.seconds[1:]), seconds)
     print(
-        f"{name}, {parts} parts: {found.epoch:.2f} s an epoch, {seconds:.1f} s, LAS {found.las:.2f}",
+        f"{name}, {threads} workers, {config.parts} parts: {found.epoch:.2f} s an epoch, {seconds:.1f} s, LAS {las:.2f}",
         flush=True,
     )
     return asdict(found)
 
 
 def rows_of(name: str, timed: Sequence[Run], others: Sequence[Run]) -> list[list[object]]:
-    """Rows of the table: with times, and of LAS alone."""
+    """Rows of the table: with times, compared with the first of them, and of LAS alone."""
     first = timed[0]
     rows: list[list[object]] = []
     for one in timed:
@@ -114,12 +127,42 @@ def _cost(one: Run, first: Run) -> str:
     return "" if one is first else f"{one.las - first.las:+.2f}"
 
 
+def mixed_rows(name: str, given: argparse.Namespace) -> list[list[object]]:
+    """Rows of a parser in parts; of --prepare none, but what they need is kept."""
+    kept = Cells("scale_training")
+    others = [
+        Run(
+            **kept.cell(
+                f"{given.treebank} {name} {parts} {given.epochs}",
+                partial(train, name, given.treebank, parts, given.epochs),
+            )
+        )
+        for parts in given.parts
+        if parts not in given.workers
+    ]
+    if given.prepare:
+        return []
+    timed = [Run(**train(name, given.treebank, parts, given.epochs)) for parts in given.workers]
+    return rows_of(f"{name}, parts", timed, others)
+
+
+def batched_rows(given: argparse.Namespace) -> list[list[object]]:
+    """Plain training in the first row, which the others are compared with."""
+    plain = train_batches(given.treebank, 1, 1, given.epochs)
+    rows = rows_of("graph, MIRA, no batches", [plain], [])
+    for batch in given.batch:
+        timed = [train_batches(given.treebank, batch, threads, given.epochs) for threads in given.workers]
+        rows += rows_of(f"graph, MIRA, batches of {batch}", [plain, *timed], [])[1:]
+    return rows
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--workers", type=int, nargs="+", default=[1, 2])
     parser.add_argument("--parts", type=int, nargs="*", default=[16], help="LAS alone")
+    parser.add_argument("--batch", type=int, nargs="+", default=[32], help="sentences of a batch")
     parser.add_argument("--treebank", default="English-EWT")
     parser.add_argument("--parsers", nargs="+", choices=PARSERS, default=list(PARSERS))
     parser.add_argument("--epochs", type=int, help="in place of the parsers' defaults")
@@ -128,42 +171,34 @@ def main() -> None:
     if not os.environ.get("ARCWISE_TREEBANKS"):
         print("benchmarks.scale_training: needs ARCWISE_TREEBANKS, the folder of treebanks")
         return
-    kept = Cells("scale_training")
     rows: list[list[object]] = []
     for name in given.parsers:
-        others = [
-            Run(
-                **kept.cell(
-                    f"{given.treebank} {name} {parts} {given.epochs}",
-                    partial(train, name, given.treebank, parts, given.epochs),
-                )
-            )
-            for parts in given.parts
-            if parts not in given.workers
-        ]
-        if not given.prepare:
-            timed = [Run(**train(name, given.treebank, parts, given.epochs)) for parts in given.workers]
-            rows += rows_of(name, timed, others)
+        if name == BATCHED:
+            rows += [] if given.prepare else batched_rows(given)
+        else:
+            rows += mixed_rows(name, given)
     if given.prepare:
         return
     header = [
-        "parser", "parts", "s an epoch", "× faster", "efficiency", "s in all", "× faster in all", "dev LAS", "against one",
+        "parser", "workers", "s an epoch", "× faster", "efficiency", "s in all", "× faster in all", "dev LAS", "against one",
     ]  # fmt: skip
     most = max(given.workers)
     body = (
-        f"`arcwise train --workers N --threads N` on {given.treebank}: each epoch is dealt out in N parts, which workers (processes of this machine) learn at the "
-        "same time and which are then averaged (McDonald, Hall & Mann 2010). An epoch: the median without the first, in which workers prepare themselves. "
+        f"Training on {given.treebank}. Batches of B: `arcwise train --threads N` with `batch = B`; N threads learn from the sentences of a batch at the same time. "
+        "Parts: `arcwise train --workers N --threads N`; each epoch is dealt out in N parts, which workers (processes of this machine) learn at the same time and "
+        "which are then averaged (McDonald, Hall & Mann 2010). An epoch: the median without the first, in which workers prepare themselves. "
         "In all: reading excluded, preparation, scoring of each epoch on dev and the fitting of temperatures included; default epochs unless the command says others. "
-        "Where no time stands there were more parts than cores, and only the LAS was measured."
-        + (NOT_YET if most <= 2 else "")
-        + "\n\n"
+        "Where no time stands there were more parts than cores, and only the LAS was measured. On a machine with 16 cores: `--workers 1 4 16`.\n\n"
         + table(header, rows)
     )
-    which = "" if len(given.parsers) > 1 else f"-{given.parsers[0].partition(',')[0]}"
+    which = {
+        (BATCHED,): "-batches",
+        **{(name,): f"-{name.partition(',')[0]}" for name in MIXED},
+    }.get(tuple(given.parsers), "")
     cores_told = "" if most <= 2 else f"-{most}"
     write_section(
         f"scale-training{which}{cores_told}",
-        f"Training by many workers: {' and '.join(given.parsers)}, up to {most}",
+        f"Training by many workers: {'; '.join(given.parsers)}, up to {most}",
         body,
         module="scale_training",
     )

@@ -31,12 +31,14 @@ from measuring.tables import table
 from arcwise.models import load
 from arcwise.parsing.parser import ParseOptions
 from arcwise.treebanks import Treebank
-from benchmarks.http_load import Load, ask
+from benchmarks.http_load import Load, arrive, ask
 from benchmarks.report import write_section
 
 WORDS = 60
 FEW = 8
 """Connections of another row: what a request takes where not all cores are busy all the time."""
+ARRIVING = (0.5, 0.8)
+"""Requests that come by themselves, as a share of what it answers at most: what whoever runs a service wants to know."""
 LIBRARY_SECONDS = 5.0
 BATCH = 32
 """Paragraphs that the library gets in one call."""
@@ -86,9 +88,9 @@ class Memory:
         return sum(map(_cpu, _processes(self.pid)))
 
     def told(self) -> str:
-        """After the first tenth of the time, and at the end."""
-        early = self.mb[len(self.mb) // 10] if self.mb else 0.0
-        return f"{early:.0f} → {self.mb[-1]:.0f}" if self.mb else ""
+        """After 10, 30, 60 and 120 seconds, and so on, as long as it was watched; of a shorter time: at its end."""
+        seconds = [s for s in (10, 30, 60, 120, 240) if s <= len(self.mb) + 1] or [len(self.mb)]
+        return ", ".join(f"{self.mb[min(s, len(self.mb)) - 1]:.0f} ({s} s)" for s in seconds if self.mb)
 
 
 # ---- what is parsed
@@ -216,14 +218,23 @@ def _cpu(pid: int) -> float:
 
 
 def loaded(
-    service: Service, asked: tuple[str, str, Sequence[str]], connections: int, seconds: float, closes: bool
+    service: Service,
+    asked: tuple[str, str, Sequence[str]],
+    connections: int,
+    seconds: float,
+    *,
+    closes: bool = False,
+    rate: float | None = None,
 ) -> tuple[Load, str]:
-    """What comes of asking a service, and its memory."""
+    """What comes of asking a service, and its memory. ``rate``: not on so many connections all the time, but so many requests a second, which come by themselves."""
     with service as (address, memory):
         ask(address, *asked, connections=connections, seconds=2, closes=closes)
         memory.mb.clear()
         cpu = memory.cpu()
-        found = ask(address, *asked, connections=connections, seconds=seconds, closes=closes)
+        if rate is None:
+            found = ask(address, *asked, connections=connections, seconds=seconds, closes=closes)
+        else:
+            found = arrive(address, *asked, rate=rate, seconds=seconds)
         cpu = memory.cpu() - cpu
     return replace(found, cpu_ms=1e3 * cpu / found.requests), memory.told()
 
@@ -255,18 +266,21 @@ def measured(texts: Sequence[str], given: argparse.Namespace) -> list[list[str]]
             texts, given.model, workers=given.workers, seconds=LIBRARY_SECONDS, batch=batch, as_json=as_json
         )
 
-    def asked(seconds: float, connections: int, *what: Any, peer: bool = False) -> tuple[Load, str]:
+    def asked(
+        seconds: float, connections: int, *what: Any, peer: bool = False, rate: float | None = None
+    ) -> tuple[Load, str]:
         made = (
             udpipe_service(*given.udpipe[:2], given.workers)
             if peer
             else arcwise_service(given.model, given.workers)
         )
-        return loaded(made, what, connections, seconds, closes=peer)
+        return loaded(made, what, connections, seconds, closes=peer, rate=rate)
 
     forms = "/process", FORM, [f"tokenizer=&tagger=&parser=&data={quote(text)}" for text in texts]
     jsons = "/v1/parse", "application/json", [json.dumps({"text": text}) for text in texts]
     one, first, first_json = directly(1), directly(BATCH), directly(BATCH, as_json=True)
     many, few = asked(given.seconds, given.connections, *forms), asked(short, FEW, *forms)
+    alone = {share: asked(short, given.connections, *forms, rate=share * many[0].rate) for share in ARRIVING}
     parse = asked(short, given.connections, *jsons)
     best = max(first, directly(BATCH), key=lambda own: own.rate)
     best_json = max(first_json, directly(BATCH, as_json=True), key=lambda own: own.rate)
@@ -275,6 +289,15 @@ def measured(texts: Sequence[str], given: argparse.Namespace) -> list[list[str]]
         best.row(f"the library, {BATCH} paragraphs a call", best),
         load_row(f"arcwise serve, `/process`, {given.seconds:g} s", many[0], best, many[1]),
         load_row(f"arcwise serve, `/process`, {FEW} connections, {short:g} s", few[0], best, few[1]),
+        *(
+            load_row(
+                f"arcwise serve, `/process`, requests that come by themselves, {share:.0%} of its most, {short:g} s",
+                own,
+                best,
+                memory,
+            )
+            for share, (own, memory) in alone.items()
+        ),
         best_json.row(f"the library, {BATCH} paragraphs a call, confidences, JSON", best_json),
         load_row(f"arcwise serve, `/v1/parse`, {short:g} s", parse[0], best_json, parse[1]),
     ]
@@ -305,7 +328,7 @@ def told(texts: Sequence[str], rows: list[list[str]], given: argparse.Namespace)
         f"service, or of the library, for a paragraph. Memory: of all processes, shared parts once. Load of the machine in the five minutes before the end: "
         f"{os.getloadavg()[1]:.1f}; this alone is about {given.workers + 1}. With {given.connections} connections that always wait for an answer the mean latency is {given.connections} / (requests a second), "
         f"whatever the service does.{note}\n\n"
-        f"{table([*header, 'memory MB, early → late'], rows)}"
+        f"{table([*header, 'memory MB (after)'], rows)}"
     )
 
 

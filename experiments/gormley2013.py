@@ -36,6 +36,8 @@ SHARES = (0.0, 0.1, 0.2, 0.3, 0.5, 0.7, 0.85, 1.0)
 RELAXATIONS = ("Max.0k", "Max.1k", "Max.10k", "Max.100k", "Obj.Filter")
 QUICK_RELAXATIONS = ("Max.0k", "Obj.Filter")
 SEEDS = (1, 2, 3, 4, 5)
+LEARNING_SECONDS = 120
+"""For each learner and seed on the 200 sentences."""
 FREE, RULED = False, True
 Seeds = list[dict[str, Any]]
 """What a learner found, one for each seed."""
@@ -91,7 +93,7 @@ class Run(Cells):
         return f"estimate-{method}-{limit:g}s", partial(estimate, self.eight, method, limit)
 
     def learned(self, name: str, rules: bool, seed: int) -> tuple[str, Callable[[], Any]]:
-        limit = self.seconds(240)
+        limit = self.seconds(LEARNING_SECONDS)
         rule = "-rules" if rules else ""
         return f"wsj-{name}{rule}-{limit:g}s-{seed}", partial(learn, name, rules, limit, seed)
 
@@ -207,7 +209,8 @@ def real_part(page: Page, run: Run) -> str:
     if not run.has_wsj:
         page.text(f"Not run: {WSJ} is not there.")
         return ""
-    limit, first = run.seconds(240), run.seconds(240) * FIRST_SHARE
+    limit = run.seconds(LEARNING_SECONDS)
+    first = limit * FIRST_SHARE
     page.text(
         f"""200 sentences of at most 10 tokens, no punctuation; {limit:g} s for each learner and seed, {len(run.seeds)} seeds. Viterbi EM is the paper's: uniform parameters, ties broken at random in the first E-step, add-one
 smoothing, as many restarts as there is time for. Under the rules ({SHARE:.0%} of the arcs follow the universal rules) its E-step is the relaxed program ({SHARE + 0.05:.0%}), projected, discarded if it breaks the rules;

@@ -15,6 +15,7 @@
 #include "kernels/graph/arc_margin.hpp"
 #include "kernels/graph/arc_parse.hpp"
 #include "kernels/graph/exponentiated_gradient.hpp"
+#include "kernels/learning/batched_changes.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -124,17 +125,22 @@ class GraphScorer {
  public:
   GraphScorer(const ArcTable& table, Array<float> weights, double temperature, double label_temperature,
               bool margins)
-      : table_(table), weights_(weights), unseen_(table, temperature, label_temperature, margins) {
-    check_weights(table, weights.shape(0));
-    occupied_ = occupied_rows(table, weights.data());
-  }
-  WeightedTable weighted() const { return {table_, weights_.data(), unseen_, occupied_.data()}; }
+      : table_(table),
+        weights_(checked(table, weights)),
+        unseen_(table, temperature, label_temperature, margins),
+        zeros_(table, weights.data()) {}
+  WeightedTable weighted() const { return {table_, weights_.data(), unseen_, &zeros_}; }
 
  private:
+  static Array<float> checked(const ArcTable& table, Array<float> weights) {
+    check_weights(table, weights.shape(0));
+    return weights;
+  }
+
   const ArcTable& table_;
   Array<float> weights_;
   UnseenScores unseen_;
-  std::vector<uint64_t> occupied_;
+  KnownZeros zeros_;
 };
 
 ParseResult parse(const GraphScorer& scorer, const ArcData& data, Required required,
@@ -263,6 +269,7 @@ void bind_margin(nb::module_& m) {
       .def_ro("loss", &MarginReport::loss)
       .def_ro("updates", &MarginReport::updates, "sentences that changed the weights")
       .def_ro("skipped", &MarginReport::skipped, "sentences left out");
+  m.attr("BATCH_WINDOW") = BATCH_WINDOW;
   auto trainer = nb::class_<MarginTrainer>(m, "MarginTrainer", "Averaged perceptron and MIRA.");
   trainer
       .def(
@@ -285,12 +292,12 @@ void bind_margin(nb::module_& m) {
           nb::keep_alive<1, 3>())
       .def(
           "run",
-          [](MarginTrainer& self, Array<int64_t> sentences, uint64_t epoch) {
+          [](MarginTrainer& self, Array<int64_t> sentences, uint64_t epoch, size_t batch, int threads) {
             check_sentences(self.data(), sentences);
             nb::gil_scoped_release release;
-            return self.run(sentences.data(), sentences.shape(0), epoch);
+            return self.run(sentences.data(), sentences.shape(0), epoch, batch, threads);
           },
-          "sentences"_a, "epoch"_a);
+          "sentences"_a, "epoch"_a, "batch"_a = 1, "threads"_a = 1);
   bind_weights(trainer);
 }
 

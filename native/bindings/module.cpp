@@ -21,7 +21,8 @@ NB_MODULE(ARCWISE_MODULE, m) {
   bind_induction(m);
   bind_transition(m);
   bind_transition_scorer(m);
-  bind_text(m);
+  bind_text_tokenizer(m);
+  bind_text_tagger(m);
   bind_text_learners(m);
   bind_induction_counts(m);
 }

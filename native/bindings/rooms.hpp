@@ -18,6 +18,7 @@ void bind_inference_tall_sums(nanobind::module_& m);
 void bind_induction(nanobind::module_& m);
 void bind_transition(nanobind::module_& m);
 void bind_transition_scorer(nanobind::module_& m);
-void bind_text(nanobind::module_& m);
+void bind_text_tokenizer(nanobind::module_& m);
+void bind_text_tagger(nanobind::module_& m);
 void bind_text_learners(nanobind::module_& m);
 void bind_induction_counts(nanobind::module_& m);

@@ -110,12 +110,15 @@ arcwise::LemmaScript script_of(const LemmaRecipe& recipe) {
   return {static_cast<arcwise::LemmaCase>(casing.at(0)), drop_first, drop_last, before, after, whole};
 }
 
-// The lemma of each word as a code into a list of different lemmas.
-auto lemmas(const TreebankLayout& layout, nb::bytes data, Array<uint16_t> script,
-            const std::vector<LemmaRecipe>& recipes) {
-  if (script.shape(0) != layout.words()) throw nb::value_error("one script per word is needed");
+// Scripts that lemmas are made by; made once for many treebanks.
+struct LemmaScripts {
   std::vector<arcwise::LemmaScript> scripts;
-  for (const LemmaRecipe& recipe : recipes) scripts.push_back(script_of(recipe));
+};
+
+// The lemma of each word as a code into a list of different lemmas.
+auto lemmas(const LemmaScripts& by, const TreebankLayout& layout, nb::bytes data, Array<uint16_t> script) {
+  if (script.shape(0) != layout.words()) throw nb::value_error("one script per word is needed");
+  const std::vector<arcwise::LemmaScript>& scripts = by.scripts;
   std::unordered_map<uint64_t, int32_t> numbers;
   std::vector<int32_t> codes(layout.words());
   nb::typed<nb::list, nb::str> strings;
@@ -191,8 +194,16 @@ void bind_treebanks(nb::module_& m) {
   m.def(
       "treebank_last_boundary", [](nb::bytes text) { return arcwise::treebank_last_boundary(view(text)); },
       "text"_a, "Offset just after the last complete sentence, 0 if there is none.");
-  m.def("lemmas", &lemmas, "layout"_a, "data"_a, "script"_a, "recipes"_a,
-        "The lemma of each word: a code each, and the list of different lemmas.");
+  nb::class_<LemmaScripts>(m, "LemmaScripts", "Scripts that make lemmas of forms.")
+      .def(
+          "__init__",
+          [](LemmaScripts* self, const std::vector<LemmaRecipe>& recipes) {
+            new (self) LemmaScripts;
+            for (const LemmaRecipe& recipe : recipes) self->scripts.push_back(script_of(recipe));
+          },
+          "recipes"_a)
+      .def("lemmas", &lemmas, "layout"_a, "data"_a, "script"_a,
+           "The lemma of each word: a code each, and the list of different lemmas.");
   m.def(
       "lemma_apply",
       [](const LemmaRecipe& recipe, const std::string& form) {

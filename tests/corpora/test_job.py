@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from arcwise.distributed import CorpusOptions, Fields, parse_corpus
+from arcwise.distributed import CorpusOptions, TextFields, parse_corpus
 from arcwise.distributed.inputs import InputFile
 from arcwise.distributed.job import largest_first
 from arcwise.distributed.shards import Shard
@@ -73,7 +73,7 @@ def test_every_record_as_if_it_were_alone(engine: Engine, crawl: Path, tmp_path:
 
 
 def test_names_are_unique_and_tell_where_a_sentence_is_from(crawl: Path, tmp_path: Path) -> None:
-    options = replace(PLAIN, fields=Fields(id="id"))
+    options = replace(PLAIN, fields=TextFields(id="id"))
     parse_corpus(str(crawl), tmp_path / "out", options=options)
     found = [s for path in shards(tmp_path / "out", "*.conllu") for s in Treebank.read(path)]
     names = [sentence.sent_id for sentence in found]
@@ -124,7 +124,7 @@ def test_zst_output(crawl: Path, tmp_path: Path) -> None:
 
 
 def test_json_lines(crawl: Path, tmp_path: Path) -> None:
-    options = replace(PLAIN, to="jsonl", fields=Fields(id="id"), parse=ParseOptions(confidence=True))
+    options = replace(PLAIN, to="jsonl", fields=TextFields(id="id"), parse=ParseOptions(confidence=True))
     parse_corpus(str(crawl), tmp_path / "out", options=options)
     written = [path.read_text("utf-8") for path in shards(tmp_path / "out", "?.jsonl*.jsonl")]
     lines = [json.loads(line) for text in written for line in text.splitlines()]
@@ -208,7 +208,7 @@ def test_files_that_are_new_are_added(crawl: Path, tmp_path: Path) -> None:
         ({"parse": ParseOptions(confidence=True)}, "was begun with confidence False, found confidence True"),
         ({"to": "jsonl"}, "was begun with to 'conllu', found to 'jsonl'"),
         ({"shard_bytes": 900}, "was begun with shard_bytes 800"),
-        ({"fields": Fields("body")}, "was begun with text 'text', found text 'body'"),
+        ({"fields": TextFields("body")}, "was begun with text 'text', found text 'body'"),
     ],
 )
 def test_other_options_refuse_to_mix(changed: dict[str, Any], told: str, crawl: Path, tmp_path: Path) -> None:

@@ -3,7 +3,6 @@
 import os
 import signal
 import threading
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -12,16 +11,11 @@ from arcwise.distributed import CorpusOptions, Summary, parse_corpus
 from arcwise.engine import engine_of
 from corpora.making import MODEL, outputs, texts, write_jsonl
 from corpora.slow import Slow
-from engine.ray_cluster import TwoNodes, two_nodes, wait_until
+from engine.ray_cluster import TwoNodes, wait_until
+from engine.ray_cluster import cluster_of_two_nodes as cluster_of_two_nodes
 
 pytestmark = [pytest.mark.filterwarnings("ignore"), pytest.mark.timeout(300)]
 OPTIONS = CorpusOptions(model=MODEL, packing="none", shard_bytes=500)
-
-
-@pytest.fixture(scope="module")
-def cluster() -> Iterator[TwoNodes]:
-    with two_nodes() as found:
-        yield found
 
 
 def test_a_worker_and_a_node_are_killed(

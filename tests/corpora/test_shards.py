@@ -11,19 +11,20 @@ from hypothesis import strategies as st
 
 from arcwise.distributed.inputs import InputFormat, find_inputs
 from arcwise.distributed.reading import ChangedInputError, ShardReader
-from arcwise.distributed.records import Broken, Fields, Record, TextRecord, TreebankRecord, records_in
+from arcwise.distributed.records import Broken, Record, TextRecord, TreebankRecord, records_in
 from arcwise.distributed.shards import FilePlan, PlanFile, first_end
+from arcwise.pipeline.text_fields import TextFields
 from corpora.making import texts, write_jsonl, write_packed
 
 NO_ZST = pytest.param(".zst", marks=[])
 
 
-def plan_of(path: Path, size: int, *, fields: Fields = Fields()) -> FilePlan:
+def plan_of(path: Path, size: int, *, fields: TextFields = TextFields()) -> FilePlan:
     [file] = find_inputs([str(path)])
     return PlanFile(path.parent / "plans", fields, size)(file)
 
 
-def read(plan: FilePlan, *, fields: Fields = Fields()) -> list[Record]:
+def read(plan: FilePlan, *, fields: TextFields = TextFields()) -> list[Record]:
     reader = ShardReader(fields)
     return [record for shard in plan.shards for record in reader.records(shard)]
 
@@ -75,7 +76,7 @@ def test_paragraphs_and_their_lines_as_a_reader_counts_them(lines: list[str]) ->
         elif paragraph:
             wanted.append((paragraph[0][0], "\n".join(text for _, text in paragraph).split()))
             paragraph = []
-    found = records_in("\n".join(lines).encode(), "text", first_line=1, fields=Fields())
+    found = records_in("\n".join(lines).encode(), "text", first_line=1, fields=TextFields())
     assert [(r.line, r.text.split()) for r in found if isinstance(r, TextRecord)] == wanted
 
 
@@ -98,7 +99,7 @@ def test_parquet_by_rows(tmp_path: Path) -> None:
         {"body": [*texts(50), None], "name": [f"n{k}" for k in range(51)], "other": range(51)}
     )
     parquet.write_table(table, tmp_path / "a.parquet", row_group_size=7)
-    fields = Fields("body", "name")
+    fields = TextFields("body", "name")
     plan = plan_of(tmp_path / "a.parquet", 300, fields=fields)
     assert len(plan.shards) > 3
     found = read(plan, fields=fields)
@@ -146,7 +147,7 @@ def test_a_file_that_changes_under_way_is_noticed(tmp_path: Path) -> None:
 def test_shards_in_any_order(tmp_path: Path) -> None:
     path = write_jsonl(tmp_path / "a.jsonl.gz", [{"text": text} for text in texts(50)])
     plan = plan_of(path, 200)
-    reader = ShardReader(Fields())
+    reader = ShardReader(TextFields())
     shuffled = list(plan.shards)
     random.Random(1).shuffle(shuffled)
     found = {shard.number: list(reader.records(shard)) for shard in shuffled}
@@ -170,7 +171,7 @@ def test_shards_in_any_order(tmp_path: Path) -> None:
 )
 def test_a_broken_line_says_what_is_wrong(line: bytes, told: str) -> None:
     data = b'{"text": "a"}\n' + line + b'\n{"text": "b"}\n'
-    found = list(records_in(data, "jsonl", first_line=7, fields=Fields(id="id")))
+    found = list(records_in(data, "jsonl", first_line=7, fields=TextFields(id="id")))
     assert [record.line for record in found] == [7, 8, 9]
     assert isinstance(found[1], Broken)
     assert found[1].reason.startswith(told)
@@ -178,14 +179,14 @@ def test_a_broken_line_says_what_is_wrong(line: bytes, told: str) -> None:
 
 def test_a_lone_surrogate_and_a_zero_are_replaced() -> None:
     [record] = records_in(
-        json.dumps({"text": "a\ud800\x00b"}).encode(), "jsonl", first_line=1, fields=Fields()
+        json.dumps({"text": "a\ud800\x00b"}).encode(), "jsonl", first_line=1, fields=TextFields()
     )
     assert record == TextRecord(1, "a?\ufffdb")
 
 
 def test_a_broken_sentence_leaves_the_others() -> None:
     data = conllu(2) + b"1\tx\n\n" + conllu(2)
-    found = list(records_in(data, "conllu", first_line=1, fields=Fields()))
+    found = list(records_in(data, "conllu", first_line=1, fields=TextFields()))
     assert [r.line for r in found if isinstance(r, TreebankRecord)] == [1, 5, 11, 15]
     [broken] = [r for r in found if isinstance(r, Broken)]
     assert broken.line == 9

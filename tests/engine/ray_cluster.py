@@ -61,6 +61,13 @@ def two_nodes() -> Iterator[TwoNodes]:
         cluster.shutdown()
 
 
+@pytest.fixture(name="cluster", scope="module")
+def cluster_of_two_nodes() -> Iterator[TwoNodes]:
+    """For all tests of a file, which imports it."""
+    with two_nodes() as found:
+        yield found
+
+
 def node_of_this_worker() -> str:
     return str(ray.get_runtime_context().get_node_id())
 

@@ -12,15 +12,10 @@ import pytest
 
 from arcwise.engine import Engine, engine_of
 from arcwise.errors import InputError, WorkerError
-from engine.ray_cluster import TwoNodes, node_of_this_worker, two_nodes, wait_until
+from engine.ray_cluster import TwoNodes, node_of_this_worker, wait_until
+from engine.ray_cluster import cluster_of_two_nodes as cluster_of_two_nodes
 
 pytestmark = [pytest.mark.filterwarnings("ignore"), pytest.mark.timeout(240)]
-
-
-@pytest.fixture(scope="module")
-def cluster() -> Iterator[TwoNodes]:
-    with two_nodes() as found:
-        yield found
 
 
 @pytest.fixture

@@ -8,6 +8,7 @@ files that changed since are compiled again.
 from __future__ import annotations
 
 import fcntl
+import json
 import os
 import shutil
 import subprocess
@@ -16,6 +17,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache
 from importlib.util import find_spec
 from itertools import pairwise
 from pathlib import Path
@@ -174,23 +176,43 @@ def run(command: list[str]) -> None:
     assert done.returncode == 0, f"{' '.join(command)}\n{done.stdout[-6000:]}{done.stderr[-2000:]}"
 
 
-def run_tests(module: Path, number: int, ids: Sequence[str]) -> subprocess.CompletedProcess[str]:
-    """The tests in a process of their own, on the module with one fault (0: none)."""
+@dataclass(frozen=True)
+class Outcome:
+    """How a run of tests ended."""
+
+    status: int
+    """That of pytest: 0 all passed, 1 some failed."""
+    output: str
+
+
+@cache
+def _runner(module: Path) -> subprocess.Popen[str]:
+    """The process that runs tests on that module (``faults.runner``); it ends with this one."""
     environment = {
         **{name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")},
         "ARCWISE_NATIVE": "faults",
-        "ARCWISE_FAULT": str(number),
         "ARCWISE_FAULTS_MODULE": str(module),
         "PYTHONPATH": str(ROOT / "tests"),
     }
-    unneeded = ["cacheprovider", "xdist", "hypothesispytest"]  # they take longer than the tests
-    options = [f"-pno:{name}" for name in unneeded] + ["-pfaults.plugin", "-oaddopts=--import-mode=importlib"]
-    return subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "--tb=short", *options, *(["-x"] if number else []), *ids],
+    return subprocess.Popen(
+        [sys.executable, "-m", "faults.runner"],
         cwd=ROOT,
         env=environment,
-        capture_output=True,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
         text=True,
-        check=False,
-        timeout=300,
     )
+
+
+def run_tests(module: Path, number: int, ids: Sequence[str]) -> Outcome:
+    """The tests in a process of their own, on the module with one fault (0: none)."""
+    unneeded = ["cacheprovider", "xdist", "hypothesispytest"]  # they take longer than the tests
+    options = [f"-pno:{name}" for name in unneeded] + ["-pfaults.plugin", "-oaddopts=--import-mode=importlib"]
+    options.append("-Wignore::pytest.PytestAssertRewriteWarning")  # what the runner has imported already
+    arguments = ["-q", "--tb=short", *options, *(["-x"] if number else []), *ids]
+    runner = _runner(module)
+    assert runner.stdin is not None
+    assert runner.stdout is not None
+    runner.stdin.write(json.dumps({"number": number, "arguments": arguments, "seconds": 300}) + "\n")
+    runner.stdin.flush()
+    return Outcome(**json.loads(runner.stdout.readline()))

@@ -32,11 +32,11 @@ def test_names_are_different() -> None:
 
 def test_without_a_fault_the_named_tests_pass(module: Path) -> None:
     done = run_tests(module, 0, sorted({fault.caught_by for fault in FAULTS}))
-    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.status == 0, done.output
 
 
 @pytest.mark.parametrize(("number", "fault"), NUMBERED, ids=[fault.name for fault in FAULTS])
 def test_a_planted_fault_is_caught(module: Path, number: int, fault: Fault) -> None:
     done = run_tests(module, number, [fault.caught_by])
-    assert done.returncode == 1, f"{fault.caught_by} does not notice it\n{done.stdout}{done.stderr}"
-    assert "assertion failed" in done.stdout, done.stdout + done.stderr
+    assert done.status == 1, f"{fault.caught_by} does not notice it\n{done.output}"
+    assert "assertion failed" in done.output, done.output

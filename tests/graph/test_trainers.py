@@ -1,5 +1,6 @@
 """The mathematics of the trainers: gradients, optima, duality, margins."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -14,6 +15,7 @@ from arcwise.graph.trainers import (
 )
 from arcwise.inference import LOSSES, TreeDistribution
 from arcwise.inference.eisner import eisner_decode
+from arcwise.treebanks import Treebank
 from graph.small_space import (
     ONE_SIDED,
     Small,
@@ -305,11 +307,24 @@ def test_a_score_is_the_sum_of_the_weights_of_its_features(
         clusters=clusters,
         arc_templates=(*ARC_TEMPLATES, *ONE_SIDED),
     )
+    check_sums(case, share, clusters, ((0, 3), (3, 2), (2, 1)))
+
+
+def test_a_score_of_many_labels_is_the_sum_of_its_weights_too() -> None:
+    """Rows of labels are added eight blocks of eight at a time."""
+    rows = "1\ta\t_\tX\t_\t_\t2\tlabel{0}\t_\t_\n2\tb\t_\tY\t_\t_\t0\troot\t_\t_\n\n"
+    many = Treebank.from_string("".join(rows.format(number) for number in range(150)))
+    case = small(many, labelled=True, trainer="mira", restrict_labels=False)
+    check_sums(case, 1.0, 1, ((2, 1), (0, 2), (1, 2)))
+
+
+def check_sums(case: Small, share: float, clusters: int, arcs: Sequence[tuple[int, int]]) -> None:
+    """That the scores of these arcs of the first sentence are sums of weights, of which so many are not zero."""
     random = np.random.default_rng(2)
     weights = random.normal(0, 1, cells(case)).astype(np.float32)
     weights[random.random(cells(case)) >= share] = 0
     scores = labelled_scores(case, weights, 0)
-    for h, m in ((0, 3), (3, 2), (2, 1)):
+    for h, m in arcs:
         by_label: dict[int, list[float]] = {}
         for number, (label, _) in enumerate(states(case, 0, h, m)):
             places = feature_places(case, 0, h, m, number)

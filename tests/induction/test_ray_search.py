@@ -6,7 +6,6 @@ import json
 import os
 import signal
 import threading
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -17,19 +16,14 @@ from arcwise.induction import DMV, TagSentences, induce_globally
 from arcwise.induction.global_search import CountOptions, coordinator
 from arcwise.induction.global_search.result import Result
 from arcwise.induction.verifier import verify
-from engine.ray_cluster import TwoNodes, two_nodes, wait_until
+from engine.ray_cluster import TwoNodes, wait_until
+from engine.ray_cluster import cluster_of_two_nodes as cluster_of_two_nodes
 from induction.noting_worker import FOLDER, NotingWorker, noted
 
 pytestmark = [pytest.mark.filterwarnings("ignore"), pytest.mark.timeout(300)]
 CORPUS = DMV.random(("A", "B", "C"), seed=4).sample(8, seed=4, min_length=4, max_length=6)[0]
 OPTIONS = CountOptions(first_restarts=50, sweeps=0)  # prices alone, so that the tree is large
 EPSILON = 0.07
-
-
-@pytest.fixture(scope="module")
-def cluster() -> Iterator[TwoNodes]:
-    with two_nodes() as found:
-        yield found
 
 
 def test_a_worker_and_a_node_are_killed(

@@ -13,6 +13,7 @@ from arcwise.text.jackknife import jackknifed
 from arcwise.text.multiword import scripts_for
 from arcwise.text.tagger import Tagger, TaggerConfig
 from arcwise.treebanks import Sentence, Treebank
+from arcwise.treebanks.columns import upos_confidence
 from arcwise.treebanks.lemma_scripts import lemma_script
 from text.toy import toy_treebank
 
@@ -267,3 +268,11 @@ def test_keeping_what_the_tagger_says_changes_nothing(tagger: Tagger) -> None:
     assert tagger.tag(once, keep=("lemma", "upos", "xpos", "feats")).data == once.data
     some = once.annotate(upos=["_" if w % 2 else t for w, t in enumerate(once.column("upos"))])
     assert tagger.tag(some, keep=("upos",), threads=3).data == once.data
+
+
+@given(st.lists(st.floats(0, 1, width=32), min_size=1, max_size=50))
+def test_a_confidence_has_the_digits_that_its_number_has(values: list[float]) -> None:
+    """Taken from a table, which rounds as writing does."""
+    found = upos_confidence(np.array([*values, 0.0005, 0.0625, 0.9995], np.float32))
+    told = [float(value) for value in np.array([*values, 0.0005, 0.0625, 0.9995], np.float32)]
+    assert [found.strings[code] for code in found.codes] == [f"UposProb={value:.3f}" for value in told]

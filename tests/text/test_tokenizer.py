@@ -2,7 +2,6 @@
 
 import io
 import random
-import time
 from dataclasses import replace
 
 import pytest
@@ -156,20 +155,11 @@ def test_a_piece_ends_where_what_follows_no_longer_matters(piece: int) -> None:
 
 
 @pytest.mark.parametrize("text", ["a1-b2.c3/", "x", "don't-", "é—日。本"])
-def test_the_time_is_linear_in_a_word_without_end(text: str) -> None:
-    """Eight times the text: 8 times the work; were each character to cost the length of its word, 64 times."""
-    tokenizer = load("en").tokenizer
-
-    def seconds(size: int) -> float:
-        data = (text * size)[:size].encode()
-        took = []
-        for _ in range(3):
-            start = time.process_time()
-            tokenizer.tokenize(data)
-            took.append(time.process_time() - start)
-        return min(took)
-
-    assert seconds(64_000) < 30 * max(seconds(8_000), 1e-4)
+def test_nothing_of_a_word_without_end_is_lost(text: str) -> None:
+    """How long it takes is measured by ``python -m benchmarks.program``."""
+    data = (text * 32_000)[:32_000]
+    found = load("en").tokenizer.tokenize(data).treebank
+    assert "".join(row.fields[1] for sentence in found for row in sentence.token_rows) == data
 
 
 def test_a_stream_without_a_sentence_is_not_read_over_and_over(

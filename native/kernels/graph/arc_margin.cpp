@@ -4,21 +4,24 @@
 #include <cmath>
 
 #include "kernels/inference/tree_loss.hpp"
+#include "kernels/learning/batched_changes.hpp"
 
 namespace arcwise {
 
 namespace {
 constexpr int HILDRETH_PASSES = 10'000;  // at most
 constexpr double SETTLED = 1e-9;         // a pass that moves w by this part of the longest move is the last
+constexpr double NEGLIGIBLE =
+    1e-5;  // changes are counted in a batch that are more than this part of the sentence's largest
 }  // namespace
 
 // The tree to learn: the gold tree, its unknown heads those of the best tree around the known ones (with the
 // present weights). False if there is no such tree.
-bool MarginTrainer::complete_gold() {
+bool MarginStep::complete_gold() {
   target_ = gold_.heads;
   if (!gold_.complete) {
     ArcScores<float> scores;
-    scorer_.score(table_, weights_.weights.data(), sentence_, {gold_.heads.data(), false}, scores);
+    scorer_.score(table_, weights_, sentence_, {gold_.heads.data(), false}, scores);
     arcs_by_maximum(scores, arcs_, best_);
     if (inference_.decode(arcs_.data(), sentence_.n(), options_.trees, target_.data()) == MINUS_INFINITY)
       return false;
@@ -29,7 +32,7 @@ bool MarginTrainer::complete_gold() {
 }
 
 // The best state of the target arc of word m among those with its gold label.
-int MarginTrainer::target_state(int m) const {
+int MarginStep::target_state(int m) const {
   int h = target_[m], found = -1;
   const float* values = scores_.of(h, m);
   for (int s = 0; s < scores_.count(h, m); ++s)
@@ -37,11 +40,11 @@ int MarginTrainer::target_state(int m) const {
   return std::max(found, 0);
 }
 
-void MarginTrainer::add_arc(SparseVector& vector, int h, int m, int state, double value) const {
+void MarginStep::add_arc(SparseVector& vector, int h, int m, int state, double value) const {
   state_places(table_, sentence_, h, m, state, [&](uint32_t place) { vector.add(place, value); });
 }
 
-MarginTrainer::Constraint& MarginTrainer::next_constraint() {
+MarginStep::Constraint& MarginStep::next_constraint() {
   if (constraint_count_ == constraints_.size()) constraints_.emplace_back();
   Constraint& constraint = constraints_[constraint_count_++];
   constraint.difference.clear();
@@ -50,7 +53,7 @@ MarginTrainer::Constraint& MarginTrainer::next_constraint() {
 }
 
 // The constraint score(gold) - score(tree) >= loss(tree); the loss is returned.
-double MarginTrainer::add_tree(const int32_t* heads) {
+double MarginStep::add_tree(const int32_t* heads) {
   Constraint& constraint = next_constraint();
   int n = sentence_.n();
   for (int m = 1; m <= n; ++m) {
@@ -65,7 +68,7 @@ double MarginTrainer::add_tree(const int32_t* heads) {
 
 // A constraint for every wrong head of every word (in its best state), and for the best wrong label of the
 // right head, wherever it is violated: score(gold arc) - score(arc) >= cost(arc).
-void MarginTrainer::add_factored() {
+void MarginStep::add_factored() {
   for_each_arc(scores_, [&](int h, int m, int set, const float* values, int count) {
     float gold = scores_.of(target_[m], m)[target_states_[m]];
     int worst = -1;
@@ -87,7 +90,7 @@ void MarginTrainer::add_factored() {
 
 // Hildreth's algorithm: the smallest change of w that satisfies the constraints, by projecting on one after
 // the other until nothing moves; a multiplier stays between 0 and C. Whether anything changed.
-bool MarginTrainer::hildreth() {
+bool MarginStep::hildreth() {
   start_hildreth();
   double longest = 0;
   bool idle_too = true;
@@ -102,18 +105,16 @@ bool MarginTrainer::hildreth() {
   }
   double most = 0;
   for (size_t i = 0; i < constraint_count_; ++i) most = std::max(most, constraints_[i].multiplier);
-  for (size_t i = 0; i < change_.size(); ++i)
-    if (change_[i] != 0) weights_.add(touched_.entries()[i].place, change_[i]);
   return most > 1e-7;
 }
 
 // The cells that the constraints touch are numbered, so that passes need no weights.
-void MarginTrainer::start_hildreth() {
+void MarginStep::start_hildreth() {
   touched_.clear();
   for (size_t i = 0; i < constraint_count_; ++i) {
     Constraint& constraint = constraints_[i];
     constraint.norm = constraint.difference.squared_norm();
-    constraint.wanted = constraint.loss - constraint.difference.dot(weights_.weights.data());
+    constraint.wanted = constraint.loss - constraint.difference.dot(weights_);
     constraint.idle = false;
     constraint.local.clear();
     for (const auto& [place, value] : constraint.difference.entries())
@@ -123,7 +124,7 @@ void MarginTrainer::start_hildreth() {
 }
 
 // One projection on each constraint; the length of the longest change of w.
-double MarginTrainer::hildreth_pass(bool idle_too) {
+double MarginStep::hildreth_pass(bool idle_too) {
   double longest = 0;
   for (size_t i = 0; i < constraint_count_; ++i) {
     Constraint& constraint = constraints_[i];
@@ -142,14 +143,19 @@ double MarginTrainer::hildreth_pass(bool idle_too) {
 }
 
 // w += f(gold) - f(found), for the best tree found.
-bool MarginTrainer::perceptron() {
-  for (const auto& [place, value] : constraints_[0].difference.entries()) weights_.add(place, value);
-  return !constraints_[0].difference.entries().empty();
+bool MarginStep::perceptron() {
+  touched_.clear();
+  change_.clear();
+  for (const auto& [place, value] : constraints_[0].difference.entries()) {
+    touched_.add(place, 0);
+    change_.push_back(value);
+  }
+  return !change_.empty();
 }
 
 // The arcs' scores become their probabilities under the present weights, so that the best tree is the one
 // with the most expected right heads (Smith & Smith 2007, end of section 4).
-void MarginTrainer::take_marginals() {
+void MarginStep::take_marginals() {
   arcs_by_sum(scores_, 1.0, sums_);
   inference_.marginals(sums_.data(), sentence_.n(), options_.trees, arcs_.data());
   for (size_t i = 0; i < sums_.size(); ++i)
@@ -157,7 +163,7 @@ void MarginTrainer::take_marginals() {
 }
 
 // Constraints for the best tree or the k best ones; the loss of the first is returned.
-double MarginTrainer::add_found_trees() {
+double MarginStep::add_found_trees() {
   int n = sentence_.n();
   if (options_.update == MarginUpdate::mira && options_.loss_augmented) add_costs(scores_, gold_);
   arcs_by_maximum(scores_, arcs_, best_);
@@ -177,29 +183,77 @@ double MarginTrainer::add_found_trees() {
   return loss;
 }
 
-MarginReport MarginTrainer::run(const int64_t* sentences, size_t count, uint64_t epoch) {
+MarginReport MarginStep::learn(const float* weights, size_t sentence, uint64_t epoch) {
+  MarginReport report;
+  weights_ = weights;
+  touched_.clear();
+  change_.clear();
+  options_.dropout.draw(table_, data_, sentence, epoch, keep_);
+  sentence_.set(table_, data_, sentence, keep_);
+  data_.known_tree(sentence, gold_);
+  scorer_.score(table_, weights_, sentence_, {nullptr, gold_.complete}, scores_);
+  if (!complete_gold()) {
+    ++report.skipped;
+    return report;
+  }
+  constraint_count_ = 0;
+  if (options_.update == MarginUpdate::mira_factored) {
+    add_factored();
+    report.loss += static_cast<double>(constraint_count_);
+  } else {
+    report.loss += add_found_trees();
+  }
+  if (constraint_count_ > 0)
+    report.updates += options_.update == MarginUpdate::perceptron ? perceptron() : hildreth();
+  return report;
+}
+
+MarginReport MarginTrainer::run(const int64_t* sentences, size_t count, uint64_t epoch, size_t batch,
+                                int threads) {
+  if (batch > 1) return run_batches(sentences, count, epoch, batch, threads);
   MarginReport report;
   for (size_t i = 0; i < count; ++i) {
-    size_t s = static_cast<size_t>(sentences[i]);
-    options_.dropout.draw(table_, data_, s, epoch, keep_);
-    sentence_.set(table_, data_, s, keep_);
-    data_.known_tree(s, gold_);
-    scorer_.score(table_, weights_.weights.data(), sentence_, {nullptr, gold_.complete}, scores_);
-    if (!complete_gold()) {
-      ++report.skipped;
-      continue;
-    }
-    constraint_count_ = 0;
-    if (options_.update == MarginUpdate::mira_factored) {
-      add_factored();
-      report.loss += static_cast<double>(constraint_count_);
-    } else {
-      report.loss += add_found_trees();
-    }
-    if (constraint_count_ > 0)
-      report.updates += options_.update == MarginUpdate::perceptron ? perceptron() : hildreth();
-    ++weights_.steps;
+    const MarginReport own =
+        steps_[0].learn(weights_.weights.data(), static_cast<size_t>(sentences[i]), epoch);
+    steps_[0].for_each_change([&](uint32_t place, double change) { weights_.add(place, change); });
+    report += own;
+    if (!own.skipped) ++weights_.steps;
   }
+  return report;
+}
+
+// The sentences of a batch make as many steps as there are of them; the weights change with the last one.
+MarginReport MarginTrainer::run_batches(const int64_t* sentences, size_t count, uint64_t epoch, size_t batch,
+                                        int threads) {
+  while (static_cast<int>(steps_.size()) < threads) steps_.emplace_back(table_, data_, options_);
+  const auto order = arranged_batches(
+      count, batch, [&](size_t i) { return data_.length(static_cast<size_t>(sentences[i])); });
+  std::vector<MarginReport> reports(count);
+  BatchedChanges changes(batch);
+  std::vector<BatchedChanges::Workspace> own(steps_.size());
+  auto learn = [&](size_t i, size_t worker) {
+    reports[i] =
+        steps_[worker].learn(weights_.weights.data(), static_cast<size_t>(sentences[order[i]]), epoch);
+    changes.clear(i % batch);
+    double most = 0;
+    steps_[worker].for_each_change([&](uint32_t, double change) { most = std::max(most, std::abs(change)); });
+    steps_[worker].for_each_change([&](uint32_t place, double change) {
+      if (std::abs(change) > NEGLIGIBLE * most) changes.add(i % batch, place, change);
+    });
+  };
+  auto steps_before = [&](size_t last) {  // the number of the step to come after these sentences
+    auto learned = [](const MarginReport& one) { return !one.skipped; };
+    return weights_.steps + static_cast<double>(std::count_if(&reports[0], &reports[0] + last, learned));
+  };
+  auto put = [&](size_t group, size_t first, size_t last, size_t worker) {
+    const double step = steps_before(last) - 1;
+    changes.put_together(group, last - first, own[worker],
+                         [&](uint32_t place, double change) { weights_.add(place, change, step); });
+  };
+  batched_steps(count, batch, threads, learn, put);
+  MarginReport report;
+  for (const MarginReport& one : reports) report += one;
+  weights_.steps += static_cast<double>(static_cast<int64_t>(count) - report.skipped);
   return report;
 }
 

@@ -2,6 +2,7 @@
 // (McDonald, Crammer & Pereira 2005), for labelled and unlabelled, complete and partial trees.
 #pragma once
 #include <cstdint>
+#include <deque>
 #include <vector>
 
 #include "kernels/graph/arc_dropout.hpp"
@@ -30,20 +31,28 @@ struct MarginReport {
   double loss = 0;      // of the trees found, as costs go
   int64_t updates = 0;  // sentences that changed the weights
   int64_t skipped = 0;  // sentences whose known heads fit no tree of the class
+
+  MarginReport& operator+=(const MarginReport& other) {
+    loss += other.loss;
+    updates += other.updates;
+    skipped += other.skipped;
+    return *this;
+  }
 };
 
-class MarginTrainer {
+// What one sentence changes in the weights.
+class MarginStep {
  public:
-  MarginTrainer(const ArcTable& table, const ArcData& data, const MarginOptions& options)
-      : table_(table), data_(data), options_(options), weights_(table.cells()) {}
+  MarginStep(const ArcTable& table, const ArcData& data, const MarginOptions& options)
+      : table_(table), data_(data), options_(options) {}
 
-  MarginReport run(const int64_t* sentences, size_t count, uint64_t epoch);
-  const ArcData& data() const { return data_; }
-  const AveragedWeights& weights() const { return weights_; }
-  double steps() const { return weights_.steps; }
-  void set_steps(double steps) { weights_.steps = steps; }
-  // What it learns from one sentence to the next, beside the steps.
-  std::vector<Table<float>*> tables() { return {&weights_.weights, &weights_.sums}; }
+  MarginReport learn(const float* weights, size_t sentence, uint64_t epoch);
+  // Calls make(place, change) for each cell that the last sentence changes.
+  template <typename Make>
+  void for_each_change(Make make) const {
+    for (size_t i = 0; i < change_.size(); ++i)
+      if (change_[i] != 0) make(touched_.entries()[i].place, change_[i]);
+  }
 
  private:
   struct Constraint {
@@ -71,7 +80,6 @@ class MarginTrainer {
   const ArcTable& table_;
   const ArcData& data_;
   MarginOptions options_;
-  AveragedWeights weights_;
   TreeInference inference_;
   ArcScorer<float> scorer_;
   ArcScores<float> scores_;
@@ -85,6 +93,33 @@ class MarginTrainer {
   size_t constraint_count_ = 0;
   SparseVector touched_;        // the cells that an update may change
   std::vector<double> change_;  // of each of them
+  const float* weights_ = nullptr;
+};
+
+class MarginTrainer {
+ public:
+  MarginTrainer(const ArcTable& table, const ArcData& data, const MarginOptions& options)
+      : table_(table), data_(data), options_(options), weights_(table.cells()) {
+    steps_.emplace_back(table, data, options);
+  }
+
+  // batch: so many sentences are learned from with the same weights, by so many threads (learning/batched_changes.hpp).
+  MarginReport run(const int64_t* sentences, size_t count, uint64_t epoch, size_t batch = 1, int threads = 1);
+  const ArcData& data() const { return data_; }
+  const AveragedWeights& weights() const { return weights_; }
+  double steps() const { return weights_.steps; }
+  void set_steps(double steps) { weights_.steps = steps; }
+  // What it learns from one sentence to the next, beside the steps.
+  std::vector<Table<float>*> tables() { return {&weights_.weights, &weights_.sums}; }
+
+ private:
+  MarginReport run_batches(const int64_t* sentences, size_t count, uint64_t epoch, size_t batch, int threads);
+
+  const ArcTable& table_;
+  const ArcData& data_;
+  MarginOptions options_;
+  AveragedWeights weights_;
+  std::deque<MarginStep> steps_;  // one for each thread
 };
 
 }  // namespace arcwise

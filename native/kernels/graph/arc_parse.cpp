@@ -19,7 +19,7 @@ class SentenceParser {
       const int32_t* own = required + data.first(sentence);
       required_.insert(required_.end(), own, own + sentence_.n());
     }
-    scorer_.occupied = weighted.occupied;
+    scorer_.zeros = weighted.zeros;
   }
 
   // The scores of the sentence. every_label: also labels that are no arc's best one.

@@ -16,7 +16,7 @@ struct WeightedTable {
   const ArcTable& table;
   const float* weights;
   const UnseenScores& unseen;
-  const uint64_t* occupied = nullptr;  // see ArcScorer
+  const KnownZeros* zeros = nullptr;  // see ArcScorer
 };
 
 // required: a head per word that must be kept, -1 for free ones; or null.

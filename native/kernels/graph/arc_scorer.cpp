@@ -1,64 +1,106 @@
 #include "kernels/graph/arc_scorer.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
+#include <cstring>
 #include <limits>
 
 namespace arcwise {
 namespace {
+
+// Eight cells, which the compiler keeps in registers.
+template <typename Real>
+struct EightCells {
+  typedef Real Values __attribute__((vector_size(8 * sizeof(Real))));
+
+  static Values at(const Real* cells) {
+    Values values;
+    std::memcpy(&values, cells, sizeof values);
+    return values;
+  }
+};
 
 template <typename Real>
 struct alignas(32) ZeroBlock {
   Real cells[8] = {};
 };
 
-// sum[0..8*blocks) += the row at each place. The number of blocks known to the compiler keeps sums in
-// registers; rows that are all zero are read from one place that is always at hand, without a jump.
+// The rows of one kind of features of an arc: where they lie, and the hashes of its two words that lead there.
+template <typename Real>
+struct Rows {
+  const Real* cells;
+  const KnownZeros* zeros;
+  uint32_t mask, salt;
+  const uint32_t *head, *modifier;
+  const std::vector<uint16_t>& pairs;
+};
+
+// sum[0..8*BLOCKS) += the row at each place, from its block `first` on. All sums are in registers, so that the rows, few of which are
+// near, are waited for together. Groups that are all zero are read from one place that is always at hand.
 template <int BLOCKS, bool SPARSE, typename Real>
-void add_rows(const Real* rows, const uint64_t* occupied, uint32_t mask, const uint32_t* head,
-              const uint32_t* modifier, const std::vector<uint16_t>& pairs, uint32_t salt, int blocks,
-              Real* sum) {
+void add_rows(const Rows<Real>& rows, int first, Real* sum) {
+  using Eight = EightCells<Real>;
   static const ZeroBlock<Real> zero;
-  if constexpr (BLOCKS > 0) blocks = BLOCKS;
-  Real kept[BLOCKS > 0 ? BLOCKS * 8 : 1];
-  Real* into = sum;
-  if constexpr (BLOCKS > 0) {
-    std::copy(sum, sum + BLOCKS * 8, kept);
-    into = kept;
-  }
-  for (uint16_t p : pairs) {
-    uint32_t at = (head[p] ^ modifier[p] ^ salt) & mask;
-    for (int b = 0; b < blocks; ++b) {
-      const Real* row = rows + at + 8 * b;
+  typename Eight::Values kept[BLOCKS];
+  std::memcpy(kept, sum, sizeof kept);
+  for (uint16_t p : rows.pairs) {
+    const uint32_t at = ((rows.head[p] ^ rows.modifier[p] ^ rows.salt) & rows.mask) + 8 * first;
+    for (int b = 0; b < BLOCKS; ++b) {
+      const Real* row = rows.cells + at + 8 * b;
       if constexpr (SPARSE) {
-        uint32_t group = at / 8 + b;
-        row = occupied[group / 64] >> (group % 64) & 1 ? row : zero.cells;
+        const uint32_t group = at / 8 + b;
+        row = rows.zeros->groups[group / 64] >> (group % 64) & 1 ? row : zero.cells;
       }
-      for (int i = 0; i < 8; ++i) into[8 * b + i] += row[i];
+      kept[b] += Eight::at(row);
     }
   }
-  if constexpr (BLOCKS > 0) std::copy(kept, kept + BLOCKS * 8, sum);
+  std::memcpy(sum, kept, sizeof kept);
 }
 
+constexpr int MOST_BLOCKS = 8;
+
+// The same for any number of blocks, at most MOST_BLOCKS at a time.
 template <bool SPARSE, typename Real>
-auto row_adder(int blocks) {
-  return blocks == 1   ? &add_rows<1, SPARSE, Real>
-         : blocks == 2 ? &add_rows<2, SPARSE, Real>
-                       : &add_rows<0, SPARSE, Real>;
+void add_all_rows(const Rows<Real>& rows, int blocks, Real* sum) {
+  using Add = void (*)(const Rows<Real>&, int, Real*);
+  static constexpr Add ADD[MOST_BLOCKS] = {&add_rows<1, SPARSE, Real>, &add_rows<2, SPARSE, Real>,
+                                           &add_rows<3, SPARSE, Real>, &add_rows<4, SPARSE, Real>,
+                                           &add_rows<5, SPARSE, Real>, &add_rows<6, SPARSE, Real>,
+                                           &add_rows<7, SPARSE, Real>, &add_rows<8, SPARSE, Real>};
+  for (int first = 0; first < blocks; first += MOST_BLOCKS)
+    ADD[std::min(blocks - first, MOST_BLOCKS) - 1](rows, first, sum + 8 * first);
 }
 
-template <typename Real>
-Real sum_cells(const Real* cells, uint32_t mask, const uint32_t* head, const uint32_t* modifier,
-               const std::vector<uint16_t>& pairs, uint32_t salt) {
-  Real even = 0, odd = 0;
-  size_t i = 0;
-  for (; i + 2 <= pairs.size(); i += 2) {
-    even += cells[(head[pairs[i]] ^ modifier[pairs[i]] ^ salt) & mask];
-    odd += cells[(head[pairs[i + 1]] ^ modifier[pairs[i + 1]] ^ salt) & mask];
+// The cells of features of arcs alone. Where it is known which are zero, those are read from one of them, which is always at hand,
+// without a jump.
+template <bool SPARSE, typename Real>
+struct ArcCells {
+  const Real* cells;
+  const KnownZeros* zeros;
+  uint32_t mask;
+
+  Real at(uint32_t hash) const {
+    uint32_t place = hash & mask;
+    if constexpr (SPARSE) {
+      const bool occupied = zeros->cells[place / 64] >> (place % 64) & 1;
+      place ^= (place ^ zeros->zero_cell) & (static_cast<uint32_t>(occupied) - 1);
+    }
+    return cells[place];
   }
-  if (i < pairs.size()) even += cells[(head[pairs[i]] ^ modifier[pairs[i]] ^ salt) & mask];
-  return even + odd;
-}
+
+  Real sum(const uint32_t* head, const uint32_t* modifier, const std::vector<uint16_t>& pairs,
+           uint32_t salt) const {
+    Real even = 0, odd = 0;
+    size_t i = 0;
+    for (; i + 2 <= pairs.size(); i += 2) {
+      even += at(head[pairs[i]] ^ modifier[pairs[i]] ^ salt);
+      odd += at(head[pairs[i + 1]] ^ modifier[pairs[i + 1]] ^ salt);
+    }
+    if (i < pairs.size()) even += at(head[pairs[i]] ^ modifier[pairs[i]] ^ salt);
+    return even + odd;
+  }
+};
 
 }  // namespace
 
@@ -96,6 +138,26 @@ void ArcScorer<Real>::sum_sides(const ArcTable& table, const Real* weights, cons
   }
 }
 
+// What the features of both words of an arc, but for its labels, say of it.
+template <typename Real>
+template <bool SPARSE>
+Real ArcScorer<Real>::arc_alone(const ArcTable& table, const Real* weights, const ArcSentence& sentence,
+                                int h, int m, const BetweenTags& between) const {
+  const ArcTemplates& templates = table.templates;
+  const ArcCells<SPARSE, Real> cells{weights, zeros, table.arc_mask()};
+  const uint32_t *head = sentence.hashes.head(h), *modifier = sentence.hashes.modifier(m);
+  const int direction = direction_of(h, m), bin = distance_bin(std::abs(h - m));
+  Real arc = 0;
+  for (int c = 0; c < CONTEXTS; ++c)
+    arc += cells.sum(head, modifier, templates.arc_pairs[c],
+                     table.salts.of(static_cast<Context>(c), direction, bin));
+  for (const auto& b : templates.arc_between)
+    between_features(b, head[b.pair] ^ modifier[b.pair] ^ table.salts.of(b.context, direction, bin),
+                     sentence.hashes, h, m, between, table.salts,
+                     [&](uint32_t hash) { arc += cells.at(hash); });
+  return arc;
+}
+
 template <typename Real>
 void ArcScorer<Real>::score_arc(const ArcTable& table, const Real* weights, const ArcSentence& sentence,
                                 int h, int m, int arc_class, const BetweenTags& between, Real* values) {
@@ -103,22 +165,18 @@ void ArcScorer<Real>::score_arc(const ArcTable& table, const Real* weights, cons
   const uint32_t *head = sentence.hashes.head(h), *modifier = sentence.hashes.modifier(m);
   int direction = direction_of(h, m), bin = distance_bin(std::abs(h - m));
   const Real* rows = weights + table.row_start();
-  uint32_t class_salt = table.class_salt(arc_class), arc_mask = table.arc_mask(), row_mask = table.row_mask();
+  uint32_t class_salt = table.class_salt(arc_class), row_mask = table.row_mask();
   int width = table.row_width(arc_class), blocks = (width + 7) / 8;
   std::fill(sum.begin(), sum.begin() + blocks * 8, Real{0});
 
-  auto add = occupied ? row_adder<true, Real>(blocks) : row_adder<false, Real>(blocks);
-  Real arc = 0;
+  const bool sparse_cells = zeros && !zeros->cells.empty(), sparse_rows = zeros && !zeros->groups.empty();
+  Real arc = sparse_cells ? arc_alone<true>(table, weights, sentence, h, m, between)
+                          : arc_alone<false>(table, weights, sentence, h, m, between);
   for (int c = 0; c < CONTEXTS; ++c) {
-    uint32_t salt = table.salts.of(static_cast<Context>(c), direction, bin);
-    arc += sum_cells(weights, arc_mask, head, modifier, templates.arc_pairs[c], salt);
-    add(rows, occupied, row_mask, head, modifier, templates.row_pairs[c], salt ^ class_salt, blocks,
-        sum.data());
+    const uint32_t salt = table.salts.of(static_cast<Context>(c), direction, bin) ^ class_salt;
+    const Rows<Real> own{rows, zeros, row_mask, salt, head, modifier, templates.row_pairs[c]};
+    sparse_rows ? add_all_rows<true>(own, blocks, sum.data()) : add_all_rows<false>(own, blocks, sum.data());
   }
-  for (const auto& b : templates.arc_between)
-    between_features(b, head[b.pair] ^ modifier[b.pair] ^ table.salts.of(b.context, direction, bin),
-                     sentence.hashes, h, m, between, table.salts,
-                     [&](uint32_t hash) { arc += weights[hash & arc_mask]; });
   for (const auto& b : templates.row_between)
     between_features(b, head[b.pair] ^ modifier[b.pair] ^ table.salts.of(b.context, direction, bin),
                      sentence.hashes, h, m, between, table.salts, [&](uint32_t hash) {
@@ -263,7 +321,10 @@ void ArcScorer<Real>::score(const ArcTable& table, const Real* weights, const Ar
   if (mask.unseen) add_beyond(table, weights, sentence, mask, out);
 }
 
-std::vector<uint64_t> occupied_rows(const ArcTable& table, const float* weights) {
+namespace {
+
+// A bit for every 8 cells of rows, 0 where all are zero.
+std::vector<uint64_t> occupied_groups(const ArcTable& table, const float* weights) {
   size_t groups = (table.cells() - table.row_start()) / 8;
   std::vector<uint64_t> bits(groups / 64 + 2, 0);
   for (size_t group = 0; group < groups; ++group) {
@@ -272,6 +333,30 @@ std::vector<uint64_t> occupied_rows(const ArcTable& table, const float* weights)
       bits[group / 64] |= uint64_t{1} << group % 64;
   }
   return bits;
+}
+
+// A bit for every cell of arcs alone, 0 where it is zero.
+std::vector<uint64_t> occupied_cells(const ArcTable& table, const float* weights) {
+  std::vector<uint64_t> bits(table.row_start() / 64 + 1, 0);
+  for (size_t cell = 0; cell < table.row_start(); ++cell)
+    if (weights[cell] != 0) bits[cell / 64] |= uint64_t{1} << cell % 64;
+  return bits;
+}
+
+double share_of_ones(const std::vector<uint64_t>& bits) {
+  size_t ones = 0;
+  for (uint64_t own : bits) ones += static_cast<size_t>(std::popcount(own));
+  return static_cast<double>(ones) / (64.0 * static_cast<double>(bits.size()));
+}
+
+}  // namespace
+
+KnownZeros::KnownZeros(const ArcTable& table, const float* weights)
+    : groups(occupied_groups(table, weights)), cells(occupied_cells(table, weights)) {
+  constexpr double MOST_GROUPS = 0.9, MOST_CELLS = 0.5;
+  if (share_of_ones(groups) > MOST_GROUPS) groups.clear();
+  if (share_of_ones(cells) > MOST_CELLS) cells.clear();
+  zero_cell = static_cast<uint32_t>(std::find(weights, weights + table.row_start(), 0.0f) - weights);
 }
 
 template struct ArcScorer<float>;

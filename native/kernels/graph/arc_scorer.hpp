@@ -42,6 +42,15 @@ struct ArcMask {
   bool every_label = false;
 };
 
+// What is known of weights that stay as they are: where they are zero, memory that is far need not be asked.
+struct KnownZeros {
+  std::vector<uint64_t> groups;  // a bit for every 8 cells of rows, 0 where all are zero; empty where few are
+  std::vector<uint64_t> cells;  // a bit for every cell of arcs alone, 0 where it is zero; empty where few are
+  uint32_t zero_cell;           // one of these
+
+  KnownZeros(const ArcTable& table, const float* weights);
+};
+
 // Memory that scoring reuses from sentence to sentence.
 template <typename Real>
 struct ArcScorer {
@@ -56,15 +65,16 @@ struct ArcScorer {
   std::vector<int> beyond_count;  // of each word
   std::vector<Real> below;        // the score of each word's arcs that were not
 
-  // A bit for every 8 cells of rows, 0 where all are zero: such rows are not even fetched. Null: no such
-  // knowledge.
-  const uint64_t* occupied = nullptr;
+  const KnownZeros* zeros = nullptr;  // null: nothing is known
 
   void score(const ArcTable& table, const Real* weights, const ArcSentence& sentence, const ArcMask& mask,
              ArcScores<Real>& out);
 
  private:
   void sum_sides(const ArcTable& table, const Real* weights, const ArcSentence& sentence);
+  template <bool SPARSE>
+  Real arc_alone(const ArcTable& table, const Real* weights, const ArcSentence& sentence, int h, int m,
+                 const BetweenTags& between) const;
   void score_arc(const ArcTable& table, const Real* weights, const ArcSentence& sentence, int h, int m,
                  int arc_class, const BetweenTags& between, Real* values);
   void score_labels(const ArcTable& table, int h, int m, int arc_class, Real* values) const;
@@ -76,8 +86,5 @@ struct ArcScorer {
   Real widest_choice(const ArcScores<Real>& scored) const;
   void lower_labels(const ArcTable& table, int arc_class, const UnseenScores& unseen, Real* values) const;
 };
-
-// The bits that ArcScorer::occupied wants.
-std::vector<uint64_t> occupied_rows(const ArcTable& table, const float* weights);
 
 }  // namespace arcwise

@@ -29,9 +29,10 @@ struct Averaged {
     requires(std::is_reference_v<Weights>)
       : weights(others), sums(others.size(), 0) {}
 
-  void add(size_t place, double delta) {
+  void add(size_t place, double delta) { add(place, delta, steps); }
+  void add(size_t place, double delta, double step) {
     weights[place] += static_cast<float>(delta);
-    sums[place] += static_cast<Sum>(delta * steps);
+    sums[place] += static_cast<Sum>(delta * step);
   }
   // weights[place + i] += rate * values[i] for i < width
   void add_row(size_t place, float rate, const float* values, int width) {

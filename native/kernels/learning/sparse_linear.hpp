@@ -4,11 +4,13 @@
 // list of sparse rows, one per feature: small on disk, and a lookup touches one row per active feature.
 // Features are 32-bit keys (the upper half of a 64-bit hash); a feature that training never saw has no row.
 #pragma once
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
 
 #include "kernels/base/huge_pages.hpp"
+#include "kernels/base/prefetch.hpp"
 #include "kernels/learning/adagrad.hpp"
 
 namespace arcwise {
@@ -46,6 +48,22 @@ class SparseLinear {
   void add(uint32_t key, float* scores) const {
     const Slot* found = find(key);
     add_entries(found->start, found->end, scores);
+  }
+
+  // `add` of each key, in order. All rows are asked for before the first is needed, because few are near.
+  void add_all(const std::vector<uint32_t>& keys, float* scores) const {
+    constexpr size_t AT_A_TIME = 128;
+    const Slot* found[AT_A_TIME];
+    for (size_t first = 0; first < keys.size(); first += AT_A_TIME) {
+      const size_t count = std::min(keys.size() - first, AT_A_TIME);
+      for (size_t i = 0; i < count; ++i) prefetch(&slots_[home(keys[first + i])]);
+      for (size_t i = 0; i < count; ++i) {
+        found[i] = find(keys[first + i]);
+        prefetch(outputs_.data() + found[i]->start);
+        prefetch(weights_.data() + found[i]->start);
+      }
+      for (size_t i = 0; i < count; ++i) add_entries(found[i]->start, found[i]->end, scores);
+    }
   }
 
   // The same model without the weights below `threshold` in absolute value, and without empty rows.

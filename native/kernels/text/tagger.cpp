@@ -68,7 +68,7 @@ void decode_states(const TaggerModel& model, const TaggerSentence& sentence, con
     w.keys.clear();
     state_features(sentence, i, w.keys);
     w.scores.assign(static_cast<size_t>(model.states()), 0.0f);
-    for (uint32_t key : w.keys) model.emissions.add(key, w.scores.data());
+    model.emissions.add_all(w.keys, w.scores.data());
     const Lists& sets = model.dictionary.sets;
     find_possible(sets.begin(sentence.sets[i]), sets.end(sentence.sets[i]),
                   kept.begin(kept.states, first + i), kept.end(kept.states, first + i), w);
@@ -102,7 +102,7 @@ uint16_t choose(const SoftmaxTask& task, size_t set, const SparseLinear& weights
   const uint32_t* candidates = task.candidates_of_set.begin(set);
   if (task.choices(set) == 1) return static_cast<uint16_t>(candidates[0]);
   w.softmax.output_scores.assign(task.output_count, 0.0f);
-  for (uint32_t key : w.keys) weights.add(key, w.softmax.output_scores.data());
+  weights.add_all(w.keys, w.softmax.output_scores.data());
   size_t best = softmax_probabilities(task, set, w.softmax);
   float most = -1;
   for (size_t c = 0; c < task.choices(set); ++c)

@@ -192,8 +192,8 @@ def run(
     from arcwise.errors import InputError
     from arcwise.models import open_model
     from arcwise.parsing.confidence import confidence_warning
-    from arcwise.pipeline.json_input import JsonFields
     from arcwise.pipeline.parse_input import FORMATS, Reading
+    from arcwise.pipeline.text_fields import TextFields
 
     for option, value, known in (
         ("--format", input_format, (*FORMATS, "parquet") if corpus else FORMATS),
@@ -241,7 +241,7 @@ def run(
         options = _for_pictures(options, parser.capabilities, page=html is not None)
     if options.confidence and (doubt := confidence_warning(parser.info)):
         typer.echo(f"warning: {model}: {doubt}", err=True)
-    reading = Reading(input_format, errors, immediate, JsonFields(text_field, id_field))  # type: ignore[arg-type]
+    reading = Reading(input_format, errors, immediate, TextFields(text_field, id_field))  # type: ignore[arg-type]
     work = ParseWork(parser, reading, options, threads, Output(output, to, show=show, html=html))
     raise typer.Exit(work.run(sources, targets, text=text))
 

@@ -117,7 +117,7 @@ class CorpusCommand:
 
     def run(self) -> int:
         """Parse the corpus; exit status 1 if records were broken."""
-        from arcwise.distributed import CorpusOptions, Fields, JobProgress, parse_corpus
+        from arcwise.distributed import CorpusOptions, JobProgress, TextFields, parse_corpus
         from arcwise.distributed.cores import cores, threads_of_each
         from arcwise.errors import InputError
 
@@ -131,7 +131,7 @@ class CorpusCommand:
             model=self.model,
             parse=self.options,
             format=_FORMATS[self.input_format],  # type: ignore[arg-type]
-            fields=Fields(self.text_field, self.id_field),
+            fields=TextFields(self.text_field, self.id_field),
             to=_OUTPUTS[self.to],  # type: ignore[arg-type]
             packing=self.compress,  # type: ignore[arg-type]
             shard_bytes=max(1, round(self.shard_size * 2**20)),

@@ -14,6 +14,6 @@
 from arcwise.distributed.job import CorpusOptions, Summary, parse_corpus
 from arcwise.distributed.parser import Parser
 from arcwise.distributed.progress import JobProgress
-from arcwise.distributed.records import Fields
+from arcwise.pipeline.text_fields import TextFields
 
-__all__ = ["CorpusOptions", "Fields", "JobProgress", "Parser", "Summary", "parse_corpus"]
+__all__ = ["CorpusOptions", "JobProgress", "Parser", "Summary", "TextFields", "parse_corpus"]

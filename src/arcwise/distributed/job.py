@@ -19,7 +19,7 @@ from typing import Any
 from arcwise import __version__
 from arcwise.distributed.inputs import InputFile, InputFormat, find_inputs
 from arcwise.distributed.progress import JobProgress, Tally
-from arcwise.distributed.records import Broken, Fields
+from arcwise.distributed.records import Broken
 from arcwise.distributed.shards import SHARD_BYTES, FilePlan, PlanFile, Shard
 from arcwise.distributed.work import Marker, Outcome, ParseShard, Places, forget
 from arcwise.distributed.writers import (
@@ -35,6 +35,7 @@ from arcwise.models import model_path, open_model, shipped_models
 from arcwise.optional import require
 from arcwise.parsing.parser import ParseOptions
 from arcwise.pipeline.pipeline import Pipeline
+from arcwise.pipeline.text_fields import TextFields
 from arcwise.treebanks.files import PathLike, make_folder, open_output
 
 _ERRORS_EVERY = 30.0
@@ -61,7 +62,9 @@ class CorpusOptions:
     )
     parse: ParseOptions = section(ParseOptions, "How sentences are parsed.")
     format: InputFormat | None = option(None, "Of the input; if nothing is said: by the names of the files.")
-    fields: Fields = section(Fields, "Where JSON objects and rows of Parquet have their text and name.")
+    fields: TextFields = section(
+        TextFields, "Where JSON objects and rows of Parquet have their text and name."
+    )
     to: OutputFormat = option("conllu", "The format of the output.")
     packing: Packing = option("gz", "How the files of the output are compressed.")
     shard_bytes: int = option(SHARD_BYTES, "Unpacked bytes of input for each shard.", low=1)

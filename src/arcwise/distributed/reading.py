@@ -9,10 +9,11 @@ from collections.abc import Iterator
 from contextlib import ExitStack
 from typing import Any
 
-from arcwise.distributed.records import Fields, Record, records_in, records_of_rows
+from arcwise.distributed.records import Record, records_in, records_of_rows
 from arcwise.distributed.rows import row_batches
 from arcwise.distributed.shards import Shard, read_some, text_bytes
 from arcwise.errors import InputError
+from arcwise.pipeline.text_fields import TextFields
 from arcwise.treebanks.files import open_input
 
 _SKIP = 1 << 20
@@ -26,7 +27,7 @@ class ChangedInputError(InputError):
 class ShardReader:
     """Reads shards, fast if they come in the order of their files."""
 
-    def __init__(self, fields: Fields) -> None:
+    def __init__(self, fields: TextFields) -> None:
         self._fields = fields
         self._path = ""
         self._at = 0

@@ -13,21 +13,13 @@ from typing import Any
 
 from arcwise import native
 from arcwise.distributed.inputs import InputFormat
+from arcwise.pipeline.text_fields import TextFields
 from arcwise.treebanks import Treebank
 
 _BLANK_LINES = re.compile(rb"(?:[ \t\r]*\n)+")
 _PARAGRAPH_END = re.compile(rb"\n[ \t\r]*\n")
 _CONLLU_BATCH = 1 << 17
 """Bytes of CoNLL-U that are parsed at a time."""
-
-
-@dataclass(frozen=True)
-class Fields:
-    """Where JSON objects and rows of Parquet have what is read of them."""
-
-    text: str = "text"
-    id: str | None = None
-    """The field of the document's name; None: documents are named after file and line."""
 
 
 @dataclass(frozen=True)
@@ -73,10 +65,10 @@ def one_by_one(records: Iterable[Record]) -> Iterator[Record]:
         yield from record.sentences() if isinstance(record, TreebankRecord) else [record]
 
 
-def records_in(data: bytes, format: InputFormat, *, first_line: int, fields: Fields) -> Iterator[Record]:
+def records_in(data: bytes, format: InputFormat, *, first_line: int, fields: TextFields) -> Iterator[Record]:
     """The records of a piece of a file; what is blank is left out.
 
-    >>> list(records_in(b'{"text": "Hi."}\\n{"title": "?"}', "jsonl", first_line=1, fields=Fields()))
+    >>> list(records_in(b'{"text": "Hi."}\\n{"title": "?"}', "jsonl", first_line=1, fields=TextFields()))
     [TextRecord(line=1, text='Hi.', id=None), Broken(line=2, reason="found no field 'text', but title")]
     """
     if format == "conllu":
@@ -127,13 +119,13 @@ def _paragraph_end(data: bytes, at: int) -> int:
 # ---- JSON lines
 
 
-def _of_json_lines(data: bytes, first_line: int, fields: Fields) -> Iterator[Record]:
+def _of_json_lines(data: bytes, first_line: int, fields: TextFields) -> Iterator[Record]:
     for number, line in enumerate(data.split(b"\n")):
         if line.strip():
             yield _of_json(first_line + number, line, fields)
 
 
-def _of_json(line: int, data: bytes, fields: Fields) -> Record:
+def _of_json(line: int, data: bytes, fields: TextFields) -> Record:
     try:
         found = json.loads(data.decode("utf-8").removeprefix("\ufeff"))
     except UnicodeDecodeError as error:

@@ -15,9 +15,10 @@ from pathlib import Path
 from typing import Any
 
 from arcwise.distributed.inputs import InputFile, InputFormat
-from arcwise.distributed.records import Broken, Fields
+from arcwise.distributed.records import Broken
 from arcwise.distributed.rows import row_batches
 from arcwise.errors import InputError
+from arcwise.pipeline.text_fields import TextFields
 from arcwise.treebanks.files import open_input, open_output
 
 SHARD_BYTES = 1 << 20
@@ -81,7 +82,7 @@ class PlanFile:
 
     folder: Path
     """Where plans are kept."""
-    fields: Fields = field(default_factory=Fields)
+    fields: TextFields = field(default_factory=TextFields)
     shard_bytes: int = SHARD_BYTES
 
     def __call__(self, file: InputFile) -> FilePlan:

@@ -17,7 +17,6 @@ from arcwise.distributed.inputs import InputFile
 from arcwise.distributed.reading import ChangedInputError, ShardReader
 from arcwise.distributed.records import (
     Broken,
-    Fields,
     Record,
     TextRecord,
     TreebankRecord,
@@ -29,6 +28,7 @@ from arcwise.errors import ModelError
 from arcwise.models import open_model
 from arcwise.parsing.parser import ParseOptions, Parser
 from arcwise.pipeline.pipeline import Pipeline
+from arcwise.pipeline.text_fields import TextFields
 from arcwise.treebanks import Treebank
 from arcwise.treebanks.files import open_output
 
@@ -122,7 +122,7 @@ class ParseShard:
     model: str
     job: str
     """Hash of model and options."""
-    fields: Fields = field(default_factory=Fields)
+    fields: TextFields = field(default_factory=TextFields)
     options: ParseOptions = field(default_factory=ParseOptions)
     to: OutputFormat = "conllu"
     packing: Packing = "gz"
@@ -282,11 +282,11 @@ def _parser(model: str) -> Parser:
     return open_model(model)
 
 
-_readers: dict[Fields, ShardReader] = {}
+_readers: dict[TextFields, ShardReader] = {}
 """Files that this process keeps open."""
 
 
-def _reader(fields: Fields) -> ShardReader:
+def _reader(fields: TextFields) -> ShardReader:
     return _readers.setdefault(fields, ShardReader(fields))
 
 

@@ -87,6 +87,13 @@ class GraphConfig:
         low=1,
         high=1024,
     )
+    batch: int = option(
+        1,
+        "From so many sentences, of about the same length, it learns at the same time, by as many threads as there are; then their changes are "
+        "made. The model depends on the batch and not on the threads. 32 suits 16 threads.",
+        low=1,
+        high=10_000,
+    )
     clusters: int = option(4, "How many clusters an arc may be in.", low=1, high=1024)
 
     word: Literal["form", "lower"] = option("lower", "What `word` means in templates.")

@@ -62,28 +62,28 @@ _LIKELIHOOD = ("optimizer", "learning_rate", "prior", *_ONLINE)
 TRAINERS: Mapping[str, TrainerKind] = {
     "perceptron": TrainerKind(
         lambda config, table, data, threads: MarginTrainer(
-            config, table, data, update=native.MarginUpdate.perceptron
+            config, table, data, threads, update=native.MarginUpdate.perceptron
         ),
         "averaged perceptron",
         "Collins 2002",
-        reads=("minimum_risk", *_ONLINE),
+        reads=("minimum_risk", "batch", *_ONLINE),
     ),
     "mira": TrainerKind(
         lambda config, table, data, threads: MarginTrainer(
-            config, table, data, update=native.MarginUpdate.mira
+            config, table, data, threads, update=native.MarginUpdate.mira
         ),
         "a margin as large as the loss against the `k` best trees; Hildreth's algorithm; averaged",
         "McDonald et al. 2005, 2.3",
-        reads=("k", "C", "try_C", "loss_augmented", "minimum_risk", *_ONLINE),
+        reads=("k", "C", "try_C", "loss_augmented", "minimum_risk", "batch", *_ONLINE),
         defaults={"C": 0.01},
     ),
     "mira-factored": TrainerKind(
         lambda config, table, data, threads: MarginTrainer(
-            config, table, data, update=native.MarginUpdate.mira_factored
+            config, table, data, threads, update=native.MarginUpdate.mira_factored
         ),
         "a margin for every wrong head of every word; averaged",
         "McDonald et al. 2005, 2.3",
-        reads=("C", "try_C", *_ONLINE),
+        reads=("C", "try_C", "batch", *_ONLINE),
         defaults={"C": 0.01},
     ),
     "log-linear": TrainerKind(

@@ -20,9 +20,14 @@ CHUNK = 500
 _NOISE = 0.01
 
 
-def _chunks(order: npt.NDArray[np.int64], advance: Advance) -> Iterator[npt.NDArray[np.int64]]:
-    for start in range(0, len(order), CHUNK):
-        chunk = order[start : start + CHUNK]
+def _chunks(
+    order: npt.NDArray[np.int64], advance: Advance, batch: int = 1
+) -> Iterator[npt.NDArray[np.int64]]:
+    """Some sentences at a time; of batches, so many as are arranged together."""
+    window = 1 if batch == 1 else native.BATCH_WINDOW * batch
+    size = max(CHUNK // window, 1) * window
+    for start in range(0, len(order), size):
+        chunk = order[start : start + size]
         yield chunk
         advance(len(chunk))
 
@@ -63,10 +68,11 @@ class MarginTrainer(_OnlineTrainer):
         config: GraphConfig,
         table: native.ArcTable,
         data: native.ArcData,
+        threads: int = 1,
         *,
         update: native.MarginUpdate,
     ) -> None:
-        self._average = config.average
+        self._average, self._batch, self._threads = config.average, config.batch, threads
         self._native = native.MarginTrainer(
             table,
             data,
@@ -82,8 +88,11 @@ class MarginTrainer(_OnlineTrainer):
         )
 
     def epoch(self, number: int, order: npt.NDArray[np.int64], advance: Advance) -> dict[str, float]:
-        """One update per sentence."""
-        reports = [self._native.run(chunk, number) for chunk in _chunks(order, advance)]
+        """One update per sentence; those of a batch are made together."""
+        reports = [
+            self._native.run(chunk, number, self._batch, self._threads)
+            for chunk in _chunks(order, advance, self._batch)
+        ]
         told = {"loss": sum(r.loss for r in reports), "updates": float(sum(r.updates for r in reports))}
         return told | _left_out(sum(r.skipped for r in reports))
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from arcwise import native
 from arcwise.treebanks import Coded, Treebank
 from arcwise.treebanks.lemma_scripts import NO_LEMMA, lemmas_by, read_script, script_text, scripts_of
 
@@ -98,7 +100,7 @@ class TagAlphabets:
         features = [place for place, name in enumerate(self.names) if name.startswith(_FEATS)]
         for place, name in enumerate(self.names):
             if name == _LEMMA:
-                found[name] = lemmas_by(treebank, codes[place], [read_script(s) for s in self.values[place]])
+                found[name] = lemmas_by(treebank, codes[place], _scripts_made(self.values[place]))
             elif place not in features:
                 found[name] = Coded(codes[place], list(self.values[place]))
         if features:
@@ -116,6 +118,11 @@ class TagAlphabets:
             if self.values[place][code] != NO_VALUE
         ]
         return "|".join(pairs) or "_"
+
+
+@lru_cache(maxsize=8)
+def _scripts_made(texts: tuple[str, ...]) -> native.LemmaScripts:
+    return native.LemmaScripts([read_script(text) for text in texts])
 
 
 def _scripts_learned(treebank: Treebank) -> tuple[str, ...]:

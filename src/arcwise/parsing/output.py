@@ -77,11 +77,12 @@ def annotated(treebank: Treebank, parses: Parses, *, alternatives: int = 0) -> T
     if parses.probabilities is not None:
         found = parses.probabilities
         pairs.append(_confidences(found.head, found.label, labelled=bool(parses.label_names)))
-        for s, (log, entropy) in enumerate(zip(found.log_tree, found.head_entropy, strict=True)):
+        of_trees = np.exp(found.log_tree).tolist(), (found.head_entropy / np.log(2)).tolist()
+        for s, (probability, bits) in enumerate(zip(*of_trees, strict=True)):
             if s not in parses.unparsed:
                 comments[s] = {
-                    "tree_prob": f"{np.exp(log):.6g}",
-                    "tree_entropy": f"{entropy / np.log(2):.4f}",
+                    "tree_prob": f"{probability:.6g}",
+                    "tree_entropy": f"{bits:.4f}",
                     **comments[s],
                 }
     if alternatives and parses.alternatives is not None:
@@ -126,17 +127,21 @@ def with_k_best(treebank: Treebank, parses: KBestParses, options: ParseOptions) 
 
 
 def _confidences(head: Shares, label: Shares, *, labelled: bool) -> list[str]:
+    """As MISC has them. Of floats, which are written faster than what an array has."""
     if not labelled:
-        return [f"HeadProb={p:.4f}" for p in head]
-    return [f"HeadProb={p:.4f}|DeprelProb={q:.4f}" for p, q in zip(head, label, strict=True)]
+        return [f"HeadProb={p:.4f}" for p in head.tolist()]
+    pairs = zip(head.tolist(), label.tolist(), strict=True)
+    return [f"HeadProb={p:.4f}|DeprelProb={q:.4f}" for p, q in pairs]
 
 
 def _others(alternatives: Sequence[Sequence[Alternative]], k: int) -> list[str]:
     return [written_alternatives(own, k) for own in alternatives]
 
 
-def _joined(pairs: Sequence[Sequence[str]], without: set[int]) -> list[str]:
+def _joined(pairs: Sequence[Sequence[str]], without: set[int]) -> Sequence[str]:
     """The pairs of each word together; none for the words ``without``."""
+    if len(pairs) == 1 and not without:
+        return pairs[0]
     rows = zip(*pairs, strict=True)
     return ["" if word in without else "|".join(filter(None, row)) for word, row in enumerate(rows)]
 

@@ -93,13 +93,13 @@ def cut_by(tokenizer: Tokenizer) -> CutLine:
 
     def cut(line: str, place: int, number: int) -> str:
         found = tokenizer.tokenize(line, first_place=place, first_sentence=number).treebank
-        return found.text if len(found) < 2 else _as_one(found, number, line)
+        return found.text if len(found) < 2 else as_one_sentence(found, number, line)
 
     return cut
 
 
-def _as_one(treebank: Treebank, number: int, text: str) -> str:
-    """The sentences as one, their rows numbered on."""
+def as_one_sentence(treebank: Treebank, number: int, text: str) -> str:
+    """CoNLL-U of one sentence that has the rows of all of these, numbered on; ``number`` is its ``sent_id``."""
     lines = [f"# sent_id = {number}", f"# text = {' '.join(text.split())}"]
     before = 0
     for sentence in treebank:

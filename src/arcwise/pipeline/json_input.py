@@ -13,17 +13,10 @@ from arcwise.parsing.parser import ParseOptions, Parser
 from arcwise.pipeline.cut_input import batches_of_lines, decoded
 from arcwise.pipeline.many_texts import checked_text
 from arcwise.pipeline.pipeline import Pipeline
+from arcwise.pipeline.text_fields import TextFields
 from arcwise.text.text_stream import Errors
 from arcwise.treebanks import Treebank
 from arcwise.treebanks.streaming import Readable
-
-
-@dataclass(frozen=True)
-class JsonFields:
-    """Where an object has its text and its name."""
-
-    text: str = "text"
-    id: str | None = None
 
 
 @dataclass(frozen=True)
@@ -63,7 +56,7 @@ def stream_json(
     *,
     source: str = "<json>",
     errors: Errors = "strict",
-    fields: JsonFields = JsonFields(),
+    fields: TextFields = TextFields(),
     options: ParseOptions = ParseOptions(),
     threads: int = 1,
 ) -> Iterator[list[JsonParsed]]:
@@ -81,7 +74,7 @@ def stream_json(
         yield _parsed(parser, read, fields, options, threads)
 
 
-def _read(line: bytes, number: int, source: str, errors: Errors, fields: JsonFields) -> JsonParsed:
+def _read(line: bytes, number: int, source: str, errors: Errors, fields: TextFields) -> JsonParsed:
     """An object: one that is cut already with its treebank, a broken one with what is wrong."""
     values: Any = {}
     try:
@@ -106,7 +99,7 @@ def _read(line: bytes, number: int, source: str, errors: Errors, fields: JsonFie
 
 
 def _parsed(
-    parser: Parser, read: Sequence[JsonParsed], fields: JsonFields, options: ParseOptions, threads: int
+    parser: Parser, read: Sequence[JsonParsed], fields: TextFields, options: ParseOptions, threads: int
 ) -> list[JsonParsed]:
     texts = [found for found in read if found.treebank is None and not found.error]
     trees: dict[int, Treebank] = {}

@@ -13,8 +13,9 @@ from arcwise.errors import InputError, OptionError
 from arcwise.parsing.parser import ParseOptions, Parser
 from arcwise.parsing.parses import Analysis, Note
 from arcwise.pipeline.cut_input import cut_by, cut_words, stream_lines
-from arcwise.pipeline.json_input import JsonFields, JsonParsed, stream_json
+from arcwise.pipeline.json_input import JsonParsed, stream_json
 from arcwise.pipeline.pipeline import Pipeline
+from arcwise.pipeline.text_fields import TextFields
 from arcwise.text.text_stream import Errors
 from arcwise.treebanks import Treebank
 from arcwise.treebanks.arriving import Arriving
@@ -38,7 +39,7 @@ class Reading:
     """What happens to text that is no UTF-8."""
     immediate: bool = False
     """Whether standard input is parsed as it comes, each sentence, paragraph or line as soon as it is complete."""
-    fields: JsonFields = field(default_factory=JsonFields)
+    fields: TextFields = field(default_factory=TextFields)
     """Of JSON lines."""
 
 

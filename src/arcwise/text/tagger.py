@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -34,7 +35,7 @@ from arcwise.text.linear import (
     unpack_linear,
 )
 from arcwise.treebanks import Coded, Treebank
-from arcwise.treebanks.columns import upos_confidence
+from arcwise.treebanks.columns import FieldStrings, upos_confidence
 from arcwise.treebanks.lemma_scripts import LemmaScript, lemmas_by, read_script, scripts_of
 
 if TYPE_CHECKING:
@@ -222,11 +223,10 @@ class Tagger(Packable):
         ``keep``: those of the four columns in which everything that is not ``_`` stays.
         """
         tags = self.tags(treebank, keep=keep, threads=threads)
-        upos_of_state = np.array([upos for upos, _ in self.alphabet.states], np.int32)
-        xpos, feats = (Coded.of(column) for column in zip(*self.alphabet.bundles, strict=True))
+        xpos, feats = self._columns_of_bundles
         found = {
-            "lemma": lemmas_by(self.look_alikes.view(treebank), tags.script, self.alphabet.scripts),
-            "upos": Coded(upos_of_state[tags.state], self.alphabet.upos),
+            "lemma": lemmas_by(self.look_alikes.view(treebank), tags.script, self._scripts),
+            "upos": Coded(self._upos_of_state[tags.state], self.alphabet.upos),
             "xpos": Coded(xpos.codes[tags.bundle], xpos.strings),
             "feats": Coded(feats.codes[tags.bundle], feats.strings),
         }
@@ -238,6 +238,22 @@ class Tagger(Packable):
             kept = treebank.column("upos") if "upos" in keep else None
             columns["misc_update"] = upos_confidence(tags.upos_probability, kept)
         return treebank.annotate(**columns)
+
+    @cached_property
+    def _upos_of_state(self) -> npt.NDArray[np.int32]:
+        return np.array([upos for upos, _ in self.alphabet.states], np.int32)
+
+    @cached_property
+    def _columns_of_bundles(self) -> tuple[Coded, Coded]:
+        """XPOS and FEATS of every bundle."""
+        xpos, feats = (Coded.of(column) for column in zip(*self.alphabet.bundles, strict=True))
+        return replace(xpos, strings=FieldStrings(xpos.strings)), replace(
+            feats, strings=FieldStrings(feats.strings)
+        )
+
+    @cached_property
+    def _scripts(self) -> native.LemmaScripts:
+        return native.LemmaScripts(self.alphabet.scripts)
 
     def _kept_sets(self, treebank: Treebank, keep: Collection[str]) -> tuple[Any, Any, Any]:
         """The set of each word, and of each set the states and the bundles that fit what is kept; no states: nothing does."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from difflib import SequenceMatcher
 from functools import cache
 
@@ -77,11 +76,9 @@ def scripts_of(treebank: Treebank) -> Coded:
     return Coded.of([made[pair] for pair in pairs])
 
 
-def lemmas_by(treebank: Treebank, codes: npt.NDArray[np.integer], scripts: Sequence[LemmaScript]) -> Coded:
+def lemmas_by(treebank: Treebank, codes: npt.NDArray[np.integer], scripts: native.LemmaScripts) -> Coded:
     """The lemmas that the words have by their scripts, each a number of ``scripts``."""
-    return Coded(
-        *native.lemmas(treebank.layout, treebank.data, script=codes.astype(np.uint16), recipes=list(scripts))
-    )
+    return Coded(*scripts.lemmas(treebank.layout, treebank.data, script=codes.astype(np.uint16)))
 
 
 def _script(form: str, lemma: str) -> LemmaScript:

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from arcwise import native
 from arcwise.errors import InputError
-from arcwise.treebanks.columns import COLUMNS, Coded, column_number, comment_bytes, field_bytes
+from arcwise.treebanks.columns import COLUMNS, Coded, column_number, comment_bytes
 from arcwise.treebanks.files import PathLike, open_output, read_bytes, refuse_other_encoding
 from arcwise.treebanks.problems import Problem, ProblemKind, describe
 from arcwise.treebanks.sentence import Sentence
@@ -188,7 +188,7 @@ class Treebank(Sequence[Sentence]):
         self,
         *,
         heads: npt.NDArray[np.int32] | None = None,
-        misc_update: Sequence[str] | None = None,
+        misc_update: Sequence[str] | Coded | None = None,
         comments: Sequence[Mapping[str, str]] | None = None,
         strict: bool = True,
         **columns: Sequence[str] | Coded,
@@ -209,17 +209,14 @@ class Treebank(Sequence[Sentence]):
             updates.append((column_number("head"), _KIND_NUMBER, np.ascontiguousarray(heads, np.int32), []))
         for name, values in columns.items():
             coded = values if isinstance(values, Coded) else Coded.of(values)
-            encoded = [field_bytes(s, name) for s in coded.strings]
-            updates.append(
-                (column_number(name), _KIND_TEXT, np.ascontiguousarray(coded.codes, np.int32), encoded)
-            )
+            codes = np.ascontiguousarray(coded.codes, np.int32)
+            updates.append((column_number(name), _KIND_TEXT, codes, coded.in_bytes(name)))
         if misc_update is not None:
-            coded = Coded.of(misc_update)
-            unchanged = np.array([not text for text in coded.strings], bool)[coded.codes]
-            codes = np.where(unchanged, np.int32(-1), coded.codes)
-            updates.append(
-                (column_number("misc"), _KIND_MERGE, codes, [field_bytes(s, "misc") for s in coded.strings])
-            )
+            coded = misc_update if isinstance(misc_update, Coded) else Coded.of(misc_update)
+            codes = np.ascontiguousarray(coded.codes, np.int32)
+            if unchanged := [code for code, text in enumerate(coded.strings) if not text]:
+                codes = np.where(np.isin(codes, unchanged), np.int32(-1), codes)
+            updates.append((column_number("misc"), _KIND_MERGE, codes, coded.in_bytes("misc")))
         for column, _, codes, _ in updates:
             if len(codes) != self.word_count:
                 raise InputError(

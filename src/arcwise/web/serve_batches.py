@@ -15,8 +15,8 @@ from arcwise.treebanks import Treebank
 from arcwise.web.serve_limits import Limits, too_many, too_slow
 from arcwise.web.serve_tasks import Done, Task, do_tasks
 
-BATCH = 32_000
-"""Bytes of text in one call: some thousand words, a tenth of a second at most."""
+BATCH = 8_000
+"""Bytes of text in one call, a thousand words and more. More of them are hardly faster together, and a request that comes while a call runs waits for the whole of it."""
 LONG = 20_000
 """Bytes of text from which on a request waits in a line of its own, so that short ones need not wait for it."""
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from arcwise.errors import InputError
+from arcwise.pipeline.cut_input import as_one_sentence
 from arcwise.text.tokenizer import Tokenizer
 from arcwise.treebanks import Treebank
 from arcwise.web.serve_models import ServedModel
@@ -171,7 +172,7 @@ def _presegmented(tokenizer: Tokenizer, text: str, *, ranges: bool) -> Treebank:
         if line.strip():
             number = len(parts) + 1
             found = tokenizer.tokenize(line, first_place=place, ranges=ranges).treebank
-            parts.append(_as_one(found, number, line.strip()))
+            parts.append(as_one_sentence(found, number, line.strip()))
         place += len(line)
     return Treebank("".join(parts).encode(), source="data")
 
@@ -191,15 +192,3 @@ def _lines(text: str) -> Iterator[str]:
         gathered.append(line)
         full = full or bool(line.strip())
     yield "".join(gathered)
-
-
-def _as_one(treebank: Treebank, number: int, text: str) -> str:
-    """The sentences as one, their rows numbered on."""
-    lines = [f"# sent_id = {number}", f"# text = {' '.join(text.split())}"]
-    before = 0
-    for sentence in treebank:
-        for identifier, *fields in sentence.rows:
-            own = "-".join(str(int(part) + before) for part in identifier.split("-"))
-            lines.append("\t".join((own, *fields)))
-        before += len(sentence)
-    return "\n".join(lines) + "\n\n"

@@ -1,0 +1,14 @@
+"""Where records that have more than a text have it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class TextFields:
+    """Where JSON objects and rows of Parquet have what is read of them."""
+
+    text: str = "text"
+    id: str | None = None
+    """The field of the document's name; None: documents are named after file and line, if at all."""
