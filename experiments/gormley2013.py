@@ -350,6 +350,7 @@ a node. Ranges of counts begin with what the trees of each sentence allow. The s
 program, and leaves a certificate that another program checks. Twelve tags with auxiliaries, of a sample of the Wall Street Journal that is not the paper's.""",
         "\n\n".join(text for text in findings if text),
         run.commits,
+        machines=run.machines,
     )
 
 

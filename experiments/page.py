@@ -145,7 +145,7 @@ class Page:
         made = ", ".join(sorted(set(commits)))
         head = f"# {self.title}\n\n`python -m experiments.{self.name}` · {date} · {machine()}"
         elsewhere = sorted(set(machines) - {"", machine()})
-        head += f" · trained on {'; '.join(elsewhere)}" if elsewhere else ""
+        head += f" · cells of {'; '.join(elsewhere)}" if elsewhere else ""
         head += f" · code at {made}\n" if made else "\n"
         self.options.results.mkdir(parents=True, exist_ok=True)
         path = self.options.results / f"{self.name}.md"
