@@ -216,13 +216,15 @@ void bind_text_tokenizer(nb::module_& m) {
           "rules",
           [](const Tokenizer& self) {
             const arcwise::TokenizerModel& model = self.model;
-            return std::make_tuple(model.whole_addresses, model.cut_addresses_out, model.single_signs);
+            return std::make_tuple(model.whole_addresses, model.cut_addresses_out, model.single_signs,
+                                   model.cut_names_out);
           },
-          [](Tokenizer& self, std::tuple<bool, bool, bool> rules) {
-            auto& [whole, out, signs] = rules;
+          [](Tokenizer& self, std::tuple<bool, bool, bool, bool> rules) {
+            auto& [whole, out, signs, names_out] = rules;
             self.model.whole_addresses = whole;
             self.model.cut_addresses_out = out;
             self.model.single_signs = signs;
+            self.model.cut_names_out = names_out;
           },
           "Whether addresses are whole, and cut off from punctuation beside them; whether emoji and long "
           "dashes are words.")

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from arcwise.models import load
 from arcwise.text.text_stream import stream_text
 from arcwise.text.tokenizer import RULES, Tokenizer
 from arcwise.treebanks import Treebank
@@ -62,7 +63,7 @@ def test_a_model_without_stand_ins_and_rules_reads_as_it_did(tokenizer: Tokenize
     packed = tokenizer.pack()
     old = {key: v for key, v in packed.header.items() if key not in ("look_alikes", "rules")}
     before = Tokenizer.unpack(replace(packed, header=old))
-    assert before._model.rules == (False, False, False)
+    assert before._model.rules == (False, False, False, False)
     assert forms(before, "Dogs don’t see!")[0][1] == "don’t"
 
 
@@ -99,7 +100,7 @@ def test_addresses_are_words(tokenizer: Tokenizer, address: str, around: str) ->
 )
 def test_what_is_no_address_is_left_to_the_model(tokenizer: Tokenizer, text: str) -> None:
     plain = Tokenizer.unpack(tokenizer.pack("float32"))
-    plain._model.rules = (False, False, True)
+    plain._model.rules = (False, False, True, False)
     assert forms(tokenizer, f"The dog sees {text} birds.") == forms(plain, f"The dog sees {text} birds.")
 
 
@@ -115,10 +116,29 @@ def test_a_treebank_that_cuts_addresses_is_obeyed() -> None:
     assert joined._model.rules[:2] == (True, False)
 
 
+def test_what_stands_beside_names_is_learned_where_the_treebank_has_enough_of_them() -> None:
+    """`i_dag"` is cut and `"i_dag"-avis` is not; of few of them nothing can be learned, and the rule of addresses holds."""
+    quoted, compound, without = 'See "~ big_cats~ "~ .', 'See "big_cats"-fans~ .', "See www.example.org~ ."
+    learned = Tokenizer.train(with_rows(*[quoted, compound] * 12, *[quoted] * 9, without))
+    assert dict(zip(RULES, learned._model.rules, strict=True))["cut_names_out"] is False
+    assert forms(learned, 'See "big_cats".')[0] == ["See", '"', "big_cats", '"', "."]
+    assert forms(learned, 'See "big_cats"-fans.')[0] == ["See", '"big_cats"-fans', "."]
+    few = Tokenizer.train(with_rows(*[quoted] * 3, *[without] * 9))
+    assert all(few._model.rules)
+    assert forms(few, "See (max_words)")[0] == ["See", "(", "max_words", ")"]
+
+
+def test_names_of_earlier_models_are_cut_out_as_addresses_are() -> None:
+    packed = load("en").tokenizer.pack()
+    packed.header["rules"].pop("cut_names_out")
+    assert packed.header["rules"]["cut_addresses_out"] is True
+    assert Tokenizer.unpack(packed)._model.rules == (True, True, True, True)
+
+
 def test_emoji_are_words_unless_the_treebank_has_them_in_words(tokenizer: Tokenizer) -> None:
     assert forms(tokenizer, "birds😀😀cats👍🏽!")[0] == ["birds", "😀", "😀", "cats", "👍🏽", "!"]
     learned = Tokenizer.train(with_rows(*["so fun😀 ."] * 10))
-    assert learned._model.rules == (True, True, False)
+    assert learned._model.rules == (True, True, False, True)
     assert forms(learned, "so fun😀 .")[0] == ["so", "fun😀", "."]
 
 

@@ -26,14 +26,17 @@ class AddressReader {
  public:
   explicit AddressReader(const SqueezedText& text) : text_(text) {}
 
-  // Where the address that starts here ends; `at` if there is none.
-  size_t end_of_address(size_t at) const {
+  // The address that starts here; an empty one if there is none.
+  Address address_at(size_t at) const {
     size_t body = after_scheme(at);
     if (body == at && starts_with(at, "www.") && is_word_character(at + 4)) body = at + 4;
-    if (body == at)
-      return std::max({end_of_mail(at), end_of_bare_domain(at), end_of_path(at), end_of_name(at)});
+    if (body == at) {
+      const size_t other = std::max({end_of_mail(at), end_of_bare_domain(at), end_of_path(at)});
+      const size_t name = end_of_name(at);
+      return {at, std::max(other, name), name > other};
+    }
     const size_t end = end_of_body(at, body);
-    return end > body && end - at <= LONGEST_ADDRESS ? end : at;
+    return {at, end > body && end - at <= LONGEST_ADDRESS ? end : at};
   }
 
  private:
@@ -171,9 +174,9 @@ std::vector<Address> find_addresses(const SqueezedText& text) {
   bool inside_word = false;
   for (size_t at = 0; at < text.size();) {
     const bool starts = !inside_word && !text.is_space(at);
-    const size_t end = starts ? reader.end_of_address(at) : at;
-    if (end > at) found.push_back({at, end});
-    at = std::max(end, at + 1);
+    const Address own = starts ? reader.address_at(at) : Address{at, at};
+    if (own.last > at) found.push_back(own);
+    at = std::max(own.last, at + 1);
     const CharacterClass last = text.classes[at - 1];
     inside_word = last == CharacterClass::lower || last == CharacterClass::upper ||
                   last == CharacterClass::digit || last == CharacterClass::mark ||

@@ -11,7 +11,8 @@
 namespace arcwise {
 
 struct Address {
-  size_t first, last;  // the characters first .. last-1
+  size_t first, last;    // the characters first .. last-1
+  bool is_name = false;  // a name as programs have them, and nothing else
 };
 
 constexpr size_t LONGEST_ADDRESS = 2048;  // what is longer is none

@@ -12,8 +12,10 @@ namespace arcwise {
 namespace {
 
 constexpr double RARE_CUT = 2e-4;  // pairs of classes cut less often than this are never cut
-constexpr double FEW_EXCEPTIONS =
-    0.1;  // the rules for signs and addresses hold if training breaks them no more often
+// The rules for signs and addresses hold if training breaks them no more often.
+constexpr double FEW_EXCEPTIONS = 0.1;
+// From so many names as programs have them the weights learn what is done beside them; of fewer, the rule of addresses holds.
+constexpr double ENOUGH_NAMES = 20;
 
 size_t class_pair(CharacterClass a, CharacterClass b) {
   return static_cast<size_t>(a) * CHARACTER_CLASSES + static_cast<size_t>(b);
@@ -54,7 +56,7 @@ std::vector<Settled> settle(const TokenizerModel& model, const SqueezedText& tex
   if (model.whole_addresses)
     for (const Address& address : find_addresses(text)) {
       std::fill(settled.begin() + address.first, settled.begin() + address.last - 1, Settled::inside);
-      if (model.cut_addresses_out)
+      if (address.is_name ? model.cut_names_out : model.cut_addresses_out)
         for_each_edge(text, address, [&](size_t at) { settled[at] = Settled::word; });
     }
   for (size_t at = 0; at < text.size(); ++at)
@@ -185,9 +187,10 @@ void learn_signs(TokenizerModel& model, const SqueezedText& text, const std::vec
 
 // Whether the treebank leaves addresses whole, and cuts off the punctuation beside them. One that has none does.
 void learn_addresses(TokenizerModel& model, const SqueezedText& text, const std::vector<Cut>& cuts) {
-  double seen = 0, cut = 0, edges = 0, uncut = 0;
+  double seen = 0, cut = 0, edges = 0, uncut = 0, names = 0;
   for (const Address& address : find_addresses(text)) {
     seen += 1;
+    names += address.is_name;
     cut += std::any_of(cuts.begin() + address.first, cuts.begin() + address.last - 1,
                        [](Cut own) { return own != Cut::inside; });
     for_each_edge(text, address, [&](size_t at) {
@@ -197,6 +200,7 @@ void learn_addresses(TokenizerModel& model, const SqueezedText& text, const std:
   }
   model.whole_addresses = cut <= FEW_EXCEPTIONS * seen;
   model.cut_addresses_out = uncut <= FEW_EXCEPTIONS * edges;
+  model.cut_names_out = model.cut_addresses_out && names < ENOUGH_NAMES;
 }
 
 }  // namespace

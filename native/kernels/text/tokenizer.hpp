@@ -48,6 +48,7 @@ struct TokenizerModel {
   LookAlikes look_alikes;           // texts must have been squeezed by these
   bool whole_addresses = false;     // an address is never cut
   bool cut_addresses_out = false;   // punctuation beside an address is cut off
+  bool cut_names_out = false;       // punctuation beside a name as programs have them is
   bool single_signs = false;        // every emoji and every long dash is a word
 
   bool knows(uint64_t word_hash) const;

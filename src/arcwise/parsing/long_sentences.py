@@ -19,8 +19,9 @@ from arcwise.parsing.parser import TAGS, Given, ParseOptions
 from arcwise.parsing.parses import Analysis, Note, Parses, Probabilities
 from arcwise.treebanks import Sentence, Treebank
 
-PIECE_WORDS = 250
-"""The longest piece: beyond that a sentence is mostly a list, and time grows with the square."""
+PIECE_WORDS = 100
+"""The longest piece: beyond that a sentence is mostly a list, and time grows with the square. Longer ones make the trees of ``en-fast`` a little better and those of
+``en`` worse (``python -m benchmarks.long_sentences``)."""
 _STRENGTHS = {
     ".": 4,
     "!": 4,

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from typing import Self
 
 
-RULES = ("whole_addresses", "cut_addresses_out", "single_signs")
+RULES = ("whole_addresses", "cut_addresses_out", "single_signs", "cut_names_out")
 """What a tokenizer does by rule, unless its treebank does otherwise; see native/kernels/text/tokenizer.hpp."""
 
 
@@ -229,8 +229,11 @@ class Tokenizer(Packable):
             look_alikes = LookAlikes.unpack(header.get("look_alikes"))
             model.set_look_alikes(look_alikes.native)
             rules = dict(header.get("rules", {}))
-            whole, cut_out, signs = (bool(rules.get(name, False)) for name in RULES)
-            model.rules = whole, cut_out, signs
+            rules.setdefault(
+                "cut_names_out", rules.get("cut_addresses_out", False)
+            )  # one rule in earlier models
+            whole, cut_out, signs, names_out = (bool(rules.get(name, False)) for name in RULES)
+            model.rules = whole, cut_out, signs, names_out
             if "multiword" not in header:
                 return cls(model, None, look_alikes)
             kept = header["multiword"]
