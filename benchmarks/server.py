@@ -1,6 +1,6 @@
 """``arcwise serve`` under load, beside the library called directly.
 
-``python -m benchmarks.server [--seconds 60] [--connections 64] [--workers N] [--model en] [--udpipe SERVER MODEL NOTE]``. Paragraphs of 60 words and a little more, of the test part of
+``python -m benchmarks.server [--seconds 60] [--connections 64] [--workers N] [--model en] [--memory] [--udpipe SERVER MODEL NOTE]``. Paragraphs of 60 words and a little more, of the test part of
 English-EWT (ARCWISE_TREEBANKS), are asked for on so many connections of this machine, by wrk (Debian: ``apt-get install wrk``) or, without it, by a client of
 asyncio, which takes more of the cores that the service has. The library gets the same paragraphs in as many processes as the service has workers, before and after;
 the better of the two counts. Server, library and client share the cores. ``--udpipe``: UDPipe's own server (``udpipe_server``, built from its sources) and
@@ -246,15 +246,40 @@ def main() -> None:
     options.add_argument("--workers", type=int, default=len(os.sched_getaffinity(0)))
     options.add_argument("--model", default="en")
     options.add_argument("--udpipe", nargs=3, metavar=("SERVER", "MODEL", "NOTE"))
+    options.add_argument("--memory", action="store_true", help="the memory of the service alone")
     given = options.parse_args()
     if "ARCWISE_TREEBANKS" not in os.environ:
         sys.exit("ARCWISE_TREEBANKS: is not set, expected a folder with English-EWT/test.conllu.xz")
     texts = paragraphs(Path(os.environ["ARCWISE_TREEBANKS"]))
+    if given.memory:
+        return told_memory(texts, given)
     body = told(texts, measured(texts, given), given)
     print(body)
     other = given.model != "en"
     name, title = (f"server-{given.model}", f" ({given.model})") if other else ("server", "")
     write_section(name, f"A service under load{title}", body, module="server")
+
+
+def told_memory(texts: Sequence[str], given: argparse.Namespace) -> None:
+    """The section on memory."""
+    forms = "/process", FORM, [f"tokenizer=&tagger=&parser=&data={quote(text)}" for text in texts]
+    found, memory = loaded(
+        arcwise_service(given.model, given.workers), forms, given.connections, given.seconds
+    )
+    body = (
+        f"`/process` on {given.connections} connections for {given.seconds:g} s, after 2 s of warming up, {given.workers} workers: memory of all processes, shared parts once.\n\n"
+        + table(
+            ["model", "requests", "errors", "memory MB (after)"],
+            [[given.model, f"{found.requests:,}", str(found.errors), memory]],
+        )
+    )
+    print(body)
+    write_section(
+        f"server-memory-{given.model}",
+        f"The memory of a service under load ({given.model})",
+        body,
+        module="server",
+    )
 
 
 def measured(texts: Sequence[str], given: argparse.Namespace) -> list[list[str]]:

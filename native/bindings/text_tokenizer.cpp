@@ -96,11 +96,13 @@ void train_multiword(Tokenizer& tokenizer,
 }
 
 arcwise::TokenizedText tokenize(const Tokenizer& tokenizer, nb::bytes text, uint64_t first_place,
-                                uint64_t first_sentence, bool complete, bool ranges) {
+                                uint64_t first_sentence, bool complete, bool ranges, size_t bytes_before,
+                                size_t places_before) {
   std::string_view source = view(text);
   nb::gil_scoped_release release;
-  return arcwise::tokenized_text(tokenizer.model, tokenizer.multiword, source,
-                                 {first_place, first_sentence, complete, ranges});
+  return arcwise::tokenized_text(
+      tokenizer.model, tokenizer.multiword, source,
+      {first_place, first_sentence, complete, ranges, bytes_before, places_before});
 }
 
 // Many texts, each as if it were alone: their CoNLL-U one after the other, and how many sentences each has.
@@ -198,7 +200,9 @@ void bind_text_tokenizer(nb::module_& m) {
           },
           "threshold"_a)
       .def("tokenize", &tokenize, "text"_a, "first_place"_a, "first_sentence"_a, "complete"_a, "ranges"_a,
-           "The text as CoNLL-U.")
+           "bytes_before"_a = 0, "places_before"_a = 0,
+           "The text as CoNLL-U, but for so much of it, which stands before what is cut and is looked at "
+           "alone.")
       .def("tokenize_texts", &tokenize_texts, "texts"_a, "ranges"_a, "threads"_a,
            "Many texts as CoNLL-U, one after the other, and how many sentences each has.")
       .def("sentence_ends", &sentence_ends, "text"_a, "biases"_a,

@@ -2,6 +2,7 @@
 
 import io
 from dataclasses import replace
+from functools import cache
 from itertools import pairwise
 
 import pytest
@@ -126,6 +127,23 @@ def test_what_stands_beside_names_is_learned_where_the_treebank_has_enough_of_th
     few = Tokenizer.train(with_rows(*[quoted] * 3, *[without] * 9))
     assert all(few._model.rules)
     assert forms(few, "See (max_words)")[0] == ["See", "(", "max_words", ")"]
+
+
+@given(st.integers(1, 60), st.lists(st.sampled_from(["Go?", "Go.", "-b ."]), min_size=1, max_size=25))
+@settings(max_examples=40, deadline=None)
+def test_a_piece_of_a_stream_is_cut_by_what_stands_before_it(piece: int, parts: list[str]) -> None:
+    """Behind a question -b is a word, behind a statement it is two: the first decision of a sentence looks back over its start."""
+    text = " ".join([*parts, "Go? -b . Go. -b . Go?"])
+    learned = _looking_back()
+    whole = learned.tokenize(text).treebank
+    assert [sentence.forms for sentence in whole][-4:-1] == [["-b", "."], ["Go", "."], ["-", "b", "."]]
+    pieces = stream_text(learned, io.BytesIO(text.encode()), piece=piece)
+    assert b"".join(own.data for own in pieces) == whole.data
+
+
+@cache
+def _looking_back() -> Tokenizer:
+    return Tokenizer.train(with_rows(*["Go~ ?", "-b .", "Go~ .", "-~ b ."] * 30))
 
 
 def test_names_of_earlier_models_are_cut_out_as_addresses_are() -> None:

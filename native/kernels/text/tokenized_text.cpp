@@ -61,8 +61,8 @@ class ConlluWriter {
     for (size_t i = first; i < last; ++i) token(tokens, i, first, last, with_spaces_before && i == first);
     out += '\n';
     result_.words += number_;
-    result_.bytes = squeezed_.byte[after(tokens[last - 1])];
-    result_.places = squeezed_.place[after(tokens[last - 1])];
+    result_.bytes = squeezed_.byte[after(tokens[last - 1])] - options_.bytes_before;
+    result_.places = squeezed_.place[after(tokens[last - 1])] - options_.places_before;
   }
 
   TokenizedText take() { return std::move(result_); }
@@ -146,7 +146,7 @@ class ConlluWriter {
       out += "SpacesAfter=";
       append_escaped(out, spaces);
     }
-    if (spaces_before && token.first > 0) {
+    if (spaces_before && token.first > 0 && options_.bytes_before == 0) {
       separate();
       out += "SpacesBefore=";
       append_escaped(out, slice(0, token.first));
@@ -154,9 +154,10 @@ class ConlluWriter {
     if (options_.ranges) {
       separate();
       out += "TokenRange=";
-      append_number(out, options_.first_place + squeezed_.place[token.first]);
+      const uint64_t zero = options_.first_place - options_.places_before;  // of the text before, too
+      append_number(out, zero + squeezed_.place[token.first]);
       out += ':';
-      append_number(out, options_.first_place + squeezed_.place[token.last]);
+      append_number(out, zero + squeezed_.place[token.last]);
     }
     out += out.size() == start ? "_\n" : "\n";
   }
@@ -186,7 +187,9 @@ bool may_change(const SqueezedText& text, size_t at) {
 TokenizedText tokenized_text(const TokenizerModel& tokenizer, const MultiwordModel& multiword,
                              std::string_view text, const WritingOptions& options) {
   SqueezedText squeezed(text, tokenizer.look_alikes);
-  std::vector<TextToken> tokens = tokenizer_decode(tokenizer, squeezed);
+  const auto start = std::lower_bound(squeezed.byte.begin(), squeezed.byte.end(), options.bytes_before);
+  std::vector<TextToken> tokens =
+      tokenizer_decode(tokenizer, squeezed, static_cast<size_t>(start - squeezed.byte.begin()));
   ConlluWriter writer(tokenizer, multiword, text, squeezed, options);
   for (size_t first = 0, last = 0; last < tokens.size(); ++last) {
     if (!tokens[last].ends_sentence) continue;

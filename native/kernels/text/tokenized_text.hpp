@@ -25,6 +25,8 @@ struct WritingOptions {
   uint64_t first_sentence = 1;  // number of its first sentence (sent_id)
   bool complete = true;         // false: more text follows, so sentences that it may change are not written
   bool ranges = true;           // write TokenRange
+  // So much of the text stands before what is to be cut, at the start of a sentence: it is looked at, and not written.
+  size_t bytes_before = 0, places_before = 0;
 };
 
 TokenizedText tokenized_text(const TokenizerModel& tokenizer, const MultiwordModel& multiword,

@@ -91,11 +91,12 @@ size_t next_start(const SqueezedText& text, size_t at) {
 
 // Runs over the text as decoding does, asking `decide(history, at, choice)` where there is a choice.
 template <typename Decide>
-std::vector<TextToken> walk(const TokenizerModel& model, const SqueezedText& text, Decide decide) {
+std::vector<TextToken> walk(const TokenizerModel& model, const SqueezedText& text, size_t start,
+                            Decide decide) {
   std::vector<TextToken> tokens;
   const std::vector<Settled> settled = settle(model, text);
   CutHistory history;
-  size_t at = !text.size() || !text.is_space(0) ? 0 : 1;
+  size_t at = start < text.size() && text.is_space(start) ? start + 1 : start;
   history.start_sentence(text, at);
   while (at < text.size()) {
     history.see(text, at);
@@ -223,10 +224,10 @@ SoftmaxTask tokenizer_task() {
   return task;
 }
 
-std::vector<TextToken> tokenizer_decode(const TokenizerModel& model, const SqueezedText& text) {
+std::vector<TextToken> tokenizer_decode(const TokenizerModel& model, const SqueezedText& text, size_t start) {
   CutFeatures features(model, text);
   std::vector<uint32_t> keys;
-  return walk(model, text, [&](const CutHistory& history, size_t at, Choice choice) {
+  return walk(model, text, start, [&](const CutHistory& history, size_t at, Choice choice) {
     std::array<float, 3> scores{};
     keys.clear();
     features.extract(history, at, [&](uint32_t key) { keys.push_back(key); });
@@ -254,7 +255,7 @@ SoftmaxItems tokenizer_items(TokenizerModel model, const SqueezedText& text,
   std::vector<Cut> cuts = cuts_of(text, tokens);
   CutFeatures features(model, text);
   model.longest_sentence = UINT32_MAX;
-  walk(model, text, [&](const CutHistory& history, size_t at, Choice choice) {
+  walk(model, text, 0, [&](const CutHistory& history, size_t at, Choice choice) {
     features.extract(history, at, [&](uint32_t key) { items.features.add(key); });
     items.features.close();
     Cut gold = choice == Choice::any ? cuts[at] : std::max(cuts[at], Cut::word);

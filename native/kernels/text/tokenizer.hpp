@@ -58,7 +58,9 @@ struct TokenizerModel {
 // elsewhere.
 SoftmaxTask tokenizer_task();
 
-std::vector<TextToken> tokenizer_decode(const TokenizerModel& model, const SqueezedText& text);
+// From `start` on, where a sentence starts; what stands before it is looked at.
+std::vector<TextToken> tokenizer_decode(const TokenizerModel& model, const SqueezedText& text,
+                                        size_t start = 0);
 
 // Learning from a text whose tokens are known, in order: all of a model but its weights; the decisions that
 // the weights are learned from, in the order of the text; and both with the weights.

@@ -17,6 +17,8 @@ Errors = Literal["strict", "replace"]
 _PIECE = 1 << 18
 _LONGEST = 1 << 22
 """A sentence this long (in bytes) is cut wherever it is."""
+_LOOK_BACK = 2_200
+"""How much of what is cut already the next piece is read with, in code points: a little more than the longest address, which decisions look at as a whole."""
 _BLANK_LINE = re.compile(r"\n[ \t\r]*\n")
 
 
@@ -38,12 +40,14 @@ def stream_text(
     if not hasattr(stream, "read"):
         raise InputError(f"stream: found {type(stream).__name__}, expected an open file: open(path)")
     decoder = _Decoder(source, errors)
-    rest = ""
+    before = rest = ""
     searched = left = 0
     place, number, last = 0, 1, False
 
     def cut(text: str, *, complete: bool) -> tuple[Treebank, int]:
-        found = tokenizer.tokenize(text, first_place=place, first_sentence=number, complete=complete)
+        found = tokenizer.tokenize(
+            text, first_place=place, first_sentence=number, complete=complete, before=before
+        )
         return found.treebank, found.places
 
     while not last:
@@ -57,7 +61,7 @@ def stream_text(
             while end := _paragraph_end(rest, searched, whole=not paragraphs):
                 treebank, _ = cut(rest[:end], complete=True)
                 ended.append(treebank.data)
-                rest, searched, left = rest[end:], 0, 0
+                before, rest, searched, left = "", rest[end:], 0, 0
                 place, number = place + end, number + len(treebank)
             if ended:
                 yield Treebank(b"".join(ended), source="<text>")
@@ -67,7 +71,7 @@ def stream_text(
         treebank, places = cut(rest, complete=last or len(rest) > _LONGEST)
         if len(treebank):
             yield treebank
-        rest = rest[places:]
+        before, rest = (before + rest[:places])[-_LOOK_BACK:], rest[places:]
         searched = max(0, searched - places)
         left = len(rest)
         place, number = place + places, number + len(treebank)

@@ -165,19 +165,24 @@ class Tokenizer(Packable):
         first_sentence: int = 1,
         complete: bool = True,
         ranges: bool = True,
+        before: str = "",
     ) -> Tokenized:
         """The sentences of a text, with blank columns; MISC has what is needed to get the text back.
 
         ``first_place`` and ``first_sentence``: where the text starts in a longer one. ``complete=False``: more text follows, so
         sentences at the end, which it may change, are left for the next call. ``ranges``: write ``TokenRange=first:last``, in code points.
+        ``before``: what stands before the text, up to the end of a sentence; decisions look back at it.
         """
         data = text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
+        earlier = before.encode("utf-8", "surrogatepass")
         found = self._model.tokenize(
-            data,
+            earlier + data,
             first_place=first_place,
             first_sentence=first_sentence,
             complete=complete,
             ranges=ranges,
+            bytes_before=len(earlier),
+            places_before=len(before),
         )
         return Tokenized(Treebank(found.conllu, source="<text>"), found.bytes, found.places)
 
