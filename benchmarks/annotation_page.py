@@ -3,9 +3,12 @@
 Needs Chromium (ARCWISE_CHROMIUM, or on the PATH), playwright, and ARCWISE_TREEBANKS. Sentences of English-EWT with every head and label
 taken away, the model that comes with arcwise, the server in a process of its own.
 
-Key to screen: keys are pressed one after the other in sentences of about 50 words; the time runs from the browser's time stamp of the key
+Key to screen: words are decided one after the other in sentences of about 50 words; the time runs from the browser's time stamp of the key
 until the frame with the drawn change is done (``requestAnimationFrame``, then a message). *Own*: what the key decided is drawn. *Thoughts*:
-the server has kept the change, thought again, and its answer is drawn.
+so is what the parser thinks after it. Eight keys a second, by Enter or by an alternative (arrow down, Enter): between two keys the page asks
+what there is to see after the next Enter, and draws it with the decision. And by Enter as soon as the server has answered, while the browser
+still draws: the page has no time to ask, and what the parser thinks comes with the answer, after the change is on the disk. The first
+sentence is not counted: a browser compiles the code of a page while it is used.
 
 Keys an arc: an annotator who knows the gold tree goes through the sentences word by word and takes the shortest way that the page offers
 (Enter, an alternative by arrow keys, the number of the head, first letters of the label); every key is really pressed and counted, and
@@ -21,6 +24,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -32,19 +36,25 @@ from measuring.trainings import read_whole
 from arcwise.treebanks import Sentence, Treebank
 from benchmarks.report import write_section
 
+PAUSE = 0.125
+"""Seconds between two keys of somebody who is quick."""
 CHROMIUM = os.environ.get("ARCWISE_CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
 
 MEASURE = """() => {
-  window.times = {own: [], thoughts: []};
+  window.times = {own: [], known: [], thoughts: []};
   let key = 0, fresh = false;
   document.addEventListener('keydown', (event) => { key = event.timeStamp; fresh = true; }, true);
-  const painted = (from, list) => requestAnimationFrame(() => {
+  const painted = (from, ...lists) => requestAnimationFrame(() => {
     const channel = new MessageChannel();
-    channel.port1.onmessage = () => list.push(performance.now() - from);
+    channel.port1.onmessage = () => lists.forEach((list) => list.push(performance.now() - from));
     channel.port2.postMessage(0);
   });
-  own.state.on('sentence', () => { if (fresh && own.state.waiting.length) { fresh = false; painted(key, times.own); } });
-  own.state.on('changed', () => painted(key, times.thoughts));
+  own.state.on('sentence', () => {
+    if (!fresh || !own.state.waiting.length) return;
+    fresh = false;
+    painted(key, times.own, ...(own.state.waiting.at(-1).known ? [times.known] : []));
+  });
+  own.state.on('changed', (step) => step.known || painted(key, times.thoughts));
 }"""
 
 PLAN = """async ([head, label]) => {
@@ -114,16 +124,21 @@ def settled(page: Any) -> None:
     page.wait_for_function("() => !own.state.waiting.length && !own.state.busy", polling=2)
 
 
-def key_times(browser: Any, sentences: Sequence[Sentence]) -> dict[str, np.ndarray]:
-    """Milliseconds of each key: ``own`` and ``thoughts``."""
+def key_times(browser: Any, sentences: Sequence[Sentence], pause: float, *keys: str) -> dict[str, np.ndarray]:
+    """Milliseconds from the last of the ``keys``, once a word, but for the first sentence: ``own``; ``known`` and ``thoughts``, for words of which
+    the page knew and did not know what follows. ``pause``: seconds after a key in which nothing is asked of the browser."""
     with served(sentences, "--model", "en") as address:
         page = opened(browser, address)
         page.evaluate(MEASURE)
         for number, sentence in enumerate(sentences):
             page.evaluate("(n) => own.open(n)", number)
             page.wait_for_function("(n) => own.state.number === n", arg=number)
+            if number == 1:
+                page.evaluate("Object.values(times).forEach((list) => { list.length = 0; })")
             for _ in range(len(sentence)):
-                page.keyboard.press("Enter")
+                for key in keys:
+                    page.keyboard.press(key)
+                    time.sleep(pause)
                 settled(page)
         page.wait_for_timeout(100)
         return {name: np.array(found) for name, found in page.evaluate("times").items()}
@@ -187,18 +202,27 @@ def main() -> None:
         from playwright.sync_api import sync_playwright
     except ImportError:
         sys.exit("needs playwright: pip install 'arcwise[test-browser]'")
-    long = [s for s in test if 45 <= len(s) <= 55][: options.long]
+    long = [s for s in test if 45 <= len(s) <= 55][: options.long + 1]
     some = [s for s in test if len(s) >= 5][: options.sentences]
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        times = key_times(browser, long)
+        times = key_times(browser, long, PAUSE, "Enter")
+        others = key_times(browser, long[: 1 + options.long // 2], PAUSE, "ArrowDown", "Enter")
+        at_once = key_times(browser, long, 0.0, "Enter")
         counted = key_counts(browser, some, "--model", "en")
         alone = key_counts(browser, some[: max(1, options.sentences // 4)])
         browser.close()
-    words = f"{np.mean([len(s) for s in long]):.0f}"
+    words = f"{np.mean([len(s) for s in long[1:]]):.0f}"
     body = f"From a key to the screen, in milliseconds, sentences of {words} words on average:\n\n" + table(
         ("drawn", "keys", "median", "95 %", "99 %", "most"),
-        [time_row("own decision", times["own"]), time_row("thoughts after it", times["thoughts"])],
+        [
+            time_row("own decision, by Enter", times["own"]),
+            time_row("thoughts after it", np.concatenate([times["known"], times["thoughts"]])),
+            time_row("own decision, another arc than the proposed one", others["own"]),
+            time_row("thoughts after it", np.concatenate([others["known"], others["thoughts"]])),
+            time_row("own decision, by Enter without a pause", at_once["own"]),
+            time_row("thoughts after it", np.concatenate([at_once["known"], at_once["thoughts"]])),
+        ],
     )
     body += "\nKeys an arc with label, every word by itself:\n\n" + table(
         ("English-EWT test", "arcs", "median", "mean", "90 %", "of at most 3 keys, %"),

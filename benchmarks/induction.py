@@ -174,7 +174,14 @@ def bounds_shown(found: Cell) -> str:
 
 
 def rows_of(
-    name: str, kept: Cells, seeds: int, scale: float, peer_seconds: float, worker_seconds: float
+    name: str,
+    kept: Cells,
+    seeds: int,
+    scale: float,
+    peer_seconds: float,
+    worker_seconds: float,
+    *,
+    workers_alone: bool = False,
 ) -> list[list[str]]:
     """One row per contender, one column per seed."""
     instance = INSTANCES[name]
@@ -189,6 +196,8 @@ def rows_of(
         contenders |= {label: (run, peer_seconds) for label, run in PEERS.items()}
     if name == "wsj10-200":
         contenders["Viterbi EM restarts"] = (by_restarts, limit * scale)
+    if workers_alone:
+        contenders = {label: own for label, own in contenders.items() if label.endswith("workers")}
     table_rows = []
     for label, (run, seconds) in contenders.items():
         cells, verified = [], []
@@ -219,6 +228,9 @@ def main() -> None:
     parser.add_argument("--scale", type=float, default=1.0)
     parser.add_argument("--peer-seconds", type=float, default=60.0)
     parser.add_argument("--worker-seconds", type=float, default=600.0, help="for the search by two workers")
+    parser.add_argument(
+        "--workers-alone", action="store_true", help="the rows of two workers, in a section of their own"
+    )
     parser.add_argument("--only", default=",".join(name for name in INSTANCES if name != BY_BLOCKS))
     parser.add_argument("--remark", default="", help="a sentence about this run, for the page")
     parser.add_argument("--fresh", action="store_true", help="compute every cell anew")
@@ -226,7 +238,13 @@ def main() -> None:
     rows, kept = [], Cells("induction", fresh=options.fresh)
     for name in options.only.split(","):
         rows += rows_of(
-            name, kept, options.seeds, options.scale, options.peer_seconds, options.worker_seconds
+            name,
+            kept,
+            options.seeds,
+            options.scale,
+            options.peer_seconds,
+            options.worker_seconds,
+            workers_alone=options.workers_alone,
         )
     header = ["instance", "contender", "target", *(f"seed {s}" for s in range(options.seeds))]
     by_blocks = options.only == BY_BLOCKS
@@ -239,11 +257,14 @@ def main() -> None:
     )
     remark = f"{options.remark}\n\n" if options.remark else ""
     body = f"{about}\n\n{remark}{table(header, rows)}"
+    kind, title = "", "Grammar induction with certificates"
+    if by_blocks:
+        kind, title = "-blocks", "Grammar induction, a larger corpus by blocks"
+    elif options.workers_alone:
+        kind, title = "-workers", "Grammar induction by two workers"
     write_section(
-        "induction-blocks" if by_blocks else "induction",
-        "Grammar induction, a larger corpus by blocks"
-        if by_blocks
-        else "Grammar induction with certificates",
+        f"induction{kind}",
+        title,
         body,
         module="induction",
     )

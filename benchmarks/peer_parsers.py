@@ -2,6 +2,7 @@
 
     python -m benchmarks.peer_parsers --prepare     writes what the peers train on, and says by which commands
     python -m benchmarks.peer_parsers               trains arcwise's parsers, measures all of them, writes the section
+    python -m benchmarks.peer_parsers --only PEER   scores of one peer on the treebanks that it was trained on, in a section of its own
 
 The peers are trained by benchmarks.peers.train, which needs no arcwise: in an environment of its own, on any machine. UDPipe sees
 forms, UPOS and FEATS with the options that its authors publish for the language, spaCy sees forms and UPOS with the
@@ -205,6 +206,17 @@ def section(treebank: str, points: dict[str, dict[str, tuple[float, float]]]) ->
     return f"### {treebank}\n\n{table(header, rows)}" + (f"\n{missing}\n" if missing else "")
 
 
+def one_peer(name: str) -> str:
+    """The scores of a peer on the treebanks that it was trained on."""
+    found = {treebank: peer_parser(name, treebank) for treebank in LANGUAGES}
+    rows = [
+        [treebank, *_row(name, peer.scores, peer.training, {}, peer.model_mb)[1:5]]
+        for treebank, peer in found.items()
+        if not isinstance(peer, str)
+    ]
+    return table(("treebank", "sees", "UAS", "LAS", "training, CPU s"), rows)
+
+
 def speeds(treebank: str, own: Mapping[str, Training], peers: Mapping[str, PeerParser]) -> dict[str, float]:
     """Words a second of reading, parsing and writing the test part on one core, all taking turns."""
     contenders: dict[str, Callable[[], object]] = {}
@@ -268,10 +280,17 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     arguments.add_argument("--prepare", action="store_true", help="write what the peers train on")
-    if arguments.parse_args().prepare:
+    arguments.add_argument("--only", choices=PEERS, help="scores of this peer alone")
+    given = arguments.parse_args()
+    if given.prepare:
         for treebank in LANGUAGES:
             prepare(treebank)
             print(*(command(name, treebank) for name in PEERS), sep="\n")
+        return
+    if given.only:
+        body = ABOUT + one_peer(given.only)
+        write_section(f"peer_parsers-{given.only}", f"A peer: {given.only}", body, module="peer_parsers")
+        print(body)
         return
     points: dict[str, dict[str, tuple[float, float]]] = {}
     parts = [section(name, points) for name in LANGUAGES]

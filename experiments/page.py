@@ -121,23 +121,31 @@ class Page:
         self._parts.append(f"![{about}]({self.name}-{name}.png)\n")
 
     def close(
-        self, differences: str, findings: str, commits: Iterable[str], *, about: str = "the paper"
+        self,
+        differences: str,
+        findings: str,
+        commits: Iterable[str],
+        *,
+        about: str = "the paper",
+        machines: Iterable[str] = (),
     ) -> Path:
         """End with what differs from the paper and which of its findings hold, and write the page.
 
-        In the quick version, whose figures mean nothing, nothing is said to hold.
+        In the quick version, whose figures mean nothing, nothing is said to hold. ``machines``: where cells were computed, if they say so.
         """
         self.heading(f"What differs from {about}")
         self.text(differences)
         self.heading("Which findings hold")
         self.text("Nothing can be said from the quick version." if self.options.quick else findings)
-        return self._write(commits)
+        return self._write(commits, machines)
 
-    def _write(self, commits: Iterable[str]) -> Path:
+    def _write(self, commits: Iterable[str], machines: Iterable[str]) -> Path:
         """With command, date, machine and the code that made the cells."""
         date = datetime.now(timezone.utc).date().isoformat()
         made = ", ".join(sorted(set(commits)))
         head = f"# {self.title}\n\n`python -m experiments.{self.name}` · {date} · {machine()}"
+        elsewhere = sorted(set(machines) - {"", machine()})
+        head += f" · cells of {'; '.join(elsewhere)}" if elsewhere else ""
         head += f" · code at {made}\n" if made else "\n"
         self.options.results.mkdir(parents=True, exist_ok=True)
         path = self.options.results / f"{self.name}.md"

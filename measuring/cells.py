@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from arcwise.engine import Engine
+from measuring.tables import machine
 from measuring.trainings import cache_folder, commit, write_whole
 
 Compute = Callable[[], Any]
@@ -24,6 +25,8 @@ class Cells:
         """Compute every cell, there or not."""
         self.commits: list[str] = []
         """The code that made the cells asked for."""
+        self.machines: list[str] = []
+        """Where they were made, if they say so."""
 
     def fill(self, wanted: Mapping[str, Compute], engine: Engine) -> None:
         """Compute the cells that are not there, where the engine says; each is kept as soon as it is done."""
@@ -40,7 +43,9 @@ class Cells:
         name, compute = named
         print(f"… {name}", flush=True)
         self.folder.mkdir(parents=True, exist_ok=True)
-        write_whole(self._path(name), json.dumps({"commit": commit(), "found": compute()}))
+        write_whole(
+            self._path(name), json.dumps({"commit": commit(), "machine": machine(), "found": compute()})
+        )
 
     def cell(self, name: str, compute: Compute) -> Any:
         """What ``compute`` gave, now or in an earlier run."""
@@ -51,4 +56,5 @@ class Cells:
             self._keep((name, compute))
         kept = json.loads(path.read_text())
         self.commits.append(kept["commit"])
+        self.machines.append(kept.get("machine", ""))
         return kept["found"]

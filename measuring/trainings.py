@@ -36,6 +36,7 @@ from arcwise.trees import Tree
 from arcwise.trees.properties import crossing_arcs
 from measuring.memory import peak_mb
 from measuring.soft_clusters import SoftClusters, soft_clusters
+from measuring.tables import machine
 from measuring.votes import with_votes
 
 Config: TypeAlias = GraphConfig | TransitionConfig | NeuralConfig
@@ -84,6 +85,8 @@ class Trained:
     model_mb: float
     commit: str
     """The code that did it."""
+    machine: str = ""
+    """Where it was done; older cells do not say."""
 
 
 @dataclass(frozen=True)
@@ -192,6 +195,7 @@ class Training:
             "peak_mb": peak_mb(),
             "model_mb": (self.folder / "model").stat().st_size / 1e6,
             "commit": commit(),
+            "machine": machine(),
         }
         write_whole(self.folder / "trained.json", json.dumps(found, indent=2))
         known = self.trained

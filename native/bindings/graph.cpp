@@ -220,15 +220,15 @@ void bind_table(nb::module_& m) {
            nb::call_guard<nb::gil_scoped_release>())
       .def(
           "count_features",
-          [](const ArcTable& table, const ArcData& data) {
+          [](const ArcTable& table, const ArcData& data, int threads) {
             FeatureCount found;
             {
               nb::gil_scoped_release release;
-              found = count_features(table, data);
+              found = count_features(table, data, threads);
             }
             return std::make_tuple(found.features, found.places);
           },
-          "data"_a,
+          "data"_a, "threads"_a = 1,
           "How many different features the gold arcs have, and how many places in the table these take.")
       .def("set_classes", &set_classes, "label_starts"_a, "label_ids"_a, "reach"_a, "novelty"_a = nb::none(),
            "unseen"_a = ArcTable::UNTOLD)

@@ -162,9 +162,9 @@ def states(case: Small, s: int, h: int, m: int) -> list[tuple[int, int]]:
     return [(int(label), z) for label in case.table.label_ids[first:last] for z in range(clusters)]
 
 
-def feature_counts(case: Small) -> tuple[int, int]:
+def feature_counts(case: Small, threads: int = 1) -> tuple[int, int]:
     """How many different features the gold arcs have, and how many places these take."""
-    return case.table.count_features(data=case.data)
+    return case.table.count_features(data=case.data, threads=threads)
 
 
 def parsing_scores(case: Small, weights: npt.NDArray[np.float32], s: int, temperature: float = 1.0) -> Floats:

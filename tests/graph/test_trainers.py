@@ -355,6 +355,7 @@ def test_adagrad_and_a_prior_learn_too() -> None:
 def test_collisions_are_counted() -> None:
     roomy, crowded = small(arc_bits=20, row_bits=22), small(arc_bits=9, row_bits=10)
     (features, places), (same, fewer) = (feature_counts(c) for c in (roomy, crowded))
+    assert feature_counts(roomy, threads=3) == (features, places)
     assert features == same
     assert 0.97 * features < places <= features
     assert fewer < 0.7 * features

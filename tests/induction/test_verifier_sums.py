@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from arcwise import native
+from arcwise.induction.verifier.bounds import _share
 
 NOTHING = -(2**29)
 
@@ -64,3 +65,15 @@ def test_what_does_not_fit_is_refused() -> None:
         native.verifier_sums_added(sums, (5,), (7,), near, price, NOTHING)
     with pytest.raises(ValueError, match="as many sums"):
         native.verifier_sums_given(sums, sums, (4,), (6,), near, price, NOTHING)
+
+
+@pytest.mark.parametrize("largest", [3, 2**20])
+def test_the_shares_of_sentences_are_their_different_rows_in_order(largest: int) -> None:
+    """Whether or not a number of 62 bits holds a row."""
+    random = np.random.default_rng(largest)
+    rows = random.integers(0, largest, (5, 4))[random.integers(0, 5, 40)]
+    share = _share(rows)
+    different, numbers = np.unique(rows, axis=0, return_inverse=True)
+    assert (share.vectors == different).all()
+    assert (share.of_parse == numbers.ravel()).all()
+    assert (share.vectors[share.of_parse] == rows).all()

@@ -289,3 +289,25 @@ def test_the_browser_is_opened(file: Path, tmp_path: Path) -> None:
         started.send_signal(signal.SIGINT)
         assert started.wait(20) == 0
     assert opened.read_text().strip() == address
+
+
+OPENED = """
+import sys
+from arcwise.annotation.document import Document
+from arcwise.web.annotate_app import annotate_app
+from arcwise.web.annotate_session import Session
+from arcwise.web.events import Events
+document = Document.open(sys.argv[1])
+session = Session(document, events=Events())
+session.view.sentence(0), session.document(), session.training()
+print([room for room in ("graph", "neural", "text", "pipeline", "models", "evaluation") if f"arcwise.{room}" in sys.modules])
+document.close()
+"""
+
+
+def test_a_page_without_a_model_imports_no_parser(file: Path) -> None:
+    """So that it is there at once."""
+    found = subprocess.run(
+        [sys.executable, "-c", OPENED, str(file)], capture_output=True, text=True, check=True
+    )
+    assert found.stdout == "[]\n"

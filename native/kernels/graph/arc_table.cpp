@@ -1,7 +1,11 @@
 #include "kernels/graph/arc_table.hpp"
 
 #include <algorithm>
+#include <atomic>
+#include <bit>
 #include <cmath>
+
+#include "kernels/base/parallel.hpp"
 
 namespace arcwise {
 
@@ -132,31 +136,38 @@ void ArcTable::add_all_labels() {
 
 namespace {
 
+constexpr size_t SENTENCES_AT_ONCE = 64;
+
 // Different places of the features of the gold arcs in the table of `table`.
-size_t different_places(const ArcTable& table, const ArcData& data) {
-  std::vector<bool> seen(table.cells(), false);
-  size_t found = 0;
+size_t different_places(const ArcTable& table, const ArcData& data, int threads) {
+  std::vector<std::atomic<uint64_t>> seen((table.cells() + 63) / 64);
   auto visit = [&](uint32_t place) {
-    found += !seen[place];
-    seen[place] = true;
+    auto& word = seen[place >> 6];
+    const uint64_t bit = uint64_t{1} << (place & 63);
+    if (!(word.load(std::memory_order_relaxed) & bit)) word.fetch_or(bit, std::memory_order_relaxed);
   };
-  ArcSentence sentence;
-  for (size_t s = 0; s < data.sentences(); ++s) {
-    sentence.set(table, data, s, {});
-    for (int m = 1; m <= sentence.n(); ++m) {
-      int h = data.heads[data.first(s) + m - 1];
-      if (h >= 0) arc_places(table, sentence, h, m, visit, visit, visit);
+  const size_t count = data.sentences();
+  parallel_for((count + SENTENCES_AT_ONCE - 1) / SENTENCES_AT_ONCE, threads, [&](size_t some, size_t) {
+    ArcSentence sentence;
+    for (size_t s = some * SENTENCES_AT_ONCE; s < std::min((some + 1) * SENTENCES_AT_ONCE, count); ++s) {
+      sentence.set(table, data, s, {});
+      for (int m = 1; m <= sentence.n(); ++m) {
+        int h = data.heads[data.first(s) + m - 1];
+        if (h >= 0) arc_places(table, sentence, h, m, visit, visit, visit);
+      }
     }
-  }
+  });
+  size_t found = 0;
+  for (const auto& word : seen) found += static_cast<size_t>(std::popcount(word.load()));
   return found;
 }
 
 }  // namespace
 
-FeatureCount count_features(const ArcTable& table, const ArcData& data) {
+FeatureCount count_features(const ArcTable& table, const ArcData& data, int threads) {
   ArcTable wide = table;
   wide.arc_bits = wide.row_bits = 28;
-  return {different_places(wide, data), different_places(table, data)};
+  return {different_places(wide, data, threads), different_places(table, data, threads)};
 }
 
 void ArcSentence::set(const ArcTable& table, const ArcData& data, size_t sentence,

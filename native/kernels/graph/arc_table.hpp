@@ -191,7 +191,7 @@ void arc_places(const ArcTable& table, const ArcSentence& sentence, int h, int m
 struct FeatureCount {
   size_t features, places;
 };
-FeatureCount count_features(const ArcTable& table, const ArcData& data);
+FeatureCount count_features(const ArcTable& table, const ArcData& data, int threads = 1);
 
 // visit(place) for every cell that counts for arc (h, m) in the given state.
 template <typename Visit>

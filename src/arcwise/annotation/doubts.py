@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from arcwise.annotation.cross_fitting import Doubt, doubts
 from arcwise.annotation.states import Decisions, only_decided
 from arcwise.annotation.working import TrainState, Working
 from arcwise.errors import InputError
-from arcwise.learning.folds import SMALLEST
 from arcwise.treebanks import Treebank
 
-__all__ = ["Doubt", "Doubts", "doubts"]
+if TYPE_CHECKING:
+    from arcwise.annotation.cross_fitting import Doubt
 
 
 class Doubts(Working):
@@ -39,6 +38,8 @@ class Doubts(Working):
 
     def start(self, treebank: Treebank) -> None:
         """Begin; ``InputError`` if it is at it already, or if fewer than ten sentences have decided heads."""
+        from arcwise.learning.folds import SMALLEST
+
         with self._lock:
             self._refuse_if_busy()
             known = [own for own in treebank if Decisions.of(own).decided_heads]
@@ -76,6 +77,8 @@ class Doubts(Working):
                 self._found.pop(number, None)
 
     def _done(self, message: Mapping[str, Any]) -> str:
+        from arcwise.annotation.cross_fitting import Doubt
+
         with self._lock:
             found: dict[int, list[Doubt]] = {}
             for values in message["doubts"]:

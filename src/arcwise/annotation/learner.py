@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from arcwise.annotation.training import decided_part, own_header, what_it_sees
 from arcwise.annotation.working import TrainState, Working
 from arcwise.errors import InputError
-from arcwise.models.registry import open_model
-from arcwise.parsing.parser import Parser
 from arcwise.treebanks import Treebank
 from arcwise.treebanks.files import PathLike, check_output
+
+if TYPE_CHECKING:
+    from arcwise.parsing.parser import Parser
 
 
 @dataclass(frozen=True)
@@ -47,6 +48,8 @@ class Learner(Working):
     def start(self, treebank: Treebank) -> None:
         """Begin to train on what is decided in it. ``InputError`` if nothing is, if it is training already, or if another file is where
         the model would be written."""
+        from arcwise.annotation.training import decided_part, own_header, what_it_sees
+
         with self._lock:
             self._refuse_if_busy()
             own_header(self.path)
@@ -64,7 +67,7 @@ class Learner(Working):
     def history(self) -> tuple[Trained, ...]:
         """All trainings of this file, oldest first."""
         try:
-            found = own_header(self.path) or {}
+            found = self._header() or {}
         except InputError:
             return ()
         return tuple(Trained(**line) for line in found.get("history", ()))
@@ -72,9 +75,21 @@ class Learner(Working):
     def model(self) -> Parser | None:
         """The parser (or pipeline) beside the file, if there is one that a learner wrote."""
         try:
-            return None if own_header(self.path) is None else open_model(self.path)
+            if self._header() is None:
+                return None
+            from arcwise.models.registry import open_model
+
+            return open_model(self.path)
         except InputError:
             return None
+
+    def _header(self) -> Mapping[str, Any] | None:
+        """What a learner noted in the model; nothing that trains is imported where there is none."""
+        if not os.path.lexists(self.path):
+            return None
+        from arcwise.annotation.training import own_header
+
+        return own_header(self.path)
 
     def _done(self, message: Mapping[str, Any]) -> str:
         return "trained"

@@ -14,6 +14,8 @@ from arcwise.cli.files import Files
 
 if TYPE_CHECKING:
     from arcwise.annotation.document import Document
+    from arcwise.parsing.parser import Parser
+    from arcwise.web.annotate_beside import Beside
     from arcwise.web.annotate_session import Session
 
 FILES = Files(reads=("beside",), may_read=("file", "model"), writes=("output",))
@@ -65,12 +67,10 @@ def run(
     from arcwise.web.server import listening_socket, require_web
 
     require_web()
-    from arcwise.models.registry import open_model
-    from arcwise.web.annotate_beside import Beside
     from arcwise.web.annotate_session import Session
     from arcwise.web.events import Events
 
-    parser = open_model(model) if model is not None else None
+    given = None if model is None else (model, _opened(model))
     with (
         listening_socket(port) as listening,
         contextlib.ExitStack() as made,
@@ -79,13 +79,25 @@ def run(
         session = Session(
             document,
             events=Events(),
-            model=(model, parser) if model is not None and parser is not None else None,
-            beside=None if beside is None else Beside.read(document, beside, a=file if output else None),
+            model=given,
+            beside=None if beside is None else _beside(document, beside, file if output else None),
         )
         for notice in document.notices:
             typer.echo(notice, err=True)
         made.pop_all()
         _serve(session, listening, browser=not no_browser)
+
+
+def _opened(model: str) -> Parser:
+    from arcwise.models.registry import open_model
+
+    return open_model(model)
+
+
+def _beside(document: Document, path: str, a: str | None) -> Beside:
+    from arcwise.web.annotate_beside import Beside
+
+    return Beside.read(document, path, a=a)
 
 
 def _open(file: str, output: str | None, made: contextlib.ExitStack, *, new: bool) -> Document:

@@ -207,9 +207,9 @@ class Learner:
             progress.say(note)
         return [*self.prepared.notes, *left_out]
 
-    def told(self, progress: Progress) -> dict[str, Any]:
+    def told(self, progress: Progress, threads: int = 1) -> dict[str, Any]:
         """How many features there are and what is lost to collisions: said, and for the report."""
-        features, places = self.table.count_features(self.data)
+        features, places = self.table.count_features(self.data, threads)
         collisions = 1 - places / max(features, 1)
         progress.say(
             f"{features:,} features of gold arcs, {100 * collisions:.1f} % lost to collisions in the table"
@@ -232,7 +232,7 @@ def _train_once(
 
         return train_cross_validated(train, dev, config, threads, progress, lessons, engine)
     learner = Learner.of(train, config, threads, progress, lessons)
-    counts = learner.told(progress)
+    counts = learner.told(progress, threads)
     data = None if dev is None else learner.development(dev)
     decoding = Decoding("map", config.projective, config.single_root)
     evaluate = _evaluator(learner.table, data, decoding, threads)
@@ -305,7 +305,8 @@ def _pruned(
     wanted = development.attachment(table, weights, decoding, threads).las - PRUNING_COST
     present = np.abs(weights[weights != 0])
     for share in PRUNED_SHARES if len(present) else ():
-        fewer = np.where(np.abs(weights) <= np.quantile(present, share), 0, weights).astype(np.float32)
+        fewer = weights.astype(np.float32)
+        fewer[np.abs(weights) <= np.quantile(present, share)] = 0
         if development.attachment(table, fewer, decoding, threads).las >= wanted:
             progress.say(f"left out the {100 * share:.0f} % of weights that are smallest")
             return fewer

@@ -55,6 +55,7 @@ class Api:
                 f"{of}/edits",
                 lambda q: own.edit(q.sentence, q.text("version"), q.objects("edits"), page=q.page),
             ),
+            self._post(f"{of}/would", lambda q: own.would(q.sentence, q.objects("edits"))),
             self._post(
                 f"{of}/accept",
                 lambda q: own.accept(

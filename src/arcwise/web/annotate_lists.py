@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
-from typing import get_args
+from typing import TYPE_CHECKING, get_args
 
-from arcwise.annotation.assistant import Assistant
 from arcwise.annotation.document import Document
-from arcwise.annotation.worklist import By, Worklist
 from arcwise.errors import InputError
 from arcwise.web.background import Background
 
+if TYPE_CHECKING:
+    from arcwise.annotation.assistant import Assistant
+    from arcwise.annotation.worklist import By, Worklist
+
 STEP = 4
 """Sentences that are scored in one go."""
-ORDERS: tuple[By, ...] = tuple(by for by in get_args(By) if by != "search")
 
 
 class Worklists:
@@ -27,9 +28,12 @@ class Worklists:
 
     def get(self, by: str, assistant: Assistant | None) -> Worklist:
         """The worklist of an order; perhaps not complete yet."""
-        order = next((known for known in ORDERS if known == by), None)
+        from arcwise.annotation.worklist import By, Worklist
+
+        orders: tuple[By, ...] = tuple(known for known in get_args(By) if known != "search")
+        order = next((known for known in orders if known == by), None)
         if order is None:
-            raise InputError(f"worklist: found {by!r}, expected one of {', '.join(ORDERS)}")
+            raise InputError(f"worklist: found {by!r}, expected one of {', '.join(orders)}")
         if assistant is None:
             raise InputError(f"worklist: {by} needs a model that thinks along: train one, or start with one")
         with self._lock:

@@ -6,15 +6,13 @@ import contextlib
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from arcwise.annotation.document import Change, ChangedMeanwhile, Document
 from arcwise.errors import ArcwiseError, InputError
-from arcwise.parsing.parser import Parser
-from arcwise.treebanks import Sentence, Treebank
-from arcwise.treebanks.edits import Edit, edit_from_json, edited
+from arcwise.treebanks.edits import Edit, edit_from_json
 from arcwise.web.accepting import accepting
-from arcwise.web.annotate_beside import Beside, Choice
+from arcwise.web.annotate_ahead import Ahead
 from arcwise.web.annotate_checks import Checks
 from arcwise.web.annotate_json import changed_json
 from arcwise.web.annotate_lists import Worklists
@@ -24,6 +22,10 @@ from arcwise.web.annotate_view import MAX_COUNT, Json, View
 from arcwise.web.background import Background
 from arcwise.web.events import Events
 from arcwise.web.yielding import yielding
+
+if TYPE_CHECKING:
+    from arcwise.parsing.parser import Parser
+    from arcwise.web.annotate_beside import Beside
 
 SAVED_AFTER = 2.0
 """Seconds without an edit after which the file is written."""
@@ -63,6 +65,7 @@ class Session:
         self._lists = Worklists(document, self.background)
         self._beside = beside
         self.view = View(document, self._thinker, self._checks, self._lists, self._searches, beside)
+        self._ahead = Ahead(document, self.view, self._thinker)
         self._on_disk = "same"
         self._last_edit = self._saving_took = 0.0
 
@@ -84,6 +87,7 @@ class Session:
         """Save what is not saved, and let go of the file."""
         self.background.stop()
         self._checks.close()
+        self._ahead.close()
         self._thinker.close()
         try:
             if not self._document.saved:
@@ -115,30 +119,24 @@ class Session:
         self, number: int, version: str | None, edits: Sequence[Mapping[str, Any]], *, page: str = ""
     ) -> Json:
         """The sentence after some edits. ``page``: who edits, so that it need not take in its own edits."""
-        made = [edit_from_json(edit) for edit in edits]
-        if not made:
-            raise InputError("edits: found none, expected at least one")
-        return self._edit(number, version, made, page)
+        return self._edit(number, version, _edits(edits), page)
 
     def _edit(self, number: int, version: str | None, edits: Sequence[Edit], page: str) -> Json:
         before, _ = self.view.present(number)
         known = self._thinker.known(before)
         made = [*yielding(before, edits), *edits]
-        self._think_ahead(before, made)
+        begun = self._ahead.begin(number, before, made)
         self._change(number, lambda: self._document.edit(number, made, version_of_block=version), page)
-        after = self.view.sentence(number)
+        after = self._ahead.sentence(number, begun)
         if after["thoughts"] is not None:
             rows = sorted({row for edit in edits if (row := getattr(edit, "row", None)) is not None})
-            after["thoughts"]["changed"] = changed_json(known, after["thoughts"], rows)
+            changed = changed_json(known, after["thoughts"], rows)
+            after["thoughts"] = {**after["thoughts"], "changed": changed}
         return after
 
-    def _think_ahead(self, before: Sentence, edits: Sequence[Edit]) -> None:
-        """Let the parser think of what comes of the edits while they go to the disk."""
-        try:
-            block = edited(before.own_bytes, edits)
-        except InputError:  # the document says what is wrong
-            return
-        self._thinker.think_ahead(Treebank(block, strict=False)[0])
+    def would(self, number: int, edits: Sequence[Mapping[str, Any]]) -> Json:
+        """What there would be to see after some edits; nothing is changed."""
+        return self._ahead.would(number, _edits(edits))
 
     def accept(
         self,
@@ -255,6 +253,8 @@ class Session:
     def adjudicate(self, number: int, choices: Sequence[Json], *, page: str = "") -> Json:
         """Decide differences of a sentence: each for ``a``, for ``b``, or for another value."""
         sentence, version = self.view.present(number)
+        from arcwise.web.annotate_beside import Choice
+
         made = [Choice.from_json(choice) for choice in choices]
         edits = self.view.needed_beside().adjudicating(sentence, number, made)
         return self._edit(number, version, edits, page)
@@ -317,3 +317,9 @@ class Session:
             ) as error:  # a full disk, say: the journal has it all, and it is tried again later
                 self._last_edit = time.monotonic()
                 self.events.publish("failed", told=str(error))
+
+
+def _edits(given: Sequence[Mapping[str, Any]]) -> list[Edit]:
+    if not given:
+        raise InputError("edits: found none, expected at least one")
+    return [edit_from_json(edit) for edit in given]

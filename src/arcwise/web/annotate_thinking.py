@@ -5,20 +5,22 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-from arcwise.annotation.assistant import Assistant
 from arcwise.annotation.doubts import Doubts
 from arcwise.annotation.learner import Learner
 from arcwise.annotation.thoughts import Thoughts
 from arcwise.annotation.working import TrainState
 from arcwise.errors import InputError
-from arcwise.parsing.parser import Parser
 from arcwise.treebanks import Sentence, Treebank
 from arcwise.web.events import Events
+
+if TYPE_CHECKING:
+    from arcwise.annotation.assistant import Assistant
+    from arcwise.parsing.parser import Parser
 
 REMEMBERED = 256
 """Sentences whose thoughts are kept."""
@@ -38,6 +40,8 @@ class Model:
     @classmethod
     def of(cls, which: Which, name: str, parser: Parser) -> Model:
         """A model with its assistant."""
+        from arcwise.annotation.assistant import Assistant  # the first page may need none of it
+
         return cls(which, name, parser, Assistant(parser))
 
     def to_json(self) -> Json:
@@ -67,7 +71,6 @@ class Thinker:
         self._events, self._new_model, self._trained = events, new_model, trained
         self._lock = threading.Lock()
         self._thoughts: OrderedDict[tuple[int, bytes, bool], Future[Thoughts]] = OrderedDict()
-        self._ahead = ThreadPoolExecutor(1, thread_name_prefix="arcwise-ahead")
         self._generation = 0
         self._models: dict[Which, Model] = {}
         self._learner = Learner(file, on_change=self._training_changed)
@@ -111,10 +114,6 @@ class Thinker:
                 self._thoughts.pop(key, None)
             mine.set_exception(error)
         return mine.result()
-
-    def think_ahead(self, sentence: Sentence) -> None:
-        """Begin to think of a sentence that is asked for in a moment."""
-        self._ahead.submit(self.think, sentence)
 
     def known(self, sentence: Sentence) -> Thoughts | None:
         """What the parser thinks of a sentence, if that is known already."""
@@ -209,6 +208,5 @@ class Thinker:
 
     def close(self) -> None:
         """End what runs in other threads and processes."""
-        self._ahead.shutdown()
         self._learner.cancel()
         self._doubts.cancel()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from arcwise.annotation.document import Document
 from arcwise.annotation.store import block_digest
@@ -14,12 +14,14 @@ from arcwise.treebanks import Sentence, Treebank
 from arcwise.treebanks.edits import edit_to_json
 from arcwise.treebanks.search import Hit
 from arcwise.treebanks.search.mass_edit import Plan
-from arcwise.web.annotate_beside import Beside
 from arcwise.web.annotate_checks import Checks
 from arcwise.web.annotate_json import overview_json, reason_json, sentence_json, thought_json, thoughts_json
 from arcwise.web.annotate_lists import Worklists
 from arcwise.web.annotate_search import Searches
 from arcwise.web.annotate_thinking import Thinker
+
+if TYPE_CHECKING:
+    from arcwise.web.annotate_beside import Beside
 
 MAX_COUNT = 1000
 """Sentences, findings or hits of one answer."""
@@ -74,13 +76,23 @@ class View:
     def sentence(self, number: int, *, gains: bool = False) -> Json:
         """One sentence with everything that is known of it."""
         sentence, version = self.present(number)
-        thoughts = self.think(sentence, gains=gains)
+        return self.completed(number, self.described(number, sentence, version, gains=gains))
+
+    def described(self, number: int, sentence: Sentence, version: str, *, gains: bool = False) -> Json:
+        """What is known of a sentence from itself, whether the document has it already or not."""
         return {
             **sentence_json(sentence, number, version),
-            "thoughts": thoughts_json(thoughts),
+            "thoughts": thoughts_json(self.think(sentence, gains=gains)),
             "findings": self.checks.of(sentence),
+        }
+
+    def completed(self, number: int, described: Json) -> Json:
+        """The same with what is known of the sentence in the document."""
+        sentence = self.document.sentence(number) if self.beside else None
+        return {
+            **described,
             "doubts": self.thinker.doubts(number),
-            "beside": self.beside.of(number, sentence) if self.beside else None,
+            "beside": self.beside.of(number, sentence) if self.beside and sentence else None,
         }
 
     def reconsider(self, number: int, word: int) -> Json:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import gc
 import signal
 import socket
 import sys
@@ -91,7 +92,9 @@ def serve(
     config = uvicorn.Config(app, **{**own, **settings})
     before = sys.getswitchinterval()
     sys.setswitchinterval(SWITCH)
+    gc.freeze()  # what is there now stays: no request waits until all of it was looked through
     try:
         Server(config).run(sockets=[listening])
     finally:
         sys.setswitchinterval(before)
+        gc.unfreeze()

@@ -51,8 +51,9 @@ CONTRAST = """() => {
 AFRESH = """async () => {
   const { Drawing } = await import('/static/annotate/tree.js'), { picture } = await import('/static/annotate/picture.js');
   const other = new Drawing(), { preview, second, view } = own.state;
+  other.stood = own.views.canvas.drawn.stood; // words do not move nearer to each other
   const guessed = (id, head) => own.state.guess(id, head);
-  other.draw(picture(own.state.sentence, { preview, second, enhanced: view.enhanced, guessed }), view);
+  other.draw(picture(own.state.sentence, { preview, second, enhanced: view.enhanced, guessed }), { ...view, passing: true });
   return [other.root, own.views.canvas.drawn.root].map((root) => {
     const copy = root.cloneNode(true);
     for (const el of copy.querySelectorAll('*')) {
@@ -234,3 +235,33 @@ def test_without_a_model(open_page: OpenPage) -> None:
     tab.press("Enter")
     assert "Nothing is proposed" in tab.said()
     assert tab.arc("1").locator(".label").text_content() == "?"
+
+
+LAYOUT = """async () => {
+  const { layout } = await import('/static/annotate/layout.js');
+  const items = [40, 30, 50].map((width) => ({ width, stem: null }));
+  const arcs = (first, second) => [{ head: 1, modifier: 0, width: first }, { head: 1, modifier: 2, width: second }];
+  const at = (places) => places.words.map((word) => Math.round(word.middle));
+  const wide = layout(items, arcs(120, 90), false), then = layout(items, arcs(30, 90), false, wide);
+  return { wide: at(wide), narrow: at(layout(items, arcs(30, 90), false)), then: at(then), wider: at(layout(items, arcs(30, 150), false, wide)) };
+}"""
+
+
+def test_words_stay_where_they_are_unless_they_need_room(open_page: OpenPage) -> None:
+    found = open_page(BIRDS).page.evaluate(LAYOUT)
+    assert found["then"] == found["wide"]
+    assert found["narrow"][1] < found["wide"][1]
+    assert found["wider"][:2] == found["wide"][:2]
+    assert found["wider"][2] > found["wide"][2]
+
+
+def test_a_preview_moves_words_and_lets_them_go_back(open_page: OpenPage) -> None:
+    tab = open_page(GARDEN)
+    places = "() => [...document.querySelectorAll('.word .form')].map((form) => form.getAttribute('x'))"
+    tab.page.evaluate("own.editor.select('1')")
+    before = tab.page.evaluate(places)
+    tab.page.evaluate("own.state.show({ row: '1', head: '2', label: 'a:very:long:label:indeed' })")
+    shown = tab.page.evaluate(places)
+    tab.page.evaluate("own.state.show(null)")
+    assert shown != before
+    assert tab.page.evaluate(places) == before

@@ -191,11 +191,13 @@ class _Sums:
             sentence, numbers = bounds.sentences[i], looks[i].seen[b]
             vectors = sentence.shares[b].vectors
             moves = np.empty((len(numbers) + 1, self.outer + 1), np.int64)  # and last, the furthest
-            steps = np.vstack([vectors[numbers, : self.width] - low[place], ranges[place]]) * sentence.weight
-            moves[:, : self.outer], moves[:, self.outer] = (
-                steps[:, : self.outer],
-                steps[:, self.outer :] @ inner,
-            )
+            steps = np.empty((len(numbers) + 1, self.width), np.int64)
+            steps[:-1] = vectors[numbers, : self.width]
+            steps[:-1] -= low[place]
+            steps[-1] = ranges[place]
+            steps *= sentence.weight
+            moves[:, : self.outer] = steps[:, : self.outer]
+            moves[:, self.outer] = steps[:, self.outer :] @ inner
             prices = (messages[i][numbers] // UNIT).astype(np.int32)
             self.steps.append(_Step(i, len(vectors), numbers, moves[:-1], moves[-1], prices))
         self.before: list[Sums] = [np.zeros((1,) * (self.outer + 1), np.int32)]

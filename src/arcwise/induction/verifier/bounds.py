@@ -14,6 +14,7 @@ be used can add up to (``verified_points``), or all integer points of the box wh
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal, localcontext
@@ -224,8 +225,14 @@ class Bounds:
 
 
 def _share(vectors: Ints) -> Share:
-    different, numbers = np.unique(vectors, axis=0, return_inverse=True)
-    return Share(different, numbers.ravel())
+    """Rows are compared by one number each, which has their order."""
+    sizes = vectors.max(axis=0) + 1
+    if math.prod(sizes.tolist()) >= 2**62:
+        different, numbers = np.unique(vectors, axis=0, return_inverse=True)
+        return Share(different, numbers.ravel())
+    strides = np.append(np.cumprod(sizes[:0:-1])[::-1], 1)
+    _, first, numbers = np.unique(vectors @ strides, return_index=True, return_inverse=True)
+    return Share(np.ascontiguousarray(vectors[first]), numbers.ravel())
 
 
 class _BlockTable:

@@ -21,8 +21,9 @@ from arcwise.induction.verifier.form import Certificate, is_int
 from arcwise.induction.verifier.parses import Ints
 
 Progress = Callable[[int, int], None]
-_SUBTREES = 64
-"""The tree is cut into about so many, unless it has fewer nodes."""
+_FEWEST_SUBTREES, _MOST_SUBTREES, _NODES_A_SUBTREE = 4, 256, 8
+"""Into how many subtrees a tree is cut: many for a large one, so that many processes have work; few for a small one, for what is above them
+is walked by one."""
 _LARGEST_SPLIT = 2**31
 
 
@@ -48,16 +49,15 @@ class Walk:
         """The number of leaves and of nodes, if every leaf is below the claim; ``CertificateError`` if not."""
         if self.bounds.root is None:
             raise CertificateError("constraint: no parses satisfy it")
-        first, subtrees = self._cut(self.bounds.root)
+
+        def tell(done: int) -> None:
+            if progress:
+                progress(done, len(self.nodes))
+
+        first, subtrees = self._cut(self.bounds.root, tell)
         seen, leaves = set(first.nodes), first.leaves
         if first.error is not None:
             raise CertificateError(first.error)
-
-        def tell() -> None:
-            if progress:
-                progress(len(seen), len(self.nodes))
-
-        tell()
         for part in local_engine(max(1, min(threads, len(subtrees)))).map(self.subtree, subtrees):
             if part.error is not None:
                 raise CertificateError(part.error)
@@ -66,20 +66,22 @@ class Walk:
                 raise CertificateError(f"nodes: node {min(twice)} is a child of two nodes")
             seen.update(part.nodes)
             leaves += part.leaves
-            tell()
+            tell(len(seen))
         return leaves, len(seen)
 
-    def _cut(self, root: Box) -> tuple[Walked, list[tuple[int, Box]]]:
+    def _cut(self, root: Box, tell: Callable[[int], None]) -> tuple[Walked, list[tuple[int, Box]]]:
         """Walk from the root, into the largest subtree first, until there are enough of them; what was seen, and the subtrees."""
         sizes = self._sizes()
+        enough = min(max(len(self.nodes) // _NODES_A_SUBTREE, _FEWEST_SUBTREES), _MOST_SUBTREES)
         waiting, seen, leaves = [(-sizes.get(0, 1), 0, root)], set[int](), 0
-        while waiting and len(waiting) < _SUBTREES and -waiting[0][0] > 1:
+        while waiting and len(waiting) < enough and -waiting[0][0] > 1:
             _, number, box = heapq.heappop(waiting)
             seen.add(number)
             try:
                 children, closed = self._children(number, box)
             except CertificateError as error:
                 return Walked(tuple(seen), leaves, str(error)), []
+            tell(len(seen))
             leaves += closed
             known = seen | {n for _, n, _ in waiting}
             twice = [child for child, _ in children if child in known] or _repeated(children)

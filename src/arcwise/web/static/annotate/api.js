@@ -46,6 +46,7 @@ export class Api {
   document() { return this.get("document"); }
   sentence(number) { return this.get(`sentence/${number}`); }
   sentences(query) { return this.get("sentences", query); }
+  would(number, edits) { return this.post(`sentence/${number}/would`, { edits }); }
   save() { return this.post("save"); }
   takeIn() { return this.post("take-in"); }
   search(query, from, count) { return this.post("search", { query, from, count }); }

@@ -30,7 +30,7 @@ export class Canvas {
     performance.mark("arcwise-draw");
     const view = state.view;
     const what = picture(state.sentence, { preview: state.preview, second: state.second, enhanced: view.enhanced, guessed: (id, head) => state.guess(id, head) });
-    this.drawn.draw(what, { vertical: view.vertical, zoom: view.zoom });
+    this.drawn.draw(what, { vertical: view.vertical, zoom: view.zoom, passing: state.preview !== null || state.second });
     box.classList.toggle("second", state.second);
     const direction = what.rtl && !view.vertical ? "rtl" : "ltr";
     if (box.dir !== direction) box.dir = direction; // all that is in it would be looked at again

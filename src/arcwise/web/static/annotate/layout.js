@@ -73,18 +73,20 @@ function ports(count, arcs, stems) {
 
 /**
  * Places for a tree. `items`: {width, stem: width of the label of an arc from above, or null}; `arcs`: {head, modifier, width of label},
- * by places 0..n−1. `mirrored`: words run from right to left.
+ * by places 0..n−1. `mirrored`: words run from right to left. `before`: the places that the same words had; none comes nearer to its
+ * neighbour than it was, so that what changes in a tree moves no word as long as there is room.
  */
-export function layout(items, arcs, mirrored) {
+export function layout(items, arcs, mirrored, before = null) {
   const n = items.length;
   const levels = arcLevels(arcs);
   const { offsets, ofStems, slotsOf } = ports(n, arcs, items.map((item) => item.stem !== null));
-  const half = items.map((item, m) => Math.max(item.width, item.stem ?? 0, PORT * (2 + slotsOf[m])) / 2);
+  const half = items.map((item, m) => Math.max(item.width / 2, (item.stem ?? 0) / 2, PORT * (1 + slotsOf[m] / 2), before?.half[m] ?? 0));
   const endingAt = Array.from({ length: n }, () => []);
   arcs.forEach((arc, k) => endingAt[Math.max(arc.head, arc.modifier)].push(k));
   const middle = new Array(n).fill(0);
   for (let m = 0; m < n; m++) {
-    middle[m] = m === 0 ? MARGIN + half[0] : middle[m - 1] + half[m - 1] + GAP + half[m];
+    const apart = m === 0 ? MARGIN + half[0] : half[m - 1] + GAP + half[m];
+    middle[m] = (m === 0 ? 0 : middle[m - 1]) + Math.max(apart, before?.apart[m] ?? 0);
     for (const k of endingAt[m]) {
       const arc = arcs[k], start = Math.min(arc.head, arc.modifier);
       const [atStart, atEnd] = arc.head === start ? offsets[k] : [offsets[k][1], offsets[k][0]];
@@ -95,7 +97,9 @@ export function layout(items, arcs, mirrored) {
   const place = (at) => (mirrored ? length - at : at);
   return {
     length,
-    levels: Math.max(0, ...levels),
+    levels: Math.max(0, ...levels, before?.levels ?? 0),
+    half,
+    apart: middle.map((at, m) => at - (m === 0 ? 0 : middle[m - 1])),
     words: items.map((_, m) => ({ middle: place(middle[m]), half: half[m], stem: place(middle[m] + ofStems[m]) })),
     arcs: arcs.map((arc, k) => ({
       level: levels[k],

@@ -3,6 +3,7 @@
 
 import { edited } from "./edits.js";
 import { Guesses } from "./guesses.js";
+import { Ahead } from "./ahead.js";
 
 const KEPT = ["zoom", "vertical", "enhanced", "table", "threshold", "theme", "side"];
 const wait = (ms) => new Promise((done) => setTimeout(done, ms));
@@ -27,6 +28,7 @@ export class State extends EventTarget {
     this.reconsidered = new Map(); // number/version/word → the thought as if the word were open
     this.guesses = new Guesses(); // labels, where there is no parser
     this.waiting = []; // changes that the server has not answered yet
+    this.ahead = new Ahead(this);
     this.busy = false;
     this.#recall();
   }
@@ -65,7 +67,7 @@ export class State extends EventTarget {
     if (!base) return null;
     const steps = this.waiting.filter((step) => step.number === this.number);
     const same = this.#shown?.base === base && this.#shown.steps.length === steps.length && steps.every((step, k) => step === this.#shown.steps[k]);
-    if (!same) this.#shown = { base, steps, sentence: steps.reduce((sentence, step) => edited(sentence, step.drawn), base) };
+    if (!same) this.#shown = { base, steps, sentence: steps.reduce((sentence, step) => step.known ?? edited(sentence, step.drawn), base) };
     return this.#shown.sentence;
   }
 
@@ -175,12 +177,12 @@ export class State extends EventTarget {
       this.sentences.clear();
       if (shown) this.sentences.set(this.number, shown);
     }
-    const notes = (sentence.notes ?? []).map((note) => (typeof note === "string" ? { on: "", text: note } : note));
     if (!sentence.thoughts) this.guesses.learn(sentence);
-    this.sentences.set(sentence.number, { ...sentence, notes, findings: sentence.findings ?? [], doubts: sentence.doubts ?? [] });
+    this.sentences.set(sentence.number, complete(sentence));
   }
 
   forget() {
+    this.ahead.forget();
     this.sentences.clear();
     this.guesses.forget();
   }
@@ -203,7 +205,9 @@ export class State extends EventTarget {
 
   /** Edits of the sentence on the screen; `told` says in words what they do. */
   edit(edits, told) {
-    if (edits.length) this.#push({ path: "edits", body: { edits }, drawn: edits, told });
+    if (!edits.length) return;
+    const known = this.waiting.length ? null : this.ahead.after(this.number, this.sentence, edits);
+    this.#push({ path: "edits", body: { edits }, drawn: edits, told, known: known && complete(known) });
   }
 
   /** A change of the sentence's extent: "split" before a row, or "join" with the next. */
@@ -214,6 +218,7 @@ export class State extends EventTarget {
   #push(step) {
     this.waiting.push({ number: this.number, before: this.sentence, ...step });
     this.preview = null;
+    if (step.known) this.because = reasons(this.waiting.at(-1), step.known);
     this.#send(); // first, so that the server thinks while this page draws
     this.emit("sentence");
     this.emit("saving");
@@ -317,6 +322,7 @@ export class State extends EventTarget {
 
   /** Another window or program changed sentences (numbers; null: all may have changed). */
   async refresh(numbers) {
+    this.ahead.forget();
     for (const number of numbers ?? [...this.sentences.keys()]) if (number !== this.number) this.sentences.delete(number);
     if (numbers !== null && !numbers.includes(this.number)) return;
     if (this.waiting.some((step) => step.number === this.number)) return; // the answer to its own change tells
@@ -329,6 +335,12 @@ export class State extends EventTarget {
     this.emit("sentence");
     if (now.version !== before) this.emit("elsewhere", number);
   }
+}
+
+/** A sentence of the server with nothing missing. */
+function complete(sentence) {
+  const notes = (sentence.notes ?? []).map((note) => (typeof note === "string" ? { on: "", text: note } : note));
+  return { ...sentence, notes, findings: sentence.findings ?? [], doubts: sentence.doubts ?? [] };
 }
 
 /** Fields that a change sets and that are now neither what it saw nor what it wants. */

@@ -149,9 +149,9 @@ function depthOf(graph, place) {
 
 /**
  * What is to be drawn, part by part: {key, layer, sign, make}. A part whose sign is what it was need not be drawn again. `vertical`: words
- * run downwards. Also gives the places, for what is put beside words.
+ * run downwards; `before`: where the same words stood. Also gives the places, for what is put beside words.
  */
-function plan(picture, vertical) {
+function plan(picture, vertical, before) {
   const { items, place } = picture;
   const between = picture.arcs.filter((arc) => arc.head !== null && arc.head !== "0");
   const above = picture.arcs.filter((arc) => arc.head === null || arc.head === "0");
@@ -163,6 +163,7 @@ function plan(picture, vertical) {
     })),
     between.map((arc) => ({ head: place.get(arc.head), modifier: place.get(arc.row), width: labelWidth(arc) })),
     picture.rtl && !vertical,
+    before,
   );
   const level = Math.max(16, Math.min(LEVEL, 330 / Math.max(1, places.levels)));
   const top = level * (places.levels + 1) + 4;
@@ -193,12 +194,23 @@ function plan(picture, vertical) {
     part("deps", "all", [picture.enhanced, places.words, paper.floor, vertical], () => svg("g", {}, enhancedGroups(paper, picture.enhanced, place, places, depsDepth)));
   }
   const spots = new Map(items.map((item, k) => [item.id, paper.at(places.words[k].middle, 0)]));
-  return { parts, long, spots, width: paper.width, height: paper.height, floor: paper.floor };
+  return { parts, places, long, spots, width: paper.width, height: paper.height, floor: paper.floor };
 }
 
 const LAYERS = {
   words: { role: "listbox", "aria-label": "Words" }, arcs: { role: "group", "aria-label": "Arcs" }, tokens: { role: "group", "aria-label": "Multiword tokens" }, deps: { role: "group", "aria-label": "Enhanced graph" },
 };
+
+/** Make these the children of an element, in this order; those that stand right are not touched. */
+function arrange(parent, children) {
+  const stay = new Set(children);
+  for (const child of [...parent.children]) if (!stay.has(child)) child.remove();
+  let next = null;
+  for (const child of [...children].reverse()) {
+    if (child.parentNode !== parent || child.nextSibling !== next) parent.insertBefore(child, next);
+    next = child;
+  }
+}
 
 /** A tree on the screen. `draw` changes only what is another one than before, so that a key is quick in a long sentence, too. */
 export class Drawing {
@@ -206,12 +218,17 @@ export class Drawing {
     this.root = svg("svg", { role: "group", "aria-label": "Tree" });
     this.order = ""; // keys of the parts, as they follow each other
     this.drawn = new Map(); // key → {sign, element}
+    this.layers = {}; // name → element
+    this.stood = { words: "", places: null }; // where the words stood when they were drawn last, without a preview
     Object.assign(this, { long: [], spots: new Map(), width: 0, height: 0, floor: 0 });
   }
 
-  draw(picture, { vertical = false, zoom = 1 } = {}) {
-    const { parts, ...places } = plan(picture, vertical);
-    Object.assign(this, places);
+  /** `passing`: what is shown goes away again (a preview); words may move for it, and move back. */
+  draw(picture, { vertical = false, zoom = 1, passing = false } = {}) {
+    const words = JSON.stringify([vertical, picture.rtl, picture.items.map((item) => [item.id, item.form])]);
+    const { parts, places, ...drawn } = plan(picture, vertical, this.stood.words === words ? this.stood.places : null);
+    if (!passing) this.stood = { words, places };
+    Object.assign(this, drawn);
     const { root, width, height } = this;
     const set = (name, value) => root.getAttribute(name) !== value && root.setAttribute(name, value);
     set("class", `arcwise${vertical ? " vertical" : ""}`);
@@ -232,14 +249,21 @@ export class Drawing {
     this.drawn.set(key, { sign, element });
   }
 
+  /** The parts are others, or follow each other otherwise: what stays is kept, and moved no more than needed. */
   #build(parts) {
-    this.drawn.clear();
-    const layers = Object.entries(LAYERS).map(([name, attributes]) => svg("g", { class: `${name}-layer`, ...attributes }, parts.filter((part) => part.layer === name).map(({ key, sign, make }) => {
-      const element = make();
-      this.drawn.set(key, { sign, element });
-      return element;
-    })));
-    this.root.replaceChildren(...layers.filter((layer) => layer.children.length));
+    const before = this.drawn;
+    this.drawn = new Map();
+    const layers = Object.keys(LAYERS).map((name) => {
+      const elements = parts.filter((part) => part.layer === name).map(({ key, sign, make }) => {
+        const old = before.get(key), element = old?.sign === sign ? old.element : make();
+        this.drawn.set(key, { sign, element });
+        return element;
+      });
+      this.layers[name] ??= svg("g", { class: `${name}-layer`, ...LAYERS[name] });
+      arrange(this.layers[name], elements);
+      return this.layers[name];
+    });
+    arrange(this.root, layers.filter((layer) => layer.children.length));
   }
 
   /** Shift the labels of long arcs into the part of the tree that is seen: from `left` to `right`, along the words. */

@@ -5,16 +5,24 @@ import { inWords } from "./edits.js";
 import { findingsOf, noteRow } from "./picture.js";
 
 const MOST = 3; // findings that are shown at once
+const SOON = 60; // milliseconds: an answer that takes longer is not waited for
 const FIELDS = ["lemma", "upos", "xpos", "feats", "misc"];
 
 export class WordPanel {
   constructor(box, state, editor, page) {
-    Object.assign(this, { box, state, editor, page });
+    Object.assign(this, { box, state, editor, page, planned: false, soon: null });
     for (const name of ["sentence", "selection", "reconsidered"]) state.on(name, () => this.#later());
   }
 
-  /** After the tree is on the screen: what is read second may come second. */
+  /** With the answer to a change that is on its way, which has new alternatives; else with the tree. */
   #later() {
+    if (this.state.waiting.some((step) => !step.known)) this.soon ??= setTimeout(() => this.#plan(), SOON);
+    else this.#plan();
+  }
+
+  #plan() {
+    clearTimeout(this.soon);
+    this.soon = null;
     if (this.planned) return;
     this.planned = true;
     requestAnimationFrame(() => {
