@@ -12,6 +12,7 @@ from arcwise.parsing.calibration import (
     Parts,
     common_temperatures,
     fit_temperatures,
+    matched_labels,
     matched_temperatures,
     reliability,
 )
@@ -102,11 +103,13 @@ def test_smoothing_that_gains_nothing_is_left_out() -> None:
     assert found.smoothing == 0
 
 
+@pytest.mark.parametrize("start", [0.03, 1.1, 40.0])
 @pytest.mark.parametrize("heads", [0.6, 1.0, 1.7])
-def test_what_is_said_on_the_whole_is_right_as_often(heads: float) -> None:
+def test_what_is_said_on_the_whole_is_right_as_often(heads: float, start: float) -> None:
+    """Wherever the search begins."""
     treebank = drawn_with(Temperatures(heads))
     parser = ScoredParser(FunctionScorer(scores_of))
-    found = matched_temperatures([(parser.with_temperatures, treebank)], Temperatures(1.1), steps=14)
+    found = matched_temperatures([(parser.with_temperatures, treebank)], Temperatures(start), steps=14)
     assert found.heads == pytest.approx(heads, rel=0.1)
     assert found.labels == 1
     fitted = parser.with_temperatures(found.heads, found.labels, found.smoothing)
@@ -114,6 +117,35 @@ def test_what_is_said_on_the_whole_is_right_as_often(heads: float) -> None:
     assert parses.probabilities is not None
     right = (parses.heads == treebank.heads).mean()
     assert parses.probabilities.head.mean() == pytest.approx(right, abs=1e-3)
+
+
+@pytest.mark.parametrize("start", [0.05, 1.0, 30.0])
+def test_labels_are_right_as_often_as_is_said(start: float) -> None:
+    """Whatever the likelihood says: here a fifth of the labels are as wrong as they can be, of which temperatures that make them likely
+    would doubt all others."""
+    names = ("a", "b", "c")
+
+    def labelled(sentence: Sentence) -> np.ndarray:
+        own = np.random.default_rng([int(sentence.forms[0]), 1]).normal(0, 2, (len(names), 1, 1))
+        return scores_of(sentence) + own
+
+    best = ScoredParser(FunctionScorer(labelled, names)).parse(
+        treebank_of([Tree.from_heads([0] * WORDS)] * SENTENCES)
+    )
+    worst = [names[int(np.argmin(labelled(sentence)[:, 0, 1]))] for sentence in best for _ in range(WORDS)]
+    wrong = np.random.default_rng(3).random(best.word_count) < 0.2
+    labels = [w if x else r for w, r, x in zip(worst, best.column("deprel"), wrong, strict=True)]
+    treebank = best.annotate(deprel=labels)
+    parser = ScoredParser(FunctionScorer(labelled, names))
+    given = Temperatures(0.7, start)
+    found = matched_labels([(parser.with_temperatures, treebank)], given, steps=14)
+    assert (found.heads, found.smoothing) == (given.heads, given.smoothing)
+    parses = parser.with_temperatures(found.heads, found.labels).parses(
+        treebank, options=ParseOptions(confidence=True)
+    )
+    assert parses.probabilities is not None
+    right = (parses.heads == treebank.heads) & (parses.label_strings == np.array(labels, object))
+    assert parses.probabilities.label.mean() == pytest.approx(right.mean(), abs=2e-3)
 
 
 def test_matching_takes_the_smoothing_whose_probabilities_mean_most() -> None:

@@ -25,8 +25,15 @@ GRAPH_DROPOUT = (
 AUGMENTED = "options_.update == MarginUpdate::mira && options_.loss_augmented"
 VIOLATED = "cost > 0 && violation > most"
 
+BATCHES = "learning/batched_changes.hpp"
+BATCH = "tests/graph/test_batches.py::test_a_batch_changes_a_cell_by_the_sum_of_the_changes_over_the_root_of_their_number[4-mira]"
+ROOT = "entries[i].value / std::sqrt(own.counts[i])"
+
 MARGIN_FAULTS = [
-    Fault("Hildreth changes nothing", MARGIN, "if (change_[i] != 0) weights_.add(touched_.entries()[i].place, change_[i]);", "", ONE_TREE),
+    Fault("changes of a batch are added up", BATCHES, ROOT, "entries[i].value", BATCH),
+    Fault("changes of a batch are averaged", BATCHES, ROOT, "entries[i].value / own.counts[i]", BATCH),
+    Fault("batches of any lengths", BATCHES, "length(a) > length(b)", "a < b", BATCH),
+    Fault("Hildreth changes nothing", MARGIN, "steps_[0].for_each_change([&](uint32_t place, double change) { weights_.add(place, change); });", "", ONE_TREE),
     Fault("one Hildreth pass", MARGIN, "pass < HILDRETH_PASSES", "pass < 1", FIVE_TREES),
     Fault("ten Hildreth passes", MARGIN, "pass < HILDRETH_PASSES", "pass < 10", FIVE_TREES),
     Fault("Hildreth soon content", MARGIN, "moved <= SETTLED * longest", "moved <= 0.01 * longest", FIVE_TREES),
@@ -47,7 +54,7 @@ MARGIN_FAULTS = [
     Fault("factored MIRA does not mind labels", MARGIN, VIOLATED, "h != target_[m] && violation > most", FACTORED),
     Fault("factored MIRA wants margins that there are", MARGIN, VIOLATED, "cost > 0 && (worst < 0 || violation > most)", FACTORED),
     Fault("steps of margin training not counted", MARGIN, "++weights_.steps;", "", TRAINER_TESTS + "test_averaged_weights_are_the_average_of_all_steps"),
-    Fault("margin training without dropout", MARGIN, "options_.dropout.draw(table_, data_, s, epoch, keep_);", "", GRAPH_DROPOUT + "[mira]"),
+    Fault("margin training without dropout", MARGIN, "options_.dropout.draw(table_, data_, sentence, epoch, keep_);", "", GRAPH_DROPOUT + "[mira]"),
 ]  # fmt: skip
 
 LOSS = "graph/arc_loss_trainer.cpp"

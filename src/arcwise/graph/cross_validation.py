@@ -22,7 +22,7 @@ from arcwise.graph.training import (
 from arcwise.learning.folds import Folds, FoldScores, best_epoch, calibration_report, together
 from arcwise.learning.progress import Progress
 from arcwise.learning.training import DevScore, training_report
-from arcwise.parsing.calibration import common_temperatures, head_calibration_error
+from arcwise.parsing.calibration import common_temperatures, head_calibration_error, matched_labels
 from arcwise.parsing.parser import ParseOptions
 from arcwise.parsing.scored import Decoding
 from arcwise.parsing.teaching import Lessons, taught_report
@@ -58,9 +58,9 @@ def train_cross_validated(
     ]
     decoding, score = _decoding(held_out, chosen, threads)
     say_decoding(progress, epoch, decoding, score, str(folds))
-    temperatures = common_temperatures(
-        [(fold.at(decoding), fold.part) for fold in held_out], threads=threads, steps=12
-    )
+    held_out_parts = [(fold.at(decoding), fold.part) for fold in held_out]
+    likeliest = common_temperatures(held_out_parts, threads=threads, steps=12)
+    temperatures = matched_labels(held_out_parts, likeliest, threads=threads)
     at = temperatures.heads, temperatures.labels, temperatures.smoothing
     options = ParseOptions(confidence=True)
     error = head_calibration_error(

@@ -318,10 +318,12 @@ def _calibrated(
 ) -> GraphModel:
     """The model with temperatures fitted on (sentences of) the development data."""
     from arcwise.graph.parser import GraphParser
-    from arcwise.parsing.calibration import fit_temperatures, head_calibration_error
+    from arcwise.parsing.calibration import fit_temperatures, head_calibration_error, matched_labels
 
     some = dev.spread(CALIBRATION_SENTENCES)
-    fitted = fit_temperatures(GraphParser(model), some, threads=threads, steps=12)
+    likeliest = fit_temperatures(GraphParser(model), some, threads=threads, steps=12)
+    at = matched_labels([(likeliest.with_temperatures, some)], likeliest.fitted, threads=threads)
+    fitted = likeliest.with_temperatures(at.heads, at.labels, at.smoothing)
     parses = fitted.parses(some, options=ParseOptions(confidence=True), threads=threads)
     error = head_calibration_error([(parses, some)])
     say_temperatures(progress, fitted.model, error, data_name(dev))

@@ -148,7 +148,7 @@ def matched_temperatures(
     parts: Parts, start: Temperatures, *, threads: int = 1, steps: int = 8
 ) -> Temperatures:
     """The temperatures at which what is said is right as often as it says, on the whole: the mean of the probabilities of the heads found
-    is the share of them that are right, and so for heads with labels. They are sought near ``start``; of several smoothings, each with
+    is the share of them that are right, and so for heads with labels. They are sought from ``start`` on; of several smoothings, each with
     its temperature, the one with the least Brier score of heads is taken.
 
     What makes the right heads most probable doubts too much where a parser is now and then sure and wrong: one such word counts more
@@ -166,19 +166,38 @@ def matched_temperatures(
         heads = _matched(lambda t, own=own: said(replace(own, heads=t)).excess, start.heads, steps)  # type: ignore[misc]
         tried.append(replace(own, heads=heads))
     found = min(tried, key=lambda one: said(one).brier)
+    return _labels_matched(said, found, steps)
+
+
+def matched_labels(parts: Parts, start: Temperatures, *, threads: int = 1, steps: int = 8) -> Temperatures:
+    """``start`` with the temperature of labels at which heads with labels are right as often as is said, on the whole."""
+    parts = [
+        (parser_at, treebank) for parser_at, treebank in parts if (np.asarray(treebank.heads) >= 0).any()
+    ]
+    return _labels_matched(_Said(parts, start, threads), start, steps) if parts else start
+
+
+def _labels_matched(said: _Said, start: Temperatures, steps: int) -> Temperatures:
     if not said.labelled:
-        return found
-    labels = _matched(lambda t: said(replace(found, labels=t), labels=True).excess, start.labels, steps)
-    return replace(found, labels=labels)
+        return start
+    labels = _matched(lambda t: said(replace(start, labels=t), labels=True).excess, start.labels, steps)
+    return replace(start, labels=labels)
 
 
 def _matched(excess: Callable[[float], float], start: float, steps: int) -> float:
-    """Where what is said in excess of what is right, which falls with the temperature, is 0: by halving the logarithm."""
-    low, high = np.log(start / _NEAR), np.log(start * _NEAR)
-    for _ in range(steps):
-        middle = (low + high) / 2
-        low, high = (middle, high) if excess(float(np.exp(middle))) > 0 else (low, middle)
-    return float(np.exp((low + high) / 2))
+    """Where what is said in excess of what is right, which falls with the temperature, is 0: by halving the logarithm. First near ``start``;
+    if it is not there, further on that way."""
+    reach, width = np.log((_LOW, _HIGH)), 2 * np.log(_NEAR)
+    first, way = np.log(start / _NEAR), 0
+    while True:
+        low, high = first, first + width
+        for _ in range(steps):
+            middle = (low + high) / 2
+            low, high = (middle, high) if excess(float(np.exp(middle))) > 0 else (low, middle)
+        turn = -1 if low == first else 1 if high == first + width else 0
+        if turn == 0 or turn == -way or not reach[0] < first + turn * width < reach[1]:
+            return float(np.exp((low + high) / 2))
+        first, way = first + turn * width, turn
 
 
 class _Said:
