@@ -19,6 +19,15 @@ inline int workers_for(double work, int threads) {
   return static_cast<int>(std::clamp(work / WORK_PER_THREAD, 1.0, std::max(threads, 1) * 1.0));
 }
 
+// Calls run(worker) for worker = 0..workers-1, each in a thread of its own, the first in this one; run throws nothing.
+template <typename Run>
+void at_the_same_time(size_t workers, Run run) {
+  std::vector<std::thread> pool;
+  for (size_t worker = 1; worker < workers; ++worker) pool.emplace_back(run, worker);
+  run(size_t{0});
+  for (std::thread& thread : pool) thread.join();
+}
+
 // Calls work(item, worker) for item = 0..items-1, with worker in 0..threads-1: workspaces are kept per
 // worker.
 template <typename Work>
@@ -40,10 +49,7 @@ void parallel_for(size_t items, int threads, Work work) {
       next = items;
     }
   };
-  std::vector<std::thread> pool;
-  for (size_t worker = 1; worker < workers; ++worker) pool.emplace_back(run, worker);
-  run(0);
-  for (std::thread& thread : pool) thread.join();
+  at_the_same_time(workers, run);
   if (failure) std::rethrow_exception(failure);
 }
 

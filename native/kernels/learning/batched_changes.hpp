@@ -13,10 +13,10 @@
 #include <exception>
 #include <mutex>
 #include <numeric>
-#include <thread>
 #include <utility>
 #include <vector>
 
+#include "kernels/base/parallel.hpp"
 #include "kernels/learning/sparse_vector.hpp"
 
 namespace arcwise {
@@ -124,10 +124,7 @@ void batched_steps(size_t count, size_t batch, int threads, Learn learn, Put put
       together.arrive_and_wait();
     }
   };
-  std::vector<std::thread> pool;
-  for (size_t worker = 1; worker < workers; ++worker) pool.emplace_back(run, worker);
-  run(0);
-  for (std::thread& thread : pool) thread.join();
+  at_the_same_time(workers, run);
   if (failure) std::rethrow_exception(failure);
 }
 

@@ -90,7 +90,7 @@ class GraphConfig:
     batch: int = option(
         1,
         "From so many sentences, of about the same length, it learns at the same time, by as many threads as there are; then their changes are "
-        "made. The model depends on the batch and not on the threads. 32 suits 16 threads.",
+        "made. The model depends on the batch and not on the threads.",
         low=1,
         high=10_000,
     )

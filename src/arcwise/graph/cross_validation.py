@@ -71,7 +71,7 @@ def train_cross_validated(
     )
     progress.say(f"training on all {len(train)} sentences")
     learner = Learner.of(train, chosen, threads, progress, lessons)
-    counts = learner.told(progress)
+    counts = learner.told(progress, threads)
     best = learner.run(None, threads, progress, engine=engine)
     assert best.weights is not None
     best.score = score

@@ -207,7 +207,7 @@ class Learner:
             progress.say(note)
         return [*self.prepared.notes, *left_out]
 
-    def told(self, progress: Progress, threads: int = 1) -> dict[str, Any]:
+    def told(self, progress: Progress, threads: int) -> dict[str, Any]:
         """How many features there are and what is lost to collisions: said, and for the report."""
         features, places = self.table.count_features(self.data, threads)
         collisions = 1 - places / max(features, 1)

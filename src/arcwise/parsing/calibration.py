@@ -154,9 +154,7 @@ def matched_temperatures(
     What makes the right heads most probable doubts too much where a parser is now and then sure and wrong: one such word counts more
     than many that are doubted for nothing.
     """
-    parts = [
-        (parser_at, treebank) for parser_at, treebank in parts if (np.asarray(treebank.heads) >= 0).any()
-    ]
+    parts = _with_heads(parts)
     if not parts:
         return start
     said = _Said(parts, start, threads)
@@ -171,10 +169,13 @@ def matched_temperatures(
 
 def matched_labels(parts: Parts, start: Temperatures, *, threads: int = 1, steps: int = 8) -> Temperatures:
     """``start`` with the temperature of labels at which heads with labels are right as often as is said, on the whole."""
-    parts = [
-        (parser_at, treebank) for parser_at, treebank in parts if (np.asarray(treebank.heads) >= 0).any()
-    ]
+    parts = _with_heads(parts)
     return _labels_matched(_Said(parts, start, threads), start, steps) if parts else start
+
+
+def _with_heads(parts: Parts) -> Parts:
+    """Those that have something to compare with."""
+    return [(parser_at, treebank) for parser_at, treebank in parts if (np.asarray(treebank.heads) >= 0).any()]
 
 
 def _labels_matched(said: _Said, start: Temperatures, steps: int) -> Temperatures:
