@@ -55,6 +55,13 @@ def test_what_is_copied_is_there() -> None:
     assert all((ROOT / name).exists() for name in needed)
 
 
+def test_libraries_of_others_are_left_as_they_came() -> None:
+    """strip makes numpy's OpenBLAS unreadable, and the service does not start."""
+    stripping = [step for step in lines("RUN") if "strip " in step]
+    assert stripping
+    assert all("-path '*/site-packages/arcwise/*'" in step for step in stripping)
+
+
 @pytest.mark.skipif(not os.environ.get("ARCWISE_LONG_TESTS"), reason="takes minutes: make test-long")
 @pytest.mark.timeout(3600)
 def test_the_steps_make_an_image_of_less_than_200_mb(tmp_path: Path) -> None:
@@ -111,6 +118,7 @@ def _serves(packages: Path) -> None:
     ) as server:
         assert server.stdout is not None
         address = server.stdout.readline().strip().replace("0.0.0.0", "127.0.0.1")
+        assert address, "the service did not start"
         asked = [
             "curl",
             "-sf",
