@@ -23,6 +23,7 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from statistics import median
 from typing import Any
 from urllib.parse import quote
 
@@ -107,6 +108,17 @@ class Memory:
             if mark <= last + 2
         ]
         return ", ".join(f"{mb:.0f} ({seconds:.0f} s)" for seconds, mb in found or self.seen[-1:])
+
+    def windows(self, width: float = 30.0) -> list[list[str]]:
+        """Rows of a table: of each so many seconds the median, the least and the most. What is computed just then is in it, so one look says little."""
+        parts: dict[int, list[float]] = {}
+        for seconds, mb in self.seen:
+            parts.setdefault(int(seconds // width), []).append(mb)
+        return [
+            [f"{part * width:g}–{(part + 1) * width:g} s", *(f"{of(own):.0f}" for of in (median, min, max))]
+            for part, own in sorted(parts.items())
+            if len(own) >= width / 3  # not the few seconds in which it ends
+        ]
 
 
 # ---- what is parsed
@@ -279,15 +291,12 @@ def main() -> None:
 def told_memory(texts: Sequence[str], given: argparse.Namespace) -> None:
     """The section on memory."""
     forms = "/process", FORM, [f"tokenizer=&tagger=&parser=&data={quote(text)}" for text in texts]
-    found, memory = loaded(
-        arcwise_service(given.model, given.workers), forms, given.connections, given.seconds
-    )
+    with arcwise_service(given.model, given.workers) as (address, memory):
+        found, _ = loaded(contextlib.nullcontext((address, memory)), forms, given.connections, given.seconds)
     body = (
-        f"`/process` on {given.connections} connections for {given.seconds:g} s, after 2 s of warming up, {given.workers} workers: memory of all processes, shared parts once.\n\n"
-        + table(
-            ["model", "requests", "errors", "memory MB (after)"],
-            [[given.model, f"{found.requests:,}", str(found.errors), memory]],
-        )
+        f"`/process` on {given.connections} connections for {given.seconds:g} s, after 2 s of warming up, {given.workers} workers: {found.requests:,} requests, {found.errors} errors. "
+        f"Memory of all processes, shared parts once, looked at each second; what the calls of that moment work with is in it.\n\n"
+        + table(["model " + given.model, "median MB", "least", "most"], memory.windows())
     )
     print(body)
     write_section(

@@ -13,6 +13,7 @@ from typing import Protocol
 
 from arcwise.treebanks import Treebank
 from arcwise.web.serve_limits import Limits, too_many, too_slow
+from arcwise.web.serve_memory import Returner
 from arcwise.web.serve_tasks import Done, Task, do_tasks
 
 BATCH = 8_000
@@ -71,6 +72,7 @@ class Batcher:
         self._thread.join(10)
 
     def _run(self) -> None:
+        returner = Returner()
         while (batch := self._take()) is not None:
             tasks = [task for task, _ in batch]
             try:
@@ -83,6 +85,7 @@ class Batcher:
             )
             if not self._loop.is_closed():
                 self._loop.call_soon_threadsafe(_deliver, batch, done)
+            returner.now_and_then()
 
     def _take(self) -> list[Waiting] | None:
         """The next requests, as many as fit one call; None: there will be no more."""
