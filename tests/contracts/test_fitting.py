@@ -10,6 +10,7 @@ from arcwise import Tree, TreeDistribution
 from arcwise.parsing import ParseOptions, ScoredParser, Temperatures
 from arcwise.parsing.calibration import (
     Parts,
+    calibrated,
     common_temperatures,
     fit_temperatures,
     matched_labels,
@@ -119,24 +120,29 @@ def test_what_is_said_on_the_whole_is_right_as_often(heads: float, start: float)
     assert parses.probabilities.head.mean() == pytest.approx(right, abs=1e-3)
 
 
+NAMES = ("a", "b", "c")
+
+
+def labelled(sentence: Sentence) -> np.ndarray:
+    own = np.random.default_rng([int(sentence.forms[0]), 1]).normal(0, 2, (len(NAMES), 1, 1))
+    return scores_of(sentence) + own
+
+
+def some_labels_as_wrong_as_can_be(heads: Treebank) -> Treebank:
+    """A fifth of them; the others are the best ones."""
+    best = ScoredParser(FunctionScorer(labelled, NAMES)).parse(heads)
+    worst = [NAMES[int(np.argmin(labelled(sentence)[:, 0, 1]))] for sentence in best for _ in range(WORDS)]
+    wrong = np.random.default_rng(3).random(best.word_count) < 0.2
+    labels = [w if x else r for w, r, x in zip(worst, best.column("deprel"), wrong, strict=True)]
+    return best.annotate(deprel=labels)
+
+
 @pytest.mark.parametrize("start", [0.05, 1.0, 30.0])
 def test_labels_are_right_as_often_as_is_said(start: float) -> None:
     """Whatever the likelihood says: here a fifth of the labels are as wrong as they can be, of which temperatures that make them likely
     would doubt all others."""
-    names = ("a", "b", "c")
-
-    def labelled(sentence: Sentence) -> np.ndarray:
-        own = np.random.default_rng([int(sentence.forms[0]), 1]).normal(0, 2, (len(names), 1, 1))
-        return scores_of(sentence) + own
-
-    best = ScoredParser(FunctionScorer(labelled, names)).parse(
-        treebank_of([Tree.from_heads([0] * WORDS)] * SENTENCES)
-    )
-    worst = [names[int(np.argmin(labelled(sentence)[:, 0, 1]))] for sentence in best for _ in range(WORDS)]
-    wrong = np.random.default_rng(3).random(best.word_count) < 0.2
-    labels = [w if x else r for w, r, x in zip(worst, best.column("deprel"), wrong, strict=True)]
-    treebank = best.annotate(deprel=labels)
-    parser = ScoredParser(FunctionScorer(labelled, names))
+    treebank = some_labels_as_wrong_as_can_be(treebank_of([Tree.from_heads([0] * WORDS)] * SENTENCES))
+    parser = ScoredParser(FunctionScorer(labelled, NAMES))
     given = Temperatures(0.7, start)
     found = matched_labels([(parser.with_temperatures, treebank)], given, steps=14)
     assert (found.heads, found.smoothing) == (given.heads, given.smoothing)
@@ -144,8 +150,30 @@ def test_labels_are_right_as_often_as_is_said(start: float) -> None:
         treebank, options=ParseOptions(confidence=True)
     )
     assert parses.probabilities is not None
-    right = (parses.heads == treebank.heads) & (parses.label_strings == np.array(labels, object))
+    right = (parses.heads == treebank.heads) & (
+        parses.label_strings == np.array(treebank.column("deprel"), object)
+    )
     assert parses.probabilities.label.mean() == pytest.approx(right.mean(), abs=2e-3)
+
+
+def test_what_calibrate_fits_is_right_as_often_as_it_says() -> None:
+    """Heads and labels, where a fifth of the labels are as wrong as can be."""
+    drawn = drawn_with(Temperatures(0.8))
+    parser = ScoredParser(FunctionScorer(labelled, NAMES))
+    treebank = some_labels_as_wrong_as_can_be(drawn).annotate(heads=drawn.heads)
+    before, after = (fit(parser, treebank) for fit in (fit_temperatures, calibrated))
+    errors = {}
+    for name, own in (("likeliest", before), ("calibrated", after)):
+        parses = own.parses(treebank, options=ParseOptions(confidence=True))
+        assert parses.probabilities is not None
+        head = parses.heads == treebank.heads
+        label = head & (parses.label_strings == np.array(treebank.column("deprel"), object))
+        errors[name] = [
+            abs(float(said.mean() - right.mean()))
+            for said, right in ((parses.probabilities.head, head), (parses.probabilities.label, label))
+        ]
+    assert max(errors["calibrated"]) < 0.01
+    assert errors["calibrated"][1] < errors["likeliest"][1] / 2
 
 
 def test_matching_takes_the_smoothing_whose_probabilities_mean_most() -> None:

@@ -40,7 +40,7 @@ def run(
     ] = None,
     threads: Annotated[int, typer.Option(min=1, help="Threads.")] = 1,
 ) -> None:
-    """Compare the probabilities of heads and labels with how often they are right, and fit the temperatures and the smoothing that make them agree.
+    """Compare the probabilities of heads and labels with how often they are right, and fit the temperatures and the smoothing that make them agree on the whole.
 
     In each row '│' marks the probability said, the bar how many were right: once for heads (HeadProb), once for heads with their
     labels (DeprelProb). The last line of each tells how many errors one finds who checks the words that the parser is least sure of.
@@ -50,7 +50,7 @@ def run(
     from arcwise.errors import ModelError
     from arcwise.models import open_model
     from arcwise.parsing import ScoredParser
-    from arcwise.parsing.calibration import fit_temperatures, reliability
+    from arcwise.parsing.calibration import calibrated, reliability
     from arcwise.pipeline.pipeline import Pipeline
     from arcwise.treebanks import Treebank
     from arcwise.visual.plots import plot_reliability, save
@@ -61,7 +61,7 @@ def run(
         raise ModelError(f"{model}: found a {parser.kind} parser, expected a graph-based or a neural one")
     if isinstance(opened, Pipeline):
         gold = opened.tagger.tag(gold, threads=threads)
-    fitted = fit_temperatures(parser, gold, threads=threads)
+    fitted = calibrated(parser, gold, threads=threads)
     for title, chosen in (("as the model is", parser), ("fitted", fitted)):
         found = reliability(chosen, gold, bins=bins, threads=threads)
         at = chosen.fitted

@@ -122,8 +122,9 @@ class Network(nn.Module):
         chosen = (heads[:, :, None] == rows).to(hidden.label_heads.dtype) @ hidden.label_heads  # (B, T, R)
         S, R = self.shape.states, self.shape.label_size
         from_heads = (chosen @ self.label_product.permute(1, 0, 2).reshape(R, S * R)).view(*heads.shape, S, R)
-        found = (from_heads + self.label_dependent) @ hidden.label_dependents[:, :, :, None]
-        return (found.squeeze(-1) + chosen @ self.label_head.t() + self.label_bias).log_softmax(-1)
+        found = (from_heads @ hidden.label_dependents[:, :, :, None]).squeeze(-1)
+        alone = chosen @ self.label_head.t() + hidden.label_dependents @ self.label_dependent.t()
+        return (found + alone + self.label_bias).log_softmax(-1)
 
     def all_label_scores(self, hidden: Hidden) -> Tensor:
         """(B, T, T, S): log P(state | arc) of every arc h → m."""
@@ -134,7 +135,8 @@ class Network(nn.Module):
         from_heads = (of_heads @ self.label_product.permute(1, 0, 2).reshape(R, S * R)).view(
             *of_heads.shape[:2], S, R
         )
-        found = torch.einsum("bhsr,bmr->bhms", from_heads + self.label_dependent, dependents)
+        found = torch.einsum("bhsr,bmr->bhms", from_heads, dependents)
+        found = found + (dependents @ self.label_dependent.t())[:, None]
         return (found + (of_heads @ self.label_head.t() + self.label_bias)[:, :, None]).log_softmax(-1)
 
     def by_label(self, states: Tensor) -> Tensor:

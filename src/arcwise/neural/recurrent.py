@@ -12,6 +12,7 @@ from torch.nn.utils.rnn import PackedSequence
 
 from arcwise.neural.batch import Batch, Drops, dropped
 from arcwise.neural.inputs import ROOT, UNKNOWN
+from arcwise.neural.packed_lstm import packed_lstm
 from arcwise.neural.shape import NetworkShape
 
 
@@ -51,8 +52,7 @@ class RecurrentEncoder(nn.Module):
             parts.append(embedding(own, table))
         states = dropped(torch.cat(parts, 1), batch, drops)
         for layer in self.layers:
-            output, _ = layer(PackedSequence(states, batch.counts))
-            states = dropped(output.data, batch, drops)
+            states = dropped(_through(layer, states, batch), batch, drops)
         return states
 
     def flatten(self) -> None:
@@ -70,3 +70,11 @@ class RecurrentEncoder(nn.Module):
                 found[f"{name}.recurrent"] = (getattr(layer, f"weight_hh{end}"),)
                 found[f"{name}.bias"] = (getattr(layer, f"bias_ih{end}"), getattr(layer, f"bias_hh{end}"))
         return found
+
+
+def _through(layer: Any, states: Tensor, batch: Batch) -> Tensor:
+    """(N, 2H): what a layer of LSTMs makes of the positions."""
+    if states.device.type == "cpu":
+        return packed_lstm(layer, states, batch.counts.tolist())
+    output, _ = layer(PackedSequence(states, batch.counts))
+    return torch.as_tensor(output.data)

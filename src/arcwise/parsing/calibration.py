@@ -123,6 +123,14 @@ def fit_temperatures(parser: P, treebank: Treebank, *, threads: int = 1, steps: 
     return _at(parser.with_temperatures, best)
 
 
+def calibrated(parser: P, treebank: Treebank, *, threads: int = 1) -> P:
+    """The parser with what makes the treebank's heads and labels most probable, and then, from there on, with the temperatures at which
+    what it says is right as often as it says: what ``arcwise calibrate`` fits."""
+    likeliest = fit_temperatures(parser, treebank, threads=threads)
+    best = matched_temperatures([(parser.with_temperatures, treebank)], likeliest.fitted, threads=threads)
+    return _at(parser.with_temperatures, best)
+
+
 def common_temperatures(
     parts: Parts, *, start: Temperatures = Temperatures(), threads: int = 1, steps: int = 18
 ) -> Temperatures:

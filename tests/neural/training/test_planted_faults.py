@@ -19,7 +19,14 @@ import arcwise.neural
 from arcwise.errors import ArcwiseError
 from contracts.small_treebank import small_treebank
 from neural import test_model_files
-from neural.training import test_data, test_network, test_objectives, test_trainer, test_training
+from neural.training import (
+    test_data,
+    test_network,
+    test_objectives,
+    test_packed_lstm,
+    test_trainer,
+    test_training,
+)
 from neural.training.tiny import WHOLE, Tiny
 
 CLASS = {"projective": False, "single_root": True}
@@ -97,6 +104,14 @@ def least_risk() -> None:
     test_trainer.test_development_data_are_parsed_as_the_model_would({}, True)
 
 
+def chosen_heads() -> None:
+    test_network.test_labels_of_chosen_heads_are_those_of_all_arcs(Tiny.of(small_treebank()))
+
+
+def lstm() -> None:
+    test_packed_lstm.test_values_and_gradients_are_those_of_torch([4, 3, 2, 2])
+
+
 RESUMED = trainer(test_trainer.test_it_goes_on_from_its_state_to_the_bit, 1)
 AVERAGES = trainer(test_trainer.test_the_averages_are_those_of_all_weights_so_far)
 RATE = trainer(test_trainer.test_the_learning_rate_rises_and_falls)
@@ -118,8 +133,13 @@ FAULTS = [
     Fault("+ self.label_bias)[:, :, None]", ")[:, :, None]", native()),
     Fault("+ (hidden.arc_heads @ self.arc_head)[:, :, None]", "", native()),
     Fault("linear(hidden.arc_heads, self.arc_product.t())", "linear(hidden.arc_heads, self.arc_product)", native()),
-    Fault("from_heads + self.label_dependent, dependents", "from_heads, dependents", native()),
-    Fault("+ chosen @ self.label_head.t()", "", lambda: test_network.test_labels_of_chosen_heads_are_those_of_all_arcs(Tiny.of(small_treebank()))),
+    Fault("(dependents @ self.label_dependent.t())[:, None]", "0.0", native()),
+    Fault("chosen @ self.label_head.t() + ", "", chosen_heads),
+    Fault(" + hidden.label_dependents @ self.label_dependent.t()", "", chosen_heads),
+    Fault("backwards=way == 1", "backwards=way == 0", lstm),
+    Fault("forget - forget * forget", "forget * forget", lstm),
+    Fault("own_cell.mul_(forget[place])", "pass", lstm),
+    Fault("torch.mm(slopes.t(), last, out=", "torch.mm(slopes.t(), before, out=", lstm),
     Fault("sum(parts[1:], parts[0])", "parts[-1]", test_network.test_weights_are_loaded_and_told_as_they_were),
     Fault("& (own != ROOT)", "", ROOTS),
     Fault("/ kept)[batch.sentence]", ")[batch.sentence]", DROPS),

@@ -1,0 +1,80 @@
+"""A neural parser trained without a GPU: ``python -m benchmarks.neural_cpu [--size small] [--threads 2] [--epochs N]``.
+
+``arcwise train --parser neural --device cpu`` as a person types it, on English-EWT: forms and gold UPOS, everything else by default. What
+is told: the time of the whole command, and the scores of its model on test, punctuation and subtypes of labels counted. Needs torch and
+ARCWISE_TREEBANKS.
+"""
+
+from __future__ import annotations
+
+import argparse
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from measuring.tables import table
+from measuring.trainings import read_whole, treebank_folder
+
+from arcwise.evaluation import evaluate
+from arcwise.neural import NeuralParser
+from benchmarks.report import write_section
+
+TREEBANK = "English-EWT"
+HEADER = ("size", "threads", "epochs", "training, minutes", "dev LAS", "test UAS / LAS", "in 8 bits")
+
+
+def trained(options: argparse.Namespace, model: Path) -> float:
+    """Train by the command line; the minutes that it took."""
+    folder = treebank_folder() / TREEBANK
+    arguments = ["train", "--parser", "neural", "--size", options.size, "--device", "cpu"]
+    arguments += ["--threads", str(options.threads), "--model", str(model)]
+    for part in ("train", "dev"):
+        arguments += [f"--{part}", str(folder / f"{part}.conllu.xz")]
+    if options.epochs:
+        settings = model.with_suffix(".toml")
+        settings.write_text(f"epochs = {options.epochs}\n")
+        arguments += ["--config", str(settings)]
+    started = time.monotonic()
+    subprocess.run([sys.executable, "-m", "arcwise", *arguments], check=True)
+    return (time.monotonic() - started) / 60
+
+
+def scores(parser: NeuralParser, part: str) -> tuple[float, float]:
+    """UAS and LAS of a part, in per cent."""
+    gold = read_whole(TREEBANK, part)
+    found = evaluate(gold, parser.parse(gold), subtypes="keep").attachment
+    return 100 * found.uas, 100 * found.las
+
+
+def main() -> None:
+    """Train, measure, and write the table."""
+    arguments = argparse.ArgumentParser(description=__doc__)
+    arguments.add_argument("--size", default="small")
+    arguments.add_argument("--threads", type=int, default=2)
+    arguments.add_argument("--epochs", type=int, help="fewer, for a trial: then nothing is written")
+    options = arguments.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        model = Path(folder) / "model"
+        minutes = trained(options, model)
+        parser = NeuralParser.load(model)
+    small = NeuralParser(parser.model.in_8_bits())
+    uas, las = scores(parser, "test")
+    row = (
+        options.size,
+        options.threads,
+        len(parser.info["history"]),
+        f"{minutes:.1f}",
+        f"{scores(parser, 'dev')[1]:.2f}",
+        f"{uas:.2f} / {las:.2f}",
+        "{:.2f} / {:.2f}".format(*scores(small, "test")),
+    )
+    told = table(HEADER, [row])
+    print(told)
+    if not options.epochs:
+        write_section("neural_cpu", "A neural parser trained on the CPU", f"{TREEBANK}.\n\n{told}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,107 @@
+"""A layer of LSTMs over packed sentences on the CPU: what ``torch.nn.LSTM`` computes, whose gradient there is a sum of tensors as large as
+the batch, one for each position."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.autograd import Function
+from torch.autograd.function import once_differentiable
+
+_ENDS = ("_l0", "_l0_reverse")
+"""Of the names of a layer's weights: forwards, backwards."""
+
+
+def packed_lstm(layer: nn.LSTM, rows: Tensor, counts: Sequence[int]) -> Tensor:
+    """(N, 2H): what a layer of both directions makes of ``rows`` (N, D): all first positions, then all second ones (``Batch``), of which
+    there are ``counts``, longest sentences first."""
+
+    def both(name: str) -> list[Tensor]:
+        return [getattr(layer, name + end) for end in _ENDS]
+
+    bias = torch.cat(both("bias_ih")) + torch.cat(both("bias_hh"))
+    found = _Layer.apply(rows, torch.cat(both("weight_ih")), bias, torch.stack(both("weight_hh")), counts)
+    return torch.as_tensor(found)
+
+
+class _Layer(Function):
+    """Weights of the gates (in, forget, cell, out; forwards, then backwards): of the inputs (8H, D), alone (8H), of the output before
+    (2, 4H, H)."""
+
+    @staticmethod
+    def forward(
+        ctx: Any, rows: Tensor, of_inputs: Tensor, bias: Tensor, of_outputs: Tensor, counts: Sequence[int]
+    ) -> Tensor:
+        size = of_outputs.shape[2]
+        gates = torch.addmm(bias, rows, of_inputs.t())
+        outputs, outputs_before, cells_before, squashed = (
+            gates.new_empty(len(gates), 2 * size) for _ in range(4)
+        )
+        for way in range(2):
+            values = [
+                both.chunk(2, 1)[way] for both in (gates, outputs, outputs_before, cells_before, squashed)
+            ]
+            output, cell = (gates.new_zeros(counts[0], size) for _ in range(2))
+            weights = of_outputs[way].t().contiguous()
+            for place, count in _positions(counts, backwards=way == 1):
+                own, out, out_before, cell_before, tanh = (value[place] for value in values)
+                last, kept = output[:count], cell[:count]
+                out_before.copy_(last)
+                cell_before.copy_(kept)
+                own.addmm_(last, weights)
+                own[:, : 2 * size].sigmoid_()
+                own[:, 2 * size : 3 * size].tanh_()
+                own[:, 3 * size :].sigmoid_()
+                let_in, forget, new, let_out = own.chunk(4, 1)
+                kept.mul_(forget).addcmul_(let_in, new)
+                torch.tanh(kept, out=tanh)
+                torch.mul(let_out, tanh, out=last)
+                out.copy_(last)
+        ctx.save_for_backward(rows, of_inputs, of_outputs, gates, outputs_before, cells_before, squashed)
+        ctx.counts = counts
+        return outputs
+
+    @staticmethod
+    @once_differentiable  # type: ignore[untyped-decorator]
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
+        rows, of_inputs, of_outputs, gates, outputs_before, cells_before, squashed = ctx.saved_tensors
+        size, counts = of_outputs.shape[2], ctx.counts
+        found = torch.empty_like(gates)  # of the gates before they are squashed
+        found_recurrent = torch.empty_like(of_outputs)
+        for way in range(2):
+            slopes, own_gates = found.chunk(2, 1)[way], gates.chunk(2, 1)[way]
+            before, last, tanh, wanted = (
+                both.chunk(2, 1)[way] for both in (cells_before, outputs_before, squashed, gradient)
+            )
+            let_in, forget, new, let_out = own_gates.chunk(4, 1)
+            of_in, of_forget, of_new, of_out = slopes.chunk(4, 1)
+            # First what one unit of the cell's gradient, or of the output's, is for each gate.
+            torch.mul(new, let_in - let_in * let_in, out=of_in)
+            torch.mul(before, forget - forget * forget, out=of_forget)
+            torch.mul(let_in, 1 - new * new, out=of_new)
+            torch.mul(tanh, let_out - let_out * let_out, out=of_out)
+            to_cell = let_out - let_out * tanh * tanh
+            output, cell = (gates.new_zeros(counts[0], size) for _ in range(2))
+            for place, count in _positions(counts, backwards=way == 0):
+                own_output, own_cell = output[:count], cell[:count]
+                own_output.add_(wanted[place])
+                own_cell.addcmul_(own_output, to_cell[place])
+                slopes[place].unflatten(1, (4, size))[:, :3].mul_(own_cell[:, None])
+                of_out[place].mul_(own_output)
+                own_cell.mul_(forget[place])
+                torch.mm(slopes[place], of_outputs[way], out=own_output)
+            torch.mm(slopes.t(), last, out=found_recurrent[way])
+        return found @ of_inputs, found.t() @ rows, found.sum(0), found_recurrent, None
+
+
+def _positions(counts: Sequence[int], *, backwards: bool) -> Iterator[tuple[slice, int]]:
+    """The rows of each position and how many they are, from the first position on or from the last one."""
+    starts = [0]
+    for count in counts:
+        starts.append(starts[-1] + count)
+    places = range(len(counts))
+    for place in reversed(places) if backwards else places:
+        yield slice(starts[place], starts[place + 1]), counts[place]
