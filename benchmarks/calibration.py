@@ -84,7 +84,8 @@ def main() -> None:
     print(told)
     if options.write:
         name = "calibration-full" if options.full else "calibration"
-        write_section(name, f"Confidences ({'whole treebanks' if options.full else 'little data'})", told)
+        kind = "whole treebanks" if options.full else "little data"
+        write_section(name, f"Confidences ({kind})", told, module="calibration")
 
 
 if __name__ == "__main__":

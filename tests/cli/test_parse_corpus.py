@@ -158,7 +158,11 @@ def test_ray_that_is_not_installed_is_told(
 
 def test_ctrl_c_leaves_what_is_done_and_the_same_command_goes_on(here: Path) -> None:
     write_jsonl(here / "crawl/big.jsonl.gz", [{"body": text} for text in texts(15000)])
-    job = subprocess.Popen([sys.executable, "-m", "arcwise", *corpus(workers="2")], stderr=subprocess.PIPE)
+    job = subprocess.Popen(
+        [sys.executable, "-m", "arcwise", *corpus(workers="2")],
+        stderr=subprocess.PIPE,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # whatever we were started with
+    )
     until = time.monotonic() + 60
     while not list(here.glob("parsed/_job/done/*.json")) and time.monotonic() < until:
         time.sleep(0.02)
