@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -55,13 +56,40 @@ class Tab:
 
     def settled(self) -> None:
         """Wait until the server has answered every change."""
-        self.page.wait_for_function("() => !own.state.waiting.length && !own.state.busy")
+        self.page.wait_for_function("() => !own.state.waiting.length && !own.state.busy && !own.state.moving")
 
     def press(self, *keys: str) -> None:
         """Keys one after the other, then wait for the server."""
         for key in keys:
             self.page.keyboard.press(key)
         self.settled()
+
+    @contextlib.contextmanager
+    def late(self, *calls: str) -> Iterator[None]:
+        """Calls of the API (as a pattern: ``**/undo``) reach the server only at the end."""
+        held: list[Any] = []
+        open_again = False
+
+        def met(route: Any) -> None:
+            if open_again:
+                route.continue_()
+            else:
+                held.append(route)
+
+        for call in calls:
+            self.page.route(call, met)
+        yield
+        for _ in range(100):
+            if held:
+                break
+            self.page.wait_for_timeout(20)
+        assert held, "nothing was asked"
+        open_again = True
+        for route in held:
+            route.continue_()
+        self.settled()
+        for call in calls:
+            self.page.unroute(call)
 
     def type(self, text: str) -> None:
         self.page.keyboard.type(text)

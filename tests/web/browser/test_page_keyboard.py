@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from web.browser.driver import BIRDS, GARDEN, OpenPage, rows
+from web.browser.driver import BIRDS, GARDEN, OpenPage, Tab, rows
 
 
 def test_digits_set_the_head_and_letters_the_label(open_page: OpenPage) -> None:
@@ -284,3 +284,61 @@ def test_a_label_alone_leaves_the_head_a_proposal(open_page: OpenPage) -> None:
     tab.settled()
     assert [shown[name] for name in ("deprel", "misc", "state")] == tab.row("3", "deprel", "misc", "state")
     assert tab.row("3", "misc", "state") == ["HeadProb=0.7", "proposed"]
+
+
+def _pressed(tab: Tab, *keys: str) -> None:
+    """Keys one after the other; nobody waits for the server."""
+    for key in keys:
+        tab.page.keyboard.press(key)
+
+
+def test_keys_that_are_pressed_before_the_next_sentence_is_there_are_meant_for_it(
+    open_page: OpenPage,
+) -> None:
+    tab = open_page(GARDEN + BIRDS)
+    tab.select("7")  # the second sentence has no such word
+    tab.page.wait_for_function("() => own.state.sentences.delete(1)")  # it is fetched ahead
+    with tab.late("**/sentence/1"):
+        _pressed(tab, "Shift+N", "ArrowRight", "ArrowRight", "d", "e", "p", "Enter")
+    assert (tab.number, tab.row("3", "head", "deprel")) == (1, ["2", "dep"])
+    assert [tab.row(str(k), "deprel", sentence=0) for k in (1, 3, 7)] == ["_"] * 3
+
+
+def test_keys_that_are_pressed_before_an_undo_is_done_are_meant_for_what_it_leaves(
+    open_page: OpenPage,
+) -> None:
+    tab = open_page(GARDEN + BIRDS)
+    tab.press("3", "d", "Enter")
+    with tab.late("**/undo"):
+        _pressed(tab, "Control+z", "Shift+N", "d", "e", "p", "Enter")
+    assert tab.row("1", "head", "deprel", sentence=0) == ["3", "_"]  # the label was the last change
+    assert (tab.number, tab.row("1", "head", "deprel")) == (1, ["2", "dep"])
+
+
+def test_keys_that_are_pressed_before_a_word_is_split_are_meant_for_the_words_after_it(
+    open_page: OpenPage,
+) -> None:
+    tab = open_page(GARDEN)
+    with tab.late("**/edits"):
+        _pressed(tab, "Shift+S", "Home", "ArrowRight", "Space", "Enter")  # T he
+        _pressed(tab, "End", "4", "d", "e", "p", "Enter")
+    assert tab.row("8", "form", "head", "deprel") == [".", "4", "dep"]
+    assert tab.row("7", "form", "head", "deprel") == ["trees", "_", "_"]
+
+
+def test_a_window_about_a_word_closes_when_another_sentence_is_shown(open_page: OpenPage) -> None:
+    tab = open_page(GARDEN + BIRDS)
+    _pressed(tab, "d")
+    tab.page.wait_for_selector(".picker")
+    tab.page.evaluate("() => own.open(1)")
+    tab.page.wait_for_selector(".picker", state="detached")
+    assert tab.row("1", "deprel") == "nsubj"
+
+
+def test_a_label_of_a_word_that_is_gone_is_refused(open_page: OpenPage) -> None:
+    tab = open_page(GARDEN + BIRDS)
+    tab.select("7")
+    tab.page.evaluate("() => { own.editor.label('dep'); own.state.sentences.get(0).rows.pop(); }")
+    _pressed(tab, "Enter")
+    assert "no longer there" in tab.said()
+    assert tab.row("7", "deprel") == "_"

@@ -102,7 +102,7 @@ export class Canvas {
   }
 
   #down(event) {
-    if (event.button !== 0) return;
+    if (event.button !== 0 || this.state.moving) return;
     const { state, editor } = this;
     const arc = event.target.closest("[data-arc]")?.dataset.arc, word = event.target.closest("[data-row]")?.dataset.row;
     this.box.focus({ preventScroll: true });
@@ -152,6 +152,7 @@ export class Canvas {
       return;
     }
     const over = this.#word(event), row = state.row(drag.row);
+    if (!row) return;
     if (over && over !== drag.row && state.row(over)?.kind === "word") editor.setHead(row, over);
     else if (!over && this.#aboveWords(event)) editor.setHead(row, "0");
   }

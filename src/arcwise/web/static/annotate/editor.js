@@ -34,7 +34,7 @@ export class Editor {
 
   /** Whether something of a word is still to be decided. */
   isOpen(row) {
-    return row.kind === "word" && (row.state !== "decided" || !labelDecided(row));
+    return row?.kind === "word" && (row.state !== "decided" || !labelDecided(row));
   }
 
   speak() {
@@ -289,7 +289,8 @@ export class Editor {
       hint: "Enter: arc and label · Ctrl+Enter: label alone",
       picked: (value, { alone }) => {
         const now = this.state.row(id);
-        if (alone || head === null) this.state.edit([setField(id, "deprel", value)], `${row.id} ${row.form} is ${value}`);
+        if (now?.kind !== "word") tell(`${row.id} ${row.form} is no longer there.`, "bad");
+        else if (alone || head === null) this.state.edit([setField(id, "deprel", value)], `${row.id} ${row.form} is ${value}`);
         else this.decide(now, head, value);
       },
     });
@@ -298,6 +299,7 @@ export class Editor {
   /** Ask for a tag. */
   tag(column = "upos", id = this.state.selected, typed = "") {
     const row = this.state.row(id), values = inventory(this.state.document, column);
+    if (!row) return;
     const proposed = row[column] === "_" ? this.state.thought(id)?.tags?.[column] : undefined;
     pick({
       at: this.spot(id), title: `${column.toUpperCase()} of ${row.id} ${row.form}`, typed,
@@ -327,6 +329,7 @@ export class Editor {
   /** Ask for the value of a field. */
   askField(column, hint = "") {
     const row = this.state.row();
+    if (!row) return;
     ask({
       at: this.spot(), title: `${column.toUpperCase()} of ${row.id} ${row.form}`, value: row[column] === "_" ? "" : row[column], hint,
       entered: (text) => this.field(row.id, column, text),

@@ -1,4 +1,7 @@
-// From a key to what it does. Digits are heads, letters begin a label, all else stands in actions.js.
+// From a key to what it does. Digits are heads, letters begin a label, all else stands in actions.js. Keys that are pressed while another
+// sentence is on its way are meant for that one: they wait for it.
+
+import { popupOpen, typed } from "./popups.js";
 
 const NAMED = { " ": "Space", Spacebar: "Space", Esc: "Escape", Del: "Delete" };
 
@@ -25,11 +28,30 @@ export class Keys {
   constructor(list, editor) {
     this.editor = editor;
     this.byKey = new Map(list.flatMap((action) => action.keys.map((key) => [key, action])));
+    this.held = []; // keys that wait
+    editor.state.on("settled", () => this.#release());
   }
 
   /** What a key does while the tree has the focus; true if it did something. */
   press(event) {
     if (event.isComposing) return false;
+    if (!this.held.length && !this.editor.state.moving) return this.#run(event);
+    const key = spell(event), known = /^[0-9a-z]$/.test(key) || this.byKey.has(key);
+    if (known) this.held.push(event);
+    return known;
+  }
+
+  /** What waited is done, in its order; a dialog that asks something ends it. */
+  #release() {
+    while (this.held.length && !this.editor.state.moving) {
+      const event = this.held.shift();
+      if (document.querySelector("dialog[open]")) this.held = [];
+      else if (popupOpen()) typed(event);
+      else this.#run(event);
+    }
+  }
+
+  #run(event) {
     const key = spell(event), { editor } = this;
     if (/^[0-9a-z]$/.test(key) && !editor.state.sentence) return true; // there is no word
     if (/^[0-9]$/.test(key)) return editor.digit(key), true;

@@ -14,6 +14,11 @@ export class Page {
     this.state = state;
     this.views = {}; // filled by main.js: canvas, table and the parts of the side
     state.on("refused", ({ step, refusal }) => tell(`Not done (${step.told}): ${refusal.message}`, "bad"));
+    let shown = null;
+    state.on("opened", () => {
+      if (state.number !== shown) closePopup(); // it asked about a word of another sentence
+      shown = state.number;
+    });
     state.on("conflict", (conflict) => this.conflict(conflict));
     state.on("elsewhere", (number) => tell(`Sentence ${number + 1} was changed in another window.`));
     state.on("connection", () => (state.connected ? tell("Connected again.", "good") : tell("The server does not answer. What you do is kept here and sent when it does; if it was started again, open its new address.", "bad")));

@@ -17,6 +17,18 @@ export function closePopup(back = true) {
 
 export const popupOpen = () => open !== null;
 
+/** A key that was pressed before the window was there. */
+export function typed(event) {
+  const input = open.box.querySelector("input");
+  if (input && event.key.length === 1 && !event.ctrlKey && !event.metaKey) {
+    input.setRangeText(event.key, input.selectionStart, input.selectionEnd, "end");
+    input.dispatchEvent(new Event("input"));
+  } else {
+    const { key, code, ctrlKey, metaKey, shiftKey, altKey } = event;
+    (input ?? document.activeElement).dispatchEvent(new KeyboardEvent("keydown", { key, code, ctrlKey, metaKey, shiftKey, altKey, bubbles: true, cancelable: true }));
+  }
+}
+
 function place(box, at) {
   document.body.append(box);
   const own = box.getBoundingClientRect();

@@ -32,6 +32,7 @@ export class Shape {
   /** Split a word into the words of a multiword token, which keeps its form. */
   splitToken() {
     const row = this.state.row();
+    if (!row) return;
     ask({
       at: this.editor.spot(), title: `Words of the token ${row.form}`, value: row.form,
       hint: "Its words with blanks between, for instance: de le. The token keeps its form.",
@@ -122,6 +123,7 @@ export class Shape {
   /** An empty node after the selected word. */
   addEmpty() {
     const row = this.state.row();
+    if (!row) return;
     ask({
       at: this.editor.spot(), title: `Empty node after ${row.id} ${row.form}`, value: "", hint: "Its form, or nothing; its arcs are in DEPS (table).",
       entered: (form) => this.state.edit([{ kind: "add-empty-node", after: row.id, form: form.trim() || "_", deps: [] }], `an empty node stands after ${row.id} ${row.form}`),

@@ -4,12 +4,14 @@
 import { edited } from "./edits.js";
 import { Guesses } from "./guesses.js";
 import { Ahead } from "./ahead.js";
+import { clashesOf, reasons } from "./steps.js";
 
 const KEPT = ["zoom", "vertical", "enhanced", "table", "threshold", "theme", "side"];
 const wait = (ms) => new Promise((done) => setTimeout(done, ms));
 
 export class State extends EventTarget {
   #shown = null; // the sentence that is shown, kept until it changes
+  #moves = 0; // ways to another sentence that are not at their end
 
   constructor(api) {
     super();
@@ -129,13 +131,33 @@ export class State extends EventTarget {
     this.emit("sentence");
   }
 
+  /** Whether there will be another sentence on the screen, or one with other words, as soon as the server answers: keys wait until then. */
+  get moving() {
+    return this.#moves > 0 || this.waiting.some((step) => step.renumbers || step.drawn.some((edit) => !edit.kind.startsWith("set-")));
+  }
+
+  /** Do what ends with another sentence on the screen. */
+  async #move(way) {
+    this.#moves += 1;
+    try {
+      return await way();
+    } finally {
+      this.#moves -= 1;
+      this.emit("settled");
+    }
+  }
+
   async load() {
     this.document = await this.api.document();
     this.emit("document");
   }
 
   /** Show a sentence; `row` is selected, else its first open word, else its first. */
-  async open(number, row = this.order?.words?.get(number) ?? null) {
+  open(number, row = this.order?.words?.get(number) ?? null) {
+    return this.#move(() => this.#open(number, row));
+  }
+
+  async #open(number, row) {
     if (!this.sentences.has(number)) this.keep(await this.api.sentence(number));
     this.number = number;
     this.preview = null;
@@ -237,6 +259,7 @@ export class State extends EventTarget {
       } catch (refusal) {
         if (!(await this.#refused(step, refusal))) break;
       }
+      this.emit("settled");
     }
     this.busy = false;
     this.emit("saving");
@@ -292,6 +315,7 @@ export class State extends EventTarget {
     if (mine) step.insists = true;
     else this.waiting.shift();
     this.emit("sentence");
+    this.emit("settled");
     this.#send();
   }
 
@@ -302,7 +326,11 @@ export class State extends EventTarget {
   }
 
   /** Undo or redo: what waits goes first. */
-  async back(which) {
+  back(which) {
+    return this.#move(() => this.#back(which));
+  }
+
+  async #back(which) {
     while (this.busy) await wait(10);
     const answer = await this.api.post(which);
     if (answer.number === null) return null;
@@ -326,11 +354,12 @@ export class State extends EventTarget {
     for (const number of numbers ?? [...this.sentences.keys()]) if (number !== this.number) this.sentences.delete(number);
     if (numbers !== null && !numbers.includes(this.number)) return;
     if (this.waiting.some((step) => step.number === this.number)) return; // the answer to its own change tells
-    const before = this.sentences.get(this.number)?.version;
-    const number = Math.min(this.number, this.document.sentences - 1);
+    const at = this.number, before = this.sentences.get(at)?.version;
+    const number = Math.min(at, this.document.sentences - 1);
     const now = await this.api.sentence(number);
-    this.number = number;
     this.keep(now);
+    if (this.number !== at) return; // the user went on meanwhile
+    this.number = number;
     if (!this.row()) this.selected = this.words[0]?.id ?? null;
     this.emit("sentence");
     if (now.version !== before) this.emit("elsewhere", number);
@@ -341,33 +370,4 @@ export class State extends EventTarget {
 function complete(sentence) {
   const notes = (sentence.notes ?? []).map((note) => (typeof note === "string" ? { on: "", text: note } : note));
   return { ...sentence, notes, findings: sentence.findings ?? [], doubts: sentence.doubts ?? [] };
-}
-
-/** Fields that a change sets and that are now neither what it saw nor what it wants. */
-function clashesOf(step, present) {
-  if (step.path !== "edits") return [];
-  return step.body.edits.filter((edit) => edit.kind === "set-field").flatMap((edit) => {
-    const find = (sentence) => sentence.rows.find((row) => row.id === edit.row)?.[edit.column];
-    const [was, theirs] = [find(step.before), find(present)];
-    return theirs === was || theirs === edit.value ? [] : [{ row: edit.row, column: edit.column, was, theirs, mine: edit.value }];
-  });
-}
-
-/** Which proposals changed with a step, and why, in words. */
-function reasons(step, after) {
-  const told = new Map();
-  const formOf = (id) => after.rows.find((row) => row.id === String(id))?.form ?? "";
-  const name = (head, label) => `${label || "?"} of ${Number(head) === 0 ? "the root" : `${head} ${formOf(head)}`}`;
-  if (after.thoughts?.changed) {
-    for (const one of after.thoughts.changed) {
-      told.set(String(one.row), `was ${name(...one.was)}; changed because ${step.told}`);
-    }
-    return { told: step.told, changed: told };
-  }
-  for (const [id, now] of Object.entries(after.thoughts?.words ?? {})) { // a server that does not tell: this step is the only cause
-    const was = step.before.thoughts?.words?.[id];
-    const open = after.rows.find((row) => row.id === id)?.state !== "decided";
-    if (open && was && (was.head !== now.head || was.label !== now.label)) told.set(id, `was ${name(was.head, was.label)}; changed because ${step.told}`);
-  }
-  return { told: step.told, changed: told };
 }
