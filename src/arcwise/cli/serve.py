@@ -68,7 +68,7 @@ def run(
     from arcwise.web.server import require_web
 
     require_web()
-    from arcwise.web.serve_memory import keep_large_pieces_apart
+    from arcwise.memory import keep_large_pieces_apart
     from arcwise.web.serve_models import Models
     from arcwise.web.serve_service import cores, run_service
     from arcwise.web.serve_workers import listening_sockets

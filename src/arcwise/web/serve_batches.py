@@ -11,9 +11,9 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
+from arcwise.memory import Returner
 from arcwise.treebanks import Treebank
 from arcwise.web.serve_limits import Limits, too_many, too_slow
-from arcwise.web.serve_memory import Returner
 from arcwise.web.serve_tasks import Done, Task, do_tasks
 
 BATCH = 8_000
