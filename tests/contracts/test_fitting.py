@@ -10,6 +10,7 @@ from arcwise import Tree, TreeDistribution
 from arcwise.parsing import ParseOptions, ScoredParser, Temperatures
 from arcwise.parsing.calibration import (
     Parts,
+    _mean_loss,
     calibrated,
     common_temperatures,
     fit_temperatures,
@@ -198,3 +199,8 @@ def matched_temperatures_at(parts: Parts, smoothing: float) -> tuple[float, floa
     grid = np.geomspace(0.1, 3, 80)
     excess = [abs(reliability(parser_at(heads, 1.0, smoothing), treebank).heads.excess) for heads in grid]
     return float(grid[int(np.argmin(excess))]), 1.0, smoothing
+
+
+def test_a_loss_of_nothing_has_no_minus() -> None:
+    assert str(_mean_loss(np.ones(3, np.float32))) == "0.0"
+    assert _mean_loss(np.array([0.5, 0.25], np.float32)) == pytest.approx(1.5 * np.log(2))

@@ -316,4 +316,6 @@ def _calibration(
 
 
 def _mean_loss(probabilities: npt.NDArray[np.float32]) -> float:
-    return float(-np.log(np.maximum(probabilities, _SMALLEST)).mean()) if len(probabilities) else 0.0
+    return (
+        float(-np.log(np.maximum(probabilities, _SMALLEST)).mean()) + 0.0 if len(probabilities) else 0.0
+    )  # never -0.0
