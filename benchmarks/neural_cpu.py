@@ -72,9 +72,9 @@ def main() -> None:
         "{:.2f} / {:.2f}".format(*scores(small, "test")),
     )
     told = table(HEADER, [row])
-    default = NeuralConfig(size=options.size).resolved(read_whole(TREEBANK, "train").word_count).epochs
-    assert default is not None
-    if options.epochs and default != options.epochs:
+    if options.epochs:
+        default = NeuralConfig(size=options.size).resolved(read_whole(TREEBANK, "train").word_count).epochs
+        assert default is not None
         whole = minutes * default / options.epochs
         told += f"\nEstimated from this, not run: {whole:.0f} minutes for the {default} epochs that are the default."
     print(told)

@@ -25,6 +25,8 @@ UNUSED = 1 << 22
 PAUSE = 5.0
 """Seconds between two times that empty pages are given back."""
 _M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD, _M_MMAP_MAX = -1, -3, -4
+_OF_THE_USER = ("MALLOC_TRIM_THRESHOLD_", "MALLOC_MMAP_THRESHOLD_", "MALLOC_MMAP_MAX_")
+"""Variables of glibc by which a user chooses what is chosen here; others, as MALLOC_ARENA_MAX, have nothing to do with it."""
 
 
 def keep_large_pieces_apart() -> bool:
@@ -38,7 +40,7 @@ def keep_what_is_freed() -> bool:
 
 
 def _chosen(values: dict[int, int]) -> bool:
-    if any(name.startswith("MALLOC_") for name in os.environ):
+    if any(name in os.environ for name in _OF_THE_USER):
         return False
     if "glibc.malloc" in os.environ.get("GLIBC_TUNABLES", ""):
         return False

@@ -31,12 +31,17 @@ print(c.mallinfo2().hblks - before)
 """
 
 
-def pieces_apart(begin: str, size: int, **variables: str) -> int:
-    """How many of five pieces have pages of their own, in a new process that freed a larger one before."""
+def printed(code: str, **variables: str) -> int:
+    """The number that a new process prints, for which nobody has chosen anything but by ``variables``."""
     environment = {k: v for k, v in os.environ.items() if not k.startswith(("MALLOC_", "GLIBC_"))}
-    line = [sys.executable, "-c", PIECES.format(begin=begin, size=size)]
+    line = [sys.executable, "-c", code]
     found = subprocess.run(line, env=environment | variables, capture_output=True, text=True, check=True)
     return int(found.stdout)
+
+
+def pieces_apart(begin: str, size: int, **variables: str) -> int:
+    """How many of five pieces have pages of their own, in a new process that freed a larger one before."""
+    return printed(PIECES.format(begin=begin, size=size), **variables)
 
 
 def test_large_pieces_have_pages_of_their_own() -> None:
@@ -51,6 +56,9 @@ def test_the_user_may_choose_otherwise() -> None:
     chosen = "assert not keep_large_pieces_apart()"
     assert pieces_apart(chosen, 4 << 20, MALLOC_MMAP_THRESHOLD_=str(16 << 20)) == 0
     assert pieces_apart(chosen, 4 << 20, GLIBC_TUNABLES=f"glibc.malloc.mmap_threshold={16 << 20}") == 0
+    assert (
+        pieces_apart("assert keep_large_pieces_apart()", 4 << 20, MALLOC_ARENA_MAX="2") == 5
+    )  # another matter
 
 
 def test_in_a_training_no_piece_has_pages_of_its_own() -> None:
@@ -77,14 +85,8 @@ for _ in range(4):
     c.free(piece)
 print(faults[-1])
 """
-    environment = {k: v for k, v in os.environ.items() if not k.startswith(("MALLOC_", "GLIBC_"))}
-
-    def faults(begin: str) -> int:
-        line = [sys.executable, "-c", code.format(begin=begin)]
-        return int(subprocess.run(line, env=environment, capture_output=True, text=True, check=True).stdout)
-
-    assert faults("") > 10
-    assert faults("keep_what_is_freed()") == 0
+    assert printed(code.format(begin="")) > 10
+    assert printed(code.format(begin="keep_what_is_freed()")) == 0
 
 
 def test_training_a_network_begins_with_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -35,20 +35,6 @@ def test_why_a_proposal_changed(open_page: OpenPage) -> None:
 SHOWN = "() => [own.state.waiting.length, own.state.words.map((row) => own.editor.arc(row.id)), document.querySelector('#word .which').textContent]"
 
 
-def _held(tab: Tab) -> list[Any]:
-    """Edits do not reach the server from now on; those that were sent."""
-    held: list[Any] = []
-    tab.page.route("**/edits", lambda route: held.append(route))
-    return held
-
-
-def _let_go(tab: Tab, held: list[Any]) -> None:
-    for route in held:
-        route.continue_()
-    tab.page.unroute("**/edits")
-    tab.settled()
-
-
 def test_enter_shows_what_the_parser_thinks_before_the_server_has_answered(open_page: OpenPage) -> None:
     tab = open_page(GARDEN, model=True)
     for keys in (["Enter"], ["ArrowDown", "Enter"]):
@@ -56,15 +42,15 @@ def test_enter_shows_what_the_parser_thinks_before_the_server_has_answered(open_
             tab.page.keyboard.press(key)
         tab.page.evaluate("() => { own.state.ahead.forget(); own.state.emit('selection'); }")
         tab.page.wait_for_function("() => own.state.ahead.found !== null")
-        held, word = _held(tab), tab.page.evaluate("own.state.selected")
-        tab.page.keyboard.press(keys[-1])
-        tab.page.wait_for_function(
-            "(word) => own.state.selected !== word && !own.views.word.planned", arg=word
-        )
-        waiting, arcs, told = tab.page.evaluate(SHOWN)
-        assert waiting == 1
-        assert tab.row(word, "head") == "_"
-        _let_go(tab, held)
+        word = tab.page.evaluate("own.state.selected")
+        with tab.late("**/edits"):
+            tab.page.keyboard.press(keys[-1])
+            tab.page.wait_for_function(
+                "(word) => own.state.selected !== word && !own.views.word.planned", arg=word
+            )
+            waiting, arcs, told = tab.page.evaluate(SHOWN)
+            assert waiting == 1
+            assert tab.row(word, "head") == "_"
         assert tab.row(word, "head") != "_"
         assert tab.page.evaluate(SHOWN) == [0, arcs, told]
 
@@ -72,10 +58,9 @@ def test_enter_shows_what_the_parser_thinks_before_the_server_has_answered(open_
 def test_what_was_asked_for_another_edit_is_not_shown(open_page: OpenPage) -> None:
     tab = open_page(GARDEN, model=True)
     tab.page.wait_for_function("() => own.state.ahead.found !== null")
-    held = _held(tab)
-    tab.page.keyboard.press("3")  # a head, not the proposal
-    assert tab.page.evaluate("own.state.waiting.map((step) => step.known)") == [None]
-    _let_go(tab, held)
+    with tab.late("**/edits"):
+        tab.page.keyboard.press("3")  # a head, not the proposal
+        assert tab.page.evaluate("own.state.waiting.map((step) => step.known)") == [None]
 
 
 def test_tags_are_proposed_and_accepted(open_page: OpenPage) -> None:
