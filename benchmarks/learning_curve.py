@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import resource
 import statistics
 import subprocess
@@ -138,7 +139,7 @@ def report(draws: int) -> None:
         header += [f"{parser}, LAS", "training, CPU s"]
     about = (__doc__ or "").split("\n\n", 2)[2].strip() + (
         "\n\nMean LAS over draws ± standard deviation (number of draws; a peer has fewer where a training takes many minutes). "
-        "Training times of arcwise are of this machine; of peers, of the machine that trained them (16 cores busy).\n\n"
+        "Training times of arcwise are of this machine; of peers, of the machine that trained them. All cores were busy.\n\n"
         f"![LAS against the number of annotated sentences]({PLOT.name})\n\n"
     )
     write_section("learning_curve", "Accuracy from few annotated sentences", about + table(header, rows))
@@ -157,10 +158,13 @@ def _plot(curves: dict[str, dict[str, dict[int, list[float]]]]) -> None:
     figure, axes = pyplot.subplots(1, len(LANGUAGES), figsize=(13, 4), sharey=True)
     for axis, (treebank, parsers) in zip(axes, curves.items(), strict=True):
         for number, (parser, points) in enumerate(parsers.items()):
-            means = [statistics.fmean(scores) for scores in points.values()]
-            axis.plot(list(points), means, marker="o", color=f"C{number}", label=parser)
-            low, high = ([end(scores) for scores in points.values()] for end in (min, max))
-            axis.fill_between(list(points), low, high, color=f"C{number}", alpha=0.15)
+            # A size that was not measured breaks the line.
+            scores = [points.get(size, [math.nan]) for size in SIZES]
+            axis.plot(
+                SIZES, [statistics.fmean(s) for s in scores], marker="o", color=f"C{number}", label=parser
+            )
+            low, high = ([end(s) for s in scores] for end in (min, max))
+            axis.fill_between(SIZES, low, high, color=f"C{number}", alpha=0.15)
         axis.set(xscale="log", title=treebank, xlabel="annotated sentences", xticks=SIZES, xticklabels=SIZES)
         axis.minorticks_off()
         axis.grid(alpha=0.3)

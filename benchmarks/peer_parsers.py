@@ -1,8 +1,10 @@
 """ufal.udpipe and spaCy beside arcwise's parsers on three treebanks, each trained by its own documented command.
 
     python -m benchmarks.peer_parsers --prepare     writes what the peers train on, and says by which commands
-    python -m benchmarks.peer_parsers               trains arcwise's parsers, measures all of them, writes the section
+    python -m benchmarks.peer_parsers [--treebanks NAME …]  trains arcwise's parsers, measures all, writes a section a treebank
     python -m benchmarks.peer_parsers --only PEER   scores of one peer on the treebanks that it was trained on, in a section of its own
+
+Treebanks can be measured one at a time; the picture is drawn from the tables that stand in RESULTS.md then.
 
 The peers are trained by benchmarks.peers.train, which needs no arcwise: in an environment of its own, on any machine. UDPipe sees
 forms, UPOS and FEATS with the options that its authors publish for the language, spaCy sees forms and UPOS with the
@@ -13,6 +15,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import re
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -31,7 +34,7 @@ from benchmarks.neural_parsers import Cell
 from benchmarks.parsers import ALL_COLUMNS, LANGUAGES, cells
 from benchmarks.peers import spacy_parser, udpipe_parser
 from benchmarks.peers.train import FIGURES, PARSED
-from benchmarks.report import write_section
+from benchmarks.report import RESULTS, write_section
 
 PEERS = {
     "udpipe": "",
@@ -41,7 +44,9 @@ PEERS = {
     "spacy-efficiency-forms": " --optimize efficiency --without-upos",
 }
 """Peers, and what each adds to the command that trains it."""
+SECTION = "peer_parsers"
 PLOT = Path(__file__).parent / "las-against-speed.png"
+HEADER = ("parser", "sees", "UAS", "LAS", "training, CPU s", "words/s", "model MB")
 OWN = (
     "graph, MIRA, projective",
     "transition, arc-eager, greedy",
@@ -77,7 +82,12 @@ class PeerParser:
             seconds = f"{self.figures['wall_seconds']:.0f} on a GPU"
         else:
             seconds = f"{self.figures['training_seconds']:.0f}"
-        return seconds if self.figures.get("ended", True) else seconds + ", stopped then"
+        if self.figures.get("ended", True):
+            return seconds
+        if "steps" not in self.figures:
+            return seconds + ", stopped then"
+        steps, best = self.figures["steps"], self.figures["best_step"]
+        return f"{seconds}, stopped then at step {steps:,.0f}, the best at {best:,.0f}"
 
 
 # ---- what the peers train on
@@ -185,8 +195,8 @@ def command(name: str, treebank: str) -> str:
     return f"python -m benchmarks.peers.train {peer} {place} --language {LANGUAGES[treebank]} --out {place / name}{PEERS[name]}"
 
 
-def section(treebank: str, points: dict[str, dict[str, tuple[float, float]]]) -> str:
-    """The table of one treebank; words a second and LAS go to ``points``."""
+def section(treebank: str) -> str:
+    """The table of one treebank."""
     found = {name: neural_parser(name, treebank) for name in NEURAL}
     found |= {name: peer_parser(name, treebank) for name in PEERS}
     peers = {name: peer for name, peer in found.items() if not isinstance(peer, str)}
@@ -197,13 +207,8 @@ def section(treebank: str, points: dict[str, dict[str, tuple[float, float]]]) ->
         for name, training in own.items()
     ]
     rows += [_row(name, peer.scores, peer.training, rates, peer.model_mb) for name, peer in peers.items()]
-    scores = {name: training.scores() for name, training in own.items()}
-    scores |= {name: peer.scores for name, peer in peers.items()}
-    for name, rate in rates.items():
-        points.setdefault(name, {})[treebank] = (rate, 100 * scores[name].las)
     missing = " ".join(f"{name}: not trained here." for name, peer in found.items() if isinstance(peer, str))
-    header = ("parser", "sees", "UAS", "LAS", "training, CPU s", "words/s", "model MB")
-    return f"### {treebank}\n\n{table(header, rows)}" + (f"\n{missing}\n" if missing else "")
+    return table(HEADER, rows) + (f"\n{missing}\n" if missing else "")
 
 
 def one_peer(name: str) -> str:
@@ -245,17 +250,30 @@ def _row(
     ]
 
 
-def plot(points: Mapping[str, Mapping[str, tuple[float, float]]]) -> None:
-    """LAS against words a second, a panel for each treebank."""
+def points_of(results: str, treebank: str) -> dict[str, tuple[float, float]]:
+    """Words a second and LAS of each parser in the treebank's section of RESULTS.md; those whose speed was not measured are left out."""
+    own = re.search(rf"<!-- {SECTION}-{treebank} -->.*?<!-- /", results, re.DOTALL)
+    found = {}
+    for line in own[0].splitlines() if own else ():
+        cells = [cell.strip() for cell in line.strip("|").split("|")]
+        if len(cells) == len(HEADER) and (speed := cells[HEADER.index("words/s")])[0].isdigit():
+            found[cells[0]] = float(speed.replace(",", "")), float(cells[HEADER.index("LAS")])
+    return found
+
+
+def plot(results: str) -> None:
+    """LAS against words a second, a panel for each treebank, as the tables have them."""
     from matplotlib import pyplot
 
+    points = {treebank: points_of(results, treebank) for treebank in LANGUAGES}
+    names = dict.fromkeys(name for places in points.values() for name in places)
     figure, axes = pyplot.subplots(1, len(LANGUAGES), figsize=(14, 4))
     handles = {}
-    for axis, treebank in zip(axes, LANGUAGES, strict=True):
-        for number, (name, places) in enumerate(points.items()):
-            if treebank in places:
+    for axis, (treebank, places) in zip(axes, points.items(), strict=True):
+        for number, name in enumerate(names):
+            if name in places:
                 mark = "^" if name in PEERS else "o"
-                handles[name] = axis.scatter(*places[treebank], marker=mark, color=f"C{number}")
+                handles[name] = axis.scatter(*places[name], marker=mark, color=f"C{number}")
         axis.set(xscale="log", xlabel="words a second, one core", ylabel="LAS", title=treebank)
         axis.grid(alpha=0.3)
     figure.legend(
@@ -281,6 +299,7 @@ def main() -> None:
     )
     arguments.add_argument("--prepare", action="store_true", help="write what the peers train on")
     arguments.add_argument("--only", choices=PEERS, help="scores of this peer alone")
+    arguments.add_argument("--treebanks", nargs="+", choices=LANGUAGES, default=tuple(LANGUAGES))
     given = arguments.parse_args()
     if given.prepare:
         for treebank in LANGUAGES:
@@ -289,14 +308,16 @@ def main() -> None:
         return
     if given.only:
         body = ABOUT + one_peer(given.only)
-        write_section(f"peer_parsers-{given.only}", f"A peer: {given.only}", body, module="peer_parsers")
+        write_section(f"{SECTION}-{given.only}", f"A peer: {given.only}", body, module=SECTION)
         print(body)
         return
-    points: dict[str, dict[str, tuple[float, float]]] = {}
-    parts = [section(name, points) for name in LANGUAGES]
-    plot(points)
-    picture = f"![LAS against words a second]({PLOT.name})\n\n"
-    write_section("peer_parsers", "Peers, trained by their own commands", ABOUT + picture + "\n".join(parts))
+    for treebank in given.treebanks:
+        body = section(treebank)
+        write_section(f"{SECTION}-{treebank}", f"Peers on {treebank}", body, module=SECTION)
+        print(treebank, body, sep="\n\n", flush=True)
+    plot(RESULTS.read_text())
+    picture = f"![LAS against words a second]({PLOT.name})"
+    write_section(SECTION, "Peers, trained by their own commands", ABOUT + picture)
 
 
 if __name__ == "__main__":

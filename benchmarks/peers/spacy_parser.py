@@ -7,10 +7,12 @@ vectors learned on other text are used, for no parser here has any. Where the tr
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import IO
 
 from benchmarks.peers.conllu_files import words
 
@@ -18,6 +20,10 @@ SMALL = 1000
 """Up to so many sentences, labels seen less than 30 times are kept."""
 ROWS = {"TAG": 100, "MORPH": 1000}
 """Rows of the hash tables of tags and of morphology."""
+LOG = "train.log"
+"""What ``spacy train`` prints goes there."""
+_STEP = re.compile(r"^ *\d+ +(?P<step>\d+) +[\d.]+ +[\d.]+ +(?P<uas>[\d.]+) +(?P<las>[\d.]+) ", re.MULTILINE)
+"""A line of what it prints: epoch, step, two losses, UAS, LAS on dev."""
 
 
 def train(
@@ -59,15 +65,25 @@ def train(
     seen = (["TAG"] if upos else []) + (["MORPH"] if feats else [])
     _set(config, settings, seen, {"train": folder / "train.spacy", "dev": folder / "dev.spacy"})
     code = Path(__file__).with_name("spacy_reader.py")
-    try:
-        _spacy(
-            *("train", str(config), "--output", str(folder), "--code", str(code)),
-            *(("--gpu-id", "0") if gpu else ()),
-            most_seconds=most_seconds,
-        )
-    except subprocess.TimeoutExpired:
-        return False
+    command = ["train", str(config), "--output", str(folder), "--code", str(code)]
+    with (folder / LOG).open("w", encoding="utf-8") as log:
+        try:
+            _spacy(*command, *(("--gpu-id", "0") if gpu else ()), most_seconds=most_seconds, log=log)
+        except subprocess.TimeoutExpired:
+            return False
     return True
+
+
+def steps(folder: Path) -> dict[str, int]:
+    """The last step of the training in ``folder`` whose score on dev it has told, and the step of the best score (the mean of UAS and LAS),
+    whose model is kept; nothing where it told none."""
+    told = [
+        (int(line["step"]), float(line["uas"]) + float(line["las"]))
+        for line in _STEP.finditer((folder / LOG).read_text(encoding="utf-8"))
+    ]
+    if not told:
+        return {}
+    return {"steps": told[-1][0], "best_step": max(told, key=lambda one: one[1])[0]}
 
 
 def load(folder: Path) -> Callable[[str], str]:
@@ -141,5 +157,6 @@ def _set(path: Path, settings: dict[str, object], seen: Sequence[str], corpora: 
     config.to_disk(path, interpolate=False)
 
 
-def _spacy(*arguments: str, most_seconds: float | None = None) -> None:
-    subprocess.run([sys.executable, "-m", "spacy", *arguments], check=True, timeout=most_seconds)
+def _spacy(*arguments: str, most_seconds: float | None = None, log: IO[str] | None = None) -> None:
+    command = [sys.executable, "-m", "spacy", *arguments]
+    subprocess.run(command, check=True, timeout=most_seconds, stdout=log)

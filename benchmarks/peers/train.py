@@ -55,7 +55,7 @@ def main() -> None:
             train, dev = split(train)
     else:
         dev = sentences(given.data / "dev.conllu")
-    started, clock, ended = time.process_time(), time.perf_counter(), True
+    started, clock, ended, steps = time.process_time(), time.perf_counter(), True, {}
     if given.peer == "udpipe":
         udpipe_parser.train(train, dev, given.language, given.out, raw_text=given.raw_text)
         parse = udpipe_parser.load(given.out)
@@ -68,6 +68,7 @@ def main() -> None:
             gpu=given.gpu,
             most_seconds=given.most_seconds,
         )
+        steps = spacy_parser.steps(given.out)
         parse = spacy_parser.load(given.out)
     own, children = resource.getrusage(resource.RUSAGE_SELF), resource.getrusage(resource.RUSAGE_CHILDREN)
     figures = {
@@ -76,6 +77,7 @@ def main() -> None:
         "peak_mb": max(own.ru_maxrss, children.ru_maxrss) / 1024,
         "gpu": given.gpu,
         "ended": ended,
+        **steps,
     }
     (given.out / PARSED).write_text(parse(join(sentences(given.data / "test.conllu"))), encoding="utf-8")
     (given.out / FIGURES).write_text(json.dumps(figures))

@@ -3,9 +3,19 @@
 from pathlib import Path
 
 import pytest
-from benchmarks.peer_parsers import for_peers, root_label, roots_labelled, scores_of, single_roots
+from benchmarks.peer_parsers import (
+    PeerParser,
+    for_peers,
+    points_of,
+    root_label,
+    roots_labelled,
+    scores_of,
+    single_roots,
+)
+from benchmarks.peers import spacy_parser
 from benchmarks.peers.conllu_files import draw, join, sentences, split, words
 
+from arcwise.evaluation.attachment import Attachment
 from arcwise.treebanks import Treebank
 
 
@@ -75,3 +85,51 @@ def test_a_peer_is_scored_with_the_roots_named_as_the_treebank_does(
     parsed.write_bytes(roots_labelled(DANISH, "root").data)
     monkeypatch.setattr("benchmarks.peer_parsers.read", lambda _, __: roots_labelled(DANISH, "ROOT"))
     assert scores_of(parsed, "any").las == 1
+
+
+SPACY_LOG = """ℹ Initial learn rate: 0.001
+E    #       LOSS TOK2VEC  LOSS PARSER  DEP_UAS  DEP_LAS  SENTS_F  SCORE
+---  ------  ------------  -----------  -------  -------  -------  ------
+  0       0          0.00       222.15    17.13     6.25   100.00    0.12
+  9    2200       3684.59      7187.20    88.96    84.51   100.00    0.86
+ 12    2400       3918.40      6010.53    88.39    85.20   100.00    0.86
+ 14    2600       4149.83      5310.77    88.56    84.18   100.00    0.86
+"""
+
+
+def test_the_steps_of_a_training_of_spacy_are_told_by_its_own_lines(tmp_path: Path) -> None:
+    log = tmp_path / spacy_parser.LOG
+    log.write_text(SPACY_LOG, encoding="utf-8")
+    assert spacy_parser.steps(tmp_path) == {"steps": 2600, "best_step": 2400}
+    log.write_text(SPACY_LOG.partition("  0 ")[0], encoding="utf-8")
+    assert spacy_parser.steps(tmp_path) == {}
+
+
+@pytest.mark.parametrize(
+    ("figures", "told"),
+    [
+        ({"ended": True, "steps": 2600, "best_step": 1000}, "90 on a GPU"),
+        ({"ended": False}, "90 on a GPU, stopped then"),
+        (
+            {"ended": False, "steps": 2600, "best_step": 2400},
+            "90 on a GPU, stopped then at step 2,600, the best at 2,400",
+        ),
+    ],
+)
+def test_a_training_that_the_clock_stopped_says_so(figures: dict[str, float], told: str) -> None:
+    scores = Attachment(1, 1, 1, 0, 0, 0, 0, 0)
+    assert PeerParser(scores, {"gpu": True, "wall_seconds": 90.0, **figures}, None, None).training == told
+
+
+def test_the_picture_shows_what_the_tables_say() -> None:
+    table = """<!-- peer_parsers-Danish-CDT -->
+| parser | sees | UAS | LAS | training, CPU s | words/s | model MB |
+| --- | --- | --- | --- | --- | --- | --- |
+| greedy | forms, UPOS | 87.24 | 83.21 | 11 | 182,954 | 7.5 |
+| spacy | forms, UPOS | 88.54 | 84.47 | 880 on a GPU | – | – |
+<!-- /peer_parsers-Danish-CDT -->
+<!-- peer_parsers-Turkish-IMST -->
+| other | forms, UPOS | 1 | 2 | 3 | 4 | 5 |
+"""
+    assert points_of(table, "Danish-CDT") == {"greedy": (182_954, 83.21)}
+    assert points_of(table, "English-EWT") == {}
