@@ -142,7 +142,7 @@ def test_what_cannot_be_is_told(page: Any) -> None:
     assert page.locator("#problem").text_content() == "Type a sentence first."
     page.fill("#text", "word " * 60)
     page.click("button[type=submit]")
-    page.wait_for_function("document.getElementById('problem').textContent.startsWith('sentence 1')")
+    page.wait_for_function("() => document.getElementById('problem').textContent.startsWith('sentence 1')")
     parse(page, "Birds sing.")
     assert page.locator("#problem").is_hidden()
 
