@@ -1,7 +1,7 @@
 """Accuracy against the number of annotated sentences: arcwise beside UDPipe and spaCy, from 20 sentences to 1,000.
 
-    python -m benchmarks.learning_curve [--draws 10] [--jobs N] [--report]
-    python -m benchmarks.learning_curve --peers-with PYTHON [--draws N] [--jobs N]    trains the peers, where PYTHON has them
+    python -m benchmarks.learning_curve [--draws 10] [--sizes N …] [--jobs N] [--report]
+    python -m benchmarks.learning_curve --peers-with PYTHON [--peers NAME …] [--draws N] [--sizes N …] [--jobs N]    trains the peers, where PYTHON has them
 
 Whoever has annotated N sentences has no others: each parser gets the same N sentences drawn from the training part (forms, UPOS,
 FEATS, trees) and nothing else, by its own documented command. arcwise: ``arcwise train --train F --model M``. UDPipe: the options
@@ -14,14 +14,15 @@ from __future__ import annotations
 import argparse
 import json
 import math
+import re
 import resource
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
@@ -31,12 +32,24 @@ from measuring.where import add_engine_options, engine_from
 from benchmarks.peer_parsers import folder, prepare, scores_of
 from benchmarks.peers.conllu_files import draw, join, sentences
 from benchmarks.peers.train import FIGURES, PARSED
-from benchmarks.report import write_section
+from benchmarks.report import RESULTS, write_section
 
 LANGUAGES = {"English-EWT": "en", "Slovenian-SSJ-rs": "sl", "Turkish-IMST": "tr"}
 SIZES = (20, 50, 100, 200, 500, 1000)
 PARSERS = ("arcwise", "udpipe", "spacy")
 PLOT = Path(__file__).parent / "learning-curve.png"
+SECTION = "learning_curve"
+NOTHING = "–"
+HEADER = ("treebank", "sentences", *(f"{parser}, {what}" for parser in PARSERS for what in ("LAS", "CPU s")))
+NOTES = f"""
+Mean LAS over draws ± standard deviation (number of draws; a peer has fewer where a training takes many minutes), and the mean time
+of a training. A place whose trainings are not kept any more stays as an earlier run wrote it, unless a later one has as many draws. Times of arcwise are of this machine; of peers, of the machine that
+trained them. All cores were busy. UDPipe from 200 sentences on was trained by a copy of its trainer whose loops are written for vector instructions: the models are the same to the
+byte, and the times, where there are any, are those of the package itself.
+
+![LAS against the number of annotated sentences]({PLOT.name})
+
+"""
 
 
 @dataclass(frozen=True)
@@ -58,9 +71,10 @@ class Cell:
         return (self.place / FIGURES).exists()
 
     @property
-    def seconds(self) -> float:
-        """CPU time of the training."""
-        return float(json.loads((self.place / FIGURES).read_text())["training_seconds"])
+    def seconds(self) -> float | None:
+        """CPU time of the training, if it was measured."""
+        seconds = json.loads((self.place / FIGURES).read_text()).get("training_seconds")
+        return None if seconds is None else float(seconds)
 
     @property
     def las(self) -> float:
@@ -117,58 +131,104 @@ def _quietly(command: Sequence[str]) -> None:
         raise SystemExit(done.stderr)
 
 
+@dataclass(frozen=True)
+class Point:
+    """One place of the table: LAS over draws, and how long a training took in the mean."""
+
+    las: float = math.nan
+    deviation: float = math.nan
+    """nan: of a single draw, or none."""
+    draws: int = 0
+    seconds: str = NOTHING
+
+    @classmethod
+    def of(cls, cells: Sequence[Cell]) -> Point:
+        """What trainings show."""
+        if not cells:
+            return cls()
+        scores, times = [cell.las for cell in cells], [t for cell in cells if (t := cell.seconds) is not None]
+        deviation = statistics.stdev(scores) if len(scores) > 1 else math.nan
+        seconds = f"{statistics.fmean(times):.0f}" if times else NOTHING
+        return cls(statistics.fmean(scores), deviation, len(scores), seconds)
+
+    @classmethod
+    def read(cls, las: str, seconds: str) -> Point:
+        """What a table says."""
+        told = re.fullmatch(r"([\d.]+)(?: ± ([\d.]+))? \((\d+)\)", las)
+        return cls(float(told[1]), float(told[2] or "nan"), int(told[3]), seconds) if told else cls()
+
+    def or_rather(self, other: Point) -> Point:
+        """The one with more draws, this one if both have as many; a time that was not measured is the other's."""
+        if other.draws > self.draws:
+            return other
+        return replace(self, seconds=other.seconds) if self.seconds == NOTHING else self
+
+    def __str__(self) -> str:
+        if not self.draws:
+            return NOTHING
+        deviation = "" if math.isnan(self.deviation) else f" ± {self.deviation:.1f}"
+        return f"{self.las:.1f}{deviation} ({self.draws})"
+
+
+Points = Mapping[tuple[str, int, str], Point]
+"""By treebank, number of sentences and parser."""
+
+
+def written(results: str) -> dict[tuple[str, int, str], Point]:
+    """What the section in RESULTS.md says."""
+    own = re.search(rf"<!-- {SECTION} -->.*?<!-- /{SECTION} -->", results, re.DOTALL)
+    found = {}
+    for line in own[0].splitlines() if own else ():
+        cells = [cell.strip() for cell in line.strip("|").split("|")]
+        if len(cells) == len(HEADER) and cells[0] in LANGUAGES:
+            for place, parser in enumerate(PARSERS):
+                found[cells[0], int(cells[1]), parser] = Point.read(*cells[2 * place + 2 : 2 * place + 4])
+    return found
+
+
+def trained(draws: int) -> dict[tuple[str, int, str], Point]:
+    """What the trainings show that are kept."""
+    return {
+        (treebank, size, parser): Point.of(
+            [c for n in range(draws) if (c := Cell(parser, treebank, size, n)).done]
+        )
+        for treebank in LANGUAGES
+        for size in SIZES
+        for parser in PARSERS
+    }
+
+
 def report(draws: int) -> None:
     """The section of RESULTS.md and the plot."""
-    curves: dict[str, dict[str, dict[int, list[float]]]] = {}
-    rows = []
+    before = written(RESULTS.read_text())
+    points = {place: point.or_rather(before.get(place, Point())) for place, point in trained(draws).items()}
+    rows: list[list[object]] = []
     for treebank in LANGUAGES:
         for size in SIZES:
-            row: list[object] = [treebank, size]
-            for parser in PARSERS:
-                done = [
-                    c for c in (Cell(parser, treebank, size, number) for number in range(draws)) if c.done
-                ]
-                scores = [cell.las for cell in done]
-                if scores:
-                    curves.setdefault(treebank, {}).setdefault(parser, {})[size] = scores
-                row += [_spread(scores), f"{statistics.fmean(c.seconds for c in done):.0f}" if done else "–"]
-            rows.append(row)
-    _plot(curves)
-    header = ["treebank", "sentences"]
-    for parser in PARSERS:
-        header += [f"{parser}, LAS", "training, CPU s"]
-    about = (__doc__ or "").split("\n\n", 2)[2].strip() + (
-        "\n\nMean LAS over draws ± standard deviation (number of draws; a peer has fewer where a training takes many minutes). "
-        "Training times of arcwise are of this machine; of peers, of the machine that trained them. All cores were busy.\n\n"
-        f"![LAS against the number of annotated sentences]({PLOT.name})\n\n"
-    )
-    write_section("learning_curve", "Accuracy from few annotated sentences", about + table(header, rows))
+            row = [points[treebank, size, parser] for parser in PARSERS]
+            rows.append([treebank, size, *(said for point in row for said in (point, point.seconds))])
+    _plot(points)
+    about = (__doc__ or "").split("\n\n", 2)[2].strip()
+    write_section(SECTION, "Accuracy from few annotated sentences", f"{about}\n{NOTES}{table(HEADER, rows)}")
 
 
-def _spread(scores: Sequence[float]) -> str:
-    if not scores:
-        return "–"
-    deviation = f" ± {statistics.stdev(scores):.1f}" if len(scores) > 1 else ""
-    return f"{statistics.fmean(scores):.1f}{deviation} ({len(scores)})"
-
-
-def _plot(curves: dict[str, dict[str, dict[int, list[float]]]]) -> None:
+def _plot(points: Points) -> None:
     from matplotlib import pyplot
 
     figure, axes = pyplot.subplots(1, len(LANGUAGES), figsize=(13, 4), sharey=True)
-    for axis, (treebank, parsers) in zip(axes, curves.items(), strict=True):
-        for number, (parser, points) in enumerate(parsers.items()):
-            # A size that was not measured breaks the line.
-            scores = [points.get(size, [math.nan]) for size in SIZES]
-            axis.plot(
-                SIZES, [statistics.fmean(s) for s in scores], marker="o", color=f"C{number}", label=parser
-            )
-            low, high = ([end(s) for s in scores] for end in (min, max))
-            axis.fill_between(SIZES, low, high, color=f"C{number}", alpha=0.15)
+    for axis, treebank in zip(axes, LANGUAGES, strict=True):
+        for number, parser in enumerate(PARSERS):
+            # A size that was not measured has no mark; a single draw has no band.
+            own = {size: point for size in SIZES if (point := points[treebank, size, parser]).draws}
+            means = [point.las for point in own.values()]
+            around = [0 if math.isnan(point.deviation) else point.deviation for point in own.values()]
+            axis.plot(list(own), means, marker="o", color=f"C{number}", label=parser)
+            ends = ([m + sign * d for m, d in zip(means, around, strict=True)] for sign in (-1, 1))
+            axis.fill_between(list(own), *ends, color=f"C{number}", alpha=0.15)
         axis.set(xscale="log", title=treebank, xlabel="annotated sentences", xticks=SIZES, xticklabels=SIZES)
         axis.minorticks_off()
         axis.grid(alpha=0.3)
-    axes[0].set_ylabel("LAS on test data (mean and range of draws)")
+    axes[0].set_ylabel("LAS on test data (mean ± deviation)")
     axes[-1].legend(loc="lower right")
     figure.savefig(PLOT, dpi=120, bbox_inches="tight")
     pyplot.close(figure)
@@ -184,16 +244,18 @@ def main() -> None:
     arguments.add_argument(
         "--peers-with", metavar="PYTHON", help="train the peers in place of arcwise, by this interpreter"
     )
+    arguments.add_argument("--peers", nargs="+", choices=PARSERS[1:], default=PARSERS[1:], help="which peers")
+    arguments.add_argument("--sizes", nargs="+", type=int, choices=SIZES, default=SIZES, metavar="N")
     given = arguments.parse_args()
     for treebank in LANGUAGES:
         if not (folder(treebank) / "test.conllu").exists():
             prepare(treebank)
     if not given.report:
-        wanted = PARSERS[1:] if given.peers_with else PARSERS[:1]
+        wanted = given.peers if given.peers_with else PARSERS[:1]
         cells = [
             Cell(parser, treebank, size, number)
             for number in range(given.draws)
-            for size in SIZES
+            for size in given.sizes
             for treebank in LANGUAGES
             for parser in wanted
         ]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable, Sequence
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
@@ -48,20 +49,47 @@ MODEL = "model.udpipe"
 def train(
     train: Sequence[str], dev: Sequence[str], language: str, folder: Path, *, raw_text: bool = False
 ) -> None:
-    """Train the parser on gold tags, or the whole pipeline from raw text; without ``dev`` all passes are made and the last is kept."""
+    """Train the parser on gold tags, or the whole pipeline from raw text; without ``dev`` all passes are made and the last is kept.
+
+    For raw text the tokenizer is trained in a process of its own while tagger and parser are; UDPipe puts the parts together
+    (``from_model``), and the model is the one that a single call makes.
+    """
+    with tempfile.TemporaryDirectory() as scratch:
+        vectors = Path(scratch) / "forms.vectors"
+        parser = OPTIONS[language]
+        if _learn_vectors(train, vectors):
+            parser += f";embedding_form_file={vectors}"
+        if not raw_text:
+            _train_parts(train, dev, ("none", "none", parser), folder / MODEL)
+            return
+        parts = Path(scratch) / "tokenizer", Path(scratch) / "tagger", Path(scratch) / "parser"
+        beside = get_context("fork").Process(
+            target=_train_parts, args=(train, dev, (TOKENIZER_OPTIONS[language], "none", "none"), parts[0])
+        )
+        beside.start()
+        try:
+            _train_parts(train, dev, ("none", TAGGER_OPTIONS[language], "none"), parts[1])
+            _train_parts(train, dev, ("none", f"from_model=file:{parts[1]}", parser), parts[2])
+        except BaseException:
+            beside.terminate()
+            raise
+        finally:
+            beside.join()
+        if beside.exitcode:
+            raise SystemExit("the tokenizer was not trained")
+        tokenizer, tagger, parser = (f"from_model=file:{part}" for part in parts)
+        _train_parts(train, dev, (tokenizer, tagger, parser), folder / MODEL)
+
+
+def _train_parts(train: Sequence[str], dev: Sequence[str], options: tuple[str, str, str], path: Path) -> None:
+    """A model of tokenizer, tagger and parser, each by its options, or none of them."""
     from ufal.udpipe import ProcessingError, Trainer
 
     error = ProcessingError()
-    with tempfile.TemporaryDirectory() as scratch:
-        vectors = Path(scratch) / "forms.vectors"
-        options = OPTIONS[language]
-        if _learn_vectors(train, vectors):
-            options += f";embedding_form_file={vectors}"
-        others = (TOKENIZER_OPTIONS[language], TAGGER_OPTIONS[language]) if raw_text else ("none", "none")
-        model = Trainer.train("morphodita_parsito", _read(train), _read(dev), *others, options, error)
+    model = Trainer.train("morphodita_parsito", _read(train), _read(dev), *options, error)
     if error.occurred():
         raise SystemExit(error.message)
-    (folder / MODEL).write_bytes(model)
+    path.write_bytes(model)
 
 
 def load(folder: Path) -> Callable[[str], str]:
