@@ -79,7 +79,7 @@ class Tab:
         for call in calls:
             self.page.route(call, met)
         yield
-        for _ in range(100):
+        for _ in range(400):  # as long as anything else is waited for
             if held:
                 break
             self.page.wait_for_timeout(20)
