@@ -221,6 +221,25 @@ def test_development_data_choose_epoch_and_C() -> None:
     assert len(model.report["history"]) == 3
 
 
+@pytest.mark.parametrize(
+    ("trainer", "error", "advised"),
+    [("mira", 0.03, True), ("mira", 0.02, False), ("log-linear", 0.03, False)],
+)
+def test_a_trainer_by_margins_whose_confidences_are_far_off_names_a_better_one(
+    trainer: str,
+    error: float,
+    advised: bool,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    monkeypatch.setattr("arcwise.parsing.calibration.head_calibration_error", lambda _: error)
+    treebank = small_treebank()
+    with caplog.at_level("INFO", logger="arcwise"):
+        GraphParser.train(treebank, treebank, config=GraphConfig(trainer=trainer, epochs=1, **SMALL))
+    assert f"calibration error of heads {100 * error:.1f} %" in caplog.text
+    assert ("log-linear comes closer" in caplog.text) == advised
+
+
 def test_patience_stops_early() -> None:
     treebank = small_treebank()
     config = GraphConfig(trainer="mira", C=1.0, epochs=50, patience=2, **SMALL)

@@ -35,6 +35,8 @@ from arcwise.treebanks import Treebank
 
 CALIBRATION_SENTENCES = 500
 PRUNED_SHARES = (0.8, 0.7, 0.5, 0.3)
+FAR_OFF = 0.025
+"""A calibration error of heads from which on a trainer of probabilities is recommended."""
 PRUNING_COST = 0.0005
 """Weights are left out only if LAS on the development data falls by no more than this."""
 
@@ -327,6 +329,11 @@ def _calibrated(
     parses = fitted.parses(some, options=ParseOptions(confidence=True), threads=threads)
     error = head_calibration_error([(parses, some)])
     say_temperatures(progress, fitted.model, error, data_name(dev))
+    if error > FAR_OFF and not model.config.trainer_kind.probabilistic:
+        progress.say(
+            f"{model.config.trainer} learns by margins, which no temperature makes quite honest: "
+            "where confidences matter most, the trainer log-linear comes closer"
+        )
     report = {**model.report, "calibration": calibration_report(dev, error, doubts)}
     return replace(fitted.model, report=report)
 
