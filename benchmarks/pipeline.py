@@ -1,9 +1,12 @@
 """Raw text to trees: CoNLL 2018 scores and speed, beside UDPipe 1.
 
+    python -m benchmarks.pipeline [NAME …] [--repeat 3]
+
 The text of a test part is rebuilt from the treebank (``arcwise.text.plain_text``) and given to each system as it is. UDPipe's
 models are trained once, by its own trainer with the options that its authors publish (hours), and kept outside the repository:
-``python -m benchmarks.peers.train udpipe FOLDER --raw-text --language en --out ~/.cache/arcwise/udpipe/NAME``. arcwise's English model is the one that comes with it; the others are trained here if they
-are not in ``~/.cache/arcwise/pipelines`` yet. Scores are by the official scorer of udtools.
+``python -m benchmarks.peers.train udpipe FOLDER --raw-text --language en --out ~/.cache/arcwise/udpipe/NAME``, where FOLDER has
+train.conllu, dev.conllu and test.conllu. arcwise's English models are those that come with it; the others are trained here if they
+are not in ``~/.cache/arcwise/pipelines`` yet. Scores are by the official scorer of udtools. A section a treebank.
 """
 
 from __future__ import annotations
@@ -35,18 +38,23 @@ FROM_RAW_TEXT = ("English-EWT", "Turkish-IMST")
 """Treebanks on which UDPipe runs too."""
 ALONE = ("Portuguese-Bosque", "Japanese-GSD", "Arabic-PADT-rs")
 SHOWN = tuple(name for name in METRICS if name != "XPOS")
-SHIPPED = {"English-EWT": "en"}
+SHIPPED = {"English-EWT": ("en", "en-fast")}
+"""Treebanks of the models that come with arcwise."""
+SECTION = "pipeline"
+ABOUT = """From the raw text of the test part; F1 of the CoNLL 2018 metrics, in per cent; words per second from text to CoNLL-U,
+one thread, without loading the model. UDPipe 1: tokenizer, tagger and parser with the options of its models of UD 2.0 (training/models-ud-2.0 in its repository), vectors of forms
+learned on the training data as there. Treebanks whose name ends in -rs are resplit: their scores compare with nothing published."""
 RECIPES = Path(__file__).parents[1] / "recipes"
 
 Parse = Callable[[str], bytes]
 
 
-def arcwise_parse(folder: Path, name: str) -> Parse:
-    """arcwise with a model for the treebank, by the recipe that ``make models`` uses."""
-    path = CACHE / "pipelines" / f"{name}-{VERSION}.arcwise"
+def own_models(folder: Path, name: str) -> dict[str, Path]:
+    """arcwise's models for the treebank: those that come with it, or one by the recipe that ``make models`` uses."""
     if name in SHIPPED:
-        path = model_path(SHIPPED[name])
-    elif not path.exists():
+        return {f"arcwise, `{model}`": model_path(model) for model in SHIPPED[name]}
+    path = CACHE / "pipelines" / f"{name}-{VERSION}.arcwise"
+    if not path.exists():
         path.parent.mkdir(parents=True, exist_ok=True)
         recipe = RECIPES / f"{name}.toml"
         config, parser = read_config(
@@ -55,6 +63,11 @@ def arcwise_parse(folder: Path, name: str) -> Parse:
         train, dev = (Treebank.read(folder / name / f"{part}.conllu.xz") for part in ("train", "dev"))
         with Progress() as progress:
             train_pipeline(train, dev, config=config, parser=parser, progress=progress).save(path)
+    return {"arcwise": path}
+
+
+def arcwise_parse(path: Path) -> Parse:
+    """A model of arcwise."""
     pipeline = load(path)
     return lambda text: b"".join(
         found.treebank.data for found in parse_text(pipeline, text, options=ParseOptions(), threads=1)
@@ -86,7 +99,9 @@ def official_scores(gold: Treebank, system: bytes) -> dict[str, float]:
 def rows_of(folder: Path, name: str, repeat: int) -> list[list[object]]:
     gold = Treebank.read(folder / name / "test.conllu.xz")
     text = plain_text(gold).text
-    contenders: dict[str, Parse | str] = {"arcwise": arcwise_parse(folder, name)}
+    contenders: dict[str, Parse | str] = {
+        label: arcwise_parse(path) for label, path in own_models(folder, name).items()
+    }
     if name in FROM_RAW_TEXT:
         contenders["UDPipe 1"] = udpipe_parse(name)
     ready = {label: parse for label, parse in contenders.items() if not isinstance(parse, str)}
@@ -95,15 +110,17 @@ def rows_of(folder: Path, name: str, repeat: int) -> list[list[object]]:
     rows: list[list[object]] = []
     for label, parse in contenders.items():
         if isinstance(parse, str):
-            rows.append([name, label, parse, *["" for _ in SHOWN]])
+            rows.append([label, parse, *["" for _ in SHOWN]])
             continue
         found = [f"{scores[label][metric]:.2f}" for metric in SHOWN]
-        rows.append([name, label, *found, f"{gold.word_count / times[label]:,.0f}"])
+        rows.append([label, *found, f"{gold.word_count / times[label]:,.0f}"])
     return rows
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("names", nargs="*", default=[*FROM_RAW_TEXT, *ALONE])
     parser.add_argument("--repeat", type=int, default=3)
     arguments = parser.parse_args()
@@ -111,14 +128,11 @@ def main() -> None:
     if not folder:
         print("benchmarks.pipeline: needs real treebanks, set ARCWISE_TREEBANKS to their folder")
         return
-    rows = [row for name in arguments.names for row in rows_of(Path(folder), name, arguments.repeat)]
-    body = (
-        "From the raw text of the test part; F1 of the CoNLL 2018 metrics, in per cent; words per second from text to CoNLL-U, "
-        "one thread, without loading the model. Treebanks whose name ends in -rs are resplit: their scores compare with nothing "
-        "published.\n\n" + table(["treebank", "system", *SHOWN, "words/s"], rows)
-    )
-    write_section("pipeline", "Raw text to trees", body)
-    print(body)
+    for name in arguments.names:
+        body = table(["system", *SHOWN, "words/s"], rows_of(Path(folder), name, arguments.repeat))
+        write_section(f"{SECTION}-{name}", f"Raw text to trees: {name}", body, module=SECTION)
+        print(name, body, sep="\n\n", flush=True)
+    write_section(SECTION, "Raw text to trees", ABOUT)
 
 
 if __name__ == "__main__":
