@@ -44,8 +44,8 @@ HEADER = ("treebank", "sentences", *(f"{parser}, {what}" for parser in PARSERS f
 NOTES = f"""
 Mean LAS over draws ± standard deviation (number of draws; a peer has fewer where a training takes many minutes), and the mean time
 of a training. A place whose trainings are not kept any more stays as an earlier run wrote it, unless a later one has as many draws. Times of arcwise are of this machine; of peers, of the machine that
-trained them. All cores were busy. UDPipe from 200 sentences on was trained by a copy of its trainer whose loops are written for vector instructions: the models are the same to the
-byte, and the times, where there are any, are those of the package itself.
+trained them. All cores were busy. UDPipe from 200 sentences on was trained by a copy of its trainer whose loops are written for vector instructions, which made the same model to the
+byte wherever both were run; times, where there are any, are those of the package itself.
 
 ![LAS against the number of annotated sentences]({PLOT.name})
 
