@@ -32,7 +32,7 @@ from measuring.where import add_engine_options, engine_from
 from benchmarks.peer_parsers import folder, prepare, scores_of
 from benchmarks.peers.conllu_files import draw, join, sentences
 from benchmarks.peers.train import FIGURES, PARSED
-from benchmarks.report import RESULTS, write_section
+from benchmarks.report import RESULTS, table_rows, write_section
 
 LANGUAGES = {"English-EWT": "en", "Slovenian-SSJ-rs": "sl", "Turkish-IMST": "tr"}
 SIZES = (20, 50, 100, 200, 500, 1000)
@@ -41,15 +41,10 @@ PLOT = Path(__file__).parent / "learning-curve.png"
 SECTION = "learning_curve"
 NOTHING = "–"
 HEADER = ("treebank", "sentences", *(f"{parser}, {what}" for parser in PARSERS for what in ("LAS", "CPU s")))
-NOTES = f"""
+NOTES = """
 Mean LAS over draws ± standard deviation (number of draws; a peer has fewer where a training takes many minutes), and the mean time
 of a training. A place whose trainings are not kept any more stays as an earlier run wrote it, unless a later one has as many draws. Times of arcwise are of this machine; of peers, of the machine that
-trained them. All cores were busy. UDPipe from 200 sentences on was trained by a copy of its trainer whose loops are written for vector instructions, which made the same model to the
-byte wherever both were run; times, where there are any, are those of the package itself.
-
-![LAS against the number of annotated sentences]({PLOT.name})
-
-"""
+trained them, all cores busy."""
 
 
 @dataclass(frozen=True)
@@ -176,14 +171,11 @@ Points = Mapping[tuple[str, int, str], Point]
 
 def written(results: str) -> dict[tuple[str, int, str], Point]:
     """What the section in RESULTS.md says."""
-    own = re.search(rf"<!-- {SECTION} -->.*?<!-- /{SECTION} -->", results, re.DOTALL)
-    found = {}
-    for line in own[0].splitlines() if own else ():
-        cells = [cell.strip() for cell in line.strip("|").split("|")]
-        if len(cells) == len(HEADER) and cells[0] in LANGUAGES:
-            for place, parser in enumerate(PARSERS):
-                found[cells[0], int(cells[1]), parser] = Point.read(*cells[2 * place + 2 : 2 * place + 4])
-    return found
+    return {
+        (treebank, int(size), parser): Point.read(*cells[2 * place : 2 * place + 2])
+        for treebank, size, *cells in table_rows(SECTION, HEADER, results)
+        for place, parser in enumerate(PARSERS)
+    }
 
 
 def trained(draws: int) -> dict[tuple[str, int, str], Point]:
@@ -198,8 +190,8 @@ def trained(draws: int) -> dict[tuple[str, int, str], Point]:
     }
 
 
-def report(draws: int) -> None:
-    """The section of RESULTS.md and the plot."""
+def report(draws: int, note: str = "") -> None:
+    """The section of RESULTS.md and the plot; ``note``: what else is to be known of the trainings."""
     before = written(RESULTS.read_text())
     points = {place: point.or_rather(before.get(place, Point())) for place, point in trained(draws).items()}
     rows: list[list[object]] = []
@@ -209,7 +201,9 @@ def report(draws: int) -> None:
             rows.append([treebank, size, *(said for point in row for said in (point, point.seconds))])
     _plot(points)
     about = (__doc__ or "").split("\n\n", 2)[2].strip()
-    write_section(SECTION, "Accuracy from few annotated sentences", f"{about}\n{NOTES}{table(HEADER, rows)}")
+    picture = f"![LAS against the number of annotated sentences]({PLOT.name})"
+    told = "\n\n".join((f"{about}\n{NOTES} {note}".strip(), picture, table(HEADER, rows)))
+    write_section(SECTION, "Accuracy from few annotated sentences", told)
 
 
 def _plot(points: Points) -> None:
@@ -246,6 +240,9 @@ def main() -> None:
     )
     arguments.add_argument("--peers", nargs="+", choices=PARSERS[1:], default=PARSERS[1:], help="which peers")
     arguments.add_argument("--sizes", nargs="+", type=int, choices=SIZES, default=SIZES, metavar="N")
+    arguments.add_argument(
+        "--note", default="", help="what a reader must know of how the peers were trained here"
+    )
     given = arguments.parse_args()
     for treebank in LANGUAGES:
         if not (folder(treebank) / "test.conllu").exists():
@@ -264,7 +261,7 @@ def main() -> None:
         done = engine_from(arguments, given).map(work, missing, ordered=False)
         for place, _ in enumerate(done, 1):
             print(f"{place} of {len(missing)} trained", file=sys.stderr, flush=True)
-    report(given.draws)
+    report(given.draws, given.note)
 
 
 if __name__ == "__main__":

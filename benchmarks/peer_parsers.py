@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import re
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -34,7 +33,7 @@ from benchmarks.neural_parsers import Cell
 from benchmarks.parsers import ALL_COLUMNS, LANGUAGES, cells
 from benchmarks.peers import spacy_parser, udpipe_parser
 from benchmarks.peers.train import FIGURES, PARSED
-from benchmarks.report import RESULTS, write_section
+from benchmarks.report import RESULTS, table_rows, write_section
 
 PEERS = {
     "udpipe": "",
@@ -252,12 +251,10 @@ def _row(
 
 def points_of(results: str, treebank: str) -> dict[str, tuple[float, float]]:
     """Words a second and LAS of each parser in the treebank's section of RESULTS.md; those whose speed was not measured are left out."""
-    own = re.search(rf"<!-- {SECTION}-{treebank} -->.*?<!-- /", results, re.DOTALL)
     found = {}
-    for line in own[0].splitlines() if own else ():
-        cells = [cell.strip() for cell in line.strip("|").split("|")]
-        if len(cells) == len(HEADER) and (speed := cells[HEADER.index("words/s")])[0].isdigit():
-            found[cells[0]] = float(speed.replace(",", "")), float(cells[HEADER.index("LAS")])
+    for row in table_rows(f"{SECTION}-{treebank}", HEADER, results):
+        if (speed := row[HEADER.index("words/s")])[0].isdigit():
+            found[row[0]] = float(speed.replace(",", "")), float(row[HEADER.index("LAS")])
     return found
 
 

@@ -12,7 +12,7 @@ from benchmarks.peer_parsers import (
     scores_of,
     single_roots,
 )
-from benchmarks.peers import spacy_parser
+from benchmarks.peers import spacy_parser, udpipe_parser
 from benchmarks.peers.conllu_files import draw, join, sentences, split, words
 
 from arcwise.evaluation.attachment import Attachment
@@ -133,3 +133,50 @@ def test_the_picture_shows_what_the_tables_say() -> None:
 """
     assert points_of(table, "Danish-CDT") == {"greedy": (182_954, 83.21)}
     assert points_of(table, "English-EWT") == {}
+
+
+def test_the_parts_of_udpipe_are_put_together(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The tokenizer is trained in a process of its own, the parser on what the tagger says."""
+
+    def trained(_: object, __: object, options: tuple[str, str, str], path: Path) -> None:
+        parts = (
+            Path(said.removeprefix("from_model=file:")) for said in options if said.startswith("from_model")
+        )
+        path.write_text(
+            "+".join(
+                [
+                    *(said for said in options if said != "none" and "file:" not in said),
+                    *(part.read_text() for part in parts),
+                ]
+            )
+        )
+
+    monkeypatch.setattr(udpipe_parser, "_train_parts", trained)
+    monkeypatch.setattr(udpipe_parser, "_learn_vectors", lambda *_: False)
+    tokenizer, tagger, parser = (
+        options["tr"]
+        for options in (
+            udpipe_parser.TOKENIZER_OPTIONS,
+            udpipe_parser.TAGGER_OPTIONS,
+            udpipe_parser.OPTIONS,
+        )
+    )
+    udpipe_parser.train([], [], "tr", tmp_path, raw_text=True)
+    assert (tmp_path / udpipe_parser.MODEL).read_text() == "+".join([tokenizer, tagger, parser, tagger])
+    udpipe_parser.train([], [], "tr", tmp_path)
+    assert (tmp_path / udpipe_parser.MODEL).read_text() == parser
+
+
+def test_a_tokenizer_that_was_not_trained_ends_the_training(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def trained(_: object, __: object, options: tuple[str, str, str], path: Path) -> None:
+        if options[0] != "none":
+            raise SystemExit(1)
+        path.write_text("")
+
+    monkeypatch.setattr(udpipe_parser, "_train_parts", trained)
+    monkeypatch.setattr(udpipe_parser, "_learn_vectors", lambda *_: False)
+    with pytest.raises(SystemExit, match="tokenizer was not trained"):
+        udpipe_parser.train([], [], "tr", tmp_path, raw_text=True)
+    assert not (tmp_path / udpipe_parser.MODEL).exists()

@@ -34,9 +34,9 @@ from arcwise.parsing.teaching import Lessons, Teaching, lessons_of, taught_repor
 from arcwise.treebanks import Treebank
 
 CALIBRATION_SENTENCES = 500
-PRUNED_SHARES = (0.8, 0.7, 0.5, 0.3)
 FAR_OFF = 0.025
 """A calibration error of heads from which on a trainer of probabilities is recommended."""
+PRUNED_SHARES = (0.8, 0.7, 0.5, 0.3)
 PRUNING_COST = 0.0005
 """Weights are left out only if LAS on the development data falls by no more than this."""
 
