@@ -1,4 +1,4 @@
-"""Which examples are run: those that need torch or starlette where these are. Pages are skipped with a reason where they are not, as tests/tensors are."""
+"""Which examples are run: those that need torch or starlette where these are. Pages are skipped with a reason where they are not, as tests/torch_backend are."""
 
 from pathlib import Path
 

@@ -29,12 +29,12 @@ _OF_THE_USER = ("MALLOC_TRIM_THRESHOLD_", "MALLOC_MMAP_THRESHOLD_", "MALLOC_MMAP
 """Variables of glibc by which a user chooses what is chosen here; others, as MALLOC_ARENA_MAX, have nothing to do with it."""
 
 
-def keep_large_pieces_apart() -> bool:
+def mmap_large_allocations() -> bool:
     """For this process and its forks from now on. Whether it could be done: not without glibc, nor where the user chose by its variables."""
     return _chosen({_M_MMAP_THRESHOLD: LARGE, _M_TRIM_THRESHOLD: UNUSED})
 
 
-def keep_what_is_freed() -> bool:
+def disable_malloc_trim() -> bool:
     """For this process and its forks from now on: no piece has pages of its own, nothing goes back to the system. Whether it could be done."""
     return _chosen({_M_MMAP_MAX: 0, _M_TRIM_THRESHOLD: -1})
 
@@ -48,7 +48,7 @@ def _chosen(values: dict[int, int]) -> bool:
     return choose is not None and all(choose(name, value) for name, value in values.items())
 
 
-class Returner:
+class HeapTrimmer:
     """Gives empty pages back to the system, at most every ``pause`` seconds."""
 
     def __init__(self, pause: float = PAUSE) -> None:
@@ -56,7 +56,7 @@ class Returner:
         self._trim = _of_c_library("malloc_trim")
         self._last = time.monotonic()
 
-    def now_and_then(self) -> bool:
+    def trim_if_due(self) -> bool:
         """Whether it was time for it."""
         now = time.monotonic()
         if self._trim is None or now - self._last < self._pause:

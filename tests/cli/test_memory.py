@@ -17,7 +17,7 @@ pytestmark = pytest.mark.skipif(memory._of_c_library("mallinfo2") is None, reaso
 
 PIECES = """
 import ctypes
-from arcwise.memory import keep_large_pieces_apart, keep_what_is_freed
+from arcwise.memory import mmap_large_allocations, disable_malloc_trim
 {begin}
 c = ctypes.CDLL(None)
 c.malloc.restype, c.malloc.argtypes, c.free.argtypes = ctypes.c_void_p, [ctypes.c_size_t], [ctypes.c_void_p]
@@ -45,7 +45,7 @@ def pieces_apart(begin: str, size: int, **variables: str) -> int:
 
 
 def test_large_pieces_have_pages_of_their_own() -> None:
-    apart = "assert keep_large_pieces_apart()"
+    apart = "assert mmap_large_allocations()"
     assert pieces_apart("", 4 << 20) == 0  # why it is needed
     assert pieces_apart(apart, 4 << 20) == 5
     assert pieces_apart(apart, 8 * LARGE) == 5
@@ -53,26 +53,26 @@ def test_large_pieces_have_pages_of_their_own() -> None:
 
 
 def test_the_user_may_choose_otherwise() -> None:
-    chosen = "assert not keep_large_pieces_apart()"
+    chosen = "assert not mmap_large_allocations()"
     assert pieces_apart(chosen, 4 << 20, MALLOC_MMAP_THRESHOLD_=str(16 << 20)) == 0
     assert pieces_apart(chosen, 4 << 20, GLIBC_TUNABLES=f"glibc.malloc.mmap_threshold={16 << 20}") == 0
     assert (
-        pieces_apart("assert keep_large_pieces_apart()", 4 << 20, MALLOC_ARENA_MAX="2") == 5
+        pieces_apart("assert mmap_large_allocations()", 4 << 20, MALLOC_ARENA_MAX="2") == 5
     )  # another matter
 
 
 def test_in_a_training_no_piece_has_pages_of_its_own() -> None:
-    kept = "assert keep_what_is_freed()"
+    kept = "assert disable_malloc_trim()"
     assert pieces_apart("", 64 << 20) == 5  # why it is needed
     assert pieces_apart(kept, 64 << 20) == 0
-    assert pieces_apart("assert not keep_what_is_freed()", 64 << 20, MALLOC_TRIM_THRESHOLD_="100000") == 5
+    assert pieces_apart("assert not disable_malloc_trim()", 64 << 20, MALLOC_TRIM_THRESHOLD_="100000") == 5
 
 
 def test_in_a_training_what_is_freed_is_not_emptied() -> None:
     """Its pages are there when the next piece is taken: no page fault for each."""
     code = """
 import ctypes, resource
-from arcwise.memory import keep_what_is_freed
+from arcwise.memory import disable_malloc_trim
 {begin}
 c = ctypes.CDLL(None)
 c.malloc.restype, c.malloc.argtypes, c.free.argtypes = ctypes.c_void_p, [ctypes.c_size_t], [ctypes.c_void_p]
@@ -86,13 +86,13 @@ for _ in range(4):
 print(faults[-1])
 """
     assert printed(code.format(begin="")) > 10
-    assert printed(code.format(begin="keep_what_is_freed()")) == 0
+    assert printed(code.format(begin="disable_malloc_trim()")) == 0
 
 
 def test_training_a_network_begins_with_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     pytest.importorskip("torch", reason="needs torch")
     done: list[str] = []
-    monkeypatch.setattr("arcwise.cli.train.keep_what_is_freed", lambda: done.append("kept"))
+    monkeypatch.setattr("arcwise.cli.train.disable_malloc_trim", lambda: done.append("kept"))
     broken = tmp_path / "broken.conllu"
     broken.write_text("no treebank\n")
     common = ["train", "--train", str(broken), "--model", str(tmp_path / "m")]

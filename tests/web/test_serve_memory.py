@@ -14,7 +14,7 @@ pytest.importorskip("uvicorn", reason="needs uvicorn")
 from arcwise import memory
 from arcwise.cli import main
 from arcwise.errors import InputError
-from arcwise.memory import Returner
+from arcwise.memory import HeapTrimmer
 from arcwise.treebanks import Treebank
 from arcwise.web import serve_batches
 from arcwise.web.serve_batches import Batcher
@@ -36,7 +36,7 @@ def test_empty_pages_are_given_back() -> None:
     code = """
 import ctypes, re
 from pathlib import Path
-from arcwise.memory import Returner
+from arcwise.memory import HeapTrimmer
 c = ctypes.CDLL(None)
 c.malloc.restype, c.malloc.argtypes, c.free.argtypes = ctypes.c_void_p, [ctypes.c_size_t], [ctypes.c_void_p]
 def resident(): return int(re.search(r"VmRSS:\\s+(\\d+)", Path("/proc/self/status").read_text())[1])
@@ -45,7 +45,7 @@ for piece in pieces: ctypes.memset(piece, 1, 2000)
 for i, piece in enumerate(pieces):
     if i % 100: c.free(piece)
 before = resident()
-assert Returner(0).now_and_then()
+assert HeapTrimmer(0).trim_if_due()
 print(before - resident())
 """
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
@@ -53,17 +53,17 @@ print(before - resident())
 
 
 def test_empty_pages_are_given_back_now_and_then() -> None:
-    assert not Returner(60).now_and_then()
-    often = Returner(0)
-    assert often.now_and_then()
-    assert often.now_and_then()
+    assert not HeapTrimmer(60).trim_if_due()
+    often = HeapTrimmer(0)
+    assert often.trim_if_due()
+    assert often.trim_if_due()
 
 
 def test_batches_give_back_after_they_are_answered(monkeypatch: pytest.MonkeyPatch) -> None:
     done: list[str] = []
 
-    class Noted(Returner):
-        def now_and_then(self) -> bool:
+    class Noted(HeapTrimmer):
+        def trim_if_due(self) -> bool:
             done.append("given back")
             return True
 
@@ -76,7 +76,7 @@ def test_batches_give_back_after_they_are_answered(monkeypatch: pytest.MonkeyPat
         await line.do(Task(ServedModel("english", english()), Source("text", "Birds sing.")))
         await asyncio.to_thread(line.stop)
 
-    monkeypatch.setattr(serve_batches, "Returner", Noted)
+    monkeypatch.setattr(serve_batches, "HeapTrimmer", Noted)
     asyncio.run(ask())
     assert done == ["worked", "given back"]
 
@@ -89,7 +89,7 @@ def test_the_command_begins_with_it(monkeypatch: pytest.MonkeyPatch) -> None:
         done.append("models")
         raise InputError("enough")
 
-    monkeypatch.setattr(memory, "keep_large_pieces_apart", lambda: done.append("apart"))
+    monkeypatch.setattr(memory, "mmap_large_allocations", lambda: done.append("apart"))
     monkeypatch.setattr(Models, "open", opened)
     assert main.run(["serve", "--port", "0"]) == 2
     assert done == ["apart", "models"]

@@ -68,13 +68,13 @@ def run(
     from arcwise.web.server import require_web
 
     require_web()
-    from arcwise.memory import keep_large_pieces_apart
+    from arcwise.memory import mmap_large_allocations
     from arcwise.web.serve_models import Models
     from arcwise.web.serve_service import cores, run_service
     from arcwise.web.serve_workers import listening_sockets
 
     limits = Limits(max_body, max_words, max_seconds, queue, idle_seconds)
-    keep_large_pieces_apart()
+    mmap_large_allocations()
     opened = Models.open(model or ["en"])
     sockets = listening_sockets(host, port, workers or cores())
     at, *_ = sockets[0].getsockname()[1:]

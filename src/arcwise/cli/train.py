@@ -11,7 +11,7 @@ from arcwise.cli.files import Files, where_it_goes
 from arcwise.cli.options import from_declaration
 from arcwise.graph.config import TRAINERS, GraphConfig
 from arcwise.learning.options import declared
-from arcwise.memory import keep_what_is_freed
+from arcwise.memory import disable_malloc_trim
 from arcwise.models.registry import trainable
 from arcwise.models.train_pipeline import PipelineConfig
 from arcwise.neural.config import NeuralConfig
@@ -295,7 +295,7 @@ def run(
         from arcwise.neural.devices import check_device
 
         check_device(device or "auto")  # said before anything is read
-        keep_what_is_freed()
+        disable_malloc_trim()
     checkpoint = _checkpoint(model, parser, resume=resume)
     for name, value in (("jackknife", jackknife), ("note", note)):
         if value not in (None, []) and not pipeline:

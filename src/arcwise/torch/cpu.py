@@ -31,7 +31,7 @@ class CpuBackend:
         )
         return values, marginals
 
-    def marginals_slope(self, batch: Padded, direction: Tensor) -> Tensor:
+    def marginals_jvp(self, batch: Padded, direction: Tensor) -> Tensor:
         """The derivative of the marginals along ``direction``."""
         direction = _direction(batch, direction)
         slope = _like_scores(batch)
@@ -40,7 +40,7 @@ class CpuBackend:
         )
         return slope
 
-    def marginals_bend(self, batch: Padded, first: Tensor, second: Tensor) -> Tensor:
+    def marginals_second_derivative(self, batch: Padded, first: Tensor, second: Tensor) -> Tensor:
         """The second derivative of the marginals, along ``first`` and ``second``."""
         first, second = _direction(batch, first), _direction(batch, second)
         bend = _like_scores(batch)

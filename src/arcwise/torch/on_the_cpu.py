@@ -26,13 +26,13 @@ class OnTheCpu:
         log_z, marginals = self.backend.marginals(_moved(batch))
         return log_z.to(batch.scores.device), marginals.to(batch.scores.device)
 
-    def marginals_slope(self, batch: Padded, direction: Tensor) -> Tensor:
+    def marginals_jvp(self, batch: Padded, direction: Tensor) -> Tensor:
         """The derivative of the marginals in a direction."""
-        return self.backend.marginals_slope(_moved(batch), direction.cpu()).to(batch.scores.device)
+        return self.backend.marginals_jvp(_moved(batch), direction.cpu()).to(batch.scores.device)
 
-    def marginals_bend(self, batch: Padded, first: Tensor, second: Tensor) -> Tensor:
+    def marginals_second_derivative(self, batch: Padded, first: Tensor, second: Tensor) -> Tensor:
         """The second derivative of the marginals in two directions."""
-        found = self.backend.marginals_bend(_moved(batch), first.cpu(), second.cpu())
+        found = self.backend.marginals_second_derivative(_moved(batch), first.cpu(), second.cpu())
         return found.to(batch.scores.device)
 
     def decode(self, batch: Padded) -> tuple[Tensor, Tensor]:

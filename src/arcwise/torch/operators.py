@@ -1,6 +1,6 @@
 """The kernels as operators of PyTorch, with their derivatives.
 
-    log_partition, marginals  →  marginals_slope  →  marginals_bend
+    log_partition, marginals  →  marginals_jvp  →  marginals_second_derivative
 
 Each is the derivative of the one before it: the marginals are the gradient of log Z, the slope is the derivative of the marginals in a
 direction, the bend that of the slope. All come from sums of their own: nothing of the recurrences is recorded, and what is kept for a
@@ -49,7 +49,7 @@ def marginals(batch: Padded) -> tuple[Tensor, Tensor]:
     return torch.ops.arcwise.marginals(*_parts(batch))
 
 
-def marginals_slope(batch: Padded, direction: Tensor) -> Tensor:
+def marginals_jvp(batch: Padded, direction: Tensor) -> Tensor:
     """The derivative of the marginals in a direction, (B, N+1, N+1)."""
     return _Slope.apply(direction, *_parts(batch))
 
@@ -121,7 +121,7 @@ class _Slope(Function):
     def forward(ctx: Any, direction: Tensor, *parts: Any) -> Tensor:
         ctx.save_for_backward(direction, *parts[:4])
         ctx.tree_class = parts[4:]
-        run = _slope if is_plain(parts[0]) and is_plain(direction) else torch.ops.arcwise.marginals_slope
+        run = _slope if is_plain(parts[0]) and is_plain(direction) else torch.ops.arcwise.marginals_jvp
         return run(*parts, direction)
 
     @staticmethod
@@ -143,7 +143,7 @@ class _Bend(Function):
     def forward(ctx: Any, first: Tensor, second: Tensor, *parts: Any) -> Tensor:
         ctx.save_for_backward(first, second, *parts[:4])
         ctx.tree_class = parts[4:]
-        return torch.ops.arcwise.marginals_bend(*parts, first, second)
+        return torch.ops.arcwise.marginals_second_derivative(*parts, first, second)
 
     @staticmethod
     def backward(ctx: Any, gradient: Tensor) -> tuple[Any, ...]:
@@ -193,13 +193,15 @@ def _marginals(*parts: Any) -> tuple[Tensor, Tensor]:
 
 def _slope(*parts: Any) -> Tensor:
     *batch, direction = parts
-    return backend_of(direction.device).marginals_slope(_padded(tuple(batch)), direction.contiguous())
+    return backend_of(direction.device).marginals_jvp(_padded(tuple(batch)), direction.contiguous())
 
 
 def _bend(*parts: Any) -> Tensor:
     *batch, first, second = parts
     padded = _padded(tuple(batch))
-    return backend_of(first.device).marginals_bend(padded, first.contiguous(), second.contiguous())
+    return backend_of(first.device).marginals_second_derivative(
+        padded, first.contiguous(), second.contiguous()
+    )
 
 
 def _decode(*parts: Any) -> tuple[Tensor, Tensor]:
@@ -239,8 +241,11 @@ _OPERATORS: dict[str, tuple[Any, Any]] = {
         _marginals,
         lambda s, *_: (_per_sentence(s), _per_arc(s)),
     ),
-    f"marginals_slope({_BATCH}, Tensor direction) -> Tensor": (_slope, lambda s, *_: _per_arc(s)),
-    f"marginals_bend({_BATCH}, Tensor first, Tensor second) -> Tensor": (_bend, lambda s, *_: _per_arc(s)),
+    f"marginals_jvp({_BATCH}, Tensor direction) -> Tensor": (_slope, lambda s, *_: _per_arc(s)),
+    f"marginals_second_derivative({_BATCH}, Tensor first, Tensor second) -> Tensor": (
+        _bend,
+        lambda s, *_: _per_arc(s),
+    ),
     f"decode({_BATCH}) -> (Tensor, Tensor)": (
         _decode,
         lambda s, *_: (_heads(s, s.shape[0]), _per_sentence(s)),

@@ -43,11 +43,11 @@ class TreeBackend(Protocol):
         """log Z, (B,), and the probability of every arc, (B, N+1, N+1)."""
         ...
 
-    def marginals_slope(self, batch: Padded, direction: Tensor) -> Tensor:
+    def marginals_jvp(self, batch: Padded, direction: Tensor) -> Tensor:
         """The derivative of the marginals at scores + ε · direction by ε, (B, N+1, N+1): the second derivative of log Z, times ``direction``."""
         ...
 
-    def marginals_bend(self, batch: Padded, first: Tensor, second: Tensor) -> Tensor:
+    def marginals_second_derivative(self, batch: Padded, first: Tensor, second: Tensor) -> Tensor:
         """The derivative of the marginals at scores + ε · first + δ · second by ε and δ: the third derivative of log Z, times both."""
         ...
 

@@ -11,7 +11,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
-from arcwise.memory import Returner
+from arcwise.memory import HeapTrimmer
 from arcwise.treebanks import Treebank
 from arcwise.web.serve_limits import Limits, too_many, too_slow
 from arcwise.web.serve_tasks import Done, Task, do_tasks
@@ -72,7 +72,7 @@ class Batcher:
         self._thread.join(10)
 
     def _run(self) -> None:
-        returner = Returner()
+        heap_trimmer = HeapTrimmer()
         while (batch := self._take()) is not None:
             tasks = [task for task, _ in batch]
             try:
@@ -85,7 +85,7 @@ class Batcher:
             )
             if not self._loop.is_closed():
                 self._loop.call_soon_threadsafe(_deliver, batch, done)
-            returner.now_and_then()
+            heap_trimmer.trim_if_due()
 
     def _take(self) -> list[Waiting] | None:
         """The next requests, as many as fit one call; None: there will be no more."""

@@ -13,7 +13,7 @@ _BLOCKS_AT_ONCE = 16
 """Blocks a multiprocessor; each does one row after the other."""
 
 
-class _Arguments(ctypes.Structure):
+class _AreTreesArguments(ctypes.Structure):
     _fields_ = [
         ("heads", ctypes.c_void_p),
         ("lengths", ctypes.c_void_p),
@@ -34,7 +34,7 @@ def are_trees(
     rows = sentences * count
     found = launcher.empty((sentences, count), torch.uint8)
     if rows:
-        arguments = _Arguments()
+        arguments = _AreTreesArguments()
         arguments.heads, arguments.lengths = heads.data_ptr(), lengths.data_ptr()
         arguments.found = found.data_ptr()
         arguments.rows, arguments.rows_a_sentence, arguments.side = rows, count, side

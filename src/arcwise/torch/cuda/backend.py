@@ -40,18 +40,18 @@ class CudaBackend:
             return self.instead.marginals(batch)
         return (eisner if batch.projective else matrix_tree).marginals(self.launcher, batch)
 
-    def marginals_slope(self, batch: Padded, direction: Tensor) -> Tensor:
+    def marginals_jvp(self, batch: Padded, direction: Tensor) -> Tensor:
         """The derivative of the marginals in a direction."""
         if _is_long(batch.scores):
-            return self.instead.marginals_slope(batch, direction)
-        return (eisner if batch.projective else matrix_tree).marginals_slope(self.launcher, batch, direction)
+            return self.instead.marginals_jvp(batch, direction)
+        return (eisner if batch.projective else matrix_tree).marginals_jvp(self.launcher, batch, direction)
 
-    def marginals_bend(self, batch: Padded, first: Tensor, second: Tensor) -> Tensor:
+    def marginals_second_derivative(self, batch: Padded, first: Tensor, second: Tensor) -> Tensor:
         """The second derivative of the marginals in two directions."""
         if _is_long(batch.scores):
-            return self.instead.marginals_bend(batch, first, second)
+            return self.instead.marginals_second_derivative(batch, first, second)
         module = eisner if batch.projective else matrix_tree
-        return module.marginals_bend(self.launcher, batch, first, second)
+        return module.marginals_second_derivative(self.launcher, batch, first, second)
 
     def decode(self, batch: Padded) -> tuple[Tensor, Tensor]:
         """The best tree and its score."""

@@ -17,7 +17,7 @@ from arcwise.torch.cuda.launcher import DOUBLE, DUAL, HYPER_DUAL, WIDE_NUMBER, L
 from arcwise.torch.padded import Padded
 
 
-class _Arguments(ctypes.Structure):
+class _EisnerArguments(ctypes.Structure):
     """``EisnerArguments`` of ``eisner_sentence.cuh``."""
 
     _fields_ = [
@@ -59,17 +59,17 @@ def marginals(launcher: Launcher, batch: Padded) -> tuple[Tensor, Tensor]:
     return totals, answers
 
 
-def marginals_slope(launcher: Launcher, batch: Padded, direction: Tensor) -> Tensor:
+def marginals_jvp(launcher: Launcher, batch: Padded, direction: Tensor) -> Tensor:
     """The derivative of the marginals at scores + ε · direction by ε, (B, N+1, N+1)."""
     totals, answers = _totals(launcher, batch), _answers(launcher, batch)
     first = _direction(batch, direction)
     plan = _sum_plan(launcher, batch, DUAL, 4)
     source = "eisner_derivatives.cu"
-    _run(launcher, source, "eisner_marginals_slope", batch, plan, totals=totals, answers=answers, first=first)
+    _run(launcher, source, "eisner_marginals_jvp", batch, plan, totals=totals, answers=answers, first=first)
     return answers
 
 
-def marginals_bend(launcher: Launcher, batch: Padded, first: Tensor, second: Tensor) -> Tensor:
+def marginals_second_derivative(launcher: Launcher, batch: Padded, first: Tensor, second: Tensor) -> Tensor:
     """The derivative of the marginals at scores + ε · first + δ · second by ε and δ, (B, N+1, N+1)."""
     totals, answers = _totals(launcher, batch), _answers(launcher, batch)
     first, second = _direction(batch, first), _direction(batch, second)
@@ -77,7 +77,7 @@ def marginals_bend(launcher: Launcher, batch: Padded, first: Tensor, second: Ten
     _run(
         launcher,
         "eisner_derivatives.cu",
-        "eisner_marginals_bend",
+        "eisner_marginals_second_derivative",
         batch,
         plan,
         totals=totals,
@@ -139,7 +139,7 @@ def _direction(batch: Padded, direction: Tensor) -> Tensor:
 
 
 @dataclass(frozen=True)
-class _Plan:
+class _EisnerPlan:
     """How a kernel is launched."""
 
     blocks: int
@@ -157,12 +157,12 @@ _LIST_WORKSPACE = 1 << 28
 """For lists of k best: a block has 6 MB of them for 100 words and k = 32."""
 
 
-def _sum_plan(launcher: Launcher, batch: Padded, size: int, tables: int) -> _Plan:
+def _sum_plan(launcher: Launcher, batch: Padded, size: int, tables: int) -> _EisnerPlan:
     """A launch with 2 or 4 tables of numbers of ``size`` bytes, see ``EisnerTables``."""
     return _table_plans(*_sizes(launcher, batch), tables, size)[0]
 
 
-def _sum_plans(launcher: Launcher, batch: Padded, tables: int) -> tuple[_Plan, ...]:
+def _sum_plans(launcher: Launcher, batch: Padded, tables: int) -> tuple[_EisnerPlan, ...]:
     """That with doubles, and that with numbers of any size."""
     return _table_plans(*_sizes(launcher, batch), tables, DOUBLE, WIDE_NUMBER)
 
@@ -187,7 +187,7 @@ def _table_plans(
     words: int,
     tables: int,
     *sizes: int,
-) -> tuple[_Plan, ...]:
+) -> tuple[_EisnerPlan, ...]:
     """One for numbers of each of the sizes."""
     limits = multiprocessors, most_threads, most_shared
     return tuple(_table_plan(*limits, sentences, words, size, tables) for size in sizes)
@@ -201,7 +201,7 @@ def _table_plan(
     words: int,
     size: int,
     tables: int,
-) -> _Plan:
+) -> _EisnerPlan:
     """As many tables as fit lie in shared memory, in their order, the others in the workspace."""
     threads = _threads(multiprocessors, most_threads, sentences, words)
     row = _stride(words) * size
@@ -214,18 +214,18 @@ def _table_plan(
     blocks = _blocks(multiprocessors, sentences, sum(left), room)
     if size != DOUBLE:  # mostly there is nothing to do
         blocks = min(blocks, 4 * multiprocessors)
-    return _Plan(blocks, threads, shared, sum(left))
+    return _EisnerPlan(blocks, threads, shared, sum(left))
 
 
 @lru_cache(maxsize=1024)
-def _list_plan(multiprocessors: int, most_threads: int, sentences: int, words: int, k: int) -> _Plan:
+def _list_plan(multiprocessors: int, most_threads: int, sentences: int, words: int, k: int) -> _EisnerPlan:
     """Lists of k best in the workspace, see ``EisnerLists``."""
     threads = _threads(multiprocessors, most_threads, sentences, words)
     side = words + 1
     lists = side * side + words * side // 2
     workspace = _rounded_up(k * (8 * side + 12 * lists), 16)
     blocks = _blocks(multiprocessors, sentences, workspace, _LIST_WORKSPACE)
-    return _Plan(blocks, threads, _scratch(words, threads), workspace)
+    return _EisnerPlan(blocks, threads, _scratch(words, threads), workspace)
 
 
 def _blocks(multiprocessors: int, sentences: int, workspace: int, room: int) -> int:
@@ -260,8 +260,8 @@ def _run(
     source: str,
     kernel: str,
     batch: Padded,
-    plan: _Plan,
-    wide: _Plan | None = None,
+    plan: _EisnerPlan,
+    wide: _EisnerPlan | None = None,
     *,
     totals: Tensor | None = None,
     answers: Tensor | None = None,
@@ -281,7 +281,7 @@ def _run(
         size = max(size, wide.blocks * wide.workspace)
     workspace = launcher.empty((size + 4 * sentences,), torch.uint8)
     start = workspace.data_ptr()
-    arguments = _Arguments()
+    arguments = _EisnerArguments()
     arguments.scores, arguments.lengths = scores.data_ptr(), batch.lengths.data_ptr()
     if batch.span_starts.shape[0]:
         arguments.span_ends, arguments.span_starts = batch.span_ends.data_ptr(), batch.span_starts.data_ptr()

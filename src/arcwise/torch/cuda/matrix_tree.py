@@ -34,7 +34,7 @@ SHORT = (
 )
 
 
-class _Arguments(ctypes.Structure):
+class _MatrixTreeArguments(ctypes.Structure):
     _fields_ = [
         ("scores", ctypes.c_void_p),
         ("first", ctypes.c_void_p),
@@ -69,13 +69,13 @@ def marginals(launcher: Launcher, batch: Padded) -> tuple[Tensor, Tensor]:
     return log_z, result
 
 
-def marginals_slope(launcher: Launcher, batch: Padded, direction: Tensor) -> Tensor:
-    """As ``TreeBackend.marginals_slope``."""
+def marginals_jvp(launcher: Launcher, batch: Padded, direction: Tensor) -> Tensor:
+    """As ``TreeBackend.marginals_jvp``."""
     return _derivative(launcher, batch, "matrix_tree_slope", DUAL, direction, direction)
 
 
-def marginals_bend(launcher: Launcher, batch: Padded, first: Tensor, second: Tensor) -> Tensor:
-    """As ``TreeBackend.marginals_bend``."""
+def marginals_second_derivative(launcher: Launcher, batch: Padded, first: Tensor, second: Tensor) -> Tensor:
+    """As ``TreeBackend.marginals_second_derivative``."""
     return _derivative(launcher, batch, "matrix_tree_bend", HYPER_DUAL, first, second)
 
 
@@ -124,7 +124,7 @@ def _sum_trees(launcher: Launcher, batch: Padded, log_z: Tensor, result: Tensor 
     )
 
 
-def _launch_short(launcher: Launcher, short: Short, arguments: _Arguments) -> None:
+def _launch_short(launcher: Launcher, short: Short, arguments: _MatrixTreeArguments) -> None:
     threads = min(short.threads, launcher.threads_limit)
     pieces = max(1, threads // short.lanes)
     arguments.pieces = pieces
@@ -164,9 +164,9 @@ def _derivative(
     return result
 
 
-def _arguments(batch: Padded, *, halved: bool) -> _Arguments:
+def _arguments(batch: Padded, *, halved: bool) -> _MatrixTreeArguments:
     sentences, side, _ = batch.scores.shape
-    arguments = _Arguments()
+    arguments = _MatrixTreeArguments()
     arguments.scores, arguments.lengths = batch.scores.data_ptr(), batch.lengths.data_ptr()
     arguments.sentences, arguments.side = sentences, side
     arguments.stride = (
@@ -189,7 +189,7 @@ def _columns(words: int, *, halved: bool) -> int:
     return columns
 
 
-def _shared_bytes(arguments: _Arguments, number_bytes: int, *, with_matrix: bool = True) -> int:
+def _shared_bytes(arguments: _MatrixTreeArguments, number_bytes: int, *, with_matrix: bool = True) -> int:
     """Flags, two numbers and a shift a word, and the matrix where it fits."""
     side, stride = int(arguments.side), int(arguments.stride)
     few = 32 + side * (2 * number_bytes + 8) + 8
@@ -200,7 +200,7 @@ def _launch(
     launcher: Launcher,
     source: str,
     kernel: str,
-    arguments: _Arguments,
+    arguments: _MatrixTreeArguments,
     number_bytes: int,
     *,
     most_threads: int,

@@ -18,7 +18,7 @@ _BLOCKS_AT_ONCE = 16
 """Blocks for which there is work space in global memory, a multiprocessor."""
 
 
-class _Arguments(ctypes.Structure):
+class _SpanningTreeArguments(ctypes.Structure):
     _fields_ = [
         ("scores", ctypes.c_void_p),
         ("lengths", ctypes.c_void_p),
@@ -56,7 +56,7 @@ def _search(launcher: Launcher, batch: Padded, kernel: str, k: int, heads: Tenso
     sentences, side, _ = batch.scores.shape
     if not sentences or not k:
         return
-    arguments = _Arguments(
+    arguments = _SpanningTreeArguments(
         scores=batch.scores.data_ptr(),
         lengths=batch.lengths.data_ptr(),
         heads=heads.data_ptr(),

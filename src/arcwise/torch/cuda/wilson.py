@@ -19,7 +19,7 @@ _WORKSPACE = 1 << 28
 """The most bytes of global memory for blocks that draw by elimination, one of them apart."""
 
 
-class _Arguments(ctypes.Structure):
+class _WilsonArguments(ctypes.Structure):
     _fields_ = [
         ("scores", ctypes.c_void_p),
         ("lengths", ctypes.c_void_p),
@@ -49,7 +49,7 @@ def sample(launcher: Launcher, batch: Padded, count: int, seed: int) -> Tensor:
     else:
         log_z = marginals = matrix_tree.log_partition(launcher, batch)
     unfinished = launcher.empty((count, sentences), torch.int32)
-    arguments = _Arguments(
+    arguments = _WilsonArguments(
         scores=batch.scores.data_ptr(),
         lengths=batch.lengths.data_ptr(),
         log_partition=log_z.data_ptr(),
@@ -68,7 +68,7 @@ def sample(launcher: Launcher, batch: Padded, count: int, seed: int) -> Tensor:
     return heads
 
 
-def _walk(launcher: Launcher, arguments: _Arguments) -> None:
+def _walk(launcher: Launcher, arguments: _WilsonArguments) -> None:
     side = int(arguments.side)
     threads = min(_WALKERS, launcher.threads_limit)
     blocks = arguments.sentences * -(-arguments.count // threads)
@@ -83,7 +83,7 @@ def _walk(launcher: Launcher, arguments: _Arguments) -> None:
     launcher.launch("wilson.cu", "wilson_walk", arguments, blocks=blocks, threads=threads, shared=shared)
 
 
-def _eliminate(launcher: Launcher, arguments: _Arguments) -> None:
+def _eliminate(launcher: Launcher, arguments: _WilsonArguments) -> None:
     """The draws whose walk took too long."""
     side = int(arguments.side)
     threads = min(_THREADS, launcher.threads_limit)

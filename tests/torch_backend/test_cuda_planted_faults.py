@@ -13,7 +13,7 @@ import torch
 from arcwise.torch.cpu import CpuBackend
 from arcwise.torch.cuda.backend import CudaBackend
 from arcwise.torch.padded import Padded, TreeBackend
-from tensors.emulated_gpu import COMPILER, ROOT, EmulatedGpu
+from torch_backend.emulated_gpu import COMPILER, ROOT, EmulatedGpu
 
 pytestmark = pytest.mark.skipif(not COMPILER, reason="needs a C++ compiler")
 
@@ -45,8 +45,8 @@ def check_sums(found: TreeBackend, projective: bool) -> None:
 def check_slope(found: TreeBackend, projective: bool) -> None:
     own = batch(projective=projective)
     direction = torch.ones_like(own.scores).cumsum(1).cumsum(2) % 3
-    expected = CpuBackend().marginals_slope(own, direction)
-    torch.testing.assert_close(found.marginals_slope(own, direction), expected, rtol=0, atol=1e-12)
+    expected = CpuBackend().marginals_jvp(own, direction)
+    torch.testing.assert_close(found.marginals_jvp(own, direction), expected, rtol=0, atol=1e-12)
 
 
 def check_best(found: TreeBackend, projective: bool) -> None:

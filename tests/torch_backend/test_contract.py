@@ -23,8 +23,8 @@ from inference.trees_in_tests import (
 )
 from reference.enumerate_trees import TREE_CLASSES, Enumeration, all_trees, random_scores, tree_count
 from reference.matrix_tree_digits import precise_matrix_tree
-from tensors.devices import using
-from tensors.implementations import NumpyTrees, TensorTrees
+from torch_backend.devices import using
+from torch_backend.implementations import NumpyTrees, TensorTrees
 
 Classes = pytest.mark.parametrize("projective, single_root", TREE_CLASSES)
 Make = Callable[..., Any]

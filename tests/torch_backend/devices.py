@@ -11,8 +11,8 @@ import torch
 from arcwise.torch.backends import replaced
 from arcwise.torch.cpu import CpuBackend
 from arcwise.torch.cuda.backend import CudaBackend
-from tensors.emulated_gpu import COMPILER, EmulatedGpu
-from tensors.enumeration_backend import EnumerationBackend
+from torch_backend.emulated_gpu import COMPILER, EmulatedGpu
+from torch_backend.enumeration_backend import EnumerationBackend
 
 NAMES = ["enumeration", "cpu", "emulated", "cuda"]
 

@@ -332,8 +332,8 @@ def test_the_operators_are_as_torch_wants_them(device) -> None:
     for operator, arguments in (
         (ops.log_partition, parts),
         (ops.marginals, parts),
-        (ops.marginals_slope, (*parts, step)),
-        (ops.marginals_bend, (*parts, step, step)),
+        (ops.marginals_jvp, (*parts, step)),
+        (ops.marginals_second_derivative, (*parts, step, step)),
         (ops.decode, parts),
         (ops.k_best, (*parts, 2)),
         (ops.sample, (*parts, 3, torch.tensor(1))),
@@ -472,8 +472,11 @@ def test_a_device_without_kernels_computes_on_the_cpu_after_one_warning() -> Non
     step = torch.ones_like(batch.arcs).cumsum(1)
     assert torch.equal(found.log_partition(padded), twin.log_partition(padded))
     assert torch.equal(found.marginals(padded)[1], twin.marginals(padded)[1])
-    assert torch.equal(found.marginals_slope(padded, step), twin.marginals_slope(padded, step))
-    assert torch.equal(found.marginals_bend(padded, step, step), twin.marginals_bend(padded, step, step))
+    assert torch.equal(found.marginals_jvp(padded, step), twin.marginals_jvp(padded, step))
+    assert torch.equal(
+        found.marginals_second_derivative(padded, step, step),
+        twin.marginals_second_derivative(padded, step, step),
+    )
     assert torch.equal(found.decode(padded)[0], twin.decode(padded)[0])
     assert torch.equal(found.k_best(padded, 2)[0], twin.k_best(padded, 2)[0])
     assert torch.equal(found.sample(padded, 3, 1), twin.sample(padded, 3, 1))

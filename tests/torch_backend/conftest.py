@@ -15,7 +15,7 @@ __all__ = ["device", "pytest_collect_file"]
 @pytest.fixture(params=["enumeration", "cpu", "emulated", "cuda"])
 def device(request: pytest.FixtureRequest) -> Iterator[Any]:
     """A device, and the backend named so computing for it."""
-    from tensors.devices import using
+    from torch_backend.devices import using
 
     with using(request.param) as device:
         yield device

@@ -13,8 +13,8 @@ from arcwise.errors import NoTreeError  # noqa: E402
 from arcwise.inference.spanning_tree import spanning_tree_decode, spanning_tree_k_best  # noqa: E402
 from arcwise.torch.cuda import spanning_tree  # noqa: E402
 from reference.enumerate_trees import Enumeration, random_scores  # noqa: E402
-from tensors.emulated_gpu import COMPILER, EmulatedGpu  # noqa: E402
-from tensors.padded_batches import crossing  # noqa: E402
+from torch_backend.emulated_gpu import COMPILER, EmulatedGpu  # noqa: E402
+from torch_backend.padded_batches import crossing  # noqa: E402
 
 pytestmark = pytest.mark.skipif(COMPILER is None, reason="needs a C++ compiler")
 Root = pytest.mark.parametrize("single_root", [True, False])

@@ -29,7 +29,7 @@ class EnumerationBackend:
                 arcs[s, : n + 1, 1 : n + 1] = torch.nan
         return log_z, arcs
 
-    def marginals_slope(self, batch: Padded, direction: Tensor) -> Tensor:
+    def marginals_jvp(self, batch: Padded, direction: Tensor) -> Tensor:
         found = torch.zeros_like(batch.scores)
         for s, (n, trees) in enumerate(_sentences(batch)):
             p, arcs = _probabilities(trees), _arcs(trees)
@@ -37,7 +37,7 @@ class EnumerationBackend:
             found[s, : n + 1, : n + 1] = torch.from_numpy(np.tensordot(p * d, arcs, 1))
         return found
 
-    def marginals_bend(self, batch: Padded, first: Tensor, second: Tensor) -> Tensor:
+    def marginals_second_derivative(self, batch: Padded, first: Tensor, second: Tensor) -> Tensor:
         found = torch.zeros_like(batch.scores)
         for s, (n, trees) in enumerate(_sentences(batch)):
             p, arcs = _probabilities(trees), _arcs(trees)

@@ -8,7 +8,7 @@ import torch
 from arcwise.torch.cpu import CpuBackend
 from arcwise.torch.cuda.are_trees import are_trees
 from reference.enumerate_trees import TREE_CLASSES, all_trees
-from tensors.emulated_gpu import COMPILER, EmulatedGpu
+from torch_backend.emulated_gpu import COMPILER, EmulatedGpu
 
 pytestmark = pytest.mark.skipif(COMPILER is None, reason="no C++ compiler")
 Classes = pytest.mark.parametrize("projective, single_root", TREE_CLASSES)

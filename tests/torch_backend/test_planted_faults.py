@@ -15,9 +15,9 @@ import pytest
 import torch
 
 from arcwise.errors import ArcwiseError
-from tensors import test_contract, test_gradients, test_layer, test_tensor_losses
-from tensors.devices import using
-from tensors.implementations import TensorTrees
+from torch_backend import test_contract, test_gradients, test_layer, test_tensor_losses
+from torch_backend.devices import using
+from torch_backend.implementations import TensorTrees
 
 
 @dataclass(frozen=True)

@@ -13,8 +13,8 @@ from arcwise.inference.matrix_tree import matrix_tree_marginals  # noqa: E402
 from arcwise.torch.cuda import wilson  # noqa: E402
 from inference.test_wilson import fits  # noqa: E402
 from reference.enumerate_trees import Enumeration, random_scores  # noqa: E402
-from tensors.emulated_gpu import COMPILER, EmulatedGpu  # noqa: E402
-from tensors.padded_batches import crossing  # noqa: E402
+from torch_backend.emulated_gpu import COMPILER, EmulatedGpu  # noqa: E402
+from torch_backend.padded_batches import crossing  # noqa: E402
 
 pytestmark = pytest.mark.skipif(COMPILER is None, reason="needs a C++ compiler")
 Root = pytest.mark.parametrize("single_root", [True, False])

@@ -18,8 +18,8 @@ from arcwise.torch.cuda import eisner
 from arcwise.torch.padded import Padded
 from reference.enumerate_trees import all_trees
 from reference.exact_trees import ExactTrees
-from tensors.emulated_gpu import COMPILER, EmulatedGpu
-from tensors.padded_batches import (
+from torch_backend.emulated_gpu import COMPILER, EmulatedGpu
+from torch_backend.padded_batches import (
     LAUNCHERS,
     WARP,
     WHOLE,
@@ -212,8 +212,8 @@ def test_derivatives(launcher: EmulatedGpu, deviation: float) -> None:
     scores = random_scores(10, lengths, deviation)
     first, second = random_scores(11, lengths), random_scores(12, lengths)
     batch, one, two = (padded(each, single_root=True) for each in (scores, first, second))
-    slope = eisner.marginals_slope(launcher, batch, one.scores)
-    bend = eisner.marginals_bend(launcher, batch, one.scores, two.scores)
+    slope = eisner.marginals_jvp(launcher, batch, one.scores)
+    bend = eisner.marginals_second_derivative(launcher, batch, one.scores, two.scores)
     for sentence, matrix in enumerate(scores):
         side = len(matrix)
         for found, directions in [(slope, [first]), (bend, [first, second])]:
@@ -229,7 +229,7 @@ def test_derivatives_of_scores_that_are_none() -> None:
     scores = random_scores(13, [4, 4])
     scores[0][1, 2] = np.nan
     batch = padded(scores, single_root=True)
-    slope: Tensor = eisner.marginals_slope(WHOLE, batch, torch.ones_like(batch.scores))
+    slope: Tensor = eisner.marginals_jvp(WHOLE, batch, torch.ones_like(batch.scores))
     assert slope[0, 1, 2].isnan()
     assert slope[1].abs().max() < 1e-15
 

@@ -132,7 +132,7 @@ def test_derivatives_are_cumulants_of_the_enumeration(
     second = [rng.normal(size=own.shape) for own in sentences]
     batch = batch_of(sentences, projective, single_root)
     d, e = (torch.tensor(padded(direction, 4, np.nan)) for direction in (first, second))
-    slopes, bends = BACKEND.marginals_slope(batch, d), BACKEND.marginals_bend(batch, d, e)
+    slopes, bends = BACKEND.marginals_jvp(batch, d), BACKEND.marginals_second_derivative(batch, d, e)
     for b, own in enumerate(sentences):
         slope, bend = np.zeros_like(own), np.zeros_like(own)
         if len(own) > 1 and has_tree(own, projective, single_root):
@@ -158,8 +158,8 @@ def test_derivatives_where_every_tree_needs_arcs_far_below_zero(
         trees = Enumeration(scores, projective, single_root)
         f, g = arc_sums(trees, d), arc_sums(trees, e)
         batch = batch_of([scores], projective, single_root)
-        slope = BACKEND.marginals_slope(batch, torch.tensor(d[None]))[0]
-        bend = BACKEND.marginals_bend(batch, torch.tensor(d[None]), torch.tensor(e[None]))[0]
+        slope = BACKEND.marginals_jvp(batch, torch.tensor(d[None]))[0]
+        bend = BACKEND.marginals_second_derivative(batch, torch.tensor(d[None]), torch.tensor(e[None]))[0]
         np.testing.assert_allclose(slope, mean_by_arc(trees, f), rtol=0, atol=1e-12)
         third = f * g - probabilities(trees) @ (f * g)
         np.testing.assert_allclose(bend, mean_by_arc(trees, third), rtol=0, atol=1e-12)
@@ -184,11 +184,11 @@ def test_derivatives_of_long_sentences_are_differences(
 
     step = 2e-3
     steps = [-2 * step, -step, step, 2 * step]
-    slope, bend = BACKEND.marginals_slope(at(0 * d), d), BACKEND.marginals_bend(at(0 * d), d, e)
+    slope, bend = BACKEND.marginals_jvp(at(0 * d), d), BACKEND.marginals_second_derivative(at(0 * d), d, e)
     assert slope.abs().max() > 1e-3
     expected = difference([BACKEND.marginals(at(x * d))[1] for x in steps], step)
     np.testing.assert_allclose(slope, expected, rtol=0, atol=1e-8)
-    expected = difference([BACKEND.marginals_slope(at(x * e), d) for x in steps], step)
+    expected = difference([BACKEND.marginals_jvp(at(x * e), d) for x in steps], step)
     np.testing.assert_allclose(bend, expected, rtol=0, atol=1e-8)
 
 
@@ -199,12 +199,12 @@ def test_derivatives_are_linear_whatever_the_size_of_the_direction(
     rng = np.random.default_rng(5)
     batch = batch_of([random_scores(rng, 6)], projective, single_root)
     d = torch.tensor(rng.normal(size=(1, 7, 7)))
-    slope = BACKEND.marginals_slope(batch, d)
+    slope = BACKEND.marginals_jvp(batch, d)
     for size in (2.0**-900, 2.0**900):
-        assert torch.equal(BACKEND.marginals_slope(batch, d * size), slope * size)
-    assert not BACKEND.marginals_slope(batch, 0 * d).any()
+        assert torch.equal(BACKEND.marginals_jvp(batch, d * size), slope * size)
+    assert not BACKEND.marginals_jvp(batch, 0 * d).any()
     column = torch.ones(1, 7, 7, dtype=torch.float64) * torch.arange(7)  # the same for all heads of a word
-    assert not BACKEND.marginals_slope(batch, column).any()
+    assert not BACKEND.marginals_jvp(batch, column).any()
 
 
 @CLASSES
@@ -221,8 +221,8 @@ def test_float32_is_as_good_as_its_scores(projective: bool, single_root: bool, s
         assert torch.equal(found, expected.float())
     assert (BACKEND.marginals(single)[1] - BACKEND.marginals(double)[1]).abs().max() <= 1e-6
     direction = torch.randn(single.scores.shape, generator=torch.Generator().manual_seed(1))
-    slope = BACKEND.marginals_slope(single, direction)
-    assert torch.equal(slope, BACKEND.marginals_slope(double, direction.double()).float())
+    slope = BACKEND.marginals_jvp(single, direction)
+    assert torch.equal(slope, BACKEND.marginals_jvp(double, direction.double()).float())
     assert torch.equal(BACKEND.decode(single)[0], BACKEND.decode(double)[0])
 
 
@@ -289,8 +289,8 @@ def test_nothing_depends_on_threads(projective: bool, single_root: bool) -> None
         torch.set_num_threads(threads)
         return [
             *BACKEND.marginals(batch),
-            BACKEND.marginals_slope(batch, d),
-            BACKEND.marginals_bend(batch, d, e),
+            BACKEND.marginals_jvp(batch, d),
+            BACKEND.marginals_second_derivative(batch, d, e),
             *BACKEND.decode(batch),
             *BACKEND.k_best(batch, 3),
             BACKEND.sample(batch, 2, seed),
@@ -320,7 +320,7 @@ def test_spans_are_subtrees(single_root: bool) -> None:
     batch = batch_of(masked, True, single_root, spans=spans)
     d = torch.tensor(rng.normal(size=tuple(batch.scores.shape)))
     log_partition, marginals = BACKEND.marginals(batch)
-    slope, (best, values) = BACKEND.marginals_slope(batch, d), BACKEND.decode(batch)
+    slope, (best, values) = BACKEND.marginals_jvp(batch, d), BACKEND.decode(batch)
     ranked, draws = BACKEND.k_best(batch, 20)[0], BACKEND.sample(batch, 50, 1)
     for b, (scores, own) in enumerate(zip(sentences[:3], spans, strict=False)):
         trees = Enumeration(
@@ -352,8 +352,8 @@ def test_unreadable_scores_are_told_by_nan(
     log_partition, marginals = BACKEND.marginals(batch)
     direction = torch.ones_like(batch.scores)
     derivatives = [
-        BACKEND.marginals_slope(batch, direction),
-        BACKEND.marginals_bend(batch, direction, direction),
+        BACKEND.marginals_jvp(batch, direction),
+        BACKEND.marginals_second_derivative(batch, direction, direction),
     ]
     for found in (marginals, *derivatives):
         assert torch.equal(found[1].isnan(), arcs)
@@ -374,7 +374,7 @@ def test_a_direction_that_is_not_finite_makes_its_sentence_nan() -> None:
     batch = batch_of([random_scores(rng, 3), random_scores(rng, 3)], True, True)
     direction = torch.ones_like(batch.scores)
     direction[0, 1, 2] = np.nan
-    slope = BACKEND.marginals_slope(batch, direction)
+    slope = BACKEND.marginals_jvp(batch, direction)
     assert slope[0, 0, 1].isnan()
     assert not slope[1].isnan().any()
 

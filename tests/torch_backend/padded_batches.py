@@ -12,7 +12,7 @@ import torch
 import arcwise
 from arcwise.torch.padded import Padded
 from reference.enumerate_trees import all_trees
-from tensors.emulated_gpu import EmulatedGpu
+from torch_backend.emulated_gpu import EmulatedGpu
 
 Floats = npt.NDArray[np.float64]
 Spans = list[list[tuple[int, int]]]

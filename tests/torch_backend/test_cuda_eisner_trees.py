@@ -11,8 +11,8 @@ import torch
 
 from arcwise.torch.cuda import eisner
 from reference.enumerate_trees import all_trees
-from tensors.emulated_gpu import COMPILER, EmulatedGpu
-from tensors.padded_batches import (
+from torch_backend.emulated_gpu import COMPILER, EmulatedGpu
+from torch_backend.padded_batches import (
     LAUNCHERS,
     WARP,
     WHOLE,

@@ -13,8 +13,8 @@ from arcwise.errors import NoTreeError  # noqa: E402
 from arcwise.inference.matrix_tree import matrix_tree_marginals  # noqa: E402
 from arcwise.torch.cuda import matrix_tree  # noqa: E402
 from reference.enumerate_trees import Enumeration, random_scores  # noqa: E402
-from tensors.emulated_gpu import COMPILER, EmulatedGpu  # noqa: E402
-from tensors.padded_batches import crossing  # noqa: E402
+from torch_backend.emulated_gpu import COMPILER, EmulatedGpu  # noqa: E402
+from torch_backend.padded_batches import crossing  # noqa: E402
 
 pytestmark = pytest.mark.skipif(COMPILER is None, reason="needs a C++ compiler")
 Root = pytest.mark.parametrize("single_root", [True, False])
@@ -175,7 +175,7 @@ def test_nan_and_infinity_give_nan(single_root: bool, wrong: float) -> None:
     scores[0][2, 1] = wrong
     batch = crossing(scores, single_root=single_root)
     log_z, marginals = matrix_tree.marginals(EmulatedGpu(), batch)
-    slope = matrix_tree.marginals_slope(EmulatedGpu(), batch, torch.ones_like(batch.scores))
+    slope = matrix_tree.marginals_jvp(EmulatedGpu(), batch, torch.ones_like(batch.scores))
     assert torch.isnan(log_z).tolist() == [True, False]
     for result in (marginals, slope):
         arcs = [(h, m) for m in range(1, 4) for h in range(4) if h != m]
@@ -202,10 +202,12 @@ def test_derivatives_are_those_of_finite_differences(
 
     step = 1e-4
     slope = (moved(step) - moved(-step)) / (2 * step)
-    assert float((matrix_tree.marginals_slope(gpu, batch, first) - slope).abs().max()) < 1e-6
+    assert float((matrix_tree.marginals_jvp(gpu, batch, first) - slope).abs().max()) < 1e-6
     step = 1e-3
     bend = (moved(step, step) - moved(step, -step) - moved(-step, step) + moved(-step, -step)) / (4 * step**2)
-    assert float((matrix_tree.marginals_bend(gpu, batch, first, second) - bend).abs().max()) < 1e-4
+    assert (
+        float((matrix_tree.marginals_second_derivative(gpu, batch, first, second) - bend).abs().max()) < 1e-4
+    )
 
 
 @Root
@@ -220,7 +222,7 @@ def test_derivatives_at_a_large_spread(single_root: bool) -> None:
         matrix_tree.marginals(EmulatedGpu(), replace(batch, scores=batch.scores + sign * step * direction))[1]
         for sign in (1, -1)
     ]
-    slope = matrix_tree.marginals_slope(EmulatedGpu(), batch, direction)
+    slope = matrix_tree.marginals_jvp(EmulatedGpu(), batch, direction)
     assert float((slope - (ends[0] - ends[1]) / (2 * step)).abs().max()) < 1e-6
 
 
