@@ -111,12 +111,12 @@ class Cell:
 
 def train(cell: Cell, save: str | None = None) -> dict[str, Any]:
     """Train a cell and keep its figures. ``save``: a folder for the model."""
-    from arcwise.neural.training import Learner
+    from arcwise.neural.training import NeuralLearner
 
     started = time.monotonic()
     treebank, dev = (read_whole(cell.treebank, part) for part in ("train", "dev"))
     quiet = Progress(shown=False)
-    learner = Learner.of(treebank, treebank, cell.config(treebank.word_count), 1, quiet)
+    learner = NeuralLearner.of(treebank, treebank, cell.config(treebank.word_count), 1, quiet)
     model, best = learner.run(dev, quiet)
     assert best.score is not None
     told = {

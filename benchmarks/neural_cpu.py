@@ -60,7 +60,7 @@ def main() -> None:
         model = Path(folder) / "model"
         minutes = trained(options, model)
         parser = NeuralParser.load(model)
-    small = NeuralParser(parser.model.in_8_bits())
+    small = NeuralParser(parser.model.quantised())
     uas, las = scores(parser, "test")
     row = (
         options.size,

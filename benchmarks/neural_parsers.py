@@ -32,11 +32,11 @@ from arcwise.learning.config import from_dict
 from arcwise.learning.progress import Progress
 from arcwise.models.train_pipeline import METRICS, NEURAL, raw_text_scores
 from arcwise.neural import NeuralConfig, NeuralModel, NeuralParser
-from arcwise.neural.seen import Seen
-from arcwise.neural.settling import settled
+from arcwise.neural.model_selection import tune_decoding
+from arcwise.neural.tags import PredictedTags
 from arcwise.parsing.calibration import reliability
 from arcwise.pipeline.pipeline import Pipeline
-from arcwise.text.jackknife import jackknifed
+from arcwise.text.jackknife import jackknife_tags
 from arcwise.text.plain_text import plain_text
 from arcwise.text.tagger import Tagger
 from arcwise.text.tokenizer import Tokenizer
@@ -112,7 +112,7 @@ def seen(cell: Cell, part: str) -> Treebank:
         return Treebank.read(Path(ready) / cell.treebank / f"{part}.conllu.xz")
     train = read_whole(cell.treebank, "train")
     if part == "train":
-        return jackknifed(train, folds=FOLDS)
+        return jackknife_tags(train, folds=FOLDS)
     return Tagger.train(train).tag(read_whole(cell.treebank, part))
 
 
@@ -120,7 +120,7 @@ def run(cell: Cell, models: bool) -> dict[str, Any]:
     """Train, measure and keep."""
     started = time.monotonic()
     train, dev = (read_whole(cell.treebank, part) for part in ("train", "dev"))
-    data = Seen(seen(cell, "train"), seen(cell, "dev")) if cell.own_tags else None
+    data = PredictedTags(seen(cell, "train"), seen(cell, "dev")) if cell.own_tags else None
     prepared = time.monotonic()
     parser = NeuralParser.train(train, dev, config=cell.config, seen=data, progress=Progress(shown=False))
     trained = time.monotonic()
@@ -135,7 +135,7 @@ def run(cell: Cell, models: bool) -> dict[str, Any]:
         "decoding": str(parser.decoding),
         "history": [round(epoch["dev_las"], 5) for epoch in parser.info["history"]],
     }
-    for name, model in (("float32", parser.model), ("int8", parser.model.in_8_bits())):
+    for name, model in (("float32", parser.model), ("int8", parser.model.quantised())):
         told[name] = {part: figures(model, cell, part) for part in ("dev", "test")}
     cell.path.parent.mkdir(parents=True, exist_ok=True)
     if models:
@@ -153,7 +153,7 @@ def measure_again(cell: Cell) -> None:
             part.pop("ece_heads", None), part.pop("ece_labels", None)
     if cell.model.exists():
         model = NeuralParser.load(cell.model).model
-        model = settled(model, seen(cell, "dev"), (), threads=1, progress=Progress(shown=False))
+        model = tune_decoding(model, seen(cell, "dev"), (), threads=1, progress=Progress(shown=False))
         NeuralParser(model).save(cell.model, precision="int8")
         told["decoding"] = str(model.decoding)
         told["int8"] = {part: figures(model, cell, part) for part in ("dev", "test")}
@@ -191,7 +191,7 @@ def together(cells: Sequence[Cell]) -> dict[str, dict[str, dict[str, float]]] | 
         models = [NeuralParser.load(cell.model).model for cell in cells]
         members = tuple(member for model in models for member in model.members)
         one = replace(models[0], members=members)
-        fitted = settled(one, seen(cells[0], "dev"), (), threads=1, progress=Progress(shown=False))
+        fitted = tune_decoding(one, seen(cells[0], "dev"), (), threads=1, progress=Progress(shown=False))
         told = {"int8": {part: figures(fitted, cells[0], part) for part in ("dev", "test")}}
         with open_output(kept) as stream:
             stream.write(json.dumps(told).encode())

@@ -18,7 +18,7 @@ from arcwise.errors import InputError, MissingExtraError, OptionError, WorkerErr
 from arcwise.graph import GraphConfig, GraphParser
 from arcwise.induction import DMV, induce_globally
 from arcwise.induction.global_search import CountOptions
-from arcwise.text.jackknife import jackknifed
+from arcwise.text.jackknife import jackknife_tags
 from arcwise.text.tagger import TaggerConfig
 from contracts.small_treebank import small_treebank
 from text.toy import toy_treebank
@@ -172,7 +172,7 @@ def test_a_jackknife_is_the_same_in_processes() -> None:
     treebank, config = toy_treebank()[:60], TaggerConfig(epochs=2)
     said: list[str] = []
     one, other = (
-        jackknifed(treebank, folds=3, config=config, engine=engine, say=said.append)
+        jackknife_tags(treebank, folds=3, config=config, engine=engine, say=said.append)
         for engine in (ThisProcess(), Processes(2))
     )
     assert one.data == other.data

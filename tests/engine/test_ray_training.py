@@ -15,7 +15,7 @@ from measuring.trainings import Training, run_all
 from arcwise.annotation.cross_fitting import doubts
 from arcwise.engine import Engine, ThisProcess, engine_of
 from arcwise.graph import GraphConfig, GraphParser
-from arcwise.text.jackknife import jackknifed
+from arcwise.text.jackknife import jackknife_tags
 from arcwise.transition import TransitionConfig, TransitionParser
 from contracts.small_treebank import small_treebank
 from engine.ray_cluster import TwoNodes, two_nodes, wait_until
@@ -103,7 +103,7 @@ def _with_folds(engine: Engine, path: Path) -> bytes:
 
 
 def _jackknifed(engine: Engine, path: Path) -> bytes:
-    return jackknifed(small_treebank(), folds=2, engine=engine).data
+    return jackknife_tags(small_treebank(), folds=2, engine=engine).data
 
 
 def _doubted(engine: Engine, path: Path) -> bytes:

@@ -60,7 +60,7 @@ def random_model(
 def random_parser(*, bits: int = 32, **options: Any) -> NeuralParser:
     """A parser over a random model; ``bits``: of its weights, 32 or 8."""
     model = random_model(**options)
-    return NeuralParser(model.in_8_bits() if bits == 8 else model)
+    return NeuralParser(model.quantised() if bits == 8 else model)
 
 
 PARSERS: dict[str, dict[str, Any]] = {

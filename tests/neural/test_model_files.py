@@ -36,7 +36,7 @@ def test_float32_files_parse_to_the_same_bytes(tmp_path: Path) -> None:
 def test_8_bit_weights_are_what_they_are_whenever_they_were_rounded(tmp_path: Path) -> None:
     """In memory, in the file, and saved once more in whatever precision."""
     parser = random_parser(members=2)
-    rounded = NeuralParser(parser.model.in_8_bits())
+    rounded = NeuralParser(parser.model.quantised())
     assert rounded.model.is_8_bit
     assert not parser.model.is_8_bit
     parsed = rounded.parse(small_treebank(), options=CONFIDENT).data
@@ -197,7 +197,7 @@ def test_a_damaged_model_is_told_in_one_sentence(
 
 @pytest.mark.parametrize("change", ["missing", "shape", "nan"])
 def test_scales_of_8_bit_weights_are_checked_too(change: str, tmp_path: Path) -> None:
-    packed = random_model().in_8_bits().pack()
+    packed = random_model().quantised().pack()
     arrays = dict(packed.arrays)
     name = "member.0.layer.0.forward.recurrent.scale"
     match change:

@@ -21,7 +21,7 @@ from arcwise.learning.model_file import read_model, write_model
 from arcwise.models import open_model
 from arcwise.models.train_pipeline import PipelineConfig, train_pipeline
 from arcwise.neural import NeuralConfig, NeuralParser
-from arcwise.neural.model import in_full
+from arcwise.neural.model import dequantised
 from arcwise.parsing import ParseOptions
 from arcwise.treebanks import Treebank
 from contracts.small_treebank import partial, small_treebank
@@ -194,7 +194,7 @@ def _score(parser: NeuralParser, member: int, treebank: Treebank) -> tuple[np.nd
     batch = data.batch(np.arange(1))
     with torch.no_grad():
         states = network.encoded(data.rows[batch.positions], batch, None).numpy().astype(np.float64)
-    own = in_full(parser.model.members[member])
+    own = dequantised(parser.model.members[member])
 
     def side(name: str) -> np.ndarray:
         out = states @ own[f"{name}.weight"].T + own[f"{name}.bias"]

@@ -11,7 +11,7 @@ import pytest
 from arcwise.errors import InputError, OptionError
 from arcwise.graph import GraphConfig, GraphParser
 from arcwise.graph.trainer_table import TRAINERS
-from arcwise.models.registry import trained_kind
+from arcwise.models.registry import trainable_kind
 from arcwise.models.teaching import open_teacher, teaching_of
 from arcwise.parsing.scored import ScoredParser
 from arcwise.parsing.scorer import FunctionScorer
@@ -34,7 +34,7 @@ STUDENTS: list[tuple[str, dict[str, Any]]] = [
 def train(
     kind: str, options: dict[str, Any], treebank: Treebank, teaching: Teaching | None, **more: Any
 ) -> Any:
-    parser, config = trained_kind(kind)
+    parser, config = trainable_kind(kind)
     return parser.train(treebank, more.pop("dev", None), config=config(**options), teaching=teaching, **more)
 
 

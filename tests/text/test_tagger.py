@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from arcwise import native
 from arcwise.errors import InputError, ModelError
-from arcwise.text.jackknife import jackknifed
+from arcwise.text.jackknife import jackknife_tags
 from arcwise.text.multiword import scripts_for
 from arcwise.text.tagger import Tagger, TaggerConfig
 from arcwise.treebanks import Sentence, Treebank
@@ -114,16 +114,16 @@ def test_a_packed_tagger_is_the_same(tagger: Tagger) -> None:
 
 def test_jackknifed_tags_come_from_others() -> None:
     treebank = toy_treebank()
-    tagged = jackknifed(treebank[:40], folds=4)
+    tagged = jackknife_tags(treebank[:40], folds=4)
     assert [s.forms for s in tagged] == [s.forms for s in treebank[:40]]
     assert [s.tree for s in tagged] == [s.tree for s in treebank[:40]]
     forms, upos = treebank.column("form"), treebank.column("upos")
     marked = treebank.annotate(upos=["X" if w == "cats" else u for w, u in zip(forms, upos, strict=True)])
-    assert jackknifed(marked, folds=2).column("upos") == marked.column("upos")
+    assert jackknife_tags(marked, folds=2).column("upos") == marked.column("upos")
     own = treebank.annotate(upos=["X"] * len(treebank[0]) + upos[len(treebank[0]) :])
-    assert "X" not in jackknifed(own, folds=2)[0].upos  # no other sentence has this tag
+    assert "X" not in jackknife_tags(own, folds=2)[0].upos  # no other sentence has this tag
     with pytest.raises(InputError, match="found 999 folds"):
-        jackknifed(treebank, folds=999)
+        jackknife_tags(treebank, folds=999)
 
 
 def test_an_empty_treebank_teaches_nothing() -> None:

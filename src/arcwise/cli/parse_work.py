@@ -21,8 +21,8 @@ from arcwise.errors import InputError, OptionError
 if TYPE_CHECKING:
     from arcwise.parsing.parser import ParseOptions, Parser
     from arcwise.parsing.parses import Note
-    from arcwise.pipeline.parse_input import Parsed, Reading
-    from arcwise.pipeline.several_files import DocumentNames
+    from arcwise.pipeline.document_names import DocumentNames
+    from arcwise.pipeline.parse_input import InputOptions, Parsed
     from arcwise.treebanks import Sentence, Treebank
 
 _MOST_NOTES = 10
@@ -72,7 +72,7 @@ class ParseWork:
     """Parses inputs and writes their trees."""
 
     parser: Parser
-    reading: Reading
+    reading: InputOptions
     options: ParseOptions
     threads: int
     output: Output
@@ -120,7 +120,7 @@ class ParseWork:
         elif not self.output.is_stream:
             self._write(self._one_after_the_other(files))
         else:
-            from arcwise.pipeline.several_files import DocumentNames
+            from arcwise.pipeline.document_names import DocumentNames
             from arcwise.treebanks import open_output
 
             names = DocumentNames()
@@ -203,13 +203,13 @@ class ParseWork:
         self, found: Iterator[Parsed], target: Target, names: DocumentNames | None = None, name: str = ""
     ) -> None:
         """Trees one after the other, each handed on as soon as it is there. ``names``: several documents come one after the other."""
-        from arcwise.pipeline.json_input import JsonParsed
-        from arcwise.pipeline.several_files import DocumentNames
+        from arcwise.pipeline.document_names import DocumentNames
+        from arcwise.pipeline.json_input import ParsedLine
 
         began = False
         for parsed in found:
             treebank = self._checked(parsed)
-            if isinstance(parsed, JsonParsed):
+            if isinstance(parsed, ParsedLine):
                 if self.output.to == "json":
                     target.write(_json_line(parsed.to_json()))
                 elif treebank is not None:
@@ -236,9 +236,9 @@ class ParseWork:
 
     def _checked(self, parsed: Parsed) -> Treebank | None:
         """The sentences; None, and a word about it, where a line of JSON has none."""
-        from arcwise.pipeline.json_input import JsonParsed
+        from arcwise.pipeline.json_input import ParsedLine
 
-        if isinstance(parsed, JsonParsed):
+        if isinstance(parsed, ParsedLine):
             if parsed.error:
                 self.broken += 1
                 _say(parsed.error)

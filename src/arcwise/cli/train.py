@@ -292,7 +292,7 @@ def run(
     if not pipeline:
         options["parts"] = parts_for(parser, config, options, workers)
     if parser == "neural":
-        from arcwise.neural.devices import check_device
+        from arcwise.neural.config import check_device
 
         check_device(device or "auto")  # said before anything is read
         disable_malloc_trim()

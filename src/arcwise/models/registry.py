@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Kind:
+class ModelKind:
     """A kind of model. Its room is imported only when a model of the kind is asked for."""
 
     description: str
@@ -95,14 +95,14 @@ def _open_pipeline(packed: Packed) -> Parser:
     return Pipeline.unpack(packed, parser_of=open_packed)
 
 
-KINDS: dict[str, Kind] = {
-    "graph": Kind("graph-based, exact inference", _open_graph, _graph_parser, _graph_config),
-    "transition": Kind(
+KINDS: dict[str, ModelKind] = {
+    "graph": ModelKind("graph-based, exact inference", _open_graph, _graph_parser, _graph_config),
+    "transition": ModelKind(
         "transition-based, greedy or with a beam", _open_transition, _transition_parser, _transition_config
     ),
-    "neural": Kind("neural, exact inference", _open_neural, _neural_parser, _neural_config),
-    "dmv": Kind("a grammar, made by 'arcwise induce'", _open_dmv),
-    "pipeline": Kind("from raw text to trees, made by 'arcwise train --pipeline'", _open_pipeline),
+    "neural": ModelKind("neural, exact inference", _open_neural, _neural_parser, _neural_config),
+    "dmv": ModelKind("a grammar, made by 'arcwise induce'", _open_dmv),
+    "pipeline": ModelKind("from raw text to trees, made by 'arcwise train --pipeline'", _open_pipeline),
 }
 """Kind of model → how it is opened and trained."""
 
@@ -112,7 +112,7 @@ def trainable() -> list[str]:
     return [name for name, kind in KINDS.items() if kind.parser is not None]
 
 
-def trained_kind(name: str) -> tuple[type[Any], type[Any]]:
+def trainable_kind(name: str) -> tuple[type[Any], type[Any]]:
     """The parser class and the configuration of a kind that can be trained."""
     kind = KINDS.get(name)
     if kind is None or kind.parser is None or kind.config is None:
@@ -220,7 +220,7 @@ def load(name: PathLike | None = None) -> Pipeline:
     _log_loaded(packed, perf_counter() - start)
     if isinstance(name, str) and name in shipped_models():
         parts = pipeline.tokenizer, pipeline.tagger, pipeline.parser
-        pipeline.shipped = Shipped(parts, shipped_again, lambda: (name, _digest(name)))
+        pipeline.shipped = Shipped(parts, reload_shipped, lambda: (name, _digest(name)))
         _IN_USE[name] = pipeline.shipped
     return pipeline
 
@@ -235,7 +235,7 @@ def _digest(name: str) -> str:
     return hashlib.sha256(shipped_models()[name].read_bytes()).hexdigest()
 
 
-def shipped_again(name: str, digest: str, card: Mapping[str, Any]) -> Pipeline:
+def reload_shipped(name: str, digest: str, card: Mapping[str, Any]) -> Pipeline:
     """A shipped pipeline that another process sent by its name; it shares the parts of one that is in use here."""
     from arcwise.pipeline.pipeline import Pipeline
 

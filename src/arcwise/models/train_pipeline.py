@@ -22,7 +22,7 @@ from arcwise.neural.config import INPUTS
 from arcwise.parsing.parser import ParseOptions
 from arcwise.parsing.teaching import Teaching
 from arcwise.pipeline.pipeline import Pipeline
-from arcwise.text.jackknife import jackknifed
+from arcwise.text.jackknife import jackknife_tags
 from arcwise.text.plain_text import plain_text
 from arcwise.text.tagger import Tagger, TaggerConfig
 from arcwise.text.tokenizer import Tokenizer, TokenizerConfig
@@ -144,9 +144,9 @@ def train_pipeline(
     seen = read(_as_it_will_be(train, config, progress, engine))
     seen_dev = read(tagger.tag(chosen, threads=threads)) if isinstance(chosen, Treebank) else None
     if config.kind == "neural":
-        from arcwise.neural.seen import Seen
+        from arcwise.neural.tags import PredictedTags
 
-        others: dict[str, Any] = {"seen": Seen(seen, seen_dev), "checkpoint": checkpoint}
+        others: dict[str, Any] = {"seen": PredictedTags(seen, seen_dev), "checkpoint": checkpoint}
         data = read(train), read(chosen) if isinstance(chosen, Treebank) else chosen
     else:
         others, data = {}, (seen, seen_dev or chosen)
@@ -192,7 +192,7 @@ def _as_it_will_be(train: Treebank, config: PipelineConfig, progress: Progress, 
     folds = min(config.jackknife, len(train))
     if folds < 2:
         return train
-    return jackknifed(
+    return jackknife_tags(
         train, folds=folds, config=config.tagger, seed=config.seed, say=progress.say, engine=engine
     )
 

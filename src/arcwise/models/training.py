@@ -14,7 +14,7 @@ from arcwise.learning.folds import Development
 from arcwise.learning.options import declared
 from arcwise.learning.progress import Progress
 from arcwise.learning.training import COUNTING
-from arcwise.models.registry import open_model, trainable, trained_kind
+from arcwise.models.registry import open_model, trainable, trainable_kind
 from arcwise.models.teaching import SECTION
 from arcwise.parsing.parser import Parser
 from arcwise.parsing.teaching import Teaching
@@ -27,7 +27,7 @@ def parser_config(
 ) -> Any:
     """The configuration of a kind of parser; ``options`` that are not None win over the TOML file ``config``. ``taught``: the file may have
     a section [teaching], which is no part of it."""
-    _, settings = trained_kind(kind)
+    _, settings = trainable_kind(kind)
     file = {} if config is None else read_toml(config)
     if file.pop(SECTION, None) is not None and not taught:
         raise OptionError(SECTION, f"found the section [{SECTION}], but no teacher", str(config))
@@ -39,8 +39,8 @@ def parser_config(
 
 def _refuse_foreign(kind: str, values: Mapping[str, Any], *, where: str = "") -> None:
     """``OptionError`` for an option, or the name of a trainer, that belongs to another kind of parser alone."""
-    own = declared(trained_kind(kind)[1])
-    others = {other: declared(trained_kind(other)[1]) for other in trainable() if other != kind}
+    own = declared(trainable_kind(kind)[1])
+    others = {other: declared(trainable_kind(other)[1]) for other in trainable() if other != kind}
     for name, value in values.items():
         for other, known in others.items():
             if name not in own and name in known:
@@ -69,7 +69,7 @@ def train_parser(
     of a kind that can; ``teaching``: it learns from another parser too; ``engine``: where what can be done at the same time is done;
     ``others``: what else its ``train`` takes."""
     chosen = parser_config(kind, config, options, taught=teaching is not None)
-    parser, _ = trained_kind(kind)
+    parser, _ = trainable_kind(kind)
     if checkpoint is not None:
         others["checkpoint"] = checkpoint
     if teaching is not None:
@@ -91,7 +91,7 @@ def parts_for(kind: str, config: PathLike | None, options: Mapping[str, Any], wo
     """
     file = {} if config is None else read_toml(config)
     given = file | {name: value for name, value in options.items() if value is not None}
-    parts = declared(trained_kind(kind)[1]).get("parts")
+    parts = declared(trainable_kind(kind)[1]).get("parts")
     if workers == 1 or parts is None or "parts" in given or given.get("try_C"):
         return None
     trial = parser_config(kind, config, {**options, "parts": workers}, taught=True)

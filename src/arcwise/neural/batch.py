@@ -69,14 +69,14 @@ class Batch:
 
 
 @dataclass(frozen=True)
-class Drops:
+class Dropout:
     """Shares that are left out in training: of the values of each table, of the numbers of vectors."""
 
     inputs: tuple[float, ...]
     vectors: float
 
 
-def dropped(rows: Tensor, batch: Batch, drops: Drops | None) -> Tensor:
+def apply_dropout(rows: Tensor, batch: Batch, drops: Dropout | None) -> Tensor:
     """With some numbers of the vectors (N, D) left out, the same in all rows of a sentence (Gal & Ghahramani 2016)."""
     if drops is None or drops.vectors == 0:
         return rows

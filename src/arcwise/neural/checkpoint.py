@@ -1,4 +1,4 @@
-"""``Checkpoint``: a file from which an interrupted training goes on, written whole after each epoch."""
+"""``TrainingCheckpoint``: a file from which an interrupted training goes on, written whole after each epoch."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Resumable(Protocol):
 
 
 @dataclass(frozen=True)
-class Checkpoint:
+class TrainingCheckpoint:
     """A file, and what the training is that it belongs to."""
 
     path: PathLike
@@ -68,7 +68,7 @@ class Checkpoint:
 class MemberCheckpoint:
     """``learning.training.Checkpoint`` of one network; those that are finished are kept in the same file."""
 
-    file: Checkpoint
+    file: TrainingCheckpoint
     member: int
     trainer: Resumable
     epochs: int

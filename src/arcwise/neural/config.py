@@ -11,6 +11,7 @@ from arcwise.errors import InputError, OptionError
 from arcwise.learning.options import SEEDS, check_options, option, refuse_unread, short_repr
 from arcwise.native import check_atom
 from arcwise.neural.inputs import is_affix, is_word
+from arcwise.optional import require
 from arcwise.parsing.parser import Device
 
 Size = Literal["small", "base", "large"]
@@ -218,8 +219,6 @@ class NeuralConfig:
     def refuse_unread(self) -> None:
         """``OptionError`` if an option is set that training will not read, a device or a transformer that is not there; ``MissingExtraError``
         without torch: asked before a parser is trained."""
-        from arcwise.neural.devices import check_device
-
         unread = {}
         if not self.labelled:
             unread["clusters"] = "without labels there are no clusters"
@@ -233,3 +232,18 @@ class NeuralConfig:
             from arcwise.neural.pretrained import check_folder
 
             check_folder(self.encoder)
+
+
+def check_device(name: str) -> str:
+    """Return ``cpu`` or ``cuda`` for ``auto``, ``cpu`` or ``cuda``.
+
+    Raises ``MissingExtraError`` without torch and ``OptionError`` if ``cuda`` is requested but not available.
+    """
+    require("torch")
+    import torch
+
+    if name == "cuda" and not torch.cuda.is_available():
+        raise OptionError("device", "found cuda, but torch finds no GPU here; expected cpu or auto")
+    if name == "auto":
+        return "cuda" if torch.cuda.is_available() else "cpu"
+    return name

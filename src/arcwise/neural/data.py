@@ -24,7 +24,7 @@ _WIDEST = 40_000_000
 """Numbers that labels of all arcs of a batch may need at most."""
 
 
-class Rows(Protocol):
+class RowEncoder(Protocol):
     """What gives the words of a treebank their rows: ``Inputs`` (numbers of rows of tables), ``WordPieces`` (numbers of pieces)."""
 
     def rows(self, treebank: Treebank) -> Codes:
@@ -53,7 +53,7 @@ class Data:
     def of(
         cls,
         treebank: Treebank,
-        inputs: Rows,
+        inputs: RowEncoder,
         heads: Codes,
         labels: Codes,
         tags: Sequence[Codes],

@@ -17,7 +17,7 @@ from arcwise.treebanks import Treebank
 UNKNOWN, NOTHING, ROOT, FIRST = 0, 1, 2, 3
 """Rows of every table: a value that training did not have (often enough), a column with ``_``, the root; then the values, most frequent
 first."""
-Rows = npt.NDArray[np.int32]
+Codes = npt.NDArray[np.int32]
 _WORDS = ("form", "lower", "lemma")
 _AFFIXES = ("prefix", "suffix", "shape")
 
@@ -56,7 +56,7 @@ class Inputs:
         """The number of rows of each table."""
         return tuple(FIRST + len(known.hashes) for known in self.vocabularies)
 
-    def rows(self, treebank: Treebank) -> Rows:
+    def rows(self, treebank: Treebank) -> Codes:
         """Shape (words, atoms): the row of each word in each table."""
         atoms = token_atoms(treebank, self.atoms)
         rows = np.empty(atoms.shape, np.int32)

@@ -149,7 +149,7 @@ class NeuralModel(Packable):
         """The same model with other confidences."""
         return replace(self, temperatures=temperatures)
 
-    def in_8_bits(self) -> NeuralModel:
+    def quantised(self) -> NeuralModel:
         """The same model with 8-bit weights: smaller and faster, a little less exact."""
         return replace(self, members=tuple(_stored(member, "int8") for member in self.members))
 
@@ -180,7 +180,7 @@ def network_shape(
     )
 
 
-def in_full(member: Mapping[str, npt.NDArray[Any]]) -> dict[str, Floats]:
+def dequantised(member: Mapping[str, npt.NDArray[Any]]) -> dict[str, Floats]:
     """The arrays of a network in float32, whatever they are kept in."""
     return {
         name: (values * member[name + SCALE][..., None]).astype(np.float32)

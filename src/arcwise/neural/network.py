@@ -12,7 +12,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import leaky_relu, linear
 
-from arcwise.neural.batch import Batch, Drops, dropped
+from arcwise.neural.batch import Batch, Dropout, apply_dropout
 from arcwise.neural.recurrent import RecurrentEncoder
 from arcwise.neural.shape import NetworkShape
 
@@ -35,7 +35,7 @@ class Hidden:
 class Encoder(Protocol):
     """A module that makes states of positions."""
 
-    def __call__(self, rows: Tensor, batch: Batch, drops: Drops | None = None) -> Tensor:
+    def __call__(self, rows: Tensor, batch: Batch, drops: Dropout | None = None) -> Tensor:
         """(N, width), from the rows of the batch's positions."""
         ...
 
@@ -89,13 +89,13 @@ class Network(nn.Module):
 
     # ---- forward
 
-    def hidden(self, rows: Tensor, batch: Batch, drops: Drops | None = None) -> Hidden:
+    def hidden(self, rows: Tensor, batch: Batch, drops: Dropout | None = None) -> Hidden:
         """``rows``: (N, atoms), those of the batch's positions. ``drops``: what is left out in training."""
         states = self.encoded(rows, batch, drops)
         vectors = {}
         for name, side in self.sides.items():
             out = leaky_relu(side(states), SLOPE)
-            vectors[name] = batch.padded(dropped(out, batch, drops))
+            vectors[name] = batch.padded(apply_dropout(out, batch, drops))
         return Hidden(
             states,
             vectors["arc_head"],
@@ -104,7 +104,7 @@ class Network(nn.Module):
             vectors.get("label_dependent"),
         )
 
-    def encoded(self, rows: Tensor, batch: Batch, drops: Drops | None) -> Tensor:
+    def encoded(self, rows: Tensor, batch: Batch, drops: Dropout | None) -> Tensor:
         """(N, width): what the encoder makes of the positions."""
         states: Tensor = self.encoder(rows, batch, drops)
         return states

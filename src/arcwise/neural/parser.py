@@ -16,7 +16,7 @@ from arcwise.learning.trained import TrainedParser
 from arcwise.neural.config import NeuralConfig
 from arcwise.neural.model import KIND, NeuralModel
 from arcwise.neural.scorer import EnsembleScorer, NeuralScorer, TaggingScorer
-from arcwise.neural.seen import Seen
+from arcwise.neural.tags import PredictedTags
 from arcwise.optional import require
 from arcwise.parsing.long_sentences import analysis_of_any_length
 from arcwise.parsing.parser import Capabilities, Given, ParseOptions
@@ -108,7 +108,7 @@ class NeuralParser(TrainedParser[NeuralModel], ScoredParser):
         config: NeuralConfig = NeuralConfig(),
         threads: int = 1,
         progress: Progress | None = None,
-        seen: Seen | None = None,
+        seen: PredictedTags | None = None,
         checkpoint: PathLike | None = None,
         engine: Engine = ThisProcess(),
         teaching: Teaching | None = None,

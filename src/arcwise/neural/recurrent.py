@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from torch.nn.functional import embedding
 from torch.nn.utils.rnn import PackedSequence
 
-from arcwise.neural.batch import Batch, Drops, dropped
+from arcwise.neural.batch import Batch, Dropout, apply_dropout
 from arcwise.neural.inputs import ROOT, UNKNOWN
 from arcwise.neural.packed_lstm import packed_lstm
 from arcwise.neural.shape import NetworkShape
@@ -41,7 +41,7 @@ class RecurrentEncoder(nn.Module):
                 if "bias_ih" in name:
                     weight.data[self.shape.hidden : 2 * self.shape.hidden] = 1
 
-    def forward(self, rows: Tensor, batch: Batch, drops: Drops | None = None) -> Tensor:
+    def forward(self, rows: Tensor, batch: Batch, drops: Dropout | None = None) -> Tensor:
         """(N, 2H): the output of the last layer, ``rows`` (N, atoms) being those of the batch's positions."""
         parts = []
         for place, table in enumerate(self.tables):
@@ -50,9 +50,9 @@ class RecurrentEncoder(nn.Module):
                 lost = torch.rand(len(own), device=own.device) < drops.inputs[place]
                 own = own.masked_fill(lost & (own != ROOT), UNKNOWN)
             parts.append(embedding(own, table))
-        states = dropped(torch.cat(parts, 1), batch, drops)
+        states = apply_dropout(torch.cat(parts, 1), batch, drops)
         for layer in self.layers:
-            states = dropped(_through(layer, states, batch), batch, drops)
+            states = apply_dropout(_through(layer, states, batch), batch, drops)
         return states
 
     def flatten(self) -> None:

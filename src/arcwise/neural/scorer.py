@@ -48,10 +48,10 @@ class EnsembleScorer:
         return found[0] if len(found) == 1 else Scores.mean(found)
 
     def tags(self, treebank: Treebank, *, threads: int = 1) -> list[tuple[Codes, Floats]]:
-        """For each tag that is learned the number of each word's value, and its probability; of several networks the surest one's."""
+        """For each tag that is learned the number of each word's value, and its probability; of several networks the most_confident one's."""
         read = self._model.look_alikes.view(treebank)
         by_network = [network.tags(read.layout, read.data, threads=threads) for network in self.networks]
-        return [surest(several) for several in zip(*by_network, strict=True)]
+        return [most_confident(several) for several in zip(*by_network, strict=True)]
 
     def pack(self, precision: Precision = "float32") -> Packed:
         """The model with its weights."""
@@ -143,8 +143,8 @@ class TaggingScorer(NeuralScorer):
         return super().tags(treebank, threads=threads)
 
 
-def surest(several: Sequence[tuple[Codes, Floats]]) -> tuple[Codes, Floats]:
-    """Of each word the value of the network that is surest of its own."""
+def most_confident(several: Sequence[tuple[Codes, Floats]]) -> tuple[Codes, Floats]:
+    """Of each word the value of the network that is most_confident of its own."""
     codes, sure = (np.stack([np.asarray(one[i]) for one in several]) for i in (0, 1))
     best = sure.argmax(0)[None]
     return np.take_along_axis(codes, best, 0)[0], np.take_along_axis(sure, best, 0)[0]

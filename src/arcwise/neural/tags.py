@@ -24,6 +24,17 @@ RARE_SCRIPT = 1
 
 
 @dataclass(frozen=True)
+class PredictedTags:
+    """Training and development data with predicted tags, the same sentences as the gold data.
+
+    A network trained on gold tags trusts them too much; these are as good as the tags it will get when it parses.
+    """
+
+    train: Treebank
+    dev: Treebank | None = None
+
+
+@dataclass(frozen=True)
 class TagAlphabets:
     """What is learned: ``upos``, ``xpos``, ``feats.Case`` (one for each attribute) and ``lemma``, and the values of each; those of lemmas
     are scripts that make them from forms.

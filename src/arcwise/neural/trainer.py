@@ -16,7 +16,7 @@ from torch import Tensor
 
 from arcwise.inference.tree_class import TreeClass
 from arcwise.learning.training import Advance, Weights
-from arcwise.neural.batch import Batch, Drops
+from arcwise.neural.batch import Batch, Dropout
 from arcwise.neural.config import NeuralConfig
 from arcwise.neural.data import Data
 from arcwise.neural.inputs import is_affix, is_word
@@ -61,7 +61,7 @@ class NetworkTrainer:
             weight_decay=config.weight_decay,
             fused=data.device.type == "cuda",
         )
-        self._drops = Drops(tuple(_share(config, atom) for atom in atoms), config.dropout)
+        self._drops = Dropout(tuple(_share(config, atom) for atom in atoms), config.dropout)
         alone = config.objective == "head-by-head" or (
             config.objective == "likelihood" and data.heads_with_labels
         )

@@ -25,17 +25,15 @@ from arcwise.learning.folds import (
 from arcwise.learning.preparation import PreparedTrees, prepare_trees
 from arcwise.learning.progress import Progress
 from arcwise.learning.training import Best, DevScore, Weights, finishing, fit, training_report
-from arcwise.neural.checkpoint import Checkpoint
-from arcwise.neural.config import NeuralConfig
-from arcwise.neural.devices import check_device
+from arcwise.neural.checkpoint import TrainingCheckpoint
+from arcwise.neural.config import NeuralConfig, check_device
 from arcwise.neural.inputs import Inputs
 from arcwise.neural.model import NeuralModel, network_shape
+from arcwise.neural.model_selection import calibrate, select_tag_columns, tune_decoding
 from arcwise.neural.pieces import WordPieces
 from arcwise.neural.pretrained import Pretrained
-from arcwise.neural.seen import Seen
-from arcwise.neural.settling import calibrated, settled, written_columns
 from arcwise.neural.shape import NetworkShape
-from arcwise.neural.tags import TagAlphabets
+from arcwise.neural.tags import PredictedTags, TagAlphabets
 from arcwise.neural.transformer import Transformer
 from arcwise.parsing.scored import Decoding
 from arcwise.parsing.scorer import label_codes
@@ -51,7 +49,7 @@ def train_model(
     *,
     threads: int = 1,
     progress: Progress | None = None,
-    seen: Seen | None = None,
+    seen: PredictedTags | None = None,
     checkpoint: PathLike | None = None,
     teaching: Teaching | None = None,
     engine: Engine = ThisProcess(),
@@ -65,12 +63,16 @@ def train_model(
         config.refuse_untaught()
     chosen = development(train, dev)
     doubts = said_warnings(train, chosen, progress)
-    seen = seen or Seen(train)
+    seen = seen or PredictedTags(train)
     lessons = lessons_of(
         teaching, train, config, projective=config.projective, threads=threads, progress=progress
     )
-    learner = Learner.of(train, seen.train, config, threads, progress, lessons)
-    keeper = None if checkpoint is None else Checkpoint(checkpoint, learner.fingerprint(seen.dev or chosen))
+    learner = NeuralLearner.of(train, seen.train, config, threads, progress, lessons)
+    keeper = (
+        None
+        if checkpoint is None
+        else TrainingCheckpoint(checkpoint, learner.fingerprint(seen.dev or chosen))
+    )
     if isinstance(chosen, Folds):
         return _cross_validated(learner, chosen, progress, engine)
     gold, chosen = chosen, seen.dev or chosen
@@ -78,13 +80,13 @@ def train_model(
     if chosen is None or gold is None or best.interrupted:
         return replace(model, writes=learner.tags.columns)
     with finishing(best, progress):
-        model = replace(model, writes=written_columns(model, gold, chosen, threads, progress))
-        model = settled(model, chosen, doubts, threads=threads, progress=progress)
+        model = replace(model, writes=select_tag_columns(model, gold, chosen, threads, progress))
+        model = tune_decoding(model, chosen, doubts, threads=threads, progress=progress)
     return replace(model, report={**model.report, "interrupted": best.interrupted})
 
 
 @dataclass(frozen=True)
-class Learner:
+class NeuralLearner:
     """The training data and their alphabets: ready to learn from."""
 
     config: NeuralConfig
@@ -112,7 +114,7 @@ class Learner:
         threads: int,
         progress: Progress,
         lessons: Lessons | None = None,
-    ) -> Learner:
+    ) -> NeuralLearner:
         """The trees prepared, alphabets learned; with ``lessons``, from their sentences."""
         if not train.word_count:
             raise InputError(f"{train.source}: has no words, expected trees to learn from")
@@ -190,7 +192,7 @@ class Learner:
         self,
         dev: Treebank | None,
         progress: Progress,
-        keeper: Checkpoint | None = None,
+        keeper: TrainingCheckpoint | None = None,
         *,
         epochs: int | None = None,
         engine: Engine = ThisProcess(),
@@ -230,7 +232,7 @@ class Learner:
         self,
         dev: Treebank | None,
         progress: Progress,
-        keeper: Checkpoint | None,
+        keeper: TrainingCheckpoint | None,
         epochs: int | None,
         engine: Engine,
     ) -> Iterator[Best]:
@@ -245,7 +247,12 @@ class Learner:
         progress.say(f"{count} networks are trained by workers: no checkpoint is kept")
         own = len(self.train) if self.lessons is None else self.lessons.own_sentences
         again = partial(
-            Learner.of, self.train[:own], self.seen[:own], self.config, self.threads, lessons=self.lessons
+            NeuralLearner.of,
+            self.train[:own],
+            self.seen[:own],
+            self.config,
+            self.threads,
+            lessons=self.lessons,
         )
         for number, best in enumerate(engine.map(partial(_network, again, dev, epochs), range(count)), 1):
             progress.say(f"network {number} of {count}: epoch {best.epoch} {best.score or ''}")
@@ -256,7 +263,7 @@ class Learner:
         number: int,
         dev: Treebank | None,
         progress: Progress,
-        keeper: Checkpoint | None,
+        keeper: TrainingCheckpoint | None,
         epochs: int | None,
     ) -> Best:
         import torch
@@ -320,7 +327,7 @@ class Learner:
 
 
 def _network(
-    learner_of: Callable[..., Learner], dev: Treebank | None, epochs: int | None, number: int
+    learner_of: Callable[..., NeuralLearner], dev: Treebank | None, epochs: int | None, number: int
 ) -> Best:
     """One network of an ensemble, where there is no learner yet (one does not travel)."""
     quiet = Progress(shown=False)
@@ -333,7 +340,7 @@ def _fold(
     """A network that learns from the other parts, and what each of its epochs reaches on the part that it does not see."""
     others, seen, part, lessons = task
     quiet = Progress(shown=False)
-    model, best = Learner.of(others, seen, config, threads, quiet, lessons).run(part, quiet)
+    model, best = NeuralLearner.of(others, seen, config, threads, quiet, lessons).run(part, quiet)
     if best.interrupted:
         raise KeyboardInterrupt  # nothing has learned from all the data yet
     return model, FoldScores.of(part, best.history)
@@ -344,7 +351,7 @@ def _codes(values: Sequence[str], names: Sequence[str]) -> npt.NDArray[np.int32]
     return np.array([known.get(value, -1) for value in values], np.int32)
 
 
-def _cross_validated(learner: Learner, folds: Folds, progress: Progress, engine: Engine) -> NeuralModel:
+def _cross_validated(learner: NeuralLearner, folds: Folds, progress: Progress, engine: Engine) -> NeuralModel:
     """Networks that learn from all parts but one tell the epoch, on all parts together, and the temperatures; then one learns from
     everything, as many epochs."""
     config = replace(learner.config, ensemble=1)
@@ -371,5 +378,5 @@ def _cross_validated(learner: Learner, folds: Folds, progress: Progress, engine:
     if best.interrupted:
         return model
     with finishing(best, progress):
-        model = calibrated(model, held_out, folds, (), learner.threads, progress)
+        model = calibrate(model, held_out, folds, (), learner.threads, progress)
     return replace(model, report={**model.report, "interrupted": best.interrupted})

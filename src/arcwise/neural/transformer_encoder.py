@@ -13,7 +13,7 @@ import torch
 from torch import Tensor, nn
 
 from arcwise.errors import ModelError, OptionError
-from arcwise.neural.batch import Batch, Drops, dropped
+from arcwise.neural.batch import Batch, Dropout, apply_dropout
 from arcwise.neural.pieces import windows
 from arcwise.neural.shape import TRANSFORMER
 from arcwise.neural.transformer import Transformer
@@ -62,11 +62,11 @@ class TransformerEncoder(nn.Module):
         }
         return found | {f"{TRANSFORMER}{name}": (p,) for name, p in self.model.named_parameters()}
 
-    def forward(self, rows: Tensor, batch: Batch, drops: Drops | None = None) -> Tensor:
+    def forward(self, rows: Tensor, batch: Batch, drops: Dropout | None = None) -> Tensor:
         """(N, width), ``rows`` (N, ·) being the pieces of the batch's positions, -1 after the last; those of roots are not looked at."""
         given = rows.cpu().numpy().copy()
         given[: batch.size] = -1  # the first positions are the roots
-        plan = _Plan(given, batch.places.cpu().numpy() // batch.width, self._pieces, self._padding)
+        plan = _PiecePlan(given, batch.places.cpu().numpy() // batch.width, self._pieces, self._padding)
         device = rows.device
         pieces = torch.from_numpy(plan.pieces).to(device)
         output = self.model(
@@ -87,10 +87,10 @@ class TransformerEncoder(nn.Module):
         counts = torch.from_numpy(plan.counts).to(device)[:, None]
         vectors = torch.where(counts > 0, vectors / counts.clamp(min=1), self.nothing)
         is_root = torch.arange(len(rows), device=device)[:, None] < batch.size
-        return dropped(torch.where(is_root, self.root, vectors), batch, drops)
+        return apply_dropout(torch.where(is_root, self.root, vectors), batch, drops)
 
 
-class _Plan:
+class _PiecePlan:
     """Where the pieces of a batch go: ``pieces`` and ``mask`` (windows, longest); of each row the place of its first piece in the former,
     flat, and how many it has."""
 

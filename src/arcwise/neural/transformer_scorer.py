@@ -15,11 +15,11 @@ from arcwise import native
 from arcwise.inference import Scores, TreeClass
 from arcwise.learning.model_file import Packed, Precision
 from arcwise.neural.batch import Batch
+from arcwise.neural.config import check_device
 from arcwise.neural.data import Data
-from arcwise.neural.devices import check_device
-from arcwise.neural.model import NeuralModel, in_full
+from arcwise.neural.model import NeuralModel, dequantised
 from arcwise.neural.network import Network
-from arcwise.neural.scorer import surest
+from arcwise.neural.scorer import most_confident
 from arcwise.neural.transformer_encoder import TransformerEncoder
 from arcwise.parsing.parses import Codes
 from arcwise.treebanks import Treebank
@@ -56,7 +56,7 @@ class TransformerScorer:
     def networks(self) -> list[Network]:
         """The networks of the model; made when they are first asked for, and kept."""
         if not self._kept:
-            self._kept += [self._network(in_full(member)) for member in self._model.members]
+            self._kept += [self._network(dequantised(member)) for member in self._model.members]
         return self._kept
 
     def _network(self, arrays: dict[str, Floats]) -> Network:
@@ -74,10 +74,10 @@ class TransformerScorer:
         return found[0] if len(found) == 1 else Scores.mean(found)
 
     def tags(self, treebank: Treebank, *, threads: int = 1) -> list[tuple[Codes, Floats]]:
-        """For each tag that is learned the number of each word's value, and its probability; of several networks the surest one's."""
+        """For each tag that is learned the number of each word's value, and its probability; of several networks the most_confident one's."""
         data = self._data(treebank)
         by_network = [self._tags(network, data, threads) for network in self.networks]
-        return [surest(several) for several in zip(*by_network, strict=True)]
+        return [most_confident(several) for several in zip(*by_network, strict=True)]
 
     def pack(self, precision: Precision = "float32") -> Packed:
         """The model with its weights."""

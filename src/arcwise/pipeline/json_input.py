@@ -10,9 +10,9 @@ from typing import Any
 
 from arcwise.errors import ArcwiseError, InputError
 from arcwise.parsing.parser import ParseOptions, Parser
-from arcwise.pipeline.cut_input import batches_of_lines, decoded
-from arcwise.pipeline.many_texts import checked_text
 from arcwise.pipeline.pipeline import Pipeline
+from arcwise.pipeline.pretokenized import decoded, line_batches
+from arcwise.pipeline.text_batches import checked_text
 from arcwise.pipeline.text_fields import TextFields
 from arcwise.text.text_stream import Errors
 from arcwise.treebanks import Treebank
@@ -20,7 +20,7 @@ from arcwise.treebanks.streaming import Readable
 
 
 @dataclass(frozen=True)
-class JsonParsed:
+class ParsedLine:
     """What became of one line."""
 
     line: int
@@ -59,14 +59,14 @@ def stream_json(
     fields: TextFields = TextFields(),
     options: ParseOptions = ParseOptions(),
     threads: int = 1,
-) -> Iterator[list[JsonParsed]]:
+) -> Iterator[list[ParsedLine]]:
     """The lines of a stream, parsed; those that come with one ``read`` together. Blank lines are passed over.
 
     An object with ``sentences`` or ``words`` is cut already (docs/reference/json.md); of another one the text is parsed, as a document.
     """
     number = 0
-    for batch in batches_of_lines(stream):
-        read: list[JsonParsed] = []
+    for batch in line_batches(stream):
+        read: list[ParsedLine] = []
         for line in batch:
             number += 1
             if line.strip():
@@ -74,7 +74,7 @@ def stream_json(
         yield _parsed(parser, read, fields, options, threads)
 
 
-def _read(line: bytes, number: int, source: str, errors: Errors, fields: TextFields) -> JsonParsed:
+def _read(line: bytes, number: int, source: str, errors: Errors, fields: TextFields) -> ParsedLine:
     """An object: one that is cut already with its treebank, a broken one with what is wrong."""
     values: Any = {}
     try:
@@ -83,24 +83,24 @@ def _read(line: bytes, number: int, source: str, errors: Errors, fields: TextFie
             values, kind = {}, type(values).__name__
             raise InputError(f"{source}:{number}: found {kind}, expected an object")
         if "sentences" in values or "words" in values:
-            return JsonParsed(number, values, Treebank.from_json(values, source=source))
+            return ParsedLine(number, values, Treebank.from_json(values, source=source))
         if fields.text not in values:
             raise InputError(f"found none of {fields.text!r}, 'sentences' and 'words', expected one")
         checked_text(values[fields.text], fields.text)
     except ValueError as error:
-        return JsonParsed(number, values, error=f"{source}:{number}: is no JSON ({error})")
+        return ParsedLine(number, values, error=f"{source}:{number}: is no JSON ({error})")
     except RecursionError:
-        return JsonParsed(number, {}, error=f"{source}:{number}: is no JSON (too many brackets)")
+        return ParsedLine(number, {}, error=f"{source}:{number}: is no JSON (too many brackets)")
     except ArcwiseError as error:
         message = str(error)
         place = f"{source}:{number}: "
-        return JsonParsed(number, values, error=message if message.startswith(place) else f"{place}{message}")
-    return JsonParsed(number, values)
+        return ParsedLine(number, values, error=message if message.startswith(place) else f"{place}{message}")
+    return ParsedLine(number, values)
 
 
 def _parsed(
-    parser: Parser, read: Sequence[JsonParsed], fields: TextFields, options: ParseOptions, threads: int
-) -> list[JsonParsed]:
+    parser: Parser, read: Sequence[ParsedLine], fields: TextFields, options: ParseOptions, threads: int
+) -> list[ParsedLine]:
     texts = [found for found in read if found.treebank is None and not found.error]
     trees: dict[int, Treebank] = {}
     if texts:
@@ -115,7 +115,7 @@ def _parsed(
             trees[found.line] = document.treebank
     given = [found for found in read if found.treebank is not None and len(found.treebank)]
     trees |= dict(zip((found.line for found in given), _trees(parser, given, options, threads), strict=True))
-    done: list[JsonParsed] = []
+    done: list[ParsedLine] = []
     for found in read:
         name = None if fields.id is None else found.values.get(fields.id)
         done.append(
@@ -129,7 +129,7 @@ def _parsed(
 
 
 def _trees(
-    parser: Parser, given: Sequence[JsonParsed], options: ParseOptions, threads: int
+    parser: Parser, given: Sequence[ParsedLine], options: ParseOptions, threads: int
 ) -> list[Treebank]:
     """The trees of documents that are cut already, in one call; k best trees, which are several sentences each, one by one."""
     treebanks = [found.treebank for found in given if found.treebank is not None]

@@ -12,9 +12,9 @@ from typing import Literal, TypeAlias
 from arcwise.errors import InputError, OptionError
 from arcwise.parsing.parser import ParseOptions, Parser
 from arcwise.parsing.parses import Analysis, Note
-from arcwise.pipeline.cut_input import cut_by, cut_words, stream_lines
-from arcwise.pipeline.json_input import JsonParsed, stream_json
+from arcwise.pipeline.json_input import ParsedLine, stream_json
 from arcwise.pipeline.pipeline import Pipeline
+from arcwise.pipeline.pretokenized import line_tokenizer, stream_lines, words_to_conllu
 from arcwise.pipeline.text_fields import TextFields
 from arcwise.text.text_stream import Errors
 from arcwise.treebanks import Treebank
@@ -31,7 +31,7 @@ _CONLLU = re.compile(rb"^(# *(sent_id|text|newdoc|newpar|global\.columns)\b|1(-\
 
 
 @dataclass(frozen=True)
-class Reading:
+class InputOptions:
     """How input is read."""
 
     format: Format = "auto"
@@ -53,7 +53,7 @@ class Piece:
     """Whether arcwise gave them their ``sent_id``."""
 
 
-Parsed: TypeAlias = Piece | JsonParsed
+Parsed: TypeAlias = Piece | ParsedLine
 """Some sentences, or a line of JSON."""
 
 
@@ -65,7 +65,7 @@ def parse_text(parser: Parser, text: str, *, options: ParseOptions, threads: int
 
 
 def parse_file(
-    parser: Parser, path: PathLike, reading: Reading, *, options: ParseOptions, threads: int
+    parser: Parser, path: PathLike, reading: InputOptions, *, options: ParseOptions, threads: int
 ) -> Iterator[Parsed]:
     """The trees of a file (or of standard input, ``-``), some sentences at a time, in bounded memory; and what there is to say of
     single sentences."""
@@ -84,7 +84,12 @@ def parse_file(
 
 
 def _analyses(
-    parser: Parser, source: Arriving, path: PathLike, reading: Reading, options: ParseOptions, threads: int
+    parser: Parser,
+    source: Arriving,
+    path: PathLike,
+    reading: InputOptions,
+    options: ParseOptions,
+    threads: int,
 ) -> Iterator[Analysis]:
     """The trees of text, lines, words or CoNLL-U."""
     if reading.format == "text":
@@ -103,11 +108,15 @@ def _analyses(
         first += len(treebank)
 
 
-def _sentences(parser: Parser, source: Arriving, path: PathLike, reading: Reading) -> Iterator[Treebank]:
+def _sentences(parser: Parser, source: Arriving, path: PathLike, reading: InputOptions) -> Iterator[Treebank]:
     """The sentences of input that is cut already."""
     if reading.format == "conllu":
         return stream_opened(source, path)
-    cut = cut_words if reading.format == "tokens" else cut_by(_pipeline(parser, str(path)).tokenizer)
+    cut = (
+        words_to_conllu
+        if reading.format == "tokens"
+        else line_tokenizer(_pipeline(parser, str(path)).tokenizer)
+    )
     return stream_lines(source, cut, source=str(path), errors=reading.errors)
 
 

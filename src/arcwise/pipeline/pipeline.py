@@ -13,13 +13,13 @@ from arcwise.learning.model_file import Packed, Precision, write_model
 from arcwise.parsing.parser import TAGS, Capabilities, Given, ParseOptions, Parser
 from arcwise.parsing.parses import Analysis, Parses
 from arcwise.pipeline.document import Document
-from arcwise.pipeline.many_texts import (
+from arcwise.pipeline.text_batches import (
     BATCH_BYTES,
-    batches_of_bytes,
-    batches_of_items,
+    batch_by_bytes,
+    batch_items,
     checked_text,
-    documents_of,
     encoded,
+    split_documents,
 )
 from arcwise.text.tagger import Tagger
 from arcwise.text.text_stream import Errors, stream_text
@@ -126,7 +126,7 @@ class Pipeline:
         ``as_tuples``: the items are pairs ``(text, context)``, and so are those that come back: ``(document, context)``.
         ``batch_size``: so many texts are parsed at a time (fewer if they are long); the documents do not depend on it.
         """
-        for batch in batches_of_items(texts, batch_size, as_tuples=as_tuples):
+        for batch in batch_items(texts, batch_size, as_tuples=as_tuples):
             documents = self.analyse_texts([text for text, _ in batch], options=options, threads=threads)
             for document, (_, context) in zip(documents, batch, strict=True):
                 yield (document, context) if as_tuples else document
@@ -140,12 +140,14 @@ class Pipeline:
         """
         data = [encoded(checked_text(text, f"texts[{number}]")) for number, text in enumerate(texts)]
         found: list[Document] = []
-        for batch in batches_of_bytes(data):
+        for batch in batch_by_bytes(data):
             if options.k_best > 1 or len(batch[0]) > BATCH_BYTES:
                 found += [self._in_pieces(text, options, threads) for text in batch]
             else:
                 treebank, counts = self.tokenizer.tokenize_texts(batch, threads=threads)
-                found += documents_of(self.analyse(treebank, options=options, threads=threads), counts, self)
+                found += split_documents(
+                    self.analyse(treebank, options=options, threads=threads), counts, self
+                )
         return found
 
     def _in_pieces(self, text: bytes, options: ParseOptions, threads: int) -> Document:

@@ -12,7 +12,7 @@ from arcwise.text.tagger import Tagger, TaggerConfig
 from arcwise.treebanks import Treebank
 
 
-def jackknifed(
+def jackknife_tags(
     treebank: Treebank,
     *,
     folds: int,

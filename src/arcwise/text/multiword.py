@@ -12,7 +12,7 @@ import numpy.typing as npt
 from arcwise import native
 from arcwise.features.look_alikes import LookAlikes
 from arcwise.text.linear import lists_of
-from arcwise.text.plain_text import Token
+from arcwise.text.plain_text import RawToken
 
 Recipe = tuple[int, int, bool, str]
 """A word: characters first .. last-1 of the token (from its end if negative; up to its end if the flag is set), then text."""
@@ -69,7 +69,7 @@ class MultiwordItems:
 
 
 def learn_multiword(
-    tokens: Sequence[Token], look_alikes: LookAlikes = LookAlikes()
+    tokens: Sequence[RawToken], look_alikes: LookAlikes = LookAlikes()
 ) -> tuple[MultiwordTable, MultiwordItems] | None:
     """The table and the training items for tokens that are seen once or split in several ways; None without multiword tokens."""
     if not any(token.words for token in tokens):
@@ -94,7 +94,7 @@ def learn_multiword(
     return table, _items(table, tokens, lower, counts, gold)
 
 
-def _choose_scripts(tokens: Sequence[Token]) -> tuple[list[Script], list[int]]:
+def _choose_scripts(tokens: Sequence[RawToken]) -> tuple[list[Script], list[int]]:
     """For each multiword token the script that serves most tokens, so that there are few."""
     possible = {
         (t.form, t.words): [s for s in scripts_for(t.form, t.words) if _makes(s, t)]
@@ -111,12 +111,12 @@ def _choose_scripts(tokens: Sequence[Token]) -> tuple[list[Script], list[int]]:
     return list(numbers), gold
 
 
-def _makes(script: Script, token: Token) -> bool:
+def _makes(script: Script, token: RawToken) -> bool:
     return tuple(native.split_apply(list(script), token.form)) == token.words
 
 
 def _items(
-    table: MultiwordTable, tokens: Sequence[Token], lower: list[str], counts: Counter[str], gold: list[int]
+    table: MultiwordTable, tokens: Sequence[RawToken], lower: list[str], counts: Counter[str], gold: list[int]
 ) -> MultiwordItems:
     contexts: list[tuple[str, str, str]] = []
     sets: list[int] = []

@@ -13,7 +13,7 @@ _UNSPACED = ((0x0E00, 0x0EFF), (0x1000, 0x109F), (0x1780, 0x17FF), (0x3040, 0x30
 
 
 @dataclass(frozen=True)
-class Token:
+class RawToken:
     """A token of the text: code points ``first .. last-1``; ``words`` are those of a multiword token, else empty."""
 
     first: int
@@ -28,7 +28,7 @@ class PlainText:
     """A text, and the tokens that the treebank found in it, in order."""
 
     text: str = ""
-    tokens: list[Token] = field(default_factory=list)
+    tokens: list[RawToken] = field(default_factory=list)
 
 
 def plain_text(treebank: Treebank) -> PlainText:
@@ -43,7 +43,7 @@ def plain_text(treebank: Treebank) -> PlainText:
     """
     spaced = not _is_unspaced(treebank)
     pieces: list[str] = []
-    tokens: list[Token] = []
+    tokens: list[RawToken] = []
     length = 0
 
     def add(piece: str) -> None:
@@ -59,7 +59,7 @@ def plain_text(treebank: Treebank) -> PlainText:
         spaces = _spaces(sentence, found, spaced=spaced)
         for number, ((form, words, _), space) in enumerate(zip(found, spaces, strict=True)):
             last = number + 1 == len(found)
-            tokens.append(Token(length, length + len(form), form, words, last))
+            tokens.append(RawToken(length, length + len(form), form, words, last))
             add(form)
             if last:
                 gap = space

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from arcwise.errors import InputError
-from arcwise.pipeline.cut_input import as_one_sentence
+from arcwise.pipeline.pretokenized import merge_sentences
 from arcwise.text.tokenizer import Tokenizer
 from arcwise.treebanks import Treebank
 from arcwise.web.serve_models import ServedModel
@@ -172,7 +172,7 @@ def _presegmented(tokenizer: Tokenizer, text: str, *, ranges: bool) -> Treebank:
         if line.strip():
             number = len(parts) + 1
             found = tokenizer.tokenize(line, first_place=place, ranges=ranges).treebank
-            parts.append(as_one_sentence(found, number, line.strip()))
+            parts.append(merge_sentences(found, number, line.strip()))
         place += len(line)
     return Treebank("".join(parts).encode(), source="data")
 

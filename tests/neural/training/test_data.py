@@ -8,7 +8,7 @@ import torch
 
 from arcwise.neural import data as data_module
 from arcwise.neural.inputs import ROOT
-from arcwise.neural.network import Drops
+from arcwise.neural.network import Dropout
 from arcwise.treebanks import Treebank
 from contracts.small_treebank import conllu, small_treebank
 from neural.training.tiny import SENTENCES, Tiny, sentences
@@ -92,7 +92,7 @@ def test_dropout_is_the_same_in_a_whole_sentence_and_keeps_the_mean() -> None:
     batch = tiny.data.batch(tiny.everything)
     rows = tiny.data.rows[batch.positions]
     torch.manual_seed(1)
-    hidden = tiny.network.hidden(rows, batch, Drops((0.0,) * 4, 0.3))
+    hidden = tiny.network.hidden(rows, batch, Dropout((0.0,) * 4, 0.3))
     for vectors in (hidden.arc_heads, hidden.arc_dependents, hidden.label_heads, hidden.label_dependents):
         assert vectors is not None
         kept = []
@@ -110,7 +110,7 @@ def test_dropout_is_the_same_in_a_whole_sentence_and_keeps_the_mean() -> None:
     with torch.no_grad():
         plain = tiny.network.hidden(rows, batch)
         for _ in range(200):
-            totals += tiny.network.hidden(rows, batch, Drops((0.0,) * 4, 0.05)).arc_heads / 200
+            totals += tiny.network.hidden(rows, batch, Dropout((0.0,) * 4, 0.05)).arc_heads / 200
     assert (totals - plain.arc_heads).abs().mean() < 0.1 * plain.arc_heads.abs().mean()
 
 
@@ -119,13 +119,13 @@ def test_values_of_words_are_left_out_and_roots_never_are() -> None:
     batch = tiny.data.batch(tiny.everything)
     rows = tiny.data.rows[batch.positions]
     unknown = torch.where(rows == ROOT, ROOT, torch.zeros_like(rows))
-    almost_all = Drops((1 - 1e-12,) * rows.shape[1], 0.0)
+    almost_all = Dropout((1 - 1e-12,) * rows.shape[1], 0.0)
     torch.testing.assert_close(
         tiny.network.encoded(rows, batch, almost_all), tiny.network.encoded(unknown, batch, None)
     )
     one = rows.clone()
     one[:, 1] = unknown[:, 1]
-    some = Drops((0.0, 1 - 1e-12, 0.0, 0.0), 0.0)
+    some = Dropout((0.0, 1 - 1e-12, 0.0, 0.0), 0.0)
     torch.testing.assert_close(
         tiny.network.encoded(rows, batch, some), tiny.network.encoded(one, batch, None)
     )
@@ -136,5 +136,5 @@ def test_nothing_is_left_out_where_nothing_should_be() -> None:
     batch = tiny.data.batch(tiny.everything)
     rows = tiny.data.rows[batch.positions]
     torch.testing.assert_close(
-        tiny.network.encoded(rows, batch, Drops((0.0,) * 4, 0.0)), tiny.network.encoded(rows, batch, None)
+        tiny.network.encoded(rows, batch, Dropout((0.0,) * 4, 0.0)), tiny.network.encoded(rows, batch, None)
     )

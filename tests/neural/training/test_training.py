@@ -19,7 +19,7 @@ from arcwise.engine import Processes
 from arcwise.errors import InputError, ModelError
 from arcwise.learning.progress import Progress
 from arcwise.neural import NeuralConfig, NeuralModel, NeuralParser
-from arcwise.neural.seen import Seen
+from arcwise.neural.tags import PredictedTags
 from arcwise.treebanks import Treebank
 from contracts.small_treebank import partial, small_treebank
 from contracts.test_interruption import Stopped
@@ -131,7 +131,9 @@ def test_folds(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_network_sees_other_tags_than_those_that_it_learns() -> None:
     gold = small_treebank()
     wrong = gold.annotate(upos=["X"] * gold.word_count)
-    model = train(gold, gold, seen=Seen(wrong, wrong), learns=("upos",), epochs=80, learning_rate=0.02)
+    model = train(
+        gold, gold, seen=PredictedTags(wrong, wrong), learns=("upos",), epochs=80, learning_rate=0.02
+    )
     assert model.tags.values[0] == tuple(sorted(set(gold.column("upos"))))
     assert len(model.inputs.vocabularies[3].hashes) == 1
     assert model.writes == ("upos",)

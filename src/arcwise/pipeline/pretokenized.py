@@ -21,11 +21,11 @@ CutLine = Callable[[str, int, int], str]
 """A line, the place of its first character and the number of its sentence → CoNLL-U."""
 
 
-def batches_of_lines(stream: Readable, *, piece: int = _PIECE) -> Iterator[list[bytes]]:
+def line_batches(stream: Readable, *, piece: int = _PIECE) -> Iterator[list[bytes]]:
     """The lines of a stream with their ends, as many at a time as come with one ``read``; the last may have no end.
 
     >>> import io
-    >>> list(batches_of_lines(io.BytesIO(b"one\\ntwo\\nthree"), piece=5))
+    >>> list(line_batches(io.BytesIO(b"one\\ntwo\\nthree"), piece=5))
     [[b'one\\n'], [b'two\\n'], [b'three']]
     """
     rest: list[bytes] = []
@@ -57,7 +57,7 @@ def stream_lines(
 ) -> Iterator[Treebank]:
     """The sentences of a stream that has one a line; blank lines are passed over."""
     place, sentence, number = 0, 1, 1
-    for batch in batches_of_lines(stream):
+    for batch in line_batches(stream):
         found: list[str] = []
         for line in batch:
             text = decoded(line, number, source, errors)
@@ -70,10 +70,10 @@ def stream_lines(
             yield Treebank("".join(found).encode(), source=source)
 
 
-def cut_words(line: str, place: int, number: int) -> str:
+def words_to_conllu(line: str, place: int, number: int) -> str:
     """A line of words with blanks between. A no-break space in a word stands for a blank, as in UDPipe's horizontal format.
 
-    >>> print(cut_words("New\\xa0York sleeps .", 0, 3).rstrip().replace("\\t_", ""))
+    >>> print(words_to_conllu("New\\xa0York sleeps .", 0, 3).rstrip().replace("\\t_", ""))
     # sent_id = 3
     # text = New York sleeps .
     1	New York
@@ -88,17 +88,17 @@ def cut_words(line: str, place: int, number: int) -> str:
     return f"# sent_id = {number}\n# text = {' '.join(words)}\n{''.join(rows)}\n"
 
 
-def cut_by(tokenizer: Tokenizer) -> CutLine:
+def line_tokenizer(tokenizer: Tokenizer) -> CutLine:
     """A line of text as one sentence, whatever ends the tokenizer sees in it."""
 
     def cut(line: str, place: int, number: int) -> str:
         found = tokenizer.tokenize(line, first_place=place, first_sentence=number).treebank
-        return found.text if len(found) < 2 else as_one_sentence(found, number, line)
+        return found.text if len(found) < 2 else merge_sentences(found, number, line)
 
     return cut
 
 
-def as_one_sentence(treebank: Treebank, number: int, text: str) -> str:
+def merge_sentences(treebank: Treebank, number: int, text: str) -> str:
     """CoNLL-U of one sentence that has the rows of all of these, numbered on; ``number`` is its ``sent_id``."""
     lines = [f"# sent_id = {number}", f"# text = {' '.join(text.split())}"]
     before = 0

@@ -6,7 +6,7 @@ import pytest
 from arcwise.evaluation.attachment import GoldTrees
 from arcwise.learning.progress import Progress
 from arcwise.neural import NeuralParser
-from arcwise.neural.settling import settled
+from arcwise.neural.model_selection import tune_decoding
 from arcwise.parsing import ParseOptions
 from arcwise.parsing.calibration import reliability
 from arcwise.treebanks import Treebank
@@ -30,7 +30,7 @@ def gold() -> Treebank:
 
 def test_what_is_said_is_right_as_often_and_no_decoder_does_better(gold: Treebank) -> None:
     model = random_parser(seed=5).model
-    found = NeuralParser(settled(model, gold, (), threads=1, progress=Progress(shown=False)))
+    found = NeuralParser(tune_decoding(model, gold, (), threads=1, progress=Progress(shown=False)))
     assert found.fitted != NeuralParser(model).fitted
     own = ParseOptions(confidence=True, decode=model.decoding.decode, projective=model.decoding.projective)
     parses = found.parses(gold, options=own)
@@ -56,7 +56,7 @@ def test_confidences_are_those_of_what_the_chosen_decoder_finds() -> None:
     drawn = parser.with_temperatures(0.6, 0.6).distributions(treebank, projective=True).sample(1, seed=3)
     heads = np.concatenate([one.heads[1:] for (one,) in drawn]).astype(np.int32)
     gold = treebank.annotate(heads=heads, deprel=[label for (one,) in drawn for label in one.labels[1:]])
-    found = NeuralParser(settled(parser.model, gold, (), threads=1, progress=Progress(shown=False)))
+    found = NeuralParser(tune_decoding(parser.model, gold, (), threads=1, progress=Progress(shown=False)))
     assert not parser.decoding.projective
     assert found.decoding.projective
     said = found.parses(gold, options=ParseOptions(confidence=True))

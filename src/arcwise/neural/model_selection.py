@@ -21,7 +21,7 @@ CALIBRATION_SENTENCES = 1000
 _DECODERS = ("mbr", "map")
 
 
-def written_columns(
+def select_tag_columns(
     model: NeuralModel, gold: Treebank, seen: Treebank, threads: int, progress: Progress
 ) -> tuple[str, ...]:
     """The columns of tags that the network gets right more often than those it sees already are."""
@@ -41,7 +41,7 @@ def written_columns(
     return tuple(better)
 
 
-def settled(
+def tune_decoding(
     model: NeuralModel, dev: Treebank, doubts: Sequence[str], *, threads: int, progress: Progress
 ) -> NeuralModel:
     """The model with the decoder that does best on development data, and temperatures matched to what that decoder finds there."""
@@ -73,7 +73,7 @@ def _decoding_chosen(model: NeuralModel, dev: Treebank, threads: int, progress: 
     return replace(model, decoding=candidates[best], report={**model.report, **told})
 
 
-def calibrated(
+def calibrate(
     model: NeuralModel,
     parts: Sequence[tuple[NeuralModel, Treebank]],
     dev: Treebank | Folds,

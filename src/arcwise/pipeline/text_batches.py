@@ -40,10 +40,10 @@ def encoded(text: str) -> bytes:
     return text.encode("utf-8", "replace").replace(b"\x00", b"\xef\xbf\xbd")
 
 
-def batches_of_bytes(texts: Iterable[bytes], limit: int = BATCH_BYTES) -> Iterator[list[bytes]]:
+def batch_by_bytes(texts: Iterable[bytes], limit: int = BATCH_BYTES) -> Iterator[list[bytes]]:
     """The texts in order, as many together as have at most ``limit`` bytes; a longer one is alone.
 
-    >>> list(batches_of_bytes([b"aaa", b"b", b"cc", b"dddddd", b""], limit=4))
+    >>> list(batch_by_bytes([b"aaa", b"b", b"cc", b"dddddd", b""], limit=4))
     [[b'aaa', b'b'], [b'cc'], [b'dddddd'], [b'']]
     """
     batch: list[bytes] = []
@@ -58,9 +58,7 @@ def batches_of_bytes(texts: Iterable[bytes], limit: int = BATCH_BYTES) -> Iterat
         yield batch
 
 
-def batches_of_items(
-    texts: Iterable[Any], batch_size: int, *, as_tuples: bool
-) -> Iterator[list[tuple[str, Any]]]:
+def batch_items(texts: Iterable[Any], batch_size: int, *, as_tuples: bool) -> Iterator[list[tuple[str, Any]]]:
     """Pairs of text and context (None without ``as_tuples``), ``batch_size`` at a time, or fewer long ones.
 
     Where an item is no text, or the iterable fails, those before it are handed out first.
@@ -94,7 +92,7 @@ def _pair(item: Any, number: int) -> tuple[str, Any]:
     return checked_text(item[0], f"texts[{number}][0]"), item[1]
 
 
-def documents_of(
+def split_documents(
     analysis: Analysis, counts: Sequence[int] | npt.NDArray[np.uint32], pipeline: Pipeline
 ) -> list[Document]:
     """The documents of texts that were parsed together; ``counts``: how many sentences each has."""
