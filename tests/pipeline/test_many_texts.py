@@ -18,7 +18,7 @@ import arcwise
 from arcwise.errors import InputError
 from arcwise.models.train_pipeline import PipelineConfig, train_pipeline
 from arcwise.parsing.parser import ParseOptions
-from arcwise.pipeline import many_texts
+from arcwise.pipeline import text_batches
 from arcwise.pipeline.document import Document
 from arcwise.pipeline.pipeline import Pipeline
 from text.toy import toy_treebank
@@ -66,7 +66,7 @@ def test_pipe_is_one_by_one(
     toy: Pipeline, texts: list[str], batch_size: int, threads: int, limit: int
 ) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(many_texts, "BATCH_BYTES", limit)
+        patch.setattr(text_batches, "BATCH_BYTES", limit)
         patch.setattr("arcwise.pipeline.pipeline.BATCH_BYTES", limit)
         found = list(toy.pipe(texts, batch_size=batch_size, threads=threads))
     expected = [toy(text) for text in texts]
@@ -117,7 +117,7 @@ def test_pipe_is_lazy_and_endless(toy: Pipeline) -> None:
 
 
 def test_long_texts_are_not_gathered(toy: Pipeline, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(many_texts, "BATCH_BYTES", 30)
+    monkeypatch.setattr(text_batches, "BATCH_BYTES", 30)
     taken: list[int] = []
     texts = (taken.append(i) or "The dog sees cats." for i in range(9))
     next(toy.pipe(texts, batch_size=100))
