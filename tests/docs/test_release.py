@@ -1,4 +1,4 @@
-"""What a release consists of agrees: version, dates, changelog, citation, workflows, and the extras that README lists."""
+"""What a release consists of agrees: version, dates, changelog, citation, workflows, and the extras that the install page lists."""
 
 import re
 import sys
@@ -55,15 +55,22 @@ def test_the_pythons_that_are_tried_are_those_that_are_named() -> None:
     assert project()["requires-python"] == f">={named[0]}"
 
 
-def test_readme_lists_the_extras() -> None:
+def test_the_install_page_lists_the_extras() -> None:
     """Every extra of pyproject.toml has a row that says what it is for, and there are no others."""
-    text = (ROOT / "README.md").read_text()
-    (table,) = re.findall(r"^\| extra \|.*\n\|[-|]+\|\n((?:\|.*\n)+)", text, re.MULTILINE)
-    named = [name for row in table.splitlines() for name in re.findall(r"`([\w-]+)`", row.split("|")[1])]
+    text = (ROOT / "docs" / "install.md").read_text()
+    tables = re.findall(r"^\| extra \|.*\n\|[-|]+\|\n((?:\|.*\n)+)", text, re.MULTILINE)
+    rows = [row for table in tables for row in table.splitlines()]
+    named = [name for row in rows for name in re.findall(r"`([\w-]+)`", row.split("|")[1])]
     assert sorted(named) == sorted(project()["optional-dependencies"])
 
 
-def test_readme_says_how_to_install_and_call_it() -> None:
-    text = (ROOT / "README.md").read_text()
-    for needed in (".venv/bin/arcwise", "pip install .", "pip install git+", "pip install '.["):
-        assert needed in text, f"README.md does not say {needed}"
+def test_the_documents_say_how_to_install_and_call_it() -> None:
+    readme, install = (ROOT / "README.md").read_text(), (ROOT / "docs" / "install.md").read_text()
+    for text in (".venv/bin/arcwise", "pip install .", "make try", "make test"):
+        assert text in readme, f"README.md does not say {text}"
+    for text in (".venv/bin/arcwise", "pip install .", "pip install git+", "pip install '.["):
+        assert text in install, f"docs/install.md does not say {text}"
+
+
+def test_readme_is_short() -> None:
+    assert len((ROOT / "README.md").read_text().split()) <= 600
