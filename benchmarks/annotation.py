@@ -141,7 +141,7 @@ def thinking_along(sentences: Treebank, measured: Treebank) -> Iterator[Point]:
     """Point after point, a training between them. ``sentences`` are in a random order."""
     waiting = list(range(len(sentences)))
     taken, waiting = waiting[:FIRST], waiting[FIRST:]
-    known = [sentences[s].whole_bytes for s in taken]
+    known = [sentences[s].conllu_bytes for s in taken]
     answered = sum(len(sentences[s]) for s in taken)
     while True:
         parser = GraphParser.train(Treebank(b"".join(known)), config=CONFIG)
@@ -155,7 +155,7 @@ def thinking_along(sentences: Treebank, measured: Treebank) -> Iterator[Point]:
             session = Session.of(assistant, sentences[s])
             until_sure(session, quick_gain, SURE)
             answered += len(session.looked)
-            known.append(session.answers.in_bytes(sentences[s].whole_bytes))
+            known.append(session.answers.in_bytes(sentences[s].conllu_bytes))
 
 
 def chosen(parser: GraphParser, sentences: Treebank, candidates: list[int]) -> list[int]:

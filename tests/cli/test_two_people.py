@@ -221,9 +221,9 @@ def test_git_is_told_of_conflicts(repository: Path) -> None:
     assert "CONFLICT (content): Merge conflict in t.conllu" in said
     assert git("status", "--porcelain").startswith("UU t.conllu")
     merged = Treebank.read("t.conllu")
-    assert [record.place for record in records(merged[0].own_bytes)] == ["2 deprel"]
-    assert merged[1].own_bytes.decode() == CONTRACTION.replace("obl", "x")
-    settled = resolved(merged[0].own_bytes, "2 deprel", "theirs") + merged[1].own_bytes
+    assert [record.place for record in records(merged[0].source_bytes)] == ["2 deprel"]
+    assert merged[1].source_bytes.decode() == CONTRACTION.replace("obl", "x")
+    settled = resolved(merged[0].source_bytes, "2 deprel", "theirs") + merged[1].source_bytes
     assert settled.decode() == theirs + CONTRACTION.replace("obl", "x")
 
 

@@ -85,6 +85,6 @@ def test_what_is_learned_from_are_the_answers_and_nothing_else():
         session = Session.of(Assistant(parser), own)
         for word in range(1, len(own) + 1, 2):
             session.answer(word)
-        (written,) = Treebank(session.answers.in_bytes(own.whole_bytes))
+        (written,) = Treebank(session.answers.in_bytes(own.conllu_bytes))
         for m, (found, right) in enumerate(zip(written.heads[1:], own.heads[1:], strict=True), start=1):
             assert found == (right if m % 2 else -1)

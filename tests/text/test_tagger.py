@@ -9,12 +9,12 @@ from hypothesis import strategies as st
 
 from arcwise import native
 from arcwise.errors import InputError, ModelError
+from arcwise.features.lemma_scripts import lemma_script
 from arcwise.text.jackknife import jackknife_tags
 from arcwise.text.multiword import scripts_for
 from arcwise.text.tagger import Tagger, TaggerConfig
 from arcwise.treebanks import Sentence, Treebank
 from arcwise.treebanks.columns import upos_confidence
-from arcwise.treebanks.lemma_scripts import lemma_script
 from text.toy import toy_treebank
 
 

@@ -197,7 +197,7 @@ def test_choices() -> None:
     assert chosen == a.data.replace(b"2\tnsubj", b"3\tnsubj").replace(b"advmod", b"x")
     back = [Choice("b", 0, "1", "head"), Choice("a", 0, "1", "head")]
     assert adjudicated(a, b, back) == a.data
-    assert adjudicated(a, b, [Choice("b", 0)]) == a.data.replace(a[0].own_bytes, b[0].own_bytes)
+    assert adjudicated(a, b, [Choice("b", 0)]) == a.data.replace(a[0].source_bytes, b[0].source_bytes)
 
 
 def test_whole_sentences_of_one_side() -> None:

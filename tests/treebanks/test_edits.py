@@ -282,7 +282,7 @@ def test_line_ends_stay(edit: Edit) -> None:
             continue
         assert edited(text.replace("\n", "\r\n").encode(), [edit]) == block.replace(b"\n", b"\r\n")
         bare = edited(text.rstrip("\n").encode(), [edit])
-        assert Treebank(bare)[0].whole_bytes == block
+        assert Treebank(bare)[0].conllu_bytes == block
         assert edited(b"\xef\xbb\xbf\n" + text.encode(), [edit]) == b"\xef\xbb\xbf\n" + block
 
 
@@ -306,7 +306,7 @@ def test_fuzzed_sentences_are_edited_or_refused() -> None:
         data = mutated(rng.choice([PLAIN, RICH, PARTIAL]).encode(), rng)
         treebank = Treebank(data, strict=False)
         for sentence in list(treebank)[:1]:
-            block = sentence.own_bytes
+            block = sentence.source_bytes
             old = Counter(p[0] for p in Treebank(block, strict=False).layout.problems)
             for edit in rng.sample(EVERY, 4):
                 try:

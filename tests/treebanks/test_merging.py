@@ -382,7 +382,7 @@ def test_fields_are_merged_as_the_definition_says(random: Random) -> None:
     out = Treebank(found.data)
     assert len(out) == len(base)
     for s, sentence_ in enumerate(out):
-        told = {(r.place): r.value for r in records(sentence_.own_bytes)}
+        told = {(r.place): r.value for r in records(sentence_.source_bytes)}
         rows = zip(sentence_.rows, base[s]["rows"], sides[0][s]["rows"], sides[1][s]["rows"], strict=True)
         for got, was, ours, new in rows:
             for group in ((1,), (2,), (3,), (4,), (5,), (6, 7), (9,)):

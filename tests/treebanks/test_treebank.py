@@ -125,7 +125,7 @@ def test_comments_are_added_after_those_that_are_there(newline: str) -> None:
     treebank = Treebank.from_string(ALL.replace("\n", newline))
     updated = treebank.annotate(comments=[{"p": "1"}, {}, {"a": "x", "b": "y"}])
     assert updated[0].comment_lines == ["sent_id = one", "text = Birds sing.", "p = 1"]
-    assert updated[1].own_bytes == treebank[1].own_bytes
+    assert updated[1].source_bytes == treebank[1].source_bytes
     assert updated[2].comments == {"sent_id": "three", "a": "x", "b": "y"}
     assert updated.data.count(newline.encode()) == updated.data.count(b"\n")
 

@@ -146,7 +146,7 @@ class Assistant:
         """The same, found anew and not kept."""
         n = len(sentence)
         nothing = Decisions((-1,) * n, ("_",) * n)
-        blank = Treebank(nothing.in_bytes(sentence.whole_bytes), source=sentence.treebank.source)
+        blank = Treebank(nothing.in_bytes(sentence.conllu_bytes), source=sentence.treebank.source)
         seen = seen_by_parser(self.model, blank)
         tags, upos = proposed_tags(self.model, blank, seen)
         parser: Any = self.parser

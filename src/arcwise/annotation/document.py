@@ -178,16 +178,16 @@ class Document:
         with self._guard:
             if not 0 <= number <= len(self):
                 raise InputError(f"sentence: found {number}, expected 0..{len(self)}")
-            added = [sentence.whole_bytes for sentence in Treebank(data, source="<inserted>")]
+            added = [sentence.conllu_bytes for sentence in Treebank(data, source="<inserted>")]
             if not added:
                 raise InputError("found no sentence, expected CoNLL-U")
             part = Part(number, (), tuple(added))
             if number == len(self) > 0:  # the last sentence may lack its blank line
                 last = self.sentence(number - 1)
                 if (
-                    mark := _MARK if last.own_bytes.startswith(_MARK) else b""
-                ) + last.whole_bytes != last.own_bytes:
-                    part = Part(number - 1, (last.own_bytes,), (mark + last.whole_bytes, *added))
+                    mark := _MARK if last.source_bytes.startswith(_MARK) else b""
+                ) + last.conllu_bytes != last.source_bytes:
+                    part = Part(number - 1, (last.source_bytes,), (mark + last.conllu_bytes, *added))
             elif len(self) and self.block(0).startswith(_MARK) and number == 0:
                 first = self.block(0)
                 part = Part(0, (first,), (_MARK + added[0], *added[1:], first.removeprefix(_MARK)))

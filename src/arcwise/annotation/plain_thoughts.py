@@ -16,7 +16,7 @@ def plain_thoughts(model: Parser, sentence: Sentence, decisions: Decisions) -> T
     around = parser.capabilities.keep_heads
     usable = consistent(decisions)
     known = usable if around else usable.without(range(1, len(usable) + 1))
-    treebank = Treebank(known.in_bytes(sentence.whole_bytes), source=sentence.treebank.source)
+    treebank = Treebank(known.in_bytes(sentence.conllu_bytes), source=sentence.treebank.source)
     seen = seen_by_parser(model, treebank)
     tags, upos = proposed_tags(model, treebank, seen)
     parsed = parser.parse(seen, options=ParseOptions(keep_heads=around))[0]

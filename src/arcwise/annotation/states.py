@@ -128,7 +128,7 @@ class Clash:
 def only_decided(sentences: Iterable[Sentence], *, source: str = "<decided>") -> Treebank:
     """The sentences with what is decided alone: HEAD and DEPREL of all else are ``_``. Decisions that form a cycle are left out."""
     return Treebank(
-        b"".join(consistent(Decisions.of(own)).in_bytes(own.whole_bytes) for own in sentences), source=source
+        b"".join(consistent(Decisions.of(own)).in_bytes(own.conllu_bytes) for own in sentences), source=source
     )
 
 

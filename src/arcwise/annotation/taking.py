@@ -24,7 +24,7 @@ class Taken:
 
 def blocks_of(data: bytes) -> list[bytes]:
     """The bytes of each sentence."""
-    return [sentence.own_bytes for sentence in Treebank(data, strict=False)]
+    return [sentence.source_bytes for sentence in Treebank(data, strict=False)]
 
 
 def merged_blocks(

@@ -159,7 +159,7 @@ def write_sentences(query: Query, files: Sequence[str], output: str, *, most: in
         for part, hit in _hits(query, files, most):
             this = part.file, part.before + hit.sentence
             if this != last:
-                out.write(part.treebank[hit.sentence].whole_bytes)
+                out.write(part.treebank[hit.sentence].conllu_bytes)
             last = this
 
 

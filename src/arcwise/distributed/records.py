@@ -43,9 +43,9 @@ class TreebankRecord:
         """Each of its sentences as a record of its own."""
         line = self.line
         for sentence in self.treebank:
-            one = Treebank(sentence.own_bytes, source=self.treebank.source, first_line=line)
+            one = Treebank(sentence.source_bytes, source=self.treebank.source, first_line=line)
             yield TreebankRecord(line, one)
-            line += sentence.own_bytes.count(b"\n")
+            line += sentence.source_bytes.count(b"\n")
 
 
 @dataclass(frozen=True)

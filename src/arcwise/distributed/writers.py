@@ -113,7 +113,7 @@ def sentence_lines(record: ParsedRecord) -> Iterator[tuple[int, Sentence]]:
     line = record.line
     for sentence in record.treebank:
         yield line, sentence
-        line += sentence.own_bytes.count(b"\n")
+        line += sentence.source_bytes.count(b"\n")
 
 
 _WORD_COLUMNS = {"forms": "form", "lemmas": "lemma", "upos": "upos", "xpos": "xpos", "feats": "feats"}

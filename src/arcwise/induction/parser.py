@@ -11,7 +11,7 @@ from arcwise.induction.dmv import DMV, read_json
 from arcwise.learning.model_file import Packable, Packed, Precision
 from arcwise.parsing.parser import TAGS, Capabilities, Given, ParseOptions, refuse_constraints
 from arcwise.parsing.parses import Analysis
-from arcwise.treebanks import Treebank, treebank_of
+from arcwise.treebanks import Treebank, as_treebank
 from arcwise.treebanks.files import PathLike
 
 VERSION = 1
@@ -78,7 +78,7 @@ class DmvParser(Packable):
         options.check("dmv", self.capabilities)
         refuse_constraints("dmv", constraints)
         return self.grammar.parse_treebank(
-            treebank_of(treebank),
+            as_treebank(treebank),
             column=self.column,
             without_punctuation=self.without_punctuation,
             threads=threads,

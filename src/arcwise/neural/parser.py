@@ -23,7 +23,7 @@ from arcwise.parsing.parser import Capabilities, Given, ParseOptions
 from arcwise.parsing.parses import Analysis, KBestParses, Parses
 from arcwise.parsing.scored import Decoding, ScoredParser, Temperatures
 from arcwise.parsing.teaching import Teaching
-from arcwise.treebanks import Treebank, treebank_of
+from arcwise.treebanks import Treebank, as_treebank
 from arcwise.treebanks.columns import upos_confidence
 from arcwise.treebanks.files import PathLike
 
@@ -151,7 +151,7 @@ class NeuralParser(TrainedParser[NeuralModel], ScoredParser):
     ) -> Analysis:
         """``parse``, and the same as arrays. A network that has learned tags beside trees also replaces those, but for what
         ``options.keep`` keeps."""
-        treebank = treebank_of(treebank)
+        treebank = as_treebank(treebank)
         options.check(self.description, self.capabilities)
         if not self.model.writes:
             return analysis_of_any_length(self, treebank, options, constraints, threads)

@@ -11,8 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from arcwise import native
+from arcwise.features.lemma_scripts import NO_LEMMA, lemmas_by, read_script, script_text, scripts_of
 from arcwise.treebanks import Coded, Treebank
-from arcwise.treebanks.lemma_scripts import NO_LEMMA, lemmas_by, read_script, script_text, scripts_of
 
 Codes = npt.NDArray[np.int32]
 _FEATS = "feats."

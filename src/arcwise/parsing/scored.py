@@ -21,7 +21,7 @@ from arcwise.parsing.misc_form import LEAST
 from arcwise.parsing.parser import DECODERS, KEPT, Capabilities, Decoder, Given, ParseOptions
 from arcwise.parsing.parses import Analysis, Codes, KBestParses, Parses, k_best_of, parses_of
 from arcwise.parsing.scorer import FusedScorer, Scorer, decode_scores, label_codes
-from arcwise.treebanks import Sentence, Treebank, treebank_of
+from arcwise.treebanks import Sentence, Treebank, as_treebank
 from arcwise.treebanks.files import PathLike
 
 if TYPE_CHECKING:
@@ -207,7 +207,7 @@ class ScoredParser:
         threads: int = 1,
     ) -> Analysis:
         """``parse``, and the same as arrays."""
-        return analysis_of_any_length(self, treebank_of(treebank), options, constraints, threads)
+        return analysis_of_any_length(self, as_treebank(treebank), options, constraints, threads)
 
     def parses(
         self,

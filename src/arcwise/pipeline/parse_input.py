@@ -13,12 +13,12 @@ from arcwise.errors import InputError, OptionError
 from arcwise.parsing.parser import ParseOptions, Parser
 from arcwise.parsing.parses import Analysis, Note
 from arcwise.pipeline.json_input import ParsedLine, stream_json
+from arcwise.pipeline.pausing_reader import PausingReader
 from arcwise.pipeline.pipeline import Pipeline
 from arcwise.pipeline.pretokenized import line_tokenizer, stream_lines, words_to_conllu
 from arcwise.pipeline.text_fields import TextFields
 from arcwise.text.text_stream import Errors
 from arcwise.treebanks import Treebank
-from arcwise.treebanks.arriving import Arriving
 from arcwise.treebanks.files import PathLike, open_input, refuse_other_encoding
 from arcwise.treebanks.streaming import stream_opened
 
@@ -70,7 +70,7 @@ def parse_file(
     """The trees of a file (or of standard input, ``-``), some sentences at a time, in bounded memory; and what there is to say of
     single sentences."""
     with open_input(path) as opened:
-        source = Arriving(opened, immediate=reading.immediate and str(path) == "-")
+        source = PausingReader(opened, immediate=reading.immediate and str(path) == "-")
         found = _format(source, path, reading.format)
         if found == "json":
             for batch in stream_json(
@@ -85,7 +85,7 @@ def parse_file(
 
 def _analyses(
     parser: Parser,
-    source: Arriving,
+    source: PausingReader,
     path: PathLike,
     reading: InputOptions,
     options: ParseOptions,
@@ -108,7 +108,7 @@ def _analyses(
         first += len(treebank)
 
 
-def _sentences(parser: Parser, source: Arriving, path: PathLike, reading: InputOptions) -> Iterator[Treebank]:
+def _sentences(parser: Parser, source: PausingReader, path: PathLike, reading: InputOptions) -> Iterator[Treebank]:
     """The sentences of input that is cut already."""
     if reading.format == "conllu":
         return stream_opened(source, path)
@@ -143,17 +143,17 @@ def format_of(path: PathLike, asked: Format = "auto") -> Format:
     with open_input(path) as opened:
         if str(path) == "-":  # it can be read only once
             head = opened.peek(_HEAD) if isinstance(opened, io.BufferedReader) else b""
-            return _format(Arriving(io.BytesIO(head)), path, asked)
-        return _format(Arriving(opened), path, asked)
+            return _format(PausingReader(io.BytesIO(head)), path, asked)
+        return _format(PausingReader(opened), path, asked)
 
 
-def _format(source: Arriving, path: PathLike, asked: Format) -> Format:
+def _format(source: PausingReader, path: PathLike, asked: Format) -> Format:
     if asked != "auto":
         return asked
     if _NAMED_CONLLU.search(str(path)):  # a broken one is then told, not parsed as text
         return "conllu"
     if _NAMED_JSON.search(str(path)):
         return "json"
-    head = source.look(_HEAD)
+    head = source.peek(_HEAD)
     refuse_other_encoding(head[:4], path)
     return "conllu" if _CONLLU.match(head.removeprefix(b"\xef\xbb\xbf").lstrip()) else "text"

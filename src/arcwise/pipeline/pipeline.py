@@ -24,13 +24,13 @@ from arcwise.pipeline.text_batches import (
 from arcwise.text.tagger import Tagger
 from arcwise.text.text_stream import Errors, stream_text
 from arcwise.text.tokenizer import Tokenizer
-from arcwise.treebanks import Sentence, Treebank, treebank_of
+from arcwise.treebanks import Sentence, Treebank, as_treebank
 from arcwise.treebanks.files import PathLike
 
 if TYPE_CHECKING:
     from typing import Self
 
-    from arcwise.treebanks.given import TreebankLike
+    from arcwise.treebanks.coerce import TreebankLike
     from arcwise.treebanks.streaming import Readable
 
 KIND = "pipeline"
@@ -170,8 +170,8 @@ class Pipeline:
     ) -> Iterator[Document]:
         """The documents of an open file of text (or of bytes, in UTF-8) of any length: some sentences at a time, in bounded memory.
 
-        ``paragraphs``: what stands before a blank line is parsed without waiting for what follows; of a pipe or a socket with ``Arriving``
-        (``arcwise.treebanks.arriving``), as soon as it is there.
+        ``paragraphs``: what stands before a blank line is parsed without waiting for what follows; of a pipe or a socket with ``PausingReader``
+        (``arcwise.pipeline.pausing_reader``), as soon as it is there.
         """
         for piece in self.analyses(
             stream, source=source, errors=errors, paragraphs=paragraphs, options=options, threads=threads
@@ -220,7 +220,7 @@ class Pipeline:
         threads: int = 1,
     ) -> Analysis:
         """``parse``, and the trees with their probabilities as arrays where the parser gives one tree a sentence."""
-        tagged = self._tagged(treebank_of(treebank), options, threads)
+        tagged = self._tagged(as_treebank(treebank), options, threads)
         return self.parser.analyse(tagged, options=options, constraints=constraints, threads=threads)
 
     def alternatives(

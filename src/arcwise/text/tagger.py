@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from arcwise import native
 from arcwise.errors import InputError, ModelError
+from arcwise.features.lemma_scripts import LemmaScript, lemmas_by, read_script, scripts_of
 from arcwise.features.look_alikes import LookAlikes
 from arcwise.learning.model_file import Packable, Packed, Precision, check_precision
 from arcwise.learning.options import check_options, option, short_repr
@@ -36,7 +37,6 @@ from arcwise.text.linear import (
 )
 from arcwise.treebanks import Coded, Treebank
 from arcwise.treebanks.columns import FieldStrings, upos_confidence
-from arcwise.treebanks.lemma_scripts import LemmaScript, lemmas_by, read_script, scripts_of
 
 if TYPE_CHECKING:
     from typing import Self

@@ -35,7 +35,7 @@ def stream_text(
 
     Sentences at the end of a piece, which what follows may change, are read again with the next one. ``errors="strict"``: text that is no
     UTF-8 is an ``InputError`` that says where; ``"replace"`` puts U+FFFD in its place. ``paragraphs``: what stands before a blank line is cut as
-    if it were a text of its own, without a look at what follows. The same is done where the stream is one that pauses (``Arriving``).
+    if it were a text of its own, without a look at what follows. The same is done where the stream is one that pauses (``PausingReader``).
     """
     if not hasattr(stream, "read"):
         raise InputError(f"stream: found {type(stream).__name__}, expected an open file: open(path)")

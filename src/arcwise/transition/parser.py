@@ -21,7 +21,7 @@ from arcwise.parsing.teaching import Teaching
 from arcwise.transition.config import TransitionConfig
 from arcwise.transition.graphs import deps_column
 from arcwise.transition.model import KIND, TransitionModel
-from arcwise.treebanks import Treebank, treebank_of
+from arcwise.treebanks import Treebank, as_treebank
 
 if TYPE_CHECKING:
     from typing import Self
@@ -119,7 +119,7 @@ class TransitionParser(TrainedParser[TransitionModel]):
         threads: int = 1,
     ) -> Analysis:
         """``parse``, and the same as arrays."""
-        treebank = treebank_of(treebank)
+        treebank = as_treebank(treebank)
         if self.model.system.many_heads:
             refuse_constraints(str(self.model.system), constraints)
             found = self.graph_parses(treebank, options=options, threads=threads)

@@ -1,8 +1,8 @@
 """CoNLL-U and CoNLL-X files, in and out, byte for byte."""
 
+from arcwise.treebanks.coerce import as_treebank
 from arcwise.treebanks.columns import COLUMNS, Coded, column_number
 from arcwise.treebanks.files import open_input, open_output, read_bytes
-from arcwise.treebanks.given import treebank_of
 from arcwise.treebanks.problems import Problem, ProblemKind
 from arcwise.treebanks.sentence import Sentence
 from arcwise.treebanks.streaming import stream
@@ -19,10 +19,10 @@ __all__ = [
     "Treebank",
     "Word",
     "Words",
+    "as_treebank",
     "column_number",
     "open_input",
     "open_output",
     "read_bytes",
     "stream",
-    "treebank_of",
 ]

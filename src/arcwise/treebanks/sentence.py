@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -146,15 +147,21 @@ class Sentence:
         )
 
     @property
-    def own_bytes(self) -> bytes:
-        """The bytes of the sentence in its file, comments and final blank line included."""
+    def source_bytes(self) -> bytes:
+        """The bytes of the sentence in its file, including comments and the final blank line."""
         starts = self.treebank.layout.sentence_bytes
         return self.treebank.data[int(starts[self.number]) : int(starts[self.number + 1])]
 
     @property
-    def whole_bytes(self) -> bytes:
-        """``own_bytes``, without a byte order mark, and with the blank line that a last sentence may lack."""
-        data = self.own_bytes.removeprefix(b"\xef\xbb\xbf")
+    def own_bytes(self) -> bytes:
+        """Deprecated name of ``source_bytes``."""
+        warnings.warn("Sentence.own_bytes is now source_bytes", DeprecationWarning, stacklevel=2)
+        return self.source_bytes
+
+    @property
+    def conllu_bytes(self) -> bytes:
+        """``source_bytes`` as a self-contained block: no byte order mark, and always a final blank line."""
+        data = self.source_bytes.removeprefix(b"\xef\xbb\xbf")
         if data.endswith((b"\n\n", b"\n\r\n")):
             return data
         newline = b"\r\n" if b"\r\n" in data else b"\n"
@@ -169,7 +176,7 @@ class Sentence:
     def raw_comment_lines(self) -> list[str]:
         """The same as they stand in the file."""
         lines: list[str] = []
-        rest = self.own_bytes.removeprefix(b"\xef\xbb\xbf")
+        rest = self.source_bytes.removeprefix(b"\xef\xbb\xbf")
         at = 0
         while at < len(rest):
             end = rest.find(b"\n", at)
@@ -262,7 +269,7 @@ class Sentence:
 
     def to_conllu(self) -> str:
         """The sentence as CoNLL-U text, ending with a blank line."""
-        return self.whole_bytes.decode("utf-8", "replace")
+        return self.conllu_bytes.decode("utf-8", "replace")
 
     def to_json(self) -> dict[str, Any]:
         """The sentence as values for ``json.dumps``; see ``Treebank.to_json``."""
@@ -286,6 +293,6 @@ class Sentence:
         """The sentence with columns replaced; see ``Treebank.annotate``."""
         from arcwise.treebanks.treebank import Treebank
 
-        own = Treebank(self.whole_bytes, source=self.treebank.source)
+        own = Treebank(self.conllu_bytes, source=self.treebank.source)
         lines = None if comments is None else [comments]
         return own.annotate(heads=heads, comments=lines, strict=True, **columns)[0]

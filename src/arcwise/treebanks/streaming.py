@@ -14,7 +14,7 @@ _BATCH = 1 << 20
 
 
 class Readable(Protocol):
-    """An open file of bytes, or what reads like one (``Arriving``)."""
+    """An open file of bytes, or what reads like one (``PausingReader``)."""
 
     def read(self, size: int, /) -> bytes:
         """At most ``size`` bytes; none at the end."""

@@ -78,7 +78,7 @@ class Treebank(Sequence[Sentence]):
     @classmethod
     def from_sentences(cls, sentences: Iterable[Sentence], *, source: str = "<sentences>") -> Treebank:
         """The given sentences, one after the other, each with its own comments."""
-        return cls(b"".join(s.whole_bytes for s in sentences), source=source, strict=False)
+        return cls(b"".join(s.conllu_bytes for s in sentences), source=source, strict=False)
 
     def write(self, path: PathLike) -> None:
         """Write the bytes; the file appears whole or not at all."""

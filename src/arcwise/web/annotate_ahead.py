@@ -30,7 +30,7 @@ class Ahead:
     def begin(self, number: int, before: Sentence, edits: Sequence[Edit]) -> Begun | None:
         """Begin to describe what edits make of a sentence; None if they cannot be made."""
         try:
-            block = edited(before.own_bytes, edits)
+            block = edited(before.source_bytes, edits)
         except InputError:  # the document says what is wrong
             return None
         guessed, self._next = self._next, None
@@ -51,7 +51,7 @@ class Ahead:
         """The sentence as it would be after some edits, and the version that it has now; nothing is changed."""
         model = self._thinker.model
         sentence, version = self._view.present(number)
-        block = edited(sentence.own_bytes, [*yielding(sentence, edits), *edits])
+        block = edited(sentence.source_bytes, [*yielding(sentence, edits), *edits])
         found: Future[Json] = Future()
         found.set_result(self._described(number, block))
         self._next = model, number, (block, found)

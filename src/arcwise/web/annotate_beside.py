@@ -182,7 +182,7 @@ class Beside:
         other = self._other(number) if side == "b" else self._of_a(number, sentence)
         if other is None:
             raise InputError(f"choice: found {side!r}, expected another: that file has no such sentence")
-        ours, theirs = Block(sentence.whole_bytes), Block(other.whole_bytes)
+        ours, theirs = Block(sentence.conllu_bytes), Block(other.conllu_bytes)
         to = same_rows(ours, theirs)
         found = theirs.by_id.get(to.get(row.encode("utf-8", "replace"), b""))
         if found is None:
@@ -204,7 +204,7 @@ class Beside:
 
 
 def _fields(a: Sentence, b: Sentence) -> Iterator[FieldDifference]:
-    pair = (Treebank(side.whole_bytes, strict=False) for side in (a, b))
+    pair = (Treebank(side.conllu_bytes, strict=False) for side in (a, b))
     for found in SideBySide(*pair).differences(COMPARED):
         yield from found.fields
 

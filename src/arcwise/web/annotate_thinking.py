@@ -95,7 +95,7 @@ class Thinker:
     def think(self, sentence: Sentence, *, gains: bool = False) -> Thoughts | None:
         """What the parser thinks of a sentence; None without one. Whoever asks while another is at it waits for that."""
         with self._lock:
-            model, key = self.model, (self._generation, sentence.own_bytes, gains)
+            model, key = self.model, (self._generation, sentence.source_bytes, gains)
             if model is None or not len(sentence):
                 return None
             found = self._thoughts.get(key)
@@ -118,7 +118,7 @@ class Thinker:
     def known(self, sentence: Sentence) -> Thoughts | None:
         """What the parser thinks of a sentence, if that is known already."""
         with self._lock:
-            found = self._thoughts.get((self._generation, sentence.own_bytes, False))
+            found = self._thoughts.get((self._generation, sentence.source_bytes, False))
         return found.result() if found is not None and found.done() and not found.exception() else None
 
     def use(self, which: str) -> None:

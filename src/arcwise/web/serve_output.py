@@ -59,7 +59,7 @@ def with_paragraphs(written: Callable[[Treebank], str]) -> Callable[[Treebank], 
 
 
 def _alone(sentence: Sentence) -> Treebank:
-    return Treebank(sentence.whole_bytes)
+    return Treebank(sentence.conllu_bytes)
 
 
 def _begins_paragraph(sentence: Sentence) -> bool:

@@ -123,8 +123,8 @@ def test_preview_gives_the_edits_and_changes_nothing() -> None:
     ]
     assert treebank.text == ALL
     after = edit.apply(treebank)
-    assert after[0].own_bytes == edited(treebank[0].own_bytes, found[0])
-    assert after[1].own_bytes == treebank[1].own_bytes
+    assert after[0].source_bytes == edited(treebank[0].source_bytes, found[0])
+    assert after[1].source_bytes == treebank[1].source_bytes
 
 
 def test_what_is_so_already_is_no_edit() -> None:

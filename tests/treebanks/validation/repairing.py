@@ -32,7 +32,7 @@ def failures(treebank: Treebank, inventory: Inventory) -> tuple[int, list[str]]:
             if finding.repair is None:
                 continue
             count += 1
-            left = {place(f) for f in after_repair(sentence.own_bytes, finding, inventory)}
+            left = {place(f) for f in after_repair(sentence.source_bytes, finding, inventory)}
             if place(finding) in left:
                 failed.append(f"{finding} stays after {finding.repair}")
             elif left - known:

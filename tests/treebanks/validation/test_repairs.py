@@ -29,7 +29,7 @@ def _repaired(text: str, sentence: int = 2) -> str:
     treebank = Treebank.from_string(text, strict=False)
     found = next(f for f in check_treebank(treebank) if f.sentence == sentence)
     assert found.repair is not None
-    return edited(treebank[sentence].own_bytes, found.repair.edits).decode()
+    return edited(treebank[sentence].source_bytes, found.repair.edits).decode()
 
 
 def _sound(sentence: int = 2) -> str:

@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
+from arcwise.treebanks.coerce import as_treebank
 from arcwise.treebanks.exchange.libraries import library
-from arcwise.treebanks.given import treebank_of
 from arcwise.treebanks.treebank import Treebank
 
 if TYPE_CHECKING:
-    from arcwise.treebanks.given import TreebankLike
+    from arcwise.treebanks.coerce import TreebankLike
 
 
 def to_conllu_library(treebank: TreebankLike) -> Any:
     """A ``SentenceList`` of the conllu library, with everything that the file has."""
-    return library("conllu").parse(treebank_of(treebank).text)
+    return library("conllu").parse(as_treebank(treebank).text)
 
 
 def from_conllu_library(sentences: Iterable[Any]) -> Treebank:

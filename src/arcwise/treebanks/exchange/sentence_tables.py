@@ -6,14 +6,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from arcwise.errors import InputError
+from arcwise.treebanks.coerce import as_treebank
 from arcwise.treebanks.exchange.libraries import library
-from arcwise.treebanks.given import treebank_of
 from arcwise.treebanks.json_format import header_json
 from arcwise.treebanks.surface import Place
 from arcwise.treebanks.treebank import Treebank
 
 if TYPE_CHECKING:
-    from arcwise.treebanks.given import TreebankLike
+    from arcwise.treebanks.coerce import TreebankLike
     from arcwise.treebanks.sentence import Sentence
 
 _HEADER = {
@@ -66,7 +66,7 @@ def to_arrow(treebank: TreebankLike) -> Any:
     ``heads``, ``labels``, …; FEATS, DEPS and MISC as text), ``word_starts`` and ``word_ends``, ``head_probabilities``, ``label_probabilities``; ``multiword_tokens`` and
     ``empty_nodes`` as lists of structs.
     """
-    arrow, schema, words = library("pyarrow"), arrow_schema(), treebank_of(treebank)
+    arrow, schema, words = library("pyarrow"), arrow_schema(), as_treebank(treebank)
     sentences = list(words)
     starts = arrow.array(words.sentence_words.astype("int32"))
     headers = [header_json(sentence) for sentence in sentences]

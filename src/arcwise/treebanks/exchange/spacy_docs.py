@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from itertools import chain, pairwise
 from typing import TYPE_CHECKING, Any
 
+from arcwise.treebanks.coerce import as_treebank
 from arcwise.treebanks.exchange.libraries import library
 from arcwise.treebanks.field_values import (
     ALTERNATIVES,
@@ -22,11 +23,10 @@ from arcwise.treebanks.field_values import (
     pair_text,
     pairs,
 )
-from arcwise.treebanks.given import treebank_of
 from arcwise.treebanks.treebank import Treebank
 
 if TYPE_CHECKING:
-    from arcwise.treebanks.given import TreebankLike
+    from arcwise.treebanks.coerce import TreebankLike
     from arcwise.treebanks.words import Word
 
 OF_TOKENS = ("head_probability", "label_probability", "alternatives", "multiword", "feats", "deps", "misc")
@@ -86,7 +86,7 @@ def to_spacy(treebank: TreebankLike, vocab: Any = None) -> Any:
     set_extensions()
     if vocab is None:
         vocab = library("spacy").blank("xx").vocab
-    given = treebank_of(treebank)
+    given = as_treebank(treebank)
     tokens = _tokens(given)
     doc = spacy_tokens.Doc(vocab, words=tokens.texts, spaces=tokens.spaces, **_columns(tokens))
     for token, word in zip(doc, tokens.words, strict=True):

@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from arcwise.errors import InputError
+from arcwise.treebanks.coerce import as_treebank
 from arcwise.treebanks.columns import COLUMNS
 from arcwise.treebanks.exchange.libraries import library
-from arcwise.treebanks.given import treebank_of
 from arcwise.treebanks.treebank import Treebank
 from arcwise.treebanks.words import Token
 
 if TYPE_CHECKING:
-    from arcwise.treebanks.given import TreebankLike
+    from arcwise.treebanks.coerce import TreebankLike
 
 _NAMES = {"deprel": "label"}
 """Columns that JSON calls otherwise."""
@@ -27,7 +27,7 @@ def to_pandas(treebank: TreebankLike) -> Any:
     Empty nodes, and other comments, have no place.
     """
     pandas = library("pandas")
-    words = treebank_of(treebank)
+    words = as_treebank(treebank)
     lengths = words.sentence_lengths.tolist()
     sentences = list(words)
     table: dict[str, Any] = {

@@ -83,7 +83,9 @@ class MassEdit:
 def with_edits(treebank: Treebank, edits: Mapping[int, Sequence[SetField]]) -> Treebank:
     """The treebank after edits of some of its sentences; all other bytes are as they were."""
     blocks = [
-        edited(sentence.own_bytes, edits[sentence.number]) if sentence.number in edits else sentence.own_bytes
+        edited(sentence.source_bytes, edits[sentence.number])
+        if sentence.number in edits
+        else sentence.source_bytes
         for sentence in treebank
     ]
     return Treebank(

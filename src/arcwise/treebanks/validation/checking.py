@@ -47,7 +47,7 @@ def check_sentence(
     treebank = sentence.treebank
     line = treebank.line_at(int(treebank.layout.sentence_bytes[sentence.number]))
     found: list[Finding] = []
-    for _, raw in raw_sentences(sentence.own_bytes, line):
+    for _, raw in raw_sentences(sentence.source_bytes, line):
         report = Report(level, sentence.number, raw.sent_id)
         _check(raw, inventory or Inventory(), report, partial=partial)
         found += report.findings

@@ -14,10 +14,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from arcwise.models import load
+from arcwise.pipeline.pausing_reader import PausingReader
 from arcwise.text.text_stream import stream_text
 from arcwise.text.tokenizer import Tokenizer
 from arcwise.treebanks import Treebank
-from arcwise.treebanks.arriving import Arriving
 from arcwise.treebanks.streaming import stream_opened
 
 PARAGRAPHS = ["Birds sing. Fish\nswim.", "Mr. Smith came at 5 p.m.", "no end", "Thé cat — 🙂."]
@@ -97,22 +97,22 @@ def test_a_text_that_comes_letter_by_letter_is_not_cut_over_and_over(
 def test_pipes_pause_and_files_do_not() -> None:
     reading, writing = os.pipe()
     with os.fdopen(reading, "rb") as stream:
-        source = Arriving(stream, pause=0.05)
+        source = PausingReader(stream, pause=0.05)
         os.write(writing, b"1\tBir")
         threading.Timer(0.3, lambda: (os.write(writing, b"ds\n\n2"), os.close(writing))).start()
-        assert source.look(100) == b"1\tBirds\n\n2"  # a whole line, however it comes
+        assert source.peek(100) == b"1\tBirds\n\n2"  # a whole line, however it comes
         assert source.read(3) == b"1\tB"
         assert not source.paused
         assert source.read(100) == b"irds\n\n2"
         assert (source.read(100), source.paused) == (b"", False)
-    plain = Arriving(io.BytesIO(b"abc"))
+    plain = PausingReader(io.BytesIO(b"abc"))
     assert (plain.read(2), plain.read(2), plain.paused, plain.read(2)) == (b"ab", b"c", False, b"")
 
 
 def test_what_is_there_is_given_when_the_writer_pauses() -> None:
     reading, writing = os.pipe()
     with os.fdopen(reading, "rb") as stream:
-        source = Arriving(stream, pause=0.02)
+        source = PausingReader(stream, pause=0.02)
         os.write(writing, b"first")
         began = time.monotonic()
         assert (source.read(100), source.paused) == (b"first", True)
