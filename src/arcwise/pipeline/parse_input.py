@@ -108,7 +108,9 @@ def _analyses(
         first += len(treebank)
 
 
-def _sentences(parser: Parser, source: PausingReader, path: PathLike, reading: InputOptions) -> Iterator[Treebank]:
+def _sentences(
+    parser: Parser, source: PausingReader, path: PathLike, reading: InputOptions
+) -> Iterator[Treebank]:
     """The sentences of input that is cut already."""
     if reading.format == "conllu":
         return stream_opened(source, path)
