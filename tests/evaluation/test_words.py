@@ -8,12 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from arcwise.evaluation import evaluate
-from arcwise.evaluation.words import MISSING, ROOT, Codebook, Words
+from arcwise.evaluation.words import MISSING, ROOT, Codebook, WordColumns
 from evaluation.samples import BIRDS, CONTRACTION, sentence, treebank
 
 
 def test_tokens_words_and_characters() -> None:
-    words = Words(treebank(CONTRACTION), Codebook())
+    words = WordColumns(treebank(CONTRACTION), Codebook())
     assert words.characters == "WirgehenzumSee!?"
     assert words.token_spans.tolist() == [[0, 3], [3, 8], [8, 11], [11, 14], [14, 16]]
     assert words.spans.tolist() == [[0, 3], [3, 8], [8, 11], [8, 11], [11, 14], [14, 16], [14, 16]]
@@ -22,7 +22,7 @@ def test_tokens_words_and_characters() -> None:
 
 
 def test_heads_are_numbers_of_words_in_the_whole_treebank() -> None:
-    words = Words(treebank(CONTRACTION, BIRDS.replace("3\tpunct", "_\tpunct")), Codebook())
+    words = WordColumns(treebank(CONTRACTION, BIRDS.replace("3\tpunct", "_\tpunct")), Codebook())
     assert words.heads.tolist() == [1, ROOT, 4, 4, 1, 1, 1, 8, 9, ROOT, 12, 12, 9, MISSING]
     assert words.sentence.tolist() == [0] * 7 + [1] * 7
 
@@ -37,7 +37,7 @@ def test_heads_are_numbers_of_words_in_the_whole_treebank() -> None:
     ],
 )
 def test_broken_multiword_ranges(rows: list[str], in_multiword: list[bool]) -> None:
-    words = Words(treebank(sentence(*rows)), Codebook())
+    words = WordColumns(treebank(sentence(*rows)), Codebook())
     assert words.in_multiword.tolist() == in_multiword
     assert len(words.spans) == len(in_multiword)
 

@@ -11,7 +11,7 @@ import pytest
 
 from arcwise import Sentence, Tree, Treebank
 from arcwise.cli.main import run
-from arcwise.visual import converted, svg
+from arcwise.visual import convert_svg, svg
 from arcwise.visual.palette import LIGHT
 from arcwise.visual.pictures import SCALE
 
@@ -93,7 +93,7 @@ def needs_cairo() -> None:
 @pytest.mark.parametrize("image", IMAGES, ids=lambda p: p.name)
 def test_documents_have_readable_pictures(image: Path) -> None:
     """As a program without style sheets shows them: mostly paper, with ink and the colours of arcs."""
-    found = shares(pixels(converted(image.read_text(), "png")))
+    found = shares(pixels(convert_svg(image.read_text(), "png")))
     assert found["paper"] > 0.8
     assert min(found[name] for name in ("ink", "quiet", "core", "other", "function", "root")) > 0.0001
 

@@ -94,9 +94,9 @@ def _problems(files: list[str], single_root: bool) -> Iterator[_Told]:
 
 
 def _findings(files: list[str], level: str, partial: bool) -> Iterator[_Told]:
-    from arcwise.treebanks.validation import HIGHEST, check_files
+    from arcwise.treebanks.validation import MAX_LEVEL, check_files
 
-    highest = HIGHEST if level == "ud" else int(level)
+    highest = MAX_LEVEL if level == "ud" else int(level)
     for path, finding in check_files(files, level=highest, partial=partial):
         yield f"{path}:{finding}", {"path": path, **finding.to_json()}, finding.warning
 

@@ -12,7 +12,7 @@ from arcwise.evaluation.breakdowns import (
     by_sentence_length,
     confusions,
 )
-from arcwise.evaluation.compare import Comparison, Difference, DifferingSentence, compare
+from arcwise.evaluation.compare import Comparison, DifferingSentence, ScoreDifference, compare
 from arcwise.evaluation.conll18 import Conll18, Score, conll18
 from arcwise.evaluation.evaluate import BREAKDOWNS, Evaluation, evaluate
 from arcwise.evaluation.significance import (
@@ -35,7 +35,6 @@ __all__ = [
     "Comparison",
     "Confusion",
     "Conll18",
-    "Difference",
     "DifferingSentence",
     "Evaluation",
     "GoldTrees",
@@ -43,6 +42,7 @@ __all__ = [
     "LabelPair",
     "Options",
     "Score",
+    "ScoreDifference",
     "SentenceGroup",
     "Soundness",
     "UasLas",

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from arcwise.evaluation.verdicts import Options, Subtypes
-from arcwise.evaluation.words import Codebook, Flags, Ints, Words
+from arcwise.evaluation.words import Codebook, Flags, Ints, WordColumns
 from arcwise.treebanks import Treebank
 from arcwise.treebanks.differences import SideBySide
 
@@ -119,7 +119,7 @@ def agreement_of(sides: SideBySide, *, subtypes: Subtypes = "keep") -> Agreement
     """The same, of treebanks whose sentences and words are paired already."""
     options = Options(subtypes=subtypes)
     book = Codebook()
-    words = Words(sides.a, book), Words(sides.b, book)
+    words = WordColumns(sides.a, book), WordColumns(sides.b, book)
     first, other = sides.word_pairs
     heads = _head_values(sides, words)
     labels = [
@@ -183,7 +183,7 @@ def coefficients(a: npt.ArrayLike, b: npt.ArrayLike, counted: Flags | None = Non
     )
 
 
-def _head_values(sides: SideBySide, words: tuple[Words, Words]) -> tuple[Ints, Ints]:
+def _head_values(sides: SideBySide, words: tuple[WordColumns, WordColumns]) -> tuple[Ints, Ints]:
     """How far the head of each word that both have is from it, 0 for the root, counted in the words of A."""
     first, other = sides.word_pairs
     in_a = np.full(len(words[1]), -1, np.int64)
@@ -202,7 +202,7 @@ def _paired(heads: Ints, labels: Ints) -> Ints:
     return heads * (1 << 32) + labels
 
 
-def _same_trees(sides: SideBySide, words: tuple[Words, Words], same: Flags) -> int:
+def _same_trees(sides: SideBySide, words: tuple[WordColumns, WordColumns], same: Flags) -> int:
     """Sentences of both sides that have the same words, heads and labels."""
     first, _ = sides.word_pairs
     right = np.bincount(words[0].sentence[first[same]], minlength=len(sides.a))

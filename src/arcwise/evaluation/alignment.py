@@ -14,7 +14,7 @@ from functools import cached_property
 import numpy as np
 
 from arcwise.errors import InputError
-from arcwise.evaluation.words import Ints, Words
+from arcwise.evaluation.words import Ints, WordColumns
 
 UNALIGNED = -3
 """Stands for the gold word of a system word (or the other way round) that has none."""
@@ -44,7 +44,7 @@ class Alignment:
         return np.where(heads >= 0, self.gold_of_system[known], heads)
 
 
-def align(gold: Words, system: Words) -> Alignment:
+def align(gold: WordColumns, system: WordColumns) -> Alignment:
     """The words that are the same. O(W) where the tokens are the same, else O(W) plus the squares of multiword spans.
 
     Raises ``InputError`` if the two texts differ in more than white space.
@@ -57,7 +57,7 @@ def align(gold: Words, system: Words) -> Alignment:
     return Alignment(pairs[:, 0], pairs[:, 1], len(gold), len(system))
 
 
-def _same_tokens(gold: Words, system: Words) -> bool:
+def _same_tokens(gold: WordColumns, system: WordColumns) -> bool:
     if not np.array_equal(gold.spans, system.spans):
         return False
     multiword = gold.in_multiword
@@ -66,7 +66,7 @@ def _same_tokens(gold: Words, system: Words) -> bool:
     )
 
 
-def _check_texts(gold: Words, system: Words) -> None:
+def _check_texts(gold: WordColumns, system: WordColumns) -> None:
     ours, theirs = gold.characters, system.characters
     if ours == theirs:
         return
@@ -82,7 +82,7 @@ def _check_texts(gold: Words, system: Words) -> None:
 class _Aligner:
     """Walks through both lists of words at once; ``g`` and ``s`` are the next gold and system word."""
 
-    def __init__(self, gold: Words, system: Words) -> None:
+    def __init__(self, gold: WordColumns, system: WordColumns) -> None:
         self.gold, self.system = _Side(gold), _Side(system)
 
     def pairs(self) -> list[tuple[int, int]]:
@@ -149,7 +149,7 @@ class _Aligner:
 class _Side:
     """One side's words as plain lists, which are faster to walk through than arrays."""
 
-    def __init__(self, words: Words) -> None:
+    def __init__(self, words: WordColumns) -> None:
         self.count = len(words)
         self.start: list[int] = words.spans[:, 0].tolist()
         self.end: list[int] = words.spans[:, 1].tolist()

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from arcwise.evaluation.verdicts import Verdicts
-from arcwise.evaluation.words import ROOT, Codebook, Flags, Ints, Words, without_subtype
+from arcwise.evaluation.words import ROOT, Codebook, Flags, Ints, WordColumns, without_subtype
 from arcwise.treebanks import Treebank
 
 
@@ -79,7 +79,7 @@ class GoldTrees:
     def of(cls, treebank: Treebank, labels: Sequence[str]) -> GoldTrees:
         """The trees of a treebank. ``labels``: what the numbers in parses stand for; none if parses have no labels."""
         numbers = Codebook()
-        gold = Words(treebank, numbers).universal_label if labels else None
+        gold = WordColumns(treebank, numbers).universal_label if labels else None
         cut = np.array([numbers(without_subtype(label)) for label in labels], np.int64)
         return cls(np.asarray(treebank.heads), gold, cut)
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from arcwise.evaluation.attachment import Attachment, attachment
 from arcwise.evaluation.verdicts import Verdicts
-from arcwise.evaluation.words import Flags, Ints, Words
+from arcwise.evaluation.words import Flags, Ints, WordColumns
 from arcwise.treebanks import ProblemKind
 from arcwise.trees import tree_properties
 
@@ -110,7 +110,7 @@ def by_arc_length(verdicts: Verdicts) -> list[ArcGroup]:
     """Arcs by the number of words from modifier to head (McDonald and Nivre 2007); arcs from the root apart."""
     starts = [start for start, _ in _ARC_LENGTHS]
 
-    def bins(words: Words) -> Ints:
+    def bins(words: WordColumns) -> Ints:
         position = np.arange(len(words))
         length = np.where(words.heads >= 0, np.abs(words.heads - position), 0)
         found = np.searchsorted(starts, length, side="right") - 1
@@ -177,7 +177,7 @@ def _group(verdicts: Verdicts, name: str, in_gold: Flags, in_system: Flags) -> A
     )
 
 
-def _shapes(words: Words) -> dict[str, Flags]:
+def _shapes(words: WordColumns) -> dict[str, Flags]:
     cyclic = [sentence for kind, sentence, *_ in words.treebank.layout.problems if kind == ProblemKind.CYCLE]
     heads = np.where(np.isin(words.sentence, cyclic), np.int32(-1), words.treebank.heads)
     properties = tree_properties(heads, words.treebank.sentence_words)

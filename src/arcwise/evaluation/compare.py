@@ -19,12 +19,12 @@ from arcwise.evaluation.significance import (
 )
 from arcwise.evaluation.soundness import Soundness, soundness
 from arcwise.evaluation.verdicts import Options, Punctuation, Subtypes, Verdicts
-from arcwise.evaluation.words import Codebook, Flags, Words
+from arcwise.evaluation.words import Codebook, Flags, WordColumns
 from arcwise.treebanks import Treebank
 
 
 @dataclass(frozen=True)
-class Difference:
+class ScoreDifference:
     """One score of both systems, the difference B - A with its 95 % bootstrap interval, and three tests of it."""
 
     metric: str
@@ -77,7 +77,7 @@ class Comparison:
     seed: int
     sentences: int
     words: int
-    differences: tuple[Difference, ...]
+    differences: tuple[ScoreDifference, ...]
     worst: tuple[DifferingSentence, ...]
 
     def to_json(self) -> dict[str, Any]:
@@ -124,7 +124,7 @@ def compare(
     if worst < 0:
         raise InputError(f"worst: found {worst}, expected 0 or more")
     options = Options(punctuation, subtypes)
-    words = Words(gold, Codebook())
+    words = WordColumns(gold, Codebook())
     judged = (Verdicts.of(words, a, options), Verdicts.of(words, b, options))
     scored = judged[0].scored
     if not scored.any():
@@ -150,12 +150,12 @@ def compare(
 
 
 def _difference(
-    metric: str, gold: Words, scored: Flags, a_right: Flags, b_right: Flags, *, samples: int, seed: int
-) -> Difference:
+    metric: str, gold: WordColumns, scored: Flags, a_right: Flags, b_right: Flags, *, samples: int, seed: int
+) -> ScoreDifference:
     count = len(gold.treebank)
     words = per_sentence(scored, gold.sentence, count)
     a, b = (per_sentence(scored & right, gold.sentence, count) for right in (a_right, b_right))
-    return Difference(
+    return ScoreDifference(
         metric,
         a=int(a.sum()) / int(words.sum()),
         b=int(b.sum()) / int(words.sum()),
@@ -167,7 +167,7 @@ def _difference(
 
 
 def _worst(
-    gold: Words, scored: Flags, pairs: dict[str, tuple[Flags, Flags]], count: int
+    gold: WordColumns, scored: Flags, pairs: dict[str, tuple[Flags, Flags]], count: int
 ) -> tuple[DifferingSentence, ...]:
     sentences = len(gold.treebank)
     words = per_sentence(scored, gold.sentence, sentences)

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from arcwise.evaluation.alignment import Alignment
-from arcwise.evaluation.words import MISSING, Flags, Ints, Words, without_subtype
+from arcwise.evaluation.words import MISSING, Flags, Ints, WordColumns, without_subtype
 
 CONTENT_LABELS = frozenset(
     [
@@ -113,7 +113,7 @@ class Conll18:
         return {name: score.to_json() for name, score in self.scores.items()}
 
 
-def conll18(gold: Words, system: Words, alignment: Alignment) -> Conll18:
+def conll18(gold: WordColumns, system: WordColumns, alignment: Alignment) -> Conll18:
     """All metrics at once. O(W)."""
     g, s = alignment.gold, alignment.system
     same_upos = gold.upos[g] == system.upos[s]
@@ -156,18 +156,18 @@ def conll18(gold: Words, system: Words, alignment: Alignment) -> Conll18:
     return Conll18(scores)
 
 
-def same_heads(gold: Words, system: Words, alignment: Alignment) -> Flags:
+def same_heads(gold: WordColumns, system: WordColumns, alignment: Alignment) -> Flags:
     """Per aligned pair: whether both have the same head. A missing head is never right."""
     heads = gold.heads[alignment.gold]
     same: Flags = (heads != MISSING) & (heads == alignment.to_gold(system.heads)[alignment.system])
     return same
 
 
-def _has_label(words: Words, labels: frozenset[str]) -> Flags:
+def _has_label(words: WordColumns, labels: frozenset[str]) -> Flags:
     return words.column("deprel", lambda label: without_subtype(label) in labels).astype(bool)
 
 
-def _same_function_words(gold: Words, system: Words, alignment: Alignment, same: Flags) -> Flags:
+def _same_function_words(gold: WordColumns, system: WordColumns, alignment: Alignment, same: Flags) -> Flags:
     """Per aligned pair: whether the function words below both are the same, with the same tags.
 
     ``same``: whether head, label, UPOS and features of a pair are right. The alignment is one to one, so both have the

@@ -12,7 +12,7 @@ from rich.text import Text
 from arcwise.evaluation.agreement import Agreement
 from arcwise.evaluation.attachment import Attachment
 from arcwise.evaluation.breakdowns import ArcGroup, Confusion, SentenceGroup
-from arcwise.evaluation.compare import Comparison, Difference, DifferingSentence
+from arcwise.evaluation.compare import Comparison, DifferingSentence, ScoreDifference
 from arcwise.evaluation.conll18 import Conll18
 from arcwise.evaluation.evaluate import Evaluation
 
@@ -163,7 +163,7 @@ def _confusion_table(rows: Sequence[Confusion]) -> RenderableType:
     return table if more <= 0 else Group(table, Text(f"… and {more} more pairs (to_json() has all)"))
 
 
-def _difference_table(rows: Sequence[Difference]) -> Table:
+def _difference_table(rows: Sequence[ScoreDifference]) -> Table:
     table = _table("", "A", "B", "B - A", "95 % interval")
     for row in rows:
         low, high = row.interval.low, row.interval.high
@@ -177,7 +177,7 @@ def _difference_table(rows: Sequence[Difference]) -> Table:
     return table
 
 
-def _test_table(rows: Sequence[Difference]) -> Table:
+def _test_table(rows: Sequence[ScoreDifference]) -> Table:
     table = _table(
         "",
         "permutation",

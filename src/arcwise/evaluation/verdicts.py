@@ -12,7 +12,7 @@ import numpy as np
 from arcwise.errors import InputError
 from arcwise.evaluation.alignment import Alignment, align
 from arcwise.evaluation.conll18 import same_heads
-from arcwise.evaluation.words import Codebook, Flags, Ints, Words, without_subtype
+from arcwise.evaluation.words import Codebook, Flags, Ints, WordColumns, without_subtype
 from arcwise.treebanks import Treebank
 
 Punctuation = Literal["count", "skip", "skip-label"]
@@ -63,15 +63,15 @@ class Options:
 class Verdicts:
     """The words of gold, and what the system did with each. Words that the system has not are wrong."""
 
-    gold: Words
-    system: Words
+    gold: WordColumns
+    system: WordColumns
     alignment: Alignment
     options: Options
 
     @classmethod
-    def of(cls, gold: Words, system: Treebank, options: Options) -> Verdicts:
+    def of(cls, gold: WordColumns, system: Treebank, options: Options) -> Verdicts:
         """Read and align the system's words; ``gold`` can be judged against several systems."""
-        words = Words(system, gold.codebook)
+        words = WordColumns(system, gold.codebook)
         return cls(gold, words, align(gold, words), options)
 
     @cached_property
@@ -126,14 +126,14 @@ class Verdicts:
 
 def verdicts(gold: Treebank, system: Treebank, options: Options | None = None) -> Verdicts:
     """What the system did with each gold word; the input of ``attachment`` and of the breakdowns."""
-    return Verdicts.of(Words(gold, Codebook()), system, options or Options())
+    return Verdicts.of(WordColumns(gold, Codebook()), system, options or Options())
 
 
-def _labels(words: Words, options: Options) -> Ints:
+def _labels(words: WordColumns, options: Options) -> Ints:
     return words.universal_label if options.subtypes == "cut" else words.label
 
 
-def _punctuation(words: Words, options: Options) -> Flags:
+def _punctuation(words: WordColumns, options: Options) -> Flags:
     """Which words are skipped as punctuation."""
     if options.punctuation == "count":
         return np.zeros(len(words), bool)

@@ -77,7 +77,7 @@ class Codebook:
         return code
 
 
-class Words:
+class WordColumns:
     """The W words of a treebank, flat over all sentences: spans of characters, heads, coded columns."""
 
     def __init__(self, treebank: Treebank, codebook: Codebook) -> None:

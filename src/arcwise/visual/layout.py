@@ -42,7 +42,7 @@ class PlacedArc:
 
 
 @dataclass(frozen=True)
-class Layout:
+class TreeLayout:
     """The places of everything, words from left to right, or from right to left where the script runs so."""
 
     width: float
@@ -71,7 +71,7 @@ def arc_levels(tree: Tree) -> dict[int, int]:
     return levels
 
 
-def layout(tree: Tree, words: Sequence[str], tags: Sequence[str], labels: Sequence[str]) -> Layout:
+def layout(tree: Tree, words: Sequence[str], tags: Sequence[str], labels: Sequence[str]) -> TreeLayout:
     """Places for a tree; ``labels[m]`` (from 1) is what must fit on the arc to word m. O(n²)."""
     n = len(tree)
     levels = arc_levels(tree)
@@ -95,7 +95,7 @@ def layout(tree: Tree, words: Sequence[str], tags: Sequence[str], labels: Sequen
     def place(at: float) -> float:
         return width - at if mirrored else at
 
-    return Layout(
+    return TreeLayout(
         width=width,
         levels=max(levels.values(), default=0),
         word_x=tuple(map(place, x)),

@@ -27,7 +27,7 @@ def check_picture(path: PathLike, kind: str) -> None:
         _converter(kind)
 
 
-def converted(picture: str, kind: str) -> bytes:
+def convert_svg(picture: str, kind: str) -> bytes:
     """An SVG document as ``png`` or ``pdf``; as ``svg`` it stays what it is."""
     if kind == "svg":
         return picture.encode()
@@ -38,7 +38,7 @@ def converted(picture: str, kind: str) -> bytes:
 
 def write_picture(picture: str, path: PathLike, kind: str) -> None:
     """Write an SVG document as a file of that kind; it appears whole or not at all."""
-    drawn = converted(picture, kind)
+    drawn = convert_svg(picture, kind)
     with open_output(path) as out:
         out.write(drawn)
 

@@ -19,8 +19,8 @@ from arcwise.visual.layout import (
     MARGIN,
     SMALL_SIZE,
     WORD_SIZE,
-    Layout,
     PlacedArc,
+    TreeLayout,
     layout,
     text_width,
 )
@@ -158,7 +158,7 @@ class _Picture:
     tags: list[str]
     sure: _Sure
     alternatives: Alternatives | None
-    layout: Layout
+    layout: TreeLayout
     crossing: frozenset[int]
     marked: frozenset[int]
 

@@ -71,7 +71,7 @@ def test_told_with_counts() -> None:
     (found,) = check_treebank(Treebank.from_string(text))
     assert found.rule == "root-is-not-0"
     assert found.repair is not None
-    assert found.repair.told == "write nsubj in DEPREL"
+    assert found.repair.description == "write nsubj in DEPREL"
 
 
 def test_a_guess_that_would_break_a_rule_is_none() -> None:

@@ -73,7 +73,7 @@ def test_an_empty_node_after_a_word_with_a_wrong_number() -> None:
 def test_repairs_are_declared(rule: str) -> None:
     """A rule that offers a repair says in the reference what it does."""
     for finding in found_in(DEFECTS[rule].text):
-        assert finding.repair is None or RULES[finding.rule].repaired, finding
+        assert finding.repair is None or RULES[finding.rule].repair, finding
 
 
 def test_lines_and_sentences() -> None:

@@ -1,7 +1,7 @@
 """Searching treebanks: a small query language over words, trees and sentences, and edits of all that a query finds."""
 
 from arcwise.treebanks.search.hints import unseen
-from arcwise.treebanks.search.mass_edit import MassEdit, Plan, Refused, with_edits
+from arcwise.treebanks.search.mass_edit import MassEdit, Plan, RefusedHit, with_edits
 from arcwise.treebanks.search.query import Hit, Query
 from arcwise.treebanks.search.syntax import QueryError
 from arcwise.treebanks.search.tables import frequencies, read_table
@@ -14,7 +14,7 @@ __all__ = [
     "Plan",
     "Query",
     "QueryError",
-    "Refused",
+    "RefusedHit",
     "frequencies",
     "read_table",
     "unseen",

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from arcwise.treebanks.search.relations import has
-from arcwise.treebanks.search.syntax import NOTHING, All, Condition, Either, Has, Not, Test
+from arcwise.treebanks.search.syntax import MISSING, AllOf, AnyOf, Condition, Exists, Not, PropertyTest
 from arcwise.treebanks.search.values import Columns, Flags, Floats, Texts, Values
 
 COMPARE: Mapping[str, Callable[[Any, Any], Any]] = {
@@ -25,9 +25,9 @@ def words_where(condition: Condition, columns: Columns) -> Flags:
     """Of which words the condition holds, shape (words,)."""
 
     def holds(part: Condition) -> Flags:
-        if isinstance(part, Test):
+        if isinstance(part, PropertyTest):
             return tested(part, columns.of_words(part.property))
-        if isinstance(part, Has):
+        if isinstance(part, Exists):
             return has(part.relation, holds(part.condition), columns, labelled(part.relation.label, columns))
         return _combined(part, holds, columns.size)
 
@@ -38,14 +38,14 @@ def sentences_where(condition: Condition, columns: Columns) -> Flags:
     """Of which sentences the condition holds, shape (sentences,)."""
 
     def holds(part: Condition) -> Flags:
-        if isinstance(part, Test):
+        if isinstance(part, PropertyTest):
             return tested(part, columns.of_sentences(part.property))
         return _combined(part, holds, len(columns.starts) - 1)
 
     return holds(condition)
 
 
-def labelled(label: Test | None, columns: Columns) -> Flags | None:
+def labelled(label: PropertyTest | None, columns: Columns) -> Flags | None:
     """Which words have such a label; None if any will do."""
     return None if label is None else tested(label, columns.of_words(label.property))
 
@@ -53,16 +53,16 @@ def labelled(label: Test | None, columns: Columns) -> Flags | None:
 def _combined(part: Condition, holds: Callable[[Condition], Flags], size: int) -> Flags:
     if isinstance(part, Not):
         return ~holds(part.condition)
-    if isinstance(part, Either):
-        return ~_combined(All(tuple(Not(c) for c in part.conditions)), holds, size)
-    assert isinstance(part, All)
+    if isinstance(part, AnyOf):
+        return ~_combined(AllOf(tuple(Not(c) for c in part.conditions)), holds, size)
+    assert isinstance(part, AllOf)
     flags = np.ones(size, bool)
     for condition in part.conditions:
         flags &= holds(condition)
     return flags
 
 
-def tested(test: Test, values: Values) -> Flags:
+def tested(test: PropertyTest, values: Values) -> Flags:
     """Where the test holds."""
     if test.sign in ("!=", "!~"):
         return ~_equal(test, values)
@@ -74,7 +74,7 @@ def tested(test: Test, values: Values) -> Flags:
     return found
 
 
-def _equal(test: Test, values: Values) -> Flags:
+def _equal(test: PropertyTest, values: Values) -> Flags:
     if not isinstance(values, Texts):
         return _among(test.values, values)
     if test.sign.endswith("~"):
@@ -87,5 +87,5 @@ def _equal(test: Test, values: Values) -> Flags:
 def _among(wanted: tuple[str, ...], numbers: Floats) -> Flags:
     found = np.zeros(len(numbers), bool)
     for value in wanted:
-        found |= np.isnan(numbers) if value == NOTHING else numbers == float(value)
+        found |= np.isnan(numbers) if value == MISSING else numbers == float(value)
     return found

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from difflib import get_close_matches
 
 from arcwise.treebanks.search.query import Query
-from arcwise.treebanks.search.syntax import All, Condition, Either, Has, Not, Test
+from arcwise.treebanks.search.syntax import AllOf, AnyOf, Condition, Exists, Not, PropertyTest
 from arcwise.treebanks.search.values import Columns, Texts
 
 _MOST = 1000  # values that another one is looked for among
@@ -19,7 +19,7 @@ def unseen(query: Query, columns: Columns) -> dict[str, str]:
     >>> unseen(Query.parse("upos=Verb"), Columns(Sentence.from_words(["Go"], upos=["VERB"]).treebank))
     {'upos=Verb': 'VERB'}
     """
-    pattern = query.said.found
+    pattern = query.parsed.pattern
     conditions = [*pattern.words.values(), *(c.relation.label for c in pattern.links if c.relation.label)]
     found: dict[str, str] = {}
     for test in (test for condition in conditions for test in _tests(condition)):
@@ -32,14 +32,14 @@ def unseen(query: Query, columns: Columns) -> dict[str, str]:
     return found
 
 
-def _tests(condition: Condition) -> Iterator[Test]:
+def _tests(condition: Condition) -> Iterator[PropertyTest]:
     """The tests that must hold of some word."""
-    if isinstance(condition, Test):
+    if isinstance(condition, PropertyTest):
         yield condition
-    elif isinstance(condition, (All, Either)):
+    elif isinstance(condition, (AllOf, AnyOf)):
         for part in condition.conditions:
             yield from _tests(part)
-    elif isinstance(condition, Has):
+    elif isinstance(condition, Exists):
         yield from _tests(condition.condition)
         if condition.relation.label:
             yield condition.relation.label

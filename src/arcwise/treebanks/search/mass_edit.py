@@ -9,16 +9,16 @@ from itertools import groupby
 import numpy as np
 
 from arcwise.treebanks.edits import SetField, edited
-from arcwise.treebanks.search.changes import Change, read_changes, with_key
+from arcwise.treebanks.search.assignments import Assignment, parse_assignments, with_key
 from arcwise.treebanks.search.query import Hit, Query
-from arcwise.treebanks.search.syntax import NOTHING, Property
+from arcwise.treebanks.search.syntax import MISSING, Property
 from arcwise.treebanks.search.values import Columns, text_at
 from arcwise.treebanks.treebank import Treebank
 from arcwise.trees import UNKNOWN, find_cycle
 
 
 @dataclass(frozen=True)
-class Refused:
+class RefusedHit:
     """A hit at which nothing is changed, and why."""
 
     hit: Hit
@@ -31,7 +31,7 @@ class Plan:
 
     sentence: int
     edits: list[SetField]
-    refused: tuple[Refused, ...] = ()
+    refused: tuple[RefusedHit, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -49,13 +49,13 @@ class MassEdit:
     """
 
     query: Query
-    changes: tuple[Change, ...]
+    changes: tuple[Assignment, ...]
 
     @classmethod
     def parse(cls, query: str, changes: str) -> MassEdit:
         """From the texts of both; ``QueryError``, with the place, if one is not understood."""
         read = Query.parse(query)
-        return cls(read, read_changes(changes, read.names))
+        return cls(read, parse_assignments(changes, read.names))
 
     def plan(self, treebank: Treebank | Columns) -> Iterator[Plan]:
         """What is done to each sentence with a hit, and what is not."""
@@ -66,7 +66,7 @@ class MassEdit:
             for hit in hits:
                 reason = draft.take(hit, self.changes)
                 if reason:
-                    refused.append(Refused(hit, reason))
+                    refused.append(RefusedHit(hit, reason))
             yield Plan(number, draft.edits(), tuple(refused))
 
     def preview(self, treebank: Treebank | Columns) -> Iterator[tuple[int, list[SetField]]]:
@@ -118,7 +118,7 @@ class _Draft:
     def length(self) -> int:
         return int(self.columns.starts[self.number + 1]) - self.first
 
-    def take(self, hit: Hit, changes: tuple[Change, ...]) -> str | None:
+    def take(self, hit: Hit, changes: tuple[Assignment, ...]) -> str | None:
         """Set the fields of a hit; or the reason why not."""
         claims: dict[tuple[int, str], Claim] = {}
         for change in changes:
@@ -137,14 +137,14 @@ class _Draft:
             self.claims[place] = {**self.claims.get(place, {}), **claim}
         return None
 
-    def _value(self, change: Change, hit: Hit) -> str:
+    def _value(self, change: Assignment, hit: Hit) -> str:
         if change.other is None:
             return change.value
         if change.source is None:
             return str(hit.words[change.other])
         values = self.columns.of_words(change.source)
         place = self.first + hit.words[change.other] - 1
-        return text_at(values, place) or NOTHING
+        return text_at(values, place) or MISSING
 
     def _clash(self, place: tuple[int, str], claim: Claim) -> str | None:
         word, column = place
@@ -179,7 +179,7 @@ class _Draft:
         heads = np.concatenate([[UNKNOWN], self.columns.heads[self.first : self.first + self.length]])
         known = {word: text for (word, column), text in self.fields.items() if column == "head"}
         for word, text in {**known, **new}.items():
-            heads[word] = UNKNOWN if text == NOTHING else int(text)
+            heads[word] = UNKNOWN if text == MISSING else int(text)
             if heads[word] > self.length:
                 return f"HEAD {text} is no word of the sentence, which has {self.length}"
             if heads[word] == word:

@@ -8,54 +8,61 @@ from dataclasses import dataclass
 import numpy as np
 
 from arcwise.treebanks.search.conditions import COMPARE, labelled, sentences_where, words_where
-from arcwise.treebanks.search.relations import Finder, has, holds
-from arcwise.treebanks.search.syntax import Comparison, Kind, Link, Pattern, Relation, Said
+from arcwise.treebanks.search.relations import RelationIndex, has, holds
+from arcwise.treebanks.search.syntax import (
+    Link,
+    ParsedQuery,
+    Pattern,
+    PropertyComparison,
+    Relation,
+    RelationKind,
+)
 from arcwise.treebanks.search.values import Columns, Flags, Floats, Places, Texts, Values
 
 _BLOCK = 1 << 14  # first words joined at a time: hits come early, and memory is bounded
 
 
 @dataclass(frozen=True)
-class Rows:
+class PartialMatches:
     """Partial hits: the sentence of each, and its words by name."""
 
     sentence: Places
     words: Mapping[str, Places]
 
-    def at(self, rows: Places | Flags) -> Rows:
+    def at(self, rows: Places | Flags) -> PartialMatches:
         """Some of the rows."""
-        return Rows(self.sentence[rows], {name: words[rows] for name, words in self.words.items()})
+        return PartialMatches(self.sentence[rows], {name: words[rows] for name, words in self.words.items()})
 
-    def and_word(self, name: str, rows: Places, words: Places) -> Rows:
-        """Rows, some repeated, with a further word."""
+    def and_word(self, name: str, rows: Places, words: Places) -> PartialMatches:
+        """PartialMatches, some repeated, with a further word."""
         found = self.at(rows)
-        return Rows(found.sentence, {**found.words, name: words})
+        return PartialMatches(found.sentence, {**found.words, name: words})
 
 
-def find(said: Said, columns: Columns) -> Iterator[Rows]:
+def find(parsed: ParsedQuery, columns: Columns) -> Iterator[PartialMatches]:
     """All hits, in order of sentences and inside of these in order of the words of the query, in blocks."""
-    sentences = sentences_where(said.sentence, columns)
-    excluded = [_Join(pattern, columns, distinct=False) for pattern in said.without]
-    if not said.found.words:
-        rows = Rows(np.flatnonzero(sentences), {})
+    sentences = sentences_where(parsed.sentence, columns)
+    excluded = [_Join(pattern, columns, distinct=False) for pattern in parsed.excluded]
+    if not parsed.pattern.words:
+        rows = PartialMatches(np.flatnonzero(sentences), {})
         yield _without(rows, excluded)
         return
-    join = _Join(said.found, columns, distinct=True, sentences=sentences, comparisons=said.comparisons)
-    names = list(said.found.words)
+    join = _Join(parsed.pattern, columns, distinct=True, sentences=sentences, comparisons=parsed.comparisons)
+    names = list(parsed.pattern.words)
     for block in join.blocks():
         found = _without(join.extend(block), excluded)
         order = np.lexsort([found.words[name] for name in reversed(names)] + [found.sentence])
         yield found.at(order)
 
 
-def _without(rows: Rows, excluded: Sequence[_Join]) -> Rows:
+def _without(rows: PartialMatches, excluded: Sequence[_Join]) -> PartialMatches:
     """The rows to which none of the patterns can be added."""
     for join in excluded:
         outer = join.pattern.outer
         keys = np.stack([rows.sentence, *(rows.words[name] for name in outer)])
         distinct, inverse = np.unique(keys, axis=1, return_inverse=True)
         numbers = np.arange(distinct.shape[1])
-        start = Rows(distinct[0], {**dict(zip(outer, distinct[1:], strict=True)), "": numbers})
+        start = PartialMatches(distinct[0], {**dict(zip(outer, distinct[1:], strict=True)), "": numbers})
         there = np.zeros(len(numbers), bool)
         there[join.extend(start).words[""]] = True
         rows = rows.at(~there[inverse.reshape(-1)])
@@ -72,7 +79,7 @@ class _Join:
         *,
         distinct: bool,
         sentences: Flags | None = None,
-        comparisons: Sequence[Comparison] = (),
+        comparisons: Sequence[PropertyComparison] = (),
     ) -> None:
         self.pattern, self.columns, self.distinct, self.comparisons = pattern, columns, distinct, comparisons
         self.labels = {link: labelled(link.relation.label, columns) for link in pattern.links}
@@ -82,13 +89,13 @@ class _Join:
                 flags &= sentences[columns.sentence]
         self._narrow()
         self.counts = {name: int(flags.sum()) for name, flags in self.candidates.items()}
-        self._finders: dict[tuple[Relation | None, str], Finder] = {}
+        self._finders: dict[tuple[Relation | None, str], RelationIndex] = {}
 
     def _narrow(self) -> None:
         """Only words that have the others that they need; label by label, there and back."""
         positive = [link for link in self.pattern.links if not link.negated]
         for link in positive:
-            lower = link.right if link.relation.kind is Kind.BELOW else link.left
+            lower = link.right if link.relation.kind is RelationKind.BELOW else link.left
             label = self.labels[link]
             if label is not None and lower in self.candidates:
                 self.candidates[lower] = self.candidates[lower] & label
@@ -99,7 +106,7 @@ class _Join:
                 left = self.candidates[link.left]
                 self.candidates[link.right] = right & has(link.relation.inverse, left, self.columns, None)
 
-    def blocks(self) -> Iterator[Rows]:
+    def blocks(self) -> Iterator[PartialMatches]:
         """The candidates of the rarest word, a number of sentences at a time."""
         name = min(self.counts, key=lambda n: self.counts[n])
         words = np.flatnonzero(self.candidates[name])
@@ -108,10 +115,10 @@ class _Join:
         while start < len(words):
             last = sentences[min(start + _BLOCK, len(words)) - 1]
             stop = int(np.searchsorted(sentences, last, side="right"))
-            yield Rows(sentences[start:stop], {name: words[start:stop]})
+            yield PartialMatches(sentences[start:stop], {name: words[start:stop]})
             start = stop
 
-    def extend(self, rows: Rows) -> Rows:
+    def extend(self, rows: PartialMatches) -> PartialMatches:
         """Each row with all words of the pattern that can be added to it, once for each choice."""
         used: set[Link] = set()
         rows = self._filtered(rows, set(), used)
@@ -138,7 +145,7 @@ class _Join:
 
     def _check_label(self, link: Link, name: str, used: set[Link]) -> None:
         """A link that led to a word need not be looked at again, unless its label is of a word that was there before."""
-        lower = link.right if link.relation.kind is Kind.BELOW else link.left
+        lower = link.right if link.relation.kind is RelationKind.BELOW else link.left
         if self.labels[link] is None or lower in self.candidates:
             used.add(link)
 
@@ -159,12 +166,12 @@ class _Join:
             return min(missing, key=lambda n: self.counts[n]), None
         return best[1], best[2]
 
-    def _finder(self, relation: Relation | None, name: str) -> Finder:
+    def _finder(self, relation: Relation | None, name: str) -> RelationIndex:
         if (relation, name) not in self._finders:
-            self._finders[relation, name] = Finder(relation, self.candidates[name], self.columns)
+            self._finders[relation, name] = RelationIndex(relation, self.candidates[name], self.columns)
         return self._finders[relation, name]
 
-    def _filtered(self, rows: Rows, known: set[str], used: set[Link]) -> Rows:
+    def _filtered(self, rows: PartialMatches, known: set[str], used: set[Link]) -> PartialMatches:
         """The rows for which all links and comparisons between their words hold."""
         for link in self.pattern.links:
             if link in used or link.left not in rows.words or link.right not in rows.words:
@@ -179,7 +186,7 @@ class _Join:
         return rows
 
 
-def _compared(comparison: Comparison, rows: Rows, columns: Columns) -> Flags:
+def _compared(comparison: PropertyComparison, rows: PartialMatches, columns: Columns) -> Flags:
     left = columns.of_words(comparison.left_property)
     right = columns.of_words(comparison.right_property)
     a, b = rows.words[comparison.left], rows.words[comparison.right]

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from arcwise.treebanks.search.matching import find
-from arcwise.treebanks.search.reading import read_query
-from arcwise.treebanks.search.syntax import Said
+from arcwise.treebanks.search.query_parser import parse_query
+from arcwise.treebanks.search.syntax import ParsedQuery
 from arcwise.treebanks.search.values import Columns
 from arcwise.treebanks.treebank import Treebank
 
@@ -30,23 +30,23 @@ class Query:
     """
 
     text: str
-    said: Said
+    parsed: ParsedQuery
 
     @classmethod
     def parse(cls, text: str) -> Query:
         """The query of a text; ``QueryError``, with the place, if it is not understood."""
-        return cls(text, read_query(text))
+        return cls(text, parse_query(text))
 
     @property
     def names(self) -> tuple[str, ...]:
         """The words of a hit, in the order of the query: their names, or else their numbers in it."""
-        return tuple(self.said.found.words)
+        return tuple(self.parsed.pattern.words)
 
     def hits(self, treebank: Treebank | Columns) -> Iterator[Hit]:
         """All hits, in order. ``Columns(treebank)`` keeps what was computed, for a series of searches of one treebank."""
         columns = treebank if isinstance(treebank, Columns) else Columns(treebank)
         names = self.names
-        for rows in find(self.said, columns):
+        for rows in find(self.parsed, columns):
             starts = columns.starts[rows.sentence]
             numbers = [(rows.words[name] - starts + 1).tolist() for name in names]
             for sentence, *words in zip(rows.sentence.tolist(), *numbers, strict=True):
@@ -56,7 +56,7 @@ class Query:
         """How many hits there are, and how many sentences have one."""
         columns = treebank if isinstance(treebank, Columns) else Columns(treebank)
         hits = sentences = 0
-        for rows in find(self.said, columns):  # blocks end with sentences
+        for rows in find(self.parsed, columns):  # blocks end with sentences
             hits += len(rows.sentence)
             sentences += len(set(rows.sentence.tolist()))
         return hits, sentences

@@ -8,7 +8,7 @@ from itertools import islice
 
 import numpy as np
 
-from arcwise.treebanks.search.syntax import Kind, Relation
+from arcwise.treebanks.search.syntax import Relation, RelationKind
 from arcwise.treebanks.search.values import Columns, Flags, Places
 
 _FAR = 1 << 40
@@ -16,10 +16,10 @@ _FAR = 1 << 40
 
 def has(relation: Relation, right: Flags, columns: Columns, label: Flags | None) -> Flags:
     """Which words have one of the words ``right`` in the relation. ``label``: which words have the label of the relation."""
-    if label is not None and relation.kind is Kind.BELOW:
+    if label is not None and relation.kind is RelationKind.BELOW:
         right = right & label
     found: Flags = _HAS[relation.kind](relation, right, columns)
-    return found & label if label is not None and relation.kind is Kind.ABOVE else found
+    return found & label if label is not None and relation.kind is RelationKind.ABOVE else found
 
 
 def words_above(relation: Relation, places: Places, columns: Columns) -> Iterator[Places]:
@@ -57,13 +57,13 @@ def _has_sibling(relation: Relation, right: Flags, columns: Columns) -> Flags:
     return found
 
 
-_HAS: Mapping[Kind, Callable[[Relation, Flags, Columns], Flags]] = {
-    Kind.BELOW: _has_below,
-    Kind.ABOVE: _has_above,
-    Kind.AFTER: _has_beside,
-    Kind.BEFORE: _has_beside,
-    Kind.SIBLING: _has_sibling,
-    Kind.SAME: lambda relation, right, columns: right,
+_HAS: Mapping[RelationKind, Callable[[Relation, Flags, Columns], Flags]] = {
+    RelationKind.BELOW: _has_below,
+    RelationKind.ABOVE: _has_above,
+    RelationKind.AFTER: _has_beside,
+    RelationKind.BEFORE: _has_beside,
+    RelationKind.SIBLING: _has_sibling,
+    RelationKind.SAME: lambda relation, right, columns: right,
 }
 
 
@@ -71,7 +71,7 @@ def window(relation: Relation, left: Places, columns: Columns) -> tuple[Places, 
     """The stretch of words after or before each word in which the right word is: its first word, and the one after its last."""
     high = _FAR if relation.high is None else relation.high
     first, end = columns.first[left], columns.end[left]
-    if relation.kind is Kind.AFTER:
+    if relation.kind is RelationKind.AFTER:
         return np.minimum(left + relation.low, end), np.minimum(left + high + 1, end)
     stop = np.maximum(left - relation.low + 1, first)
     return np.minimum(np.maximum(left - high, first), stop), stop
@@ -79,16 +79,16 @@ def window(relation: Relation, left: Places, columns: Columns) -> tuple[Places, 
 
 def holds(relation: Relation, left: Places, right: Places, columns: Columns, label: Flags | None) -> Flags:
     """Whether the relation holds of each pair of words; both are of the same sentence."""
-    if relation.kind in (Kind.ABOVE, Kind.BEFORE):
+    if relation.kind in (RelationKind.ABOVE, RelationKind.BEFORE):
         return holds(relation.inverse, right, left, columns, label)
     found: Flags = left == right
-    if relation.kind is Kind.SAME:
+    if relation.kind is RelationKind.SAME:
         return found
-    if relation.kind is Kind.SIBLING:
+    if relation.kind is RelationKind.SIBLING:
         families = columns.family
         found = ~found & (families[left] == families[right]) & (families[left] >= 0)
         return found
-    if relation.kind is Kind.AFTER:
+    if relation.kind is RelationKind.AFTER:
         steps = right - left
         found = (steps >= relation.low) & (steps <= (_FAR if relation.high is None else relation.high))
         return found
@@ -99,14 +99,14 @@ def holds(relation: Relation, left: Places, right: Places, columns: Columns, lab
 
 
 @dataclass(frozen=True)
-class Partners:
+class WordGroups:
     """Words in groups: those of group g are ``words[starts of g …]``, found by search in ``groups``, which are sorted."""
 
     groups: Places
     words: Places
 
     @classmethod
-    def of(cls, groups: Places, words: Places) -> Partners:
+    def of(cls, groups: Places, words: Places) -> WordGroups:
         """Grouped; the words of a group in order."""
         order = np.lexsort((words, groups))
         return cls(groups[order], words[order])
@@ -120,7 +120,7 @@ class Partners:
         return rows, self.words[begin[rows] + inside]
 
 
-class Finder:
+class RelationIndex:
     """The right words of a relation, among some, for any left words. ``relation`` None: all of the same sentence."""
 
     def __init__(self, relation: Relation | None, among: Flags, columns: Columns) -> None:
@@ -128,24 +128,24 @@ class Finder:
         self.among = among
         words = np.flatnonzero(among)
         if relation is None:
-            self.partners = Partners(columns.sentence[words], words)
-        elif relation.kind is Kind.BELOW:
+            self.partners = WordGroups(columns.sentence[words], words)
+        elif relation.kind is RelationKind.BELOW:
             self.partners = _below(relation, words, columns)
-        elif relation.kind is Kind.SIBLING:
-            self.partners = Partners.of(columns.family[words], words)
+        elif relation.kind is RelationKind.SIBLING:
+            self.partners = WordGroups.of(columns.family[words], words)
         else:
-            self.partners = Partners(words, words)
+            self.partners = WordGroups(words, words)
 
     def pairs(self, left: Places, sentences: Places) -> tuple[Places, Places]:
         """(row, right word) for each left word, in order of rows. ``sentences``: of each row."""
         if self.relation is None:
             return self.partners.between(sentences, sentences + 1)
         kind = self.relation.kind
-        if kind is Kind.ABOVE:
+        if kind is RelationKind.ABOVE:
             return self._above(left)
-        if kind in (Kind.AFTER, Kind.BEFORE):
+        if kind in (RelationKind.AFTER, RelationKind.BEFORE):
             return self.partners.between(*window(self.relation, left, self.columns))
-        if kind is not Kind.SIBLING:
+        if kind is not RelationKind.SIBLING:
             return self.partners.between(left, left + 1)
         families = self.columns.family[left]
         rows, right = self.partners.between(families, np.where(families < 0, families, families + 1))
@@ -164,7 +164,7 @@ class Finder:
         return np.concatenate(rows), np.concatenate(found)
 
 
-def _below(relation: Relation, words: Places, columns: Columns) -> Partners:
+def _below(relation: Relation, words: Places, columns: Columns) -> WordGroups:
     """Words, grouped by each word that they are below of."""
     groups: list[Places] = [np.zeros(0, np.int64)]
     members: list[Places] = [np.zeros(0, np.int64)]
@@ -172,4 +172,4 @@ def _below(relation: Relation, words: Places, columns: Columns) -> Partners:
         known = above >= 0
         groups.append(above[known])
         members.append(words[known])
-    return Partners.of(np.concatenate(groups), np.concatenate(members))
+    return WordGroups.of(np.concatenate(groups), np.concatenate(members))

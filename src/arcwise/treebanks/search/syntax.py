@@ -37,7 +37,7 @@ SENTENCE_TEXTS = ("sent_id", "text", "comment", "projective")
 SENTENCE_NUMBERS = ("length", "depth", "roots")
 KEYED = ("feats", "misc", "comment")
 """Properties with keys of their own: ``feats.Case``."""
-NOTHING = "_"
+MISSING = "_"
 """The value of a property that is not there."""
 
 
@@ -54,7 +54,7 @@ class Property:
 
 
 @dataclass(frozen=True)
-class Test:
+class PropertyTest:
     """A property compared with values: true if it has one of them (``=``), none (``!=``), is less than the one (``<``), …"""
 
     property: Property
@@ -71,32 +71,32 @@ class Not:
 
 
 @dataclass(frozen=True)
-class All:
+class AllOf:
     """All of the conditions hold; with none, true of every word."""
 
     conditions: tuple[Condition, ...] = ()
 
 
 @dataclass(frozen=True)
-class Either:
+class AnyOf:
     """One of the conditions holds, at least."""
 
     conditions: tuple[Condition, ...]
 
 
 @dataclass(frozen=True)
-class Has:
+class Exists:
     """There is a word in this relation for which the condition holds."""
 
     relation: Relation
     condition: Condition
 
 
-Condition: TypeAlias = Test | Not | All | Either | Has
+Condition: TypeAlias = PropertyTest | Not | AllOf | AnyOf | Exists
 """What may be said of one word, or of the sentence."""
 
 
-class Kind(enum.Enum):
+class RelationKind(enum.Enum):
     """Where the right word of a relation is, seen from the left one."""
 
     BELOW = "below"
@@ -107,23 +107,23 @@ class Kind(enum.Enum):
     SAME = "same"
 
     @property
-    def inverse(self) -> Kind:
+    def inverse(self) -> RelationKind:
         """Where the left word is, seen from the right one."""
-        pairs = {Kind.BELOW: Kind.ABOVE, Kind.AFTER: Kind.BEFORE}
+        pairs = {RelationKind.BELOW: RelationKind.ABOVE, RelationKind.AFTER: RelationKind.BEFORE}
         return (pairs | {b: a for a, b in pairs.items()}).get(self, self)
 
 
-SIGNS: dict[str, tuple[Kind, int | None]] = {
-    ">>": (Kind.BELOW, None),
-    "<<": (Kind.ABOVE, None),
-    "..": (Kind.AFTER, None),
-    ",,": (Kind.BEFORE, None),
-    "==": (Kind.SAME, 1),
-    ">": (Kind.BELOW, 1),
-    "<": (Kind.ABOVE, 1),
-    ".": (Kind.AFTER, 1),
-    ",": (Kind.BEFORE, 1),
-    "$": (Kind.SIBLING, 1),
+SIGNS: dict[str, tuple[RelationKind, int | None]] = {
+    ">>": (RelationKind.BELOW, None),
+    "<<": (RelationKind.ABOVE, None),
+    "..": (RelationKind.AFTER, None),
+    ",,": (RelationKind.BEFORE, None),
+    "==": (RelationKind.SAME, 1),
+    ">": (RelationKind.BELOW, 1),
+    "<": (RelationKind.ABOVE, 1),
+    ".": (RelationKind.AFTER, 1),
+    ",": (RelationKind.BEFORE, 1),
+    "$": (RelationKind.SIBLING, 1),
 }
 """Sign → where the right word is, and how many steps away it may be at most. Longer signs come first."""
 
@@ -132,10 +132,10 @@ SIGNS: dict[str, tuple[Kind, int | None]] = {
 class Relation:
     """The right word is ``low`` to ``high`` steps below, above, after or before the left one (None: any number)."""
 
-    kind: Kind
+    kind: RelationKind
     low: int = 1
     high: int | None = 1
-    label: Test | None = None
+    label: PropertyTest | None = None
     """What must hold of DEPREL of the lower word; relations of head and child alone have one."""
 
     @property
@@ -146,8 +146,8 @@ class Relation:
     @property
     def is_unique(self) -> bool:
         """Whether a left word has one right word at most."""
-        return self.kind is Kind.SAME or (
-            self.kind not in (Kind.SIBLING, Kind.BELOW) and self.low == self.high
+        return self.kind is RelationKind.SAME or (
+            self.kind not in (RelationKind.SIBLING, RelationKind.BELOW) and self.low == self.high
         )
 
 
@@ -162,7 +162,7 @@ class Link:
 
 
 @dataclass(frozen=True)
-class Comparison:
+class PropertyComparison:
     """Properties of two words compared: ``@a.lemma=@b.lemma``."""
 
     left: str
@@ -187,10 +187,10 @@ class Pattern:
 
 
 @dataclass(frozen=True)
-class Said:
+class ParsedQuery:
     """A whole query: what is to be found, what must not be there, and of which sentences."""
 
-    found: Pattern
-    without: tuple[Pattern, ...] = ()
-    comparisons: tuple[Comparison, ...] = ()
-    sentence: Condition = All()
+    pattern: Pattern
+    excluded: tuple[Pattern, ...] = ()
+    comparisons: tuple[PropertyComparison, ...] = ()
+    sentence: Condition = AllOf()

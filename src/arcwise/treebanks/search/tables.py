@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from arcwise.treebanks.search.query import Hit
-from arcwise.treebanks.search.scanning import Scanner
+from arcwise.treebanks.search.scanner import Scanner
 from arcwise.treebanks.search.syntax import STEPS, WORD_NUMBERS, WORD_TEXTS, Property
 from arcwise.treebanks.search.values import Columns, text_at
 

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from arcwise.treebanks.columns import column_number
-from arcwise.treebanks.search.syntax import NOTHING, Property
+from arcwise.treebanks.search.syntax import MISSING, Property
 from arcwise.treebanks.treebank import Treebank
 from arcwise.trees import UNKNOWN, tree_properties
 
@@ -51,7 +51,7 @@ class Texts:
 
     def at(self, places: Places) -> Texts:
         """The texts of other places; ``_`` for place -1."""
-        strings = [*self.strings, NOTHING]
+        strings = [*self.strings, MISSING]
         codes = np.append(self.codes, len(strings) - 1)
         return Texts(codes[places], strings)  # place -1 is the last
 
@@ -64,7 +64,7 @@ def text_at(values: Values, place: int) -> str:
     if isinstance(values, Texts):
         return values.strings[int(values.codes[place])]
     number = float(values[place])
-    return NOTHING if np.isnan(number) else f"{number:g}"
+    return MISSING if np.isnan(number) else f"{number:g}"
 
 
 class Columns:
@@ -168,10 +168,10 @@ class Columns:
         if wanted.name == "udeprel":
             whole = self.of_words(Property("deprel"))
             assert isinstance(whole, Texts)
-            return whole.mapped(lambda label: label.partition(":")[0] or NOTHING)
+            return whole.mapped(lambda label: label.partition(":")[0] or MISSING)
         if wanted.name == "projective":
             crooked = tree_properties(self._sound_heads, self.treebank.sentence_words).non_projective_arcs
-            return Texts(np.where(self.heads == UNKNOWN, 2, crooked.astype(np.int64)), ["yes", "no", NOTHING])
+            return Texts(np.where(self.heads == UNKNOWN, 2, crooked.astype(np.int64)), ["yes", "no", MISSING])
         numbers: Mapping[str, Callable[[], Floats]] = {
             "id": lambda: (np.arange(self.size) - self.first + 1).astype(float),
             "head": lambda: np.where(self.heads == UNKNOWN, np.nan, self.heads),
@@ -196,7 +196,7 @@ class Columns:
         if wanted.name == "text":
             return Texts.of([sentence.text for sentence in self.treebank])
         if wanted.name == "comment" and wanted.key is None:
-            return Texts.of(["\n".join(lines) or NOTHING for lines in self.comment_lines])
+            return Texts.of(["\n".join(lines) or MISSING for lines in self.comment_lines])
         key = wanted.key if wanted.name == "comment" else "sent_id"
         return Texts.of([_comment(lines, key or "") for lines in self.comment_lines])
 
@@ -231,7 +231,7 @@ def _comment(lines: list[str], key: str) -> str:
         name, _, value = line.partition("=")
         if name.strip() == key:
             return value.strip()
-    return NOTHING
+    return MISSING
 
 
 def value_of_key(field: str, key: str) -> str:
@@ -242,9 +242,9 @@ def value_of_key(field: str, key: str) -> str:
     """
     for pair in field.split("|"):
         name, sign, value = pair.partition("=")
-        if name == key and field != NOTHING:
+        if name == key and field != MISSING:
             return value if sign else ""
-    return NOTHING
+    return MISSING
 
 
 def _number(text: str) -> float:

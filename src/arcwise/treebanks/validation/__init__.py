@@ -1,12 +1,12 @@
 """Checking treebanks against CoNLL-U and Universal Dependencies: rules with names, reasons and repairs."""
 
-from arcwise.treebanks.validation.checking import HIGHEST, check_files, check_sentence, check_treebank
+from arcwise.treebanks.validation.checks import MAX_LEVEL, check_files, check_sentence, check_treebank
 from arcwise.treebanks.validation.findings import Finding, Repair
 from arcwise.treebanks.validation.inventory import RELATIONS, UPOS_TAGS, Inventory
 from arcwise.treebanks.validation.rules import RULES, Rule
 
 __all__ = [
-    "HIGHEST",
+    "MAX_LEVEL",
     "RELATIONS",
     "RULES",
     "UPOS_TAGS",

@@ -13,7 +13,7 @@ from arcwise.treebanks.validation.inventory import RELATIONS, universal
 from arcwise.treebanks.validation.raw import DEPREL, DEPS, FEATS, HEAD, LEMMA, MISC, RawSentence, Row
 from arcwise.treebanks.validation.repairs import set_field
 
-Told = tuple[tuple[str, str], ...]
+Problems = tuple[tuple[str, str], ...]
 """Rules that a value breaks, each with the reason."""
 
 _FEATURE = re.compile(
@@ -35,10 +35,10 @@ def check_fields(raw: RawSentence, report: Report) -> None:
         elif row.kind == "empty":
             _check_empty(raw, row, (HEAD, DEPREL), "empty-node-nonempty-field", "an empty node", report)
         if row.kind in ("word", "empty"):
-            _check_value(raw, row, FEATS, feats_told, canonical_feats, report)
-            _check_value(raw, row, DEPS, deps_told, canonical_deps, report)
+            _check_value(raw, row, FEATS, feats_problems, canonical_feats, report)
+            _check_value(raw, row, DEPS, deps_problems, canonical_deps, report)
             _check_self_loop(row, report)
-        _check_value(raw, row, MISC, misc_told, canonical_misc, report)
+        _check_value(raw, row, MISC, misc_problems, canonical_misc, report)
 
 
 def _check_empty(
@@ -55,7 +55,7 @@ def _check_value(
     raw: RawSentence,
     row: Row,
     column: int,
-    told: Callable[[str], Told],
+    told: Callable[[str], Problems],
     canonical: Callable[[str], str],
     report: Report,
 ) -> None:
@@ -80,10 +80,10 @@ def features(feats: str) -> Mapping[str, str]:
 
 
 @lru_cache(maxsize=1 << 14)
-def feats_told(feats: str) -> Told:
+def feats_problems(feats: str) -> Problems:
     """What is wrong with FEATS.
 
-    >>> [rule for rule, _ in feats_told("Number=Sing|Case=Nom|Tense=past")]
+    >>> [rule for rule, _ in feats_problems("Number=Sing|Case=Nom|Tense=past")]
     ['unsorted-features', 'invalid-feature']
     """
     parts = feats.split("|")
@@ -147,7 +147,7 @@ def deps_pairs(deps: str) -> tuple[tuple[str, str], ...] | None:
 
 
 @lru_cache(maxsize=1 << 14)
-def deps_told(deps: str) -> Told:
+def deps_problems(deps: str) -> Problems:
     """What is wrong with DEPS, but for the heads it names."""
     pairs = deps_pairs(deps)
     if pairs is None:
@@ -156,7 +156,7 @@ def deps_told(deps: str) -> Told:
     odd = [head for head, _ in pairs if not ENHANCED_HEAD.fullmatch(head)]
     found += [("invalid-ehead", f"found the head {head!r}, expected a number like 3 or 3.1") for head in odd]
     if not odd:
-        found += _order_told(deps, pairs)
+        found += _order_problems(deps, pairs)
     for head, label in pairs:
         if not _is_enhanced_label(label):
             found.append(
@@ -172,7 +172,7 @@ def deps_told(deps: str) -> Told:
     return tuple(found)
 
 
-def _order_told(deps: str, pairs: tuple[tuple[str, str], ...]) -> Told:
+def _order_problems(deps: str, pairs: tuple[tuple[str, str], ...]) -> Problems:
     heads = [_place(head) for head, _ in pairs]
     if heads != sorted(heads):
         return (("unsorted-deps", f"found {deps!r}, expected it in the order of heads"),)
@@ -243,10 +243,10 @@ def _check_self_loop(row: Row, report: Report) -> None:
 
 
 @lru_cache(maxsize=1 << 14)
-def misc_told(misc: str) -> Told:
+def misc_problems(misc: str) -> Problems:
     """What is wrong with MISC.
 
-    >>> [rule for rule, _ in misc_told("Gloss=a|spaceafter=No||Gloss=b")]
+    >>> [rule for rule, _ in misc_problems("Gloss=a|spaceafter=No||Gloss=b")]
     ['misc-attr-typo', 'empty-misc', 'repeated-misc']
     """
     found: list[tuple[str, str]] = []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,12 +16,18 @@ from arcwise.treebanks.validation.rules import RULES
 class Repair:
     """Edits of the sentence after which the finding is gone, and what they do in a few words."""
 
-    told: str
+    description: str
     edits: tuple[Edit, ...]
+
+    @property
+    def told(self) -> str:
+        """Deprecated: use ``description``."""
+        warnings.warn("Repair.told is now Repair.description", DeprecationWarning, stacklevel=2)
+        return self.description
 
     def to_json(self) -> dict[str, Any]:
         """As a JSON object."""
-        return {"told": self.told, "edits": [edit_to_json(edit) for edit in self.edits]}
+        return {"told": self.description, "edits": [edit_to_json(edit) for edit in self.edits]}
 
 
 @dataclass(frozen=True)
@@ -106,7 +113,7 @@ def _without_loss(repair: Repair) -> Repair | None:
     """The repair; None if it would write bytes that are no UTF-8."""
     written = (value for edit in repair.edits for value in vars(edit).values() if isinstance(value, str))
     lossless = all(_as_text(value) == value for value in written)
-    return Repair(_as_text(repair.told), repair.edits) if lossless else None
+    return Repair(_as_text(repair.description), repair.edits) if lossless else None
 
 
 def _as_text(value: str) -> str:

@@ -12,7 +12,7 @@ from arcwise.treebanks.validation.findings import Repair, Report
 from arcwise.treebanks.validation.inventory import Inventory, universal
 from arcwise.treebanks.validation.labels import harmless, usual_label
 from arcwise.treebanks.validation.raw import DEPREL, DEPS, FEATS, FORM, HEAD, LEMMA, UPOS, RawSentence
-from arcwise.treebanks.validation.relations import Breach, breaches
+from arcwise.treebanks.validation.relations import Violation, violations
 from arcwise.treebanks.validation.repairs import set_field
 from arcwise.treebanks.validation.tree import RawTree
 
@@ -24,35 +24,37 @@ def check_relations(
     raw: RawSentence, tree: RawTree, inventory: Inventory, report: Report, *, partial: bool
 ) -> None:
     """All words of a tree against the guidelines. ``partial``: a tag, head or label that is ``_`` breaks none of them."""
-    told: set[Breach] = set()
+    told: set[Violation] = set()
     for word in range(1, len(tree) + 1):
-        for breach in breaches(tree, word, with_features=inventory.features):
-            if breach in told:  # the head of two words of flat:foreign
+        for violation in violations(tree, word, with_features=inventory.features):
+            if violation in told:  # the head of two words of flat:foreign
                 continue
-            told.add(breach)
-            row = tree.row(breach.at)
-            if partial and _undecided(tree, breach):
+            told.add(violation)
+            row = tree.row(violation.at)
+            if partial and _undecided(tree, violation):
                 continue
-            repair = _repair(raw, tree, inventory, breach)
-            report.add_field(breach.rule, row, column_number(breach.column), breach.message, repair=repair)
+            repair = _repair(raw, tree, inventory, violation)
+            report.add_field(
+                violation.rule, row, column_number(violation.column), violation.message, repair=repair
+            )
 
 
-def _undecided(tree: RawTree, breach: Breach) -> bool:
+def _undecided(tree: RawTree, violation: Violation) -> bool:
     """Whether a rule is broken only because a tag, head or label that it looks at is not decided yet."""
 
     def is_open(word: int, *columns: str) -> bool:
         return word > 0 and any(tree.row(word).fields[_DECIDED[column]] == "_" for column in columns)
 
-    at, column = breach.at, breach.column
+    at, column = violation.at, violation.column
     if column in _DECIDED and is_open(at, column):
         return True
-    if breach.rule.startswith("leaf-"):  # about the label of a word below another
+    if violation.rule.startswith("leaf-"):  # about the label of a word below another
         return is_open(at, "deprel")
-    if breach.rule == "orphan-parent":
+    if violation.rule == "orphan-parent":
         return is_open(tree.heads[at], "deprel")
-    if breach.rule == "goeswith-edeps":
+    if violation.rule == "goeswith-edeps":
         return is_open(at, "head")
-    if breach.rule in ("fixed-gap", "goeswith-gap"):  # words in the gap may belong to the expression
+    if violation.rule in ("fixed-gap", "goeswith-gap"):  # words in the gap may belong to the expression
         return any(
             is_open(word, "head", "deprel") for word in range(at + 1, max(tree.children[at], default=at))
         )
@@ -79,20 +81,20 @@ def check_enhanced_roots(raw: RawSentence, report: Report) -> None:
             report.add_field("enhanced-root-is-not-0", row, DEPS, message)
 
 
-def _repair(raw: RawSentence, tree: RawTree, inventory: Inventory, breach: Breach) -> Repair | None:
-    word, column = breach.at, column_number(breach.column)
-    if breach.rule == "0-is-not-root" and len(tree.children[0]) > 1:  # which one is the root?
+def _repair(raw: RawSentence, tree: RawTree, inventory: Inventory, violation: Violation) -> Repair | None:
+    word, column = violation.at, column_number(violation.column)
+    if violation.rule == "0-is-not-root" and len(tree.children[0]) > 1:  # which one is the root?
         return None
-    if breach.rule in ("goeswith-lemma", "goeswith-upos", "goeswith-feats"):
+    if violation.rule in ("goeswith-lemma", "goeswith-upos", "goeswith-feats"):
         return _further_part(raw, tree, inventory, word)
-    value = usual_label(tree, inventory, word) if breach.rule == "root-is-not-0" else None
-    if breach.rule in _VALUES:
-        value = _VALUES[breach.rule](tree, word)
+    value = usual_label(tree, inventory, word) if violation.rule == "root-is-not-0" else None
+    if violation.rule in _VALUES:
+        value = _VALUES[violation.rule](tree, word)
     if value is None:
         return None
-    if column == DEPREL and not harmless(tree, word, "label", [value], inventory, gone=breach.rule):
+    if column == DEPREL and not harmless(tree, word, "label", [value], inventory, gone=violation.rule):
         return None
-    if column == UPOS and not harmless(tree, word, "upos", [value], inventory, gone=breach.rule):
+    if column == UPOS and not harmless(tree, word, "upos", [value], inventory, gone=violation.rule):
         return None
     return set_field(raw, tree.row(word), column, value)
 

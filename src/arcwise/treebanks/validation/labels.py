@@ -16,7 +16,7 @@ from arcwise.treebanks.validation.inventory import (
     universal,
 )
 from arcwise.treebanks.validation.raw import DEPREL, UPOS, RawSentence, Row
-from arcwise.treebanks.validation.relations import breaches
+from arcwise.treebanks.validation.relations import violations
 from arcwise.treebanks.validation.repairs import set_field
 from arcwise.treebanks.validation.tree import RawTree
 
@@ -60,8 +60,8 @@ def harmless(
     near = [node for node in (word, tree.heads[word], *tree.children[word]) if node > 0]
 
     def broken(other: RawTree) -> set[tuple[str, int]]:
-        found = (b for node in near for b in breaches(other, node, with_features=inventory.features))
-        return {(breach.rule, breach.at) for breach in found}
+        found = (b for node in near for b in violations(other, node, with_features=inventory.features))
+        return {(violation.rule, violation.at) for violation in found}
 
     before: set[tuple[str, int]] | None = None
     for value in values:

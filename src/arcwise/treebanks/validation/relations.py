@@ -11,7 +11,7 @@ from arcwise.treebanks.validation.tree import RawTree
 
 
 @dataclass(frozen=True)
-class Breach:
+class Violation:
     """A rule that a word breaks; ``at`` is the word where it is told."""
 
     rule: str
@@ -20,7 +20,7 @@ class Breach:
     message: str
 
 
-_Check = Callable[[RawTree, int], Iterator[Breach]]
+_Check = Callable[[RawTree, int], Iterator[Violation]]
 
 _ONLY = {
     "det": ("DET", "PRON"),
@@ -63,7 +63,7 @@ _NOMINAL_PLACES = frozenset(["nsubj", "obj", "iobj", "obl", "vocative", "disloca
 _CLAUSES = frozenset(["conj", "parataxis", "root", "csubj", "ccomp", "advcl", "acl", "reparandum"])
 
 
-def breaches(tree: RawTree, word: int, *, with_features: bool) -> Iterator[Breach]:
+def violations(tree: RawTree, word: int, *, with_features: bool) -> Iterator[Violation]:
     """The rules that one word, as a dependent or as a head, breaks. ``with_features``: the treebank has FEATS."""
     for check in _CHECKS:
         yield from check(tree, word)
@@ -81,16 +81,16 @@ def _name(tree: RawTree, word: int) -> str:
     return f"word {word} ({tree.row(word).fields[FORM]})"
 
 
-def _root(tree: RawTree, word: int) -> Iterator[Breach]:
+def _root(tree: RawTree, word: int) -> Iterator[Violation]:
     head, relation = tree.heads[word], tree.relations[word]
     if head == 0 and relation != "root" and tree.labels[word] != "_":
-        yield Breach(
+        yield Violation(
             "0-is-not-root", word, "deprel", f"found {tree.labels[word]!r} with HEAD 0, expected root"
         )
     elif head == 0 and relation != "root":
-        yield Breach("0-is-not-root", word, "deprel", "found no relation with HEAD 0, expected root")
+        yield Violation("0-is-not-root", word, "deprel", "found no relation with HEAD 0, expected root")
     if head > 0 and relation == "root":
-        yield Breach(
+        yield Violation(
             "root-is-not-0",
             word,
             "deprel",
@@ -98,20 +98,20 @@ def _root(tree: RawTree, word: int) -> Iterator[Breach]:
         )
 
 
-def _expected_mood(tree: RawTree, word: int) -> Iterator[Breach]:
+def _expected_mood(tree: RawTree, word: int) -> Iterator[Violation]:
     feats = _feats(tree, word)
     if feats.get("VerbForm") == "Fin" and not feats.get("Mood"):
-        yield Breach(
+        yield Violation(
             "verbform-fin-without-mood", word, "feats", "found VerbForm=Fin without Mood, expected a Mood too"
         )
 
 
-def _tags(tree: RawTree, word: int) -> Iterator[Breach]:
+def _tags(tree: RawTree, word: int) -> Iterator[Violation]:
     upos = _feats(tree, word).get("ExtPos") or tree.upos[word]
     relation = tree.relations[word]
     children = {tree.relations[child] for child in tree.children[word]}
     if "fixed" in children and not _feats(tree, word).get("ExtPos"):
-        yield Breach(
+        yield Violation(
             "fixed-without-extpos",
             word,
             "feats",
@@ -122,25 +122,25 @@ def _tags(tree: RawTree, word: int) -> Iterator[Breach]:
         and upos not in _ONLY[relation]
         and not (relation == "advmod" and "goeswith" in children)
     ):
-        yield Breach(
+        yield Violation(
             f"rel-upos-{relation}",
             word,
             "upos",
             f"found {upos} with the relation {relation}, expected {_either(_ONLY[relation])}",
         )
     if relation in _NEVER and upos in _NEVER[relation]:
-        yield Breach(
+        yield Violation(
             f"rel-upos-{relation}",
             word,
             "upos",
             f"found {upos} with the relation {relation}, expected no {_either(_NEVER[relation])}",
         )
     if upos == "PUNCT" and not relation.startswith(("punct", "root")):
-        yield Breach(
+        yield Violation(
             "upos-rel-punct", word, "deprel", f"found {tree.labels[word]!r} with PUNCT, expected punct"
         )
     if upos == "PROPN" and (relation == "fixed" or "fixed" in children):
-        yield Breach(
+        yield Violation(
             "rel-upos-fixed",
             word,
             "deprel",
@@ -152,12 +152,12 @@ def _either(tags: tuple[str, ...]) -> str:
     return tags[0] if len(tags) == 1 else f"{', '.join(tags[:-1])} or {tags[-1]}"
 
 
-def _foreign(tree: RawTree, word: int) -> Iterator[Breach]:
+def _foreign(tree: RawTree, word: int) -> Iterator[Violation]:
     if tree.labels[word] != "flat:foreign":
         return
     for node in (word, tree.heads[word]):
         if node > 0 and (tree.upos[node] != "X" or tree.row(node).fields[FEATS] != "Foreign=Yes"):
-            yield Breach(
+            yield Violation(
                 "flat-foreign-upos-feats",
                 node,
                 "upos",
@@ -165,10 +165,10 @@ def _foreign(tree: RawTree, word: int) -> Iterator[Breach]:
             )
 
 
-def _direction(tree: RawTree, word: int) -> Iterator[Breach]:
+def _direction(tree: RawTree, word: int) -> Iterator[Violation]:
     relation, head = tree.relations[word], tree.heads[word]
     if relation in _LEFT_TO_RIGHT and word < head:
-        yield Breach(
+        yield Violation(
             f"right-to-left-{relation}",
             word,
             "head",
@@ -176,18 +176,18 @@ def _direction(tree: RawTree, word: int) -> Iterator[Breach]:
         )
 
 
-def _arguments(tree: RawTree, word: int) -> Iterator[Breach]:
+def _arguments(tree: RawTree, word: int) -> Iterator[Violation]:
     subjects = [child for child in tree.children[word] if _is_inner_subject(tree, child)]
     objects = [child for child in tree.children[word] if tree.relations[child] == "obj"]
     if len(subjects) > 1:
-        yield Breach(
+        yield Violation(
             "too-many-subjects",
             word,
             "deprel",
             f"found {len(subjects)} subjects of {_name(tree, word)} (words {_list(subjects)}), expected one, or :outer for the outer one",
         )
     if len(objects) > 1:
-        yield Breach(
+        yield Violation(
             "too-many-objects",
             word,
             "deprel",
@@ -207,13 +207,13 @@ def _list(words: list[int]) -> str:
     return ", ".join(map(str, words))
 
 
-def _oblique(tree: RawTree, word: int) -> Iterator[Breach]:
+def _oblique(tree: RawTree, word: int) -> Iterator[Violation]:
     head = tree.heads[word]
     if tree.relations[word] != "obl" or head <= 0 or tree.upos[head] not in ("NOUN", "PROPN", "PRON"):
         return
     clause = any(tree.relations[child] in ("cop", "nsubj", "csubj") for child in tree.children[head])
     if tree.relations[head] in _NOMINAL_PLACES and not clause:
-        yield Breach(
+        yield Violation(
             "obl-should-be-nmod",
             word,
             "deprel",
@@ -221,10 +221,10 @@ def _oblique(tree: RawTree, word: int) -> Iterator[Breach]:
         )
 
 
-def _orphan(tree: RawTree, word: int) -> Iterator[Breach]:
+def _orphan(tree: RawTree, word: int) -> Iterator[Violation]:
     head = tree.heads[word]
     if tree.relations[word] == "orphan" and head >= 0 and tree.relations[head] not in _CLAUSES:
-        yield Breach(
+        yield Violation(
             "orphan-parent",
             word,
             "head",
@@ -232,7 +232,7 @@ def _orphan(tree: RawTree, word: int) -> Iterator[Breach]:
         )
 
 
-def _leaves(tree: RawTree, word: int) -> Iterator[Breach]:
+def _leaves(tree: RawTree, word: int) -> Iterator[Violation]:
     relation = tree.relations[word]
     if relation not in _CHILDREN:
         return
@@ -251,7 +251,7 @@ def _leaves(tree: RawTree, word: int) -> Iterator[Breach]:
             continue
         if kind == "punct" and (not tree.complete or (tree.heads[word] > 0 and tree.gap(word))):
             continue  # it may have no other projective place
-        yield Breach(
+        yield Violation(
             rule,
             child,
             "head",
@@ -259,7 +259,7 @@ def _leaves(tree: RawTree, word: int) -> Iterator[Breach]:
         )
 
 
-def _fixed(tree: RawTree, word: int) -> Iterator[Breach]:
+def _fixed(tree: RawTree, word: int) -> Iterator[Violation]:
     parts = [child for child in tree.children[word] if tree.relations[child] == "fixed"]
     if not parts:
         return
@@ -268,7 +268,7 @@ def _fixed(tree: RawTree, word: int) -> Iterator[Breach]:
     )
     gap = list(between)
     if gap:
-        yield Breach(
+        yield Violation(
             "fixed-gap",
             word,
             "deprel",
@@ -276,19 +276,19 @@ def _fixed(tree: RawTree, word: int) -> Iterator[Breach]:
         )
 
 
-def _goeswith(tree: RawTree, word: int) -> Iterator[Breach]:
+def _goeswith(tree: RawTree, word: int) -> Iterator[Violation]:
     parts = [child for child in tree.children[word] if tree.relations[child] == "goeswith"]
     if parts:
         together = sorted([word, *parts])
         if together != list(range(word, parts[-1] + 1)):
-            yield Breach(
+            yield Violation(
                 "goeswith-gap",
                 word,
                 "deprel",
                 f"found the parts {_list(together)} of a word (goeswith), expected them side by side",
             )
         if any("SpaceAfter=No" in tree.row(part).fields[MISC].split("|") for part in together[:-1]):
-            yield Breach(
+            yield Violation(
                 "goeswith-nospace",
                 word,
                 "misc",
@@ -298,32 +298,32 @@ def _goeswith(tree: RawTree, word: int) -> Iterator[Breach]:
         yield from _further_part(tree, word)
 
 
-def _further_part(tree: RawTree, word: int) -> Iterator[Breach]:
+def _further_part(tree: RawTree, word: int) -> Iterator[Violation]:
     fields = tree.row(word).fields
     expected = "in a further part of a word (goeswith), expected"
     if fields[LEMMA] != "_":
-        yield Breach(
+        yield Violation(
             "goeswith-lemma",
             word,
             "lemma",
             f"found {fields[LEMMA]!r} {expected} _, for the first part has the lemma",
         )
     if tree.upos[word] != "X":
-        yield Breach(
+        yield Violation(
             "goeswith-upos",
             word,
             "upos",
             f"found {tree.upos[word]} {expected} X, for the first part has the tag",
         )
     if fields[FEATS] != "_":
-        yield Breach(
+        yield Violation(
             "goeswith-feats",
             word,
             "feats",
             f"found {fields[FEATS]!r} {expected} _, for the first part has the features",
         )
     if fields[DEPS] not in ("_", f"{tree.heads[word]}:{tree.labels[word]}"):
-        yield Breach(
+        yield Violation(
             "goeswith-edeps",
             word,
             "deps",
@@ -331,10 +331,10 @@ def _further_part(tree: RawTree, word: int) -> Iterator[Breach]:
         )
 
 
-def _required_features(tree: RawTree, word: int) -> Iterator[Breach]:
+def _required_features(tree: RawTree, word: int) -> Iterator[Violation]:
     feats = _feats(tree, word)
     if tree.upos[word] in ("PRON", "DET") and not feats.get("PronType"):
-        yield Breach(
+        yield Violation(
             "pron-det-without-prontype",
             word,
             "feats",
@@ -342,7 +342,7 @@ def _required_features(tree: RawTree, word: int) -> Iterator[Breach]:
         )
     parts = any(tree.relations[child] == "goeswith" for child in tree.children[word])
     if parts and feats.get("Typo") != "Yes":
-        yield Breach(
+        yield Violation(
             "goeswith-missing-typo",
             word,
             "feats",
@@ -350,11 +350,11 @@ def _required_features(tree: RawTree, word: int) -> Iterator[Breach]:
         )
 
 
-def _punctuation(tree: RawTree, word: int) -> Iterator[Breach]:
+def _punctuation(tree: RawTree, word: int) -> Iterator[Violation]:
     gap = tree.gap(word)
     if gap:
         words = [node for node in range(1, len(tree) + 1) if gap >> node & 1]
-        yield Breach(
+        yield Violation(
             "punct-is-nonproj",
             word,
             "head",
@@ -363,7 +363,7 @@ def _punctuation(tree: RawTree, word: int) -> Iterator[Breach]:
     if any(tree.gaps):
         crossing = tree.made_nonprojective(word)
         if crossing:
-            yield Breach(
+            yield Violation(
                 "punct-causes-nonproj",
                 word,
                 "head",

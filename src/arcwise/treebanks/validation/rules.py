@@ -8,14 +8,14 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Rule:
-    """One rule. ``official``: the test id of the official UD validator; None if it has no such rule. ``repaired``: what a repair does."""
+    """One rule. ``official``: the test id of the official UD validator; None if it has no such rule. ``repair``: what a repair does."""
 
     name: str
     level: int
-    told: str
+    description: str
     official: str | None
     warning: bool = False
-    repaired: str = ""
+    repair: str = ""
 
 
 _LEVELS = {
@@ -162,16 +162,16 @@ _OWN = {
 def _read(level: int, text: str, *, official: bool) -> list[Rule]:
     found = []
     for line in text.strip().splitlines():
-        name, told, *repaired = (part.strip() for part in line.split(" | "))
+        name, description, *repair = (part.strip() for part in line.split(" | "))
         plain = name.removesuffix(" !")
         found.append(
             Rule(
                 plain,
                 level,
-                told,
+                description,
                 plain if official else None,
                 plain != name,
-                repaired[0] if repaired else "",
+                repair[0] if repair else "",
             )
         )
     return found
@@ -192,5 +192,5 @@ def rules_markdown() -> str:
     for rule in sorted(RULES.values(), key=lambda r: r.level):
         name = f"`{rule.name}`" + (" (warning)" if rule.warning else "")
         official = "–" if rule.official is None else "same id"
-        lines.append(f"| {name} | {official} | {rule.level} | {rule.told} | {rule.repaired} |")
+        lines.append(f"| {name} | {official} | {rule.level} | {rule.description} | {rule.repair} |")
     return "\n".join(lines)

@@ -13,7 +13,7 @@ NO_SPACE = "SpaceAfter=No"
 
 
 @dataclass(frozen=True)
-class Difference:
+class SpacingDifference:
     """Where the text and the tokens part: the rule, the token (None after the last), and what the text has there."""
 
     rule: str
@@ -21,21 +21,21 @@ class Difference:
     rest: str
 
 
-def differences(text: str, tokens: Sequence[Row]) -> Iterator[Difference]:
+def differences(text: str, tokens: Sequence[Row]) -> Iterator[SpacingDifference]:
     """Where the text is not what the tokens say, up to the first token that is not in it."""
     rest = text
     for token in tokens:
         form = token.fields[FORM]
         if not rest.startswith(form):
-            yield Difference("text-form-mismatch", token, rest)
+            yield SpacingDifference("text-form-mismatch", token, rest)
             return
         rest = rest[len(form) :]
         if NO_SPACE not in token.fields[MISC].split("|"):
             if rest and not rest[0].isspace():
-                yield Difference("missing-spaceafter", token, rest)
+                yield SpacingDifference("missing-spaceafter", token, rest)
             rest = rest.lstrip()
     if rest:
-        yield Difference("text-extra-chars", None, rest)
+        yield SpacingDifference("text-extra-chars", None, rest)
 
 
 def joined_text(tokens: Sequence[Row]) -> str:

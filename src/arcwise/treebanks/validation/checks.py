@@ -12,8 +12,8 @@ from arcwise.treebanks.files import PathLike, open_input, refuse_other_encoding
 from arcwise.treebanks.sentence import Sentence
 from arcwise.treebanks.streaming import stream
 from arcwise.treebanks.treebank import Treebank
-from arcwise.treebanks.validation.across import Memory
 from arcwise.treebanks.validation.comments import check_comments
+from arcwise.treebanks.validation.cross_sentence import CrossSentenceChecks
 from arcwise.treebanks.validation.fields import check_fields
 from arcwise.treebanks.validation.findings import Finding, Report
 from arcwise.treebanks.validation.guidelines import check_enhanced_roots, check_relations
@@ -25,12 +25,12 @@ from arcwise.treebanks.validation.raw import RawSentence, raw_sentences
 from arcwise.treebanks.validation.surface import check_text
 from arcwise.treebanks.validation.tree import BROKEN_DEPS, check_graph, check_heads
 
-HIGHEST = 3
+MAX_LEVEL = 3
 """The highest level: what the guidelines say of every language."""
 
 
 def check_sentence(
-    sentence: Sentence, inventory: Inventory | None = None, *, level: int = HIGHEST, partial: bool = False
+    sentence: Sentence, inventory: Inventory | None = None, *, level: int = MAX_LEVEL, partial: bool = False
 ) -> list[Finding]:
     r"""What is wrong with one sentence, so far as it alone tells; ``Inventory.of(treebank)`` gives better guesses.
 
@@ -55,10 +55,10 @@ def check_sentence(
 
 
 def check_treebank(
-    treebank: Treebank, inventory: Inventory | None = None, *, level: int = HIGHEST, partial: bool = False
+    treebank: Treebank, inventory: Inventory | None = None, *, level: int = MAX_LEVEL, partial: bool = False
 ) -> Iterator[Finding]:
     """What is wrong with a treebank: each sentence, and what needs the whole (ids, DEPS, labels that are rare)."""
-    memory = Memory()
+    memory = CrossSentenceChecks()
     yield from _check_piece(treebank, inventory or Inventory.of(treebank), memory, level, partial, first=0)
     if not len(treebank):
         yield _no_sentence()
@@ -66,7 +66,7 @@ def check_treebank(
 
 
 def check_files(
-    paths: Iterable[PathLike], *, level: int = HIGHEST, partial: bool = False
+    paths: Iterable[PathLike], *, level: int = MAX_LEVEL, partial: bool = False
 ) -> Iterator[tuple[str, Finding]]:
     """What is wrong with the files of a treebank, as (path, finding); ids are unique across all of them.
 
@@ -75,7 +75,7 @@ def check_files(
     with contextlib.ExitStack() as kept:
         files = [(str(path), kept.enter_context(_twice_readable(path))) for path in paths]
         inventory = Inventory.of(piece for _, file in files for piece in stream(file, strict=False))
-        memory = Memory()
+        memory = CrossSentenceChecks()
         for name, file in files:
             first = 0
             memory.begin_file()
@@ -90,7 +90,13 @@ def check_files(
 
 
 def _check_piece(
-    piece: Treebank, inventory: Inventory, memory: Memory, level: int, partial: bool, *, first: int
+    piece: Treebank,
+    inventory: Inventory,
+    memory: CrossSentenceChecks,
+    level: int,
+    partial: bool,
+    *,
+    first: int,
 ) -> Iterator[Finding]:
     number = 0
     ends = piece.layout.sentence_bytes.tolist() if len(piece) else []
@@ -127,7 +133,7 @@ def _no_sentence() -> Finding:
     return _about_the_file("no-sentence", "found no sentence, expected CoNLL-U")
 
 
-def _check_end(memory: Memory, level: int) -> Iterator[Finding]:
+def _check_end(memory: CrossSentenceChecks, level: int) -> Iterator[Finding]:
     if memory.copies and level >= 3:
         yield _about_the_file(
             "edeps-identical-to-basic-trees",
@@ -136,7 +142,7 @@ def _check_end(memory: Memory, level: int) -> Iterator[Finding]:
 
 
 def _about_the_file(rule: str, message: str) -> Finding:
-    report = Report(HIGHEST, 0, None)
+    report = Report(MAX_LEVEL, 0, None)
     report.add(rule, 1, message)
     return report.findings[0]
 

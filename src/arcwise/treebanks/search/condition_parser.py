@@ -6,22 +6,22 @@ import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
-from arcwise.treebanks.search.scanning import NUMBER_SIGNS, Scanner
+from arcwise.treebanks.search.scanner import NUMBER_SIGNS, Scanner
 from arcwise.treebanks.search.syntax import (
     KEYED,
-    NOTHING,
+    MISSING,
     SENTENCE_NUMBERS,
     SIGNS,
     STEPS,
     WORD_NUMBERS,
-    All,
+    AllOf,
+    AnyOf,
     Condition,
-    Either,
-    Has,
+    Exists,
     Not,
     Property,
+    PropertyTest,
     Relation,
-    Test,
 )
 
 _BOUNDS = re.compile(r"\{\s*(\d{1,6})\s*(,)?\s*(\d{1,6})?\s*\}")
@@ -40,25 +40,25 @@ def is_number(text: str) -> bool:
     return name in WORD_NUMBERS or name in SENTENCE_NUMBERS or (name in KEYED and bool(key))
 
 
-class ConditionReader:
+class ConditionParser:
     """Reads the rules ``test``, ``condition`` and ``relation`` of the grammar."""
 
     def __init__(self, text: str) -> None:
         self.scan = Scanner(text)
 
-    def _has(self, relation: Relation) -> Has:
+    def _has(self, relation: Relation) -> Exists:
         """What stands after a relation that finds no word: "[" conditions "]", or nothing after a label."""
         if self.scan.take("["):
-            condition = self._conditions() if not self.scan.sees("]") else All()
+            condition = self._conditions() if not self.scan.sees("]") else AllOf()
             self.scan.expect("]")
-            return Has(relation, condition)
+            return Exists(relation, condition)
         if self.scan.sees("@"):
             raise self.scan.error("no name inside of brackets (they find no word; see without)")
         if self.scan.sees_test(is_number) or self.scan.sees("("):
             raise self.scan.error("brackets around what is said of the other word: [ ]")
         if relation.label is None:
             raise self.scan.error("a label or [ ]")
-        return Has(relation, All())
+        return Exists(relation, AllOf())
 
     def _relation(self) -> tuple[Relation, bool] | None:
         """relation = [ "!" ] sign [ "{" bounds "}" ] [ label ]"""
@@ -98,21 +98,21 @@ class ConditionReader:
         self.scan.at = found.end()
         return low, high
 
-    def _label(self) -> Test | None:
+    def _label(self) -> PropertyTest | None:
         """label = value { "|" value } | "~" expression"""
         at = self.scan.at
         deprel = Property("deprel")
         if self.scan.take("~"):
             expression = self._expression()
             self.scan.skip()
-            return Test(deprel, "~", (expression,), at)
+            return PropertyTest(deprel, "~", (expression,), at)
         if self.scan.sees_test(is_number) or self.scan.sees_keyword("or") or not self.scan.sees_value():
             return None
         if any(self.scan.sees(sign) for sign in SIGNS):
             return None
         labels = self.scan.values()
         self.scan.skip()
-        return Test(deprel, "=", labels, at)
+        return PropertyTest(deprel, "=", labels, at)
 
     # ---- conditions
 
@@ -121,7 +121,7 @@ class ConditionReader:
 
     def _bracket(self) -> Condition:
         self.scan.expect("[")
-        condition: Condition = All() if self.scan.sees("]") else self._conditions()
+        condition: Condition = AllOf() if self.scan.sees("]") else self._conditions()
         self.scan.expect("]")
         return condition
 
@@ -129,7 +129,7 @@ class ConditionReader:
         """conditions = all { "or" all }; all = condition { condition }"""
         with self.scan.inside():
             alternatives = self._alternatives(of_sentence)
-        return alternatives[0] if len(alternatives) == 1 else Either(tuple(alternatives))
+        return alternatives[0] if len(alternatives) == 1 else AnyOf(tuple(alternatives))
 
     def _alternatives(self, of_sentence: bool) -> list[Condition]:
         alternatives: list[Condition] = []
@@ -170,7 +170,7 @@ class ConditionReader:
             conditions.append(self._test(of_sentence))
         return all_of(conditions)
 
-    def _test(self, of_sentence: bool) -> Test:
+    def _test(self, of_sentence: bool) -> PropertyTest:
         """test = property sign value { "|" value }"""
         start = self.scan.at
         if not self.scan.sees_test(is_number):
@@ -191,7 +191,7 @@ class ConditionReader:
                 values = (self.scan.value(),) if sign in NUMBER_SIGNS else self.scan.values()
                 self._check_values(found, sign, values, numeric=numeric)
         self.scan.skip()
-        return Test(found, sign, values, start)
+        return PropertyTest(found, sign, values, start)
 
     @contextmanager
     def _at_value(self) -> Iterator[None]:
@@ -204,12 +204,12 @@ class ConditionReader:
 
     def _check_values(self, found: Property, sign: str, values: tuple[str, ...], *, numeric: bool) -> None:
         for value in values:
-            if sign in NUMBER_SIGNS or (numeric and value != NOTHING):
+            if sign in NUMBER_SIGNS or (numeric and value != MISSING):
                 try:
                     float(value)
                 except ValueError:
                     raise _WrongValue(value, f"a number after {found}{sign}") from None
-            if found.name == "projective" and value not in ("yes", "no", NOTHING):
+            if found.name == "projective" and value not in ("yes", "no", MISSING):
                 raise _WrongValue(value, "yes or no after projective")
 
     def _expression(self) -> str:
@@ -232,5 +232,5 @@ class _WrongValue(Exception):
 
 def all_of(conditions: Sequence[Condition]) -> Condition:
     """All of them, as one condition."""
-    kept = [c for c in conditions if c != All()]
-    return kept[0] if len(kept) == 1 else All(tuple(kept))
+    kept = [c for c in conditions if c != AllOf()]
+    return kept[0] if len(kept) == 1 else AllOf(tuple(kept))

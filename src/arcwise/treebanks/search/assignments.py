@@ -6,8 +6,8 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from arcwise.treebanks.search.scanning import Scanner
-from arcwise.treebanks.search.syntax import KEYED, NOTHING, STEPS, WORD_NUMBERS, Property
+from arcwise.treebanks.search.scanner import Scanner
+from arcwise.treebanks.search.syntax import KEYED, MISSING, STEPS, WORD_NUMBERS, Property
 
 SETTABLE = ("form", "lemma", "upos", "xpos", "feats", "head", "deprel", "deps", "misc")
 _NUMBER = re.compile(r"0|[1-9]\d{0,8}")
@@ -15,13 +15,13 @@ _FIRST = re.compile(r"@?(\w+)(?=\.)")
 
 
 @dataclass(frozen=True)
-class Change:
+class Assignment:
     """A field of a found word gets a value, or what another found word has; ``_`` removes the value of a key."""
 
     word: str
     column: str
     key: str | None
-    value: str = NOTHING
+    value: str = MISSING
     other: str | None = None
     """The word that the value is from; for HEAD without ``source``, that word itself."""
     source: Property | None = None
@@ -32,14 +32,14 @@ class Change:
         return self.column if self.key is None else f"{self.column}.{self.key}"
 
 
-def read_changes(text: str, names: Sequence[str]) -> tuple[Change, ...]:
+def parse_assignments(text: str, names: Sequence[str]) -> tuple[Assignment, ...]:
     """The changes of a text, for a query that finds words of these names.
 
-    >>> read_changes("2.deprel=obl; feats.Case=_", ["1", "2"])
-    (Change(word='2', column='deprel', key=None, value='obl', ...), Change(word='1', column='feats', key='Case', value='_', ...))
+    >>> parse_assignments("2.deprel=obl; feats.Case=_", ["1", "2"])
+    (Assignment(word='2', column='deprel', key=None, value='obl', ...), Assignment(word='1', column='feats', key='Case', value='_', ...))
     """
     scan = Scanner(text, "changes")
-    found: list[Change] = []
+    found: list[Assignment] = []
     while True:
         start = scan.at
         change = _change(scan, names)
@@ -52,7 +52,7 @@ def read_changes(text: str, names: Sequence[str]) -> tuple[Change, ...]:
             return tuple(found)
 
 
-def _change(scan: Scanner, names: Sequence[str]) -> Change:
+def _change(scan: Scanner, names: Sequence[str]) -> Assignment:
     """change = [ name "." ] column [ "." key ] "=" ( value | "@" name [ "." property ] )"""
     word = _word(scan, names)
     start = scan.at
@@ -69,7 +69,7 @@ def _change(scan: Scanner, names: Sequence[str]) -> Change:
         return _copied(scan, word, prop, names)
     at = scan.at
     value = scan.value()
-    if prop.name == "head" and value != NOTHING and not _NUMBER.fullmatch(value):
+    if prop.name == "head" and value != MISSING and not _NUMBER.fullmatch(value):
         raise scan.error("a number, _ or a found word such as @1", found=repr(value), at=at)
     if not value or re.search(r"[\t\r\n]", value) or (prop.key is not None and "|" in value):
         raise scan.error(
@@ -78,7 +78,7 @@ def _change(scan: Scanner, names: Sequence[str]) -> Change:
             at=at,
         )
     scan.skip()
-    return Change(word, prop.name, prop.key, value)
+    return Assignment(word, prop.name, prop.key, value)
 
 
 def _word(scan: Scanner, names: Sequence[str]) -> str:
@@ -98,7 +98,7 @@ def _check_name(scan: Scanner, name: str, names: Sequence[str]) -> None:
         raise scan.error(f"a word that the query finds ({', '.join(names)})", found=f"'{name}'")
 
 
-def _copied(scan: Scanner, word: str, prop: Property, names: Sequence[str]) -> Change:
+def _copied(scan: Scanner, word: str, prop: Property, names: Sequence[str]) -> Assignment:
     at = scan.at
     name = scan.name()
     if name is None:
@@ -117,7 +117,7 @@ def _copied(scan: Scanner, word: str, prop: Property, names: Sequence[str]) -> C
         raise scan.error("a found word, its .id or its .head", found=f"'{source}'", at=at)
     if prop.name != "head" and (source is None or source.name in WORD_NUMBERS):
         raise scan.error(f"a text of the word, such as @{name}.lemma", found=f"@{name}", at=at)
-    return Change(word, prop.name, prop.key, NOTHING, name, source)
+    return Assignment(word, prop.name, prop.key, MISSING, name, source)
 
 
 def with_key(field: str, column: str, key: str, value: str) -> str:
@@ -126,12 +126,12 @@ def with_key(field: str, column: str, key: str, value: str) -> str:
     >>> with_key("Case=Acc|Number=Sing", "feats", "Gender", "Fem"), with_key("SpaceAfter=No", "misc", "SpaceAfter", "_")
     ('Case=Acc|Gender=Fem|Number=Sing', '_')
     """
-    pairs = [] if field == NOTHING else field.split("|")
+    pairs = [] if field == MISSING else field.split("|")
     keys = [pair.partition("=")[0] for pair in pairs]
     if key in keys:
         place = keys.index(key)
-        pairs[place : place + 1] = [] if value == NOTHING else [f"{key}={value}"]
-    elif value != NOTHING:
+        pairs[place : place + 1] = [] if value == MISSING else [f"{key}={value}"]
+    elif value != MISSING:
         after = [i for i, k in enumerate(keys) if column == "feats" and k.lower() > key.lower()]
         pairs.insert(after[0] if after else len(pairs), f"{key}={value}")
-    return "|".join(pairs) or NOTHING
+    return "|".join(pairs) or MISSING

@@ -10,7 +10,7 @@ from arcwise.treebanks.validation.raw import DEPREL, DEPS, HEAD, MISC, RawSenten
 from arcwise.treebanks.validation.spacing import NO_SPACE
 
 
-class Memory:
+class CrossSentenceChecks:
     """What was seen so far of a treebank; ``check`` is called with its sentences in order."""
 
     def __init__(self) -> None:

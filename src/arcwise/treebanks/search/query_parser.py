@@ -1,35 +1,35 @@
-"""From the text of a query to what it says (``Said``): one method for each rule of the grammar in docs/reference/search.md."""
+"""From the text of a query to what it says (``ParsedQuery``): one method for each rule of the grammar in docs/reference/search.md."""
 
 from __future__ import annotations
 
 import re
 
-from arcwise.treebanks.search.reading_conditions import WORD, ConditionReader, all_of, is_number
-from arcwise.treebanks.search.scanning import NUMBER_SIGNS
+from arcwise.treebanks.search.condition_parser import WORD, ConditionParser, all_of, is_number
+from arcwise.treebanks.search.scanner import NUMBER_SIGNS
 from arcwise.treebanks.search.syntax import (
-    Comparison,
     Condition,
-    Kind,
     Link,
     Not,
+    ParsedQuery,
     Pattern,
     Property,
+    PropertyComparison,
     QueryError,
     Relation,
-    Said,
+    RelationKind,
 )
 
 
-def read_query(text: str) -> Said:
+def parse_query(text: str) -> ParsedQuery:
     """What a query says.
 
-    >>> read_query("upos=VERB > obj").found.links
-    (Link(left='1', relation=Relation(kind=<Kind.BELOW: 'below'>, low=1, high=1, label=Test(...)), right='2', negated=False),)
+    >>> parse_query("upos=VERB > obj").pattern.links
+    (Link(left='1', relation=Relation(kind=<RelationKind.BELOW: 'below'>, low=1, high=1, label=PropertyTest(...)), right='2', negated=False),)
     """
-    return _Reader(text).query()
+    return QueryParser(text).query()
 
 
-class _Reader(ConditionReader):
+class QueryParser(ConditionParser):
     def __init__(self, text: str) -> None:
         super().__init__(text)
         self.words: dict[str, list[Condition]] = {}
@@ -42,11 +42,11 @@ class _Reader(ConditionReader):
 
     # ---- parts
 
-    def query(self) -> Said:
+    def query(self) -> ParsedQuery:
         """query = part { ";" part } [ ";" ]"""
         self._note_names()
         without: list[Pattern] = []
-        comparisons: list[Comparison] = []
+        comparisons: list[PropertyComparison] = []
         sentence: list[Condition] = []
         while True:
             if self.scan.take_keyword("without"):
@@ -64,7 +64,7 @@ class _Reader(ConditionReader):
         self._check()
         words = {name: all_of(conditions) for name, conditions in self.words.items()}
         found = Pattern(words, tuple(link for link, _ in self.links))
-        return Said(found, tuple(without), tuple(comparisons), all_of(sentence))
+        return ParsedQuery(found, tuple(without), tuple(comparisons), all_of(sentence))
 
     def _note_names(self) -> None:
         """The names that stand outside of ``without``: a ``without`` may name a word that a later part finds."""
@@ -98,9 +98,9 @@ class _Reader(ConditionReader):
         }
         for name, conditions in self.words.items():
             if name in self.found_names and conditions:
-                # Said of a word that is found: a twin of its own, the same word, has the condition.
+                # ParsedQuery of a word that is found: a twin of its own, the same word, has the condition.
                 words[f"{name}'"] = all_of(conditions)
-                self.links.append((Link(name, Relation(Kind.SAME), f"{name}'"), 0))
+                self.links.append((Link(name, Relation(RelationKind.SAME), f"{name}'"), 0))
         pattern = Pattern(words, tuple(link for link, _ in self.links))
         self.words, self.links = kept
         self.inside_without = False
@@ -119,7 +119,7 @@ class _Reader(ConditionReader):
     def _sees_comparison(self) -> bool:
         return re.compile(r"@\w+\.[A-Za-z]").match(self.scan.text, self.scan.at) is not None
 
-    def _comparison(self) -> Comparison:
+    def _comparison(self) -> PropertyComparison:
         """ "@" name "." property sign "@" name "." property"""
         left, left_property = self._word_property()
         at = self.scan.at
@@ -130,7 +130,7 @@ class _Reader(ConditionReader):
         for prop in (left_property, right_property):
             if sign in NUMBER_SIGNS and not is_number(str(prop)):
                 raise self.scan.error(f"= or != after {prop}, which is no number", found=repr(sign), at=at)
-        return Comparison(left, left_property, sign, right, right_property)
+        return PropertyComparison(left, left_property, sign, right, right_property)
 
     def _word_property(self) -> tuple[str, Property]:
         at = self.scan.at
@@ -153,7 +153,7 @@ class _Reader(ConditionReader):
             if negated:
                 self._negated(left, relation, at)
                 continue
-            if relation.kind is Kind.SAME and not self.inside_without:
+            if relation.kind is RelationKind.SAME and not self.inside_without:
                 raise self.scan.error(
                     "another relation: two words of a query are never the same word (== stands in without)",
                     at=at,
@@ -248,7 +248,7 @@ class _Reader(ConditionReader):
     def _refuse_second(self, left: str, relation: Relation, right: str, at: int) -> None:
         """Relations go from the first word: ``a . b . c`` would ask for two words right after a."""
 
-        def steps(one: Relation) -> tuple[Kind, int, int | None]:
+        def steps(one: Relation) -> tuple[RelationKind, int, int | None]:
             return one.kind, one.low, one.high
 
         for link, _ in self.links:
