@@ -11,7 +11,7 @@ from typing import Any, get_args, get_type_hints
 
 import typer
 
-from arcwise.cli.files import Files
+from arcwise.cli._support.files import Files
 from arcwise.cli.main import COMMANDS, app
 
 TREEBANK, OTHER, MODEL, TRANSITION, CERTIFICATE = "treebank", "other", "model", "transition", "certificate"

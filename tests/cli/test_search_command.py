@@ -34,7 +34,7 @@ def test_hits_as_text(sample: Path, capsys: Output) -> None:
 def test_lines_are_right_in_files_searched_in_pieces(
     sample: Path, capsys: Output, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from arcwise.cli import search_output
+    from arcwise.cli._support import search_output
 
     query = ["search", "upos=NOUN|VERB", str(sample)]
     assert run(query) == 0

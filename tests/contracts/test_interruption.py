@@ -212,7 +212,9 @@ def test_a_grammar_survives_an_interrupted_induction(
     assert run([*induce, "--epsilon", "0.5"]) == 0
     before = model.read_bytes()
     if learner == "global":  # ends at once, with the best so far
-        monkeypatch.setattr("arcwise.cli.search_progress.SearchProgress.should_stop", lambda self: True)
+        monkeypatch.setattr(
+            "arcwise.cli._support.search_progress.SearchProgress.should_stop", lambda self: True
+        )
         assert run([*induce, "--epsilon", "0"]) == 0
         beside = bank.with_name("dmv.stopped-1.json")
         assert f"{model} is left as it was, the new grammar is {beside}" in capsys.readouterr().out

@@ -203,7 +203,7 @@ def test_verify_rejects_what_is_malformed(
 def test_verify_shows_progress(
     corpus: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("arcwise.cli.search_progress._LINE_SECONDS", 0.0)
+    monkeypatch.setattr("arcwise.cli._support.search_progress._LINE_SECONDS", 0.0)
     proof = str(corpus.with_name("cert.json"))
     assert run(["induce", str(corpus), "--learner", "global", "--certificate", proof]) == 0
     capsys.readouterr()

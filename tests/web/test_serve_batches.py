@@ -21,12 +21,12 @@ from arcwise.inference import Constraints
 from arcwise.parsing.parser import ParseOptions
 from arcwise.treebanks import Treebank
 from arcwise.web import serve_batches
-from arcwise.web.serve_batches import LONG, Batcher, Lines
+from arcwise.web.serve_batches import LONG, Batcher, RequestQueues
 from arcwise.web.serve_input import Source
-from arcwise.web.serve_limits import Limits, Refused, TooLate, Within
-from arcwise.web.serve_metrics import Meter
+from arcwise.web.serve_limits import DeadlineExceeded, Limits, RequestRefused, deadline
+from arcwise.web.serve_metrics import ServiceMetrics
 from arcwise.web.serve_models import ServedModel
-from arcwise.web.serve_tasks import Done, Task, do_tasks
+from arcwise.web.serve_tasks import ParseTask, TaskResult, run_tasks
 from web.serving import english, serving_here, small_graph_parser
 from web.waiting import until
 
@@ -36,8 +36,8 @@ ROWS = "# text = Birds sing\n1\tBirds\t_\tNOUN\t_\t_\t_\t_\t_\t_\n2\tsing\t_\tVE
 CONFIDENT = ParseOptions(confidence=True)
 
 
-def task(text: str = "Birds sing. They don't fly!", **settings: Any) -> Task:
-    return Task(settings.pop("model", MODEL), Source("text", text), **settings)
+def task(text: str = "Birds sing. They don't fly!", **settings: Any) -> ParseTask:
+    return ParseTask(settings.pop("model", MODEL), Source("text", text), **settings)
 
 
 KINDS = [
@@ -50,36 +50,36 @@ KINDS = [
     task("Two dogs.", parse=False, tag=False),
     task("Cats sleep.", tag=False),
     task("Cats sleep. Dogs, too.", options=ParseOptions(k_best=3)),
-    Task(MODEL, Source("conllu", ROWS)),
-    Task(MODEL, Source("conllu", ROWS + "\n\n")),
-    Task(MODEL, Source("conllu", "\ufeff" + ROWS)),
-    Task(MODEL, Source("conllu", (ROWS + "\n").replace("\n", "\r\n")), options=CONFIDENT),
-    Task(
+    ParseTask(MODEL, Source("conllu", ROWS)),
+    ParseTask(MODEL, Source("conllu", ROWS + "\n\n")),
+    ParseTask(MODEL, Source("conllu", "\ufeff" + ROWS)),
+    ParseTask(MODEL, Source("conllu", (ROWS + "\n").replace("\n", "\r\n")), options=CONFIDENT),
+    ParseTask(
         MODEL, Source("conllu", ROWS + "\n"), options=CONFIDENT, constraints=[Constraints(required=[(0, 1)])]
     ),
-    Task(MODEL, Source("conllu", ROWS + "\n"), constraints=[Constraints(required=[(7, 1)])]),
-    Task(MODEL, Source("conllu", "rubbish")),
-    Task(MODEL, Source("conllu", "# a comment, and no sentence\n")),
-    Task(MODEL, Source("conllu", ROWS + "\n# a comment after the last sentence\n")),
-    Task(MODEL, Source("conllu", "\n\n# a\n\n# b\n" + ROWS)),
-    Task(MODEL, Source("horizontal", "Birds sing\nDogs bark")),
-    Task(GRAPH, Source("conllu", ROWS + "\n"), tag=False),
-    Task(GRAPH, Source("text", "Birds sing.")),
+    ParseTask(MODEL, Source("conllu", ROWS + "\n"), constraints=[Constraints(required=[(7, 1)])]),
+    ParseTask(MODEL, Source("conllu", "rubbish")),
+    ParseTask(MODEL, Source("conllu", "# a comment, and no sentence\n")),
+    ParseTask(MODEL, Source("conllu", ROWS + "\n# a comment after the last sentence\n")),
+    ParseTask(MODEL, Source("conllu", "\n\n# a\n\n# b\n" + ROWS)),
+    ParseTask(MODEL, Source("horizontal", "Birds sing\nDogs bark")),
+    ParseTask(GRAPH, Source("conllu", ROWS + "\n"), tag=False),
+    ParseTask(GRAPH, Source("text", "Birds sing.")),
     task("one two three four five", max_words=3),
 ]
 
 
-def told(answer: Done) -> object:
+def told(answer: TaskResult) -> object:
     return (type(answer), str(answer)) if isinstance(answer, Exception) else answer.data
 
 
-ALONE = [told(do_tasks([own])[0]) for own in KINDS]
+ALONE = [told(run_tasks([own])[0]) for own in KINDS]
 
 
 @given(st.lists(st.integers(0, len(KINDS) - 1), max_size=12))
 @settings(max_examples=60, deadline=None)
 def test_in_any_company_as_alone(chosen: list[int]) -> None:
-    found = do_tasks([KINDS[at] for at in chosen])
+    found = run_tasks([KINDS[at] for at in chosen])
     assert [told(answer) for answer in found] == [ALONE[at] for at in chosen]
 
 
@@ -88,7 +88,7 @@ def test_alone_as_the_library() -> None:
     text = "Birds sing. They don't fly!"
     assert ALONE[0] == nlp.parse(nlp.tokenizer.tokenize(text).treebank).data
     assert ALONE[3] == nlp.parse(nlp.tokenizer.tokenize("Birds sing.").treebank, options=CONFIDENT).data
-    assert [kind for kind, *_ in (a for a in ALONE if isinstance(a, tuple))].count(Refused) == 1
+    assert [kind for kind, *_ in (a for a in ALONE if isinstance(a, tuple))].count(RequestRefused) == 1
 
 
 def test_one_native_call_for_many(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -100,7 +100,7 @@ def test_one_native_call_for_many(monkeypatch: pytest.MonkeyPatch) -> None:
         return parse(self, treebank, **options)
 
     monkeypatch.setattr(type(english()), "parse", counted)
-    do_tasks([task("Birds sing."), task("Cats sleep."), Task(MODEL, Source("conllu", ROWS))])
+    run_tasks([task("Birds sing."), task("Cats sleep."), ParseTask(MODEL, Source("conllu", ROWS))])
     assert calls == [3]
 
 
@@ -115,7 +115,7 @@ class SlowWork:
         self.go = threading.Event()
         self.begun = threading.Event()
 
-    def __call__(self, tasks: Sequence[Task]) -> list[Done]:
+    def __call__(self, tasks: Sequence[ParseTask]) -> list[TaskResult]:
         self.batches.append([own.source.data for own in tasks])
         self.begun.set()
         assert self.go.wait(10)
@@ -130,7 +130,7 @@ def test_what_gathers_meanwhile_is_done_together() -> None:
     slow = SlowWork()
 
     async def run() -> None:
-        batcher = Batcher(Limits(), Meter(), work=slow)
+        batcher = Batcher(Limits(), ServiceMetrics(), work=slow)
         asked = [asyncio.ensure_future(batcher.do(task("first")))]
         await asyncio.to_thread(slow.begun.wait, 10)
         asked += [asyncio.ensure_future(batcher.do(task(name))) for name in "abc"]
@@ -149,7 +149,7 @@ def test_a_batch_has_an_end(monkeypatch: pytest.MonkeyPatch) -> None:
     slow = SlowWork()
 
     async def run() -> None:
-        batcher = Batcher(Limits(), Meter(), work=slow)
+        batcher = Batcher(Limits(), ServiceMetrics(), work=slow)
         asked = [asyncio.ensure_future(batcher.do(task("x")))]
         await asyncio.to_thread(slow.begun.wait, 10)
         asked += [asyncio.ensure_future(batcher.do(task(size * "y"))) for size in (4, 6, 1, 25, 2)]
@@ -166,12 +166,12 @@ def test_too_many_wait() -> None:
     slow = SlowWork()
 
     async def run() -> None:
-        batcher = Batcher(Limits(queue=2), Meter(), work=slow)
+        batcher = Batcher(Limits(queue=2), ServiceMetrics(), work=slow)
         asked = [asyncio.ensure_future(batcher.do(task("first")))]
         await asyncio.to_thread(slow.begun.wait, 10)
         asked += [asyncio.ensure_future(batcher.do(task(name))) for name in "ab"]
         await asyncio.sleep(0)
-        with pytest.raises(Refused, match="2 requests wait already") as refused:
+        with pytest.raises(RequestRefused, match="2 requests wait already") as refused:
             await batcher.do(task("c"))
         assert refused.value.status == 429
         slow.go.set()
@@ -185,12 +185,12 @@ def test_too_slow_and_what_is_given_up_is_not_done() -> None:
     slow = SlowWork()
 
     async def run() -> None:
-        batcher = Batcher(Limits(max_seconds=0.05), Meter(), work=slow)
+        batcher = Batcher(Limits(max_seconds=0.05), ServiceMetrics(), work=slow)
         asked = [asyncio.ensure_future(batcher.do(task("first")))]
         await asyncio.to_thread(slow.begun.wait, 10)
         asked.append(asyncio.ensure_future(batcher.do(task("waits"))))
         found = await asyncio.gather(*asked, return_exceptions=True)
-        assert [own.status for own in found if isinstance(own, Refused)] == [503, 503]
+        assert [own.status for own in found if isinstance(own, RequestRefused)] == [503, 503]
         slow.go.set()
         batcher.stop()
 
@@ -199,11 +199,11 @@ def test_too_slow_and_what_is_given_up_is_not_done() -> None:
 
 
 def test_a_mistake_ends_neither_thread_nor_others() -> None:
-    def broken(tasks: Sequence[Task]) -> list[Done]:
+    def broken(tasks: Sequence[ParseTask]) -> list[TaskResult]:
         raise MemoryError("no more")
 
     async def run() -> None:
-        batcher = Batcher(Limits(), Meter(), work=broken)
+        batcher = Batcher(Limits(), ServiceMetrics(), work=broken)
         for _ in range(2):
             with pytest.raises(RuntimeError, match="MemoryError: no more"):
                 await batcher.do(task("a"))
@@ -215,7 +215,7 @@ def test_a_mistake_ends_neither_thread_nor_others() -> None:
 def test_short_requests_do_not_wait_for_long_ones(monkeypatch: pytest.MonkeyPatch) -> None:
     go = threading.Event()
 
-    def work(tasks: Sequence[Task]) -> list[Done]:
+    def work(tasks: Sequence[ParseTask]) -> list[TaskResult]:
         if tasks[0].size >= LONG:
             assert go.wait(10)
         return [Treebank(b"") for _ in tasks]
@@ -223,7 +223,7 @@ def test_short_requests_do_not_wait_for_long_ones(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(Batcher.__init__, "__kwdefaults__", {"work": work})
 
     async def run() -> None:
-        lines = Lines(Limits(), Meter())
+        lines = RequestQueues(Limits(), ServiceMetrics())
         long = asyncio.ensure_future(lines.do(task(LONG * "x")))
         await lines.do(task("short"))
         assert not long.done()
@@ -236,14 +236,14 @@ def test_short_requests_do_not_wait_for_long_ones(monkeypatch: pytest.MonkeyPatc
 
 def test_within() -> None:
     async def run() -> None:
-        with Within(10):
+        with deadline(10):
             await asyncio.sleep(0)
-        with pytest.raises(TooLate):
-            with Within(0.01):
+        with pytest.raises(DeadlineExceeded):
+            with deadline(0.01):
                 await asyncio.sleep(10)
         await asyncio.sleep(0)  # nothing is left over
         with pytest.raises(ValueError, match="own"):
-            with Within(10):
+            with deadline(10):
                 raise ValueError("own")
 
     in_a_loop(run)
@@ -282,9 +282,9 @@ def test_limits_of_a_request() -> None:
 
 
 def test_time_of_a_request(monkeypatch: pytest.MonkeyPatch) -> None:
-    def slow(tasks: Sequence[Task]) -> list[Done]:
+    def slow(tasks: Sequence[ParseTask]) -> list[TaskResult]:
         time.sleep(0.3)
-        return do_tasks(tasks)
+        return run_tasks(tasks)
 
     monkeypatch.setattr(Batcher.__init__, "__kwdefaults__", {"work": slow})
     with serving_here(Limits(max_seconds=0.1)) as service:
@@ -310,7 +310,7 @@ def test_too_many_requests(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_errors_of_the_library_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    def broken(tasks: Sequence[Task]) -> list[Done]:
+    def broken(tasks: Sequence[ParseTask]) -> list[TaskResult]:
         return [ArcwiseError("one sentence") if t.source.data == "a" else KeyError("x") for t in tasks]
 
     monkeypatch.setattr(Batcher.__init__, "__kwdefaults__", {"work": broken})
@@ -319,5 +319,5 @@ def test_errors_of_the_library_are_told(monkeypatch: pytest.MonkeyPatch) -> None
             400,
             {"error": "one sentence"},
         )
-        assert service.parse(text="b").json() == {"error": "arcwise made a mistake: KeyError: 'x'"}
+        assert service.parse(text="b").json() == {"error": "Internal error: KeyError: 'x'"}
         assert service.parse(text="b").status == 500

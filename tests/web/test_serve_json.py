@@ -184,10 +184,10 @@ def test_constraints_that_fit_no_tree(service: Here, constraints: Any, told: str
 @pytest.mark.parametrize(
     "body, told",
     [
-        (b"", "body: is no JSON"),
+        (b"", "body: is not valid JSON"),
         (b"[]", "body: found a list, expected an object"),
         (b'{"text": "\xff"}', "body: found byte 0xff at offset 10, expected UTF-8"),
-        (b"[" * 100_000, "body: is no JSON"),
+        (b"[" * 100_000, "body: is not valid JSON"),
         (b'{"text": "a", "k_best": 1e400}', "k_best"),
     ],
 )

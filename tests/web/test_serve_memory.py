@@ -20,9 +20,9 @@ from arcwise.web import serve_batches
 from arcwise.web.serve_batches import Batcher
 from arcwise.web.serve_input import Source
 from arcwise.web.serve_limits import Limits
-from arcwise.web.serve_metrics import Meter
+from arcwise.web.serve_metrics import ServiceMetrics
 from arcwise.web.serve_models import Models, ServedModel
-from arcwise.web.serve_tasks import Done, Task
+from arcwise.web.serve_tasks import ParseTask, TaskResult
 from web.serving import english
 
 pytestmark = pytest.mark.skipif(
@@ -67,13 +67,13 @@ def test_batches_give_back_after_they_are_answered(monkeypatch: pytest.MonkeyPat
             done.append("given back")
             return True
 
-    def work(tasks: Sequence[Task]) -> list[Done]:
+    def work(tasks: Sequence[ParseTask]) -> list[TaskResult]:
         done.append("worked")
         return [Treebank(b"") for _ in tasks]
 
     async def ask() -> None:
-        line = Batcher(Limits(), Meter(), work=work)
-        await line.do(Task(ServedModel("english", english()), Source("text", "Birds sing.")))
+        line = Batcher(Limits(), ServiceMetrics(), work=work)
+        await line.do(ParseTask(ServedModel("english", english()), Source("text", "Birds sing.")))
         await asyncio.to_thread(line.stop)
 
     monkeypatch.setattr(serve_batches, "HeapTrimmer", Noted)

@@ -155,7 +155,7 @@ def _runs(pid: int) -> bool:
 
 
 def test_workers_that_cannot_start_end_the_service() -> None:
-    from arcwise.web.serve_workers import PATIENCE, Watcher, listening_sockets
+    from arcwise.web.serve_workers import PATIENCE, Supervisor, listening_sockets
 
     said: list[str] = []
 
@@ -163,7 +163,7 @@ def test_workers_that_cannot_start_end_the_service() -> None:
         raise RuntimeError("broken")
 
     sockets = listening_sockets("127.0.0.1", 0, 2)
-    assert Watcher(sockets, broken, say=said.append).run(lambda: None) is False
+    assert Supervisor(sockets, broken, say=said.append).run(lambda: None) is False
     assert said[-1] == f"{PATIENCE} workers in a row ended as soon as they were started; the service ends"
 
 

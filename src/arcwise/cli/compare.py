@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from arcwise.cli.files import Files
+from arcwise.cli._support.files import Files
 
 FILES = Files(reads=("gold", "a", "b"))
 
@@ -33,7 +33,7 @@ def run(
     For each score: B - A with a 95 % bootstrap interval, the exact paired permutation test, the sign test over sentences and
     McNemar's test over words. A small p-value (below 0.05, say) means that chance alone hardly explains the difference.
     """
-    from arcwise.cli.output import print_json, print_tables, warn_unsound
+    from arcwise.cli._support.output import print_json, print_tables, warn_unsound
     from arcwise.evaluation import compare
     from arcwise.treebanks import Treebank
 

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from arcwise.cli.files import Files
+from arcwise.cli._support.files import Files
 
 FILES = Files(reads=("file",), writes=("output",))
 

@@ -10,7 +10,7 @@ import sys
 from importlib.resources import files
 from pathlib import Path
 
-from arcwise.cli.main import run, told
+from arcwise.cli.main import exit_status, run
 
 STEPS: tuple[tuple[str, str], ...] = (
     (
@@ -53,4 +53,4 @@ def _command() -> str:
 
 
 if __name__ == "__main__":
-    sys.exit(told(main))
+    sys.exit(exit_status(main))

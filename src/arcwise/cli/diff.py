@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from arcwise.cli.files import Files
-from arcwise.cli.output import Color, print_json, print_tables, wants_color
+from arcwise.cli._support.files import Files
+from arcwise.cli._support.output import Color, print_json, print_tables, wants_color
 
 if TYPE_CHECKING:
     from arcwise.evaluation.agreement import Agreement
@@ -51,7 +51,7 @@ def run(
     Sentences are paired by sent_id, else by their words; words that were split or joined by their forms. The exit status is 0 if nothing
     differs, 1 if something does.
     """
-    from arcwise.cli.versions import read_version
+    from arcwise.cli._support.versions import read_version
     from arcwise.evaluation.agreement import agreement_of
     from arcwise.treebanks.differences import SideBySide
 

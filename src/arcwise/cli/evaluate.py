@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from arcwise.cli.files import Files
+from arcwise.cli._support.files import Files
 
 FILES = Files(reads=("gold", "system"))
 
@@ -51,7 +51,7 @@ def run(
     if deps:
         _print_deps(gold, system, json)
         return
-    from arcwise.cli.output import print_json, print_tables, warn_unsound
+    from arcwise.cli._support.output import print_json, print_tables, warn_unsound
     from arcwise.evaluation import evaluate
     from arcwise.treebanks import Treebank
 
@@ -75,7 +75,7 @@ def run(
 def _print_deps(gold: str, system: str, json: bool) -> None:
     from dataclasses import asdict
 
-    from arcwise.cli.output import print_json
+    from arcwise.cli._support.output import print_json
     from arcwise.evaluation.deps import deps_scores
     from arcwise.treebanks import Treebank
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from arcwise.cli.files import Files, where_it_goes
+from arcwise.cli._support.files import Files, output_path
 
 if TYPE_CHECKING:
     from arcwise.induction import DMV, ArcShare, TagSentences
@@ -201,7 +201,7 @@ def run(
     how far from the best its result can be. With --checkpoint it can be killed, and --resume goes on. --workers search
     side by side, on this machine or (--engine ray) on many.
     """
-    from arcwise.cli.corpus_tags import Selection, arc_share
+    from arcwise.cli._support.corpus_tags import Selection, arc_share
     from arcwise.induction.parser import DmvParser
     from arcwise.treebanks import Treebank
 
@@ -217,7 +217,7 @@ def run(
         raise typer.BadParameter("--workers, --engine and --address: work with --learner global alone")
     constraint = arc_share(constrain, rules)
     if learner is Learner.search:
-        from arcwise.cli.induce_globally import Search, estimate_search, run_search
+        from arcwise.cli._support.induce_globally import Search, estimate_search, run_search
         from arcwise.engine import engine_of
 
         search = Search(
@@ -324,7 +324,7 @@ def _write(
     if output is not None:
         parsed.write(output)
     if model is not None:
-        target = where_it_goes(model, interrupted=stopped)
+        target = output_path(model, interrupted=stopped)
         parser.save(target)
         if target != model:
             typer.echo(f"the search was stopped: {model} is left as it was, the new grammar is {target}")

@@ -80,17 +80,15 @@ class LazyGroup(TyperGroup):
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         if cmd_name not in self.list_commands(ctx):
             return None
-        from arcwise.cli.files import Files
-        from arcwise.cli.options import spelled_for_the_command_line
-        from arcwise.cli.usage import PlainCommand, name_values
+        from arcwise.cli._support.files import Files
+        from arcwise.cli._support.options import spelled_for_the_command_line
+        from arcwise.cli._support.usage import PlainCommand, name_values
 
         module = import_module(f"arcwise.cli.{cmd_name.replace('-', '_')}")
         command = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
         run = getattr(module, "FILES", Files()).checked(module.run)
         run = spelled_for_the_command_line(run, getattr(module, "ALIASES", {}))
-        command.command(name=cmd_name, cls=getattr(module, "Command", PlainCommand))(
-            _told_of_closed_pipes(run)
-        )
+        command.command(name=cmd_name, cls=getattr(module, "Command", PlainCommand))(_handle_broken_pipe(run))
         made = typer.main.get_command(command)
         name_values(made, module.run)
         return made
@@ -152,10 +150,10 @@ def run(arguments: Sequence[str] | None = None) -> int:
     arcwise ...
     0
     """
-    return told(lambda: _run(arguments))
+    return exit_status(lambda: _run(arguments))
 
 
-def told(work: Callable[[], int]) -> int:
+def exit_status(work: Callable[[], int]) -> int:
     """The exit status of ``work``, also where what it prints cannot be written."""
     status = 0
     try:
@@ -210,7 +208,7 @@ def _forget_output() -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def _told_of_closed_pipes(run: Callable[..., None]) -> Callable[..., None]:
+def _handle_broken_pipe(run: Callable[..., None]) -> Callable[..., None]:
     @functools.wraps(run)
     def wrapped(**given: Any) -> None:
         try:

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from arcwise.cli.files import Files
+from arcwise.cli._support.files import Files
 
 FILES = Files(reads=("base", "mine", "theirs"), writes=("output",))
 
@@ -32,7 +32,7 @@ def run(
     both together would make no tree, mine stays and a comment tells theirs: '# conflict = 3 head theirs=5'. Nothing is lost. Conflicts are listed on
     standard error, and the exit status is 1; without conflicts it is 0.
     """
-    from arcwise.cli.versions import read_version
+    from arcwise.cli._support.versions import read_version
     from arcwise.errors import InputError
     from arcwise.treebanks import open_output
     from arcwise.treebanks.files import check_output

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from arcwise.cli.files import Files
-from arcwise.cli.options import from_declaration
-from arcwise.cli.parse_corpus import (
+from arcwise.cli._support.files import Files
+from arcwise.cli._support.options import from_declaration
+from arcwise.cli._support.parse_corpus import (
     Address,
     Compress,
     CorpusCommand,
@@ -25,8 +25,8 @@ from arcwise.cli.parse_corpus import (
     To,
     Workers,
 )
-from arcwise.cli.parse_work import Output, ParseWork, targets_of
-from arcwise.cli.usage import PlainCommand
+from arcwise.cli._support.parse_work import Output, ParseWork, targets_of
+from arcwise.cli._support.usage import PlainCommand
 from arcwise.learning.options import declared
 from arcwise.parsing.parser import KEPT, ParseOptions
 

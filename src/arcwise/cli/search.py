@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from arcwise.cli.files import Files
+from arcwise.cli._support.files import Files
 
 FILES = Files(reads=("files",), writes=("output",))
 
@@ -56,7 +56,7 @@ def run(
     Each hit is a line, path:line (sent_id): the sentence, with what was found in brackets. A file is never changed in
     place: --set writes the treebank with the changes to --output.
     """
-    from arcwise.cli import search_output as show
+    from arcwise.cli._support import search_output as show
     from arcwise.treebanks.search import MassEdit, Query, read_table
 
     show.check_options(count=count, conllu=conllu, json=json, table=table, changes=changes, preview=preview)

@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
-from arcwise.cli.files import Files
-from arcwise.cli.options import from_declaration
+from arcwise.cli._support.files import Files
+from arcwise.cli._support.options import from_declaration
 from arcwise.web.serve_limits import Limits
 
 FILES = Files(may_read=("model",))
@@ -68,9 +68,10 @@ def run(
     from arcwise.web.server import require_web
 
     require_web()
+    from arcwise.distributed.cores import cores
     from arcwise.memory import mmap_large_allocations
     from arcwise.web.serve_models import Models
-    from arcwise.web.serve_service import cores, run_service
+    from arcwise.web.serve_service import run_service
     from arcwise.web.serve_workers import listening_sockets
 
     limits = Limits(max_body, max_words, max_seconds, queue, idle_seconds)

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from arcwise.cli.files import Files
-from arcwise.cli.output import Color, wants_color
+from arcwise.cli._support.files import Files
+from arcwise.cli._support.output import Color, wants_color
 
 if TYPE_CHECKING:
     from arcwise.treebanks import Sentence

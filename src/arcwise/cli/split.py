@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from arcwise.cli.files import Files, refuse_existing
+from arcwise.cli._support.files import Files, refuse_existing
 
 FILES = Files(reads=("file",), folders=("folder",))
 

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from arcwise.cli.files import Files
+from arcwise.cli._support.files import Files
 
 FILES = Files(may_read=("system",))
 
@@ -30,7 +30,7 @@ def run(
     """
     from rich.table import Table
 
-    from arcwise.cli.output import print_tables
+    from arcwise.cli._support.output import print_tables
     from arcwise.transition import every_named
     from arcwise.transition import system as parse_system
 

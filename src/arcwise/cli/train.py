@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from arcwise.cli.files import Files, where_it_goes
-from arcwise.cli.options import from_declaration
+from arcwise.cli._support.files import Files, output_path
+from arcwise.cli._support.options import from_declaration
 from arcwise.graph.config import TRAINERS, GraphConfig
 from arcwise.learning.options import declared
 from arcwise.memory import disable_malloc_trim
@@ -395,7 +395,7 @@ def _teach(
 
 def _save(trained: Parser, model: str, precision: Precision, interrupted: bool, progress: Progress) -> None:
     """Write the model; what an interrupted training has goes nowhere near a model that was there before."""
-    target = where_it_goes(model, interrupted=interrupted)
+    target = output_path(model, interrupted=interrupted)
     trained.save(target, precision=precision)
     if not interrupted:
         Path(f"{model}.checkpoint").unlink(missing_ok=True)

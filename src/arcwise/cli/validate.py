@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal, get_args
 
 import typer
 
-from arcwise.cli.files import Files
+from arcwise.cli._support.files import Files
 from arcwise.errors import OptionError
 
 FILES = Files(reads=("files",))

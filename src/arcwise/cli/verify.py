@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from arcwise.cli.files import Files
+from arcwise.cli._support.files import Files
 
 FILES = Files(reads=("certificate", "corpus", "rules"))
 
@@ -42,8 +42,8 @@ def run(
     rules that the parses keep to, if there are any. The exit status is 0 if the certificate holds, 1 if it does not (or is about
     other parses than you asked for); the message says why.
     """
-    from arcwise.cli.corpus_tags import Selection, arc_share
-    from arcwise.cli.search_progress import ProgressLine
+    from arcwise.cli._support.corpus_tags import Selection, arc_share
+    from arcwise.cli._support.search_progress import ProgressLine
     from arcwise.errors import InputError
     from arcwise.induction.dmv import read_json
     from arcwise.induction.verifier import CertificateError, verify

@@ -13,15 +13,15 @@ from typing import TYPE_CHECKING, Any
 from arcwise.errors import ArcwiseError
 from arcwise.treebanks import Treebank
 from arcwise.web.security import HEADERS
-from arcwise.web.serve_batches import LONG, Lines
+from arcwise.web.serve_batches import LONG, RequestQueues
 from arcwise.web.serve_forms import parameters
 from arcwise.web.serve_json import parse_answer, parse_task, read_json
-from arcwise.web.serve_limits import Limits, Refused, TooLate, Within, too_large
-from arcwise.web.serve_metrics import Meter
+from arcwise.web.serve_limits import DeadlineExceeded, Limits, RequestRefused, deadline, too_large
+from arcwise.web.serve_metrics import ServiceMetrics
 from arcwise.web.serve_models import Models
 from arcwise.web.serve_openapi import openapi
 from arcwise.web.serve_page import PAGE_FILES, page_file
-from arcwise.web.serve_tasks import Task
+from arcwise.web.serve_tasks import ParseTask
 from arcwise.web.serve_udpipe import models_answer, process_answer, process_task
 
 if TYPE_CHECKING:
@@ -64,12 +64,12 @@ class ServeApp:
         models: Models,
         *,
         limits: Limits = Limits(),
-        meter: Meter | None = None,
+        meter: ServiceMetrics | None = None,
         allow_origin: str | None = None,
     ) -> None:
         self._models, self._limits = models, limits
-        self._meter = meter or Meter()
-        self._lines: Lines | None = None
+        self._meter = meter or ServiceMetrics()
+        self._lines: RequestQueues | None = None
         self._stopping = False
         self._headers = _headers(allow_origin)
         self._described = json.dumps(openapi(models, limits), ensure_ascii=False).encode()
@@ -97,7 +97,7 @@ class ServeApp:
 
     async def _live(self, receive: Receive, send: Send) -> None:
         await receive()
-        self._lines = Lines(self._limits, self._meter)
+        self._lines = RequestQueues(self._limits, self._meter)
         await send({"type": "lifespan.startup.complete"})
         await receive()
         await asyncio.to_thread(self._lines.stop)
@@ -111,12 +111,12 @@ class ServeApp:
         try:
             reply = await self._answer(scope, receive)
             status = reply.status
-            with Within(self._limits.max_seconds):
+            with deadline(self._limits.max_seconds):
                 await self._send(reply, method, receive, send)
-        except TooLate:  # who reads the answer is too slow
+        except DeadlineExceeded:  # who reads the answer is too slow
             status = 408
             raise ConnectionAbortedError from None
-        except Gone:
+        except ClientDisconnected:
             status = 400
         finally:
             self._meter.opened(-1)
@@ -127,26 +127,28 @@ class ServeApp:
         try:
             methods, handler = self._routes.get(path, ((), self._page))
             if not methods:
-                raise Refused(404, f"address: found {path!r}, expected one of {', '.join(self._routes)}")
+                raise RequestRefused(
+                    404, f"address: found {path!r}, expected one of {', '.join(self._routes)}"
+                )
             if scope["method"] == "OPTIONS":
                 return Reply(b"", TEXT, 204, ((b"allow", ", ".join((*methods, "OPTIONS")).encode()),))
             method = "GET" if scope["method"] == "HEAD" else scope["method"]
             if method not in methods:
-                raise Refused(
+                raise RequestRefused(
                     405,
                     f"method: found {method}, expected {' or '.join(methods)}",
                     {"Allow": ", ".join(methods)},
                 )
             call = await self._read(method, scope, receive)
             return await handler(call)
-        except Refused as refused:
+        except RequestRefused as refused:
             return _refusal(path, refused)
         except ArcwiseError as error:
-            return _refusal(path, Refused(400, str(error)))
-        except (Gone, asyncio.CancelledError):
+            return _refusal(path, RequestRefused(400, str(error)))
+        except (ClientDisconnected, asyncio.CancelledError):
             raise
         except Exception as error:
-            return _refusal(path, Refused(500, f"arcwise made a mistake: {type(error).__name__}: {error}"))
+            return _refusal(path, RequestRefused(500, f"Internal error: {type(error).__name__}: {error}"))
 
     async def _read(self, method: str, scope: Scope, receive: Receive) -> Call:
         headers = dict(scope["headers"])
@@ -156,11 +158,11 @@ class ServeApp:
         body = b""
         if method == "POST":
             try:
-                with Within(self._limits.max_seconds):
+                with deadline(self._limits.max_seconds):
                     body = await _body(receive, self._limits)
-            except TooLate:
+            except DeadlineExceeded:
                 told = f"body: took longer than {self._limits.max_seconds:g} seconds to come"
-                raise Refused(408, told, {"Connection": "close"}) from None
+                raise RequestRefused(408, told, {"Connection": "close"}) from None
         kind = headers.get(b"content-type", b"").decode("latin-1")
         return Call(method, scope["path"], scope["query_string"], kind, body)
 
@@ -176,7 +178,7 @@ class ServeApp:
         if reply.status != 413:
             return await send({"type": "http.response.body", "body": body})
         await send({"type": "http.response.body", "body": body, "more_body": True})
-        with contextlib.suppress(TooLate), Within(LINGER):
+        with contextlib.suppress(DeadlineExceeded), deadline(LINGER):
             await _discard(receive)
         return await send({"type": "http.response.body", "body": b""})
 
@@ -193,12 +195,12 @@ class ServeApp:
     async def _parse(self, call: Call) -> Reply:
         kind = call.content_type.partition(";")[0].strip().lower()
         if kind != JSON:
-            raise Refused(415, f"Content-Type: found {kind!r}, expected {JSON}")
+            raise RequestRefused(415, f"Content-Type: found {kind!r}, expected {JSON}")
         given = read_json(call.body)
         task = parse_task(self._models, given, self._limits)
         return await self._done(task, lambda found: parse_answer(task.model, found, given))
 
-    async def _done(self, task: Task, told: Callable[[Treebank], dict[str, Any]]) -> Reply:
+    async def _done(self, task: ParseTask, told: Callable[[Treebank], dict[str, Any]]) -> Reply:
         """The answer to a task, written by ``told``; that of a long one in a thread, so that others need not wait."""
         assert self._lines is not None
         try:
@@ -225,7 +227,7 @@ class ServeApp:
         return Reply(data, kind)
 
 
-class Gone(Exception):
+class ClientDisconnected(Exception):
     """Who asked has gone."""
 
 
@@ -234,7 +236,7 @@ async def _pieces(receive: Receive) -> AsyncIterator[bytes]:
     while more:
         message = await receive()
         if message["type"] == "http.disconnect":
-            raise Gone
+            raise ClientDisconnected
         yield message.get("body", b"")
         more = message.get("more_body", False)
 
@@ -251,7 +253,7 @@ async def _body(receive: Receive, limits: Limits) -> bytes:
 
 
 async def _discard(receive: Receive) -> None:
-    with contextlib.suppress(Gone):
+    with contextlib.suppress(ClientDisconnected):
         async for _ in _pieces(receive):
             pass
 
@@ -260,7 +262,7 @@ def _json(value: Any) -> Reply:
     return Reply(json.dumps(value, ensure_ascii=False).encode("utf-8", "backslashreplace"))
 
 
-def _refusal(path: str, refused: Refused) -> Reply:
+def _refusal(path: str, refused: RequestRefused) -> Reply:
     """UDPipe's addresses tell errors as text, the others as JSON."""
     headers = tuple((name.lower().encode(), value.encode()) for name, value in refused.headers.items())
     if path in ("/process", "/models"):

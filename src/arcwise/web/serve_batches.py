@@ -14,14 +14,14 @@ from typing import Protocol
 from arcwise.memory import HeapTrimmer
 from arcwise.treebanks import Treebank
 from arcwise.web.serve_limits import Limits, too_many, too_slow
-from arcwise.web.serve_tasks import Done, Task, do_tasks
+from arcwise.web.serve_tasks import ParseTask, TaskResult, run_tasks
 
 BATCH = 8_000
 """Bytes of text in one call, a thousand words and more. More of them are hardly faster together, and a request that comes while a call runs waits for the whole of it."""
 LONG = 20_000
 """Bytes of text from which on a request waits in a line of its own, so that short ones need not wait for it."""
 
-Waiting = tuple[Task, "asyncio.Future[Treebank]"]
+Waiting = tuple[ParseTask, "asyncio.Future[Treebank]"]
 
 
 class Counter(Protocol):
@@ -34,7 +34,11 @@ class Batcher:
     """A line of requests and the thread that does them."""
 
     def __init__(
-        self, limits: Limits, counter: Counter, *, work: Callable[[Sequence[Task]], list[Done]] = do_tasks
+        self,
+        limits: Limits,
+        counter: Counter,
+        *,
+        work: Callable[[Sequence[ParseTask]], list[TaskResult]] = run_tasks,
     ) -> None:
         self._limits, self._counter, self._work = limits, counter, work
         self._loop = asyncio.get_running_loop()
@@ -49,8 +53,8 @@ class Batcher:
         """How many requests wait."""
         return len(self._waiting)
 
-    async def do(self, task: Task) -> Treebank:
-        """The answer to a task; ``Refused`` if too many wait, or it takes too long."""
+    async def do(self, task: ParseTask) -> Treebank:
+        """The answer to a task; ``RequestRefused`` if too many wait, or it takes too long."""
         future: asyncio.Future[Treebank] = self._loop.create_future()
         with self._woken:
             if len(self._waiting) >= self._limits.queue:
@@ -110,7 +114,7 @@ def _give_up(future: asyncio.Future[Treebank], limits: Limits) -> None:
         future.set_exception(too_slow(limits))
 
 
-def _deliver(batch: Sequence[Waiting], done: Sequence[Done]) -> None:
+def _deliver(batch: Sequence[Waiting], done: Sequence[TaskResult]) -> None:
     for (_, future), answer in zip(batch, done, strict=True):
         if future.done():
             continue
@@ -120,7 +124,7 @@ def _deliver(batch: Sequence[Waiting], done: Sequence[Done]) -> None:
             future.set_result(answer)
 
 
-class Lines:
+class RequestQueues:
     """Two lines: one for short requests, one for long ones."""
 
     def __init__(self, limits: Limits, counter: Counter) -> None:
@@ -131,7 +135,7 @@ class Lines:
         """How many requests wait."""
         return self._short.waiting + self._long.waiting
 
-    async def do(self, task: Task) -> Treebank:
+    async def do(self, task: ParseTask) -> Treebank:
         """The answer to a task, by the line that it belongs to."""
         return await (self._long if task.size >= LONG else self._short).do(task)
 

@@ -9,7 +9,7 @@ from email.parser import BytesHeaderParser
 from urllib.parse import parse_qsl
 
 from arcwise.errors import InputError
-from arcwise.web.serve_limits import Refused
+from arcwise.web.serve_limits import RequestRefused
 
 MOST_FIELDS = 100
 """Parameters of one request."""
@@ -30,7 +30,7 @@ def parameters(query: bytes, content_type: str, body: bytes) -> dict[str, str]:
         return {**given, **_pairs(body, "body")}
     if kind == FILES:
         return {**given, **multipart(content_type, body)}
-    raise Refused(415, f"Content-Type: found {kind!r}, expected {FORM} or {FILES}")
+    raise RequestRefused(415, f"Content-Type: found {kind!r}, expected {FORM} or {FILES}")
 
 
 def _pairs(data: bytes, where: str) -> dict[str, str]:
@@ -95,5 +95,5 @@ def _decoded(name: str, encoding: str | None, value: bytes) -> bytes:
         if kind == "base64":
             return base64.b64decode(value)
     except ValueError:
-        raise InputError(f"{name}: is no base64") from None
+        raise InputError(f"{name}: is not valid base64") from None
     raise InputError(f"{name}: found Content-Transfer-Encoding {kind}, expected none")

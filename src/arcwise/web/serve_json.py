@@ -13,9 +13,9 @@ from arcwise.parsing.parser import ParseOptions
 from arcwise.treebanks import Treebank
 from arcwise.web.serve_forms import not_utf8
 from arcwise.web.serve_input import Source, from_words
-from arcwise.web.serve_limits import Limits, Refused
+from arcwise.web.serve_limits import Limits, RequestRefused
 from arcwise.web.serve_models import Models, ServedModel
-from arcwise.web.serve_tasks import Task
+from arcwise.web.serve_tasks import ParseTask
 
 INPUTS = ("text", "words", "conllu", "document")
 OPTIONS = tuple(own.name for own in fields(ParseOptions) if own.name not in ("device",))
@@ -36,14 +36,14 @@ def read_json(body: bytes) -> Mapping[str, Any]:
     except UnicodeDecodeError as error:
         raise InputError(f"body: {not_utf8(error)}") from None
     except (ValueError, RecursionError) as error:
-        raise InputError(f"body: is no JSON ({error})") from None
+        raise InputError(f"body: is not valid JSON ({error})") from None
     if not isinstance(found, dict):
         raise InputError(f"body: found {_kind(found)}, expected an object")
     return found
 
 
-def parse_task(models: Models, given: Mapping[str, Any], limits: Limits) -> Task:
-    """What a request to ``/v1/parse`` asks. ``InputError`` for what cannot be, ``Refused`` for what is too much."""
+def parse_task(models: Models, given: Mapping[str, Any], limits: Limits) -> ParseTask:
+    """What a request to ``/v1/parse`` asks. ``InputError`` for what cannot be, ``RequestRefused`` for what is too much."""
     known = (*INPUTS, *OPTIONS, *OTHERS)
     for name in given:
         if name not in known:
@@ -58,8 +58,8 @@ def parse_task(models: Models, given: Mapping[str, Any], limits: Limits) -> Task
     most = max(options.k_best, options.alternatives)
     if most * source.size > MANY * limits.max_body:
         told = f"found {most} for each sentence or word of {source.size} bytes, expected less, or less text"
-        raise Refused(413, f"{'k_best' if options.k_best == most else 'alternatives'}: {told}")
-    return Task(
+        raise RequestRefused(413, f"{'k_best' if options.k_best == most else 'alternatives'}: {told}")
+    return ParseTask(
         model,
         source,
         tag=model.pipeline is not None,

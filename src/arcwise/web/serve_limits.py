@@ -39,7 +39,7 @@ class Limits:
 
 
 @dataclass
-class Refused(Exception):
+class RequestRefused(Exception):
     """Why a request is not done: the status and one sentence."""
 
     status: int
@@ -50,33 +50,33 @@ class Refused(Exception):
         return self.reason
 
 
-def too_large(limits: Limits) -> Refused:
+def too_large(limits: Limits) -> RequestRefused:
     """More bytes than a request may have."""
-    return Refused(413, f"body: is larger than {limits.max_body} bytes", {"Connection": "close"})
+    return RequestRefused(413, f"body: is larger than {limits.max_body} bytes", {"Connection": "close"})
 
 
-def too_many(limits: Limits) -> Refused:
+def too_many(limits: Limits) -> RequestRefused:
     """More requests wait than may."""
-    return Refused(
+    return RequestRefused(
         429, f"queue: {limits.queue} requests wait already; try again in a second", {"Retry-After": "1"}
     )
 
 
-def too_slow(limits: Limits) -> Refused:
+def too_slow(limits: Limits) -> RequestRefused:
     """The answer was not there in time."""
-    return Refused(
+    return RequestRefused(
         503,
         f"time: the answer took longer than {limits.max_seconds:g} seconds; send less, or later",
         {"Retry-After": "5"},
     )
 
 
-class TooLate(Exception):
+class DeadlineExceeded(Exception):
     """What was waited for did not come in time."""
 
 
-class Within:
-    """``with Within(seconds):`` what is awaited in the block ends in time, or ``TooLate`` is raised. No task is made for it, since this is
+class deadline:
+    """``with deadline(seconds):`` what is awaited in the block ends in time, or ``DeadlineExceeded`` is raised. No task is made for it, since this is
     done for every request."""
 
     def __init__(self, seconds: float) -> None:
@@ -95,7 +95,7 @@ class Within:
             uncancel = getattr(self._task, "uncancel", None)  # Python 3.11
             if uncancel is not None:
                 uncancel()
-            raise TooLate from None
+            raise DeadlineExceeded from None
 
     def _ring(self) -> None:
         self._rung = True

@@ -36,7 +36,7 @@ def _columns() -> dict[object, int]:
 _AT = _columns()
 
 
-class Meter:
+class ServiceMetrics:
     """The counts of one worker; each worker has a row of its own, so that nobody waits for anybody."""
 
     def __init__(self, workers: int = 1) -> None:
@@ -44,9 +44,9 @@ class Meter:
         self._all = np.frombuffer(self._memory, np.float64).reshape(workers, len(_AT))
         self._own = self._all[0]
 
-    def of_worker(self, number: int) -> Meter:
+    def of_worker(self, number: int) -> ServiceMetrics:
         """The same counts, counted on in the row of a worker, which begins to run now."""
-        made = Meter.__new__(Meter)
+        made = ServiceMetrics.__new__(ServiceMetrics)
         made._memory, made._all, made._own = self._memory, self._all, self._all[number]
         for name in ("waiting", "open"):
             made._own[_AT[name]] = 0

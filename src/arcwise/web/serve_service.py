@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import resource
 import signal
 import socket
@@ -12,9 +11,9 @@ from typing import Any
 
 from arcwise.web.serve_app import LINGER, ServeApp
 from arcwise.web.serve_limits import Limits
-from arcwise.web.serve_metrics import Meter
+from arcwise.web.serve_metrics import ServiceMetrics
 from arcwise.web.serve_models import Models
-from arcwise.web.serve_workers import GRACE, Say, Watcher
+from arcwise.web.serve_workers import GRACE, Say, Supervisor
 from arcwise.web.server import serve
 
 MAX_HEAD = 65536
@@ -32,7 +31,7 @@ def run_service(
 ) -> bool:
     """Serve until SIGTERM or Ctrl-C, a worker for each socket. Whether all went well."""
     _allow_many_files()
-    meter = Meter(len(sockets))
+    meter = ServiceMetrics(len(sockets))
 
     def work(number: int, listening: socket.socket, alive: int) -> None:
         app = ServeApp(models, limits=limits, meter=meter.of_worker(number), allow_origin=allow_origin)
@@ -43,17 +42,17 @@ def run_service(
             signals=(signal.SIGTERM,),
             alive=alive,
             settings={
-                "http": patient_protocol(limits.idle_seconds, limits.max_seconds),
+                "http": timeout_protocol(limits.idle_seconds, limits.max_seconds),
                 "timeout_keep_alive": max(1, round(limits.idle_seconds)),
                 "timeout_graceful_shutdown": int(GRACE) - 2,
                 "backlog": 1024,
             },
         )
 
-    return Watcher(sockets, work, say=say, restarted=meter.restarted).run(started)
+    return Supervisor(sockets, work, say=say, restarted=meter.restarted).run(started)
 
 
-def patient_protocol(idle: float, unread: float) -> Any:
+def timeout_protocol(idle: float, unread: float) -> Any:
     """uvicorn's protocol, which by itself waits for ever for the rest of a request line or of headers, and for a client that does not read its
     answer: such connections are closed after ``idle`` seconds, and after ``unread`` seconds in which more of an answer waits than should.
     A request whose address and headers do not end is refused."""
@@ -61,7 +60,7 @@ def patient_protocol(idle: float, unread: float) -> Any:
 
     base: Any = AutoHTTPProtocol
 
-    class PatientProtocol(base):  # type: ignore[misc]
+    class TimeoutProtocol(base):  # type: ignore[misc]
         _alarm: Any = None
         _unread: Any = None
         _head = 0
@@ -137,7 +136,7 @@ def patient_protocol(idle: float, unread: float) -> Any:
                 self._alarm.cancel()
                 self._alarm = None
 
-    return PatientProtocol
+    return TimeoutProtocol
 
 
 def _allow_many_files() -> None:
@@ -146,8 +145,3 @@ def _allow_many_files() -> None:
     wanted = 65536 if most == resource.RLIM_INFINITY else most
     with contextlib.suppress(ValueError, OSError):
         resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, most))
-
-
-def cores() -> int:
-    """The cores that this process may use."""
-    return len(os.sched_getaffinity(0))

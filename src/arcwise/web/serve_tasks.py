@@ -10,15 +10,15 @@ from arcwise.errors import ArcwiseError
 from arcwise.parsing.parser import TAGS, Given, ParseOptions
 from arcwise.treebanks import Treebank
 from arcwise.web.serve_input import Source, sentences_of
-from arcwise.web.serve_limits import Refused
+from arcwise.web.serve_limits import RequestRefused
 from arcwise.web.serve_models import ServedModel
 
-Done: TypeAlias = Treebank | Exception
+TaskResult: TypeAlias = Treebank | Exception
 """The answer to a task, or why there is none."""
 
 
 @dataclass(frozen=True)
-class Task:
+class ParseTask:
     """What one request asks of a model."""
 
     model: ServedModel
@@ -35,15 +35,15 @@ class Task:
         return self.source.size
 
 
-def do_tasks(tasks: Sequence[Task]) -> list[Done]:
+def run_tasks(tasks: Sequence[ParseTask]) -> list[TaskResult]:
     """The answers, in the order of the tasks; each the same as if it were asked alone."""
-    done: list[Done | None] = [None] * len(tasks)
+    done: list[TaskResult | None] = [None] * len(tasks)
     groups: dict[object, list[int]] = {}
     read: dict[int, Treebank] = {}
     for at, task in enumerate(tasks):
         try:
             read[at] = _checked(sentences_of(task.source, task.model), task.max_words)
-        except (ArcwiseError, Refused) as error:
+        except (ArcwiseError, RequestRefused) as error:
             done[at] = error
             continue
         groups.setdefault(_kind(at, task, read[at]), []).append(at)
@@ -58,18 +58,18 @@ def _checked(treebank: Treebank, max_words: int) -> Treebank:
     longest = int(treebank.sentence_lengths.max(initial=0))
     if longest > max_words:
         at = int(treebank.sentence_lengths.argmax()) + 1
-        raise Refused(413, f"sentence {at}: found {longest} words, expected at most {max_words}")
+        raise RequestRefused(413, f"sentence {at}: found {longest} words, expected at most {max_words}")
     return treebank
 
 
-def _kind(at: int, task: Task, treebank: Treebank) -> object:
+def _kind(at: int, task: ParseTask, treebank: Treebank) -> object:
     """Tasks of the same kind are done in one call. Alone: k best trees, which are several sentences each; and lines that end otherwise."""
     if task.options.k_best > 1 or b"\r" in treebank.data or not len(treebank):
         return at
     return id(task.model), task.tag, task.parse, task.options
 
 
-def _together(tasks: Sequence[Task], treebanks: Sequence[Treebank]) -> list[Done]:
+def _together(tasks: Sequence[ParseTask], treebanks: Sequence[Treebank]) -> list[TaskResult]:
     if len(tasks) == 1:
         return [_alone(tasks[0], treebanks[0])]
     try:
@@ -86,14 +86,14 @@ def _together(tasks: Sequence[Task], treebanks: Sequence[Treebank]) -> list[Done
         return [_alone(task, treebank) for task, treebank in zip(tasks, treebanks, strict=True)]
 
 
-def _alone(task: Task, treebank: Treebank) -> Done:
+def _alone(task: ParseTask, treebank: Treebank) -> TaskResult:
     try:
         return _analysed(task, treebank) if len(treebank) else treebank
     except Exception as error:  # told to the one who asked; the others go on
         return error
 
 
-def _analysed(task: Task, treebank: Treebank) -> Treebank:
+def _analysed(task: ParseTask, treebank: Treebank) -> Treebank:
     """The steps that are asked for, one after the other."""
     model, options = task.model, task.options
     if task.tag and not task.parse:
@@ -112,10 +112,10 @@ def _analysed(task: Task, treebank: Treebank) -> Treebank:
     return whole.annotate(**given)
 
 
-def _cut(treebank: Treebank, counts: Sequence[int]) -> list[Done]:
+def _cut(treebank: Treebank, counts: Sequence[int]) -> list[TaskResult]:
     """The parts of so many sentences each."""
     starts = treebank.layout.sentence_bytes
-    parts: list[Done] = []
+    parts: list[TaskResult] = []
     first = 0
     for count in counts:
         last = first + count

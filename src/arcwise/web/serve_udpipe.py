@@ -12,7 +12,7 @@ from arcwise.treebanks import Treebank
 from arcwise.web.serve_input import Form, Source
 from arcwise.web.serve_models import Models, ServedModel
 from arcwise.web.serve_output import OUTPUTS, written
-from arcwise.web.serve_tasks import Task
+from arcwise.web.serve_tasks import ParseTask
 
 PARAMETERS = ("data", "model", "tokenizer", "tagger", "parser", "input", "output")
 INPUTS: Mapping[str, Form] = {
@@ -32,7 +32,7 @@ def models_answer(models: Models) -> dict[str, Any]:
     }
 
 
-def process_task(models: Models, given: Mapping[str, str], *, max_words: int) -> Task:
+def process_task(models: Models, given: Mapping[str, str], *, max_words: int) -> ParseTask:
     """What a request to ``/process`` asks. ``InputError`` for a model or a format that does not exist. Parameters and options that are not
     known change nothing, as at UDPipe's service: its clients send what its models understand."""
     if "data" not in given:
@@ -44,7 +44,7 @@ def process_task(models: Models, given: Mapping[str, str], *, max_words: int) ->
         model.needs("tokenizer")
     if _asked(given, "tagger"):
         model.needs("tagger")
-    return Task(
+    return ParseTask(
         model, source, tag=_asked(given, "tagger"), parse=_asked(given, "parser"), max_words=max_words
     )
 

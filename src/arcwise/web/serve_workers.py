@@ -67,12 +67,12 @@ def _refuse_taken(kind: int, place: tuple[object, ...]) -> None:
 
 
 @dataclass
-class _Worker:
+class WorkerProcess:
     pid: int
     began: float
 
 
-class Watcher:
+class Supervisor:
     """Starts workers and keeps them running. ``work(number, socket, alive)`` is what a worker does: until SIGTERM, or until ``alive`` (the end of a
     pipe) closes because the watcher is gone. ``restarted``: told the number of a worker that is started again."""
 
@@ -85,7 +85,7 @@ class Watcher:
         restarted: Callable[[int], None] = lambda number: None,
     ) -> None:
         self._sockets, self._work, self._say, self._restarted = sockets, work, say, restarted
-        self._workers: dict[int, _Worker] = {}
+        self._workers: dict[int, WorkerProcess] = {}
         self._due: dict[int, float] = {}
         self._failed = 0
         self._alive, self._pulse = os.pipe()
@@ -130,7 +130,7 @@ class Watcher:
             pid = os.fork()
         if pid == 0:
             self._become(number)
-        self._workers[number] = _Worker(pid, time.monotonic())
+        self._workers[number] = WorkerProcess(pid, time.monotonic())
 
     def _become(self, number: int) -> None:
         """What the fork does; it never returns."""

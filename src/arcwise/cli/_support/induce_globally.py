@@ -8,8 +8,8 @@ from typing import Literal
 
 import typer
 
-from arcwise.cli.corpus_tags import Selection
-from arcwise.cli.search_progress import SearchProgress
+from arcwise.cli._support.corpus_tags import Selection
+from arcwise.cli._support.search_progress import SearchProgress
 from arcwise.engine import Engine, ThisProcess
 from arcwise.errors import InputError
 from arcwise.induction import DMV, ArcShare, TagSentences, induce_globally

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import typer
 
-from arcwise.cli.output import print_json
+from arcwise.cli._support.output import print_json
 from arcwise.errors import InputError
 from arcwise.treebanks import Sentence, Treebank, open_output, stream
 from arcwise.treebanks.search import Columns, Hit, MassEdit, Plan, Query, frequencies, unseen, with_edits

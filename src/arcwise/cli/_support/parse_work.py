@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import typer
 
-from arcwise.cli.files import names_folder, refuse_existing
+from arcwise.cli._support.files import names_folder, refuse_existing
 from arcwise.errors import InputError, OptionError
 
 if TYPE_CHECKING:
@@ -182,7 +182,7 @@ class ParseWork:
             with open_output(self.output.path) as target:
                 self._put(found, target)
         elif self.output.show:
-            from arcwise.cli.output import wants_color
+            from arcwise.cli._support.output import wants_color
             from arcwise.cli.show import print_trees
 
             print_trees(enumerate(self._sentences(found), 1), color=wants_color())

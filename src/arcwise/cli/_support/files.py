@@ -109,10 +109,10 @@ def refuse_existing(targets: Iterable[Path], *, read: Sequence[str | Path], over
             raise InputError(f"{target}: is there already; --overwrite replaces it")
 
 
-def where_it_goes(model: str, *, interrupted: bool) -> str:
+def output_path(model: str, *, interrupted: bool) -> str:
     """The path for a trained model: the one asked for, but work that was interrupted goes beside a model that is there already.
 
-    >>> where_it_goes("new.arcwise", interrupted=True)
+    >>> output_path("new.arcwise", interrupted=True)
     'new.arcwise'
     """
     if not interrupted or path_kind(model) != "file":
