@@ -220,16 +220,22 @@ def test_heads_of_b_are_told_by_the_numbers_of_a() -> None:
     chosen = adjudicated(a, b, [Choice("b", 0, "4", "head")])
     assert Treebank(chosen)[0].heads.tolist() == [-1, 2, 0, 2, 2]
     other = Treebank(b.data.replace(b"3\tx", b"1\tx"), strict=False)
-    with pytest.raises(InputError, match="B has a word there that A has not; take the whole sentence"):
+    with pytest.raises(
+        InputError,
+        match="head: the other version refers to a word that this one lacks; take the whole sentence",
+    ):
         adjudicated(a, other, [Choice("b", 0, "4", "head")])
-    with pytest.raises(InputError, match="row: found '1', which B has not"):
+    with pytest.raises(InputError, match="row: the other version of the sentence has no row '1'"):
         adjudicated(a, b, [Choice("b", 0, "1", "deprel")])
 
 
 def test_a_word_that_b_alone_has_at_the_end_is_no_head_in_a() -> None:
     a = file("s: Tea/2/nsubj cools/0/root now/2/advmod")
     b = file("s: Tea/4/nsubj cools/0/root now/2/advmod again/2/advmod")
-    with pytest.raises(InputError, match="head: B has a word there that A has not; take the whole sentence"):
+    with pytest.raises(
+        InputError,
+        match="head: the other version refers to a word that this one lacks; take the whole sentence",
+    ):
         adjudicated(a, b, [Choice("b", 0, "1", "head")])
     assert b"\tnow\t_\t_\t_\t_\t2\t" in adjudicated(a, b, [Choice("b", 0, "3", "head")])
 
@@ -244,7 +250,10 @@ def test_deps_of_b_are_told_by_the_numbers_of_a() -> None:
         a, with_deps, [Choice("b", 0, "3", "deps")]
     )
     unknown = Treebank(with_deps.data.replace(b"5:x", b"2:x"))
-    with pytest.raises(InputError, match="deps: B has a word there that A has not; take the whole sentence"):
+    with pytest.raises(
+        InputError,
+        match="deps: the other version refers to a word that this one lacks; take the whole sentence",
+    ):
         adjudicated(a, unknown, [Choice("b", 0, "3", "deps")])
 
 
@@ -301,7 +310,7 @@ def test_choosing_b_everywhere_gives_b(random: Random) -> None:
         ({"take": "value", "sentence": 0, "row": "1", "column": "head"}, "value: found None"),
         ({"take": "value", "sentence": 0, "value": "x"}, "value: expected a row and a column"),
         ({"take": "a", "sentence": 9}, "sentence: found 9, expected 0..0"),
-        ({"take": "b", "sentence_b": 0}, "sentence_b: found 0, expected a whole sentence that B alone has"),
+        ({"take": "b", "sentence_b": 0}, "sentence_b: found 0, expected a whole sentence that only B has"),
         ({"take": "b", "sentence": 0, "row": "7", "column": "head"}, "row, column: found '7', 'head'"),
         ({"take": "b", "sentence": 0, "row": "1", "column": "id"}, "row, column: found '1', 'id'"),
         (

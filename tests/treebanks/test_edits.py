@@ -11,10 +11,10 @@ from arcwise.treebanks.edits import (
     Accept,
     AddComment,
     AddEmptyNode,
+    AnnotatorNote,
     Edit,
     JoinWords,
     MakeMultiword,
-    Note,
     RemoveComment,
     RemoveEmptyNode,
     RemoveMultiword,
@@ -181,12 +181,14 @@ def test_notes_are_comments_and_follow_their_words() -> None:
     )
     block = edited(block, [SplitWord("2", ("n", "os")), SetNote("", "even")])
     assert notes_of(Treebank(block)[0].comment_lines) == [
-        Note("", "even"),
-        Note("9", "no?"),
-        Note("9.1>8", "here"),
-        Note("4-5", "mwt"),
+        AnnotatorNote("", "even"),
+        AnnotatorNote("9", "no?"),
+        AnnotatorNote("9.1>8", "here"),
+        AnnotatorNote("4-5", "mwt"),
     ]
-    assert notes_of(Treebank(edited(block, [SetNote("9", "")]))[0].comment_lines)[1] == Note("9.1>8", "here")
+    assert notes_of(Treebank(edited(block, [SetNote("9", "")]))[0].comment_lines)[1] == AnnotatorNote(
+        "9.1>8", "here"
+    )
     assert "expected the ID of a row" in refused(PLAIN, SetNote("7", "x"))
     assert "found an arc from '7'" in refused(PLAIN, SetNote("7>1", "x"))
 

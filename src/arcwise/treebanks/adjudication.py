@@ -1,4 +1,4 @@
-"""A third file out of two: where they differ, somebody chooses."""
+"""Adjudication: build a third file from two annotations of the same text, by explicit choices."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from arcwise.errors import InputError
 from arcwise.treebanks.alignment import carried, numbered_alike, same_rows
-from arcwise.treebanks.blocks import Block, key_and_value
+from arcwise.treebanks.blocks import SentenceBlock, key_and_value
 from arcwise.treebanks.columns import COLUMNS, field_bytes
 from arcwise.treebanks.conflicts import with_comment
 from arcwise.treebanks.differences import SideBySide
@@ -19,10 +19,11 @@ Take = Literal["a", "b", "value"]
 
 @dataclass(frozen=True)
 class Choice:
-    """What is right in one place: what A has, what B has, or another ``value``.
+    """An annotator's decision where files A and B differ: take A's version, B's, or another ``value``.
 
-    ``sentence``: its number in A from 0; of one that B alone has, ``sentence_b``. ``row``: the ID in A; ``"comment"`` with the key of a comment as
-    ``column``; None: the whole sentence, which is removed if the chosen side has it not.
+    sentence: number of the sentence in A, from 0; for a sentence that only B has, use ``sentence_b``.
+    row, column: the ID of a row in A and the name of a column; ``row="comment"`` with the key of a comment as
+    ``column``; both None for the whole sentence, which is removed if the chosen side lacks it.
     """
 
     take: Take
@@ -37,10 +38,10 @@ class Choice:
             raise InputError(f"take: found {self.take!r}, expected a, b or value")
         if (self.take == "value") != (self.value is not None):
             raise InputError(
-                f"value: found {self.value!r} with take={self.take!r}, expected a value with take='value' alone"
+                f"value: found {self.value!r} with take={self.take!r}, expected a value only with take='value'"
             )
         if (self.sentence is None) == (self.sentence_b is None):
-            raise InputError("sentence: expected a number in A, or sentence_b of a sentence that B alone has")
+            raise InputError("sentence: expected a number in A, or sentence_b for a sentence that only B has")
         if (self.row is None) != (self.column is None):
             raise InputError(
                 f"row, column: found {self.row!r}, {self.column!r}, expected both, or none for a whole sentence"
@@ -49,12 +50,12 @@ class Choice:
             raise InputError("value: expected a row and a column")
 
     def to_json(self) -> dict[str, Any]:
-        """All fields."""
+        """Return all fields as a JSON object."""
         return asdict(self)
 
     @classmethod
     def from_json(cls, values: Mapping[str, Any]) -> Choice:
-        """The choice that a JSON object tells; fields that it leaves out are None."""
+        """Read a choice from a JSON object; missing fields are None."""
         unknown = set(values) - set(cls.__dataclass_fields__)
         if unknown or "take" not in values:
             raise InputError(
@@ -64,10 +65,10 @@ class Choice:
 
 
 def adjudicated(a: Treebank, b: Treebank, choices: Sequence[Choice]) -> bytes:
-    r"""The bytes of A in which every choice is made; of two choices for one place the later one holds.
+    r"""Apply choices to file A and return the resulting bytes; a later choice for the same place overrides an earlier one.
 
-    What nobody chose is as in A. Heads that are taken from B are told by A's numbers. Whether the result is a tree is for validation to say:
-    a choice may be one of several that make one together.
+    Places without a choice stay as in A. Heads taken from B are renumbered to A's words. The result is not checked to be
+    a tree, since several choices may be needed to make one; validate it afterwards.
 
     >>> row = "1\tHi\t_\t{}\t_\t_\t0\troot\t_\t_\n\n"
     >>> a, b = (Treebank.from_string(row.format(tag)) for tag in ("INTJ", "X"))
@@ -76,89 +77,103 @@ def adjudicated(a: Treebank, b: Treebank, choices: Sequence[Choice]) -> bytes:
     """
     sides = SideBySide(a, b)
     blocks_a, blocks_b = sides.blocks
-    of_a, of_b = _by_sentence(choices, sides)
-    parts: list[Block] = []
-    for number, other in sides.order:
-        if number is None:
-            if other is not None and of_b.get(other) == "b":
-                parts.append(blocks_b[other])
+    choices_in_a, choices_in_b = _by_sentence(choices, sides)
+    parts: list[SentenceBlock] = []
+    for in_a, in_b in sides.order:
+        if in_a is None:
+            if in_b is not None and choices_in_b.get(in_b) == "b":
+                parts.append(blocks_b[in_b])
             continue
-        partner = None if other is None else blocks_b[other]
-        found = _chosen(blocks_a[number], partner, of_a.get(number, []))
-        parts += [] if found is None else [found]
+        partner = None if in_b is None else blocks_b[in_b]
+        block = _apply(blocks_a[in_a], partner, choices_in_a.get(in_a, []))
+        parts += [] if block is None else [block]
     return blocks_a.mark + b"".join(
         part.data if at == len(parts) - 1 else part.closed for at, part in enumerate(parts)
     )
 
 
+def field_from(source: SentenceBlock, target: SentenceBlock, row: str, column: str) -> str:
+    """Return the field that ``source`` has for a row of ``target``, another version of the same sentence.
+
+    HEAD and DEPS are renumbered to the words of ``target``. Raises ``InputError`` if ``source`` lacks the row, or if the
+    field refers to a word that ``target`` lacks.
+    """
+    to_source = same_rows(target, source)
+    image = to_source.get(row.encode("utf-8", "replace"), b"")
+    if image not in source.by_id:
+        raise InputError(f"row: the other version of the sentence has no row {row!r}")
+    to_target = {new: old for old, new in to_source.items()}
+    value = source.by_id[image][COLUMNS.index(column)]
+    field = value if numbered_alike(source, to_target) else carried(value, column, to_target)
+    if field is None:
+        raise InputError(f"{column}: the other version refers to a word that this one lacks")
+    return field.decode("utf-8", "replace")
+
+
 def _by_sentence(
     choices: Sequence[Choice], sides: SideBySide
 ) -> tuple[dict[int, list[Choice]], dict[int, Take]]:
-    """The choices for each sentence of A; for sentences that B alone has, what was chosen last."""
-    of_a: dict[int, list[Choice]] = {}
-    of_b: dict[int, Take] = {}
-    alone = set(range(len(sides.b))) - set(sides.pairs.values())
+    """The choices for each sentence of A, and the last choice for each sentence that only B has."""
+    choices_in_a: dict[int, list[Choice]] = {}
+    choices_in_b: dict[int, Take] = {}
+    only_in_b = set(range(len(sides.b))) - set(sides.pairs.values())
     for choice in choices:
         if choice.sentence is not None:
             if not 0 <= choice.sentence < len(sides.a):
                 raise InputError(f"sentence: found {choice.sentence}, expected 0..{len(sides.a) - 1}")
-            of_a.setdefault(choice.sentence, []).append(choice)
+            choices_in_a.setdefault(choice.sentence, []).append(choice)
         elif choice.sentence_b is not None:
-            if choice.sentence_b not in alone or choice.row is not None:
+            if choice.sentence_b not in only_in_b or choice.row is not None:
                 raise InputError(
-                    f"sentence_b: found {choice.sentence_b}, expected a whole sentence that B alone has"
+                    f"sentence_b: found {choice.sentence_b}, expected a whole sentence that only B has"
                 )
-            of_b[choice.sentence_b] = choice.take
-    return of_a, of_b
+            choices_in_b[choice.sentence_b] = choice.take
+    return choices_in_a, choices_in_b
 
 
-def _chosen(block: Block, other: Block | None, choices: Sequence[Choice]) -> Block | None:
-    """A sentence of A after choices for it; None if it is to go."""
+def _apply(a: SentenceBlock, b: SentenceBlock | None, choices: Sequence[Choice]) -> SentenceBlock | None:
+    """Apply the choices for one sentence of A; None removes it."""
     whole = next((choice.take for choice in reversed(choices) if choice.row is None), "a")
     if whole == "b":
-        return None if other is None else Block(other.data, block.last or other.last)
-    made = block
+        return None if b is None else SentenceBlock(b.data, a.last or b.last)
+    block = a
     for choice in choices:
         if choice.row == "comment":
-            made = _with_comment(made, block, other, choice)
+            block = _with_comment(block, a, b, choice)
         elif choice.row is not None and choice.column is not None:
-            value = _value(block, other, choice.row, choice.column, choice)
-            made = made.with_field(choice.row, choice.column, field_bytes(value, choice.column))
-    return made
+            value = _field(a, b, choice.row, choice.column, choice)
+            block = block.with_field(choice.row, choice.column, field_bytes(value, choice.column))
+    return block
 
 
-def _value(block: Block, other: Block | None, row: str, column: str, choice: Choice) -> str:
-    """The value that was chosen for a field."""
-    if not block.has_field(row, column):
+def _field(a: SentenceBlock, b: SentenceBlock | None, row: str, column: str, choice: Choice) -> str:
+    """The value chosen for a field."""
+    if not a.has_field(row, column):
         raise InputError(
             f"row, column: found {row!r}, {column!r}, expected a row of the sentence in A and a column"
         )
-    number = COLUMNS.index(column)
     if choice.take == "value":
         return choice.value or "_"
-    own = block.by_id[row.encode()][number]
     if choice.take == "a":
-        return own.decode("utf-8", "replace")
-    to_b = {} if other is None else same_rows(block, other)
-    image = to_b.get(row.encode())
-    if other is None or image is None:
-        raise InputError(f"row: found {row!r}, which B has not; take the whole sentence")
-    back = {new: old for old, new in to_b.items()}
-    theirs = other.by_id[image][number]
-    taken = theirs if numbered_alike(other, back) else carried(theirs, column, back)
-    if taken is None:
-        raise InputError(f"{column}: B has a word there that A has not; take the whole sentence")
-    return taken.decode("utf-8", "replace")
+        return a.by_id[row.encode()][COLUMNS.index(column)].decode("utf-8", "replace")
+    if b is None:
+        raise InputError(f"sentence: B has no sentence {choice.sentence} of A; take the whole sentence")
+    try:
+        return field_from(b, a, row, column)
+    except InputError as error:
+        raise InputError(f"{error}; take the whole sentence") from None
 
 
-def _with_comment(block: Block, a: Block, b: Block | None, choice: Choice) -> Block:
-    """The sentence with a comment as A has it, as B has it, or with another value."""
+def _with_comment(
+    block: SentenceBlock, a: SentenceBlock, b: SentenceBlock | None, choice: Choice
+) -> SentenceBlock:
+    """The sentence with a comment from A, from B, or with another value."""
     key = choice.column or ""
     line: bytes | None = f"# {key} = {choice.value}".encode()
     if choice.take != "value":
         side = a if choice.take == "a" else b
         comments = () if side is None else side.comments
-        line = next((own for own in comments if key_and_value(own)[0] == key.encode()), None)
+        line = next((comment for comment in comments if key_and_value(comment)[0] == key.encode()), None)
     elif b"\n" in (line or b"") or b"\r" in (line or b""):
         raise InputError(f"value: found a line break in {choice.value!r}, expected one line")
     return block.with_lines(with_comment(block.comments, key, line), block.row_lines)

@@ -8,9 +8,9 @@ from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from difflib import SequenceMatcher
 from itertools import groupby
 
-from arcwise.treebanks.blocks import Block
+from arcwise.treebanks.blocks import SentenceBlock
 
-Key = Callable[[Block], Hashable]
+Key = Callable[[SentenceBlock], Hashable]
 _SIMILAR = 0.5
 """Sentences that share this much of their words may be versions of one sentence."""
 _RENAMED = 2
@@ -21,7 +21,7 @@ _SMALL = 400
 """Stretches of this many sentences, all of which occur several times, are compared by difflib, which takes the square of it."""
 
 
-def same_sentences(a: Sequence[Block], b: Sequence[Block]) -> dict[int, int]:
+def same_sentences(a: Sequence[SentenceBlock], b: Sequence[SentenceBlock]) -> dict[int, int]:
     r"""The numbers of sentences of ``a`` → of the same sentences in ``b``; a sentence of either side may have none.
 
     Sentences are the same by sent_id and words; by sent_id, if half of their words are the same; by words, if several in a row have them under
@@ -29,7 +29,7 @@ def same_sentences(a: Sequence[Block], b: Sequence[Block]) -> dict[int, int]:
     its place, then elsewhere.
 
     >>> row = "1\t{}\t_\t_\t_\t_\t0\troot\t_\t_\n\n"
-    >>> a, b = ([Block(row.format(form).encode()) for form in forms] for forms in (["Hi", "Ho"], ["Ho", "Hi", "He"]))
+    >>> a, b = ([SentenceBlock(row.format(form).encode()) for form in forms] for forms in (["Hi", "Ho"], ["Ho", "Hi", "He"]))
     >>> same_sentences(a, b)
     {0: 1, 1: 0}
     """
@@ -48,7 +48,7 @@ def same_sentences(a: Sequence[Block], b: Sequence[Block]) -> dict[int, int]:
     return dict(sorted(found.to_b.items()))
 
 
-def _same_places(a: Sequence[Block], b: Sequence[Block]) -> bool:
+def _same_places(a: Sequence[SentenceBlock], b: Sequence[SentenceBlock]) -> bool:
     """Whether each sentence stands where it stood, with its sent_id and words, and none is found elsewhere as it was."""
     if len(a) != len(b):
         return False
@@ -58,14 +58,14 @@ def _same_places(a: Sequence[Block], b: Sequence[Block]) -> bool:
     return all(_id_and_words(x) == _id_and_words(y) for x, y in changed)
 
 
-def _id_and_words(block: Block) -> Hashable:
+def _id_and_words(block: SentenceBlock) -> Hashable:
     return block.sent_id, block.forms
 
 
 class _Matching:
     """Pairs of sentences found so far."""
 
-    def __init__(self, a: Sequence[Block], b: Sequence[Block]) -> None:
+    def __init__(self, a: Sequence[SentenceBlock], b: Sequence[SentenceBlock]) -> None:
         self.a, self.b = a, b
         self.to_b: dict[int, int] = {}
         self.to_a: dict[int, int] = {}
@@ -147,7 +147,7 @@ class _Matching:
                     start = theirs.index(-place) + 1
 
 
-def similarity(a: Block, b: Block) -> float:
+def similarity(a: SentenceBlock, b: SentenceBlock) -> float:
     """The share of words that two sentences have in common, whatever their order (Dice)."""
     both = sum((Counter(a.forms) & Counter(b.forms)).values())
     return 2 * both / max(len(a.forms) + len(b.forms), 1)
@@ -228,7 +228,7 @@ def longest_increasing(values: Sequence[int]) -> list[int]:
 # ---- rows
 
 
-def same_shape(a: Block, b: Block) -> bool:
+def same_shape(a: SentenceBlock, b: SentenceBlock) -> bool:
     """Whether the rows of two versions of a sentence are the same: no word was split, joined, added, removed or moved, though forms may differ."""
     if [row[0] for row in a.rows] != [row[0] for row in b.rows]:
         return False
@@ -239,7 +239,7 @@ def same_shape(a: Block, b: Block) -> bool:
     return shifted <= in_place + 1  # one word alone may be the same by chance
 
 
-def same_rows(a: Block, b: Block) -> dict[bytes, bytes]:
+def same_rows(a: SentenceBlock, b: SentenceBlock) -> dict[bytes, bytes]:
     """IDs of rows of ``a`` → IDs of the same rows of ``b``, and the root, ``0``. Words are the same by their forms, and where as many are
     replaced by as many; multiword tokens and empty nodes go with their words."""
     if same_shape(a, b):
@@ -270,7 +270,7 @@ def renumbered(row: bytes, to: Mapping[bytes, bytes]) -> bytes | None:
     return to[before] + b"." + rest if dot and before in to else None
 
 
-def numbered_alike(block: Block, to: Mapping[bytes, bytes]) -> bool:
+def numbered_alike(block: SentenceBlock, to: Mapping[bytes, bytes]) -> bool:
     """Whether every row of a sentence has the same number on the other side: then what names rows needs no other numbers."""
     return all(to.get(row[0]) == row[0] for row in block.rows)
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from arcwise.treebanks.alignment import carried, numbered_alike, same_rows, same_shape
-from arcwise.treebanks.blocks import Block, Fields, key_and_value
+from arcwise.treebanks.blocks import Fields, SentenceBlock, key_and_value
 from arcwise.treebanks.columns import COLUMNS
 
 HEAD, DEPREL, DEPS, MISC = (COLUMNS.index(name) for name in ("head", "deprel", "deps", "misc"))
@@ -18,7 +18,7 @@ _Value = TypeVar("_Value")
 
 
 @dataclass(frozen=True)
-class Clash:
+class RawConflict:
     """A place that both sides changed: see ``conflicts.Conflict``."""
 
     place: str
@@ -27,7 +27,9 @@ class Clash:
     theirs: bytes | None
 
     @classmethod
-    def of_sentence(cls, base: Block | None, mine: Block | None, theirs: Block | None) -> Clash:
+    def of_sentence(
+        cls, base: SentenceBlock | None, mine: SentenceBlock | None, theirs: SentenceBlock | None
+    ) -> RawConflict:
         """That of a whole sentence."""
         lines = (None if block is None else b"\n".join(block.lines) for block in (base, mine, theirs))
         return cls("sentence", *lines)
@@ -35,11 +37,11 @@ class Clash:
 
 @dataclass(frozen=True)
 class MergedBlock:
-    """Lines of a merged sentence without line ends, and what clashed; the clashes are not told in the comments yet."""
+    """Lines of a merged sentence without line ends, and the conflicts, not yet recorded in the comments."""
 
     comments: Sequence[bytes]
     rows: Sequence[bytes]
-    clashes: Sequence[Clash]
+    conflicts: Sequence[RawConflict]
 
 
 def picked(base: _Value, mine: _Value, theirs: _Value) -> _Value:
@@ -47,25 +49,25 @@ def picked(base: _Value, mine: _Value, theirs: _Value) -> _Value:
     return theirs if mine == base else mine
 
 
-def merge_block(base: Block | None, mine: Block, theirs: Block) -> MergedBlock:
+def merge_block(base: SentenceBlock | None, mine: SentenceBlock, theirs: SentenceBlock) -> MergedBlock:
     """Merge the versions of a sentence that both sides changed, or that both added (``base`` is None).
 
     Where the words themselves were changed by one side, what the other side did is carried over to them; if that cannot be done,
-    and where both changed them, the whole sentence is one clash.
+    and where both changed them, the whole sentence is one conflict.
     """
     merged = _merge_rows(base, mine, theirs)
     if merged is None:
-        return MergedBlock(mine.comments, mine.row_lines, [Clash.of_sentence(base, mine, theirs)])
-    comments, clashes = _merge_comments(base.comments if base else (), mine.comments, theirs.comments)
-    return MergedBlock(comments, [b"\t".join(row) for row in merged[0]], [*clashes, *merged[1]])
+        return MergedBlock(mine.comments, mine.row_lines, [RawConflict.of_sentence(base, mine, theirs)])
+    comments, conflicts = _merge_comments(base.comments if base else (), mine.comments, theirs.comments)
+    return MergedBlock(comments, [b"\t".join(row) for row in merged[0]], [*conflicts, *merged[1]])
 
 
 # ---- rows
 
 
 def _merge_rows(
-    base: Block | None, mine: Block, theirs: Block
-) -> tuple[Sequence[Fields], list[Clash]] | None:
+    base: SentenceBlock | None, mine: SentenceBlock, theirs: SentenceBlock
+) -> tuple[Sequence[Fields], list[RawConflict]] | None:
     """The merged rows; None if they cannot be merged by field."""
     if mine.rows == theirs.rows or (base is not None and theirs.rows == base.rows):
         return mine.rows, []
@@ -85,16 +87,23 @@ def _merge_rows(
 class _Rows:
     """Rows of which ``lead`` may have changed the words and ``other`` has not; what ``other`` did is carried over."""
 
-    def __init__(self, mine: Block, theirs: Block, lead: Block, other: Block, base: Block | None) -> None:
+    def __init__(
+        self,
+        mine: SentenceBlock,
+        theirs: SentenceBlock,
+        lead: SentenceBlock,
+        other: SentenceBlock,
+        base: SentenceBlock | None,
+    ) -> None:
         self.mine, self.theirs, self.lead, self.other, self.base = mine, theirs, lead, other, base
         self.to_lead = same_rows(other if base is None else base, lead)
         self.is_renumbered = not numbered_alike(other, self.to_lead)
         self.rows = {row[0]: list(row) for row in lead.rows}
-        self.clashes: list[Clash] = []
+        self.conflicts: list[RawConflict] = []
         self.taken: set[bytes] = set()
         """Rows whose head and label are theirs now, in the place of mine."""
 
-    def merged(self) -> tuple[Sequence[Fields], list[Clash]] | None:
+    def merged(self) -> tuple[Sequence[Fields], list[RawConflict]] | None:
         for row in self.other.rows:
             own = row if self.base is None else self.base.by_id[row[0]]
             if self.base is not None and row == own:
@@ -104,7 +113,7 @@ class _Rows:
                 return None
         if not self._settle_tree():
             return None
-        return [tuple(row) for row in self.rows.values()], self.clashes
+        return [tuple(row) for row in self.rows.values()], self.conflicts
 
     def _merge(self, group: tuple[int, ...], base: Fields, other: Fields, image: bytes) -> bool:
         """Merge the fields of one group of columns of one row; False if they cannot be carried over."""
@@ -133,16 +142,16 @@ class _Rows:
                 self._put(group, image, [pairs], by=self.other)
                 return True
         self._put(group, image, mine, by=self.mine)
-        self._clash(group, image, before, mine, theirs)
+        self._record_conflict(group, image, before, mine, theirs)
         return True
 
-    def _put(self, group: tuple[int, ...], row: bytes, values: Sequence[bytes], *, by: Block) -> None:
+    def _put(self, group: tuple[int, ...], row: bytes, values: Sequence[bytes], *, by: SentenceBlock) -> None:
         for column, value in zip(group, values, strict=True):
             self.rows[row][column] = value
         if HEAD in group and by is self.theirs:
             self.taken.add(row)
 
-    def _clash(
+    def _record_conflict(
         self,
         group: tuple[int, ...],
         row: bytes,
@@ -153,8 +162,8 @@ class _Rows:
         for at, column in enumerate(group):
             if mine[at] != theirs[at]:
                 place = f"{row.decode('utf-8', 'replace')} {COLUMNS[column]}"
-                self.clashes.append(
-                    Clash(place, None if before is None else before[at], mine[at], theirs[at])
+                self.conflicts.append(
+                    RawConflict(place, None if before is None else before[at], mine[at], theirs[at])
                 )
 
     def _carried(self, value: bytes, column: int) -> bytes | None:
@@ -173,7 +182,7 @@ class _Rows:
                 theirs = [self.rows[row][c] for c in (HEAD, DEPREL)]
                 self._put((HEAD, DEPREL), row, [mine[HEAD], mine[DEPREL]], by=self.mine)
                 self.taken.discard(row)
-                self._clash(
+                self._record_conflict(
                     (HEAD, DEPREL), row, [mine[HEAD], mine[DEPREL]], [mine[HEAD], mine[DEPREL]], theirs
                 )
         return True
@@ -245,7 +254,7 @@ def merged_pairs(base: bytes, mine: bytes, theirs: bytes) -> bytes | None:
 
 def _merge_comments(
     base: Sequence[bytes], mine: Sequence[bytes], theirs: Sequence[bytes]
-) -> tuple[Sequence[bytes], list[Clash]]:
+) -> tuple[Sequence[bytes], list[RawConflict]]:
     """Comments by key, and by the whole line where a key is there several times; what is new comes after what it follows on its side."""
     if theirs in (base, mine):
         return mine, []
@@ -253,7 +262,7 @@ def _merge_comments(
         return theirs, []
     several = {key for side in (base, mine, theirs) for key, count in _keys(side).items() if count > 1}
     was, ours, new = (_by_key(side, several) for side in (base, mine, theirs))
-    merged, clashes = dict(ours), []
+    merged, conflicts = dict(ours), []
     previous: tuple[bytes, int] | None = None
     for key in {**new, **was}:
         if new.get(key) != was.get(key) and ours.get(key) != new.get(key):
@@ -261,14 +270,14 @@ def _merge_comments(
                 merged = _with(merged, key, new.get(key), previous)
             elif key in ours:
                 name = f"comment {key[0].decode('utf-8', 'replace')}"
-                clashes.append(Clash(name, was.get(key), ours[key], new.get(key)))
+                conflicts.append(RawConflict(name, was.get(key), ours[key], new.get(key)))
             else:  # I removed it, they changed it: nobody's words are lost
                 merged = _with(merged, key, new[key], previous)
-                clashes.append(
-                    Clash(f"comment {key[0].decode('utf-8', 'replace')}", was.get(key), None, new[key])
+                conflicts.append(
+                    RawConflict(f"comment {key[0].decode('utf-8', 'replace')}", was.get(key), None, new[key])
                 )
         previous = key if key in new else previous
-    return list(merged.values()), clashes
+    return list(merged.values()), conflicts
 
 
 def _keys(comments: Sequence[bytes]) -> Counter[bytes]:

@@ -16,7 +16,7 @@ Fields = tuple[bytes, ...]
 
 
 @dataclass(frozen=True)
-class Block:
+class SentenceBlock:
     """One sentence of a file. ``data``: its bytes, blank lines after it included; ``last``: whether the file ends with it."""
 
     data: bytes
@@ -92,7 +92,7 @@ class Block:
         """Whether rows can be told by their IDs, there is such a row, and such a column of which the value may be another."""
         return self.is_sound and row.encode("utf-8", "replace") in self.by_id and column in COLUMNS[1:]
 
-    def with_field(self, row: str, column: str, value: bytes) -> Block:
+    def with_field(self, row: str, column: str, value: bytes) -> SentenceBlock:
         """The sentence with one field as somebody wrote it, sound or not, and nothing else changed (``edits.SetField`` checks, and others follow)."""
         lines = self.data.split(b"\n")
         at = next(i for i, line in enumerate(lines) if line.startswith(row.encode() + b"\t"))
@@ -100,11 +100,11 @@ class Block:
         fields = lines[at].removesuffix(end).split(b"\t")
         fields[COLUMNS.index(column)] = value
         lines[at] = b"\t".join(fields) + end
-        return Block(b"\n".join(lines), self.last)
+        return SentenceBlock(b"\n".join(lines), self.last)
 
-    def with_lines(self, comments: Sequence[bytes], rows: Sequence[bytes]) -> Block:
+    def with_lines(self, comments: Sequence[bytes], rows: Sequence[bytes]) -> SentenceBlock:
         """The sentence with other lines, which end as its lines do."""
-        return Block(self.newline.join([*comments, *rows]) + self.tail, self.last)
+        return SentenceBlock(self.newline.join([*comments, *rows]) + self.tail, self.last)
 
     @cached_property
     def _first_row(self) -> int:
@@ -118,11 +118,11 @@ def key_and_value(comment: bytes) -> tuple[bytes, bytes]:
 
 
 @dataclass(frozen=True)
-class FileBlocks(Sequence[Block]):
+class FileBlocks(Sequence[SentenceBlock]):
     """The sentences of a file, in order. ``mark``: its byte order mark, if it has one."""
 
     mark: bytes
-    blocks: tuple[Block, ...]
+    blocks: tuple[SentenceBlock, ...]
 
     @classmethod
     def of(cls, data: bytes, layout: native.TreebankLayout | None = None) -> FileBlocks:
@@ -135,14 +135,14 @@ class FileBlocks(Sequence[Block]):
         starts = (layout or native.treebank_layout(data)).sentence_bytes.tolist()
         starts[:1] = [len(mark)] if starts else []
         count = len(starts) - 1
-        cut = (Block(data[starts[i] : starts[i + 1]], i == count - 1) for i in range(count))
+        cut = (SentenceBlock(data[starts[i] : starts[i + 1]], i == count - 1) for i in range(count))
         return cls(mark, tuple(cut))
 
     def __len__(self) -> int:
         return len(self.blocks)
 
-    def __getitem__(self, at: int) -> Block:  # type: ignore[override]
+    def __getitem__(self, at: int) -> SentenceBlock:  # type: ignore[override]
         return self.blocks[at]
 
-    def __iter__(self) -> Iterator[Block]:
+    def __iter__(self) -> Iterator[SentenceBlock]:
         return iter(self.blocks)

@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 from arcwise.errors import InputError
-from arcwise.treebanks.blocks import BOM, Block, key_and_value
+from arcwise.treebanks.blocks import BOM, SentenceBlock, key_and_value
 
 Side = Literal["mine", "theirs"]
 
@@ -87,7 +87,7 @@ def records(block: bytes) -> list[Record]:
     [Record(place='3 head', side='theirs', value=b'5'), Record(place='3 deprel', side='theirs', value=b'obj')]
     """
     found: list[Record] = []
-    for comment in Block(block.removeprefix(BOM)).comments:
+    for comment in SentenceBlock(block.removeprefix(BOM)).comments:
         match = _RECORD.fullmatch(comment)
         if match is None:
             continue
@@ -126,7 +126,7 @@ def resolved(block: bytes, place: str, take: Side) -> bytes:
     if block.startswith(BOM):
         rest = resolved(block.removeprefix(BOM), place, take)
         return BOM + rest if rest else rest
-    own = Block(block)
+    own = SentenceBlock(block)
     told = [record for record in records(block) if record.place == place]
     if not told:
         known = ", ".join(record.place for record in records(block)) or "none in this sentence"

@@ -21,7 +21,7 @@ from arcwise.treebanks.alignment import (
     same_sentences,
     same_shape,
 )
-from arcwise.treebanks.blocks import Block, FileBlocks, key_and_value
+from arcwise.treebanks.blocks import FileBlocks, SentenceBlock, key_and_value
 from arcwise.treebanks.columns import COLUMNS
 from arcwise.treebanks.treebank import Treebank
 
@@ -191,7 +191,7 @@ def _checked(columns: Sequence[str] | None) -> frozenset[str]:
     return frozenset(known if columns is None else columns)
 
 
-def _fields(a: Block, b: Block, wanted: frozenset[str]) -> Iterator[FieldDifference]:
+def _fields(a: SentenceBlock, b: SentenceBlock, wanted: frozenset[str]) -> Iterator[FieldDifference]:
     if not (a.is_sound and b.is_sound):
         yield from _of_broken(a, b)
         return
@@ -228,13 +228,13 @@ def _fields(a: Block, b: Block, wanted: frozenset[str]) -> Iterator[FieldDiffere
         yield from _added(b, added.get(image, []), wanted)
 
 
-def _added(b: Block, rows: Sequence[bytes], wanted: frozenset[str]) -> Iterator[FieldDifference]:
+def _added(b: SentenceBlock, rows: Sequence[bytes], wanted: frozenset[str]) -> Iterator[FieldDifference]:
     if "id" in wanted:
         for row in rows:
             yield FieldDifference(_text(row), "id", None, _text(row), _text(b.by_id[row][1]), _text(row))
 
 
-def _of_broken(a: Block, b: Block) -> Iterator[FieldDifference]:
+def _of_broken(a: SentenceBlock, b: SentenceBlock) -> Iterator[FieldDifference]:
     """Rows that are not of ten fields: told by their lines."""
     for number, (x, y) in enumerate(zip_longest(a.rows, b.rows), 1):
         if x != y:
@@ -242,7 +242,7 @@ def _of_broken(a: Block, b: Block) -> Iterator[FieldDifference]:
             yield FieldDifference(str(number), "id", ours, theirs, "", str(number))
 
 
-def _comments(a: Block, b: Block) -> Iterator[CommentDifference]:
+def _comments(a: SentenceBlock, b: SentenceBlock) -> Iterator[CommentDifference]:
     """Comments by key; those whose key is there several times one by one."""
     if a.comments == b.comments:
         return
@@ -262,7 +262,7 @@ def _comments(a: Block, b: Block) -> Iterator[CommentDifference]:
                 )
 
 
-def _by_key(block: Block) -> dict[bytes, list[bytes]]:
+def _by_key(block: SentenceBlock) -> dict[bytes, list[bytes]]:
     found: dict[bytes, list[bytes]] = {}
     for line in block.comments:
         key, value = key_and_value(line)
@@ -270,7 +270,7 @@ def _by_key(block: Block) -> dict[bytes, list[bytes]]:
     return found
 
 
-def _words_in_common(a: Block, b: Block) -> list[tuple[int, int]]:
+def _words_in_common(a: SentenceBlock, b: SentenceBlock) -> list[tuple[int, int]]:
     """Places of the same words in both, from 0."""
     if not (a.is_sound and b.is_sound):
         return []

@@ -8,8 +8,8 @@ from itertools import pairwise
 
 from arcwise.errors import InputError
 from arcwise.treebanks.alignment import same_sentences
-from arcwise.treebanks.block_merging import Clash, merge_block, picked
-from arcwise.treebanks.blocks import Block, FileBlocks
+from arcwise.treebanks.block_merging import RawConflict, merge_block, picked
+from arcwise.treebanks.blocks import FileBlocks, SentenceBlock
 from arcwise.treebanks.conflicts import Conflict, Record, with_records
 
 
@@ -69,9 +69,9 @@ class _Merge:
     def merged(self) -> Merged:
         made = [found for slot in self._order() if (found := self._block(slot)) is not None]
         parts = [picked(self.base.mark, self.mine.mark, self.theirs.mark)]
-        for number, (block, clashes) in enumerate(made):
+        for number, (block, conflicts) in enumerate(made):
             parts.append(block.data if number == len(made) - 1 else block.closed)
-            self._tell(number, block, clashes)
+            self._tell(number, block, conflicts)
         return Merged(b"".join(parts), tuple(self.conflicts))
 
     # ---- which sentences, in which order
@@ -102,7 +102,7 @@ class _Merge:
 
     # ---- one sentence
 
-    def _block(self, slot: _Slot) -> tuple[Block, Sequence[Clash]] | None:
+    def _block(self, slot: _Slot) -> tuple[SentenceBlock, Sequence[RawConflict]] | None:
         """The sentence of a slot and what clashed in it; None if it is gone."""
         base = None if slot.base is None else self.base[slot.base]
         mine = None if slot.mine is None else self.mine[slot.mine]
@@ -114,20 +114,22 @@ class _Merge:
             return None if only is None else (only, ())
         if only.lines == base.lines:
             return None
-        clash = Clash.of_sentence(base, mine, theirs)
-        return _made(only.comments, only.row_lines, [clash], only.newline, only.tail, only.last), [clash]
+        conflict = RawConflict.of_sentence(base, mine, theirs)
+        return _made(only.comments, only.row_lines, [conflict], only.newline, only.tail, only.last), [
+            conflict
+        ]
 
-    def _tell(self, number: int, block: Block, clashes: Sequence[Clash]) -> None:
-        for clash in clashes:
+    def _tell(self, number: int, block: SentenceBlock, conflicts: Sequence[RawConflict]) -> None:
+        for conflict in conflicts:
             self.conflicts.append(
                 Conflict(
                     number,
                     _text(block.sent_id),
-                    clash.place,
-                    _text(clash.base),
-                    _text(clash.mine),
-                    _text(clash.theirs),
-                    "theirs" if clash.mine is None else "mine",
+                    conflict.place,
+                    _text(conflict.base),
+                    _text(conflict.mine),
+                    _text(conflict.theirs),
+                    "theirs" if conflict.mine is None else "mine",
                 )
             )
 
@@ -161,7 +163,9 @@ def _woven(lead: Sequence[_Slot], other: Sequence[_Slot], *, other_first: bool) 
     return out + waiting
 
 
-def _merged(base: Block | None, mine: Block, theirs: Block) -> tuple[Block, Sequence[Clash]]:
+def _merged(
+    base: SentenceBlock | None, mine: SentenceBlock, theirs: SentenceBlock
+) -> tuple[SentenceBlock, Sequence[RawConflict]]:
     """The versions of a sentence that is on both sides, merged."""
     was = theirs if base is None else base
     if theirs.data == mine.data or (base is not None and theirs.data == base.data):
@@ -174,28 +178,28 @@ def _merged(base: Block | None, mine: Block, theirs: Block) -> tuple[Block, Sequ
     for side, unchanged in ((mine, theirs), (theirs, mine)):
         if mine.lines == theirs.lines or (base is not None and unchanged.lines == base.lines):
             body = side.body if side.newline == newline else newline.join(side.lines)
-            return Block(body + _line_ends(tail, newline), last), ()
+            return SentenceBlock(body + _line_ends(tail, newline), last), ()
     found = merge_block(base, mine, theirs)
-    return _made(found.comments, found.rows, found.clashes, newline, tail, last), found.clashes
+    return _made(found.comments, found.rows, found.conflicts, newline, tail, last), found.conflicts
 
 
 def _made(
     comments: Sequence[bytes],
     rows: Sequence[bytes],
-    clashes: Sequence[Clash],
+    conflicts: Sequence[RawConflict],
     newline: bytes,
     tail: bytes,
     last: bool,
-) -> Block:
-    """A sentence whose comments tell its clashes."""
+) -> SentenceBlock:
+    """A sentence whose comments tell its conflicts."""
     told = with_records(
         comments,
         [
             Record(c.place, "mine", None) if c.mine is None else Record(c.place, "theirs", c.theirs)
-            for c in clashes
+            for c in conflicts
         ],
     )
-    return Block(newline.join([*told, *rows]) + _line_ends(tail, newline), last)
+    return SentenceBlock(newline.join([*told, *rows]) + _line_ends(tail, newline), last)
 
 
 def _line_ends(tail: bytes, newline: bytes) -> bytes:

@@ -14,7 +14,7 @@ from arcwise.evaluation.agreement import agreement_of
 from arcwise.treebanks import COLUMNS as ROW
 from arcwise.treebanks import Sentence, Treebank
 from arcwise.treebanks.alignment import carried, numbered_alike, same_rows
-from arcwise.treebanks.blocks import Block
+from arcwise.treebanks.blocks import SentenceBlock
 from arcwise.treebanks.differences import FieldDifference, SentenceDifference, SideBySide
 from arcwise.treebanks.edits import Edit, SetComment, SetField
 from arcwise.treebanks.files import PathLike
@@ -182,7 +182,7 @@ class Beside:
         other = self._other(number) if side == "b" else self._of_a(number, sentence)
         if other is None:
             raise InputError(f"choice: found {side!r}, expected another: that file has no such sentence")
-        ours, theirs = Block(sentence.conllu_bytes), Block(other.conllu_bytes)
+        ours, theirs = SentenceBlock(sentence.conllu_bytes), SentenceBlock(other.conllu_bytes)
         to = same_rows(ours, theirs)
         found = theirs.by_id.get(to.get(row.encode("utf-8", "replace"), b""))
         if found is None:

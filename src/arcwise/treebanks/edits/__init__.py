@@ -10,7 +10,7 @@ from arcwise.errors import InputError
 from arcwise.treebanks.edits.checking import check_readable, checked_sentence
 from arcwise.treebanks.edits.comments import (
     AddComment,
-    Note,
+    AnnotatorNote,
     RemoveComment,
     ReplaceComment,
     SetComment,
@@ -32,10 +32,10 @@ __all__ = [
     "Accept",
     "AddComment",
     "AddEmptyNode",
+    "AnnotatorNote",
     "Edit",
     "JoinWords",
     "MakeMultiword",
-    "Note",
     "RemoveComment",
     "RemoveEmptyNode",
     "RemoveMultiword",

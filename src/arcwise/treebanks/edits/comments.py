@@ -95,21 +95,21 @@ class SetNote:
 
 
 @dataclass(frozen=True)
-class Note:
+class AnnotatorNote:
     """A note as a sentence has it."""
 
     on: str
     text: str
 
 
-def notes_of(comment_lines: Iterable[str]) -> list[Note]:
+def notes_of(comment_lines: Iterable[str]) -> list[AnnotatorNote]:
     """The notes among the comments of a sentence (``Sentence.comment_lines``).
 
     >>> notes_of(["sent_id = a", "note = odd", "note 5>3 = why?"])
-    [Note(on='', text='odd'), Note(on='5>3', text='why?')]
+    [AnnotatorNote(on='', text='odd'), AnnotatorNote(on='5>3', text='why?')]
     """
     found = (NOTE.fullmatch(f"# {line}") for line in comment_lines)
-    return [Note(_on(note), note[5].strip()) for note in found if note]
+    return [AnnotatorNote(_on(note), note[5].strip()) for note in found if note]
 
 
 def _on(note: re.Match[str]) -> str:
