@@ -48,7 +48,7 @@ test-exchange: $(VENV)/.installed-test $(VENV)/.installed-test-exchange ## insta
 	$(BIN)/pytest -q tests/pipeline/test_exchange.py tests/pipeline/test_spacy.py tests/docs/test_exchange_page.py tests/treebanks/test_json.py
 
 test-ray: $(VENV)/.installed-test $(VENV)/.installed-test-ray ## install Ray too, and run the tests on a cluster of two nodes
-	$(BIN)/pytest -q tests/corpora/test_parser.py tests/engine/test_ray.py tests/engine/test_ray_training.py tests/corpora/test_ray_corpus.py tests/corpora/test_ray_data.py tests/induction/test_ray_search.py
+	$(BIN)/pytest -q tests/distributed/test_parser.py tests/engine/test_ray.py tests/engine/test_ray_training.py tests/distributed/test_ray_corpus.py tests/distributed/test_ray_data.py tests/induction/test_ray_search.py
 
 test-browser: $(VENV)/.installed-test $(VENV)/.installed-test-browser ## the tests of the pages in a real browser (Chromium, or ARCWISE_CHROMIUM)
 	$(BIN)/pytest -n $(PYTEST_WORKERS) -q tests/web/browser

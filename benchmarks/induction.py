@@ -21,7 +21,7 @@ from measuring.cells import Cells
 from measuring.tables import table
 
 from arcwise.induction import DMV, TagSentences, induce_globally
-from arcwise.induction.global_search import Task
+from arcwise.induction.global_search import InductionTask
 from arcwise.induction.global_search.problem import Incumbent
 from arcwise.induction.verifier import verify
 from arcwise.treebanks import Treebank
@@ -142,7 +142,7 @@ def by_scip(corpus: TagSentences, seconds: float, seed: int) -> Cell:
 
 def by_restarts(corpus: TagSentences, seconds: float, seed: int) -> Cell:
     """Viterbi EM from random parameters for as long as the search has."""
-    best, began, done = Incumbent(Task(corpus)), time.perf_counter(), 0
+    best, began, done = Incumbent(InductionTask(corpus)), time.perf_counter(), 0
     while not done or time.perf_counter() - began < seconds:
         best.restart(first=done, restarts=20, seed=seed)
         done += 20

@@ -207,11 +207,11 @@ def ray_costs() -> RayCosts | None:
     if not is_installed("ray"):
         return None
     count = NO_WORK // 4
-    with engine_of("ray", workers=2).crew(_nothing) as crew:
-        for _ in crew.map(range(20), ordered=False):
+    with engine_of("ray", workers=2).pool(_nothing) as pool:
+        for _ in pool.map(range(20), ordered=False):
             pass  # they have started
         started = time.perf_counter()
-        for _ in crew.map(range(count), ordered=False):
+        for _ in pool.map(range(count), ordered=False):
             pass
         handing = (time.perf_counter() - started) / count
     import ray

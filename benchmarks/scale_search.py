@@ -21,8 +21,8 @@ from typing import Any
 
 from measuring.tables import table
 
-from arcwise.engine import Crew, Engine, Processes
-from arcwise.induction.global_search import CountSearch, Task
+from arcwise.engine import Engine, Processes, WorkerPool
+from arcwise.induction.global_search import CountSearch, InductionTask
 from arcwise.induction.global_search.checkpoint import load_checkpoint, save_checkpoint
 from arcwise.induction.global_search.coordinator import _MOST_SECONDS, CHECKPOINT_SECONDS, Coordinator
 from arcwise.induction.global_search.fragment import Assignment, Fragment, OpenNode, Worker
@@ -45,22 +45,22 @@ class Watched:
     received: int = 0
 
     def map(self, work: Callable[[Any], Any], items: Iterable[Any], *, ordered: bool = True) -> Iterator[Any]:
-        with self.crew(work) as crew:
-            yield from crew.map(items, ordered=ordered)
+        with self.pool(work) as pool:
+            yield from pool.map(items, ordered=ordered)
 
     @contextmanager
-    def crew(self, work: Callable[[Any], Any]) -> Iterator[Crew[Any, Any]]:
-        with self.engine.crew(work) as crew:
-            yield _WatchedCrew(self, crew)
+    def pool(self, work: Callable[[Any], Any]) -> Iterator[WorkerPool[Any, Any]]:
+        with self.engine.pool(work) as pool:
+            yield _WatchedPool(self, pool)
 
 
 @dataclass
-class _WatchedCrew:
+class _WatchedPool:
     watched: Watched
-    crew: Crew[Any, Any]
+    pool: WorkerPool[Any, Any]
 
     def map(self, items: Iterable[Any], *, ordered: bool = True) -> Iterator[Any]:
-        for result in self.crew.map(_Sizes(self.watched, items), ordered=ordered):
+        for result in self.pool.map(_Sizes(self.watched, items), ordered=ordered):
             self.watched.received += len(pickle.dumps(result))
             yield result
 
@@ -116,7 +116,7 @@ class Run:
         return self.nodes / self.seconds
 
 
-def measured(task: Task, state: Path, workers: int, seconds: float) -> Run:
+def measured(task: InductionTask, state: Path, workers: int, seconds: float) -> Run:
     """A search from the checkpoint on."""
     search = load_checkpoint(task, state)
     before = search.nodes
@@ -168,7 +168,7 @@ class TimedWork:
         return time.perf_counter() - began, time.process_time() - processor
 
 
-def same_pieces(task: Task, state: Path, workers: int) -> SamePieces:
+def same_pieces(task: InductionTask, state: Path, workers: int) -> SamePieces:
     """Looking into every open node of the checkpoint once; more often by many workers, so that the last piece of each does not count."""
     search = load_checkpoint(task, state)
     pieces = [
@@ -177,10 +177,10 @@ def same_pieces(task: Task, state: Path, workers: int) -> SamePieces:
     ]
     pieces *= -(-PIECES_A_WORKER * workers // len(pieces))
     work = TimedWork(Worker(task.corpus, task.constraint, search.options))
-    with Processes(workers).crew(work) as crew:
-        list(crew.map([pieces[-1]] * workers))
+    with Processes(workers).pool(work) as pool:
+        list(pool.map([pieces[-1]] * workers))
         began = time.perf_counter()
-        told = list(crew.map(pieces, ordered=False))
+        told = list(pool.map(pieces, ordered=False))
         seconds = time.perf_counter() - began
     return SamePieces(workers, len(pieces), seconds, sum(t for t, _ in told), sum(t for _, t in told))
 
@@ -195,7 +195,7 @@ class Costs:
     """Seconds for each of them."""
 
 
-def costs(task: Task, state: Path, folder: Path) -> Costs:
+def costs(task: InductionTask, state: Path, folder: Path) -> Costs:
     """From the checkpoint."""
     search = load_checkpoint(task, state)
     began = time.perf_counter()
@@ -328,7 +328,7 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=40.0)
     given = parser.parse_args()
     corpus = synthetic(given.sentences, given.seed)
-    task = Task(corpus)
+    task = InductionTask(corpus)
     with tempfile.TemporaryDirectory() as made:
         folder = Path(made)
         search = CountSearch(task, seed=given.seed)

@@ -11,15 +11,15 @@ from measuring.trainings import treebank_folder
 
 from arcwise import native
 from arcwise.induction import DMV, ArcShare, TagSentences, induce_globally
-from arcwise.induction.accuracy import attachment_accuracy
 from arcwise.induction.dmv import Heads, log_ratio
 from arcwise.induction.global_search.count import CountSearch
-from arcwise.induction.global_search.count_options import CountOptions
 from arcwise.induction.global_search.estimate import estimate_tree
-from arcwise.induction.global_search.problem import Incumbent, Task
+from arcwise.induction.global_search.options import CountOptions, ThetaOptions
+from arcwise.induction.global_search.problem import Incumbent, InductionTask
 from arcwise.induction.global_search.rlt import Products, rlt_rows
-from arcwise.induction.global_search.theta import ThetaOptions, ThetaSearch
+from arcwise.induction.global_search.theta import ThetaSearch
 from arcwise.induction.global_search.theta_program import ThetaProgram
+from arcwise.induction.parser import attachment_accuracy
 from arcwise.induction.relaxed_em import RelaxedParser, relaxed_restart
 from arcwise.treebanks import Treebank
 
@@ -40,7 +40,7 @@ def synthetic(count: int, *, longest: int, seed: int) -> TagSentences:
 
 def search_of(corpus: TagSentences, method: str) -> CountSearch | ThetaSearch:
     """The search over parameters with that relaxation, or over counts."""
-    task = Task(corpus)
+    task = InductionTask(corpus)
     if method == "count":
         return CountSearch(task, seed=1)
     return ThetaSearch(task, seed=1, options=ThetaOptions(rlt=method))
@@ -57,7 +57,7 @@ def optimum(corpus: TagSentences) -> float:
 def root_bound(corpus: TagSentences, share: float) -> tuple[float, int, float]:
     """(share, rows, bound) of a random subset of all products of two constraints."""
     random = np.random.default_rng([1, round(100 * share)])
-    program = ThetaProgram(Task(corpus))
+    program = ThetaProgram(InductionTask(corpus))
     root = program.root()
     products = Products(program.count, program.theta, program.f, program.z)
     rows = rlt_rows("All", program, root, products, random)
@@ -118,7 +118,7 @@ def read_wsj() -> Treebank:
 class Watch:
     """The incumbent over time: (seconds, log-likelihood, directed accuracy, nodes) whenever it is better than before."""
 
-    def __init__(self, task: Task, gold: Heads) -> None:
+    def __init__(self, task: InductionTask, gold: Heads) -> None:
         self.best, self.gold = Incumbent(task), gold
         self.began = time.monotonic()
         self.trace: list[tuple[float, float, float, int]] = []
@@ -181,7 +181,7 @@ def learn(name: str, rules: bool, seconds: float, seed: int) -> dict[str, Any]:
     """Run a learner on the 200 sentences: the incumbent over time, the bound if there is one, how much was tried."""
     learner, treebank = LEARNERS[name], read_wsj()
     corpus = TagSentences.from_treebank(treebank, max_length=10)
-    task = Task(corpus, ArcShare(share=SHARE) if rules else None)
+    task = InductionTask(corpus, ArcShare(share=SHARE) if rules else None)
     kept = treebank.heads[np.repeat(np.diff(treebank.sentence_words) <= 10, np.diff(treebank.sentence_words))]
     watch = Watch(task, kept)
     first = seconds if learner.search == "none" else seconds * FIRST_SHARE
@@ -203,7 +203,7 @@ def learn(name: str, rules: bool, seconds: float, seed: int) -> dict[str, Any]:
     return {"trace": watch.trace, "first": began, "upper": upper, **tried}
 
 
-def _branch_and_bound(task: Task, learner: Learner, seed: int) -> CountSearch | ThetaSearch:
+def _branch_and_bound(task: InductionTask, learner: Learner, seed: int) -> CountSearch | ThetaSearch:
     """The search itself, without restarts of its own: what it finds, it finds by its projections."""
     if learner.search == "count":
         return CountSearch(task, seed=seed, options=CountOptions(first_restarts=0, restarts=0))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from arcwise.induction import TagSentences
-from arcwise.induction.global_search import Task
+from arcwise.induction.global_search import InductionTask
 from arcwise.induction.global_search.problem import Incumbent
 from arcwise.induction.global_search.theta_program import LEAST_THETA, ThetaProgram
 
@@ -14,7 +14,7 @@ def solve_with_scip(corpus: TagSentences, *, epsilon: float, time_limit: float) 
     """Lower and upper bound after at most ``time_limit`` seconds."""
     from pyscipopt import Model, exp, quicksum
 
-    task = Task(corpus)
+    task = InductionTask(corpus)
     program = ThetaProgram(task)
     model = Model("dmv")
     model.hideOutput()

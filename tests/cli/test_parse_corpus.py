@@ -8,10 +8,19 @@ import time
 from pathlib import Path
 
 import pytest
+from tests.distributed.small_corpora import (
+    MODEL,
+    errors,
+    outputs,
+    sentences_of,
+    shards,
+    texts,
+    write_jsonl,
+    write_packed,
+)
 
 from arcwise.cli.main import run
 from arcwise.optional import is_installed
-from corpora.making import MODEL, errors, outputs, sentences_of, shards, texts, write_jsonl, write_packed
 
 Output = pytest.CaptureFixture[str]
 

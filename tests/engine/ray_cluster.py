@@ -23,9 +23,9 @@ class TwoNodes:
         from ray.cluster_utils import Cluster
 
         self._path = os.environ.get("PYTHONPATH", "")
-        os.environ["PYTHONPATH"] = str(
-            Path(__file__).parents[1]
-        )  # the workers', which import what tests send them
+        tests = Path(__file__).parents[1]
+        # Workers unpickle classes of the tests, some by "engine.…", some by "tests.distributed.…".
+        os.environ["PYTHONPATH"] = os.pathsep.join([str(tests), str(tests.parent)])
         self._cluster = Cluster(initialize_head=True, head_node_args=_SMALL | {"include_dashboard": False})
         self.address: str = self._cluster.address
         self._second: Any = None

@@ -85,14 +85,14 @@ class _Keeps:
 
 
 def test_a_crew_keeps_its_workers_and_what_they_have() -> None:
-    with Processes(2).crew(_Keeps()) as crew:
-        list(crew.map([False] * 20))
-        first, second, third = (list(crew.map([False] * 2)) for _ in range(3))
+    with Processes(2).pool(_Keeps()) as pool:
+        list(pool.map([False] * 20))
+        first, second, third = (list(pool.map([False] * 2)) for _ in range(3))
         with pytest.raises(
             WorkerError, match=r"item 1 of 1 \(True\): its worker died 3 times, .* exit status 7"
         ):
-            list(crew.map([True]))
-        after = list(crew.map([False] * 2))
+            list(pool.map([True]))
+        after = list(pool.map([False] * 2))
     assert [pid for pid, _ in first] == [pid for pid, _ in second] == [pid for pid, _ in third]
     assert [done for _, done in third] == [done + 2 for _, done in first]
     assert len({pid for pid, _ in first}) == 2
@@ -146,8 +146,8 @@ def test_what_items_have_in_common_is_written_anew_for_each_map(tmp_path: Path) 
         if isinstance(engine, ThisProcess):
             for common in range(5):
                 (tmp_path / f"{common}-1").touch()
-        with engine.crew(_Sums(tmp_path)) as crew:
-            found = [list(crew.map_with(np.full(1000, common), range(4))) for common in range(5)]
+        with engine.pool(_Sums(tmp_path)) as pool:
+            found = [list(pool.map_with(np.full(1000, common), range(4))) for common in range(5)]
         assert found == expected
         for note in tmp_path.iterdir():
             note.unlink()

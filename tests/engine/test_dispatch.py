@@ -73,9 +73,9 @@ class Pretended:
 def test_every_item_is_done_whoever_dies(
     seed: int, most: int, items: int, deaths: int, ordered: bool
 ) -> None:
-    crew = Dispatcher(Pretended(seed, deaths=deaths), most)
+    pool = Dispatcher(Pretended(seed, deaths=deaths), most)
     for _ in range(2):
-        found = list(crew.map(iter(range(items)), ordered=ordered))
+        found = list(pool.map(iter(range(items)), ordered=ordered))
         assert (found if ordered else sorted(found)) == [("did", item) for item in range(items)]
 
 
@@ -94,12 +94,12 @@ def test_an_item_that_kills_is_tried_so_often_and_named(seed: int, most: int, le
 
 def test_each_worker_gets_the_item_that_it_had() -> None:
     workers = Pretended(1)
-    crew = Dispatcher(workers, 4)
-    list(crew.map(range(4)))
-    list(crew.map(range(40)))  # all have started
+    pool = Dispatcher(workers, 4)
+    list(pool.map(range(4)))
+    list(pool.map(range(40)))  # all have started
     workers.given.clear()
     for _ in range(3):
-        list(crew.map(range(4)))
+        list(pool.map(range(4)))
     assert set(workers.given) == {(place, place) for place in range(4)}
 
 
@@ -143,12 +143,12 @@ def test_no_more_workers_are_started_than_there_are_items() -> None:
 
 def test_who_stops_asking_ends_what_is_held_and_may_ask_again() -> None:
     workers = Pretended(1)
-    crew = Dispatcher(workers, 2)
-    results = crew.map(range(100))
+    pool = Dispatcher(workers, 2)
+    results = pool.map(range(100))
     next(results)
     results.close()  # type: ignore[attr-defined]
     assert not workers.held
-    assert len(list(crew.map(range(9)))) == 9
+    assert len(list(pool.map(range(9)))) == 9
 
 
 def test_workers_that_die_as_they_start_are_an_error() -> None:

@@ -111,9 +111,9 @@ def test_an_item_that_kills_its_workers_is_given_up(engine: Engine, tmp_path: Pa
 
 def test_a_crew_keeps_its_workers(engine: Engine, tmp_path: Path) -> None:
     work = Noting(tmp_path, seconds=0)
-    with engine.crew(work) as crew:
+    with engine.pool(work) as pool:
         for _ in range(3):
-            assert list(crew.map([1, 2, 3])) == [1, 4, 9]
+            assert list(pool.map([1, 2, 3])) == [1, 4, 9]
     assert len(list(tmp_path.glob("brought-*"))) <= 2
 
 

@@ -45,8 +45,8 @@ def same_state(a: MixableTrainer, b: MixableTrainer) -> bool:
 @pytest.mark.parametrize("config", CASES, ids=lambda config: f"{config.trainer}-{config.optimizer}")
 def test_one_part_is_plain_training_to_the_bit(config: GraphConfig) -> None:
     plain, own = trainer(config), trainer(config)
-    with ThisProcess().crew(PartTraining(partial(trainer, config))) as crew:
-        mixing = MixingTrainer(own, crew, parts=1, threads=1)
+    with ThisProcess().pool(PartTraining(partial(trainer, config))) as pool:
+        mixing = MixingTrainer(own, pool, parts=1, threads=1)
         for number, order in enumerate(ORDERS, start=1):
             assert plain.epoch(number, order, lambda _: None) == mixing.epoch(number, order, lambda _: None)
     assert same_state(plain, own)
@@ -58,8 +58,8 @@ def test_one_part_is_plain_training_to_the_bit(config: GraphConfig) -> None:
 def test_several_parts_are_the_slow_twin_to_the_bit(config: GraphConfig) -> None:
     twin, told = mixed(partial(trainer, config), ORDERS, 3)
     own = trainer(config)
-    with ThisProcess().crew(PartTraining(partial(trainer, config))) as crew:
-        mixing = MixingTrainer(own, crew, parts=3, threads=2)
+    with ThisProcess().pool(PartTraining(partial(trainer, config))) as pool:
+        mixing = MixingTrainer(own, pool, parts=3, threads=2)
         assert [mixing.epoch(n, order, lambda _: None) for n, order in enumerate(ORDERS, start=1)] == told
     assert same_state(twin, own)
 
@@ -92,8 +92,8 @@ def test_a_worker_that_is_killed_changes_nothing(tmp_path: Path) -> None:
     config = SMALL.for_trainer("mira")
     twin, _ = mixed(partial(trainer, config), ORDERS, 2)
     own = trainer(config)
-    with Processes(2).crew(Dying(config, tmp_path)) as crew:
-        mixing = MixingTrainer(own, crew, parts=2, threads=1)
+    with Processes(2).pool(Dying(config, tmp_path)) as pool:
+        mixing = MixingTrainer(own, pool, parts=2, threads=1)
         for number, order in enumerate(ORDERS, start=1):
             mixing.epoch(number, order, lambda _: None)
     assert same_state(twin, own)
@@ -113,8 +113,8 @@ def batch() -> Learner:
 @pytest.mark.parametrize("parts", [2, 8, 50])
 def test_gradients_of_parts_add_up_to_that_of_one_process(batch: Learner, engine: Engine, parts: int) -> None:
     whole = likelihood_objective(batch.config, batch.table, batch.data, threads=1)
-    with engine.crew(PartObjective(batch.source)) as crew:
-        summed = SummedObjective(crew, batch, parts)
+    with engine.pool(PartObjective(batch.source)) as pool:
+        summed = SummedObjective(pool, batch, parts)
         assert (summed.places == whole.places).all()
         for seed in range(3):
             x = np.random.default_rng(seed).normal(size=len(whole.places))
@@ -129,8 +129,8 @@ def test_sentences_that_fit_no_tree_are_counted_over_all_parts() -> None:
     config = SMALL.for_trainer("log-linear-batch", projective=True)
     learner = Learner.of(bank.annotate(heads=heads), config, 1, Progress(shown=False))
     whole = likelihood_objective(config, learner.table, learner.data, threads=1)
-    with ThisProcess().crew(PartObjective(learner.source)) as crew:
-        summed = SummedObjective(crew, learner, 4)
+    with ThisProcess().pool(PartObjective(learner.source)) as pool:
+        summed = SummedObjective(pool, learner, 4)
         x = np.zeros(len(summed.places))
         assert summed(x)[0] == pytest.approx(whole(x)[0])
         assert summed.skipped == whole.skipped

@@ -17,7 +17,7 @@ from arcwise.cli.main import run
 from arcwise.engine import Engine, Processes, ThisProcess
 from arcwise.errors import InputError
 from arcwise.induction import DMV, TagSentences, induce_globally
-from arcwise.induction.global_search import CountOptions, CountSearch, Task, coordinator
+from arcwise.induction.global_search import CountOptions, CountSearch, InductionTask, coordinator
 from arcwise.induction.global_search.certificate import Proof
 from arcwise.induction.global_search.checkpoint import load_checkpoint, save_checkpoint
 from arcwise.induction.global_search.coordinator import Coordinator
@@ -52,7 +52,7 @@ def accepted(certificate: Any, corpus: TagSentences) -> float:
 @pytest.mark.parametrize("seed", range(12))
 def test_small_corpora_by_enumeration(seed: int) -> None:
     corpus = tiny(seed, sentences=3)
-    search = CountSearch(Task(corpus), options=CountOptions(first_restarts=3))
+    search = CountSearch(InductionTask(corpus), options=CountOptions(first_restarts=3))
     Coordinator(search, ThisProcess(), workers=3, epsilon=1e-3).run()
     best = brute_force(corpus)
     assert search.is_done
@@ -117,7 +117,7 @@ def test_a_search_that_was_stopped_proves_what_it_has_and_goes_on(tmp_path: Path
     )
     assert first.gap > EPSILON
     assert accepted(first.certificate, CORPUS) == pytest.approx(first.upper)
-    held = load_checkpoint(Task(CORPUS), state)
+    held = load_checkpoint(InductionTask(CORPUS), state)
     assert held.upper == round(first.upper * 2**30)
     for processes in (1, 2):  # from workers to one process, and to workers
         rest = induce_globally(CORPUS, epsilon=EPSILON, resume=state, processes=processes)
@@ -127,14 +127,14 @@ def test_a_search_that_was_stopped_proves_what_it_has_and_goes_on(tmp_path: Path
 
 
 def test_nodes_that_workers_hold_are_open_in_a_checkpoint(tmp_path: Path) -> None:
-    search = CountSearch(Task(CORPUS), options=OPTIONS)
+    search = CountSearch(InductionTask(CORPUS), options=OPTIONS)
     search.run(epsilon=EPSILON, node_limit=6)
     held = Coordinator(search, ThisProcess(), workers=2, epsilon=EPSILON)
     before, upper = sorted(n.number for n in search.open), search.upper
     given = held.assignment()
     assert given is not None
     save_checkpoint(search, tmp_path / "state.json")
-    kept = load_checkpoint(Task(CORPUS), tmp_path / "state.json")
+    kept = load_checkpoint(InductionTask(CORPUS), tmp_path / "state.json")
     assert sorted(n.number for n in kept.open) == before
     assert kept.upper == search.upper == upper  # it is the bound of the node that was given
     assert search.point().open_nodes == len(before)
@@ -149,7 +149,7 @@ def test_what_a_search_threw_away_stays_in_its_bound(tmp_path: Path) -> None:
     induce_globally(CORPUS, epsilon=0.2, options=OPTIONS, checkpoint=state)
     with pytest.raises(InputError, match=r"epsilon: found 0\.01, expected at least 0\.2"):
         induce_globally(CORPUS, epsilon=0.01, resume=state)
-    kept = load_checkpoint(Task(CORPUS), state)
+    kept = load_checkpoint(InductionTask(CORPUS), state)
     kept.run(epsilon=0.01)  # cannot be told to forget it
     assert kept.upper >= kept.cut > kept.threshold
     assert accepted(kept.certificate(), CORPUS) == kept.upper / 2**30

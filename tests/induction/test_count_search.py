@@ -14,7 +14,7 @@ from arcwise.induction.global_search import CountOptions, count
 from arcwise.induction.global_search.certificate import SCALE
 from arcwise.induction.global_search.checkpoint import load_checkpoint, save_checkpoint
 from arcwise.induction.global_search.count import CountSearch
-from arcwise.induction.global_search.problem import Task
+from arcwise.induction.global_search.problem import InductionTask
 from arcwise.induction.verifier import verify
 from arcwise.induction.verifier.bounds import Bounds
 from arcwise.induction.verifier.parses import Coordinates, tree_counts
@@ -76,7 +76,7 @@ def all_counts(corpus: TagSentences) -> np.ndarray:
 def test_bounds_hold_in_random_boxes_for_random_multipliers(seed: int, data: st.DataObject) -> None:
     corpus = tiny(seed)
     rng = np.random.default_rng(seed)
-    task = Task(corpus)
+    task = InductionTask(corpus)
     problem = native.CountProblem(
         corpus.batch, np.zeros(0, np.uint8), 0, data.draw(st.sampled_from([0, 2, 8]))
     )
@@ -194,7 +194,7 @@ def test_equal_sentences_share_a_parse() -> None:
 
 @pytest.mark.parametrize("seed", range(3))
 def test_a_resumed_search_ends_with_the_same_result(seed: int, tmp_path: Path) -> None:
-    task = Task(synthetic(seed + 10, sentences=6))
+    task = InductionTask(synthetic(seed + 10, sentences=6))
     whole = CountSearch(task, options=FEW)
     whole.run(epsilon=1e-4)
     part = CountSearch(task, options=FEW)
@@ -221,22 +221,22 @@ def test_without_memory_for_lists_the_result_is_the_same(monkeypatch: pytest.Mon
 
 def test_a_checkpoint_of_something_else_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "state.json"
-    save_checkpoint_of = CountSearch(Task(synthetic(0)), options=FEW)
+    save_checkpoint_of = CountSearch(InductionTask(synthetic(0)), options=FEW)
     save_checkpoint_of.run(node_limit=1)
     save_checkpoint(save_checkpoint_of, path)
     with pytest.raises(InputError, match="another corpus"):
-        load_checkpoint(Task(synthetic(1)), path)
+        load_checkpoint(InductionTask(synthetic(1)), path)
     with pytest.raises(InputError, match="another constraint"):
-        load_checkpoint(Task(synthetic(0), random_share(0)), path)
+        load_checkpoint(InductionTask(synthetic(0), random_share(0)), path)
     path.write_text("{}")
     with pytest.raises(InputError, match="no checkpoint"):
-        load_checkpoint(Task(synthetic(0)), path)
+        load_checkpoint(InductionTask(synthetic(0)), path)
 
 
 def test_at_any_time_the_bounds_enclose_the_optimum() -> None:
     corpus = synthetic(12, sentences=6)
     best = induce_globally(corpus, epsilon=1e-6).lower
-    search = CountSearch(Task(corpus), options=FEW)
+    search = CountSearch(InductionTask(corpus), options=FEW)
     last = np.inf
     for _ in range(20):
         search.run(epsilon=1e-6, node_limit=1)

@@ -5,8 +5,8 @@ import pytest
 
 from arcwise.errors import ConstraintError, InputError
 from arcwise.induction import DMV, ArcShare, TagSentences, em, viterbi_em
-from arcwise.induction.accuracy import attachment_accuracy
 from arcwise.induction.em import STARTS
+from arcwise.induction.parser import attachment_accuracy
 from reference.dmv import brute_force
 
 

@@ -13,10 +13,10 @@ import pytest
 
 from arcwise import native
 from arcwise.induction import DMV, ArcShare, TagSentences, induce_globally
-from arcwise.induction.global_search import CountOptions, CountSearch, Task
+from arcwise.induction.global_search import CountOptions, CountSearch, InductionTask
 from arcwise.induction.global_search.messages import packed, unpacked
 from arcwise.induction.verifier import CertificateError, verify
-from arcwise.induction.verifier.agreement import AgreedBound, Messages
+from arcwise.induction.verifier.agreement import AgreedBound, CertificateMessages
 from arcwise.induction.verifier.bounds import SCALE, Bounds
 from induction.instances import random_share, tiny
 from reference.dmv import brute_force
@@ -33,7 +33,7 @@ class Enumerated:
     """A task with every parse of every sentence written out, and what it adds to each block."""
 
     def __init__(self, corpus: TagSentences, share: ArcShare | None = None) -> None:
-        self.task = Task(corpus, share)
+        self.task = InductionTask(corpus, share)
         self.search = CountSearch(self.task)
         problem, t = self.search.problem, len(corpus.tags)
         self.coordinates = problem.block_coordinates
@@ -142,7 +142,7 @@ def test_the_bound_of_messages_is_what_it_is_defined_as(seed: int) -> None:
     }
     assert bounds.root is not None
     nothing = np.zeros(bounds.at.count, np.int64)
-    checked = AgreedBound(bounds, bounds.root, Messages(nothing, by_block))
+    checked = AgreedBound(bounds, bounds.root, CertificateMessages(nothing, by_block))
     assert wanted <= checked.value / SCALE + 1e-9
     assert checked.value / SCALE == pytest.approx(wanted, abs=1e-3)  # rounded up, too
 
@@ -196,7 +196,7 @@ def test_agreement_is_tighter_than_prices(seed: int) -> None:
     corpus = DMV.random(("A", "B", "C"), seed=seed).sample(5, seed=seed, min_length=3, max_length=6)[0]
     sizes = {}
     for sweeps in (0, 30):
-        search = CountSearch(Task(corpus), options=CountOptions(first_restarts=50, sweeps=sweeps))
+        search = CountSearch(InductionTask(corpus), options=CountOptions(first_restarts=50, sweeps=sweeps))
         search.run(epsilon=0.01, node_limit=2000)
         sizes[sweeps] = search.nodes
     assert sizes[30] <= sizes[0]
@@ -304,7 +304,7 @@ def test_huge_messages_are_refused() -> None:
 def test_a_search_stopped_after_any_node_proves_what_it_says(seed: int, enumerate_up_to: int) -> None:
     corpus = tiny(seed, sentences=4)
     options = CountOptions(first_restarts=1, restarts=0, sweeps=1, enumerate_up_to=enumerate_up_to)
-    search = CountSearch(Task(corpus), options=options)
+    search = CountSearch(InductionTask(corpus), options=options)
     for hurry in (
         True,
         True,
@@ -321,7 +321,7 @@ def test_a_search_stopped_after_any_node_proves_what_it_says(seed: int, enumerat
 
 def test_a_node_begins_with_the_better_of_prices_and_inherited_messages() -> None:
     corpus = tiny(0, sentences=4)
-    search = CountSearch(Task(corpus), options=CountOptions(first_restarts=1, restarts=0))
+    search = CountSearch(InductionTask(corpus), options=CountOptions(first_restarts=1, restarts=0))
     search.run(epsilon=0.0, node_limit=0)
     begun: list[Any] = []
     given, kernel = search.messages.improved, search.messages.kernel

@@ -11,14 +11,15 @@ from arcwise.induction import DMV, TagSentences, induce_globally
 from arcwise.induction.global_search import (
     CountOptions,
     CountSearch,
-    Task,
+    InductionTask,
     ThetaOptions,
     ThetaSearch,
     estimate_tree,
 )
 from arcwise.induction.global_search.lp import LinearProgram, Solution
+from arcwise.induction.global_search.options import PROJECTIONS
 from arcwise.induction.global_search.rlt import Products, rlt_rows, sample_pairs
-from arcwise.induction.global_search.theta import PROJECTIONS, nearest_on_simplex
+from arcwise.induction.global_search.theta import nearest_on_simplex
 from arcwise.induction.verifier import CertificateError, verify
 from induction.instances import random_share, tiny
 from reference.dmv import brute_force
@@ -73,7 +74,7 @@ def test_the_branching_of_the_paper_closes_tiny_instances(seed: int) -> None:
 @pytest.mark.parametrize("rlt", ["Max.0k", "Max.1k", "Obj.Filter"])
 def test_every_relaxation_is_above_the_best_parses_of_its_box(seed: int, rlt: str) -> None:
     corpus = tiny(seed + 50, sentences=1, longest=3, tags=2)
-    search = ThetaSearch(Task(corpus), options=ThetaOptions(rlt=rlt))
+    search = ThetaSearch(InductionTask(corpus), options=ThetaOptions(rlt=rlt))
     best = brute_force(corpus)
     search.epsilon = 0.0
     (root,) = search.open
@@ -96,7 +97,7 @@ def test_more_products_give_no_looser_bounds() -> None:
         "All",
         "Max.100k",
     ):  # there are fewer than 100,000: the last two are the same
-        search = ThetaSearch(Task(corpus), options=ThetaOptions(rlt=rlt))
+        search = ThetaSearch(InductionTask(corpus), options=ThetaOptions(rlt=rlt))
         search.best.value = -1e3
         bounds.append(max(-child.order[0] for child in search._expand(search.open[0])))
     assert bounds[2] - 1e-6 <= bounds[1] <= bounds[0] + 1e-6
@@ -108,7 +109,7 @@ def test_more_products_give_no_looser_bounds() -> None:
 def test_a_point_where_the_solver_gave_up_is_brought_into_the_box(
     monkeypatch: pytest.MonkeyPatch, value: float
 ) -> None:
-    search = ThetaSearch(Task(TagSentences.from_tags([["A", "B"], ["B", "A"]])))
+    search = ThetaSearch(InductionTask(TagSentences.from_tags([["A", "B"], ["B", "A"]])))
     columns = np.full(search.program.count, value)
     monkeypatch.setattr(
         search.program, "solve", lambda *_, **__: Solution("limit", 0.0, columns, np.empty(0), 0.0)
@@ -131,7 +132,7 @@ def test_sampled_products_are_different_pairs(count: int, wanted: int) -> None:
 def test_projections_find_parses(projection: str) -> None:
     corpus = tiny(7, sentences=2, longest=3)
     options = ThetaOptions(projection=projection, first_restarts=1, smoothing=0.1)
-    search = ThetaSearch(Task(corpus), options=options)
+    search = ThetaSearch(InductionTask(corpus), options=options)
     search.run(time_limit=0.5)
     assert search.best.value <= brute_force(corpus) + 1e-9
 
@@ -174,7 +175,7 @@ def test_blocks_under_a_constraint_enclose_the_optimum(seed: int) -> None:
         return
     found = induce_globally(corpus, constraint=share, **options)
     assert found.lower <= best + 1e-9 <= found.upper + 1e-6
-    task = Task(corpus, share)
+    task = InductionTask(corpus, share)
     assert task.satisfies(np.concatenate([t.heads[1:] for t in found.parses]).astype(np.int32))
     proved = verify(json.loads(json.dumps(found.certificate)), corpus.strings)
     assert proved.lower <= best + 1e-9 <= proved.upper + 1e-6
@@ -182,9 +183,9 @@ def test_blocks_under_a_constraint_enclose_the_optimum(seed: int) -> None:
 
 def test_the_estimate_of_the_tree_is_near_its_size() -> None:
     corpus = DMV.random(("A", "B", "C"), seed=11).sample(5, seed=11, min_length=3, max_length=6)[0]
-    search = CountSearch(Task(corpus))
+    search = CountSearch(InductionTask(corpus))
     search.run(epsilon=0.001)
-    walker = CountSearch(Task(corpus))
+    walker = CountSearch(InductionTask(corpus))
     walker.epsilon = 0.001
     estimate = estimate_tree(walker, walks=40)
     assert estimate.walks == 40
@@ -192,7 +193,7 @@ def test_the_estimate_of_the_tree_is_near_its_size() -> None:
 
 
 def test_the_root_is_the_whole_space_whatever_was_solved_before() -> None:
-    program = ThetaSearch(Task(TagSentences.from_tags([["A", "B", "A"], ["B", "A"]]))).program
+    program = ThetaSearch(InductionTask(TagSentences.from_tags([["A", "B", "A"], ["B", "A"]]))).program
     root = program.root()
     column = max(program.f.values(), key=lambda c: root.high[c])
     narrow = root.child(column, root.high[column], root.high[column])
@@ -205,9 +206,9 @@ def test_the_root_is_the_whole_space_whatever_was_solved_before() -> None:
 @pytest.mark.parametrize("seed", range(2))
 def test_the_estimate_of_the_paper_s_search_is_near_its_size(seed: int) -> None:
     corpus = tiny(seed, sentences=1, shortest=2, longest=3, tags=2)
-    search = ThetaSearch(Task(corpus), seed=1)
+    search = ThetaSearch(InductionTask(corpus), seed=1)
     search.run(epsilon=0.3)
-    walker = ThetaSearch(Task(corpus), seed=1)
+    walker = ThetaSearch(InductionTask(corpus), seed=1)
     walker.epsilon = 0.3
     estimate = estimate_tree(walker, walks=100)
     assert search.nodes / 4 <= estimate.nodes <= 4 * search.nodes
@@ -227,7 +228,7 @@ def test_an_estimate_without_one_finished_walk_says_so() -> None:
 
 def test_a_long_linear_program_keeps_the_time_limit() -> None:
     corpus = TagSentences.from_tags([["A", "B", "A", "B"], ["B", "A", "B"], ["A", "A", "B"]])
-    search = ThetaSearch(Task(corpus), options=ThetaOptions(rlt="Max.10k"))
+    search = ThetaSearch(InductionTask(corpus), options=ThetaOptions(rlt="Max.10k"))
     program, box = search.program, search.open[0].box
     products = Products(program.count, program.theta, program.f, program.z)
     rows = rlt_rows("Max.10k", program, box, products, np.random.default_rng(1))

@@ -14,7 +14,7 @@ from arcwise.cli.main import run
 from arcwise.engine import engine_of
 from arcwise.induction import DMV, TagSentences, induce_globally
 from arcwise.induction.global_search import CountOptions, coordinator
-from arcwise.induction.global_search.result import Result
+from arcwise.induction.global_search.problem import Result
 from arcwise.induction.verifier import verify
 from engine.ray_cluster import TwoNodes, wait_until
 from engine.ray_cluster import cluster_of_two_nodes as cluster_of_two_nodes

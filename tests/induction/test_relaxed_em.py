@@ -6,7 +6,7 @@ import pytest
 from arcwise import native
 from arcwise.errors import ConstraintError, InputError
 from arcwise.induction import DMV, ArcShare, TagSentences, viterbi_em
-from arcwise.induction.global_search import Task
+from arcwise.induction.global_search import InductionTask
 from arcwise.induction.relaxed_em import RelaxedParser, relaxed_restart
 from arcwise.trees import Tree
 from induction.instances import random_share, tiny
@@ -20,7 +20,7 @@ def corpus(seed: int, sentences: int = 4, max_length: int = 5) -> TagSentences:
     return grammar.sample(sentences, seed=seed, min_length=2, max_length=max_length)[0]
 
 
-def trees_of(task: Task, heads: np.ndarray) -> list[Tree]:
+def trees_of(task: InductionTask, heads: np.ndarray) -> list[Tree]:
     ends = np.cumsum([len(s) for s, _ in task.sentences])
     return [
         Tree.from_heads(heads[end - len(s) : end]) for (s, _), end in zip(task.sentences, ends, strict=True)
@@ -29,7 +29,7 @@ def trees_of(task: Task, heads: np.ndarray) -> list[Tree]:
 
 @pytest.mark.parametrize("seed", range(12))
 def test_the_program_is_no_worse_than_the_best_trees_and_the_trees_no_better(seed: int) -> None:
-    task, grammar = Task(corpus(seed)), DMV.random(("A", "B", "C"), seed=seed + 50)
+    task, grammar = InductionTask(corpus(seed)), DMV.random(("A", "B", "C"), seed=seed + 50)
     theta = grammar.log_probabilities
     best = sum(w * enumerated(grammar, [grammar.tags[t] for t in s])[2].max() for s, w in task.sentences)
     parser = RelaxedParser(task)
@@ -50,7 +50,7 @@ def test_a_program_that_asks_for_no_more_is_no_worse_than_the_best_parses_that_k
     share = ArcShare(RULES, 0.6)
     sentences = corpus(seed, sentences=2, max_length=4)
     grammar = DMV.random(sentences.tags, seed=seed + 50)
-    task = Task(sentences, share)
+    task = InductionTask(sentences, share)
     choices = [
         (counts @ task.marked, values)
         for counts, values in (enumerated(grammar, s)[1:] for s in sentences.strings)
@@ -77,14 +77,14 @@ def test_a_program_that_asks_for_no_more_is_no_worse_than_the_best_parses_that_k
 
 def test_the_program_asks_for_more_than_the_constraint_and_never_for_more_than_there_is() -> None:
     sentences = TagSentences.from_tags([["A", "B"]] * 50)
-    task = Task(sentences, ArcShare(frozenset({("ROOT", "A"), ("A", "B")}), 0.75))
+    task = InductionTask(sentences, ArcShare(frozenset({("ROOT", "A"), ("A", "B")}), 0.75))
     assert (task.least, RelaxedParser(task).rows[-1][1]) == (75, 80.0)
-    few = Task(sentences, ArcShare(frozenset({("ROOT", "A")}), 0.48))
+    few = InductionTask(sentences, ArcShare(frozenset({("ROOT", "A")}), 0.48))
     assert (few.least, RelaxedParser(few).rows[-1][1]) == (48, 50.0)
 
 
 def test_trees_that_break_the_constraint_are_discarded(monkeypatch: pytest.MonkeyPatch) -> None:
-    task = Task(TagSentences.from_tags([["A", "B", "A"]]), ArcShare(frozenset({("ROOT", "B")}), 0.3))
+    task = InductionTask(TagSentences.from_tags([["A", "B", "A"]]), ArcShare(frozenset({("ROOT", "B")}), 0.3))
     parser = RelaxedParser(task)
     wrong = np.array([0, 1, 2], np.int32)
     monkeypatch.setattr(parser, "nearest_trees", lambda x: wrong)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from arcwise.induction import DMV, ArcShare, TagSentences, induce_globally
 from arcwise.induction.dmv import Features
-from arcwise.induction.global_search import CountOptions, CountSearch, Task
+from arcwise.induction.global_search import CountOptions, CountSearch, InductionTask
 from arcwise.induction.global_search.certificate import SCALE
 from arcwise.induction.verifier import CertificateError, Constraint, Verified, verify
 from reference.dmv import brute_force
@@ -292,7 +292,7 @@ def test_whatever_is_changed_the_claim_is_true_or_rejected(
 
 def test_the_number_of_processes_changes_nothing() -> None:
     corpus = DMV.random(("A", "B", "C"), seed=3).sample(8, seed=3, min_length=4, max_length=6)[0]
-    search = CountSearch(Task(corpus), options=CountOptions(first_restarts=20, sweeps=0))
+    search = CountSearch(InductionTask(corpus), options=CountOptions(first_restarts=20, sweeps=0))
     search.run(epsilon=1e-6, node_limit=60)
     certificate = json.loads(json.dumps(search.certificate()))
     assert len(certificate["nodes"]) > 20

@@ -5,7 +5,7 @@ import pytest
 
 from arcwise.errors import InputError
 from arcwise.induction import DMV, TagSentences
-from arcwise.induction.words import SeenWords
+from arcwise.induction.corpus import SeenWords
 from arcwise.treebanks import Treebank
 from reference.enumerate_trees import all_trees
 

@@ -116,8 +116,8 @@ def run(
     parts: int, engine: ThisProcess | Processes, orders: list[npt.NDArray[np.int64]]
 ) -> tuple[Counting, list[object]]:
     own = Counting()
-    with engine.crew(PartTraining(Counting)) as crew:
-        trainer = MixingTrainer(own, crew, parts=parts, threads=1)
+    with engine.pool(PartTraining(Counting)) as pool:
+        trainer = MixingTrainer(own, pool, parts=parts, threads=1)
         told: list[object] = [
             trainer.epoch(number, order, lambda _: None) for number, order in enumerate(orders, 1)
         ]

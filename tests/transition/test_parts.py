@@ -44,8 +44,8 @@ def test_one_part_is_plain_training_to_the_bit(case: str, afresh: bool) -> None:
     work = PartTraining(partial(trainer, config))
     for number, order in enumerate(ORDERS, start=1):
         work = PartTraining(partial(trainer, config)) if afresh else work
-        with ThisProcess().crew(work) as crew:
-            MixingTrainer(own, crew, parts=1, threads=1).epoch(number, order, lambda _: None)
+        with ThisProcess().pool(work) as pool:
+            MixingTrainer(own, pool, parts=1, threads=1).epoch(number, order, lambda _: None)
     assert same_state(plain, own)
     assert (plain.weights == own.weights).all()
     assert np.count_nonzero(own.weights)
@@ -56,8 +56,8 @@ def test_several_parts_are_the_slow_twin_to_the_bit(case: str) -> None:
     config = CASES[case]
     twin, told = mixed(partial(trainer, config), ORDERS, 3)
     own = trainer(config)
-    with ThisProcess().crew(PartTraining(partial(trainer, config))) as crew:
-        mixing = MixingTrainer(own, crew, parts=3, threads=1)
+    with ThisProcess().pool(PartTraining(partial(trainer, config))) as pool:
+        mixing = MixingTrainer(own, pool, parts=3, threads=1)
         assert [mixing.epoch(n, order, lambda _: None) for n, order in enumerate(ORDERS, start=1)] == told
     assert same_state(twin, own)  # type: ignore[arg-type]
 

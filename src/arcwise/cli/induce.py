@@ -308,8 +308,8 @@ def _write(
     """Score the trees if the corpus has any, and write trees and grammar; that of a search that was stopped goes beside one that is there."""
     import numpy as np
 
-    from arcwise.induction.accuracy import attachment_accuracy
-    from arcwise.induction.words import SeenWords
+    from arcwise.induction.corpus import SeenWords
+    from arcwise.induction.parser import attachment_accuracy
 
     parsed = parser.parse(treebank, threads=threads)
     words = SeenWords.of(treebank, without_punctuation=parser.without_punctuation)

@@ -1,4 +1,4 @@
-"""Corpora of any size: parsed shard by shard by many workers, and a parser for the engines of others.
+"""Parse corpora of any size: shard by shard with many workers, or inside another engine.
 
 >>> from arcwise.distributed import CorpusOptions, parse_corpus
 >>> import tempfile, pathlib
@@ -11,9 +11,23 @@
 ['# newdoc id = a.jsonl:1', '# sent_id = a.jsonl:1-1']
 """
 
+from typing import Any
+
 from arcwise.distributed.job import CorpusOptions, Summary, parse_corpus
-from arcwise.distributed.parser import Parser
+from arcwise.distributed.parser import CorpusParser
 from arcwise.distributed.progress import JobProgress
 from arcwise.pipeline.text_fields import TextFields
 
-__all__ = ["CorpusOptions", "JobProgress", "Parser", "Summary", "TextFields", "parse_corpus"]
+__all__ = ["CorpusOptions", "CorpusParser", "JobProgress", "Summary", "TextFields", "parse_corpus"]
+
+
+def __getattr__(name: str) -> Any:
+    """Keep the former name of ``CorpusParser`` working."""
+    if name == "Parser":
+        import warnings
+
+        warnings.warn(
+            "arcwise.distributed.Parser is deprecated; use CorpusParser", DeprecationWarning, stacklevel=2
+        )
+        return CorpusParser
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -18,10 +18,10 @@ from typing import Any
 
 from arcwise import __version__
 from arcwise.distributed.inputs import InputFile, InputFormat, find_inputs
+from arcwise.distributed.parse_shard import Marker, Outcome, ParseShard, Places, forget
 from arcwise.distributed.progress import JobProgress, Tally
 from arcwise.distributed.records import Broken
 from arcwise.distributed.shards import SHARD_BYTES, FilePlan, PlanFile, Shard
-from arcwise.distributed.work import Marker, Outcome, ParseShard, Places, forget
 from arcwise.distributed.writers import (
     OutputFormat,
     Packing,
@@ -118,11 +118,11 @@ def parse_corpus(
     make_folder(folder)
     places = Places(folder, output_suffix(options.to, options.packing))
     with _locked(folder), progress or JobProgress(shown=False) as shown:
-        job = Job(options, places, engine, shown)
+        job = CorpusJob(options, places, engine, shown)
         return job.run(files)
 
 
-class Job:
+class CorpusJob:
     """One run of a job: plan, parse what is missing, write down what was broken."""
 
     def __init__(self, options: CorpusOptions, places: Places, engine: Engine, progress: JobProgress) -> None:

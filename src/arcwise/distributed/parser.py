@@ -1,4 +1,4 @@
-"""``Parser``: a parser for the engines of others. It takes a batch of rows with texts and gives the rows with their trees.
+"""``CorpusParser``: a parser for the engines of others. It takes a batch of rows with texts and gives the rows with their trees.
 
 Ray Data, Hugging Face datasets, dask and Spark call such a thing on many batches, in many processes; docs/how-to/a-billion-words.md has a
 recipe for each.
@@ -38,14 +38,14 @@ ERROR = "error"
 
 
 @dataclass(frozen=True)
-class Parser:
+class CorpusParser:
     """Adds columns with the trees to a batch of rows: ``conllu`` (text), or lists of sentences that are lists of words: ``forms``, ``heads``,
     ``labels``, ``head_probabilities``, … A row whose text is no text gets empty ones, and a sentence in the column ``error``.
 
     A batch is a mapping of columns (Ray Data, datasets), a pandas table (dask), an Arrow table, or an iterator of those (Spark's
     ``mapInPandas``); what comes back is of the same kind. It is pickled as what is written here; each process opens the model once.
 
-    >>> Parser("en", columns=("forms", "heads"))({"text": ["Birds sing."], "n": [1]})
+    >>> CorpusParser("en", columns=("forms", "heads"))({"text": ["Birds sing."], "n": [1]})
     {'text': ['Birds sing.'], 'n': [1], 'forms': [[['Birds', 'sing', '.']]], 'heads': [[[2, 0, 2]]], 'error': ['']}
     """
 

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
+from arcwise.distributed.parse_shard import Marker
 from arcwise.distributed.shards import Shard
-from arcwise.distributed.work import Marker
 
 if TYPE_CHECKING:
     from typing import Self

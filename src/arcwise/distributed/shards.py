@@ -15,8 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from arcwise.distributed.inputs import InputFile, InputFormat
-from arcwise.distributed.records import Broken
-from arcwise.distributed.rows import row_batches
+from arcwise.distributed.records import Broken, row_batches
 from arcwise.errors import InputError
 from arcwise.pipeline.text_fields import TextFields
 from arcwise.treebanks.files import open_input, open_output

@@ -57,7 +57,7 @@ class ParsedRecord:
         return Treebank(head + data, source=self.treebank.source, strict=False)
 
 
-class Output(Protocol):
+class ByteSink(Protocol):
     """Takes bytes: what ``open_output`` gives."""
 
     def write(self, data: bytes) -> int:
@@ -68,7 +68,7 @@ class Output(Protocol):
 class Writer(ABC):
     """Writes the records of one shard."""
 
-    def __init__(self, output: Output) -> None:
+    def __init__(self, output: ByteSink) -> None:
         self.output = output
 
     @abstractmethod
@@ -122,7 +122,7 @@ _WORD_COLUMNS = {"forms": "form", "lemmas": "lemma", "upos": "upos", "xpos": "xp
 class ParquetWriter(Writer):
     """A row for each sentence, with a list for each column of its words; see ``parquet_schema``."""
 
-    def __init__(self, output: Output) -> None:
+    def __init__(self, output: ByteSink) -> None:
         super().__init__(output)
         self._tables: list[Any] = []
 

@@ -7,7 +7,15 @@ What it gives does not depend on the engine.
 from arcwise.engine.choice import ENGINES, engine_of, local_engine
 from arcwise.engine.forks import Forks
 from arcwise.engine.processes import Processes
-from arcwise.engine.protocol import Crew, Engine
-from arcwise.engine.this_process import ThisProcess
+from arcwise.engine.protocol import Engine, ThisProcess, WorkerPool
 
-__all__ = ["ENGINES", "Crew", "Engine", "Forks", "Processes", "ThisProcess", "engine_of", "local_engine"]
+__all__ = [
+    "ENGINES",
+    "Engine",
+    "Forks",
+    "Processes",
+    "ThisProcess",
+    "WorkerPool",
+    "engine_of",
+    "local_engine",
+]

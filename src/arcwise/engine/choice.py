@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from arcwise.engine.processes import Processes
-from arcwise.engine.protocol import Engine
-from arcwise.engine.this_process import ThisProcess
+from arcwise.engine.protocol import Engine, ThisProcess
 from arcwise.errors import OptionError
 
 ENGINES = {

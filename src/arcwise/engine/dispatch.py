@@ -5,8 +5,9 @@ Engines differ in what a worker is (``Workers``); this is the same for all of th
 
 from __future__ import annotations
 
+import pickle
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence, Sized
+from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
 from dataclasses import dataclass
 from itertools import islice
 from reprlib import Repr
@@ -50,6 +51,24 @@ class Died:
 Event = Ready | Done | Died
 
 
+def attempt(work: Callable[[], Any]) -> tuple[Any, Exception | None]:
+    """What ``work`` gives, or its error; an error that cannot be pickled is told in words.
+
+    >>> attempt(lambda: 1)
+    (1, None)
+    >>> attempt(lambda: [][0])
+    (None, IndexError('list index out of range'))
+    """
+    try:
+        return work(), None
+    except Exception as error:
+        try:
+            pickle.loads(pickle.dumps(error))
+        except Exception:
+            return None, RuntimeError(f"{type(error).__name__}: {error}")
+        return None, error
+
+
 class Workers(Protocol):
     """Workers by their places 0, 1, …; each has one item at a time."""
 
@@ -75,13 +94,13 @@ class Workers(Protocol):
 
 
 class Dispatcher:
-    """A crew of up to ``most`` workers. They are started as items need them, and again where one died."""
+    """A pool of up to ``most`` workers. They are started as items need them, and again where one died."""
 
     def __init__(self, workers: Workers, most: int) -> None:
         self._workers, self._most = workers, most
         self._starting: set[int] = set()
         self._idle: set[int] = set()
-        self._stillborn = 0
+        self._failed_starts = 0
         """Workers that died before they were ready, since the last one that was."""
 
     def map(self, items: Iterable[Any], *, ordered: bool = True) -> Iterator[Any]:
@@ -89,7 +108,7 @@ class Dispatcher:
         return self._run(_Run(items, ordered=ordered, workers=self._most, with_common=False))
 
     def map_with(self, common: Any, items: Iterable[Any], *, ordered: bool = True) -> Iterator[Any]:
-        """``Crew.map_with``: one map at a time."""
+        """``WorkerPool.map_with``: one map at a time."""
         self._workers.post(common)
         return self._run(_Run(items, ordered=ordered, workers=self._most, with_common=True))
 
@@ -133,17 +152,17 @@ class Dispatcher:
             case Ready(place):
                 self._starting.remove(place)
                 self._idle.add(place)
-                self._stillborn = 0
+                self._failed_starts = 0
             case Done(place):
                 self._idle.add(place)
                 run.done(run.held.pop(place), event)
             case Died(place, how) if place in run.held:
                 run.died(run.held.pop(place), how)
             case Died(place, how):
-                self._stillborn += place in self._starting
+                self._failed_starts += place in self._starting
                 self._starting.discard(place)
                 self._idle.discard(place)
-                if self._stillborn > self._most + ATTEMPTS:
+                if self._failed_starts > self._most + ATTEMPTS:
                     raise WorkerError(f"workers die as they start ({how})")
 
 

@@ -16,17 +16,16 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from arcwise.engine.attempts import attempt
-from arcwise.engine.dispatch import Died, Dispatcher
-from arcwise.engine.processes import _LocalWorkers, _Worker, done
-from arcwise.engine.protocol import Crew, Item, Result
-from arcwise.engine.written_value import WrittenValue
+from arcwise.engine.dispatch import Died, Dispatcher, attempt
+from arcwise.engine.processes import _LocalWorkers, _WorkerProcess, done
+from arcwise.engine.protocol import Item, Result, WorkerPool
+from arcwise.engine.shared_value import SharedValue
 from arcwise.errors import InputError
 
 if TYPE_CHECKING:
     from multiprocessing.context import SpawnProcess
 
-_MODESTY = {
+_WORKER_ENV = {
     "OMP_NUM_THREADS": "1",
     "OPENBLAS_NUM_THREADS": "1",
     "MKL_NUM_THREADS": "1",
@@ -55,15 +54,15 @@ class Forks:
         self, work: Callable[[Item], Result], items: Iterable[Item], *, ordered: bool = True
     ) -> Iterator[Result]:
         """``work(item)`` of each item, in order or as they are done."""
-        with self.crew(work) as crew:
-            yield from crew.map(items, ordered=ordered)
+        with self.pool(work) as pool:
+            yield from pool.map(items, ordered=ordered)
 
     @contextmanager
-    def crew(self, work: Callable[[Item], Result]) -> Iterator[Crew[Item, Result]]:
+    def pool(self, work: Callable[[Item], Result]) -> Iterator[WorkerPool[Item, Result]]:
         """The same processes for several maps."""
         from multiprocessing.util import Finalize
 
-        with WrittenValue() as sent, WrittenValue() as posted:
+        with SharedValue() as sent, SharedValue() as posted:
             sent.write(work)
             dispatcher = Dispatcher(_ForkedWorkers(sent, posted), self.workers)
             at_exit = Finalize(None, dispatcher.stop, exitpriority=100)
@@ -74,7 +73,7 @@ class Forks:
 
 
 @dataclass
-class _Nursery:
+class _ForkServer:
     process: SpawnProcess
     requests: socket.socket
 
@@ -83,7 +82,7 @@ class _Nursery:
 class _ForkedWorkers(_LocalWorkers):
     """``Workers`` that a nursery forks. They are ended all together, as the group of processes that it and they are."""
 
-    nursery: _Nursery | None = None
+    nursery: _ForkServer | None = None
     groups: list[int] = field(default_factory=list)
     """Those of earlier nurseries too, whose workers may still be there."""
 
@@ -95,7 +94,7 @@ class _ForkedWorkers(_LocalWorkers):
             self._ask_for_worker(theirs.fileno())
         finally:
             theirs.close()
-        self.running[place] = _Worker(None, ours)  # type: ignore[arg-type]
+        self.running[place] = _WorkerProcess(None, ours)  # type: ignore[arg-type]
 
     def _ask_for_worker(self, pipe: int) -> None:
         """One end of a pipe for the nursery, which forks a worker for it; a dead nursery is replaced."""
@@ -115,11 +114,11 @@ class _ForkedWorkers(_LocalWorkers):
                 os.killpg(group, signal.SIGKILL)
         self.groups.clear()
         for place in list(self.running):
-            self._buried(place)
+            self._reap(place)
         self.untold.clear()
         self._end_nursery()
 
-    def _buried(self, place: int) -> Died:
+    def _reap(self, place: int) -> Died:
         self.running.pop(place).pipe.close()
         return Died(place, "a signal or a fault")
 
@@ -130,22 +129,22 @@ class _ForkedWorkers(_LocalWorkers):
             self.nursery = None
 
 
-def _started(work: WrittenValue, common: WrittenValue) -> _Nursery:
+def _started(work: SharedValue, common: SharedValue) -> _ForkServer:
     """A new nursery."""
     from multiprocessing import get_context
 
     ours, theirs = socket.socketpair()
     process = get_context("spawn").Process(target=_nurse, args=(theirs, work, common))
-    with _modest():
+    with _worker_environment():
         process.start()
     theirs.close()
-    return _Nursery(process, ours)
+    return _ForkServer(process, ours)
 
 
 @contextmanager
-def _modest() -> Iterator[None]:
+def _worker_environment() -> Iterator[None]:
     """Processes that are started here are modest, unless the user said otherwise."""
-    unset = {name: value for name, value in _MODESTY.items() if name not in os.environ}
+    unset = {name: value for name, value in _WORKER_ENV.items() if name not in os.environ}
     os.environ.update(unset)
     try:
         yield
@@ -171,7 +170,7 @@ class _Prepared:
         return self.work
 
 
-def _prepared(written: WrittenValue) -> Any:
+def _prepared(written: SharedValue) -> Any:
     work = written.value()
     prepare = getattr(work, "prepare", None)
     if prepare is not None:
@@ -179,7 +178,7 @@ def _prepared(written: WrittenValue) -> Any:
     return work
 
 
-def _nurse(requests: socket.socket, written: WrittenValue, common: WrittenValue) -> None:
+def _nurse(requests: socket.socket, written: SharedValue, common: SharedValue) -> None:
     """Prepare the work; then fork a worker for each pipe that comes, until the caller is gone. Ctrl-C is for the caller to handle."""
     os.setpgid(0, 0)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -197,7 +196,7 @@ def _nurse(requests: socket.socket, written: WrittenValue, common: WrittenValue)
         os.close(pipes[0])
 
 
-def _work(descriptor: int, prepared: _Prepared, common: WrittenValue) -> None:
+def _work(descriptor: int, prepared: _Prepared, common: SharedValue) -> None:
     """Do what comes through the pipe, until the caller is gone. There is one thread alone: what was begun is ended first."""
     from multiprocessing.connection import Connection
 
@@ -214,7 +213,7 @@ def _work(descriptor: int, prepared: _Prepared, common: WrittenValue) -> None:
         os._exit(0)
 
 
-def _outcome(message: bytes, prepared: _Prepared, common: WrittenValue) -> bytes:
+def _outcome(message: bytes, prepared: _Prepared, common: SharedValue) -> bytes:
     """The result of an item, or the error, pickled."""
     outcome = attempt(lambda: done(prepared, common, message))
     sent, unsendable = attempt(lambda: pickle.dumps(outcome))

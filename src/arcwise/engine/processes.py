@@ -12,10 +12,9 @@ from queue import SimpleQueue
 from threading import Thread
 from typing import TYPE_CHECKING, Any, Protocol
 
-from arcwise.engine.attempts import attempt
-from arcwise.engine.dispatch import Died, Dispatcher, Done, Event, Ready
-from arcwise.engine.protocol import Crew, Item, Result
-from arcwise.engine.written_value import WrittenValue
+from arcwise.engine.dispatch import Died, Dispatcher, Done, Event, Ready, attempt
+from arcwise.engine.protocol import Item, Result, WorkerPool
+from arcwise.engine.shared_value import SharedValue
 from arcwise.errors import InputError
 
 if TYPE_CHECKING:
@@ -25,7 +24,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Processes:
-    """``workers`` processes of this machine, started for each ``map`` (or ``crew``) and ended with it, by Ctrl-C too.
+    """``workers`` processes of this machine, started for each ``map`` (or ``pool``) and ended with it, by Ctrl-C too.
 
     ``work`` is written once, for all of them, so it may be large (a pipeline); items are sent one by one. Workers are started afresh
     and import what they need, so a script that uses them keeps its own work under ``if __name__ == "__main__"``. An error of one item
@@ -43,15 +42,15 @@ class Processes:
         self, work: Callable[[Item], Result], items: Iterable[Item], *, ordered: bool = True
     ) -> Iterator[Result]:
         """``work(item)`` of each item, in order or as they are done."""
-        with self.crew(work) as crew:
-            yield from crew.map(items, ordered=ordered)
+        with self.pool(work) as pool:
+            yield from pool.map(items, ordered=ordered)
 
     @contextmanager
-    def crew(self, work: Callable[[Item], Result]) -> Iterator[Crew[Item, Result]]:
+    def pool(self, work: Callable[[Item], Result]) -> Iterator[WorkerPool[Item, Result]]:
         """The same processes for several maps."""
         from multiprocessing.util import Finalize
 
-        with WrittenValue() as sent, WrittenValue() as posted:
+        with SharedValue() as sent, SharedValue() as posted:
             sent.write(work)
             dispatcher = Dispatcher(_LocalWorkers(sent, posted), self.workers)
             at_exit = Finalize(
@@ -64,7 +63,7 @@ class Processes:
 
 
 @dataclass
-class _Worker:
+class _WorkerProcess:
     process: SpawnProcess
     pipe: Connection
     starting: bool = True
@@ -75,9 +74,9 @@ class _Worker:
 class _LocalWorkers:
     """``Workers`` that are processes."""
 
-    work: WrittenValue
-    common: WrittenValue
-    running: dict[int, _Worker] = field(default_factory=dict)
+    work: SharedValue
+    common: SharedValue
+    running: dict[int, _WorkerProcess] = field(default_factory=dict)
     untold: list[Event] = field(default_factory=list)
 
     def start(self, place: int) -> None:
@@ -88,7 +87,7 @@ class _LocalWorkers:
         process = context.Process(target=_serve, args=(theirs, self.work, self.common))
         process.start()
         theirs.close()
-        self.running[place] = _Worker(process, ours)
+        self.running[place] = _WorkerProcess(process, ours)
 
     def post(self, common: object) -> None:
         self.common.write(common, share_arrays=True)
@@ -99,7 +98,7 @@ class _LocalWorkers:
         try:
             worker.pipe.send((item, self.common.layout if with_common else None))
         except OSError:
-            self.untold.append(self._buried(place))
+            self.untold.append(self._reap(place))
         except Exception as error:  # it cannot be pickled, and nothing was sent
             worker.busy = False
             self.untold.append(Done(place, error=error))
@@ -121,7 +120,7 @@ class _LocalWorkers:
                 with suppress(OSError):
                     worker.pipe.send_bytes(b"")  # it ends
         for place in list(self.running):
-            self._buried(place)
+            self._reap(place)
         self.untold.clear()
 
     def _heard(self, place: int) -> Event:
@@ -129,7 +128,7 @@ class _LocalWorkers:
         try:
             message = worker.pipe.recv_bytes()
         except (EOFError, OSError):
-            return self._buried(place)
+            return self._reap(place)
         if worker.starting:
             worker.starting = False
             return Ready(place)
@@ -137,7 +136,7 @@ class _LocalWorkers:
         outcome, unreadable = attempt(lambda: pickle.loads(message))
         return Done(place, *(outcome or (None, unreadable)))
 
-    def _buried(self, place: int) -> Died:
+    def _reap(self, place: int) -> Died:
         """Wait for the end of a worker, and forget it."""
         worker = self.running.pop(place)
         worker.process.join()
@@ -151,7 +150,7 @@ class _LocalWorkers:
 # ---- in a worker
 
 
-def _serve(pipe: Connection, work: WrittenValue, common: WrittenValue) -> None:
+def _serve(pipe: Connection, work: SharedValue, common: SharedValue) -> None:
     """Do what comes through the pipe, until an empty message comes. Ctrl-C is for the caller to handle."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     inbox: SimpleQueue[bytes] = SimpleQueue()
@@ -172,7 +171,7 @@ class _HasValue(Protocol):
     def value(self) -> Any: ...
 
 
-def done(work: _HasValue, common: WrittenValue, message: bytes) -> Any:
+def done(work: _HasValue, common: SharedValue, message: bytes) -> Any:
     """What the work makes of a message: of its item, and of what was posted if that goes with it."""
     item, layout = pickle.loads(message)
     return work.value()(item if layout is None else (common.value(layout), item))

@@ -1,9 +1,10 @@
-"""``Engine`` and ``Crew``: what is asked of whoever does pieces of work."""
+"""``Engine`` and ``WorkerPool``: what is asked of whoever does pieces of work."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeVar
 
 Item = TypeVar("Item")
@@ -12,7 +13,7 @@ Given = TypeVar("Given", contravariant=True)
 Made = TypeVar("Made", covariant=True)
 
 
-class Crew(Protocol, Generic[Given, Made]):
+class WorkerPool(Protocol, Generic[Given, Made]):
     """Workers that have the work already, and keep it over several maps."""
 
     def map(self, items: Iterable[Given], *, ordered: bool = True) -> Iterator[Made]:
@@ -45,6 +46,41 @@ class Engine(Protocol):
         """
         ...
 
-    def crew(self, work: Callable[[Item], Result]) -> AbstractContextManager[Crew[Item, Result]]:
+    def pool(self, work: Callable[[Item], Result]) -> AbstractContextManager[WorkerPool[Item, Result]]:
         """Workers for several maps with the same work; they go with the end of the ``with``."""
         ...
+
+
+@dataclass(frozen=True)
+class ThisProcess:
+    """One item after the other, each when its result is asked for.
+
+    >>> list(ThisProcess().map(abs, [-2, 1]))
+    [2, 1]
+    """
+
+    def map(
+        self, work: Callable[[Item], Result], items: Iterable[Item], *, ordered: bool = True
+    ) -> Iterator[Result]:
+        """``work(item)`` of each item, in order or as they are done."""
+        return map(work, items)
+
+    def pool(self, work: Callable[[Item], Result]) -> AbstractContextManager[WorkerPool[Item, Result]]:
+        """This process, for several maps.
+
+        >>> with ThisProcess().pool(abs) as pool:
+        ...     list(pool.map([-1])), list(pool.map([-2]))
+        ([1], [2])
+        """
+        return nullcontext(_Alone(work))
+
+
+@dataclass(frozen=True)
+class _Alone(Generic[Item, Result]):
+    work: Callable[[Item], Result]
+
+    def map(self, items: Iterable[Item], *, ordered: bool = True) -> Iterator[Result]:
+        return map(self.work, items)
+
+    def map_with(self, common: Any, items: Iterable[Any], *, ordered: bool = True) -> Iterator[Result]:
+        return map(self.work, ((common, item) for item in items))  # type: ignore[arg-type]

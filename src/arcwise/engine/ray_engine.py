@@ -10,9 +10,8 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
-from arcwise.engine.attempts import attempt
-from arcwise.engine.dispatch import Died, Dispatcher, Done, Event, Ready
-from arcwise.engine.protocol import Crew, Item, Result
+from arcwise.engine.dispatch import Died, Dispatcher, Done, Event, Ready, attempt
+from arcwise.engine.protocol import Item, Result, WorkerPool
 from arcwise.errors import InputError
 from arcwise.optional import require
 
@@ -41,11 +40,11 @@ class RayEngine:
         self, work: Callable[[Item], Result], items: Iterable[Item], *, ordered: bool = True
     ) -> Iterator[Result]:
         """``work(item)`` of each item, in order or as they are done."""
-        with self.crew(work) as crew:
-            yield from crew.map(items, ordered=ordered)
+        with self.pool(work) as pool:
+            yield from pool.map(items, ordered=ordered)
 
     @contextmanager
-    def crew(self, work: Callable[[Item], Result]) -> Iterator[Crew[Item, Result]]:
+    def pool(self, work: Callable[[Item], Result]) -> Iterator[WorkerPool[Item, Result]]:
         """The same actors for several maps."""
         ray = _connected(self.address)
         actors = _RayWorkers(ray, ray.put(ray.cloudpickle.dumps(work)), self.threads)
@@ -91,7 +90,7 @@ class _RayWorkers:
     untold: list[Event] = field(default_factory=list)
 
     def start(self, place: int) -> None:
-        actor = self.ray.remote(num_cpus=self.threads, max_restarts=0)(_Worker).remote([self.work])
+        actor = self.ray.remote(num_cpus=self.threads, max_restarts=0)(_WorkerActor).remote([self.work])
         self.actors[place] = actor
         self.starting.add(place)
         self.awaited[actor.ready.remote()] = place
@@ -140,7 +139,7 @@ class _RayWorkers:
         return Done(place, *(outcome or (None, unreadable)))
 
 
-class _Worker:
+class _WorkerActor:
     """An actor: has the work, and does it."""
 
     def __init__(

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from arcwise import native
-from arcwise.engine import Crew, Engine
+from arcwise.engine import Engine, WorkerPool
 from arcwise.graph.config import GraphConfig
 from arcwise.graph.trainers import BatchTrainer, likelihood_objective
 from arcwise.learning.mixing import MixableTrainer, MixingTrainer, PartTraining
@@ -49,10 +49,10 @@ def trainer_of(learner: Learner, engine: Engine, threads: int) -> Iterator[Epoch
     if config.parts == 1:
         yield config.trainer_kind.make(config, learner.table, learner.data, threads)
     elif config.trainer_kind.batch:
-        with engine.crew(PartObjective(learner.source)) as crew:
-            yield BatchTrainer(config, learner.table.cells, SummedObjective(crew, learner, config.parts))
+        with engine.pool(PartObjective(learner.source)) as pool:
+            yield BatchTrainer(config, learner.table.cells, SummedObjective(pool, learner, config.parts))
     else:
-        with engine.crew(PartTraining(partial(_mixable, learner.source))) as mixed:
+        with engine.pool(PartTraining(partial(_mixable, learner.source))) as mixed:
             own = config.trainer_kind.make(config, learner.table, learner.data, threads)
             yield MixingTrainer(_online(own), mixed, parts=config.parts, threads=threads)
 
@@ -71,7 +71,7 @@ def _online(trainer: EpochTrainer) -> MixableTrainer:
 
 Range = tuple[int, int]
 KEPT_OBJECTIVES = 4
-"""Each has tables of its own. A worker of a crew has one part, or some of those that died."""
+"""Each has tables of its own. A worker of a pool has one part, or some of those that died."""
 
 
 @dataclass(frozen=True)
@@ -118,11 +118,11 @@ class SummedObjective:
 
     def __init__(
         self,
-        crew: Crew[tuple[npt.NDArray[np.float64], Range], PartValue],
+        pool: WorkerPool[tuple[npt.NDArray[np.float64], Range], PartValue],
         learner: Learner,
         parts: int,
     ) -> None:
-        self._crew, self._cells, self.skipped = crew, learner.table.cells, 0
+        self._pool, self._cells, self.skipped = pool, learner.table.cells, 0
         bounds = np.linspace(0, len(learner.train), min(parts, len(learner.train)) + 1).astype(int).tolist()
         self._ranges = list(pairwise(bounds))
 
@@ -130,7 +130,7 @@ class SummedObjective:
     def places(self) -> npt.NDArray[np.uint32]:
         """The places that occur in any part."""
         occurs = np.zeros(self._cells, np.bool_)
-        for part in self._crew.map_with(np.zeros(self._cells), self._ranges):
+        for part in self._pool.map_with(np.zeros(self._cells), self._ranges):
             occurs[part.places] = True
         return np.flatnonzero(occurs).astype(np.uint32)
 
@@ -139,7 +139,7 @@ class SummedObjective:
         weights, gradient = np.zeros(self._cells), np.zeros(self._cells)
         weights[self.places] = x
         loss, self.skipped = 0.0, 0
-        for part in self._crew.map_with(weights, self._ranges):
+        for part in self._pool.map_with(weights, self._ranges):
             loss += part.loss
             gradient[part.places] += part.gradient
             self.skipped += part.skipped

@@ -14,8 +14,7 @@ import numpy.typing as npt
 
 from arcwise import native
 from arcwise.errors import InputError, ModelError
-from arcwise.induction.corpus import TagSentences
-from arcwise.induction.words import SeenWords
+from arcwise.induction.corpus import SeenWords, TagSentences
 from arcwise.treebanks.columns import Coded
 from arcwise.treebanks.files import PathLike, open_output, read_bytes
 from arcwise.treebanks.treebank import Treebank

@@ -136,13 +136,13 @@ def _relaxed(
     progress: Callable[[int, float], None] | None,
 ) -> LocalSearch:
     """By the linear program, which is imported only here: it needs a solver."""
-    from arcwise.induction.global_search.problem import Task
+    from arcwise.induction.global_search.problem import InductionTask
     from arcwise.induction.relaxed_em import relaxed_restarts
 
     corpus = corpus if isinstance(corpus, TagSentences) else TagSentences.from_tags(corpus)
     _check_counts(restarts, iterations, smoothing)
     grammar, value, trace, values = relaxed_restarts(
-        Task(corpus, constraint),
+        InductionTask(corpus, constraint),
         smoothing=smoothing,
         restarts=restarts,
         iterations=iterations,

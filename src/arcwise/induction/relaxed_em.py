@@ -18,7 +18,7 @@ from arcwise import native
 from arcwise.errors import ConstraintError
 from arcwise.induction.dmv import DMV, Heads, Vector, log_ratio
 from arcwise.induction.global_search.lp import Solution
-from arcwise.induction.global_search.problem import Task
+from arcwise.induction.global_search.problem import InductionTask
 from arcwise.induction.global_search.tree_program import TreeProgram
 
 TIGHTER = 0.05
@@ -31,7 +31,7 @@ class RelaxedParser(TreeProgram):
     """Parses by the relaxed program; ``parsed`` and ``discarded`` count the calls, and those whose trees broke the constraint; ``solution`` is
     the last of the program."""
 
-    def __init__(self, task: Task, *, tighter: float = TIGHTER) -> None:
+    def __init__(self, task: InductionTask, *, tighter: float = TIGHTER) -> None:
         if task.constraint is not None:
             task.constraint.check(task.corpus)
             share = min(task.constraint.share + tighter, 1.0)
@@ -60,7 +60,7 @@ class RelaxedParser(TreeProgram):
         return None
 
 
-def _most_marked(task: Task) -> int:
+def _most_marked(task: InductionTask) -> int:
     """How many arcs of any parses the constraint can count."""
     prices = task.marked.astype(np.float64)
     return round(float(native.dmv_decode_batch(prices, task.batch, 1)[1].sum()))
@@ -120,7 +120,7 @@ def _likelihood(theta: Vector, counts: Vector) -> float:
 
 
 def relaxed_restarts(
-    task: Task,
+    task: InductionTask,
     *,
     smoothing: float = 1.0,
     restarts: int = 1,

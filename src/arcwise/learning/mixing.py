@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from arcwise import native
-from arcwise.engine import Crew
+from arcwise.engine import WorkerPool
 from arcwise.learning.training import Advance, EpochTrainer, Weights
 
 Table = npt.NDArray[np.float32]
@@ -82,22 +82,27 @@ class PartTraining:
 
 
 class MixingTrainer:
-    """An ``EpochTrainer`` whose epochs are learned by the trainers of a crew (of ``PartTraining``), in ``parts``; ``own`` has the state.
+    """An ``EpochTrainer`` whose epochs are learned by the trainers of a pool (of ``PartTraining``), in ``parts``; ``own`` has the state.
 
     What it learns depends on the number of parts, and not on where they are learned.
     """
 
     def __init__(
-        self, own: MixableTrainer, crew: Crew[tuple[TrainerState, Part], Learned], *, parts: int, threads: int
+        self,
+        own: MixableTrainer,
+        pool: WorkerPool[tuple[TrainerState, Part], Learned],
+        *,
+        parts: int,
+        threads: int,
     ) -> None:
-        self._own, self._crew, self._parts, self._threads = own, crew, parts, threads
+        self._own, self._pool, self._parts, self._threads = own, pool, parts, threads
 
     def epoch(self, number: int, order: npt.NDArray[np.int64], advance: Advance) -> dict[str, float]:
         """One pass over the sentences by all trainers, and their mean; numbers are added up."""
         parts = dealt(number, order, self._parts)
         learned = []
         state = TrainerState(list(self._own.tables), self._own.steps)
-        for part, one in zip(parts, self._crew.map_with(state, parts), strict=True):
+        for part, one in zip(parts, self._pool.map_with(state, parts), strict=True):
             learned.append(one)
             advance(len(part.order))
         mix(self._own, learned, self._threads)

@@ -217,8 +217,8 @@ def _trainer(
     if learner.config.parts == 1:
         yield learner.trainer()
         return
-    with engine.crew(PartTraining(part_trainer)) as crew:
-        yield MixingTrainer(learner.trainer(), crew, parts=learner.config.parts, threads=threads)
+    with engine.pool(PartTraining(part_trainer)) as pool:
+        yield MixingTrainer(learner.trainer(), pool, parts=learner.config.parts, threads=threads)
 
 
 def _train_trees(

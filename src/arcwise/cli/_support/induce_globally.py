@@ -13,7 +13,13 @@ from arcwise.cli._support.search_progress import SearchProgress
 from arcwise.engine import Engine, ThisProcess
 from arcwise.errors import InputError
 from arcwise.induction import DMV, ArcShare, TagSentences, induce_globally
-from arcwise.induction.global_search import CountSearch, Task, ThetaOptions, ThetaSearch, estimate_tree
+from arcwise.induction.global_search import (
+    CountSearch,
+    InductionTask,
+    ThetaOptions,
+    ThetaSearch,
+    estimate_tree,
+)
 from arcwise.treebanks.files import open_output
 
 
@@ -82,7 +88,7 @@ def run_search(
 
 def estimate_search(search: Search, walks: int) -> None:
     """Print Knuth's estimate of the size of the search tree."""
-    task = Task(search.corpus, search.constraint)
+    task = InductionTask(search.corpus, search.constraint)
     tree: CountSearch | ThetaSearch
     if search.method == "count":
         tree = CountSearch(task, seed=search.seed)

@@ -21,9 +21,8 @@ from arcwise.errors import ConstraintError, InputError
 from arcwise.induction.corpus import TagSentences
 from arcwise.induction.global_search.certificate import BLOCKS_KIND, SCALE, VERSION
 from arcwise.induction.global_search.count import CountSearch
-from arcwise.induction.global_search.count_options import CountOptions
-from arcwise.induction.global_search.problem import Incumbent, Task
-from arcwise.induction.global_search.result import ProgressCallback, TracePoint
+from arcwise.induction.global_search.options import CountOptions
+from arcwise.induction.global_search.problem import Incumbent, InductionTask, ProgressCallback, TracePoint
 
 _EM_SHARE = 0.25
 """This share of the time goes to the search for good parses."""
@@ -34,7 +33,7 @@ _BLOCK_RESTARTS = 200
 
 
 def bound_by_blocks(
-    task: Task,
+    task: InductionTask,
     *,
     block_size: int,
     time_limit: float,
@@ -103,7 +102,7 @@ def _bound_block(
 ) -> tuple[int, dict[str, Any]]:
     number, sentences = numbered
     few = replace(options, first_restarts=min(options.first_restarts, _BLOCK_RESTARTS))
-    search = CountSearch(Task(TagSentences.from_tags(sentences)), seed=seed, options=few)
+    search = CountSearch(InductionTask(TagSentences.from_tags(sentences)), seed=seed, options=few)
     search.run(epsilon=epsilon, time_limit=seconds)
     return number, search.certificate()
 

@@ -27,17 +27,17 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from arcwise.induction.global_search.messages import Messages, Prices
-from arcwise.induction.global_search.problem import Incumbent, Task
+from arcwise.induction.global_search.messages import DualMessages, Prices
+from arcwise.induction.global_search.problem import Incumbent, InductionTask
 
 SCALE = 2**30
 VERSION = 2
 KIND = "arcwise grammar induction certificate"
 BLOCKS_KIND = "arcwise grammar induction certificate by blocks"
 
-Multipliers = Prices | Messages
-Written = Callable[[Messages, npt.NDArray[np.int64]], dict[str, Any]]
-"""Messages as a certificate has them, with the prices of some coordinates."""
+Multipliers = Prices | DualMessages
+Written = Callable[[DualMessages, npt.NDArray[np.int64]], dict[str, Any]]
+"""DualMessages as a certificate has them, with the prices of some coordinates."""
 
 
 @dataclass
@@ -96,7 +96,7 @@ class Proof:
         return numbers
 
     def certificate(
-        self, task: Task, best: Incumbent, upper: int, enumerate_up_to: int, written: Written
+        self, task: InductionTask, best: Incumbent, upper: int, enumerate_up_to: int, written: Written
     ) -> dict[str, Any]:
         """The JSON object. Multipliers that no node uses any more are left out."""
         assert best.heads is not None
@@ -104,7 +104,7 @@ class Proof:
         starts = task.corpus.starts
         used = sorted({k for node in self.nodes for k in node["use"]})
         number = {k: i for i, k in enumerate(used)}
-        prices = [m.prices if isinstance(m, Messages) else m for m in (self.multipliers[k] for k in used)]
+        prices = [m.prices if isinstance(m, DualMessages) else m for m in (self.multipliers[k] for k in used)]
         coordinates = np.flatnonzero(np.any(prices, axis=0)) if prices else np.zeros(0, np.int64)
         constraint = None
         if task.constraint is not None:
@@ -121,7 +121,7 @@ class Proof:
             "enumerate_up_to": enumerate_up_to,
             "coordinates": coordinates.tolist(),
             "multipliers": [
-                written(m, coordinates) if isinstance(m, Messages) else m[coordinates].tolist()
+                written(m, coordinates) if isinstance(m, DualMessages) else m[coordinates].tolist()
                 for m in (self.multipliers[k] for k in used)
             ],
             "nodes": [{**node, "use": [number[k] for k in node["use"]]} for node in self.nodes],

@@ -16,10 +16,9 @@ from arcwise.induction.dmv import log_ratio, read_json
 from arcwise.induction.global_search.certificate import Proof
 from arcwise.induction.global_search.count import CountSearch
 from arcwise.induction.global_search.count_nodes import CountNode
-from arcwise.induction.global_search.count_options import CountOptions
-from arcwise.induction.global_search.messages import Messages
-from arcwise.induction.global_search.problem import Task
-from arcwise.induction.global_search.result import TracePoint
+from arcwise.induction.global_search.messages import DualMessages
+from arcwise.induction.global_search.options import CountOptions
+from arcwise.induction.global_search.problem import InductionTask, TracePoint
 from arcwise.treebanks.files import PathLike, open_output
 
 KIND = "arcwise grammar induction checkpoint"
@@ -49,7 +48,7 @@ def save_checkpoint(search: CountSearch, path: PathLike) -> None:
         stream.write(json.dumps(state).encode())
 
 
-def load_checkpoint(task: Task, path: PathLike) -> CountSearch:
+def load_checkpoint(task: InductionTask, path: PathLike) -> CountSearch:
     """The search of a file, about the same corpus and constraint."""
     state = read_json(path)
     if not isinstance(state, dict) or state.get("kind") != KIND or state.get("version") != VERSION:
@@ -88,10 +87,10 @@ def load_checkpoint(task: Task, path: PathLike) -> CountSearch:
     return search
 
 
-def _messages(proof: Proof, node: int) -> Messages | None:
+def _messages(proof: Proof, node: int) -> DualMessages | None:
     """Those that the bound of an open node follows from."""
     last = proof.multipliers[proof.uses(node)[-1]] if proof.uses(node) else None
-    return last if isinstance(last, Messages) else None
+    return last if isinstance(last, DualMessages) else None
 
 
 def _packed(box: native.CountBox) -> str:

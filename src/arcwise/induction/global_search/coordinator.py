@@ -15,12 +15,12 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
-from arcwise.engine import Crew, Engine
+from arcwise.engine import Engine, WorkerPool
 from arcwise.induction.global_search.checkpoint import save_checkpoint
 from arcwise.induction.global_search.count import CountSearch
 from arcwise.induction.global_search.count_nodes import CountNode
 from arcwise.induction.global_search.fragment import Assignment, Fragment, OpenNode, Worker
-from arcwise.induction.global_search.result import ProgressCallback
+from arcwise.induction.global_search.problem import ProgressCallback
 from arcwise.treebanks.files import PathLike
 
 CHECKPOINT_SECONDS = 30.0
@@ -60,11 +60,11 @@ class Coordinator:
         """Until the gap is closed, the time is over, or someone says stop."""
         search = self.search
         work = Worker(search.task.corpus, search.task.constraint, search.options)
-        with self.engine.crew(work) as crew:
+        with self.engine.pool(work) as pool:
             if not search.nodes:
-                self._race(crew)
+                self._race(pool)
             while not self._is_over() and self._has_next():
-                for fragment in crew.map(_Queue(self), ordered=False):
+                for fragment in pool.map(_Queue(self), ordered=False):
                     self.take(fragment)
         self._tell(save=True)
 
@@ -99,7 +99,7 @@ class Coordinator:
             search.seed + self._given,
         )
 
-    def _race(self, crew: Crew[Assignment, Fragment]) -> None:
+    def _race(self, pool: WorkerPool[Assignment, Fragment]) -> None:
         """Every worker begins at the root; the best tree is kept."""
         search = self.search
         root = heapq.heappop(search.open)
@@ -109,7 +109,7 @@ class Coordinator:
             replace(begin, middle=_SPLITS[r % len(_SPLITS)], seed=search.seed + r)
             for r in range(self.workers)
         ]
-        found = list(crew.map(runners, ordered=False))
+        found = list(pool.map(runners, ordered=False))
         for fragment in found:
             search.best.offer(fragment.heads)
         self.take(min(found, key=lambda f: (f.upper, -f.bounded)))

@@ -22,10 +22,9 @@ from arcwise.errors import ConstraintError
 from arcwise.induction.dmv import log_ratio
 from arcwise.induction.global_search.certificate import SCALE, Proof
 from arcwise.induction.global_search.count_nodes import CountNode, Half, Trial
-from arcwise.induction.global_search.count_options import CountOptions
-from arcwise.induction.global_search.messages import MessageBounds, Messages
-from arcwise.induction.global_search.problem import Incumbent, Task
-from arcwise.induction.global_search.result import ProgressCallback, TracePoint
+from arcwise.induction.global_search.messages import DualMessages, MessageBounds
+from arcwise.induction.global_search.options import CountOptions
+from arcwise.induction.global_search.problem import Incumbent, InductionTask, ProgressCallback, TracePoint
 
 _REPORT_SECONDS = 0.5
 _LIST_BYTES = 2**31
@@ -37,7 +36,7 @@ _LOOK_ALWAYS, _LOOK_EVERY = 200, 10
 class CountSearch:
     """The state of one search; ``run`` goes on until a gap or a time limit is reached, and can be called again."""
 
-    def __init__(self, task: Task, *, seed: int = 0, options: CountOptions = CountOptions()) -> None:
+    def __init__(self, task: InductionTask, *, seed: int = 0, options: CountOptions = CountOptions()) -> None:
         if task.constraint is not None:
             task.constraint.check(task.corpus)
         self.task, self.options, self.seed = task, options, seed
@@ -272,7 +271,7 @@ class CountSearch:
         found: native.CountEvaluation,
         bound: int,
         use: list[int],
-        messages: Messages | None,
+        messages: DualMessages | None,
     ) -> None:
         """Two children: halves of the range of a count, or of the parses of a sentence once all counts are fixed. Both have the bound of the
         node, from the multipliers in ``use``, or a better one of their own."""
@@ -316,7 +315,7 @@ class CountSearch:
         self.proof.split(number, best.split, children)
 
     def _tried(
-        self, split: list[int], halves: list[native.CountBox], bound: int, messages: Messages | None
+        self, split: list[int], halves: list[native.CountBox], bound: int, messages: DualMessages | None
     ) -> Trial:
         """The halves of a node, without what does not fit into them; bounded anew, if there are messages to begin with."""
         out: list[Half | None] = []

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass, field
 
 from arcwise import native
-from arcwise.induction.global_search.messages import Messages
+from arcwise.induction.global_search.messages import DualMessages
 
 
 @dataclass(order=True)
@@ -17,7 +17,7 @@ class CountNode:
     """(-bound, number in the proof)."""
     box: native.CountBox = field(compare=False)
     basis: native.CountBasis | None = field(compare=False)
-    messages: Messages | None = field(compare=False, default=None)
+    messages: DualMessages | None = field(compare=False, default=None)
     """Those that its bound follows from; None: prices."""
     list_bytes: int = field(compare=False, default=0)
     """The memory of the lists of its box; 0: they are to be made anew."""
@@ -39,7 +39,7 @@ class Half:
 
     box: native.CountBox
     bound: int
-    messages: Messages | None
+    messages: DualMessages | None
 
 
 @dataclass(frozen=True)

@@ -15,9 +15,9 @@ from arcwise.induction.dmv import Heads
 from arcwise.induction.global_search.certificate import Multipliers, Proof
 from arcwise.induction.global_search.count import CountSearch
 from arcwise.induction.global_search.count_nodes import CountNode
-from arcwise.induction.global_search.count_options import CountOptions
-from arcwise.induction.global_search.messages import Messages
-from arcwise.induction.global_search.problem import Task
+from arcwise.induction.global_search.messages import DualMessages
+from arcwise.induction.global_search.options import CountOptions
+from arcwise.induction.global_search.problem import InductionTask
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,7 +40,7 @@ class OpenNode:
     def node(self, *, number: int) -> CountNode:
         """The node for another search; the lists of its box are made when its turn comes."""
         last = self.multipliers[-1] if self.multipliers else None
-        messages = last if isinstance(last, Messages) else None
+        messages = last if isinstance(last, DualMessages) else None
         box = native.CountBox(self.low, self.high, self.alive)
         return CountNode((-self.bound, number), box, None, messages)
 
@@ -95,7 +95,7 @@ class Worker:
     def __call__(self, given: Assignment) -> Fragment:
         """Search below a node for as long as it says."""
         if self._search is None:
-            self._search = CountSearch(Task(self.corpus, self.constraint), options=self.options)
+            self._search = CountSearch(InductionTask(self.corpus, self.constraint), options=self.options)
         return explored(self._search, given)
 
 

@@ -23,7 +23,7 @@ Values = npt.NDArray[np.int32]
 
 
 @dataclass(frozen=True, eq=False)
-class Messages:
+class DualMessages:
     """Multipliers of a bound: messages in the ``blocks`` that agree by them, prices of counts in the others."""
 
     prices: Prices
@@ -42,21 +42,21 @@ class MessageBounds:
         self._tags = tags
         self._order = cache(lambda block: self.kernel.in_order(problem, block))
 
-    def of_prices(self, mu: Prices) -> Messages:
+    def of_prices(self, mu: Prices) -> DualMessages:
         """The messages that say the same as prices."""
         values = self.kernel.from_prices(self.problem, mu)
-        return Messages(mu, values, np.zeros(len(self.problem.block_coordinates), np.uint8))
+        return DualMessages(mu, values, np.zeros(len(self.problem.block_coordinates), np.uint8))
 
     def improved(
         self,
         box: native.CountBox,
-        start: Messages,
+        start: DualMessages,
         *,
         threshold: int,
         sweeps: int,
         least_gain: float,
         seconds: float,
-    ) -> tuple[native.Agreement, Messages]:
+    ) -> tuple[native.Agreement, DualMessages]:
         """A bound of the box from messages at least as good as those given, and these."""
         found = self.kernel.improve(
             self.problem,
@@ -68,13 +68,13 @@ class MessageBounds:
             precision=least_gain,
             seconds=seconds,
         )
-        return found, Messages(start.prices, found.messages, found.blocks)
+        return found, DualMessages(start.prices, found.messages, found.blocks)
 
     def tighten(self, box: native.CountBox, found: native.Agreement, threshold: int) -> bool:
         """Delete what the bound found last excludes from its box; False: nothing is left."""
         return self.kernel.tighten(box, found, threshold)
 
-    def written(self, messages: Messages, coordinates: npt.NDArray[np.int64]) -> dict[str, Any]:
+    def written(self, messages: DualMessages, coordinates: npt.NDArray[np.int64]) -> dict[str, Any]:
         """For a certificate: prices of the coordinates, numbers of the blocks, their messages (sentence after sentence, vectors in
         lexicographic order)."""
         agreeing = np.flatnonzero(messages.blocks).tolist()
@@ -85,7 +85,7 @@ class MessageBounds:
             "messages": packed(messages.values[order]),
         }
 
-    def read(self, written: dict[str, Any], coordinates: Any) -> Messages:
+    def read(self, written: dict[str, Any], coordinates: Any) -> DualMessages:
         """The same from a certificate of a search of our own (a checkpoint)."""
         start = np.zeros(self.problem.coordinates, np.int64)
         start[coordinates] = written["prices"]
@@ -96,7 +96,7 @@ class MessageBounds:
         values = self.kernel.from_prices(self.problem, start)
         order = np.concatenate([self._order(b) for b in agreeing]) if agreeing else np.zeros(0, np.int64)
         values[order] = unpacked(written["messages"])
-        return Messages(start, values, blocks)
+        return DualMessages(start, values, blocks)
 
     def number_of(self, block: int) -> int:
         """A block as certificates number them: 0 for the roots, then left sides by head tag, then right sides."""

@@ -11,8 +11,7 @@ import numpy as np
 from arcwise import native
 from arcwise.errors import InputError
 from arcwise.induction.global_search.lp import LinearProgram
-from arcwise.induction.global_search.problem import Incumbent, Task
-from arcwise.induction.global_search.result import TracePoint
+from arcwise.induction.global_search.problem import Incumbent, InductionTask, TracePoint
 
 LONGEST = 8
 """Sentences of at most this many words have their parses enumerated."""
@@ -25,7 +24,7 @@ def _phi(x: np.ndarray) -> np.ndarray:
 class ExactProgram:
     """The integer program of a task."""
 
-    def __init__(self, task: Task) -> None:
+    def __init__(self, task: InductionTask) -> None:
         longest = max(len(s) for s, _ in task.sentences)
         if longest > LONGEST:
             raise InputError(
@@ -121,7 +120,9 @@ class ExactProgram:
         return best, found.bound + self.constant
 
 
-def solve_milp(task: Task, *, epsilon: float, time_limit: float | None) -> tuple[Incumbent, TracePoint]:
+def solve_milp(
+    task: InductionTask, *, epsilon: float, time_limit: float | None
+) -> tuple[Incumbent, TracePoint]:
     """Solve the integer program of a task."""
     import time
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -12,12 +14,13 @@ from arcwise import native
 from arcwise.induction.constraints import ArcShare
 from arcwise.induction.corpus import TagSentences
 from arcwise.induction.dmv import DMV, Features, Heads, Vector, log_ratio
+from arcwise.trees import Tree
 
 NO_MARKS = np.zeros(0, np.uint8)
 
 
 @dataclass(frozen=True)
-class Task:
+class InductionTask:
     """A corpus and its constraint, in the form that searches need.
 
     Equal sentences share one parse: for given parameters they have the same best one. A constraint on the whole corpus may need
@@ -103,7 +106,7 @@ class Task:
 class Incumbent:
     """The best parses so far, with the parameters that fit them best."""
 
-    task: Task
+    task: InductionTask
     value: float = -np.inf
     theta: Vector | None = None
     heads: Heads | None = None
@@ -158,3 +161,50 @@ class Incumbent:
             self.task.batch, options, first=first, restarts=restarts, seed=seed, threads=1
         )
         return found.value > self.value and self.improve_from(found.theta)
+
+
+@dataclass(frozen=True)
+class TracePoint:
+    """Where a search stands: no parses of the corpus have a log-likelihood above ``upper``, some have ``lower``."""
+
+    seconds: float
+    lower: float
+    upper: float
+    nodes: int
+    open_nodes: int
+
+    @property
+    def gap(self) -> float:
+        """(upper - lower) / |lower|."""
+        return relative_gap(self.lower, self.upper)
+
+
+ProgressCallback = Callable[[TracePoint], None]
+
+
+@dataclass(frozen=True, eq=False)
+class Result:
+    """The best parameters and parses found, and how far from optimal they can be.
+
+    ``lower``: log-likelihood of the parses under the parameters. ``upper``: no parameters and parses have more. ``certificate``: what
+    ``arcwise.induction.verifier`` needs to check that (None for methods without one).
+    """
+
+    parameters: DMV
+    parses: list[Tree]
+    lower: float
+    upper: float
+    trace: list[TracePoint]
+    certificate: dict[str, Any] | None = None
+
+    @property
+    def gap(self) -> float:
+        """(upper - lower) / |lower|."""
+        return relative_gap(self.lower, self.upper)
+
+
+def relative_gap(lower: float, upper: float) -> float:
+    """(upper - lower) / |lower|; 0 if they are equal."""
+    if upper <= lower:
+        return 0.0
+    return (upper - lower) / abs(lower) if lower else float("inf")

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from arcwise.induction.global_search.theta_program import ThetaBox, ThetaProgram
     from arcwise.induction.global_search.tree_program import Row
 
-SUBSETS = ("Max.0k", "Max.1k", "Max.10k", "Max.100k", "Obj.Filter", "All")
-
 Constraint = tuple[float, dict[int, float]]
 """constant + Σ coefficient · column ≥ 0."""
 

@@ -15,11 +15,10 @@ from arcwise.induction.global_search.blocks import bound_by_blocks
 from arcwise.induction.global_search.checkpoint import load_checkpoint, save_checkpoint
 from arcwise.induction.global_search.coordinator import CHECKPOINT_SECONDS, Coordinator
 from arcwise.induction.global_search.count import CountSearch
-from arcwise.induction.global_search.count_options import CountOptions
 from arcwise.induction.global_search.milp import solve_milp
-from arcwise.induction.global_search.problem import Incumbent, Task
-from arcwise.induction.global_search.result import ProgressCallback, Result
-from arcwise.induction.global_search.theta import ThetaOptions, ThetaSearch
+from arcwise.induction.global_search.options import CountOptions, ThetaOptions
+from arcwise.induction.global_search.problem import Incumbent, InductionTask, ProgressCallback, Result
+from arcwise.induction.global_search.theta import ThetaSearch
 from arcwise.treebanks.files import PathLike
 from arcwise.trees import Tree
 
@@ -61,7 +60,7 @@ def induce_globally(
         raise InputError(f"method: found {method!r}, expected one of {', '.join(METHODS)}")
     if not epsilon >= 0:
         raise InputError(f"epsilon: found {epsilon}, expected a number of at least 0")
-    task = Task(corpus, constraint)
+    task = InductionTask(corpus, constraint)
     if method == "milp":
         best, point = solve_milp(task, epsilon=epsilon, time_limit=time_limit)
         return Result(best.grammar, parses(best), point.lower, point.upper, [point])

@@ -13,48 +13,16 @@ import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Literal
 
 import numpy as np
 
 from arcwise.induction.dmv import Vector, log_ratio
-from arcwise.induction.global_search.count_options import MOST
-from arcwise.induction.global_search.problem import Incumbent, Task
-from arcwise.induction.global_search.result import ProgressCallback, TracePoint
-from arcwise.induction.global_search.rlt import SUBSETS, Products, rlt_rows
+from arcwise.induction.global_search.options import ThetaOptions
+from arcwise.induction.global_search.problem import Incumbent, InductionTask, ProgressCallback, TracePoint
+from arcwise.induction.global_search.rlt import Products, rlt_rows
 from arcwise.induction.global_search.theta_program import LEAST_THETA, ThetaBox, ThetaProgram
-from arcwise.learning.options import check_options, option
 
 _TOLERANCE = 1e-7
-
-Projection = Literal["normalise", "simplex", "parses"]
-PROJECTIONS: tuple[Projection, ...] = ("normalise", "simplex", "parses")
-
-
-@dataclass(frozen=True)
-class ThetaOptions:
-    """How the search over parameters works."""
-
-    rlt: str = option(
-        "Max.0k",
-        "Products of constraints: Max.0k (envelopes alone), Max.1k, Max.10k, Max.100k (a random sample), Obj.Filter (those that touch the "
-        "objective), All.",
-        choices=SUBSETS,
-    )
-    projection: Projection = option(
-        "normalise",
-        "From a relaxed solution to parses: parameters normalised, or their nearest point of the simplex, or the arcs' best trees.",
-    )
-    smoothing: float = option(0.0, "Added to probabilities before they are projected.", low=0)
-    integral: bool = option(True, "Split counts and arcs too, where θ is narrow.")
-    narrow: float = option(0.25, "What counts as narrow, in probability.", low=0, high=1)
-    cut_rounds: int = option(5, "Rounds of new tangent cuts per node.", low=0, high=MOST)
-    first_restarts: int = option(
-        10, "Viterbi EM restarts before the search begins (as in the paper).", low=0, high=MOST
-    )
-
-    def __post_init__(self) -> None:
-        check_options(self)
 
 
 @dataclass(order=True)
@@ -68,7 +36,7 @@ class ThetaNode:
 class ThetaSearch:
     """The state of one search; ``run`` goes on until a gap or a time limit is reached."""
 
-    def __init__(self, task: Task, *, seed: int = 0, options: ThetaOptions = ThetaOptions()) -> None:
+    def __init__(self, task: InductionTask, *, seed: int = 0, options: ThetaOptions = ThetaOptions()) -> None:
         if task.constraint is not None:
             task.constraint.check(task.corpus)
         self.task, self.options, self.seed = task, options, seed

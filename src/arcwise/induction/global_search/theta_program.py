@@ -15,7 +15,7 @@ import numpy as np
 from arcwise import native
 from arcwise.induction.dmv import Vector
 from arcwise.induction.global_search.lp import Solution
-from arcwise.induction.global_search.problem import Task
+from arcwise.induction.global_search.problem import InductionTask
 from arcwise.induction.global_search.tree_program import RangedRow, TreeProgram
 
 LEAST_THETA = -25.0
@@ -46,7 +46,7 @@ class ThetaBox:
 class ThetaProgram(TreeProgram):
     """The linear program; ``solve`` gives the relaxation of a box."""
 
-    def __init__(self, task: Task) -> None:
+    def __init__(self, task: InductionTask) -> None:
         super().__init__(task)
         self.theta = {m: self._column(LEAST_THETA, 0.0) for m in self.used}
         self.z = {m: self._column(-np.inf, 0.0) for m in self.used}

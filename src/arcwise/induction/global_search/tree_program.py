@@ -10,7 +10,7 @@ import numpy as np
 
 from arcwise.induction.dmv import Heads, Vector
 from arcwise.induction.global_search.lp import LinearProgram
-from arcwise.induction.global_search.problem import Task
+from arcwise.induction.global_search.problem import InductionTask
 from arcwise.inference.eisner import eisner_decode
 
 Row = dict[int, float]
@@ -20,7 +20,7 @@ RangedRow = tuple[Row, float, float]
 class TreeProgram:
     """Columns and rows of the relaxed parses; whoever makes one gives the columns to ``_lp`` with their costs."""
 
-    def __init__(self, task: Task, *, least: int | None = None) -> None:
+    def __init__(self, task: InductionTask, *, least: int | None = None) -> None:
         """``least``: how many arcs the posterior constraint asks for here, if not as many as in the task."""
         self.task = task
         self.features = task.features

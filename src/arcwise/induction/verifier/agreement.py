@@ -33,7 +33,7 @@ from arcwise.induction.verifier.parses import Ints
 from arcwise.induction.verifier.points import MOST_CELLS
 
 UNIT = 2**14
-"""Messages are given in units of 2**-16, bounds in units of 2**-30. Sums of a block are formed in units of 2**-16, its gains rounded up to
+"""CertificateMessages are given in units of 2**-16, bounds in units of 2**-30. Sums of a block are formed in units of 2**-16, its gains rounded up to
 them, in integers of 32 bits."""
 LARGEST = 2**28
 """All messages of a block together, and its gains, are smaller than this."""
@@ -47,14 +47,14 @@ Sums = npt.NDArray[np.int32]
 
 
 @dataclass(frozen=True, eq=False)
-class Messages:
+class CertificateMessages:
     """Prices of counts, and for some blocks (by number) the messages of each sentence, one for every vector of its share."""
 
     prices: Ints
     by_block: dict[int, list[Ints]]
 
 
-def read_messages(bounds: Bounds, prices: Ints, blocks: Any, packed: Any) -> Messages:
+def read_messages(bounds: Bounds, prices: Ints, blocks: Any, packed: Any) -> CertificateMessages:
     """The messages of a certificate; ``CertificateError`` if they are not of the right form."""
     known = range(len(bounds.blocks))
     if type(blocks) is not list or not all(is_int(b, 0, known[-1]) for b in blocks):
@@ -69,7 +69,7 @@ def read_messages(bounds: Bounds, prices: Ints, blocks: Any, packed: Any) -> Mes
         raise CertificateError("multipliers: messages are too large to compute with exactly")
     parts = np.split(values, np.cumsum(sizes)[:-1]) if sizes else []
     count = len(bounds.sentences)
-    return Messages(prices, {b: parts[i * count : (i + 1) * count] for i, b in enumerate(blocks)})
+    return CertificateMessages(prices, {b: parts[i * count : (i + 1) * count] for i, b in enumerate(blocks)})
 
 
 def _unpacked(packed: Any, count: int) -> Ints:
@@ -89,7 +89,7 @@ def _unpacked(packed: Any, count: int) -> Ints:
 class AgreedBound:
     """The bound of a box under messages, and what it excludes."""
 
-    def __init__(self, bounds: Bounds, box: Box, messages: Messages) -> None:
+    def __init__(self, bounds: Bounds, box: Box, messages: CertificateMessages) -> None:
         self.bounds, self.box, self.messages = bounds, box, messages
         self.prices = messages.prices.copy()
         for b in messages.by_block:

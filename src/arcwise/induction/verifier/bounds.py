@@ -21,7 +21,7 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal, localcontext
 
 import numpy as np
 
-from arcwise.induction.verifier.boxes import Block, Box, Propagation, Sentence, Share
+from arcwise.induction.verifier.boxes import Box, CountBlock, Propagation, Share, TaggedSentence
 from arcwise.induction.verifier.parses import Coordinates, Ints, best_values, count_vectors
 from arcwise.induction.verifier.points import Points
 
@@ -73,10 +73,10 @@ class Bounds:
         of_tag = np.zeros(tags, np.int64)
         for s, w in sentences:
             np.add.at(of_tag, list(s), w)
-        self.blocks = [Block(tuple(range(tags)), -1, -1, count)]
+        self.blocks = [CountBlock(tuple(range(tags)), -1, -1, count)]
         for b in range(2 * tags):
             parts = tuple(at.child(b, t) for t in range(tags))
-            self.blocks.append(Block(parts, at.some(b), at.children(b), int(of_tag[b % tags])))
+            self.blocks.append(CountBlock(parts, at.some(b), at.children(b), int(of_tag[b % tags])))
         self.sentences = [self._sentence(s, w, enumerate_up_to) for s, w in sentences]
         long = [s for s in self.sentences if s.vectors is None]
         self.can_be_listed = [not any(s.high[list(b.parts)].any() for s in long) for b in self.blocks]
@@ -86,12 +86,12 @@ class Bounds:
         nothing = (None,) * len(self.sentences)
         self.root = self.propagated(Box(low, high, alive, (None,) * len(self.blocks), nothing))
 
-    def _sentence(self, tags: tuple[int, ...], weight: int, enumerate_up_to: int) -> Sentence:
+    def _sentence(self, tags: tuple[int, ...], weight: int, enumerate_up_to: int) -> TaggedSentence:
         at = self.at
         if len(tags) <= enumerate_up_to:
             vectors = count_vectors(at, tags, self.marked)
             shares = tuple(_share(vectors[:, block.all]) for block in self.blocks)
-            return Sentence(tags, weight, vectors, vectors.min(axis=0), vectors.max(axis=0), shares)
+            return TaggedSentence(tags, weight, vectors, vectors.min(axis=0), vectors.max(axis=0), shares)
         # One Viterbi run with a price of 1 on each coordinate, one with -1.
         one = np.zeros((at.count, at.count), np.int64)
         one[: at.priced, : at.priced] = np.eye(at.priced, dtype=np.int64)
@@ -99,7 +99,9 @@ class Bounds:
             for t in range(at.tags):
                 one[at.child(b, t), at.children(b)] = 1
         one[:, at.constrained] = self.marked
-        return Sentence(tags, weight, None, -best_values(at, tags, -one), best_values(at, tags, one), ())
+        return TaggedSentence(
+            tags, weight, None, -best_values(at, tags, -one), best_values(at, tags, one), ()
+        )
 
     # ---- boxes
 
@@ -124,7 +126,7 @@ class Bounds:
         alive[sentence] = alive[sentence][own > at if above else own <= at]
         return replace(box, alive=tuple(alive))
 
-    def gains(self, block: Block, values: Ints) -> Ints:
+    def gains(self, block: CountBlock, values: Ints) -> Ints:
         """G of points, rounded up."""
         up, down = self.phi_up, self.phi_down
         parts = values[:, : len(block.parts)]
@@ -134,7 +136,7 @@ class Bounds:
             found = found + up[block.words - some] + 2 * up[some] + up[total - some] - 2 * down[total]
         return found
 
-    def gains_of_ranges(self, block: Block, ranges: Sequence[Ints], box: Box, nothing: int) -> Ints:
+    def gains_of_ranges(self, block: CountBlock, ranges: Sequence[Ints], box: Box, nothing: int) -> Ints:
         """G of all points with values in ranges, one range and one axis per coordinate; ``nothing`` where no trees have such counts."""
         up, down, axes = self.phi_up, self.phi_down, np.ix_(*ranges)
         parts = axes[: len(block.parts)]
@@ -172,7 +174,7 @@ class Bounds:
             return _BlockTable(self, block, box, mu).best()
         return int((points.gains - points.values @ mu[block.all]).max())
 
-    def parse_values(self, sentence: Sentence, alive: Ints, mu: Ints) -> Ints:
+    def parse_values(self, sentence: TaggedSentence, alive: Ints, mu: Ints) -> Ints:
         """What multipliers pay parses of a short sentence, for all its copies."""
         return sentence.weight * self._values(sentence, alive, self._prices(mu))
 
@@ -182,7 +184,7 @@ class Bounds:
         prices[self.at.priced :] = 0
         return prices
 
-    def _values(self, sentence: Sentence, alive: Ints, prices: Ints) -> Ints:
+    def _values(self, sentence: TaggedSentence, alive: Ints, prices: Ints) -> Ints:
         """prices . counts of the parses of a short sentence: the sum over its shares of the blocks."""
         total = np.zeros(len(alive), np.int64)
         for block, share in zip(self.blocks, sentence.shares, strict=True):
@@ -238,7 +240,7 @@ def _share(vectors: Ints) -> Share:
 class _BlockTable:
     """The highest values of a block over the integer points of a box, by dynamic programming over its parts."""
 
-    def __init__(self, bounds: Bounds, block: Block, box: Box, mu: Ints) -> None:
+    def __init__(self, bounds: Bounds, block: CountBlock, box: Box, mu: Ints) -> None:
         self.bounds, self.block, self.mu = bounds, block, mu
         self.low, self.high = box.low, box.high
         self.parts = [p for p in block.parts if box.high[p] > 0]

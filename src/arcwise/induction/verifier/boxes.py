@@ -28,7 +28,7 @@ class Share:
 
 
 @dataclass(frozen=True, eq=False)
-class Sentence:
+class TaggedSentence:
     """A sentence, how often it counts, and its count vectors with their shares of the blocks; None: too long, its ranges instead."""
 
     tags: tuple[int, ...]
@@ -40,7 +40,7 @@ class Sentence:
 
 
 @dataclass(frozen=True)
-class Block:
+class CountBlock:
     """Coordinates that G of a block takes together; ``some`` and ``children`` are -1 for the roots."""
 
     parts: tuple[int, ...]
@@ -120,7 +120,7 @@ class Propagation:
             look = self.looks[i] = self._look(self.sentences[i], self.alive[i])
         self.lows[i], self.highs[i] = look.low, look.high
 
-    def _look(self, sentence: Sentence, alive: Ints) -> Look:
+    def _look(self, sentence: TaggedSentence, alive: Ints) -> Look:
         assert sentence.vectors is not None
         low, high, at = sentence.low.copy(), sentence.high.copy(), self.bounds.at
         seen = []
@@ -211,12 +211,12 @@ class Propagation:
             narrower |= self._take(b, points if inside.all() else points.kept(inside))
         return narrower
 
-    def _holds(self, block: Block, points: Points) -> bool:
+    def _holds(self, block: CountBlock, points: Points) -> bool:
         """Whether the box of a block is that of its points."""
         low, high = points.ranges
         return bool((low == self.low[block.all]).all() and (high == self.high[block.all]).all())
 
-    def _inside(self, block: Block, values: Ints) -> Mask:
+    def _inside(self, block: CountBlock, values: Ints) -> Mask:
         inside: Mask = np.all((values >= self.low[block.all]) & (values <= self.high[block.all]), axis=1)
         return inside
 

@@ -1,4 +1,4 @@
-"""``WrittenValue``: a value that one process writes and its workers read, if need be without a copy of its arrays."""
+"""``SharedValue``: a value that one process writes and its workers read, if need be without a copy of its arrays."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _ALIGNED = 64
 
 
 @dataclass(frozen=True)
-class Layout:
+class ValueLayout:
     """Where the parts of a value are in the file: its pickle, and the memory of each of its arrays."""
 
     number: int
@@ -30,12 +30,12 @@ class Layout:
     """Start and size."""
 
 
-class WrittenValue:
+class SharedValue:
     """A file without a name, in memory where there is room, that goes with the processes that have it.
 
     A process that is started with it (as an argument) reads what was written last before; what is written later it reads by ``layout``.
 
-    >>> with WrittenValue() as written:
+    >>> with SharedValue() as written:
     ...     written.write([1, 2])
     ...     written.value()
     [1, 2]
@@ -45,7 +45,7 @@ class WrittenValue:
         room = _MEMORY.is_dir() and shutil.disk_usage(_MEMORY).free > _ROOM
         self._file = tempfile.TemporaryFile(dir=_MEMORY if room else None)  # noqa: SIM115 (closed by __exit__)
         self._descriptor = self._file.fileno()
-        self.layout = Layout(0, ())
+        self.layout = ValueLayout(0, ())
         self._read: tuple[int, Any] = (0, None)
 
     def __enter__(self) -> Self:
@@ -79,9 +79,9 @@ class WrittenValue:
             self._file.seek(start)
             self._file.write(part)
         self._file.flush()
-        self.layout = Layout(self.layout.number + 1, tuple(parts))
+        self.layout = ValueLayout(self.layout.number + 1, tuple(parts))
 
-    def value(self, layout: Layout | None = None) -> Any:
+    def value(self, layout: ValueLayout | None = None) -> Any:
         """What was written; read once, and kept."""
         layout = layout or self.layout
         if self._read[0] != layout.number:

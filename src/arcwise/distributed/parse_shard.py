@@ -14,7 +14,6 @@ from pathlib import Path
 
 from arcwise.distributed.attempts import Attempts
 from arcwise.distributed.inputs import InputFile
-from arcwise.distributed.reading import ChangedInputError, ShardReader
 from arcwise.distributed.records import (
     Broken,
     Record,
@@ -22,6 +21,7 @@ from arcwise.distributed.records import (
     TreebankRecord,
     one_by_one,
 )
+from arcwise.distributed.shard_reader import ChangedInputError, ShardReader
 from arcwise.distributed.shards import Shard
 from arcwise.distributed.writers import WRITERS, OutputFormat, Packing, ParsedRecord, output_suffix
 from arcwise.errors import ModelError

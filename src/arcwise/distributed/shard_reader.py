@@ -9,8 +9,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack
 from typing import Any
 
-from arcwise.distributed.records import Record, records_in, records_of_rows
-from arcwise.distributed.rows import row_batches
+from arcwise.distributed.records import Record, records_in, records_of_rows, row_batches
 from arcwise.distributed.shards import Shard, read_some, text_bytes
 from arcwise.errors import InputError
 from arcwise.pipeline.text_fields import TextFields

@@ -6,8 +6,8 @@ import os
 import time
 from pathlib import Path
 
+from arcwise.distributed.parse_shard import Outcome, ParseShard
 from arcwise.distributed.shards import Shard
-from arcwise.distributed.work import Outcome, ParseShard
 
 
 class Slow(ParseShard):

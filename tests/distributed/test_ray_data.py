@@ -1,16 +1,16 @@
-"""``Parser`` under Ray Data: the recipe of docs/how-to/a-billion-words.md, and columns with lists."""
+"""``CorpusParser`` under Ray Data: the recipe of docs/how-to/a-billion-words.md, and columns with lists."""
 
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.distributed.recipes import run_recipe
+from tests.distributed.small_corpora import MODEL, pipeline, texts, write_jsonl
 
-from arcwise.distributed import Parser
+from arcwise.distributed import CorpusParser
 from arcwise.models import load
 from arcwise.parsing.parser import ParseOptions
-from corpora.making import MODEL, pipeline, texts, write_jsonl
-from corpora.recipes import run_recipe
 
 GIVEN = texts(12)
 
@@ -50,7 +50,7 @@ def test_the_recipe(ray: Any, crawl: Path) -> None:
 
 def test_lists_of_words(ray: Any) -> None:
     rows = ray.data.from_items([{"text": text, "n": n} for n, text in enumerate(GIVEN)])
-    parsed = rows.map_batches(Parser(MODEL, columns=("forms", "heads")), batch_size=5)
+    parsed = rows.map_batches(CorpusParser(MODEL, columns=("forms", "heads")), batch_size=5)
     found = sorted(parsed.take_all(), key=lambda row: row["n"])
     wanted = pipeline().analyse_texts(GIVEN, options=ParseOptions())
     heads = [[list(sentence) for sentence in row["heads"]] for row in found]

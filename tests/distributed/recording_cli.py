@@ -1,4 +1,4 @@
-"""``arcwise`` whose workers note every shard that they begin, in the file NOTED, and wait PAUSE seconds then (so that there is time to kill them on any machine): python -m corpora.noting parse --in …"""
+"""``arcwise`` whose workers note every shard that they begin, in the file NOTED, and wait PAUSE seconds then (so that there is time to kill them on any machine): python -m tests.distributed.recording_cli parse --in …"""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from arcwise.distributed import job
+from arcwise.distributed.parse_shard import Marker, ParseShard, Places
 from arcwise.distributed.shards import Shard
-from arcwise.distributed.work import Marker, ParseShard, Places
 
 
 class Noting(ParseShard):
@@ -24,8 +24,9 @@ class Noting(ParseShard):
 
 
 if __name__ == "__main__":
+    from tests.distributed.recording_cli import Noting as Importable  # as workers find it
+
     from arcwise.cli.main import main
-    from corpora.noting import Noting as Importable  # as workers find it
 
     job.ParseShard = Importable  # type: ignore[misc]
     sys.exit(main())

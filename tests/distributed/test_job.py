@@ -9,16 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
-from arcwise.distributed import CorpusOptions, TextFields, parse_corpus
-from arcwise.distributed.inputs import InputFile
-from arcwise.distributed.job import largest_first
-from arcwise.distributed.shards import Shard
-from arcwise.engine import Engine, Forks, Processes, ThisProcess
-from arcwise.errors import InputError, MissingExtraError, OptionError
-from arcwise.parsing.parser import ParseOptions
-from arcwise.treebanks import Treebank
-from corpora.making import (
+from tests.distributed.small_corpora import (
     MODEL,
     errors,
     outputs,
@@ -30,6 +21,15 @@ from corpora.making import (
     write_jsonl,
     write_packed,
 )
+
+from arcwise.distributed import CorpusOptions, TextFields, parse_corpus
+from arcwise.distributed.inputs import InputFile
+from arcwise.distributed.job import largest_first
+from arcwise.distributed.shards import Shard
+from arcwise.engine import Engine, Forks, Processes, ThisProcess
+from arcwise.errors import InputError, MissingExtraError, OptionError
+from arcwise.parsing.parser import ParseOptions
+from arcwise.treebanks import Treebank
 
 PLAIN = CorpusOptions(model=MODEL, packing="none", shard_bytes=800)
 

@@ -6,11 +6,11 @@ import threading
 from pathlib import Path
 
 import pytest
+from tests.distributed.slow_shards import Slow
+from tests.distributed.small_corpora import MODEL, outputs, texts, write_jsonl
 
 from arcwise.distributed import CorpusOptions, Summary, parse_corpus
 from arcwise.engine import engine_of
-from corpora.making import MODEL, outputs, texts, write_jsonl
-from corpora.slow import Slow
 from engine.ray_cluster import TwoNodes, wait_until
 from engine.ray_cluster import cluster_of_two_nodes as cluster_of_two_nodes
 

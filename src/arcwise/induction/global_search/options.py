@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 from arcwise.learning.options import check_options, option
+
+SUBSETS = ("Max.0k", "Max.1k", "Max.10k", "Max.100k", "Obj.Filter", "All")
 
 MOST = 1_000_000
 """Bound of options that count rounds and restarts."""
@@ -39,7 +42,10 @@ class CountOptions:
         high=MOST,
     )
     sweeps: int = option(
-        30, "Messages of a node are improved at most so often (0: bounds by prices alone).", low=0, high=MOST
+        30,
+        "DualMessages of a node are improved at most so often (0: bounds by prices alone).",
+        low=0,
+        high=MOST,
     )
     least_gain: float = option(
         0.02,
@@ -53,10 +59,40 @@ class CountOptions:
         high=100,
     )
     trial_sweeps: int = option(
-        1, "Messages of the two halves of each are improved so often.", low=0, high=MOST
+        1, "DualMessages of the two halves of each are improved so often.", low=0, high=MOST
     )
     first_restarts: int = option(2000, "Viterbi EM restarts before the search begins.", low=0, high=MOST)
     restarts: int = option(100, "Viterbi EM restarts after every 50th node.", low=0, high=MOST)
+
+    def __post_init__(self) -> None:
+        check_options(self)
+
+
+Projection = Literal["normalise", "simplex", "parses"]
+PROJECTIONS: tuple[Projection, ...] = ("normalise", "simplex", "parses")
+
+
+@dataclass(frozen=True)
+class ThetaOptions:
+    """How the search over parameters works."""
+
+    rlt: str = option(
+        "Max.0k",
+        "Products of constraints: Max.0k (envelopes alone), Max.1k, Max.10k, Max.100k (a random sample), Obj.Filter (those that touch the "
+        "objective), All.",
+        choices=SUBSETS,
+    )
+    projection: Projection = option(
+        "normalise",
+        "From a relaxed solution to parses: parameters normalised, or their nearest point of the simplex, or the arcs' best trees.",
+    )
+    smoothing: float = option(0.0, "Added to probabilities before they are projected.", low=0)
+    integral: bool = option(True, "Split counts and arcs too, where θ is narrow.")
+    narrow: float = option(0.25, "What counts as narrow, in probability.", low=0, high=1)
+    cut_rounds: int = option(5, "Rounds of new tangent cuts per node.", low=0, high=MOST)
+    first_restarts: int = option(
+        10, "Viterbi EM restarts before the search begins (as in the paper).", low=0, high=MOST
+    )
 
     def __post_init__(self) -> None:
         check_options(self)

@@ -4,13 +4,13 @@ import re
 from pathlib import Path
 
 import pytest
+from tests.distributed.small_corpora import texts, write_jsonl
 
 from arcwise.distributed import CorpusOptions, parse_corpus
 from arcwise.distributed.cores import cores, threads_of_each
+from arcwise.distributed.parse_shard import Outcome, ParseShard
 from arcwise.distributed.shards import Shard
-from arcwise.distributed.work import Outcome, ParseShard
 from arcwise.engine import Forks
-from corpora.making import texts, write_jsonl
 
 MOST_MB = 30
 

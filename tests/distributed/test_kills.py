@@ -15,13 +15,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.distributed.small_corpora import MODEL, errors, outputs, pipeline, texts, write_jsonl, write_packed
 
 from arcwise.distributed import CorpusOptions, parse_corpus
-from arcwise.distributed.work import ParseShard
+from arcwise.distributed.parse_shard import ParseShard
 from arcwise.engine import Forks
 from arcwise.parsing.parser import ParseOptions
 from arcwise.treebanks import Treebank
-from corpora.making import MODEL, errors, outputs, pipeline, texts, write_jsonl, write_packed
 
 LONG = bool(os.environ.get("ARCWISE_LONG_TESTS"))
 KILLS = 20 if LONG else 3
@@ -34,9 +34,9 @@ def start(folder: Path, out: str, *, pause: float = 0) -> "subprocess.Popen[byte
     """The command in a process of its own, two workers; it notes what is begun in OUT.noted, and pauses then."""
     given = ["--in", str(folder / "in"), "--out", str(folder / out), "--model", MODEL]
     size = ["--shard-size", "0.004", "--compress", "gz", "--workers", "2"]
-    path = os.pathsep.join([str(Path(__file__).parents[1]), os.environ.get("PYTHONPATH", "")])
+    path = os.pathsep.join([str(Path(__file__).parents[2]), os.environ.get("PYTHONPATH", "")])
     return subprocess.Popen(
-        [sys.executable, "-m", "corpora.noting", "parse", *given, *size],
+        [sys.executable, "-m", "tests.distributed.recording_cli", "parse", *given, *size],
         stderr=subprocess.PIPE,
         env={**os.environ, "PYTHONPATH": path, "NOTED": str(folder / f"{out}.noted"), "PAUSE": str(pause)},
     )

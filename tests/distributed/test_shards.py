@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.distributed.small_corpora import texts, write_jsonl, write_packed
 
 from arcwise.distributed.inputs import InputFormat, find_inputs
-from arcwise.distributed.reading import ChangedInputError, ShardReader
 from arcwise.distributed.records import Broken, Record, TextRecord, TreebankRecord, records_in
+from arcwise.distributed.shard_reader import ChangedInputError, ShardReader
 from arcwise.distributed.shards import FilePlan, PlanFile, first_end
 from arcwise.pipeline.text_fields import TextFields
-from corpora.making import texts, write_jsonl, write_packed
 
 NO_ZST = pytest.param(".zst", marks=[])
 

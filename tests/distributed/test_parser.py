@@ -1,4 +1,4 @@
-"""``Parser`` under the engines of others: the same trees as the pipeline's, whoever calls it and however rows are batched."""
+"""``CorpusParser`` under the engines of others: the same trees as the pipeline's, whoever calls it and however rows are batched."""
 
 import pickle
 from pathlib import Path
@@ -6,16 +6,16 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.distributed.recipes import recipe, run_recipe
+from tests.distributed.small_corpora import MODEL, pipeline, texts, write_jsonl
 
-from arcwise.distributed import Parser
+from arcwise.distributed import CorpusParser
 from arcwise.errors import InputError, ModelError, OptionError
 from arcwise.models import load
 from arcwise.parsing.parser import ParseOptions
-from corpora.making import MODEL, pipeline, texts, write_jsonl
-from corpora.recipes import recipe, run_recipe
 
 GIVEN = texts(12)
-PARSER = Parser(MODEL)
+PARSER = CorpusParser(MODEL)
 
 
 def expected(model: str = MODEL) -> list[str]:
@@ -46,7 +46,7 @@ def test_a_table_of_pandas_and_what_spark_gives() -> None:
 
 def test_an_arrow_table_with_lists() -> None:
     pyarrow = pytest.importorskip("pyarrow")
-    parser = Parser(
+    parser = CorpusParser(
         MODEL, columns=("forms", "heads", "label_probabilities"), options=ParseOptions(confidence=True)
     )
     found = parser(pyarrow.table({"text": GIVEN}))
@@ -67,7 +67,9 @@ def test_it_travels_without_its_model() -> None:
 
 
 def test_a_row_without_a_text_is_told_and_the_others_are_parsed(monkeypatch: pytest.MonkeyPatch) -> None:
-    found = Parser(MODEL, columns=("conllu", "forms"))({"text": ["A bird sings.", None, 7, "", float("nan")]})
+    found = CorpusParser(MODEL, columns=("conllu", "forms"))(
+        {"text": ["A bird sings.", None, 7, "", float("nan")]}
+    )
     assert found["error"] == [
         "",
         "found NoneType, expected a string",
@@ -81,15 +83,15 @@ def test_a_row_without_a_text_is_told_and_the_others_are_parsed(monkeypatch: pyt
 
 def test_what_is_wrong_is_told() -> None:
     with pytest.raises(OptionError, match="columns: found trees, expected some of conllu, forms"):
-        Parser(MODEL, columns=("trees",))
+        CorpusParser(MODEL, columns=("trees",))
     with pytest.raises(OptionError, match="columns: found none"):
-        Parser(MODEL, columns=())
+        CorpusParser(MODEL, columns=())
     with pytest.raises(InputError, match="batch: found the columns body, expected 'text'"):
         PARSER({"body": GIVEN})
     with pytest.raises(InputError, match="batch: found list"):
         PARSER(GIVEN)
     with pytest.raises(ModelError):
-        Parser("nothing.arcwise")({"text": GIVEN})
+        CorpusParser("nothing.arcwise")({"text": GIVEN})
 
 
 # ---- the recipes of docs/how-to/a-billion-words.md
@@ -114,7 +116,7 @@ def test_datasets(crawl: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_datasets_with_lists() -> None:
     datasets = pytest.importorskip("datasets", reason="needs Hugging Face datasets: pip install datasets")
     rows = datasets.Dataset.from_dict({"text": GIVEN})
-    found = rows.map(Parser(MODEL, columns=("forms", "heads")), batched=True, batch_size=5)
+    found = rows.map(CorpusParser(MODEL, columns=("forms", "heads")), batched=True, batch_size=5)
     wanted = pipeline().analyse_texts([GIVEN[3]])[0].treebank
     assert found[3]["forms"] == [s.forms for s in wanted]
     assert found[3]["heads"] == [s.heads[1:].tolist() for s in wanted]
