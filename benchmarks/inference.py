@@ -136,13 +136,13 @@ def torch_table(lengths: Sequence[int], repeat: int) -> str:
     """What a call of ``arcwise.torch`` takes beside that of numpy for the same sentence, made beforehand as a tensor; no gradients."""
     import torch
 
-    from arcwise.torch import TreeDistribution
+    from arcwise.torch import TreeCRF
 
     torch.set_num_threads(1)
 
     def ask(operation: str, scores: torch.Tensor) -> object:
         is_projective = operation.startswith("projective")
-        trees = TreeDistribution(scores, projective=is_projective, single_root=True)
+        trees = TreeCRF(scores, projective=is_projective, single_root=True)
         return trees.best() if operation.endswith("decode") else (trees.marginals, trees.log_partition)
 
     rows = []

@@ -18,7 +18,7 @@ import torch
 from measuring.tables import table
 
 from arcwise import TreeDistribution as NumpyTrees
-from arcwise.torch import TreeDistribution, log_likelihood
+from arcwise.torch import TreeCRF, log_likelihood
 from arcwise.torch.cuda import compiler
 from benchmarks.peers.gpu_trees import (
     BEST,
@@ -49,14 +49,14 @@ def gaussian(batch: int, n: int, spread: float = 1.0, dtype: torch.dtype = torch
 
 def _sums(projective: bool) -> Run:
     def run(scores: torch.Tensor) -> object:
-        trees = TreeDistribution(scores, projective=projective, single_root=True)
+        trees = TreeCRF(scores, projective=projective, single_root=True)
         return trees.marginals, trees.log_partition
 
     return run
 
 
 def _best(projective: bool) -> Run:
-    return lambda scores: TreeDistribution(scores, projective=projective, single_root=True).best()
+    return lambda scores: TreeCRF(scores, projective=projective, single_root=True).best()
 
 
 ARCWISE = GpuPeer(
@@ -156,7 +156,7 @@ def likelihood_row() -> str:
     scores = torch.randn((batch, n + 1, n + 1, labels), generator=generator).cuda().requires_grad_()
     rows = []
     for projective in (True, False):
-        heads, names = TreeDistribution(
+        heads, names = TreeCRF(
             scores.detach(), projective=projective, single_root=True, labels=labels, label_dim=-1
         ).sample()
 
@@ -183,7 +183,7 @@ def memory_row() -> str:
             torch.cuda.synchronize()
             torch.cuda.reset_peak_memory_stats()
             before = torch.cuda.memory_allocated()
-            log_z = TreeDistribution(scores, projective=projective, single_root=True).log_partition
+            log_z = TreeCRF(scores, projective=projective, single_root=True).log_partition
             torch.autograd.grad(log_z.sum(), scores)
             torch.cuda.synchronize()
             peak = torch.cuda.max_memory_allocated() - before
@@ -199,7 +199,7 @@ def error_table(n: int = 20, batch: int = 16) -> str:
             row: list[object] = ["projective" if projective else "non-projective", spread]
             for dtype in (torch.float64, torch.float32):
                 scores = gaussian(batch, n, spread, dtype)
-                found = TreeDistribution(scores, projective=projective, single_root=True).marginals
+                found = TreeCRF(scores, projective=projective, single_root=True).marginals
                 exact = NumpyTrees(
                     list(scores.double().cpu().numpy()), projective=projective, single_root=True
                 ).marginals

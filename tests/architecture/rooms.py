@@ -30,7 +30,7 @@ BELOW["cli"] = BELOW["web"] | {"web"}
 
 FILES = {"spacy_component"}
 """Rooms that are one file."""
-OUTSIDE = {"engine", "errors", "log", "memory", "native", "optional", "_cpu", "__version__"}
+OUTSIDE = {"deprecation", "engine", "errors", "log", "memory", "native", "optional", "_cpu", "__version__"}
 """May be imported by all."""
 
 BESIDE = {"measuring": set[str](), "benchmarks": {"measuring"}, "experiments": {"measuring"}}

@@ -65,7 +65,7 @@ class TensorTrees:
         if labels and label_dim == -1:
             tensor = tensor.permute(0, 2, 3, 1)
         self.labels, self.label_dim, self.words = labels, label_dim, side - 1
-        self._trees = arcwise.torch.TreeDistribution(
+        self._trees = arcwise.torch.TreeCRF(
             tensor,
             [1, side - 1, 0],
             labels=labels,

@@ -9,7 +9,7 @@ import torch
 from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
 from torch.fx.experimental.proxy_tensor import make_fx
 
-from arcwise.torch import TreeDistribution, operators
+from arcwise.torch import TreeCRF, operators
 from arcwise.torch.eager import is_plain
 from reference.enumerate_trees import TREE_CLASSES
 
@@ -22,7 +22,7 @@ def scores_of(device: torch.device, *shape: int, seed: int = 0) -> torch.Tensor:
 
 
 def asked(scores: torch.Tensor, lengths: Any, projective: bool, single_root: bool) -> list[torch.Tensor]:
-    trees = TreeDistribution(scores, lengths, projective=projective, single_root=single_root)
+    trees = TreeCRF(scores, lengths, projective=projective, single_root=single_root)
     found = [trees.log_partition, trees.marginals, trees.best(), trees.minimum_risk()]
     if scores.requires_grad:
         found += torch.autograd.grad(trees.log_partition.sum() + trees.marginals.square().sum(), scores)
@@ -54,7 +54,7 @@ def test_nothing_but_memory_is_asked_of_torch(dtype, projective: bool) -> None:
 
     def ask() -> None:
         for words in (None, lengths):
-            trees = TreeDistribution(scores, words, projective=projective, single_root=True)
+            trees = TreeCRF(scores, words, projective=projective, single_root=True)
             assert trees.marginals.shape == scores.shape
             assert trees.log_partition.shape == (3,)
             assert trees.best().shape == (3, 5)
@@ -89,26 +89,26 @@ def test_a_tensor_whose_sign_is_to_be_changed(device) -> None:
 
 def test_lengths_that_are_handed_out_are_nobody_elses(device) -> None:
     scores = scores_of(device, 3, 4, 4)
-    trees = TreeDistribution(scores, **ONE)
+    trees = TreeCRF(scores, **ONE)
     trees.lengths.zero_()
     given = torch.tensor([3, 2, 1], dtype=torch.int32, device=device)
-    TreeDistribution(scores, given, **ONE).lengths.zero_()
+    TreeCRF(scores, given, **ONE).lengths.zero_()
     assert given.tolist() == [3, 2, 1]
-    assert TreeDistribution(scores, **ONE).lengths.tolist() == [3, 3, 3]
-    assert (TreeDistribution(scores, **ONE).marginals.sum(1)[:, 1:] > 0.99).all()
+    assert TreeCRF(scores, **ONE).lengths.tolist() == [3, 3, 3]
+    assert (TreeCRF(scores, **ONE).marginals.sum(1)[:, 1:] > 0.99).all()
 
 
 def test_what_was_first_made_in_inference_mode_serves_a_gradient(device) -> None:
     scores = scores_of(device, 7, 4, 4).requires_grad_()
     with torch.inference_mode():
-        expected = TreeDistribution(scores, **ONE).marginals
-    (gradient,) = torch.autograd.grad(TreeDistribution(scores, **ONE).log_partition.sum(), scores)
+        expected = TreeCRF(scores, **ONE).marginals
+    (gradient,) = torch.autograd.grad(TreeCRF(scores, **ONE).log_partition.sum(), scores)
     assert torch.equal(gradient, expected)
 
 
 def test_what_was_asked_in_inference_mode_has_a_gradient_afterwards(device) -> None:
     scores = scores_of(device, 3, 2, 4, 4).requires_grad_()
-    trees = TreeDistribution(scores, labels=2, **ONE)
+    trees = TreeCRF(scores, labels=2, **ONE)
     with torch.inference_mode():
         expected, entropy = trees.label_marginals, trees.entropy()
     (gradient,) = torch.autograd.grad(trees.log_partition.sum(), scores)
@@ -118,10 +118,10 @@ def test_what_was_asked_in_inference_mode_has_a_gradient_afterwards(device) -> N
 
 def test_what_was_first_made_without_data_is_not_kept(device) -> None:
     with FakeTensorMode():
-        fake = TreeDistribution(torch.empty(9, 4, 4, device=device), **ONE)
+        fake = TreeCRF(torch.empty(9, 4, 4, device=device), **ONE)
         assert isinstance(fake.marginals, FakeTensor)
         assert isinstance(fake.best(), FakeTensor)
-    trees = TreeDistribution(scores_of(device, 9, 4, 4), **ONE)
+    trees = TreeCRF(scores_of(device, 9, 4, 4), **ONE)
     assert not isinstance(trees.lengths, FakeTensor)
     assert (trees.marginals.sum(1)[:, 1:] > 0.99).all()
 
@@ -133,7 +133,7 @@ def test_a_tracer_sees_the_operators(device) -> None:
     scores = scores_of(device, 3, 4, 4)
 
     def ask(scores: torch.Tensor) -> torch.Tensor:
-        return TreeDistribution(scores, **ONE).marginals
+        return TreeCRF(scores, **ONE).marginals
 
     traced = make_fx(ask)(scores)
     assert "arcwise.marginals" in traced.code
@@ -146,7 +146,7 @@ def test_under_vmap(device) -> None:
     scores = scores_of(device, 2, 3, 4, 4)
 
     def ask(scores: torch.Tensor) -> tuple[torch.Tensor, ...]:
-        trees = TreeDistribution(scores, **ONE)
+        trees = TreeCRF(scores, **ONE)
         return trees.marginals, trees.log_partition, trees.best()
 
     for one, wanted in zip(torch.vmap(ask)(scores), ask(scores), strict=True):

@@ -10,7 +10,7 @@ import torch
 from torch.autograd import gradcheck, gradgradcheck
 
 from arcwise import Constraints
-from arcwise.torch import TreeDistribution, Trees, hinge, log_likelihood, softmax_margin
+from arcwise.torch import TreeCRF, Trees, hinge, log_likelihood, softmax_margin
 from reference.enumerate_trees import TREE_CLASSES
 
 Classes = pytest.mark.parametrize("projective, single_root", TREE_CLASSES)
@@ -79,8 +79,8 @@ def test_derivatives(device: torch.device, projective: bool, single_root: bool, 
     scores = plain(device)
     others = (scores * 0.5).cos().where(scores.isfinite(), -torch.inf)
 
-    def make(values: torch.Tensor) -> TreeDistribution:
-        return TreeDistribution(values, LENGTHS, projective=projective, single_root=single_root)
+    def make(values: torch.Tensor) -> TreeCRF:
+        return TreeCRF(values, LENGTHS, projective=projective, single_root=single_root)
 
     check(lambda values: ask(make(values), make(others), HEADS.to(device)), scores)
 
@@ -107,10 +107,10 @@ def test_labelled_derivatives(
     others = (scores * 0.5).cos().where(scores.isfinite(), -torch.inf)
     known = Trees(HEADS.to(device), NAMES.to(device))
 
-    def make(values: torch.Tensor) -> TreeDistribution:
+    def make(values: torch.Tensor) -> TreeCRF:
         if label_dim == -1:
             values = values.permute(0, 2, 3, 1)
-        return TreeDistribution(
+        return TreeCRF(
             values, LENGTHS, projective=projective, single_root=single_root, labels=2, label_dim=label_dim
         )
 
@@ -123,8 +123,8 @@ def test_derivatives_under_constraints(device: torch.device) -> None:
     heads = HEADS.clone().to(device)
     heads[0] = torch.tensor([-1, 2, 3, 0])
 
-    def make(values: torch.Tensor) -> TreeDistribution:
-        return TreeDistribution(values, LENGTHS, projective=True, single_root=True, constraints=known)
+    def make(values: torch.Tensor) -> TreeCRF:
+        return TreeCRF(values, LENGTHS, projective=True, single_root=True, constraints=known)
 
     for ask in (
         lambda values: make(values).entropy(),
@@ -161,7 +161,7 @@ def test_the_third_derivative_of_log_z_is_there_and_the_fourth_says_that_it_is_n
     device: torch.device, projective: bool, single_root: bool
 ) -> None:
     scores = plain(device)[:1].requires_grad_()
-    log_z = TreeDistribution(scores, projective=projective, single_root=single_root).log_partition.sum()
+    log_z = TreeCRF(scores, projective=projective, single_root=single_root).log_partition.sum()
     step = 0.1 * torch.ones_like(scores).cumsum(-1)
 
     def along(value: torch.Tensor) -> torch.Tensor:
@@ -181,7 +181,7 @@ def test_gradients_are_zero_in_padding_and_where_arcs_are_forbidden(device: torc
     scores[1, :, 0, 1] = -torch.inf  # the only tree of sentence 1
     scores.requires_grad_()
     known = Trees(HEADS.to(device), NAMES.to(device))
-    trees = TreeDistribution(scores, LENGTHS, projective=True, single_root=True, labels=2)
+    trees = TreeCRF(scores, LENGTHS, projective=True, single_root=True, labels=2)
     for value in (
         trees.log_partition[[0, 2, 3]],
         trees.label_marginals.square(),

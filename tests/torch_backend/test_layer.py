@@ -12,10 +12,11 @@ import pytest
 import torch
 from torch.distributions import Distribution, kl_divergence
 
+import arcwise.torch
 from arcwise import Constraints, Tree
 from arcwise.errors import ConstraintError, InputError, MissingExtraError, NoTreeError
 from arcwise.inference.tree_class import TreeClass
-from arcwise.torch import TreeDistribution, Trees, backends, from_trees, log_likelihood, operators, to_trees
+from arcwise.torch import TreeCRF, Trees, backends, from_trees, log_likelihood, operators, to_trees
 from arcwise.torch.tree_tensors import tensors_are_trees
 from reference.enumerate_trees import TREE_CLASSES, all_trees
 
@@ -31,7 +32,7 @@ def scores_of(device: torch.device, *shape: int, seed: int = 0) -> torch.Tensor:
 
 
 def test_it_is_a_distribution_of_torch(device) -> None:
-    trees = TreeDistribution(scores_of(device, 2, 5, 5), **ONE)
+    trees = TreeCRF(scores_of(device, 2, 5, 5), **ONE)
     assert isinstance(trees, Distribution)
     assert trees.batch_shape == (2,)
     assert trees.event_shape == (5,)
@@ -48,15 +49,15 @@ def test_it_is_a_distribution_of_torch(device) -> None:
     assert trees.marginals.shape == (2, 5, 5)
     assert trees.entropy().shape == trees.log_partition.shape == (2,)
     assert torch.equal(kl_divergence(trees, trees), trees.kl(trees))
-    assert repr(trees) == "<TreeDistribution (2,) over trees of up to 4 words: projective, one root>"
+    assert repr(trees) == "<TreeCRF (2,) over trees of up to 4 words: projective, one root>"
 
 
 def test_any_leading_dimensions(device) -> None:
     """One sentence, and a batch of two dimensions: the same as one batch."""
     scores = scores_of(device, 2, 3, 2, 4, 4)
     lengths = torch.tensor([[3, 2, 0], [1, 3, 3]])
-    grid = TreeDistribution(scores, lengths, labels=2, **ONE)
-    flat = TreeDistribution(scores.flatten(0, 1), lengths.flatten(), labels=2, **ONE)
+    grid = TreeCRF(scores, lengths, labels=2, **ONE)
+    flat = TreeCRF(scores.flatten(0, 1), lengths.flatten(), labels=2, **ONE)
     assert grid.batch_shape == (2, 3)
     for name in ("log_partition", "marginals", "label_marginals"):
         assert torch.equal(getattr(grid, name).flatten(0, 1), getattr(flat, name))
@@ -71,7 +72,7 @@ def test_any_leading_dimensions(device) -> None:
     torch.testing.assert_close(
         grid.log_prob(drawn)[2, 1, 2], flat.log_prob(Trees(*(v.flatten(1, 2) for v in drawn)))[2, 5]
     )
-    one = TreeDistribution(scores[1, 2], labels=2, **ONE)
+    one = TreeCRF(scores[1, 2], labels=2, **ONE)
     assert one.batch_shape == ()
     assert one.log_partition == grid.log_partition[1, 2]
     assert one.to_trees(one.best()) == grid.to_trees(best)[1][2]
@@ -79,7 +80,7 @@ def test_any_leading_dimensions(device) -> None:
 
 def test_expand(device) -> None:
     known = [Constraints(subtrees=[(1, 2)]), None]
-    trees = TreeDistribution(scores_of(device, 2, 4, 4), [3, 2], constraints=known, **ONE)
+    trees = TreeCRF(scores_of(device, 2, 4, 4), [3, 2], constraints=known, **ONE)
     wide = trees.expand((3, 2))
     assert wide.batch_shape == (3, 2)
     assert torch.equal(wide.log_partition, trees.log_partition.expand(3, 2))
@@ -100,7 +101,7 @@ def test_sentences_of_all_lengths_and_garbage_in_the_padding(device) -> None:
             dirty[s, : n + 1, : n + 1] = torch.where(read, clean[s, : n + 1, : n + 1], garbage)
         for projective, single_root in TREE_CLASSES:
             options = {"projective": projective, "single_root": single_root}
-            one, other = (TreeDistribution(s, lengths, **options) for s in (clean, dirty))
+            one, other = (TreeCRF(s, lengths, **options) for s in (clean, dirty))
             assert torch.equal(one.log_partition, other.log_partition)
             assert torch.equal(one.marginals, other.marginals)
             assert torch.equal(one.entropy(), other.entropy())
@@ -120,8 +121,8 @@ def test_sentences_of_all_lengths_and_garbage_in_the_padding(device) -> None:
 def test_other_types(device, dtype) -> None:
     """Computed in float32 at least: the same as float64 of the same numbers; gradients come back in the type of the scores."""
     scores = (3 * scores_of(device, 2, 2, 5, 5)).to(dtype).requires_grad_()
-    trees = TreeDistribution(scores, [4, 3], labels=2, **ONE)
-    exact = TreeDistribution(scores.detach().double(), [4, 3], labels=2, **ONE)
+    trees = TreeCRF(scores, [4, 3], labels=2, **ONE)
+    exact = TreeCRF(scores.detach().double(), [4, 3], labels=2, **ONE)
     for name in ("log_partition", "marginals", "label_marginals"):
         found = getattr(trees, name)
         assert found.dtype == torch.float32
@@ -145,10 +146,10 @@ def test_autocast(device) -> None:
         scores = layer(words)
         assert scores.dtype == torch.bfloat16
         loss = log_likelihood(scores, torch.tensor([[-1, 0, 1, 2, 3]] * 2, device=device), **ONE).sum()
-        trees = TreeDistribution(scores, **ONE)
+        trees = TreeCRF(scores, **ONE)
         assert trees.log_partition.dtype == trees.marginals.dtype == loss.dtype == torch.float32
         torch.testing.assert_close(
-            trees.log_partition.double(), TreeDistribution(scores.double(), **ONE).log_partition
+            trees.log_partition.double(), TreeCRF(scores.double(), **ONE).log_partition
         )
     loss.backward()
     assert layer.weight.grad is not None
@@ -159,7 +160,7 @@ def test_a_small_probability_beside_a_large_sum(device) -> None:
     """log Z is 3,000: a difference of two such float32 would be off by 1e-4."""
     scores = scores_of(device, 1, 5, 5).float()
     shifted = scores + 750.0
-    a, b = (TreeDistribution(s.requires_grad_(), **ONE) for s in (shifted - 750.0, shifted))
+    a, b = (TreeCRF(s.requires_grad_(), **ONE) for s in (shifted - 750.0, shifted))
     heads = torch.tensor([[-1, 2, 0, 2, 3]], device=device)
     torch.testing.assert_close(a.log_prob(heads), b.log_prob(heads), rtol=0, atol=2e-6)
     torch.testing.assert_close(a.entropy(), b.entropy(), rtol=0, atol=2e-6)
@@ -169,7 +170,7 @@ def test_nan_and_infinite_scores_make_nan_and_no_tree_makes_minus_infinity(devic
     scores = scores_of(device, 4, 3, 3)
     scores[1, 0, 1] = torch.nan
     scores[2, :, 2] = -torch.inf
-    trees = TreeDistribution(scores, **ONE)
+    trees = TreeCRF(scores, **ONE)
     assert trees.log_partition.isnan().tolist() == [False, True, False, False]
     assert trees.marginals[1].isnan().any()
     assert trees.best()[1].tolist() == trees.sample()[1].tolist() == [-1, -1, -1]
@@ -209,7 +210,7 @@ def test_whether_heads_are_trees(projective: bool, single_root: bool) -> None:
 
 
 def test_seeds(device) -> None:
-    trees = TreeDistribution(scores_of(device, 3, 2, 5, 5), labels=2, **ONE)
+    trees = TreeCRF(scores_of(device, 3, 2, 5, 5), labels=2, **ONE)
     torch.manual_seed(5)
     first = trees.sample((6,))
     second = trees.sample((6,))
@@ -224,7 +225,7 @@ def test_seeds(device) -> None:
 def test_labels_of_samples(device) -> None:
     """One word, three labels: 6,000 draws are no further from the probabilities than five standard deviations."""
     scores = torch.tensor([2.0, 0.0, -1.0], device=device)[:, None, None].expand(3, 2, 2)
-    drawn = TreeDistribution(scores, labels=3, **ONE).sample((6000,), torch.Generator().manual_seed(1))
+    drawn = TreeCRF(scores, labels=3, **ONE).sample((6000,), torch.Generator().manual_seed(1))
     shares = torch.bincount(drawn.labels[:, 1], minlength=3) / 6000
     p = scores[:, 0, 1].softmax(0)
     assert ((shares - p).abs() < 5 * (p * (1 - p) / 6000).sqrt()).all()
@@ -257,31 +258,29 @@ def test_masks(device) -> None:
     arcs[1, 2] = False
     every = arcs.expand(2, 3, 4, 4).clone()
     every[:, 0, :, 3] = every[:, 2, :, 3] = False
-    told = TreeDistribution(scores, labels=names, constraints=known, **ONE)
-    masked = TreeDistribution(scores, labels=names, constraints=every, **ONE)
-    last = TreeDistribution(
+    told = TreeCRF(scores, labels=names, constraints=known, **ONE)
+    masked = TreeCRF(scores, labels=names, constraints=every, **ONE)
+    last = TreeCRF(
         scores.permute(0, 2, 3, 1), labels=names, label_dim=-1, constraints=every.permute(0, 2, 3, 1), **ONE
     )
     torch.testing.assert_close(told.label_marginals, masked.label_marginals)
     torch.testing.assert_close(told.label_marginals, last.label_marginals.permute(0, 3, 1, 2))
-    told_last = TreeDistribution(
-        scores.permute(0, 2, 3, 1), labels=names, label_dim=-1, constraints=known, **ONE
-    )
+    told_last = TreeCRF(scores.permute(0, 2, 3, 1), labels=names, label_dim=-1, constraints=known, **ONE)
     torch.testing.assert_close(told.label_marginals, told_last.label_marginals.permute(0, 3, 1, 2))
-    half = TreeDistribution(scores, labels=names, constraints=arcs, **ONE)
+    half = TreeCRF(scores, labels=names, constraints=arcs, **ONE)
     torch.testing.assert_close(half.log_partition, told.given(Constraints(forbidden=[(1, 2)])).log_partition)
     with pytest.raises(InputError, match=r"constraints: found a mask of shape \(3,\)"):
-        TreeDistribution(scores, labels=names, constraints=arcs[0, :3], **ONE)
+        TreeCRF(scores, labels=names, constraints=arcs[0, :3], **ONE)
     with pytest.raises(InputError, match="expected bool"):
-        TreeDistribution(scores, labels=names, constraints=arcs.long(), **ONE)
+        TreeCRF(scores, labels=names, constraints=arcs.long(), **ONE)
     with pytest.raises(ConstraintError, match="has both 1 and 3 as head"):
-        TreeDistribution(scores, labels=names, constraints=Constraints(required=[(1, 2), (3, 2)]), **ONE)
+        TreeCRF(scores, labels=names, constraints=Constraints(required=[(1, 2), (3, 2)]), **ONE)
     with pytest.raises(InputError, match="constraints: found 1, expected one for each of 2 sentences"):
         told.given([None])
 
 
 def test_the_probability_of_constraints(device) -> None:
-    trees = TreeDistribution(scores_of(device, 4, 4), **ONE)
+    trees = TreeCRF(scores_of(device, 4, 4), **ONE)
     known = trees.given(Constraints(required=[(0, 2)]))
     torch.testing.assert_close((known.log_partition - trees.log_partition).exp(), trees.marginals[0, 2])
     torch.testing.assert_close(
@@ -300,13 +299,13 @@ def test_compiled_in_one_graph(device, backend: str) -> None:
     lengths = torch.tensor([3, 2], device=device)
 
     def ask(scores: torch.Tensor) -> torch.Tensor:
-        trees = TreeDistribution(scores, lengths, projective=False, single_root=True, labels=2)
+        trees = TreeCRF(scores, lengths, projective=False, single_root=True, labels=2)
         loss = log_likelihood(scores, heads, None, lengths, label_dim=-3, **ONE)
         values = (trees.log_partition, trees.entropy(), trees.log_prob(heads), loss)
         return sum(value.sum() for value in values) + trees.label_marginals.square().sum()
 
     def trees_of(scores: torch.Tensor) -> Any:
-        trees = TreeDistribution(scores, lengths, projective=False, single_root=True, labels=2)
+        trees = TreeCRF(scores, lengths, projective=False, single_root=True, labels=2)
         return trees.best(), trees.k_best(2), trees.minimum_risk(), trees.sample((3,))
 
     torch._dynamo.reset()
@@ -324,7 +323,7 @@ def test_compiled_in_one_graph(device, backend: str) -> None:
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
 def test_the_operators_are_as_torch_wants_them(device) -> None:
     """Schema, shapes without data, and what they do under tracing."""
-    trees = TreeDistribution(scores_of(device, 2, 4, 4), [3, 2], **ONE)
+    trees = TreeCRF(scores_of(device, 2, 4, 4), [3, 2], **ONE)
     parts = operators._parts(trees._scores.padded(trees._scores.arcs))
     ops = torch.ops.arcwise
     step = torch.ones_like(parts[0])
@@ -359,8 +358,8 @@ def test_shapes_that_are_wrong_are_named(device) -> None:
         (scores, {"lengths": torch.tensor([1.0, 2.0])}, "expected whole numbers"),
     ):
         with pytest.raises(InputError, match=what):
-            TreeDistribution(wrong, **options, **ONE)
-    trees = TreeDistribution(scores, **ONE)
+            TreeCRF(wrong, **options, **ONE)
+    trees = TreeCRF(scores, **ONE)
     for ask, what in (
         (lambda: trees.log_prob(torch.zeros(2, 4, dtype=torch.int64)), r"heads: found shape \(2, 4\)"),
         (lambda: trees.log_prob([0, 1]), "heads: found list"),
@@ -371,7 +370,7 @@ def test_shapes_that_are_wrong_are_named(device) -> None:
         (lambda: trees.label_marginals, "has no labels"),
         (lambda: trees.k_best(0), "k: found 0"),
         (lambda: trees.kl(3), "other: found 3"),
-        (lambda: trees.kl(TreeDistribution(scores[:1], **ONE)), r"other: has scores of shape \(1, 3, 3\)"),
+        (lambda: trees.kl(TreeCRF(scores[:1], **ONE)), r"other: has scores of shape \(1, 3, 3\)"),
     ):
         with pytest.raises(InputError, match=what):
             ask()
@@ -380,14 +379,14 @@ def test_shapes_that_are_wrong_are_named(device) -> None:
 def test_validation_when_asked_for(device) -> None:
     scores = scores_of(device, 2, 3, 3)
     scores[1, 0, 2] = torch.nan
-    TreeDistribution(scores, **ONE)
+    TreeCRF(scores, **ONE)
     with pytest.raises(InputError, match="found nan for the arc 0 → 2 of sentence 1"):
-        TreeDistribution(scores, validate_args=True, **ONE)
-    TreeDistribution(scores, [2, 1], validate_args=True, **ONE)
+        TreeCRF(scores, validate_args=True, **ONE)
+    TreeCRF(scores, [2, 1], validate_args=True, **ONE)
     with pytest.raises(InputError, match=r"lengths: found \[2, 3\]"):
-        TreeDistribution(scores, torch.tensor([2, 3]), validate_args=True, **ONE)
+        TreeCRF(scores, torch.tensor([2, 3]), validate_args=True, **ONE)
     scores[0, :, 1] = -torch.inf
-    trees = TreeDistribution(scores, [2, 1], validate_args=True, **ONE)
+    trees = TreeCRF(scores, [2, 1], validate_args=True, **ONE)
     for ask in (
         lambda: trees.log_partition,
         trees.best,
@@ -407,7 +406,7 @@ def test_memory_does_not_grow_with_calls(device) -> None:
 
     def step() -> None:
         scores = scores_of(device, 4, 5, 5).requires_grad_()
-        trees = TreeDistribution(scores, **ONE)
+        trees = TreeCRF(scores, **ONE)
         (gradient,) = torch.autograd.grad(
             trees.entropy().sum() + trees.marginals.square().sum(), scores, create_graph=True
         )
@@ -435,7 +434,7 @@ def test_what_is_kept_for_a_gradient_is_a_small_multiple_of_the_scores(device) -
 
     scores = scores_of(device, 16, 5, 5).requires_grad_()
     with torch.autograd.graph.saved_tensors_hooks(keep, lambda tensor: tensor):
-        TreeDistribution(scores, **ONE).log_partition.sum().backward()
+        TreeCRF(scores, **ONE).log_partition.sum().backward()
     assert sum(kept.values()) < 2.5 * scores.numel()
 
 
@@ -467,7 +466,7 @@ def test_a_device_without_kernels_computes_on_the_cpu_after_one_warning() -> Non
         found = backends.backend_of(torch.device("mps", 0))
     assert found is backends.backend_of(torch.device("mps", 0))
     twin = backends.backend_of(torch.device("cpu"))
-    batch = TreeDistribution(scores_of(torch.device("cpu"), 2, 4, 4), **ONE)._scores
+    batch = TreeCRF(scores_of(torch.device("cpu"), 2, 4, 4), **ONE)._scores
     padded = batch.padded(batch.arcs)
     step = torch.ones_like(batch.arcs).cumsum(1)
     assert torch.equal(found.log_partition(padded), twin.log_partition(padded))
@@ -483,7 +482,12 @@ def test_a_device_without_kernels_computes_on_the_cpu_after_one_warning() -> Non
 
 
 def test_a_batch_of_no_sentences(device) -> None:
-    trees = TreeDistribution(torch.empty(0, 4, 4, device=device), **ONE)
+    trees = TreeCRF(torch.empty(0, 4, 4, device=device), **ONE)
     assert trees.log_partition.shape == (0,)
     assert trees.marginals.shape == (0, 4, 4)
     assert np.shape(trees.to_trees(trees.best())) == (0,)
+
+
+def test_the_former_name_of_the_layer_warns() -> None:
+    with pytest.warns(DeprecationWarning, match=r"use arcwise\.torch\.TreeCRF"):
+        assert arcwise.torch.TreeDistribution is TreeCRF

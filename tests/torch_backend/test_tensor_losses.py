@@ -147,6 +147,6 @@ def test_bad_input_is_named(device) -> None:
         hinge([[0.0]], heads, **options)  # type: ignore[arg-type]
     with pytest.raises(InputError, match=r"label_of_state: found \[0, 5\]"):
         TWO = torch.zeros(2, 2, 3, 3, device=device)
-        from arcwise.torch import TreeDistribution
+        from arcwise.torch import TreeCRF
 
-        TreeDistribution(TWO, labels=2, label_of_state=[0, 5], **options)
+        TreeCRF(TWO, labels=2, label_of_state=[0, 5], **options)

@@ -13,7 +13,7 @@ from arcwise.neural.batch import Batch
 from arcwise.neural.config import NeuralConfig
 from arcwise.neural.network import Hidden, Network
 from arcwise.parsing.taught_arcs import TaughtArcs
-from arcwise.torch import TreeDistribution
+from arcwise.torch import TreeCRF
 
 Ints = npt.NDArray[np.int64]
 
@@ -35,9 +35,7 @@ class Taught:
     def loss(self, network: Network, hidden: Hidden, batch: Batch, config: NeuralConfig) -> Tensor:
         """(B,): H(teacher, student) = log Z - Σ P(arc) · score, and for labels -Σ P(arc, label) · log P(label | arc), of the student."""
         arcs = network.arcs(hidden)
-        trees = TreeDistribution(
-            arcs, batch.lengths, projective=config.projective, single_root=config.single_root
-        )
+        trees = TreeCRF(arcs, batch.lengths, projective=config.projective, single_root=config.single_root)
         b, h, m, label, share = self._entries(batch.sentences, arcs.device)
         scores = arcs[b, h, m]
         if network.shape.states:

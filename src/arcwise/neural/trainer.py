@@ -23,7 +23,7 @@ from arcwise.neural.inputs import is_affix, is_word
 from arcwise.neural.network import Encoder, Network
 from arcwise.neural.objectives import sentence_losses, tag_losses
 from arcwise.neural.shape import TRANSFORMER, NetworkShape
-from arcwise.torch import TreeDistribution
+from arcwise.torch import TreeCRF
 
 _DETERMINISTIC: Any = torch.utils.deterministic  # a module with properties, which type checkers do not see
 _FLOOR = 0.01
@@ -204,9 +204,7 @@ class NetworkTrainer:
 def _best_trees(arcs: Tensor, batch: Batch, trees: TreeClass, *, minimum_risk: bool) -> Tensor:
     """(B, T): the heads of the best trees, or of those with the most expected right heads."""
     for again in (True, False) if minimum_risk else (False,):
-        found = TreeDistribution(
-            arcs, batch.lengths, projective=trees.projective, single_root=trees.single_root
-        )
+        found = TreeCRF(arcs, batch.lengths, projective=trees.projective, single_root=trees.single_root)
         if again:
             arcs = found.marginals
     best = found.best()

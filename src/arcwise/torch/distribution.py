@@ -1,4 +1,4 @@
-"""``TreeDistribution`` over tensors: the distribution over dependency trees as a layer, differentiable, on any device."""
+"""``TreeCRF`` over tensors: the distribution over dependency trees as a layer, differentiable, on any device."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from arcwise.torch.tree_tensors import Trees, described, to_trees, word_mask
 INFINITY = float("inf")
 
 
-class TreeDistribution(Distribution):
+class TreeCRF(Distribution):
     """The distribution over the dependency trees of each sentence of a batch: p(tree) ∝ exp(sum of the scores of its arcs).
 
     ``scores`` is (…, N+1, N+1), padded to the longest sentence: ``scores[…, h, m]`` is the score of the arc h → m, word 0 is the root,
@@ -44,7 +44,7 @@ class TreeDistribution(Distribution):
     log Z -inf, marginals 0 and heads -1, one with nan or inf has nan and -1.
 
     >>> scores = torch.tensor([[1.0, 2, 6, 1], [1, 1, 2, 1], [1, 8, 1, 4], [1, 1, 2, 1]]).log().requires_grad_()
-    >>> trees = TreeDistribution(scores, projective=True, single_root=True)
+    >>> trees = TreeCRF(scores, projective=True, single_root=True)
     >>> trees.best()
     tensor([-1,  2,  0,  2])
     >>> trees.marginals[2, 3].item()
@@ -94,7 +94,7 @@ class TreeDistribution(Distribution):
     def __repr__(self) -> str:
         trees = f"{'' if self.tree_class.projective else 'non-'}projective, {'one root' if self.tree_class.single_root else 'any roots'}"
         labels = f", {self.label_count} labels" if self.label_count else ""
-        return f"<TreeDistribution {tuple(self.batch_shape)} over trees of up to {self._given.size - 1} words: {trees}{labels}>"
+        return f"<TreeCRF {tuple(self.batch_shape)} over trees of up to {self._given.size - 1} words: {trees}{labels}>"
 
     @property
     def label_count(self) -> int | None:
@@ -112,14 +112,12 @@ class TreeDistribution(Distribution):
         """What a tree of the distribution is."""
         return _Support(self)
 
-    def given(
-        self, constraints: Constraints | Sequence[Constraints | None] | Tensor | None
-    ) -> TreeDistribution:
+    def given(self, constraints: Constraints | Sequence[Constraints | None] | Tensor | None) -> TreeCRF:
         """The same scores under these constraints (instead of earlier ones). The difference of the two ``log_partition`` is
         the log probability that a tree obeys them."""
         return self._like(self._given, self.batch_shape, constraints)
 
-    def expand(self, batch_shape: Any, _instance: Any = None) -> TreeDistribution:
+    def expand(self, batch_shape: Any, _instance: Any = None) -> TreeCRF:
         """The same with more leading dimensions."""
         shape = torch.Size(batch_shape)
         inner, repeats = prod(self.batch_shape), prod(shape)
@@ -137,8 +135,8 @@ class TreeDistribution(Distribution):
         )
         return self._like(repeated, shape, None)
 
-    def _like(self, scores: ScoreTensors, batch_shape: torch.Size, known: Any) -> TreeDistribution:
-        new = TreeDistribution.__new__(TreeDistribution)
+    def _like(self, scores: ScoreTensors, batch_shape: torch.Size, known: Any) -> TreeCRF:
+        new = TreeCRF.__new__(TreeCRF)
         new.tree_class, new.labels = self.tree_class, self.labels
         new.scores = scores.values.reshape(*batch_shape, *scores.values.shape[1:])
         new._given = scores
@@ -187,11 +185,11 @@ class TreeDistribution(Distribution):
         self._checked(log_z)
         return torch.where(log_z == MINUS_INFINITY, torch.nan, log_z - _expected(arcs, own.arcs.double()))
 
-    def cross_entropy(self, other: TreeDistribution) -> Tensor:
+    def cross_entropy(self, other: TreeCRF) -> Tensor:
         """-Σ p(tree) log q(tree) = entropy + KL(self ‖ other), in nats; inf where ``other`` rules out a possible tree."""
         return self.entropy() + self.kl(other)
 
-    def kl(self, other: TreeDistribution) -> Tensor:
+    def kl(self, other: TreeCRF) -> Tensor:
         """KL(self ‖ other) = Σ p(tree) log(p(tree) / q(tree)), in nats; inf where ``other`` rules out a tree that is possible here, its
         arcs having marginals above 0. ``torch.distributions.kl_divergence`` is the same."""
         self._check_comparable(other)
@@ -211,9 +209,9 @@ class TreeDistribution(Distribution):
         total = torch.where(ruled_out.flatten(1).any(1), INFINITY, total.clamp(min=0.0))
         return self._answer(torch.where(log_z == MINUS_INFINITY, torch.nan, total))
 
-    def _check_comparable(self, other: TreeDistribution) -> None:
-        if not isinstance(other, TreeDistribution):
-            raise InputError(f"other: found {other!r}, expected a TreeDistribution of arcwise.torch")
+    def _check_comparable(self, other: TreeCRF) -> None:
+        if not isinstance(other, TreeCRF):
+            raise InputError(f"other: found {other!r}, expected a TreeCRF of arcwise.torch")
         own, theirs = self._scores, other._scores
         if own.values.shape != theirs.values.shape or own.label_dim != theirs.label_dim:
             raise InputError(
@@ -407,7 +405,7 @@ class _Support(constraints.Constraint):
     is_discrete = True
     event_dim = 1
 
-    def __init__(self, of: TreeDistribution) -> None:
+    def __init__(self, of: TreeCRF) -> None:
         self._of = of
         super().__init__()
 
@@ -425,6 +423,6 @@ def _expected(arcs: Tensor, values: Tensor, without: Tensor | None = None) -> Te
     return (arcs * torch.where(counted, values, 0.0)).flatten(1).sum(1)
 
 
-@register_kl(TreeDistribution, TreeDistribution)
-def _kl(p: TreeDistribution, q: TreeDistribution) -> Tensor:
+@register_kl(TreeCRF, TreeCRF)
+def _kl(p: TreeCRF, q: TreeCRF) -> Tensor:
     return p.kl(q)

@@ -6,7 +6,7 @@ without a tree that agrees has the loss inf, and the gradient 0.
 
 All take ``scores`` (…, N+1, N+1), ``heads`` (…, N+1) and ``lengths`` (…); with ``label_dim`` labelled scores, (…, L, N+1, N+1) for -3 or
 (…, N+1, N+1, L) for -1, and ``labels`` (…, N+1). -1 in ``heads`` and ``labels`` means not known. ``label_of_state``: as in
-``TreeDistribution``.
+``TreeCRF``.
 """
 
 from __future__ import annotations
