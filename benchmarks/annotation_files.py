@@ -2,7 +2,7 @@
 
 English-EWT (ARCWISE_TREEBANKS), its first 5,000 sentences, and its training data again and again until the file has 77 MB. The command runs in
 a process of its own, without a model; the time runs from its start until its server has answered with the whole document and the sentence in
-the middle, and then for one edit in the middle. *Document* is the same without command and server: the file opened, the sentence in the middle read.
+the middle, and then for one edit in the middle. *AnnotationDocument* is the same without command and server: the file opened, the sentence in the middle read.
 Memory is the largest that the process ever had, after the edit was written to the file.
 """
 
@@ -22,7 +22,7 @@ from urllib.parse import parse_qs, urlparse
 from measuring.tables import table
 from measuring.trainings import read_whole
 
-from arcwise.annotation.document import Document
+from arcwise.annotation.document import AnnotationDocument
 from arcwise.treebanks import Treebank
 from benchmarks.report import write_section
 
@@ -30,7 +30,7 @@ LARGE = 77_000_000
 SENTENCES = 5000
 
 
-class Asked:
+class AnnotateRequest:
     """A server that is asked."""
 
     def __init__(self, address: str) -> None:
@@ -54,7 +54,7 @@ class Asked:
 def opened(path: Path) -> float:
     """Seconds until a document is there with a sentence of its middle."""
     start = time.perf_counter()
-    document = Document.open(path)
+    document = AnnotationDocument.open(path)
     document.sentence(len(document) // 2)
     taken = time.perf_counter() - start
     document.close()
@@ -69,7 +69,7 @@ def served(path: Path) -> tuple[float, float, float, float]:
         assert server.stdout is not None
         try:
             told = next(text for text in server.stdout if "http://" in text)
-            own = Asked(told[told.index("http://") :].split()[0])
+            own = AnnotateRequest(told[told.index("http://") :].split()[0])
             middle = own.ask("GET", "document")["sentences"] // 2
             sentence = own.ask("GET", f"sentence/{middle}")
             ready = time.perf_counter() - start

@@ -4,7 +4,7 @@ Needs Chromium (ARCWISE_CHROMIUM, or on the PATH), playwright, and ARCWISE_TREEB
 taken away, the model that comes with arcwise, the server in a process of its own.
 
 Key to screen: words are decided one after the other in sentences of about 50 words; the time runs from the browser's time stamp of the key
-until the frame with the drawn change is done (``requestAnimationFrame``, then a message). *Own*: what the key decided is drawn. *Thoughts*:
+until the frame with the drawn change is done (``requestAnimationFrame``, then a message). *Own*: what the key decided is drawn. *SentenceSuggestions*:
 so is what the parser thinks after it. Eight keys a second, by Enter or by an alternative (arrow down, Enter): between two keys the page asks
 what there is to see after the next Enter, and draws it with the decision. And by Enter as soon as the server has answered, while the browser
 still draws: the page has no time to ask, and what the parser thinks comes with the answer, after the change is on the disk. The first

@@ -11,28 +11,28 @@ import numpy.typing as npt
 
 from arcwise.annotation.assistant import Assistant
 from arcwise.annotation.gains import expected_gains
-from arcwise.annotation.scored_sentence import Inferred, ScoredSentence
-from arcwise.annotation.states import Decisions
-from arcwise.annotation.survey import repair_order
+from arcwise.annotation.scored_sentence import Posterior, ScoredSentence
+from arcwise.annotation.states import ArcDecisions
+from arcwise.annotation.worklist_scores import repair_order
 from arcwise.treebanks import Sentence
 
 Floats = npt.NDArray[np.float64]
-Order = Callable[[Inferred], Floats]
+Order = Callable[[Posterior], Floats]
 """What is to be had from looking at each word of a sentence, shape (n,): more comes first."""
 
 
-def least_sure(inferred: Inferred) -> Floats:
+def least_sure(inferred: Posterior) -> Floats:
     """1 - the probability of the proposed head."""
     return 1.0 - np.asarray(inferred.result.head_probability, np.float64)
 
 
-def gain(inferred: Inferred) -> Floats:
+def gain(inferred: Posterior) -> Floats:
     """Expected gain: what the answer settles, in nats."""
     weights = next(iter(inferred.weights.matrices()))
     return expected_gains(weights, inferred.marginals, inferred.trees, least=0.005).values
 
 
-def quick_gain(inferred: Inferred) -> Floats:
+def quick_gain(inferred: Posterior) -> Floats:
     """The same without improbable answers, of which a parser that has learned little sees many."""
     weights = next(iter(inferred.weights.matrices()))
     return expected_gains(weights, inferred.marginals, inferred.trees, least=0.03).values
@@ -47,15 +47,15 @@ class Session:
     """One sentence while it is annotated: heads and labels are answered from the gold tree."""
 
     scored: ScoredSentence
-    gold: Decisions
+    gold: ArcDecisions
     looked: set[int]
     """The words (1..n) that the annotator has answered."""
-    inferred: Inferred
+    inferred: Posterior
 
     @classmethod
     def of(cls, assistant: Assistant, sentence: Sentence) -> Session:
         """Nothing is decided yet. The annotator knows the tree of the sentence."""
-        gold = Decisions.of(sentence)
+        gold = ArcDecisions.of(sentence)
         scored = assistant.score(sentence)
         return cls(scored, gold, set(), scored.under(_answered(gold, set())))
 
@@ -74,7 +74,7 @@ class Session:
         return [m for m in range(1, len(self) + 1) if m not in self.looked]
 
     @property
-    def answers(self) -> Decisions:
+    def answers(self) -> ArcDecisions:
         """What the annotator has said."""
         return _answered(self.gold, self.looked)
 
@@ -86,7 +86,7 @@ class Session:
         return decisive
 
 
-def _answered(gold: Decisions, looked: set[int]) -> Decisions:
+def _answered(gold: ArcDecisions, looked: set[int]) -> ArcDecisions:
     return gold.without([m for m in range(1, len(gold) + 1) if m not in looked])
 
 

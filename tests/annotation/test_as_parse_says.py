@@ -36,7 +36,7 @@ def test_as_parse_says(tmp_path, decided):
     done = CliRunner().invoke(app, command)
     assert done.exit_code == 0, done.output
     written = Treebank.read(target)[0]
-    thoughts = Assistant(load("en")).think(Treebank.read(source)[0])
+    thoughts = Assistant(load("en")).suggest(Treebank.read(source)[0])
     assert [own.head for own in thoughts.words] == written.heads[1:].tolist()
     assert [own.label for own in thoughts.words] == written.deprels
     assert [own.tags["upos"] for own in thoughts.words] == written.upos

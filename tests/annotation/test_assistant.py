@@ -8,7 +8,7 @@ import pytest
 
 from annotation.decided import LABELS, open_sentence, scored_parser, scores_of, sentence_of
 from arcwise.annotation.assistant import Assistant
-from arcwise.annotation.states import Decisions
+from arcwise.annotation.states import ArcDecisions
 from arcwise.errors import InputError
 from arcwise.parsing.scored import ScoredParser, Temperatures
 from arcwise.parsing.scorer import FunctionScorer
@@ -26,7 +26,7 @@ DECIDED = [
 
 def labelled_trees(parser, sentence):
     """Every (heads, labels, share) that the decisions allow; a label decided beside its head is certain and weighs nothing."""
-    decisions, scores = Decisions.of(sentence), scores_of(parser)
+    decisions, scores = ArcDecisions.of(sentence), scores_of(parser)
     n = len(decisions)
     trees = parser.decoding.trees
     found = []
@@ -56,7 +56,7 @@ def heads_with_shares(every):
 def test_every_number_against_all_trees(heads, labels, projective, single_root):
     sentence = sentence_of(heads, labels)
     parser = scored_parser(4, seed=3, projective=projective, single_root=single_root)
-    thoughts = Assistant(parser, alternatives=1000, least=0).think(sentence)
+    thoughts = Assistant(parser, alternatives=1000, least=0).suggest(sentence)
     every = labelled_trees(parser, sentence)
     trees = heads_with_shares(every)
     for i, own in enumerate(thoughts.words):
@@ -82,7 +82,7 @@ def test_every_number_against_all_trees(heads, labels, projective, single_root):
 def test_the_second_best_tree_is_the_best_of_the_others(seed, decode):
     parser = scored_parser(4, seed=seed, labelled=False, decode=decode)
     sentence = sentence_of([-1, -1, 2, -1])
-    thoughts = Assistant(parser).think(sentence)
+    thoughts = Assistant(parser).suggest(sentence)
     scores = scores_of(parser)
     proposed = [own.head for own in thoughts.words]
     every = [tree[1:].tolist() for tree in all_trees(4, projective=True, single_root=True) if tree[3] == 2]
@@ -99,7 +99,7 @@ def test_beside_a_tree_of_minimum_risk_the_second_tree_may_be_the_best():
     for seed in range(60):
         sentence = open_sentence(4)
         best, safest = (
-            Assistant(scored_parser(4, seed=seed, labelled=False, decode=decode)).think(sentence)
+            Assistant(scored_parser(4, seed=seed, labelled=False, decode=decode)).suggest(sentence)
             for decode in ("map", "mbr")
         )
         heads = tuple(own.head for own in best.words)
@@ -111,7 +111,7 @@ def test_beside_a_tree_of_minimum_risk_the_second_tree_may_be_the_best():
 
 
 def test_no_second_tree_where_all_is_decided():
-    thoughts = Assistant(scored_parser(3)).think(sentence_of([2, 0, 2], ["nsubj", "root", "obj"]))
+    thoughts = Assistant(scored_parser(3)).suggest(sentence_of([2, 0, 2], ["nsubj", "root", "obj"]))
     assert thoughts.second_best is None
     assert thoughts.entropy == pytest.approx(0, abs=1e-9)
 
@@ -122,51 +122,51 @@ def test_a_decision_conditions_the_distribution_whatever_temperatures_and_smooth
         4, seed=8, projective=projective, single_root=single_root, temperatures=Temperatures(1.7, 0.6, 0.05)
     )
     assistant = Assistant(parser)
-    free = assistant.scored(open_sentence(4)).under(Decisions.of(open_sentence(4)))
+    free = assistant.scored(open_sentence(4)).under(ArcDecisions.of(open_sentence(4)))
     weights = next(iter(free.weights.matrices()))
     trees = all_trees(4, projective=projective, single_root=single_root)
     trees = trees[trees[:, 2] == 4]
     shares = np.exp([sum(weights[t[m], m] for m in range(1, 5)) for t in trees])
     shares /= shares.sum()
-    thoughts = assistant.think(sentence_of([-1, 4, -1, -1]))
+    thoughts = assistant.suggest(sentence_of([-1, 4, -1, -1]))
     for m, own in enumerate(thoughts.words, 1):
         assert own.probability == pytest.approx(shares[trees[:, m] == own.head].sum(), abs=1e-6)
 
 
 def test_gains_only_where_asked_for():
     assistant = Assistant(scored_parser(4))
-    assert all(own.gain is None for own in assistant.think(open_sentence(4)).words)
-    thoughts = assistant.think(sentence_of([2, -1, -1, -1]), gains=True)
+    assert all(own.gain is None for own in assistant.suggest(open_sentence(4)).words)
+    thoughts = assistant.suggest(sentence_of([2, -1, -1, -1]), gains=True)
     assert thoughts.words[0].gain == 0
     assert all(own.gain >= own.entropy - thoughts.gain_error for own in thoughts.words)  # m itself is settled
 
 
 def test_decisions_outside_the_class_widen_it():
     assistant = Assistant(scored_parser(4, projective=True))
-    thoughts = assistant.think(sentence_of([3, 4, -1, -1]))
+    thoughts = assistant.suggest(sentence_of([3, 4, -1, -1]))
     assert [own.head for own in thoughts.words[:2]] == [3, 4]
     assert thoughts.note is not None
     assert "crossing arcs (3 → 1 and 4 → 2)" in thoughts.note
-    thoughts = assistant.think(sentence_of([0, 0, -1, -1]))
+    thoughts = assistant.suggest(sentence_of([0, 0, -1, -1]))
     assert thoughts.note is not None
     assert "several roots (1 and 2)" in thoughts.note
 
 
 def test_decisions_that_clash_are_named_and_the_rest_is_thought_about():
     assistant = Assistant(scored_parser(4))
-    thoughts = assistant.think(sentence_of([2, 1, -1, 3], ["nsubj", "_", "_", "_"]), gains=True)
-    assert thoughts.note == "no tree has the arcs 2 → 1 and 1 → 2 together: they form a cycle"
+    thoughts = assistant.suggest(sentence_of([2, 1, -1, 3], ["nsubj", "_", "_", "_"]), gains=True)
+    assert thoughts.note == "the arcs 2 → 1 and 1 → 2 form a cycle, which no tree can have"
     assert thoughts.clash == (1, 2)
     assert [own.head for own in thoughts.words[:2]] == [2, 1]
     assert all(own.decided_head for own in thoughts.words[:2])
-    alone = assistant.think(sentence_of([-1, -1, -1, 3], ["nsubj", "_", "_", "_"]))
+    alone = assistant.suggest(sentence_of([-1, -1, -1, 3], ["nsubj", "_", "_", "_"]))
     assert [own.probability for own in thoughts.words[2:]] == [own.probability for own in alone.words[2:]]
     given = {h: p for h, _, p in alone.words[0].alternatives}
     assert thoughts.words[0].probability == pytest.approx(given[2], abs=1e-6)
 
 
 def test_a_label_that_the_parser_does_not_know_stays():
-    thoughts = Assistant(scored_parser(3)).think(sentence_of([-1, -1, 1], ["vocative", "_", "dep"]))
+    thoughts = Assistant(scored_parser(3)).suggest(sentence_of([-1, -1, 1], ["vocative", "_", "dep"]))
     first, _, third = thoughts.words
     assert (first.label, first.decided_label, first.decided_head) == ("vocative", True, False)
     assert first.label_probability == first.probability
@@ -175,7 +175,7 @@ def test_a_label_that_the_parser_does_not_know_stays():
 
 
 def test_a_decided_head_leaves_the_label_open():
-    own = Assistant(scored_parser(3)).think(sentence_of([3, -1, -1])).words[0]
+    own = Assistant(scored_parser(3)).suggest(sentence_of([3, -1, -1])).words[0]
     assert own.decided_head
     assert not own.decided_label
     assert {head for head, _, _ in own.alternatives} == {3}
@@ -186,7 +186,7 @@ def test_a_decided_head_leaves_the_label_open():
 def test_reconsidering_a_word_takes_its_decision_away():
     assistant = Assistant(scored_parser(4, seed=2))
     decided, without = sentence_of([2, 4, -1, 0]), sentence_of([2, -1, -1, 0])
-    assert assistant.reconsider(decided, 2) == assistant.think(without).words[1]
+    assert assistant.reconsider(decided, 2) == assistant.suggest(without).words[1]
     with pytest.raises(InputError, match=r"word: found 5, expected 1\.\.4"):
         assistant.reconsider(decided, 5)
 
@@ -203,14 +203,14 @@ def test_because_by_its_definition(seed):
     tree = all_trees(5, projective=True, single_root=True)
     for m in rng.choice(5, 2, replace=False):
         after[m] = int(tree[rng.integers(len(tree))][m + 1])
-    if Decisions(tuple(after), ("_",) * 5).clash() is not None:
+    if ArcDecisions(tuple(after), ("_",) * 5).conflict() is not None:
         return
 
     def proposals(heads):
-        return [(own.head, own.label) for own in assistant.think(sentence_of(heads)).words]
+        return [(own.head, own.label) for own in assistant.suggest(sentence_of(heads)).words]
 
     was, now = proposals([-1] * 5), proposals(after)
-    reasons = {own.word: own for own in assistant.because(sentence_of(after))}
+    reasons = {own.word: own for own in assistant.explain_changes(sentence_of(after))}
     open_words = [i for i in range(5) if after[i] < 0]
     assert set(reasons) == {i + 1 for i in open_words if was[i] != now[i]}
     for word, reason in reasons.items():
@@ -230,9 +230,9 @@ def test_because_names_the_decision_that_came_since():
     scores[2, 4] = 3
     assistant = Assistant(ScoredParser(FunctionScorer(lambda sentence: scores)))
     before, after = sentence_of([2, -1, -1, -1]), sentence_of([2, -1, 4, -1])
-    (reason,) = assistant.because(after, before)
+    (reason,) = assistant.explain_changes(after, before)
     assert (reason.word, reason.was, reason.now, reason.because) == (4, (3, "_"), (2, "_"), 3)
-    assert assistant.because(before, before) == ()
+    assert assistant.explain_changes(before, before) == ()
 
 
 # ---- scores once a sentence
@@ -252,12 +252,12 @@ def counting(parser):
 def test_scores_are_found_once_for_what_the_parser_sees():
     parser, calls = counting(scored_parser(3))
     assistant = Assistant(parser)
-    assistant.think(open_sentence(3), gains=True)
-    assistant.think(sentence_of([2, -1, -1], misc={2: "HeadProb=0.5|DeprelProb=0.1"}))
-    assistant.because(sentence_of([2, 0, -1]))
+    assistant.suggest(open_sentence(3), gains=True)
+    assistant.suggest(sentence_of([2, -1, -1], misc={2: "HeadProb=0.5|DeprelProb=0.1"}))
+    assistant.explain_changes(sentence_of([2, 0, -1]))
     assert len(calls) == 1
     other = Treebank.from_string(open_sentence(3).to_conllu().replace("X", "Y"))[0]
-    assistant.think(other)
+    assistant.suggest(other)
     assert len(calls) == 2
 
 
@@ -266,9 +266,9 @@ def test_only_so_many_sentences_are_kept():
     assistant = Assistant(parser, kept=2)
     texts = [open_sentence(3).to_conllu().replace("w1", form) for form in "abcab"]
     for text in texts:
-        assistant.think(Treebank.from_string(text)[0])
+        assistant.suggest(Treebank.from_string(text)[0])
     assert len(calls) == 5
-    assistant.think(Treebank.from_string(texts[-1])[0])
+    assistant.suggest(Treebank.from_string(texts[-1])[0])
     assert len(calls) == 5
 
 

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from arcwise import InputError
-from arcwise.annotation.changes import Part, difference, inverse
-from arcwise.annotation.document import ChangedOnDisk, Document
+from arcwise.annotation.changes import Splice, difference, inverse
+from arcwise.annotation.document import AnnotationDocument, ChangedOnDisk
+from arcwise.annotation.external_changes import net_changes, placed
 from arcwise.annotation.journal import journal_path
-from arcwise.annotation.taking import net_changes, placed
 from arcwise.treebanks.edits import SetField
 from treebanks.samples import ALL, PARTIAL, PLAIN
 
@@ -20,7 +20,7 @@ def lemma(value: str) -> list[SetField]:
 
 
 def test_what_is_on_the_disk(file: Path) -> None:
-    with Document.open(file) as document:
+    with AnnotationDocument.open(file) as document:
         assert document.state_on_disk() == "same"
         os.utime(file, ns=(1, 1))
         assert document.state_on_disk() == "same"  # touched, not changed
@@ -33,7 +33,7 @@ def test_what_is_on_the_disk(file: Path) -> None:
 
 
 def test_another_program_is_never_overwritten(file: Path) -> None:
-    with Document.open(file) as document:
+    with AnnotationDocument.open(file) as document:
         document.edit(0, lemma("mine"))
         theirs = ALL.replace("Birds\tbird", "Birds\tBIRD").encode()
         stamp = file.stat().st_mtime_ns
@@ -46,7 +46,7 @@ def test_another_program_is_never_overwritten(file: Path) -> None:
 
 
 def test_a_file_written_in_place_does_not_change_what_is_edited(file: Path) -> None:
-    with Document.open(file) as document:
+    with AnnotationDocument.open(file) as document:
         with file.open("r+b") as stream:
             stream.truncate(10)
         assert document.treebank().data == ALL.encode()
@@ -56,7 +56,7 @@ def test_a_file_written_in_place_does_not_change_what_is_edited(file: Path) -> N
 
 
 def test_a_file_that_is_gone_is_written_again(file: Path) -> None:
-    with Document.open(file) as document:
+    with AnnotationDocument.open(file) as document:
         document.edit(0, lemma("x"))
         file.unlink()
         document.save()
@@ -64,22 +64,22 @@ def test_a_file_that_is_gone_is_written_again(file: Path) -> None:
 
 
 def test_what_another_program_did_is_taken_in_where_nothing_was_edited(file: Path) -> None:
-    with Document.open(file) as document:
+    with AnnotationDocument.open(file) as document:
         document.edit(0, lemma("x"))
         document.save()
         theirs = file.read_bytes().replace(b"sing\tsing", b"sing\tSING") + PLAIN.encode()
         file.write_bytes(theirs)
-        taken = document.take_in_changes()
+        taken = document.merge_external_changes()
         assert taken.change is not None
         assert document.treebank().data == theirs
         assert (document.saved, document.state_on_disk(), len(document)) == (True, "same", 4)
-        assert document.take_in_changes().change is None
+        assert document.merge_external_changes().change is None
         document.undo()
         assert b"SING" not in document.treebank().data
         document.undo()
         assert document.treebank().data == ALL.encode()
         document.close()
-    with Document.open(file) as document:
+    with AnnotationDocument.open(file) as document:
         assert document.treebank().data == ALL.encode()
         while document.redo():
             pass
@@ -88,25 +88,25 @@ def test_what_another_program_did_is_taken_in_where_nothing_was_edited(file: Pat
 
 
 def test_an_empty_file_is_not_taken_in(file: Path) -> None:
-    with Document.open(file) as document:
+    with AnnotationDocument.open(file) as document:
         file.write_bytes(b"")
         with pytest.raises(InputError, match="found no sentence any more"):
-            document.take_in_changes()
+            document.merge_external_changes()
         assert document.treebank().data == ALL.encode()
 
 
 def test_both_changed_different_words(file: Path) -> None:
-    with Document.open(file) as document:
+    with AnnotationDocument.open(file) as document:
         document.edit(0, lemma("mine"))
         document.split_sentence(1, "6")
         file.write_bytes(ALL.replace("sing\tsing", "sing\tSING").encode())
-        taken = document.take_in_changes()
+        taken = document.merge_external_changes()
         assert taken.conflicts == ()
         assert document.sentence(0).lemmas == ["mine", "SING", "."]
         assert [s.sent_id for s in document.treebank()] == ["one", "two", "two-2", "three"]
         assert (document.saved, document.state_on_disk()) == (False, "same")
         now = document.treebank().data
-    with Document.open(file) as document:  # not saved: from the journal
+    with AnnotationDocument.open(file) as document:  # not saved: from the journal
         assert document.treebank().data == now
         document.save()
         assert file.read_bytes() == now
@@ -116,10 +116,10 @@ def test_both_changed_different_words(file: Path) -> None:
 
 
 def test_both_changed_the_same_word(file: Path) -> None:
-    with Document.open(file) as document:
+    with AnnotationDocument.open(file) as document:
         document.edit(0, lemma("mine"))
         file.write_bytes(ALL.replace("Birds\tbird", "Birds\ttheirs").encode())
-        taken = document.take_in_changes()
+        taken = document.merge_external_changes()
         assert len(taken.conflicts) == 1
         assert document.sentence(0).lemmas[0] == "mine"
         assert "conflict = 1 lemma theirs=theirs" in document.sentence(0).comment_lines
@@ -129,12 +129,12 @@ def test_both_changed_the_same_word(file: Path) -> None:
 
 
 def test_everything_was_saved(file: Path) -> None:
-    with Document.open(file) as document:
+    with AnnotationDocument.open(file) as document:
         document.edit(0, lemma("x"))
         document.save()
     file.write_bytes(PLAIN.encode())
     old = journal_path(file).read_bytes()
-    with Document.open(file) as document:
+    with AnnotationDocument.open(file) as document:
         assert document.treebank().data == PLAIN.encode()
         assert not document.can_undo
         assert document.notices == (
@@ -144,11 +144,11 @@ def test_everything_was_saved(file: Path) -> None:
 
 
 def test_edits_that_were_not_saved_go_where_their_sentences_are(file: Path) -> None:
-    with Document.open(file) as document:
+    with AnnotationDocument.open(file) as document:
         document.edit(2, lemma("mine"))
         document.remove_sentence(0)
     file.write_bytes((PARTIAL.replace("three", "new") + ALL).encode())
-    with Document.open(file) as document:
+    with AnnotationDocument.open(file) as document:
         assert [s.sent_id for s in document.treebank()] == ["new", "two", "three"]
         assert document.sentence(2).lemmas[0] == "mine"
         assert "were merged into it" in document.notices[0]
@@ -156,37 +156,37 @@ def test_edits_that_were_not_saved_go_where_their_sentences_are(file: Path) -> N
         document.undo()
         assert document.treebank().data == file.read_bytes()
         document.redo()
-    with Document.open(file) as document:
+    with AnnotationDocument.open(file) as document:
         assert document.sentence(2).lemmas[0] == "mine"
 
 
 def test_edits_that_were_not_saved_are_merged(file: Path) -> None:
-    with Document.open(file) as document:
+    with AnnotationDocument.open(file) as document:
         document.edit(0, lemma("mine"))
     file.write_bytes((PARTIAL.replace("three", "new") + ALL.replace("sing\tsing", "sing\tSING")).encode())
-    with Document.open(file) as document:
+    with AnnotationDocument.open(file) as document:
         assert document.sentence(1).lemmas == ["mine", "SING", "."]
 
 
 def test_edits_that_fit_nowhere_are_refused_and_kept(file: Path) -> None:
-    with Document.open(file) as document:
+    with AnnotationDocument.open(file) as document:
         document.edit(0, lemma("mine"))
     journal = journal_path(file).read_bytes()
     file.write_bytes(PARTIAL.encode())
     with pytest.raises(
         InputError, match=r"edits in .* that were not saved do not fit it; bring the old file back"
     ):
-        Document.open(file)
+        AnnotationDocument.open(file)
     assert (journal_path(file).read_bytes(), file.read_bytes()) == (journal, PARTIAL.encode())
     file.write_bytes(ALL.encode())
-    with Document.open(file) as document:
+    with AnnotationDocument.open(file) as document:
         assert document.sentence(0).lemmas[0] == "mine"
 
 
 # ---- the parts, against applying them
 
 
-def applied(blocks: list[bytes], parts: tuple[Part, ...]) -> list[bytes]:
+def applied(blocks: list[bytes], parts: tuple[Splice, ...]) -> list[bytes]:
     blocks = list(blocks)
     for part in parts:
         assert tuple(blocks[part.first : part.first + len(part.before)]) == part.before

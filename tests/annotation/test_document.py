@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from arcwise import InputError, Treebank
-from arcwise.annotation.document import ChangedMeanwhile, Document
+from arcwise.annotation.document import AnnotationDocument, ChangedMeanwhile
 from arcwise.annotation.store import _Index
 from arcwise.treebanks import read_bytes
 from arcwise.treebanks.edits import AddComment, JoinWords, SetField, SetNote, SplitWord
@@ -22,7 +22,7 @@ from treebanks.test_fuzz import mutated
 UPOS = SetField("1", "upos", "X")
 
 
-def data(document: Document) -> bytes:
+def data(document: AnnotationDocument) -> bytes:
     whole = document.treebank().data
     assert whole == b"".join(document.block(i) for i in range(len(document)))
     assert whole == b"".join(t.data for _, t in document.batches(batch_bytes=300))
@@ -33,7 +33,7 @@ def data(document: Document) -> bytes:
 
 
 def test_sentences_are_those_of_the_file(file: Path) -> None:
-    with Document.open(file) as document:
+    with AnnotationDocument.open(file) as document:
         assert len(document) == 3
         assert [document.sentence(i).sent_id for i in range(3)] == ["one", "two", "three"]
         assert [document.first_line(i) for i in range(3)] == [1, 7, 23]
@@ -76,7 +76,7 @@ def test_an_index_made_piece_by_piece_is_that_of_the_whole(seed: int, size: int)
 
 
 def test_an_edit_changes_its_lines_alone(file: Path) -> None:
-    with Document.open(file) as document:
+    with AnnotationDocument.open(file) as document:
         change = document.edit(1, [SetField("5", "lemma", "x")])
         assert change is not None
         assert (change.version, change.first, document.version) == (1, 1, 1)
@@ -86,7 +86,7 @@ def test_an_edit_changes_its_lines_alone(file: Path) -> None:
 
 
 def test_an_edit_of_a_sentence_that_changed_meanwhile(file: Path) -> None:
-    with Document.open(file) as document:
+    with AnnotationDocument.open(file) as document:
         seen = document.block_version(0)
         document.edit(0, [UPOS], version_of_block=seen)
         with pytest.raises(ChangedMeanwhile, match="sentence 1: was changed meanwhile") as error:
@@ -100,7 +100,7 @@ def test_an_edit_of_a_sentence_that_changed_meanwhile(file: Path) -> None:
 
 
 def test_several_sentences_are_one_step_and_all_or_none(file: Path) -> None:
-    with Document.open(file) as document:
+    with AnnotationDocument.open(file) as document:
         change = document.edit_many({0: [UPOS], 2: [UPOS], 1: []}, "all X")
         assert change is not None
         assert [part.first for part in change.parts] == [2, 0]
@@ -116,7 +116,7 @@ def test_several_sentences_are_one_step_and_all_or_none(file: Path) -> None:
 
 
 def test_sentences_are_split_joined_inserted_removed(file: Path) -> None:
-    with Document.open(file) as document:
+    with AnnotationDocument.open(file) as document:
         document.split_sentence(1, "6")
         assert [s.sent_id for s in document.treebank()] == ["one", "two", "two-2", "three"]
         document.join_sentences(1)
@@ -139,7 +139,7 @@ def test_sentences_are_split_joined_inserted_removed(file: Path) -> None:
 def test_a_byte_order_mark_and_a_missing_last_line_end(tmp_path: Path) -> None:
     path = tmp_path / "a.conllu"
     path.write_bytes(b"\xef\xbb\xbf" + ALL.rstrip("\n").encode())
-    with Document.open(path) as document:
+    with AnnotationDocument.open(path) as document:
         document.insert_sentences(0, PLAIN.encode())
         document.insert_sentences(len(document), PLAIN.encode())
         whole = data(document)
@@ -156,11 +156,11 @@ def test_a_byte_order_mark_and_a_missing_last_line_end(tmp_path: Path) -> None:
 def test_the_only_sentence_is_removed(tmp_path: Path) -> None:
     path = tmp_path / "a.conllu"
     path.write_bytes(PLAIN.encode())
-    with Document.open(path) as document:
+    with AnnotationDocument.open(path) as document:
         document.remove_sentence(0)
         document.save()
         assert (len(document), path.read_bytes()) == (0, b"")
-    with Document.open(path) as document:
+    with AnnotationDocument.open(path) as document:
         document.undo()
         assert data(document) == PLAIN.encode()
 
@@ -168,7 +168,7 @@ def test_the_only_sentence_is_removed(tmp_path: Path) -> None:
 def test_a_sentence_without_a_blank_line_before_it(tmp_path: Path) -> None:
     path = tmp_path / "a.conllu"
     path.write_bytes((PLAIN.rstrip("\n") + "\n" + PARTIAL.partition("\n")[2]).encode())
-    with Document.open(path) as document:
+    with AnnotationDocument.open(path) as document:
         assert [str(p.kind.name) for p in document.problems] == ["MISSING_BLANK"]
         with pytest.raises(InputError, match="found a comment inside a sentence"):
             document.edit(1, [SetNote("", "would become a comment of the first")])
@@ -180,7 +180,7 @@ def test_a_sentence_without_a_blank_line_before_it(tmp_path: Path) -> None:
 # ---- undo and redo
 
 
-def random_step(document: Document, rng: random.Random) -> None:
+def random_step(document: AnnotationDocument, rng: random.Random) -> None:
     """Something that a person does; what is refused changes nothing."""
     before = (data(document), document.version)
     number = rng.randrange(max(len(document), 1))
@@ -224,7 +224,7 @@ def test_undo_gives_the_first_bytes_and_redo_the_last(
     path = Path(mkdtemp(dir=tmp_path)) / "a.conllu"
     first = ALL.replace("\n", "\r\n").encode() if crlf else ALL.encode()
     path.write_bytes(first)
-    document = Document.open(path)
+    document = AnnotationDocument.open(path)
     for _ in range(rng.randint(1, 25)):
         random_step(document, rng)
         now = data(document)
@@ -236,7 +236,7 @@ def test_undo_gives_the_first_bytes_and_redo_the_last(
             assert document.saved
         if rng.random() < 0.2:
             document.close()
-            document = Document.open(path)
+            document = AnnotationDocument.open(path)
             assert data(document) == now
     while document.redo():
         pass
@@ -246,7 +246,7 @@ def test_undo_gives_the_first_bytes_and_redo_the_last(
         if rng.random() < 0.1:
             document.save()
             document.close()
-            document = Document.open(path)
+            document = AnnotationDocument.open(path)
     assert data(document) == first
     assert not document.can_undo
     for _ in range(steps):
@@ -257,7 +257,7 @@ def test_undo_gives_the_first_bytes_and_redo_the_last(
 
 
 def test_a_new_step_ends_what_could_be_redone(file: Path) -> None:
-    with Document.open(file) as document:
+    with AnnotationDocument.open(file) as document:
         document.edit(0, [UPOS])
         document.undo()
         assert document.can_redo
@@ -272,10 +272,10 @@ def test_a_link_and_the_mode_are_kept(file: Path, tmp_path: Path) -> None:
     file.chmod(0o640)
     link = tmp_path / "link.conllu"
     link.symlink_to(file)
-    with Document.open(link) as document:
+    with AnnotationDocument.open(link) as document:
         document.edit(0, [UPOS])
         with pytest.raises(InputError, match="is open in another arcwise annotate"):
-            Document.open(file)
+            AnnotationDocument.open(file)
         document.save()
     assert link.is_symlink()
     assert stat.S_IMODE(file.stat().st_mode) == 0o640
@@ -283,7 +283,7 @@ def test_a_link_and_the_mode_are_kept(file: Path, tmp_path: Path) -> None:
 
 
 def test_nothing_is_left_beside_a_file_that_was_only_looked_at(file: Path, tmp_path: Path) -> None:
-    with Document.open(file) as document:
+    with AnnotationDocument.open(file) as document:
         document.save()
     assert [p.name for p in tmp_path.iterdir()] == ["a.conllu"]
 
@@ -291,16 +291,16 @@ def test_nothing_is_left_beside_a_file_that_was_only_looked_at(file: Path, tmp_p
 def test_a_new_file(tmp_path: Path) -> None:
     path = tmp_path / "new.conllu"
     with pytest.raises(InputError, match="no such file"):
-        Document.open(path)
-    with Document.open(path, new=True) as document:
+        AnnotationDocument.open(path)
+    with AnnotationDocument.open(path, new=True) as document:
         assert len(document) == 0
         document.insert_sentences(0, PLAIN.encode())
         document.save()
     assert path.read_bytes() == PLAIN.encode()
     with pytest.raises(InputError, match="is there already"):
-        Document.open(path, new=True)
+        AnnotationDocument.open(path, new=True)
     with pytest.raises(InputError, match="no such folder"):
-        Document.open(tmp_path / "no" / "new.conllu", new=True)
+        AnnotationDocument.open(tmp_path / "no" / "new.conllu", new=True)
 
 
 @pytest.mark.parametrize(
@@ -317,19 +317,19 @@ def test_files_that_cannot_be_edited(tmp_path: Path, name: str, content: bytes, 
     path = tmp_path / name
     path.write_bytes(content)
     with pytest.raises(InputError, match=told):
-        Document.open(path)
+        AnnotationDocument.open(path)
     assert [p.name for p in tmp_path.iterdir()] == [name]
 
 
 def test_what_is_no_file(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="standard input cannot be edited"):
-        Document.open("-")
+        AnnotationDocument.open("-")
     with pytest.raises(InputError, match="is a folder, expected a file"):
-        Document.open(tmp_path)
+        AnnotationDocument.open(tmp_path)
     with pytest.raises(InputError, match="is a device, expected a file"):
-        Document.open(os.devnull)
+        AnnotationDocument.open(os.devnull)
     with pytest.raises(InputError, match="no such file"):
-        Document.open(tmp_path / ("x" * 300))
+        AnnotationDocument.open(tmp_path / ("x" * 300))
 
 
 @pytest.mark.parametrize("what", ["file", "folder"])
@@ -338,7 +338,7 @@ def test_a_file_that_cannot_be_written_is_shown(
 ) -> None:
     closed = file if what == "file" else file.parent
     monkeypatch.setattr(os, "access", lambda path, mode: Path(path) != closed)
-    with Document.open(file) as document:
+    with AnnotationDocument.open(file) as document:
         assert document.read_only is not None
         assert "read-only" in document.read_only
         assert data(document) == ALL.encode()
@@ -347,7 +347,7 @@ def test_a_file_that_cannot_be_written_is_shown(
             document.undo,
             document.redo,
             document.save,
-            document.take_in_changes,
+            document.merge_external_changes,
         ):
             with pytest.raises(InputError, match="read-only"):
                 act()
@@ -357,10 +357,10 @@ def test_a_file_that_cannot_be_written_is_shown(
 def test_what_is_not_saved_is_shown_of_a_file_that_has_become_read_only(
     file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with Document.open(file) as document:
+    with AnnotationDocument.open(file) as document:
         document.edit(0, [UPOS])
     monkeypatch.setattr(os, "access", lambda path, mode: False)
-    with Document.open(file) as document:
+    with AnnotationDocument.open(file) as document:
         assert document.sentence(0).upos[0] == "X"
 
 
@@ -369,7 +369,7 @@ def test_a_broken_file_is_opened_and_its_sound_sentences_edited(tmp_path: Path) 
     path.write_bytes(
         (PLAIN + RICH.replace("8\tcc\t", "99\tcc\t") + PARTIAL.replace("2\tが\t_\t", "2\tが\t")).encode()
     )
-    with Document.open(path) as document:
+    with AnnotationDocument.open(path) as document:
         assert [(p.line, p.sentence) for p in document.problems] == [(17, 1), (25, 2)]
         assert str(document.problems[0]).startswith(f"{path}:17 (two): found HEAD 99")
         document.edit(0, [UPOS])
@@ -391,7 +391,7 @@ def test_real_treebanks_are_taken_apart_and_put_together(
     for number, original in enumerate(rng.sample(files, min(5, len(files)))):
         path = tmp_path / f"{number}.conllu"
         path.write_bytes(read_bytes(original))
-        with Document.open(path) as document:
+        with AnnotationDocument.open(path) as document:
             assert len(document) == len(Treebank(path.read_bytes(), strict=False))
             for number in rng.sample(range(len(document)), min(60, len(document))):
                 assert EditedSentence(document.block(number)).data() == document.block(number)
@@ -401,7 +401,7 @@ def test_real_treebanks_are_taken_apart_and_put_together(
             assert document.treebank().data == path.read_bytes()
 
 
-def random_edit_of(document: Document, number: int, rng: random.Random) -> None:
+def random_edit_of(document: AnnotationDocument, number: int, rng: random.Random) -> None:
     n = len(document.sentence(number))
     word = str(rng.randint(1, n))
     edits = [SplitWord(word, ("a", "b"), rng.randint(1, 2)), SetField(word, "head", str(rng.randint(0, n)))]

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from arcwise.annotation.cross_fitting import doubts
-from arcwise.annotation.doubts import Doubts
+from arcwise.annotation.cross_fitting import suspicious_words
+from arcwise.annotation.error_detection import ErrorDetection
 from arcwise.annotation.states import only_decided
 from arcwise.engine import Processes
 from arcwise.errors import InputError
@@ -32,7 +32,7 @@ def planted():
 
 
 def test_planted_errors_are_doubted_first(planted):
-    found = doubts(planted, config=CONFIG)
+    found = suspicious_words(planted, config=CONFIG)
     assert {(own.sentence, own.word) for own in found[:2]} == {WRONG, (20, 1)}
     right = toy_treebank()
     for own in found[:2]:
@@ -49,7 +49,7 @@ def test_planted_errors_are_doubted_first(planted):
 
 
 def test_a_label_that_no_other_sentence_has_and_no_other_annotation_has_probability_0(planted):
-    found = doubts(planted, config=CONFIG, below=1.1)
+    found = suspicious_words(planted, config=CONFIG, below=1.1)
     assert [own.probability > 0 for own in found] == [False, True]
     assert {own.label for own in found if own.probability == 0} == {"vocative"}
 
@@ -63,7 +63,7 @@ def test_each_sentence_is_judged_by_a_parser_that_never_saw_it(planted, monkeypa
         return real(cls, treebank, *args, **options)
 
     monkeypatch.setattr(GraphParser, "train", classmethod(train))
-    doubts(planted, folds=4, config=CONFIG)
+    suspicious_words(planted, folds=4, config=CONFIG)
     every = {own.to_conllu() for own in planted}
     assert len(asked) == 4
     for fold, seen in enumerate(asked):
@@ -76,21 +76,21 @@ def test_open_words_are_not_doubted(planted):
     place = int(planted.sentence_words[WRONG[0]]) + WRONG[1] - 1
     heads[place] = -1
     open_one = planted.annotate(heads=heads)
-    assert WRONG not in {(own.sentence, own.word) for own in doubts(open_one, config=CONFIG)}
+    assert WRONG not in {(own.sentence, own.word) for own in suspicious_words(open_one, config=CONFIG)}
 
 
 def test_a_head_without_label_is_judged_by_itself(planted):
     labels = planted.column("deprel")
     labels[int(planted.sentence_words[20])] = "_"
-    found = doubts(planted.annotate(deprel=labels), config=CONFIG)
+    found = suspicious_words(planted.annotate(deprel=labels), config=CONFIG)
     assert (20, 1) not in {(own.sentence, own.word) for own in found}
 
 
 def test_the_bound(planted):
-    assert doubts(planted, below=0.0, config=CONFIG) == []
-    assert all(own.probability < 0.02 for own in doubts(planted, below=0.02, config=CONFIG))
+    assert suspicious_words(planted, below=0.0, config=CONFIG) == []
+    assert all(own.probability < 0.02 for own in suspicious_words(planted, below=0.02, config=CONFIG))
     with pytest.raises(InputError, match="found 3 sentences, expected at least 5"):
-        doubts(planted[:3])
+        suspicious_words(planted[:3])
 
 
 # ---- in the background
@@ -101,9 +101,9 @@ def test_doubts_in_a_process_of_their_own(planted):
     blank = blank.annotate(heads=np.full(blank.word_count, -1, np.int32), deprel=["_"] * blank.word_count)
     treebank = Treebank.from_sentences([*blank, *planted])  # numbers are those of the file
     states = []
-    found = Doubts(on_change=states.append)
+    found = ErrorDetection(on_change=states.append)
     found.start(treebank)
-    with pytest.raises(InputError, match="not over"):
+    with pytest.raises(InputError, match="already running"):
         found.start(treebank)
     found.changed([21])
     assert found.wait(120).state == "idle", found.state
@@ -116,8 +116,8 @@ def test_doubts_in_a_process_of_their_own(planted):
 
 
 def test_a_change_of_the_number_of_sentences_forgets_what_follows(planted):
-    found = Doubts()
-    right = doubts(only_decided(planted), config=CONFIG)
+    found = ErrorDetection()
+    right = suspicious_words(only_decided(planted), config=CONFIG)
     found._found = {own.sentence: [own] for own in right}
     found.changed([10], count=41)
     assert {own.sentence for own in found.all()} == {own.sentence for own in right if own.sentence < 10}
@@ -125,11 +125,11 @@ def test_a_change_of_the_number_of_sentences_forgets_what_follows(planted):
 
 def test_too_little_to_doubt(planted):
     with pytest.raises(InputError, match="found 9 sentences with decided heads, expected at least 10"):
-        Doubts().start(planted[:9])
+        ErrorDetection().start(planted[:9])
 
 
 def test_cancelling(planted):
-    found = Doubts()
+    found = ErrorDetection()
     found.start(Treebank(planted.data * 20))
     found.cancel()
     assert found.state.state == "cancelled"
@@ -138,4 +138,6 @@ def test_cancelling(planted):
 
 def test_doubts_are_the_same_in_processes(planted):
     few = planted[:12]
-    assert doubts(few, folds=2, config=CONFIG, engine=Processes(2)) == doubts(few, folds=2, config=CONFIG)
+    assert suspicious_words(few, folds=2, config=CONFIG, engine=Processes(2)) == suspicious_words(
+        few, folds=2, config=CONFIG
+    )

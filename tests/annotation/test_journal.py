@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from arcwise import InputError
-from arcwise.annotation.document import Document
+from arcwise.annotation.document import AnnotationDocument
 from arcwise.annotation.journal import Journal, Locked, journal_path
 from arcwise.annotation.store import Blocks
 from arcwise.treebanks.edits import SetField
@@ -28,7 +28,7 @@ def lemma(value: str) -> list[SetField]:
 
 
 def content(path: Path) -> bytes:
-    with Document.open(path) as document:
+    with AnnotationDocument.open(path) as document:
         return document.treebank().data
 
 
@@ -51,7 +51,7 @@ def written(path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[list[Append], 
     """A document with edits, undo, redo, saving; every append to its journal, and the journal at the end."""
     found: list[Append] = []
     original = Journal.append
-    with Document.open(path) as document:
+    with AnnotationDocument.open(path) as document:
 
         def append(journal: Journal, *records: dict[str, object]) -> int:
             event = Append(journal.size, 0, path.read_bytes(), document.treebank().data)
@@ -90,7 +90,7 @@ def test_the_journal_is_cut_at_every_byte(tmp_path: Path, monkeypatch: pytest.Mo
         for cut in range(event.start, event.stop + 1):
             again.write_bytes(event.file)
             journal_path(again).write_bytes(journal[:cut])
-            with Document.open(again) as document:
+            with AnnotationDocument.open(again) as document:
                 whole = cut == event.stop
                 assert document.treebank().data == (event.after if whole else event.before), cut
                 torn = [n for n in document.notices if "its last record was torn" in n]
@@ -116,7 +116,7 @@ def test_a_file_that_was_put_in_place_before_the_journal_said_so(
     for event in saves:
         path.write_bytes(event.before)  # written, and then killed
         journal_path(path).write_bytes(journal[: event.stop])
-        with Document.open(path) as document:
+        with AnnotationDocument.open(path) as document:
             assert document.treebank().data == event.before
             assert document.saved
             while document.undo():
@@ -127,7 +127,7 @@ def test_a_file_that_was_put_in_place_before_the_journal_said_so(
 def test_edits_go_on_while_the_file_is_written(
     file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with Document.open(file) as document:
+    with AnnotationDocument.open(file) as document:
         document.edit(0, lemma("before"))
         document.edit(0, lemma("saved"))
         pieces = Blocks.pieces
@@ -155,7 +155,7 @@ def test_edits_go_on_while_the_file_is_written(
     for on_disk, kept in ((written, journal), (written, unwritten), (ALL.encode(), unwritten)):
         again.write_bytes(on_disk)
         journal_path(again).write_bytes(kept)
-        with Document.open(again) as document:
+        with AnnotationDocument.open(again) as document:
             assert document.treebank().data == now
             assert not document.saved
             document.undo()
@@ -174,7 +174,7 @@ from pathlib import Path
 import arcwise.annotation.journal as journal_module
 import arcwise.treebanks.files as files
 import arcwise.annotation.document as document_module
-from arcwise.annotation.document import Document
+from arcwise.annotation.document import AnnotationDocument
 from arcwise.treebanks.edits import SetField
 
 path, rounds = Path(sys.argv[1]), int(sys.argv[2])
@@ -214,7 +214,7 @@ def child(stop):
     journal_module._write, files._Output.write = half_write, half_put
     os.fsync, Path.replace = no_fsync, late_replace
     done = os.open(sys.argv[3], os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
-    document = Document.open(path)
+    document = AnnotationDocument.open(path)
     for k in range(1, 7):
         document.edit(0, [SetField("1", "lemma", f"v{k}")])
         os.pwrite(done, b"%d" % k, 0)
@@ -236,7 +236,7 @@ for stop in range(1, rounds):
     acknowledged = int(Path(sys.argv[3]).read_bytes() or 0)
     on_disk = path.read_bytes()
     assert plain(on_disk) in [state(k) for k in range(acknowledged + 1)], (stop, on_disk)
-    with Document.open(path) as document:
+    with AnnotationDocument.open(path) as document:
         now = document.treebank().data
         assert plain(now) in (state(acknowledged), state(acknowledged + 1)), (stop, acknowledged, now)
         steps = 0
@@ -269,9 +269,9 @@ def test_killed_at_every_write(file: Path, tmp_path: Path) -> None:
 
 EDITING = """
 import sys
-from arcwise.annotation.document import Document
+from arcwise.annotation.document import AnnotationDocument
 from arcwise.treebanks.edits import SetField
-document = Document.open(sys.argv[1])
+document = AnnotationDocument.open(sys.argv[1])
 k = 0
 while True:
     k += 1
@@ -302,7 +302,7 @@ def test_killed_in_a_series_of_edits(file: Path) -> None:
         process.wait()
         process.stdout.close()
         last = int([line for line in rest if line][-1]) if any(rest) else last
-        with Document.open(file) as document:
+        with AnnotationDocument.open(file) as document:
             values = [
                 int(document.sentence(i).lemmas[0].removeprefix("v"))
                 for i in range(3)
@@ -318,7 +318,7 @@ def test_killed_in_a_series_of_edits(file: Path) -> None:
 
 
 def test_a_second_process_is_told_and_a_dead_one_holds_nothing(file: Path) -> None:
-    code = "import sys\nfrom arcwise.annotation.document import Document\ndocument = Document.open(sys.argv[1])\nprint('open', flush=True)\nsys.stdin.read()"
+    code = "import sys\nfrom arcwise.annotation.document import AnnotationDocument\ndocument = AnnotationDocument.open(sys.argv[1])\nprint('open', flush=True)\nsys.stdin.read()"
     process = subprocess.Popen(
         [sys.executable, "-c", code, str(file)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     )
@@ -328,7 +328,7 @@ def test_a_second_process_is_told_and_a_dead_one_holds_nothing(file: Path) -> No
     with pytest.raises(
         Locked, match=r"a\.conllu: is open in another arcwise annotate, expected one at a time"
     ):
-        Document.open(file)
+        AnnotationDocument.open(file)
     process.kill()
     process.wait()
     process.stdin.close()
@@ -338,8 +338,8 @@ def test_a_second_process_is_told_and_a_dead_one_holds_nothing(file: Path) -> No
 
 FORKED = """
 import os, sys, time
-from arcwise.annotation.document import Document
-document = Document.open(sys.argv[1])
+from arcwise.annotation.document import AnnotationDocument
+document = AnnotationDocument.open(sys.argv[1])
 if os.fork() == 0:
     print(os.getpid(), flush=True)
     time.sleep(30)
@@ -367,33 +367,33 @@ def test_a_child_process_does_not_hold_the_lock(file: Path) -> None:
 
 
 def test_a_record_that_is_damaged_in_the_middle(file: Path) -> None:
-    with Document.open(file) as document:
+    with AnnotationDocument.open(file) as document:
         for value in "abc":
             document.edit(0, lemma(value))
     journal = journal_path(file)
     lines = journal.read_bytes().split(b"\n")
     broken = b"\n".join([*lines[:2], lines[2].replace(b"lemma", b"").replace(b"Birds", b"BIRDS"), *lines[3:]])
     journal.write_bytes(broken)
-    with Document.open(file) as document:
+    with AnnotationDocument.open(file) as document:
         assert document.sentence(0).lemmas[0] == "a"
         assert any("is damaged at byte" in notice for notice in document.notices)
         document.edit(0, lemma("d"))
     assert journal.with_name("a.conllu.journal.damaged").read_bytes() == broken
-    with Document.open(file) as document:
+    with AnnotationDocument.open(file) as document:
         assert document.sentence(0).lemmas[0] == "d"
 
 
 def test_a_journal_that_is_damaged_twice_is_kept_twice(file: Path) -> None:
     kept = []
     for value in "ab":
-        with Document.open(file) as document:
+        with AnnotationDocument.open(file) as document:
             document.edit(0, lemma(f"{value}1"))
             document.edit(0, lemma(f"{value}2"))
             document.edit(0, lemma(f"{value}3"))
         lines = journal_path(file).read_bytes().split(b"\n")
         kept.append(b"\n".join([*lines[:-3], b"0" + lines[-3], *lines[-2:]]))
         journal_path(file).write_bytes(kept[-1])
-        Document.open(file).close()
+        AnnotationDocument.open(file).close()
     names = ("a.conllu.journal.damaged", "a.conllu.journal.damaged1")
     assert [file.with_name(name).read_bytes() for name in names] == kept
 
@@ -402,16 +402,16 @@ def test_a_journal_that_is_damaged_twice_is_kept_twice(file: Path) -> None:
 def test_a_journal_of_somebody_else_is_left_alone(file: Path, found: bytes) -> None:
     journal_path(file).write_bytes(found)
     with pytest.raises(InputError, match=r"is no journal of arcwise.*move it away"):
-        Document.open(file)
+        AnnotationDocument.open(file)
     assert journal_path(file).read_bytes() == found
 
 
 def test_a_journal_of_zeros_after_the_power_failed(file: Path) -> None:
     journal_path(file).write_bytes(b"\0" * 100)
-    with Document.open(file) as document:
+    with AnnotationDocument.open(file) as document:
         assert "was torn (100 bytes)" in document.notices[0]
         document.edit(0, lemma("x"))
-    with Document.open(file) as document:
+    with AnnotationDocument.open(file) as document:
         assert document.sentence(0).lemmas[0] == "x"
 
 
@@ -426,7 +426,7 @@ def test_a_journal_of_zeros_after_the_power_failed(file: Path) -> None:
     ],
 )
 def test_a_journal_that_makes_no_sense(file: Path, record: dict[str, object], told: str) -> None:
-    with Document.open(file) as document:
+    with AnnotationDocument.open(file) as document:
         document.edit(0, lemma("a"))
         document.undo()
     journal = journal_path(file)
@@ -434,7 +434,7 @@ def test_a_journal_that_makes_no_sense(file: Path, record: dict[str, object], to
     journal.write_bytes(journal.read_bytes() + b"%08x %s\n" % (zlib.crc32(text), text))
     kept = journal.read_bytes()
     with pytest.raises(InputError, match=told):
-        Document.open(file)
+        AnnotationDocument.open(file)
     assert journal.read_bytes() == kept
 
 
@@ -446,13 +446,13 @@ def test_what_a_killed_save_left_is_cleared_away_later(file: Path) -> None:
         path.write_bytes(b"x")
     os.utime(old, (0, 0))
     os.utime(other, (0, 0))
-    with Document.open(file):
+    with AnnotationDocument.open(file):
         pass
     assert [path.exists() for path in (old, new, other)] == [False, True, True]
 
 
 def test_a_journal_that_does_not_fit(file: Path) -> None:
-    with Document.open(file) as document:
+    with AnnotationDocument.open(file) as document:
         document.edit(0, lemma("a"))
     journal = journal_path(file)
     start, edit = journal.read_bytes().splitlines()
@@ -462,20 +462,20 @@ def test_a_journal_that_does_not_fit(file: Path) -> None:
     journal.write_bytes(start + b"\n" + b"%08x %s\n" % (zlib.crc32(text), text))
     kept = journal.read_bytes()
     with pytest.raises(InputError, match=r"does not fit the file \(sentence 2\); move it away"):
-        Document.open(file)
+        AnnotationDocument.open(file)
     assert (journal.read_bytes(), file.read_bytes()) == (kept, ALL.encode())
 
 
 def test_a_journal_that_is_removed_meanwhile_is_written_again(file: Path) -> None:
-    with Document.open(file) as document:
+    with AnnotationDocument.open(file) as document:
         document.edit(0, lemma("a"))
         journal_path(file).unlink()
         document.edit(0, lemma("b"))
         document.undo()
         assert document.sentence(0).lemmas[0] == "a"
         with pytest.raises(Locked):
-            Document.open(file)
-    with Document.open(file) as document:
+            AnnotationDocument.open(file)
+    with AnnotationDocument.open(file) as document:
         assert document.sentence(0).lemmas[0] == "a"
 
 
@@ -502,7 +502,7 @@ def test_an_edit_is_on_the_disk_before_it_is_shown(file: Path, monkeypatch: pyte
 
     if not Path("/proc/self/fd").is_dir():
         pytest.skip("needs /proc to see which file is forced to the disk")
-    with Document.open(file) as document:
+    with AnnotationDocument.open(file) as document:
         monkeypatch.setattr(os, "fsync", forced)
         monkeypatch.setattr(Path, "replace", renamed)
         document.edit(0, lemma("x"))
@@ -528,7 +528,7 @@ def test_an_edit_is_on_the_disk_before_it_is_shown(file: Path, monkeypatch: pyte
 def test_an_edit_that_the_disk_has_no_room_for_is_not_made(
     file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with Document.open(file) as document:
+    with AnnotationDocument.open(file) as document:
         document.edit(0, lemma("a"))
         size = journal_path(file).stat().st_size
 
@@ -558,7 +558,7 @@ def test_a_large_journal_loses_what_nobody_can_undo(
     file: Path, monkeypatch: pytest.MonkeyPatch, no_waiting: None
 ) -> None:
     monkeypatch.setattr("arcwise.annotation.document._LARGE_JOURNAL", 2000)
-    with Document.open(file) as document:
+    with AnnotationDocument.open(file) as document:
         document.edit(0, lemma("first"))
         for k in range(40):
             document.edit(1, lemma(f"v{k}"))
@@ -572,7 +572,7 @@ def test_a_large_journal_loses_what_nobody_can_undo(
         assert journal_path(file).stat().st_size < large / 4
         assert document.saved
         assert document.treebank().data == now == file.read_bytes()
-    with Document.open(file) as document:
+    with AnnotationDocument.open(file) as document:
         assert (document.saved, document.can_redo, document.treebank().data) == (True, True, now)
         document.redo()
         assert document.sentence(0).lemmas[0] == "third"

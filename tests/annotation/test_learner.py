@@ -13,9 +13,9 @@ import numpy as np
 import pytest
 
 from arcwise.annotation.assistant import Assistant
-from arcwise.annotation.learner import Learner
+from arcwise.annotation.background_job import BackgroundJob
+from arcwise.annotation.background_trainer import BackgroundTrainer
 from arcwise.annotation.training import MARK, decided_part, small_config, train, what_it_sees
-from arcwise.annotation.working import Job
 from arcwise.errors import InputError
 from arcwise.graph import GraphParser
 from arcwise.learning.model_file import read_model, write_model
@@ -41,7 +41,7 @@ def states():
 
 def test_a_file_gets_a_model_beside_it(tmp_path, states):
     treebank = with_open_sentences(partial(toy_treebank()[:20]), 6)
-    learner = Learner(tmp_path / "my.conllu", on_change=states.append)
+    learner = BackgroundTrainer(tmp_path / "my.conllu", on_change=states.append)
     assert learner.model() is None
     assert learner.history == ()
     learner.start(treebank)
@@ -63,17 +63,17 @@ def test_a_file_gets_a_model_beside_it(tmp_path, states):
     decided = decided_part(list(treebank))
     alone = GraphParser.train(decided, "5fold", config=small_config(decided.word_count))
     assert model.parse(treebank).data == alone.parse(treebank).data
-    assert Assistant(model).think(treebank[19]).words[0].probability > 0
+    assert Assistant(model).suggest(treebank[19]).words[0].probability > 0
     assert sorted(path.name for path in tmp_path.iterdir()) == ["my.conllu.arcwise"]
 
 
 def test_the_history_goes_on_and_another_process_reads_it(tmp_path):
     treebank = small_treebank()
     for _ in range(2):
-        learner = Learner(tmp_path / "my.conllu")
+        learner = BackgroundTrainer(tmp_path / "my.conllu")
         learner.start(treebank)
         assert learner.wait(60).state == "idle", learner.state
-    first, second = Learner(tmp_path / "my.conllu").history
+    first, second = BackgroundTrainer(tmp_path / "my.conllu").history
     assert (first.sentences, first.uas, first.las, first.ece) == (8, None, None, None)
     assert second.when >= first.when
 
@@ -87,7 +87,7 @@ def test_a_file_that_no_learner_wrote_stays(tmp_path):
         else:
             path.write_bytes(content)
         before = path.read_bytes()
-        learner = Learner(tmp_path / "my.conllu")
+        learner = BackgroundTrainer(tmp_path / "my.conllu")
         with pytest.raises(InputError, match="was not written by 'arcwise annotate'"):
             learner.start(small_treebank())
         assert learner.model() is None
@@ -96,7 +96,7 @@ def test_a_file_that_no_learner_wrote_stays(tmp_path):
 
 
 def test_a_file_that_comes_while_it_trains_stays(tmp_path):
-    learner = Learner(tmp_path / "my.conllu")
+    learner = BackgroundTrainer(tmp_path / "my.conllu")
     learner.start(toy_treebank()[:60])
     learner.path.write_bytes(b"my notes")
     state = learner.wait(60)
@@ -106,12 +106,12 @@ def test_a_file_that_comes_while_it_trains_stays(tmp_path):
 
 
 def test_cancelling_leaves_the_model_as_it_was(tmp_path, states):
-    learner = Learner(tmp_path / "my.conllu", on_change=states.append)
+    learner = BackgroundTrainer(tmp_path / "my.conllu", on_change=states.append)
     learner.start(small_treebank())
     learner.wait(60)
     before = learner.path.read_bytes()
     learner.start(toy_treebank())
-    with pytest.raises(InputError, match="a training that is not over"):
+    with pytest.raises(InputError, match="a training is already running"):
         learner.start(small_treebank())
     while learner.state.told == "starting":
         time.sleep(0.01)
@@ -128,16 +128,16 @@ def test_nothing_decided_is_too_little(tmp_path):
     blank = small_treebank()
     blank = blank.annotate(heads=np.full(blank.word_count, -1, np.int32))
     with pytest.raises(InputError, match="found no decided head"):
-        Learner(tmp_path / "my.conllu").start(blank)
+        BackgroundTrainer(tmp_path / "my.conllu").start(blank)
 
 
 def test_a_folder_that_is_not_there_is_told_before_the_work(tmp_path):
     with pytest.raises(InputError, match=r"no such folder|does not exist|cannot"):
-        Learner(tmp_path / "gone" / "my.conllu").start(small_treebank())
+        BackgroundTrainer(tmp_path / "gone" / "my.conllu").start(small_treebank())
 
 
 def test_a_worker_that_dies_is_told(tmp_path, states):
-    learner = Learner(tmp_path / "my.conllu", on_change=states.append)
+    learner = BackgroundTrainer(tmp_path / "my.conllu", on_change=states.append)
     learner.start(toy_treebank())
     assert learner._job is not None
     learner._job._process.kill()
@@ -150,9 +150,9 @@ def test_a_worker_ends_with_the_process_that_started_it(tmp_path):
     """Also where that is killed, and can say nothing."""
     code = (
         "import sys, time\n"
-        "from arcwise.annotation.learner import Learner\n"
+        "from arcwise.annotation.background_trainer import BackgroundTrainer\n"
         "from arcwise.treebanks import Treebank\n"
-        "learner = Learner(sys.argv[1])\n"
+        "learner = BackgroundTrainer(sys.argv[1])\n"
         "learner.start(Treebank.read(sys.argv[2]))\n"
         "print(learner._job._process.pid, flush=True)\n"
         "time.sleep(60)\n"
@@ -186,9 +186,9 @@ def is_running(pid):
 def test_a_program_with_a_training_ends_at_once(tmp_path):
     code = (
         "import sys\n"
-        "from arcwise.annotation.learner import Learner\n"
+        "from arcwise.annotation.background_trainer import BackgroundTrainer\n"
         "from arcwise.treebanks import Treebank\n"
-        "Learner(sys.argv[1]).start(Treebank.read(sys.argv[2]))\n"
+        "BackgroundTrainer(sys.argv[1]).start(Treebank.read(sys.argv[2]))\n"
     )
     whole = tmp_path / "whole.conllu"
     Treebank(toy_treebank().data * 40).write(whole)
@@ -217,25 +217,25 @@ def test_tags_are_features_where_the_file_has_them():
 
 def test_where_the_rest_of_the_file_lacks_tags_a_tagger_is_trained_too(tmp_path):
     treebank = without_tags(with_open_sentences(toy_treebank()[:24], 12), 12)
-    learner = Learner(tmp_path / "my.conllu")
+    learner = BackgroundTrainer(tmp_path / "my.conllu")
     learner.start(treebank)
     assert learner.wait(60).state == "idle", learner.state
     model = learner.model()
     assert isinstance(model, Pipeline)
     assert learner.history[0].las is not None
-    assert "upos" in Assistant(model).think(treebank[20]).words[0].tags
+    assert "upos" in Assistant(model).suggest(treebank[20]).words[0].tags
 
 
 def test_a_model_says_in_its_header_that_a_learner_wrote_it(tmp_path):
     path = tmp_path / "my.conllu.arcwise"
     packed = train(small_treebank(), "tags").pack()
     write_model(path, replace(packed, header={**packed.header, MARK: {"history": []}}))
-    assert Learner(tmp_path / "my.conllu").model() is not None
+    assert BackgroundTrainer(tmp_path / "my.conllu").model() is not None
     assert json.dumps(read_model(path).header[MARK]) == '{"history": []}'
 
 
 def test_an_unknown_task_fails_in_words():
     heard = []
-    Job("train", {"model": "/", "source": "x", "sees": "tags"}, b"", heard.append).wait(30)
+    BackgroundJob("train", {"model": "/", "source": "x", "sees": "tags"}, b"", heard.append).wait(30)
     assert heard[-1]["end"] == "failed"
     assert heard[-1]["told"]

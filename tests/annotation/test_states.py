@@ -3,40 +3,40 @@
 import pytest
 
 from annotation.decided import open_sentence, sentence_of
-from arcwise.annotation.states import Decisions, consistent, only_decided
+from arcwise.annotation.states import ArcDecisions, consistent, only_decided
 from arcwise.treebanks import Treebank
 
 
 def test_a_head_is_decided_unless_a_parser_proposed_it():
     own = sentence_of([2, 0, 2], ["a", "root", "b"], {3: "SpaceAfter=No|HeadProb=0.5|DeprelProb=0.4"})
-    assert Decisions.of(own) == Decisions((2, 0, -1), ("a", "root", "_"))
+    assert ArcDecisions.of(own) == ArcDecisions((2, 0, -1), ("a", "root", "_"))
 
 
 def test_a_label_is_decided_by_itself():
     own = sentence_of([-1, 0, 2], ["a", "root", "b"], {3: "HeadProb=0.5", 2: "DeprelProb=0.9"})
-    assert Decisions.of(own) == Decisions((-1, 0, -1), ("a", "_", "b"))
+    assert ArcDecisions.of(own) == ArcDecisions((-1, 0, -1), ("a", "_", "b"))
 
 
 def test_other_values_of_misc_say_nothing():
     own = sentence_of([2, 0], ["a", "root"], {1: "UposProb=0.5|MyHeadProb=1"})
-    assert Decisions.of(own).heads == (2, 0)
+    assert ArcDecisions.of(own).heads == (2, 0)
 
 
 def test_nothing_is_decided():
-    assert Decisions.of(open_sentence(3)).is_empty
-    assert not Decisions.of(sentence_of([-1, -1], ["_", "obj"])).is_empty
+    assert ArcDecisions.of(open_sentence(3)).is_empty
+    assert not ArcDecisions.of(sentence_of([-1, -1], ["_", "obj"])).is_empty
 
 
 def test_a_cycle_is_named():
-    clash = Decisions.of(sentence_of([2, 3, 1, 0])).clash()
+    clash = ArcDecisions.of(sentence_of([2, 3, 1, 0])).conflict()
     assert clash is not None
     assert clash.words == (1, 2, 3)
-    assert clash.told == "no tree has the arcs 2 → 1, 3 → 2 and 1 → 3 together: they form a cycle"
+    assert clash.message == "the arcs 2 → 1, 3 → 2 and 1 → 3 form a cycle, which no tree can have"
 
 
 def test_decisions_without_those_that_clash():
-    assert consistent(Decisions.of(sentence_of([2, 1, 4, 3, 0]))).heads == (-1, -1, -1, -1, 0)
-    assert consistent(Decisions((2, 0), ("a", "b"))) == Decisions((2, 0), ("a", "b"))
+    assert consistent(ArcDecisions.of(sentence_of([2, 1, 4, 3, 0]))).heads == (-1, -1, -1, -1, 0)
+    assert consistent(ArcDecisions((2, 0), ("a", "b"))) == ArcDecisions((2, 0), ("a", "b"))
 
 
 def test_only_what_is_decided_stays_in_the_bytes():

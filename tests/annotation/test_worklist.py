@@ -9,9 +9,9 @@ import pytest
 from annotation.decided import open_sentence, scored_parser, sentence_of
 from arcwise.annotation.assistant import Assistant
 from arcwise.annotation.gains import expected_repairs
-from arcwise.annotation.states import Decisions
-from arcwise.annotation.survey import FAR_REACHING
+from arcwise.annotation.states import ArcDecisions
 from arcwise.annotation.worklist import Worklist
+from arcwise.annotation.worklist_scores import FAR_REACHING
 from arcwise.errors import OptionError
 from arcwise.parsing.scored import Decoding, ScoredParser
 from arcwise.parsing.scorer import FunctionScorer
@@ -48,7 +48,7 @@ def expected(assistant, treebank, by):
     """Number → (value, word), from the thoughts about each sentence."""
     found = {}
     for own in treebank:
-        thoughts = assistant.think(own, gains=True)
+        thoughts = assistant.suggest(own, gains=True)
         open_words = [m for m, word in enumerate(thoughts.words, 1) if not word.decided_head]
         least = min(open_words, key=lambda m: thoughts.words[m - 1].probability)
         telling = max(open_words, key=lambda m: thoughts.words[m - 1].gain)
@@ -62,7 +62,7 @@ def expected(assistant, treebank, by):
 
 
 def most_repaired(assistant, sentence):
-    inferred = assistant.score(sentence).under(Decisions.of(sentence))
+    inferred = assistant.score(sentence).under(ArcDecisions.of(sentence))
     (weights,) = inferred.weights.matrices()
     found = expected_repairs(weights, inferred.marginals, inferred.heads, inferred.trees, least=0.005)
     values = found.expected * found.each**FAR_REACHING
@@ -85,7 +85,7 @@ def test_disagreement_is_what_the_parser_alone_finds_improbable(assistant, treeb
     assert len(items) == len(treebank)
     for item in items:
         own = treebank[item.number]
-        free = Assistant(assistant.parser, alternatives=1000, least=0).think(sentence_of_open(own))
+        free = Assistant(assistant.parser, alternatives=1000, least=0).suggest(sentence_of_open(own))
         shares = {}
         for m, (head, label) in enumerate(zip(own.heads[1:].tolist(), own.deprels, strict=True), 1):
             if head >= 0:

@@ -5,7 +5,7 @@ import pytest
 
 from annotation.decided import sentence_of
 from arcwise.annotation.assistant import Assistant
-from arcwise.annotation.states import Decisions, only_decided
+from arcwise.annotation.states import ArcDecisions, only_decided
 from arcwise.parsing import ParseOptions
 from arcwise.parsing.misc_form import sentence_alternatives
 from arcwise.parsing.parser import TAGS
@@ -43,7 +43,7 @@ def test_the_assistant_says_what_parse_says(parser, decided):
     parsed = parser.parse(treebank, options=SAYS_ALL)
     assistant = Assistant(parser)
     for before, after in zip(treebank, parsed, strict=True):
-        thoughts = assistant.think(before)
+        thoughts = assistant.suggest(before)
         assert [own.head for own in thoughts.words] == after.heads[1:].tolist()
         if assistant.labels:
             assert [own.label for own in thoughts.words] == after.deprels
@@ -68,7 +68,7 @@ def test_proposals_in_the_file_are_no_decisions(parser):
     assert (open_ones.heads < 0).all()
     assistant = Assistant(parser)
     for own in proposed:
-        thoughts = assistant.think(own)
+        thoughts = assistant.suggest(own)
         assert not any(word.decided_head for word in thoughts.words)
         assert [word.head for word in thoughts.words] == own.heads[1:].tolist()
 
@@ -76,7 +76,7 @@ def test_proposals_in_the_file_are_no_decisions(parser):
 def test_missing_tags_are_proposed_by_a_pipeline():
     pipeline = PARSERS["pipeline"]()
     words = Treebank.from_string(small_treebank()[0].to_conllu().replace("NOUN", "_"))
-    thoughts = Assistant(pipeline).think(words[0])
+    thoughts = Assistant(pipeline).suggest(words[0])
     tagged = pipeline.parse(words, options=ParseOptions(keep=TAGS, confidence=True))[0]
     assert thoughts.words[1].tags["upos"] == tagged.upos[1]
     assert thoughts.words[1].upos_probability == float(pairs(tagged.misc[1])["UposProb"])
@@ -87,7 +87,7 @@ def test_missing_tags_are_proposed_by_a_pipeline():
 def test_missing_tags_are_proposed_by_a_network_that_learned_them():
     parser = PARSERS["neural-tags"]()
     words = Treebank.from_string(small_treebank()[0].to_conllu().replace("NOUN", "_"))
-    thoughts = Assistant(parser).think(words[0])
+    thoughts = Assistant(parser).suggest(words[0])
     written = parser.parse(words, options=ParseOptions(keep=TAGS))[0]
     assert [own.tags.get("upos", "_") for own in thoughts.words] == ["_", written.upos[1], "_"]
 
@@ -97,8 +97,8 @@ def test_other_parsers_propose_trees_and_say_that_there_is_no_more(name):
     assistant = Assistant(PARSERS[name]())
     assert not assistant.gives_probabilities
     sentence = partial(small_treebank())[1]
-    thoughts = assistant.think(sentence, gains=True)
-    decisions = Decisions.of(sentence)
+    thoughts = assistant.suggest(sentence, gains=True)
+    decisions = ArcDecisions.of(sentence)
     for own, head, label in zip(thoughts.words, decisions.heads, decisions.labels, strict=True):
         assert own.probability is None
         assert own.gain is None
@@ -106,7 +106,7 @@ def test_other_parsers_propose_trees_and_say_that_there_is_no_more(name):
         assert own.head == head if head >= 0 else own.head >= 0
         assert own.label == label if label != "_" else True
     assert thoughts.note is not None
-    assert "says neither how sure it is" in thoughts.note
-    assert assistant.because(sentence) == ()
+    assert "without probabilities or alternatives" in thoughts.note
+    assert assistant.explain_changes(sentence) == ()
     assert assistant.reconsider(sentence, 2).decided_head is False
-    assert assistant.think(sentence_of([2, 1])).clash == (1, 2)
+    assert assistant.suggest(sentence_of([2, 1])).clash == (1, 2)

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from measuring.trainings import Training, run_all
 
-from arcwise.annotation.cross_fitting import doubts
+from arcwise.annotation.cross_fitting import suspicious_words
 from arcwise.engine import Engine, ThisProcess, engine_of
 from arcwise.graph import GraphConfig, GraphParser
 from arcwise.text.jackknife import jackknife_tags
@@ -107,7 +107,9 @@ def _jackknifed(engine: Engine, path: Path) -> bytes:
 
 
 def _doubted(engine: Engine, path: Path) -> bytes:
-    found = doubts(small_treebank(), folds=2, below=0.9, config=replace(SMALL, epochs=2), engine=engine)
+    found = suspicious_words(
+        small_treebank(), folds=2, below=0.9, config=replace(SMALL, epochs=2), engine=engine
+    )
     assert found
     return repr(found).encode()
 

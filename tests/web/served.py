@@ -11,12 +11,12 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from arcwise.annotation.document import Document
+from arcwise.annotation.comparison import FileComparison
+from arcwise.annotation.document import AnnotationDocument
 from arcwise.web.annotate_app import annotate_app
-from arcwise.web.annotate_beside import Beside
 from arcwise.web.annotate_session import Session
 from arcwise.web.events import Events
-from arcwise.web.security import Door
+from arcwise.web.security import AccessPolicy
 from web.asgi_client import Answer, AsgiClient
 
 TOKEN, PORT = "a-token-of-a-test", 8765
@@ -52,8 +52,8 @@ def open_session(
     file: Path, *, beside: Path | None = None, a: Path | None = None, model: Any = None
 ) -> Session:
     """A session of a file, as the command makes it. ``a``: the file that ``file`` began as a copy of."""
-    document = Document.open(file)
-    other = None if beside is None else Beside.read(document, beside, a=a)
+    document = AnnotationDocument.open(file)
+    other = None if beside is None else FileComparison.read(document, beside, a=a)
     return Session(document, events=Events(), beside=other, model=None if model is None else ("small", model))
 
 
@@ -102,7 +102,7 @@ class Client:
 class Served(Client):
     """An application in this process and a client that has its token."""
 
-    def __init__(self, session: Session, door: Door, client: AsgiClient) -> None:
+    def __init__(self, session: Session, door: AccessPolicy, client: AsgiClient) -> None:
         self.session, self.door, self.client = session, door, client
 
     def ask(
@@ -118,7 +118,7 @@ class Served(Client):
 @contextlib.contextmanager
 def serving(session: Session) -> Iterator[Served]:
     """The application of a session, started and in the end stopped, and the session closed."""
-    door = Door(TOKEN, PORT, max_body=MAX_BODY)
+    door = AccessPolicy(TOKEN, PORT, max_body=MAX_BODY)
     headers = {"host": f"127.0.0.1:{PORT}", "x-arcwise-token": TOKEN}
     try:
         with AsgiClient(annotate_app(session, door), headers) as client:

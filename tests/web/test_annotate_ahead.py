@@ -9,7 +9,7 @@ import pytest
 pytest.importorskip("starlette", reason="needs starlette")
 
 from arcwise.treebanks.edits import SetField
-from arcwise.web.annotate_thinking import Model
+from arcwise.web.annotate_suggestions import LoadedModel
 from web.served import Served
 
 
@@ -78,7 +78,7 @@ def test_what_another_model_thought_is_not_told(thinking: Served, parser: Any) -
     ahead, thinker = thinking.session._ahead, thinking.session._thinker
     assert ahead._next is not None
     known = ahead._next[2]
-    thinker._models["trained"] = Model.of("trained", "another", parser)
+    thinker._models["trained"] = LoadedModel.of("trained", "another", parser)
     thinker.use("trained")
     before, _ = thinking.session.view.present(0)
     begun = ahead.begin(0, before, _fields(edits))

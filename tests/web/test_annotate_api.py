@@ -10,7 +10,7 @@ import pytest
 
 pytest.importorskip("starlette", reason="needs starlette")
 
-from arcwise.annotation.document import Document
+from arcwise.annotation.document import AnnotationDocument
 from arcwise.errors import InputError
 from web.served import ROWS, Served, edits, open_session, row, serving
 from web.waiting import until
@@ -193,7 +193,7 @@ def test_a_probability_that_is_no_number_is_told(tmp_path: Path) -> None:
     with serving(open_session(path)) as made:
         answer = made.post("/api/sentence/0/accept", {"threshold": 0.5})
         assert answer.status == 400
-        assert answer.json() == {"error": "row 1: found the probability 'high' in MISC, expected a number"}
+        assert answer.json() == {"error": "row 1: the probability 'high' in MISC is not a number"}
         assert made.post("/api/sentence/0/accept", {}).json()["rows"][0]["state"] == "decided"
 
 
@@ -429,7 +429,7 @@ def test_a_file_that_cannot_be_written_is_told_and_tried_again(
     events = served.events()
     next(events)
     with monkeypatch.context() as patch:
-        patch.setattr(Document, "save", full)
+        patch.setattr(AnnotationDocument, "save", full)
         served.set(2, "1", head="2")
         assert [next(events)["kind"], next(events)] == [
             "changed",

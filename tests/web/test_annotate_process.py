@@ -293,11 +293,11 @@ def test_the_browser_is_opened(file: Path, tmp_path: Path) -> None:
 
 OPENED = """
 import sys
-from arcwise.annotation.document import Document
+from arcwise.annotation.document import AnnotationDocument
 from arcwise.web.annotate_app import annotate_app
 from arcwise.web.annotate_session import Session
 from arcwise.web.events import Events
-document = Document.open(sys.argv[1])
+document = AnnotationDocument.open(sys.argv[1])
 session = Session(document, events=Events())
 session.view.sentence(0), session.document(), session.training()
 print([room for room in ("graph", "neural", "text", "pipeline", "models", "evaluation") if f"arcwise.{room}" in sys.modules])

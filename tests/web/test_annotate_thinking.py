@@ -12,7 +12,7 @@ import pytest
 pytest.importorskip("starlette", reason="needs starlette")
 
 from arcwise.annotation.assistant import Assistant
-from arcwise.annotation.thoughts import Thought
+from arcwise.annotation.suggestions import WordSuggestion
 from arcwise.inference import LabelledArc
 from arcwise.treebanks import Treebank
 from arcwise.web.annotate_json import overview_json, thought_json
@@ -23,7 +23,7 @@ from web.waiting import until
 
 def test_thoughts_are_those_of_the_assistant(thinking: Served, parser: Any, file: Path) -> None:
     found = thinking.sentence(0)["thoughts"]
-    thoughts = Assistant(parser).think(Treebank.read(file)[0])
+    thoughts = Assistant(parser).suggest(Treebank.read(file)[0])
     assert list(found["words"]) == ["1", "2", "3", "4", "5", "6"]
     for m, thought in enumerate(thoughts.words, 1):
         told = found["words"][str(m)]
@@ -199,7 +199,9 @@ def test_too_little_to_learn_from(tmp_path: Path) -> None:
 
 def test_root_is_offered_below_head_0_alone_unless_it_is_proposed() -> None:
     arcs = (LabelledArc(2, "obj", 0.5), LabelledArc(2, "root", 0.3), LabelledArc(0, "root", 0.2))
-    thought = Thought(False, False, 2, "obj", probability=0.8, label_probability=0.5, alternatives=arcs)
+    thought = WordSuggestion(
+        False, False, 2, "obj", probability=0.8, label_probability=0.5, alternatives=arcs
+    )
     assert thought_json(thought)["alternatives"] == [[2, "obj", 0.5], [0, "root", 0.2]]
     proposed = replace(thought, label="root")
     assert thought_json(proposed)["alternatives"] == [[2, "obj", 0.5], [2, "root", 0.3], [0, "root", 0.2]]

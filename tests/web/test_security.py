@@ -8,11 +8,11 @@ from hypothesis import strategies as st
 
 pytest.importorskip("starlette", reason="needs starlette")
 
-from arcwise.web.security import HEADERS, Door, new_token
+from arcwise.web.security import HEADERS, AccessPolicy, new_token
 from web.served import PORT, TOKEN, Served
 
 OWN = {"host": f"127.0.0.1:{PORT}"}
-DOOR = Door(TOKEN, PORT)
+DOOR = AccessPolicy(TOKEN, PORT)
 JSON = {"Content-Type": "application/json"}
 
 

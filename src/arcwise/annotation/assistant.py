@@ -1,4 +1,7 @@
-"""``Assistant``: a parser that thinks along while a sentence is annotated. Scores once a sentence, then exact inference under the decisions."""
+"""``Assistant``: live parser suggestions for a sentence under annotation.
+
+A sentence is scored once; after each decision only exact inference under the decisions runs again.
+"""
 
 from __future__ import annotations
 
@@ -11,40 +14,47 @@ from typing import Any
 import numpy as np
 
 from arcwise.annotation.gains import Gains, expected_gains, head_entropies
-from arcwise.annotation.plain_thoughts import plain_thoughts
-from arcwise.annotation.scored_sentence import Inferred, ScoredSentence
-from arcwise.annotation.states import Decisions, consistent
-from arcwise.annotation.tagging import proposed_tags, seen_by_parser
-from arcwise.annotation.thoughts import OtherTree, Reason, Thought, Thoughts
+from arcwise.annotation.scored_sentence import Posterior, ScoredSentence, proposed_tags, tagged_input
+from arcwise.annotation.states import ArcDecisions, consistent
+from arcwise.annotation.suggestions import (
+    AlternativeTree,
+    SentenceSuggestions,
+    SuggestionChange,
+    WordSuggestion,
+)
 from arcwise.errors import InputError
-from arcwise.parsing.parser import Parser
+from arcwise.parsing.parser import ParseOptions, Parser
 from arcwise.parsing.scored import ScoredParser
 from arcwise.pipeline.pipeline import Pipeline
 from arcwise.treebanks import Sentence, Treebank
 
 
 class Assistant:
-    """What a parser, or a pipeline, has to say of sentences. Decisions are read from the sentence (``annotation.states``).
+    """Suggestions of a parser or pipeline. Decisions are read from the sentence (``annotation.states``).
 
-    What it says equals what ``arcwise parse --keep lemma,upos,xpos,feats,head,deprel --confidence`` says of the sentence with its
-    decisions alone. It may be asked from several threads.
+    The suggestions equal the output of ``arcwise parse --keep lemma,upos,xpos,feats,head,deprel --confidence`` for the
+    sentence with only its decisions. Thread-safe.
 
     >>> from arcwise.parsing.scorer import FunctionScorer
     >>> def near(sentence):
     ...     words = np.arange(len(sentence) + 1)
     ...     return -np.abs(words[:, None] - words).astype(float)
     >>> assistant = Assistant(ScoredParser(FunctionScorer(near)))
-    >>> rows = "1\\ta\\t_\\t_\\t_\\t_\\t_\\t_\\t_\\t_\\n2\\tb\\t_\\t_\\t_\\t_\\t0\\t_\\t_\\t_\\n3\\tc\\t_\\t_\\t_\\t_\\t_\\t_\\t_\\t_\\n\\n"
-    >>> thoughts = assistant.think(Treebank.from_string(rows)[0])
-    >>> [(own.decided_head, own.head, round(own.probability, 2)) for own in thoughts.words]
+    >>> row = "{}\\t{}\\t_\\t_\\t_\\t_\\t{}\\t_\\t_\\t_\\n"
+    >>> rows = row.format(1, "a", "_") + row.format(2, "b", 0) + row.format(3, "c", "_") + "\\n"
+    >>> suggestions = assistant.suggest(Treebank.from_string(rows)[0])
+    >>> [(word.decided_head, word.head, round(word.probability, 2)) for word in suggestions.words]
     [(False, 2, 0.79), (True, 0, 1.0), (False, 2, 0.79)]
     """
 
     def __init__(
         self, parser: Parser, *, alternatives: int = 10, least: float = 0.001, kept: int = 64
     ) -> None:
-        """``alternatives``: so many of each word at most, none below the probability ``least``; ``kept``: of so many sentences scores are
-        kept."""
+        """
+        alternatives: maximum number of alternatives per word.
+        least: minimum probability of an alternative.
+        kept: number of sentences whose scores are cached.
+        """
         if alternatives < 1:
             raise InputError(f"alternatives: found {alternatives}, expected at least 1")
         self.model = parser
@@ -54,123 +64,124 @@ class Assistant:
 
     @property
     def parser(self) -> Parser:
-        """The parser, without the pipeline that it may be in."""
+        """The parser, taken out of its pipeline if it is in one."""
         return self.model.parser if isinstance(self.model, Pipeline) else self.model
 
     @property
     def gives_probabilities(self) -> bool:
-        """Whether the parser gives distributions; others propose trees alone."""
+        """Whether the parser gives distributions; other parsers suggest trees only."""
         return isinstance(self.parser, ScoredParser)
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """The labels that the parser gives."""
+        """The parser's labels."""
         return tuple(getattr(self.parser, "labels", ()))
 
-    # ---- thinking
-
-    def think(self, sentence: Sentence, *, gains: bool = False) -> Thoughts:
-        """Proposals, probabilities and alternatives under all decisions of the sentence; ``gains``: also what each answer would settle."""
-        decisions = Decisions.of(sentence)
+    def suggest(self, sentence: Sentence, *, gains: bool = False) -> SentenceSuggestions:
+        """Suggestions, probabilities and alternatives under all decisions; ``gains``: also the expected information gains."""
+        decisions = ArcDecisions.of(sentence)
         if not self.gives_probabilities:
-            return plain_thoughts(self.model, sentence, decisions)
+            return _suggest_tree_only(self.model, sentence, decisions)
         usable = consistent(decisions)
         scored = self.scored(sentence)
-        inferred = scored.under(usable)
-        clash = decisions.clash()
-        words = self._words(scored, inferred, decisions, usable)
-        found = inferred.second_best()
-        thoughts = Thoughts(
+        posterior = scored.under(usable)
+        conflict = decisions.conflict()
+        words = self._words(scored, posterior, decisions, usable)
+        runner_up = posterior.second_best()
+        suggestions = SentenceSuggestions(
             words,
-            entropy=float(inferred.result.head_entropy[0]),
-            probability=float(np.exp(inferred.result.log_probability[0])),
-            second_best=None if found is None else OtherTree(tuple(found[0]), tuple(found[1]), found[2]),
-            note=_note(inferred) if clash is None else clash.told,
-            clash=() if clash is None else clash.words,
+            entropy=float(posterior.result.head_entropy[0]),
+            probability=float(np.exp(posterior.result.log_probability[0])),
+            second_best=runner_up and AlternativeTree(tuple(runner_up[0]), tuple(runner_up[1]), runner_up[2]),
+            note=_note(posterior) if conflict is None else conflict.message,
+            clash=() if conflict is None else conflict.words,
         )
-        return thoughts if not gains else _with_gains(thoughts, inferred)
+        return suggestions if not gains else _with_gains(suggestions, posterior)
 
-    def reconsider(self, sentence: Sentence, word: int) -> Thought:
-        """The thought about a word as if it were open, all other decisions standing."""
+    def reconsider(self, sentence: Sentence, word: int) -> WordSuggestion:
+        """The suggestion for a word (1..n) if it were undecided, all other decisions unchanged."""
         if not 1 <= word <= len(sentence):
             raise InputError(f"word: found {word}, expected 1..{len(sentence)}")
-        decisions = Decisions.of(sentence).without([word])
+        decisions = ArcDecisions.of(sentence).without([word])
         if not self.gives_probabilities:
-            return plain_thoughts(self.model, sentence, decisions).words[word - 1]
+            return _suggest_tree_only(self.model, sentence, decisions).words[word - 1]
         scored, usable = self.scored(sentence), consistent(decisions)
         return self._words(scored, scored.under(usable), decisions, usable)[word - 1]
 
-    def because(self, after: Sentence, before: Sentence | None = None) -> tuple[Reason, ...]:
-        """Why proposals of ``after`` are not those of ``before`` (None: of the sentence with nothing decided): for each word whose
-        proposal is another one, the one decision without which it would be what it was. Both have the same words."""
+    def explain_changes(
+        self, after: Sentence, before: Sentence | None = None
+    ) -> tuple[SuggestionChange, ...]:
+        """Suggestions that differ between ``before`` and ``after``, each with the one decision that causes the difference.
+
+        ``before`` has the same words as ``after``; None stands for the sentence without any decision.
+        """
         if not self.gives_probabilities or (before is not None and len(before) != len(after)):
             return ()
         scored = self.scored(after)
-        now = consistent(Decisions.of(after))
+        now = consistent(ArcDecisions.of(after))
         nothing = now.without(range(1, len(now) + 1))
-        then = nothing if before is None else consistent(Decisions.of(before))
-        was, found = _proposals(scored, then), _proposals(scored, now)
-        changed = [m for m in range(1, len(now) + 1) if was[m - 1] != found[m - 1] and not now.decides(m)]
+        then = nothing if before is None else consistent(ArcDecisions.of(before))
+        old, new = _suggested_arcs(scored, then), _suggested_arcs(scored, now)
+        changed = [m for m in range(1, len(now) + 1) if old[m - 1] != new[m - 1] and not now.decides(m)]
         if not changed:
             return ()
-        others = [
+        edited = [
             m
             for m in range(1, len(now) + 1)
             if (now.heads[m - 1], now.labels[m - 1]) != (then.heads[m - 1], then.labels[m - 1])
         ]
-        without = {m: _proposals(scored, consistent(now.like(then, m))) for m in others}
-        reasons = []
+        # A decision explains a change if the suggestion is the old one again once that decision alone is reverted.
+        reverted = {m: _suggested_arcs(scored, consistent(now.like(then, m))) for m in edited}
+        changes = []
         for m in changed:
-            alone = [other for other in others if without[other][m - 1] == was[m - 1]]
-            nearest = min(alone, key=lambda other: abs(other - m), default=None)
-            reasons.append(Reason(m, was[m - 1], found[m - 1], nearest))
-        return tuple(reasons)
-
-    # ---- scores
+            causes = [cause for cause in edited if reverted[cause][m - 1] == old[m - 1]]
+            nearest = min(causes, key=lambda cause: abs(cause - m), default=None)
+            changes.append(SuggestionChange(m, old[m - 1], new[m - 1], nearest))
+        return tuple(changes)
 
     def scored(self, sentence: Sentence) -> ScoredSentence:
-        """The sentence with its scores: found once for what the parser sees of it, its words and tags."""
-        key = _seen(sentence)
+        """The sentence with its scores, cached by what the parser reads: words and tags, not the tree."""
+        key = _parser_input(sentence)
         with self._lock:
             if key in self._scored:
                 self._scored.move_to_end(key)
                 return self._scored[key]
-        found = self.score(sentence)
+        scored = self.score(sentence)
         with self._lock:
-            self._scored[key] = found
+            self._scored[key] = scored
             while len(self._scored) > self._kept:
                 self._scored.popitem(last=False)
-        return found
+        return scored
 
     def score(self, sentence: Sentence) -> ScoredSentence:
-        """The same, found anew and not kept."""
+        """Score a sentence without using the cache."""
         n = len(sentence)
-        nothing = Decisions((-1,) * n, ("_",) * n)
-        blank = Treebank(nothing.in_bytes(sentence.conllu_bytes), source=sentence.treebank.source)
-        seen = seen_by_parser(self.model, blank)
-        tags, upos = proposed_tags(self.model, blank, seen)
+        undecided = ArcDecisions((-1,) * n, ("_",) * n)
+        blank = Treebank(undecided.in_bytes(sentence.conllu_bytes), source=sentence.treebank.source)
+        tagged = tagged_input(self.model, blank)
+        tags, upos = proposed_tags(self.model, blank, tagged)
         parser: Any = self.parser
-        scores = parser.scorer.scores(seen, trees=parser.decoding.trees)
-        return ScoredSentence(parser, seen, scores, tags, upos)
+        scores = parser.scorer.scores(tagged, trees=parser.decoding.trees)
+        return ScoredSentence(parser, tagged, scores, tags, upos)
 
     def _words(
-        self, scored: ScoredSentence, inferred: Inferred, decisions: Decisions, usable: Decisions
-    ) -> tuple[Thought, ...]:
-        """A thought a word; of a decision that clashes, the parser's view of its arc."""
-        alternatives = inferred.alternatives(self._alternatives, self._least)
-        entropies = head_entropies(inferred.marginals)
-        heads, labels = inferred.heads, inferred.labels
-        head_shares = inferred.result.head_probability
-        both = inferred.label_probabilities
+        self, scored: ScoredSentence, posterior: Posterior, decisions: ArcDecisions, usable: ArcDecisions
+    ) -> tuple[WordSuggestion, ...]:
+        """One suggestion per word; a decision that is part of a cycle gets the probability of its arc without it."""
+        alternatives = posterior.alternatives(self._alternatives, self._least)
+        entropies = head_entropies(posterior.marginals)
+        heads, labels = posterior.heads, posterior.labels
+        head_probabilities = posterior.result.head_probability
+        joint_probabilities = posterior.label_probabilities
         words = []
         for i in range(len(decisions)):
-            own = Thought(
+            word = WordSuggestion(
                 decisions.heads[i] >= 0,
                 decisions.labels[i] != "_",
                 heads[i],
                 labels[i],
-                float(head_shares[i]),
-                both[i],
+                float(head_probabilities[i]),
+                joint_probabilities[i],
                 float(entropies[i]),
                 None,
                 alternatives[i],
@@ -178,43 +189,80 @@ class Assistant:
                 scored.upos_probabilities[i],
             )
             if decisions.heads[i] != usable.heads[i]:
-                own = _clashing(own, i + 1, decisions, inferred)
-            words.append(own)
+                word = _cyclic(word, i + 1, decisions, posterior)
+            words.append(word)
         return tuple(words)
 
 
-def _clashing(thought: Thought, word: int, decisions: Decisions, inferred: Inferred) -> Thought:
+def _cyclic(
+    suggestion: WordSuggestion, word: int, decisions: ArcDecisions, posterior: Posterior
+) -> WordSuggestion:
     head, label = decisions.heads[word - 1], decisions.labels[word - 1]
-    share = float(inferred.marginals[head, word])
-    both = share if label != "_" else None
-    return replace(thought, head=head, label=label, probability=share, label_probability=both)
+    probability = float(posterior.marginals[head, word])
+    joint = probability if label != "_" else None
+    return replace(suggestion, head=head, label=label, probability=probability, label_probability=joint)
 
 
-def _with_gains(thoughts: Thoughts, inferred: Inferred) -> Thoughts:
-    found = sentence_gains(inferred)
-    words = [replace(own, gain=float(gain)) for own, gain in zip(thoughts.words, found.values, strict=True)]
-    return replace(thoughts, words=tuple(words), gain_error=found.error)
+def _with_gains(suggestions: SentenceSuggestions, posterior: Posterior) -> SentenceSuggestions:
+    gains = sentence_gains(posterior)
+    words = [
+        replace(word, gain=float(gain)) for word, gain in zip(suggestions.words, gains.values, strict=True)
+    ]
+    return replace(suggestions, words=tuple(words), gain_error=gains.error)
 
 
-def sentence_gains(inferred: Inferred) -> Gains:
-    """The expected gain of each word of a sentence under its decisions."""
-    weights = next(iter(inferred.weights.matrices()))
-    return expected_gains(weights, inferred.marginals, inferred.trees)
+def sentence_gains(posterior: Posterior) -> Gains:
+    """The expected information gain of each word of a sentence under its decisions."""
+    weights = next(iter(posterior.weights.matrices()))
+    return expected_gains(weights, posterior.marginals, posterior.trees)
 
 
-def _note(inferred: Inferred) -> str | None:
-    told = "; ".join(note.text for note in inferred.notes)
-    return told or None
+def _note(posterior: Posterior) -> str | None:
+    return "; ".join(note.text for note in posterior.notes) or None
 
 
-def _proposals(scored: ScoredSentence, decisions: Decisions) -> list[tuple[int, str]]:
+def _suggested_arcs(scored: ScoredSentence, decisions: ArcDecisions) -> list[tuple[int, str]]:
     """Head and label of each word."""
-    inferred = scored.under(decisions)
-    return list(zip(inferred.heads, inferred.labels, strict=True))
+    posterior = scored.under(decisions)
+    return list(zip(posterior.heads, posterior.labels, strict=True))
 
 
-def _seen(sentence: Sentence) -> tuple[Any, ...]:
-    """What a parser may see of a sentence: every column but those of trees, and MISC without what parsers write there."""
+def _suggest_tree_only(model: Parser, sentence: Sentence, decisions: ArcDecisions) -> SentenceSuggestions:
+    """Suggestions of a parser without a distribution: one tree, around the decisions if the parser supports that."""
+    parser = model.parser if isinstance(model, Pipeline) else model
+    constrained = parser.capabilities.keep_heads
+    usable = consistent(decisions)
+    kept = usable if constrained else usable.without(range(1, len(usable) + 1))
+    treebank = Treebank(kept.in_bytes(sentence.conllu_bytes), source=sentence.treebank.source)
+    tagged = tagged_input(model, treebank)
+    tags, upos = proposed_tags(model, treebank, tagged)
+    parsed = parser.parse(tagged, options=ParseOptions(keep_heads=constrained))[0]
+    words = []
+    for i, (head, label) in enumerate(zip(parsed.heads[1:].tolist(), parsed.deprels, strict=True)):
+        decided_head, decided_label = decisions.heads[i] >= 0, decisions.labels[i] != "_"
+        words.append(
+            WordSuggestion(
+                decided_head,
+                decided_label,
+                decisions.heads[i] if decided_head else head,
+                decisions.labels[i] if decided_label else label,
+                tags=tags[i],
+                upos_probability=upos[i],
+            )
+        )
+    conflict = decisions.conflict()
+    name = getattr(parser, "description", parser.kind)
+    how = "consistent with the annotation" if constrained else "regardless of the annotation"
+    note = f"this model ({name}) suggests a tree {how}, without probabilities or alternatives"
+    return SentenceSuggestions(
+        tuple(words),
+        note=note if conflict is None else conflict.message,
+        clash=() if conflict is None else conflict.words,
+    )
+
+
+def _parser_input(sentence: Sentence) -> tuple[Any, ...]:
+    """Everything a parser may read of a sentence: all columns except the tree's, and MISC without parser output."""
     columns: Sequence[Sequence[str]] = (
         sentence.forms,
         sentence.lemmas,
@@ -222,8 +270,7 @@ def _seen(sentence: Sentence) -> tuple[Any, ...]:
         sentence.xpos,
         sentence.feats,
     )
-    misc = tuple(_without_probabilities(own) for own in sentence.misc)
-    return (*map(tuple, columns), misc)
+    return (*map(tuple, columns), tuple(map(_without_probabilities, sentence.misc)))
 
 
 def _without_probabilities(misc: str) -> str:

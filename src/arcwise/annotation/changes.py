@@ -1,4 +1,4 @@
-"""``Change``: what one step of editing changed, as sentences before and after."""
+"""``DocumentChange``: what one step of editing changed, as sentences before and after."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 
 @dataclass(frozen=True)
-class Part:
+class Splice:
     """Sentences that stand one after the other, before and after a change. ``first``: the number of the first, from 0."""
 
     first: int
@@ -24,7 +24,7 @@ class Part:
         return {"first": self.first, "before": before, "after": after}
 
     @classmethod
-    def from_json(cls, values: dict[str, Any]) -> Part:
+    def from_json(cls, values: dict[str, Any]) -> Splice:
         """The part that the journal tells."""
         before = values["before"]
         if "change" in values:
@@ -68,16 +68,16 @@ def _same(a: str, b: str) -> int:
     return low
 
 
-Parts = tuple[Part, ...]
+Splices = tuple[Splice, ...]
 """From the end of the file to its start, so that numbers hold while they are applied one after the other."""
 
 
 @dataclass(frozen=True)
-class Change:
+class DocumentChange:
     """What one step changed. ``version``: that of the document afterwards."""
 
     version: int
-    parts: Parts
+    parts: Splices
     told: str
 
     @property
@@ -86,25 +86,25 @@ class Change:
         return self.parts[-1].first
 
 
-def inverse(parts: Parts) -> Parts:
+def inverse(parts: Splices) -> Splices:
     """The parts that take a change back.
 
-    >>> inverse((Part(5, (b"x",), ()), Part(2, (b"a",), (b"b", b"c"))))
-    (Part(first=6, before=(), after=(b'x',)), Part(first=2, before=(b'b', b'c'), after=(b'a',)))
+    >>> inverse((Splice(5, (b"x",), ()), Splice(2, (b"a",), (b"b", b"c"))))
+    (Splice(first=6, before=(), after=(b'x',)), Splice(first=2, before=(b'b', b'c'), after=(b'a',)))
     """
-    found: list[Part] = []
+    found: list[Splice] = []
     shift = 0
     for part in reversed(parts):
-        found.append(Part(part.first + shift, part.after, part.before))
+        found.append(Splice(part.first + shift, part.after, part.before))
         shift += len(part.after) - len(part.before)
     return tuple(reversed(found))
 
 
-def difference(old: Sequence[bytes], new: Sequence[bytes]) -> Parts:
+def difference(old: Sequence[bytes], new: Sequence[bytes]) -> Splices:
     """The parts that make one series of sentences the other.
 
     >>> difference([b"a", b"b", b"c"], [b"a", b"x", b"c", b"d"])
-    (Part(first=3, before=(), after=(b'd',)), Part(first=1, before=(b'b',), after=(b'x',)))
+    (Splice(first=3, before=(), after=(b'd',)), Splice(first=1, before=(b'b',), after=(b'x',)))
     """
     start = 0
     while start < min(len(old), len(new)) and old[start] == new[start]:
@@ -118,4 +118,4 @@ def difference(old: Sequence[bytes], new: Sequence[bytes]) -> Parts:
     else:
         codes = SequenceMatcher(None, middle, other, autojunk=False).get_opcodes()
         runs = [(a, b, c, d) for tag, a, b, c, d in codes if tag != "equal"]
-    return tuple(Part(start + a, tuple(middle[a:b]), tuple(other[c:d])) for a, b, c, d in reversed(runs))
+    return tuple(Splice(start + a, tuple(middle[a:b]), tuple(other[c:d])) for a, b, c, d in reversed(runs))

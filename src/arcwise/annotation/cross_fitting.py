@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from arcwise.annotation.background_job import Report
 from arcwise.annotation.training import small_config
-from arcwise.annotation.worker import Tell
 from arcwise.engine import Engine, ThisProcess
 from arcwise.errors import InputError
 from arcwise.graph import GraphConfig, GraphParser
@@ -24,7 +24,7 @@ _LEAST = 1e-9
 
 
 @dataclass(frozen=True)
-class Doubt:
+class SuspiciousWord:
     """A decided word that parsers trained on other sentences would annotate otherwise."""
 
     sentence: int
@@ -40,7 +40,7 @@ class Doubt:
     """What the parser says, and how surely."""
 
 
-def doubts(
+def suspicious_words(
     treebank: Treebank,
     *,
     folds: int = 5,
@@ -49,7 +49,7 @@ def doubts(
     threads: int = 1,
     tell: Callable[[float, str], None] = lambda share, line: None,
     engine: Engine = ThisProcess(),
-) -> list[Doubt]:
+) -> list[SuspiciousWord]:
     """The words whose decided head and label (or head, where no label is decided) together have a probability under ``below``, least
     probable first: for parsers that were trained on other sentences, with temperatures fitted on what these parsers say.
 
@@ -68,7 +68,7 @@ def doubts(
     found = common_temperatures(
         [(own.with_temperatures, part) for own, part in parts], threads=threads, steps=12
     )
-    every: list[Doubt] = []
+    every: list[SuspiciousWord] = []
     for fold, (own, part) in enumerate(parts):
         parser = own.with_temperatures(found.heads, found.labels, found.smoothing)
         every += _of_part(parser, part, fold, folds, below, threads)
@@ -81,7 +81,7 @@ def _trained(config: GraphConfig, threads: int, others: Treebank) -> GraphParser
 
 def _of_part(
     parser: GraphParser, part: Treebank, fold: int, folds: int, below: float, threads: int
-) -> list[Doubt]:
+) -> list[SuspiciousWord]:
     parses = parser.parses(part, options=ParseOptions(confidence=True), asked=True, threads=threads)
     assert parses.probabilities is not None
     asked = parses.probabilities.asked
@@ -99,7 +99,7 @@ def _of_part(
         if (int(parses.heads[w]), said if labelled[w] else "_") == (int(heads[w]), labels[w]):
             continue  # improbable, and yet nothing is more probable
         found.append(
-            Doubt(
+            SuspiciousWord(
                 s * folds + fold,
                 int(w - starts[s]) + 1,
                 int(heads[w]),
@@ -113,10 +113,10 @@ def _of_part(
     return found
 
 
-def doubts_task(request: Mapping[str, Any], data: bytes, tell: Tell) -> Mapping[str, Any]:
-    """The doubts of ``data``, for ``annotation.worker``."""
+def error_detection_task(request: Mapping[str, Any], data: bytes, tell: Report) -> Mapping[str, Any]:
+    """The doubts of ``data``, for ``annotation.background_job``."""
     treebank = Treebank(data, source=request["source"])
-    found = doubts(
+    found = suspicious_words(
         treebank,
         folds=request["folds"],
         below=request["below"],

@@ -1,24 +1,32 @@
-"""``Document``: a CoNLL-U file that is being edited. Every edit is in the journal beside the file before it is shown."""
+"""``AnnotationDocument``: a CoNLL-U file that is being edited. Every edit is in the journal beside the file before it is shown."""
 
 from __future__ import annotations
 
 import threading
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Literal
 
-from arcwise.annotation.changes import Change, Part, Parts, difference, inverse
+from arcwise.annotation.changes import DocumentChange, Splice, Splices, difference, inverse
+from arcwise.annotation.external_changes import ExternalMerge, merged_blocks
 from arcwise.annotation.history import History, compacted, file_record, parts_of
 from arcwise.annotation.journal import Record
-from arcwise.annotation.opening import Opened, Stamp, open_parts, read_snapshot, stamp_of
+from arcwise.annotation.recovery import OpenedDocument, Stamp, open_parts, read_snapshot, stamp_of
 from arcwise.annotation.store import Blocks, Fingerprint, Hasher, block_digest, fingerprint
-from arcwise.annotation.taking import Taken, merged_blocks
 from arcwise.errors import InputError
 from arcwise.treebanks import Problem, Sentence, Treebank, open_output
 from arcwise.treebanks.edits import Edit, edited, join_blocks, split_block
 from arcwise.treebanks.edits.checking import check_readable
 from arcwise.treebanks.files import PathLike, path_kind
 
-__all__ = ["Change", "ChangedMeanwhile", "ChangedOnDisk", "Document", "Part", "Taken"]
+__all__ = [
+    "AnnotationDocument",
+    "ChangedMeanwhile",
+    "ChangedOnDisk",
+    "DocumentChange",
+    "ExternalMerge",
+    "Splice",
+]
 _MARK = b"\xef\xbb\xbf"
 _LARGE_JOURNAL = 1 << 20
 
@@ -32,17 +40,17 @@ class ChangedMeanwhile(InputError):
 
 
 class ChangedOnDisk(InputError):
-    """Another program changed the file; ``take_in_changes`` merges, nothing is overwritten."""
+    """Another program changed the file; ``merge_external_changes`` merges, nothing is overwritten."""
 
 
-class Document:
+class AnnotationDocument:
     """A file that is being edited. Safe to use from several threads; one process at a time has a file open.
 
     An edit is in the journal (``FILE.journal``), on the disk, before ``edit`` returns, and is taken up from there when the file is opened again,
     however the process ended. The file itself is written by ``save``. Undo and redo go back over saving, closing and opening.
     """
 
-    def __init__(self, opened: Opened) -> None:
+    def __init__(self, opened: OpenedDocument) -> None:
         """Use ``open``."""
         self.path = opened.path
         self.version = 0
@@ -53,7 +61,7 @@ class Document:
         """Why nothing can be edited; None where it can."""
         self._guard = threading.RLock()
         self._saving = threading.RLock()
-        """Taken before ``_guard`` by whoever reads or writes the file."""
+        """ExternalMerge before ``_guard`` by whoever reads or writes the file."""
         self._journal, self._history, self._saved_at = opened.journal, opened.history, opened.saved_at
         self._blocks = opened.blocks
         self._on_disk(opened.blocks.snapshot.fingerprint, opened.stamp, Blocks(opened.blocks.snapshot))
@@ -64,7 +72,7 @@ class Document:
         self._file, self._stamp, self._base = file, stamp, Blocks(blocks.snapshot, list(blocks.places))
 
     @classmethod
-    def open(cls, path: PathLike, *, new: bool = False) -> Document:
+    def open(cls, path: PathLike, *, new: bool = False) -> AnnotationDocument:
         """Open a file, and do again what its journal has beyond it. ``new``: the file is made, and may not be there yet."""
         return cls(open_parts(path, new=new))
 
@@ -75,7 +83,7 @@ class Document:
             self._journal.close(remove=empty)
             self._blocks.snapshot.close()
 
-    def __enter__(self) -> Document:
+    def __enter__(self) -> AnnotationDocument:
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -130,22 +138,22 @@ class Document:
 
     def edit(
         self, number: int, edits: Sequence[Edit], *, version_of_block: str | None = None, told: str = ""
-    ) -> Change | None:
+    ) -> DocumentChange | None:
         """Edit one sentence: one step of undo; None if nothing changed. ``ChangedMeanwhile`` if it is not as the caller saw it."""
         with self._guard:
             self._check_seen(number, version_of_block)
             what = ", ".join(dict.fromkeys(edit.kind for edit in edits))
             return self.edit_many({number: edits}, told or f"sentence {number + 1}: {what}")
 
-    def edit_many(self, edits: Mapping[int, Sequence[Edit]], told: str) -> Change | None:
+    def edit_many(self, edits: Mapping[int, Sequence[Edit]], told: str) -> DocumentChange | None:
         """Edit several sentences: one step of undo, all or none; None if nothing changed."""
         with self._guard:
-            parts: list[Part] = []
+            parts: list[Splice] = []
             for number in sorted(edits, reverse=True):
                 before = self.block(number)
                 after = self._edited(number, before, edits[number], many=len(edits) > 1)
                 if after != before:
-                    parts.append(Part(number, (before,), (after,)))
+                    parts.append(Splice(number, (before,), (after,)))
             return self._commit(tuple(parts), told) if parts else None
 
     def _edited(self, number: int, block: bytes, edits: Sequence[Edit], *, many: bool) -> bytes:
@@ -154,15 +162,17 @@ class Document:
         except InputError as error:
             raise InputError(f"sentence {number + 1}: {error}") from None if many else error
 
-    def split_sentence(self, number: int, before_row: str, *, version_of_block: str | None = None) -> Change:
+    def split_sentence(
+        self, number: int, before_row: str, *, version_of_block: str | None = None
+    ) -> DocumentChange:
         """The words from ``before_row`` on become the next sentence; arcs between the two are open."""
         with self._guard:
             self._check_seen(number, version_of_block)
             block = self.block(number)
-            parts = (Part(number, (block,), split_block(block, before_row)),)
+            parts = (Splice(number, (block,), split_block(block, before_row)),)
             return self._commit(parts, f"sentence {number + 1}: split before {before_row}")
 
-    def join_sentences(self, number: int, *, version_of_block: str | None = None) -> Change:
+    def join_sentences(self, number: int, *, version_of_block: str | None = None) -> DocumentChange:
         """A sentence and the next become one; the roots of the second are open."""
         with self._guard:
             self._check_seen(number, version_of_block)
@@ -170,10 +180,11 @@ class Document:
                 raise InputError(f"sentence {number + 1}: is the last, expected one that another follows")
             two = (self.block(number), self.block(number + 1))
             return self._commit(
-                (Part(number, two, (join_blocks(*two),)),), f"sentences {number + 1} and {number + 2}: joined"
+                (Splice(number, two, (join_blocks(*two),)),),
+                f"sentences {number + 1} and {number + 2}: joined",
             )
 
-    def insert_sentences(self, number: int, data: bytes, *, told: str = "") -> Change:
+    def insert_sentences(self, number: int, data: bytes, *, told: str = "") -> DocumentChange:
         """Put the sentences of CoNLL-U text before sentence ``number`` (``len(document)``: at the end)."""
         with self._guard:
             if not 0 <= number <= len(self):
@@ -181,23 +192,25 @@ class Document:
             added = [sentence.conllu_bytes for sentence in Treebank(data, source="<inserted>")]
             if not added:
                 raise InputError("found no sentence, expected CoNLL-U")
-            part = Part(number, (), tuple(added))
+            part = Splice(number, (), tuple(added))
             if number == len(self) > 0:  # the last sentence may lack its blank line
                 last = self.sentence(number - 1)
                 if (
                     mark := _MARK if last.source_bytes.startswith(_MARK) else b""
                 ) + last.conllu_bytes != last.source_bytes:
-                    part = Part(number - 1, (last.source_bytes,), (mark + last.conllu_bytes, *added))
+                    part = Splice(number - 1, (last.source_bytes,), (mark + last.conllu_bytes, *added))
             elif len(self) and self.block(0).startswith(_MARK) and number == 0:
                 first = self.block(0)
-                part = Part(0, (first,), (_MARK + added[0], *added[1:], first.removeprefix(_MARK)))
+                part = Splice(0, (first,), (_MARK + added[0], *added[1:], first.removeprefix(_MARK)))
             return self._commit((part,), told or f"{len(added)} sentence{'s' * (len(added) > 1)} added")
 
-    def remove_sentence(self, number: int, *, version_of_block: str | None = None) -> Change:
+    def remove_sentence(self, number: int, *, version_of_block: str | None = None) -> DocumentChange:
         """Take a sentence out."""
         with self._guard:
             self._check_seen(number, version_of_block)
-            return self._commit((Part(number, (self.block(number),), ()),), f"sentence {number + 1}: removed")
+            return self._commit(
+                (Splice(number, (self.block(number),), ()),), f"sentence {number + 1}: removed"
+            )
 
     def _check_number(self, number: int) -> None:
         if not 0 <= number < len(self):
@@ -214,7 +227,7 @@ class Document:
         if self.read_only is not None:
             raise InputError(self.read_only)
 
-    def _commit(self, parts: Parts, told: str) -> Change:
+    def _commit(self, parts: Splices, told: str) -> DocumentChange:
         """Into the journal, then into the document."""
         self._check_writable()
         for part in parts:
@@ -223,7 +236,7 @@ class Document:
             {"kind": "do", "parts": [part.to_json() for part in parts], "told": told}, parts, told
         )
 
-    def _check_neighbours(self, part: Part) -> None:
+    def _check_neighbours(self, part: Splice) -> None:
         """The file is read as before around what changes: a sentence may lack the blank line before the next."""
         stop = part.first + len(part.before)
         left = b"".join(self._blocks.run(max(part.first - 1, 0), part.first))
@@ -231,11 +244,11 @@ class Document:
         before, after = (left + b"".join(blocks) + right for blocks in (part.before, part.after))
         check_readable(before, after, added=len(part.after) - len(part.before))
 
-    def _follow(self, record: Record, parts: Parts, told: str) -> Change:
+    def _follow(self, record: Record, parts: Splices, told: str) -> DocumentChange:
         self._append(record)
         self._blocks.apply(parts)
         self.version += 1
-        return Change(self.version, parts, told)
+        return DocumentChange(self.version, parts, told)
 
     def _append(self, record: Record) -> None:
         if self._journal.size:
@@ -256,7 +269,7 @@ class Document:
         """Whether there is something to redo."""
         return bool(self._history.undone)
 
-    def undo(self) -> Change | None:
+    def undo(self) -> DocumentChange | None:
         """Take the last step back; None if there is none."""
         with self._guard:
             self._check_writable()
@@ -265,7 +278,7 @@ class Document:
             record = self._journal.read(self._history.done[-1])
             return self._follow({"kind": "undo"}, inverse(parts_of(record)), record["told"])
 
-    def redo(self) -> Change | None:
+    def redo(self) -> DocumentChange | None:
         """Do again what was undone last; None if there is none."""
         with self._guard:
             self._check_writable()
@@ -343,14 +356,19 @@ class Document:
         self._stamp = stamp
         return "same"
 
-    def take_in_changes(self) -> Taken:
+    def take_in_changes(self) -> ExternalMerge:
+        """Deprecated name of ``merge_external_changes``."""
+        warnings.warn("take_in_changes is now merge_external_changes", DeprecationWarning, stacklevel=2)
+        return self.merge_external_changes()
+
+    def merge_external_changes(self) -> ExternalMerge:
         """Merge what another program did to the file with what was edited here: one step of undo. All of the file is in memory for that."""
         with self._saving, self._guard:
             self._check_writable()
             stamp, snapshot = read_snapshot(self.path, beside=True)
             if snapshot.fingerprint == self._file:
                 self._stamp = stamp
-                return Taken(None, ())
+                return ExternalMerge(None, ())
             if not len(snapshot):
                 raise InputError(
                     f"{self.path}: found no sentence any more, expected CoNLL-U; nothing was taken in"
@@ -368,6 +386,15 @@ class Document:
             self._on_disk(snapshot.fingerprint, stamp, Blocks(snapshot))
             self._saved_at = None if rest else self._history.top
             if not parts:
-                return Taken(None, conflicts)
+                return ExternalMerge(None, conflicts)
             self.version += 1
-            return Taken(Change(self.version, parts, told), conflicts)
+            return ExternalMerge(DocumentChange(self.version, parts, told), conflicts)
+
+
+def __getattr__(name: str) -> type[AnnotationDocument]:
+    if name == "Document":
+        warnings.warn(
+            "arcwise.annotation.document.Document is now AnnotationDocument", DeprecationWarning, stacklevel=2
+        )
+        return AnnotationDocument
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from arcwise.annotation.changes import Part, Parts, inverse
+from arcwise.annotation.changes import Splice, Splices, inverse
 from arcwise.annotation.journal import Journal, Record
 from arcwise.annotation.store import Fingerprint
 
@@ -28,7 +28,7 @@ class Mark:
     after: int
     file: Fingerprint
     sentences: int
-    parts: Parts
+    parts: Splices
     top: int
     """The last step that was done then, -1 if none."""
 
@@ -88,17 +88,17 @@ class History:
 
     def _mark(self, place: int, record: Record) -> Mark:
         file = Fingerprint(record["size"], record["digest"])
-        to = tuple(map(Part.from_json, record.get("to", ())))
+        to = tuple(map(Splice.from_json, record.get("to", ())))
         after, top = record.get("after", place + 1), record.get("top", self.top)
         return Mark(after, file, record["sentences"], to, top)
 
 
-def parts_of(record: Record) -> Parts:
+def parts_of(record: Record) -> Splices:
     """The change that a record tells."""
-    return tuple(map(Part.from_json, record["parts"]))
+    return tuple(map(Splice.from_json, record["parts"]))
 
 
-def steps_after(journal: Journal, mark: Mark) -> Iterator[Parts]:
+def steps_after(journal: Journal, mark: Mark) -> Iterator[Splices]:
     """What was done since the file was in some state, one change after the other; the first makes the file that state."""
     yield mark.parts
     history = History()

@@ -1,4 +1,4 @@
-"""``ScoredSentence``: a sentence as a parser sees it, scored once; and what is true of it under any decisions."""
+"""A sentence scored once by a parser, and the posterior distribution over its trees under any decisions."""
 
 from __future__ import annotations
 
@@ -9,44 +9,84 @@ from typing import Any
 
 import numpy as np
 
-from arcwise.annotation.states import Decisions
+from arcwise.annotation.states import ArcDecisions
 from arcwise.inference import LabelledArc, Scores, TreeClass, TreeDistribution
 from arcwise.inference.arc_matrices import ArcMatrices, Floats
+from arcwise.neural import NeuralParser
 from arcwise.parsing import decisions as parsing_decisions
 from arcwise.parsing.decisions import Group
 from arcwise.parsing.groups import in_groups
-from arcwise.parsing.parser import ParseOptions
+from arcwise.parsing.parser import TAGS, ParseOptions, Parser
 from arcwise.parsing.parses import Codes, Note
 from arcwise.parsing.scored import ScoredParser, decode_settings
 from arcwise.parsing.scorer import decode_scores
+from arcwise.pipeline.pipeline import Pipeline
 from arcwise.treebanks import Treebank
 
-_KEEP = ParseOptions(keep=("head", "deprel"))
+_KEEP_ARCS = ParseOptions(keep=("head", "deprel"))
+_KEEP_TAGS = ParseOptions(keep=TAGS, confidence=True)
+
+
+def tagged_input(model: Parser, treebank: Treebank) -> Treebank:
+    """The treebank as the parser of a model reads it: a pipeline fills in missing tags first."""
+    if isinstance(model, Pipeline):
+        return model.tagger.tag(treebank, keep=TAGS, confidence=True)
+    return treebank
+
+
+def proposed_tags(
+    model: Parser, treebank: Treebank, tagged: Treebank
+) -> tuple[tuple[Mapping[str, str], ...], tuple[float | None, ...]]:
+    """For each word, the model's values for the columns where ``treebank`` has ``_``, and the probability of its UPOS."""
+    parser = model.parser if isinstance(model, Pipeline) else model
+    output = tagged
+    if isinstance(parser, NeuralParser) and parser.model.writes:
+        output = parser.parse(tagged, options=_KEEP_TAGS)
+    tags: list[dict[str, str]] = [{} for _ in range(treebank.word_count)]
+    if output is not treebank:
+        for column in TAGS:
+            pairs = zip(treebank.column(column), output.column(column), strict=True)
+            for word_tags, (before, after) in zip(tags, pairs, strict=True):
+                if before == "_" and after != "_":
+                    word_tags[column] = after
+    probabilities = [
+        _upos_probability(misc) if "upos" in word_tags else None
+        for word_tags, misc in zip(tags, output.column("misc"), strict=True)
+    ]
+    return tuple(tags), tuple(probabilities)
+
+
+def _upos_probability(misc: str) -> float | None:
+    for pair in misc.split("|"):
+        key, _, value = pair.partition("=")
+        if key == "UposProb":
+            return float(value)
+    return None
 
 
 @dataclass(frozen=True)
 class ScoredSentence:
-    """One sentence with its scores, nothing decided."""
+    """One sentence with its scores, before any decision."""
 
     parser: ScoredParser
     treebank: Treebank
-    """The sentence alone, as the parser sees it: tagged, HEAD and DEPREL ``_``."""
+    """The sentence as the parser reads it: tagged, HEAD and DEPREL ``_``."""
     scores: Scores
     tags: tuple[Mapping[str, str], ...]
-    """Of each word: column → what a tagger proposes."""
+    """For each word: column → the tagger's value."""
     upos_probabilities: tuple[float | None, ...]
 
-    def under(self, decisions: Decisions) -> Inferred:
-        """The distribution over its trees under decisions that do not clash."""
+    def under(self, decisions: ArcDecisions) -> Posterior:
+        """The posterior over its trees under decisions without a cycle."""
         data = decisions.in_bytes(self.treebank.data)
         bank = Treebank(data, source=self.treebank.source)
         trees, labels = self.parser.decoding.trees, self.parser.labels
-        decided = parsing_decisions.Decisions.of(bank, _KEEP, None, trees, labels)
-        parts, notes, _ = in_groups(decided, self._inferred)
-        assert parts, "decisions clash"
-        return replace(parts[0][1], notes=tuple(notes), stay=decided.labels)
+        decided = parsing_decisions.Decisions.of(bank, _KEEP_ARCS, None, trees, labels)
+        parts, notes, _ = in_groups(decided, self._posterior)
+        assert parts, "decisions form a cycle"
+        return replace(parts[0][1], notes=tuple(notes), fixed_labels=decided.labels)
 
-    def _inferred(self, group: Group) -> tuple[Inferred, Codes]:
+    def _posterior(self, group: Group) -> tuple[Posterior, Codes]:
         parser = self.parser
         scores = parser.ruled(self.scores, group)
         decoding = replace(
@@ -54,21 +94,21 @@ class ScoredSentence:
         )
         settings = decode_settings(decoding, parser.temperatures, probabilities=True)
         result = decode_scores(scores, settings)
-        return Inferred(parser, scores, group.trees, result), np.asarray(result.parsed)
+        return Posterior(parser, scores, group.trees, result), np.asarray(result.parsed)
 
 
 @dataclass(frozen=True)
-class Inferred:
-    """The distribution over the trees of one sentence under decisions, and the tree that the parser gives."""
+class Posterior:
+    """The distribution over the trees of one sentence under decisions, and the parser's tree."""
 
     parser: ScoredParser
     scores: Scores
     trees: TreeClass
     result: Any
-    """What the native decoder found: the parser's own tree, its probabilities."""
+    """The output of the native decoder: the parser's tree and its probabilities."""
     notes: tuple[Note, ...] = ()
-    stay: Mapping[int, str] = field(default_factory=dict)
-    """Word (from 0) → the label that is decided."""
+    fixed_labels: Mapping[int, str] = field(default_factory=dict)
+    """Word (from 0) → its decided label."""
 
     def __len__(self) -> int:
         """The number of words."""
@@ -76,40 +116,40 @@ class Inferred:
 
     @property
     def heads(self) -> list[int]:
-        """The head of each word in the tree that the parser gives."""
+        """The head of each word in the parser's tree."""
         return [int(head) for head in self.result.heads]
 
     @cached_property
     def labels(self) -> list[str]:
-        """And its label."""
+        """The label of each word in the parser's tree."""
         return self.named(self.result.labels)
 
     @cached_property
     def label_probabilities(self) -> list[float]:
-        """Of head and label of each word together; a decided label is certain."""
-        both = [float(p) for p in self.result.label_probability]
-        for word in self.stay:
-            both[word] = float(self.result.head_probability[word])
-        return both
+        """Joint probability of head and label of each word; a decided label has probability 1."""
+        joint = [float(p) for p in self.result.label_probability]
+        for word in self.fixed_labels:
+            joint[word] = float(self.result.head_probability[word])
+        return joint
 
     def named(self, codes: Any) -> list[str]:
-        """Labels by their numbers; where one is decided, that."""
+        """The names of label codes, with decided labels in their places."""
         names = (*self.parser.labels, "_")
-        found = [names[int(code)] for code in codes]
-        for word, label in self.stay.items():
-            found[word] = label
-        return found
+        labels = [names[int(code)] for code in codes]
+        for word, label in self.fixed_labels.items():
+            labels[word] = label
+        return labels
 
     @cached_property
     def weights(self) -> ArcMatrices:
-        """The logarithms of the weights of arcs, labels summed out, whose products are the probabilities of trees up to Z."""
+        """Log weights of arcs with labels summed out: the probability of a tree is their product over the partition function."""
         temperatures = self.parser.temperatures
         flat = self.scores.batch.arc_weights(temperatures.heads, temperatures.smoothing, 1)
         return ArcMatrices.of_flat(flat, self.scores.lengths)
 
     @cached_property
     def distribution(self) -> TreeDistribution:
-        """The distribution."""
+        """The distribution over trees, at the parser's temperatures."""
         temperatures = self.parser.temperatures
         return TreeDistribution(
             self.scores,
@@ -126,34 +166,34 @@ class Inferred:
         return np.asarray(np.minimum(self.distribution.marginals[0], 1.0))
 
     def alternatives(self, k: int, least: float) -> list[tuple[LabelledArc, ...]]:
-        """Of each word its ``k`` most probable pairs of head and label, none below the probability ``least``."""
-        least, stay, marginals = max(least, 1e-12), self.stay, self.marginals
+        """The ``k`` most probable (head, label) pairs of each word with probability at least ``least``."""
+        least, fixed, marginals = max(least, 1e-12), self.fixed_labels, self.marginals
         heads, words = np.nonzero(marginals >= least)
         shares = marginals[None, heads, words]
         if self.parser.labels:
-            own = self._label_marginals(least)[:, heads, words]
-            decided = np.isin(words - 1, list(stay))
-            shares = np.concatenate([np.where(decided, 0.0, own), np.where(decided, shares, 0.0)])
+            labelled = self._label_marginals(least)[:, heads, words]
+            decided = np.isin(words - 1, list(fixed))
+            shares = np.concatenate([np.where(decided, 0.0, labelled), np.where(decided, shares, 0.0)])
         codes, arcs = np.nonzero(shares >= least)
         values = np.minimum(shares[codes, arcs], 1.0)
         names = (*self.parser.labels, None)
-        found: list[list[LabelledArc]] = [[] for _ in range(len(self))]
+        arcs_of: list[list[LabelledArc]] = [[] for _ in range(len(self))]
         order = np.argsort(-values, kind="stable")
-        columns = (own[order].tolist() for own in (codes, heads[arcs], words[arcs], values))
+        columns = (column[order].tolist() for column in (codes, heads[arcs], words[arcs], values))
         for code, head, word, value in zip(*columns, strict=True):
-            if len(found[word - 1]) < k:
-                found[word - 1].append(LabelledArc(head, names[code] or stay.get(word - 1, "_"), value))
-        return [tuple(own) for own in found]
+            if len(arcs_of[word - 1]) < k:
+                arcs_of[word - 1].append(LabelledArc(head, names[code] or fixed.get(word - 1, "_"), value))
+        return [tuple(word_arcs) for word_arcs in arcs_of]
 
     def _label_marginals(self, least: float) -> Floats:
-        """The probability of each arc together with each label, shape (L, n+1, n+1); 0 for arcs below ``least``."""
+        """The joint probability of each arc and label, shape (L, n+1, n+1); 0 for arcs below ``least``."""
         temperatures, arcs = self.parser.temperatures, self.marginals
         probable = np.ascontiguousarray(np.where(arcs >= least, arcs, 0.0)).reshape(-1)
         flat = self.scores.batch.label_marginals(probable, temperatures.heads, temperatures.labels)
         return self.scores.split(flat)[0]
 
     def second_best(self) -> tuple[list[int], list[str], float] | None:
-        """The best tree with other heads than the parser's: heads, labels, probability; None if there is none."""
+        """The best tree whose heads differ from the parser's: heads, labels, probability; None if there is none."""
         decoding = replace(
             self.parser.decoding,
             decode="map",
@@ -162,10 +202,10 @@ class Inferred:
         )
         settings = decode_settings(decoding, self.parser.temperatures, probabilities=True)
         best = self.scores.batch.k_best(settings, 2, threads=1)
-        n, own = len(self), self.heads
+        n, parsed_heads = len(self), self.heads
         for tree in range(int(np.asarray(best.counts)[0])):
             words = slice(tree * n, (tree + 1) * n)
             heads = [int(head) for head in best.heads[words]]
-            if heads != own:
+            if heads != parsed_heads:
                 return heads, self.named(best.labels[words]), float(np.exp(best.log_probability[tree]))
         return None

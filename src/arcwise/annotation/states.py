@@ -1,7 +1,8 @@
-"""What of a sentence is decided: by a person, and not merely proposed by a parser.
+"""Which arcs of a sentence are annotated, and which are only proposed by a parser.
 
-A word with a HEAD and no ``HeadProb=`` in MISC has a decided head. A DEPREL without ``DeprelProb=`` is a decided label, whether the head is
-known or not. All else is open: unknown, or a parser's proposal that stands in the file.
+A CoNLL-U file records the difference in MISC: a parser writes ``HeadProb=`` and ``DeprelProb=`` beside its HEAD and DEPREL, and
+an edit removes them. So a HEAD without ``HeadProb=`` is decided, and a DEPREL without ``DeprelProb=`` is a decided label.
+Only this module interprets these keys; everything else, the page included, reads ``FieldState`` or ``ArcDecisions``.
 """
 
 from __future__ import annotations
@@ -21,23 +22,48 @@ _COLUMNS, _HEAD, _DEPREL = 10, column_number("head"), column_number("deprel")
 
 
 def is_proposed(misc: str, column: Literal["head", "deprel"]) -> bool:
-    """Whether MISC says that a parser proposed what stands in a column.
+    """Whether MISC marks the value of a column as a parser's proposal.
 
-    >>> is_proposed("SpaceAfter=No|HeadProb=0.7", "head"), is_proposed("HeadProb=0.7", "deprel"), is_proposed("OldHeadProb=1", "head")
+    >>> misc = "SpaceAfter=No|HeadProb=0.7"
+    >>> is_proposed(misc, "head"), is_proposed(misc, "deprel"), is_proposed("OldHeadProb=1", "head")
     (True, False, False)
     """
     key = f"{PROPOSED[column][0]}="
     return key in misc and any(pair.startswith(key) for pair in misc.split("|"))
 
 
+FieldState = Literal["decided", "proposed", "open"]
+"""A person's decision, a parser's proposal in the file, or no value."""
+
+
+def field_state(value: str, misc: str, column: Literal["head", "deprel"]) -> FieldState:
+    """The state of the HEAD or DEPREL of a word.
+
+    >>> field_state("3", "_", "head"), field_state("3", "HeadProb=0.7", "head"), field_state("_", "_", "head")
+    ('decided', 'proposed', 'open')
+    """
+    if value == "_":
+        return "open"
+    return "proposed" if is_proposed(misc, column) else "decided"
+
+
+def word_state(head: FieldState, label: FieldState) -> FieldState:
+    """The state of a word: that of its head, or of its label once the head is decided.
+
+    >>> word_state("proposed", "decided"), word_state("decided", "open"), word_state("decided", "decided")
+    ('proposed', 'open', 'decided')
+    """
+    return label if head == "decided" else head
+
+
 @dataclass(frozen=True)
-class Decisions:
-    """What is decided of one sentence.
+class ArcDecisions:
+    """The decided heads and labels of one sentence.
 
     >>> row = "{}\\tw\\t_\\t_\\t_\\t_\\t{}\\t{}\\t_\\t{}\\n"
     >>> rows = row.format(1, 2, "nsubj", "_") + row.format(2, 0, "root", "HeadProb=0.9|DeprelProb=0.8") + "\\n"
-    >>> Decisions.of(Treebank.from_string(rows)[0])
-    Decisions(heads=(2, -1), labels=('nsubj', '_'))
+    >>> ArcDecisions.of(Treebank.from_string(rows)[0])
+    ArcDecisions(heads=(2, -1), labels=('nsubj', '_'))
     """
 
     heads: tuple[int, ...]
@@ -46,8 +72,8 @@ class Decisions:
     """The label of each word, ``_`` where none is decided."""
 
     @classmethod
-    def of(cls, sentence: Sentence) -> Decisions:
-        """Those that a sentence has."""
+    def of(cls, sentence: Sentence) -> ArcDecisions:
+        """The decisions recorded in a sentence."""
         heads = [int(head) for head in sentence.heads[1:]]
         labels = list(sentence.deprels)
         for i, misc in enumerate(sentence.misc):
@@ -68,40 +94,42 @@ class Decisions:
 
     @property
     def decided_heads(self) -> int:
-        """How many words have a decided head."""
+        """The number of decided heads."""
         return sum(head >= 0 for head in self.heads)
 
     def decides(self, word: int) -> bool:
-        """Whether head or label of a word (1..n) is decided."""
+        """Whether the head or the label of a word (1..n) is decided."""
         return self.heads[word - 1] >= 0 or self.labels[word - 1] != "_"
 
-    def without(self, words: Sequence[int]) -> Decisions:
-        """The same with these words open."""
-        left = set(words)
-        return Decisions(
-            tuple(UNKNOWN if m in left else head for m, head in enumerate(self.heads, 1)),
-            tuple("_" if m in left else label for m, label in enumerate(self.labels, 1)),
+    def without(self, words: Sequence[int]) -> ArcDecisions:
+        """A copy in which these words are undecided."""
+        removed = set(words)
+        return ArcDecisions(
+            tuple(UNKNOWN if m in removed else head for m, head in enumerate(self.heads, 1)),
+            tuple("_" if m in removed else label for m, label in enumerate(self.labels, 1)),
         )
 
-    def like(self, other: Decisions, word: int) -> Decisions:
-        """The same, but of one word what ``other`` has."""
+    def like(self, template: ArcDecisions, word: int) -> ArcDecisions:
+        """A copy with the decision of ``template`` for one word."""
         i = word - 1
-        return Decisions(
-            (*self.heads[:i], other.heads[i], *self.heads[word:]),
-            (*self.labels[:i], other.labels[i], *self.labels[word:]),
+        return ArcDecisions(
+            (*self.heads[:i], template.heads[i], *self.heads[word:]),
+            (*self.labels[:i], template.labels[i], *self.labels[word:]),
         )
 
-    def clash(self) -> Clash | None:
-        """Heads that no tree can have together: a cycle."""
+    def conflict(self) -> DecisionConflict | None:
+        """A cycle of decided heads, which no tree can contain; None if there is none."""
         cycle = find_cycle(np.array([UNKNOWN, *self.heads], np.int32))
         if not cycle:
             return None
         arcs = [f"{self.heads[m - 1]} → {m}" for m in sorted(cycle)]
-        told = f"{', '.join(arcs[:-1])} and {arcs[-1]}"
-        return Clash(tuple(sorted(cycle)), f"no tree has the arcs {told} together: they form a cycle")
+        listed = f"{', '.join(arcs[:-1])} and {arcs[-1]}"
+        return DecisionConflict(
+            tuple(sorted(cycle)), f"the arcs {listed} form a cycle, which no tree can have"
+        )
 
     def in_bytes(self, block: bytes) -> bytes:
-        """The bytes of the sentence with these heads and labels in HEAD and DEPREL of its words; what is not decided is ``_``."""
+        """The sentence with these heads and labels in HEAD and DEPREL, and ``_`` for undecided ones."""
         lines = block.split(b"\n")
         word = 0
         for place, line in enumerate(lines):
@@ -116,26 +144,24 @@ class Decisions:
 
 
 @dataclass(frozen=True)
-class Clash:
-    """Decisions that no tree allows."""
+class DecisionConflict:
+    """Decisions that no tree can satisfy together."""
 
     words: tuple[int, ...]
-    """The words whose heads they are."""
-    told: str
-    """One sentence."""
+    """The words whose heads form the cycle."""
+    message: str
 
 
 def only_decided(sentences: Iterable[Sentence], *, source: str = "<decided>") -> Treebank:
-    """The sentences with what is decided alone: HEAD and DEPREL of all else are ``_``. Decisions that form a cycle are left out."""
-    return Treebank(
-        b"".join(consistent(Decisions.of(own)).in_bytes(own.conllu_bytes) for own in sentences), source=source
-    )
+    """The sentences with only their decided heads and labels, ``_`` elsewhere; decisions that form a cycle are dropped."""
+    blocks = (consistent(ArcDecisions.of(sentence)).in_bytes(sentence.conllu_bytes) for sentence in sentences)
+    return Treebank(b"".join(blocks), source=source)
 
 
-def consistent(decisions: Decisions) -> Decisions:
-    """The decisions without the heads that clash."""
-    clash = decisions.clash()
-    while clash is not None:
-        decisions = Decisions(decisions.without(clash.words).heads, decisions.labels)
-        clash = decisions.clash()
+def consistent(decisions: ArcDecisions) -> ArcDecisions:
+    """The decisions without the heads that form cycles; their labels stay."""
+    conflict = decisions.conflict()
+    while conflict is not None:
+        decisions = ArcDecisions(decisions.without(conflict.words).heads, decisions.labels)
+        conflict = decisions.conflict()
     return decisions

@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from arcwise import native
-from arcwise.annotation.changes import Parts
+from arcwise.annotation.changes import Splices
 from arcwise.errors import InputError
 from arcwise.treebanks import Problem, Treebank, open_input
 
@@ -150,7 +150,7 @@ class _Index:
         self.problems += [replace(problem, sentence=problem.sentence + self._sentences) for problem in found]
 
 
-class Misfit(Exception):
+class SpliceMismatch(Exception):
     """A change is of other sentences than those that are there."""
 
 
@@ -176,14 +176,14 @@ class Blocks:
         """Every sentence."""
         return self.run(0, len(self))
 
-    def check(self, parts: Parts) -> None:
-        """``Misfit`` if a change is of other sentences than those that are there."""
+    def check(self, parts: Splices) -> None:
+        """``SpliceMismatch`` if a change is of other sentences than those that are there."""
         for part in parts:
             last = part.first + len(part.before)
             if last > len(self) or tuple(self.run(part.first, last)) != part.before:
-                raise Misfit(f"sentence {part.first + 1}")
+                raise SpliceMismatch(f"sentence {part.first + 1}")
 
-    def apply(self, parts: Parts) -> None:
+    def apply(self, parts: Splices) -> None:
         """Make a change."""
         for part in parts:
             self.places[part.first : part.first + len(part.before)] = part.after

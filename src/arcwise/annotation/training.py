@@ -11,8 +11,8 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any, Literal
 
-from arcwise.annotation.states import Decisions, only_decided
-from arcwise.annotation.worker import Tell
+from arcwise.annotation.background_job import Report
+from arcwise.annotation.states import ArcDecisions, only_decided
 from arcwise.errors import InputError, ModelError
 from arcwise.graph import GraphConfig, GraphParser
 from arcwise.learning.folds import SMALLEST
@@ -40,7 +40,7 @@ Sees = Literal["words", "tags", "pipeline"]
 
 def decided_part(sentences: Sequence[Sentence]) -> Treebank:
     """The sentences that have a decided head, with what is decided alone."""
-    known = [own for own in sentences if Decisions.of(own).decided_heads]
+    known = [own for own in sentences if ArcDecisions.of(own).decided_heads]
     if not known:
         raise InputError("found no decided head, expected some to learn from")
     return only_decided(known)
@@ -94,7 +94,7 @@ def own_header(path: Path) -> Mapping[str, Any] | None:
     return found
 
 
-def train_task(request: Mapping[str, Any], data: bytes, tell: Tell) -> Mapping[str, Any]:
+def train_task(request: Mapping[str, Any], data: bytes, tell: Report) -> Mapping[str, Any]:
     """Train on ``data`` (what is decided), write the model to ``request["model"]``; the new line of the history."""
     path = Path(request["model"])
     own_header(path)
@@ -128,7 +128,7 @@ def history_line(model: Parser, decided: Treebank, seconds: float) -> dict[str, 
 class _Told(Progress):
     """Progress as messages: the share that is done, and the line that says what is being done."""
 
-    def __init__(self, tell: Tell, *, folds: bool) -> None:
+    def __init__(self, tell: Report, *, folds: bool) -> None:
         super().__init__(shown=False)
         self._tell, self._folds, self._done = tell, folds, 0.0
 

@@ -9,7 +9,7 @@ from threading import Condition, Thread
 from typing import Literal, get_args
 
 from arcwise.annotation.assistant import Assistant
-from arcwise.annotation.survey import (
+from arcwise.annotation.worklist_scores import (
     NOTHING,
     Value,
     by_disagreement,

@@ -13,9 +13,9 @@ import typer
 from arcwise.cli._support.files import Files
 
 if TYPE_CHECKING:
-    from arcwise.annotation.document import Document
+    from arcwise.annotation.comparison import FileComparison
+    from arcwise.annotation.document import AnnotationDocument
     from arcwise.parsing.parser import Parser
-    from arcwise.web.annotate_beside import Beside
     from arcwise.web.annotate_session import Session
 
 FILES = Files(reads=("beside",), may_read=("file", "model"), writes=("output",))
@@ -94,15 +94,15 @@ def _opened(model: str) -> Parser:
     return open_model(model)
 
 
-def _beside(document: Document, path: str, a: str | None) -> Beside:
-    from arcwise.web.annotate_beside import Beside
+def _beside(document: AnnotationDocument, path: str, a: str | None) -> FileComparison:
+    from arcwise.annotation.comparison import FileComparison
 
-    return Beside.read(document, path, a=a)
+    return FileComparison.read(document, path, a=a)
 
 
-def _open(file: str, output: str | None, made: contextlib.ExitStack, *, new: bool) -> Document:
+def _open(file: str, output: str | None, made: contextlib.ExitStack, *, new: bool) -> AnnotationDocument:
     """The document to edit: the file, or the copy of it that is asked for. A file that is made here goes again when ``made`` closes."""
-    from arcwise.annotation.document import Document
+    from arcwise.annotation.document import AnnotationDocument
     from arcwise.errors import InputError, OptionError
     from arcwise.treebanks import open_output, read_bytes
     from arcwise.treebanks.files import path_kind
@@ -118,7 +118,7 @@ def _open(file: str, output: str | None, made: contextlib.ExitStack, *, new: boo
                 out.write(data)
             made.callback(_remove, output)
             read = file
-    document = Document.open(output or file, new=new)
+    document = AnnotationDocument.open(output or file, new=new)
     if new:
         made.callback(_remove, file)
     broken = {problem.sentence: problem for problem in document.problems if problem.kind not in OF_TREES}
@@ -140,11 +140,11 @@ def _serve(session: Session, listening: object, *, browser: bool) -> None:
     import webbrowser
 
     from arcwise.web.annotate_app import annotate_app
-    from arcwise.web.security import Door, new_token
+    from arcwise.web.security import AccessPolicy, new_token
     from arcwise.web.server import serve
 
     assert isinstance(listening, socket.socket)
-    door = Door(new_token(), listening.getsockname()[1])
+    door = AccessPolicy(new_token(), listening.getsockname()[1])
 
     def started() -> None:
         typer.echo(door.address)

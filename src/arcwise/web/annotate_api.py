@@ -14,7 +14,7 @@ from starlette.routing import Route
 from arcwise.annotation.document import ChangedOnDisk
 from arcwise.errors import ArcwiseError, InputError
 from arcwise.treebanks.search import QueryError
-from arcwise.web.annotate_session import Session, Stale
+from arcwise.web.annotate_session import Session, StaleVersion
 from arcwise.web.annotate_view import Json, NotFound
 
 PAGE_HEADER = "X-Arcwise-Page"
@@ -105,15 +105,15 @@ class Api:
             Route("/api/events", self._events, methods=["GET"]),
         ]
 
-    def _get(self, path: str, answer: Callable[[Asked], Json]) -> Route:
+    def _get(self, path: str, answer: Callable[[AnnotateRequest], Json]) -> Route:
         async def endpoint(request: Request) -> Response:
             return await self._answered(
-                Asked({**request.query_params, **request.path_params}, request), answer
+                AnnotateRequest({**request.query_params, **request.path_params}, request), answer
             )
 
         return Route(path, endpoint, methods=["GET"])
 
-    def _post(self, path: str, answer: Callable[[Asked], Json]) -> Route:
+    def _post(self, path: str, answer: Callable[[AnnotateRequest], Json]) -> Route:
         async def endpoint(request: Request) -> Response:
             try:
                 given = json.loads(await request.body() or b"{}")
@@ -121,16 +121,16 @@ class Api:
                 return _error(400, f"body: is no JSON ({error})")
             if not isinstance(given, dict):
                 return _error(400, f"body: found {type(given).__name__}, expected a JSON object")
-            return await self._answered(Asked({**given, **request.path_params}, request), answer)
+            return await self._answered(AnnotateRequest({**given, **request.path_params}, request), answer)
 
         return Route(path, endpoint, methods=["POST"])
 
-    async def _answered(self, asked: Asked, answer: Callable[[Asked], Json]) -> Response:
+    async def _answered(self, asked: AnnotateRequest, answer: Callable[[AnnotateRequest], Json]) -> Response:
         loop = asyncio.get_running_loop()
         try:
             with self._session.background.foreground():
                 return await loop.run_in_executor(self._threads, lambda: json_response(answer(asked)))
-        except Stale as stale:
+        except StaleVersion as stale:
             return json_response({"error": str(stale), "sentence": stale.present}, 409)
         except ChangedOnDisk as error:
             return _error(409, str(error))
@@ -145,7 +145,7 @@ class Api:
         return StreamingResponse(self._session.events.listen(), media_type="text/event-stream")
 
 
-class Asked:
+class AnnotateRequest:
     """The values of a request, each checked when it is taken."""
 
     def __init__(self, values: Json, request: Request) -> None:

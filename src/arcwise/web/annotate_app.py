@@ -17,7 +17,7 @@ from starlette.staticfiles import StaticFiles
 
 from arcwise.web.annotate_api import Api, json_response
 from arcwise.web.annotate_session import Session
-from arcwise.web.security import Door, Guard
+from arcwise.web.security import AccessControl, AccessPolicy
 
 THREADS = 8
 
@@ -27,7 +27,7 @@ def static_folder() -> Path:
     return Path(str(files("arcwise") / "web" / "static"))
 
 
-def annotate_app(session: Session, door: Door) -> Guard:
+def annotate_app(session: Session, door: AccessPolicy) -> AccessControl:
     """The application. It starts the session; whoever made that closes it when the application has ended."""
     threads = ThreadPoolExecutor(THREADS, thread_name_prefix="arcwise-request")
 
@@ -43,7 +43,7 @@ def annotate_app(session: Session, door: Door) -> Guard:
         *Api(session, threads).routes(),
         Mount("/static", StaticFiles(directory=static_folder(), follow_symlink=False)),
     ]
-    return Guard(Starlette(routes=routes, lifespan=lifespan, exception_handlers=_HANDLERS), door)
+    return AccessControl(Starlette(routes=routes, lifespan=lifespan, exception_handlers=_HANDLERS), door)
 
 
 async def _page(_: Request) -> Response:

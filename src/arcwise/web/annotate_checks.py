@@ -7,9 +7,8 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from arcwise.annotation.document import Change, Document
-from arcwise.annotation.validating import findings
-from arcwise.annotation.working import Job
+from arcwise.annotation.background_job import BackgroundJob, validation_findings
+from arcwise.annotation.document import AnnotationDocument, DocumentChange
 from arcwise.treebanks import Sentence, Treebank
 from arcwise.treebanks.validation import RELATIONS, UPOS_TAGS, Inventory, check_sentence
 from arcwise.web.background import Background
@@ -49,7 +48,9 @@ class Counts:
 class Checks:
     """The findings of sentences as they are now, and the inventory of the file."""
 
-    def __init__(self, document: Document, background: Background, checked: Callable[[int], None]) -> None:
+    def __init__(
+        self, document: AnnotationDocument, background: Background, checked: Callable[[int], None]
+    ) -> None:
         """``checked`` is called, from any thread, when the whole file was checked: with its version."""
         self._document, self._background, self._checked = document, background, checked
         self._lock = threading.Lock()
@@ -61,7 +62,7 @@ class Checks:
         self._inventory, self._is_fresh = Inventory(), False
         self._whole: tuple[int, list[Json]] = -1, []
         self._checking = False
-        self._job: Job | None = None
+        self._job: BackgroundJob | None = None
 
     # ---- counting
 
@@ -87,7 +88,7 @@ class Checks:
             self._next, self._is_fresh = last, False
             return True
 
-    def changed(self, change: Change) -> None:
+    def changed(self, change: DocumentChange) -> None:
         """Keep the counts up to date."""
         with self._lock:
             for part in change.parts:  # from the end of the file to its start
@@ -140,9 +141,11 @@ class Checks:
             self._checking = True
         data = self._document.treebank().data
         if len(data) <= AT_ONCE:
-            self._heard(version, {"end": "done", "findings": findings(data, MAX_FINDINGS)})
+            self._heard(version, {"end": "done", "findings": validation_findings(data, MAX_FINDINGS)})
         else:
-            self._job = Job("validate", {"most": MAX_FINDINGS}, data, lambda told: self._heard(version, told))
+            self._job = BackgroundJob(
+                "validate", {"most": MAX_FINDINGS}, data, lambda told: self._heard(version, told)
+            )
         with self._lock:
             known, found = self._whole
         return known, found, known == version

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from arcwise.annotation.states import is_proposed
-from arcwise.annotation.thoughts import Reason, Thought, Thoughts
+from arcwise.annotation.suggestions import SentenceSuggestions, SuggestionChange, WordSuggestion
 from arcwise.inference import LabelledArc
 from arcwise.treebanks import COLUMNS, Sentence
 from arcwise.treebanks.edits import notes_of
@@ -77,7 +77,7 @@ def overview_json(sentence: Sentence, number: int) -> Json:
     }
 
 
-def thoughts_json(thoughts: Thoughts | None) -> Json | None:
+def thoughts_json(thoughts: SentenceSuggestions | None) -> Json | None:
     """What the parser thinks of each word, by the ID of the word; None without a parser."""
     if thoughts is None:
         return None
@@ -97,7 +97,7 @@ def thoughts_json(thoughts: Thoughts | None) -> Json | None:
     }
 
 
-def thought_json(thought: Thought) -> Json:
+def thought_json(thought: WordSuggestion) -> Json:
     """What it thinks of one word."""
     return {
         "decided_head": thought.decided_head,
@@ -114,7 +114,7 @@ def thought_json(thought: Thought) -> Json:
     }
 
 
-def _offered(thought: Thought) -> list[LabelledArc]:
+def _offered(thought: WordSuggestion) -> list[LabelledArc]:
     """Its alternatives without the label root below another head than 0, unless that is what is proposed: a parser that has learned little
     gives it some probability, and nobody means it."""
     return [
@@ -124,7 +124,7 @@ def _offered(thought: Thought) -> list[LabelledArc]:
     ]
 
 
-def changed_json(before: Thoughts | None, after: Json, rows: Sequence[str]) -> list[Json]:
+def changed_json(before: SentenceSuggestions | None, after: Json, rows: Sequence[str]) -> list[Json]:
     """The words whose proposal is another one after an edit of some rows, and the row whose decision did it: the only one that changed,
     else None. Nothing is told if words were split or joined."""
     words = after["words"]
@@ -140,7 +140,7 @@ def changed_json(before: Thoughts | None, after: Json, rows: Sequence[str]) -> l
     return found
 
 
-def reason_json(reason: Reason) -> Json:
+def reason_json(reason: SuggestionChange) -> Json:
     """Why a proposal is another one than it would be if nothing were decided."""
     because = None if reason.because is None else str(reason.because)
     return _changed(reason.word, reason.was, reason.now, because)

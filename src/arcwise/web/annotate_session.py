@@ -8,24 +8,22 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from arcwise.annotation.document import Change, ChangedMeanwhile, Document
+from arcwise.annotation.document import AnnotationDocument, ChangedMeanwhile, DocumentChange
+from arcwise.annotation.proposals import acceptance_edits, retraction_edits
 from arcwise.errors import ArcwiseError, InputError
 from arcwise.treebanks.edits import Edit, edit_from_json
-from arcwise.web.accepting import accepting
-from arcwise.web.annotate_ahead import Ahead
 from arcwise.web.annotate_checks import Checks
 from arcwise.web.annotate_json import changed_json
-from arcwise.web.annotate_lists import Worklists
-from arcwise.web.annotate_search import Searches
-from arcwise.web.annotate_thinking import Thinker
+from arcwise.web.annotate_lists import Searches, Worklists
+from arcwise.web.annotate_lookahead import Lookahead
+from arcwise.web.annotate_suggestions import SuggestionService
 from arcwise.web.annotate_view import MAX_COUNT, Json, View
 from arcwise.web.background import Background
 from arcwise.web.events import Events
-from arcwise.web.yielding import yielding
 
 if TYPE_CHECKING:
+    from arcwise.annotation.comparison import FileComparison
     from arcwise.parsing.parser import Parser
-    from arcwise.web.annotate_beside import Beside
 
 SAVED_AFTER = 2.0
 """Seconds without an edit after which the file is written."""
@@ -33,7 +31,7 @@ WATCHED = 0.5
 """Seconds between two looks at the file."""
 
 
-class Stale(ArcwiseError):
+class StaleVersion(ArcwiseError):
     """The page saw an older version of the sentence; ``present`` is what it is now."""
 
     def __init__(self, told: str, present: Json) -> None:
@@ -47,17 +45,19 @@ class Session:
 
     def __init__(
         self,
-        document: Document,
+        document: AnnotationDocument,
         *,
         events: Events,
         model: tuple[str, Parser] | None = None,
-        beside: Beside | None = None,
+        beside: FileComparison | None = None,
     ) -> None:
         self.events = events
         self.background = Background(failed=lambda told: events.publish("failed", told=told))
         self._document = document
         self._changing = threading.RLock()
-        self._thinker = Thinker(document.path, model, events, new_model=self._new_model, trained=self._doubt)
+        self._thinker = SuggestionService(
+            document.path, model, events, new_model=self._new_model, trained=self._doubt
+        )
         self._checks = Checks(
             document, self.background, lambda version: events.publish("checked", version=version)
         )
@@ -65,7 +65,7 @@ class Session:
         self._lists = Worklists(document, self.background)
         self._beside = beside
         self.view = View(document, self._thinker, self._checks, self._lists, self._searches, beside)
-        self._ahead = Ahead(document, self.view, self._thinker)
+        self._ahead = Lookahead(document, self.view, self._thinker)
         self._on_disk = "same"
         self._last_edit = self._saving_took = 0.0
 
@@ -124,7 +124,7 @@ class Session:
     def _edit(self, number: int, version: str | None, edits: Sequence[Edit], page: str) -> Json:
         before, _ = self.view.present(number)
         known = self._thinker.known(before)
-        made = [*yielding(before, edits), *edits]
+        made = [*retraction_edits(before, edits), *edits]
         begun = self._ahead.begin(number, before, made)
         self._change(number, lambda: self._document.edit(number, made, version_of_block=version), page)
         after = self._ahead.sentence(number, begun)
@@ -151,7 +151,7 @@ class Session:
         sentence, present = self.view.present(number)
         if version not in (None, present):
             raise self._stale(number)
-        edits = accepting(sentence, self.view.think(sentence), words=words, threshold=threshold)
+        edits = acceptance_edits(sentence, self.view.think(sentence), words=words, threshold=threshold)
         return self._edit(number, present, edits, page) if edits else self.view.sentence(number)
 
     def split(self, number: int, version: str | None, row: str, *, page: str = "") -> Json:
@@ -179,7 +179,7 @@ class Session:
             self._tell(self._document.insert_sentences(at, conllu.encode("utf-8", "surrogatepass")), page)
         return {"number": at, "sentences": len(self._document)}
 
-    def _change(self, number: int, change: Callable[[], Change | None], page: str) -> None:
+    def _change(self, number: int, change: Callable[[], DocumentChange | None], page: str) -> None:
         try:
             with self._changing:
                 self.view.check(number)
@@ -187,8 +187,8 @@ class Session:
         except ChangedMeanwhile:
             raise self._stale(number) from None
 
-    def _stale(self, number: int) -> Stale:
-        return Stale(
+    def _stale(self, number: int) -> StaleVersion:
+        return StaleVersion(
             f"sentence {number}: was changed meanwhile; this is how it is now", self.view.sentence(number)
         )
 
@@ -200,7 +200,7 @@ class Session:
         """One step forward again."""
         return self._stepped(self._document.redo, page)
 
-    def _stepped(self, step: Callable[[], Change | None], page: str) -> Json:
+    def _stepped(self, step: Callable[[], DocumentChange | None], page: str) -> Json:
         with self._changing:
             change = step()
             self._tell(change, page)
@@ -213,7 +213,7 @@ class Session:
             "told": change.told,
         }
 
-    def _tell(self, change: Change | None, page: str) -> None:
+    def _tell(self, change: DocumentChange | None, page: str) -> None:
         """Everybody who thinks about sentences, and every page, of a change."""
         if change is None:
             return
@@ -253,7 +253,7 @@ class Session:
     def adjudicate(self, number: int, choices: Sequence[Json], *, page: str = "") -> Json:
         """Decide differences of a sentence: each for ``a``, for ``b``, or for another value."""
         sentence, version = self.view.present(number)
-        from arcwise.web.annotate_beside import Choice
+        from arcwise.annotation.comparison import Choice
 
         made = [Choice.from_json(choice) for choice in choices]
         edits = self.view.needed_beside().adjudicating(sentence, number, made)
@@ -293,7 +293,7 @@ class Session:
     def take_in(self, *, page: str = "") -> Json:
         """Merge what another program did to the file."""
         with self._changing:
-            taken = self._document.take_in_changes()
+            taken = self._document.merge_external_changes()
             self._on_disk = "same"
             self._tell(taken.change, page)
         return {

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from arcwise.annotation.document import Document
+from arcwise.annotation.document import AnnotationDocument
 from arcwise.annotation.store import block_digest
-from arcwise.annotation.thoughts import Thoughts
+from arcwise.annotation.suggestions import SentenceSuggestions
 from arcwise.errors import ArcwiseError, InputError
 from arcwise.treebanks import Sentence, Treebank
 from arcwise.treebanks.edits import edit_to_json
@@ -16,12 +16,11 @@ from arcwise.treebanks.search import Hit
 from arcwise.treebanks.search.mass_edit import Plan
 from arcwise.web.annotate_checks import Checks
 from arcwise.web.annotate_json import overview_json, reason_json, sentence_json, thought_json, thoughts_json
-from arcwise.web.annotate_lists import Worklists
-from arcwise.web.annotate_search import Searches
-from arcwise.web.annotate_thinking import Thinker
+from arcwise.web.annotate_lists import Searches, Worklists
+from arcwise.web.annotate_suggestions import SuggestionService
 
 if TYPE_CHECKING:
-    from arcwise.web.annotate_beside import Beside
+    from arcwise.annotation.comparison import FileComparison
 
 MAX_COUNT = 1000
 """Sentences, findings or hits of one answer."""
@@ -36,12 +35,12 @@ class NotFound(ArcwiseError):
 class View:
     """The document, and those who know something of its sentences. Nothing here changes it."""
 
-    document: Document
-    thinker: Thinker
+    document: AnnotationDocument
+    thinker: SuggestionService
     checks: Checks
     lists: Worklists
     searches: Searches
-    beside: Beside | None
+    beside: FileComparison | None
 
     # ---- sentences
 
@@ -103,7 +102,7 @@ class View:
             raise InputError("model: there is none, expected one that thinks along")
         if not 1 <= word <= len(sentence):
             raise NotFound(f"word: found {word}, expected 1 to {len(sentence)}")
-        reasons = [reason for reason in model.assistant.because(sentence) if reason.word == word]
+        reasons = [reason for reason in model.assistant.explain_changes(sentence) if reason.word == word]
         thought = model.assistant.reconsider(sentence, word)
         return {
             "row": str(word),
@@ -169,17 +168,17 @@ class View:
         block = self.document.block(number)
         return Treebank(block, source=str(self.document.path), strict=False)[0], block_digest(block)
 
-    def think(self, sentence: Sentence, *, gains: bool = False) -> Thoughts | None:
+    def think(self, sentence: Sentence, *, gains: bool = False) -> SentenceSuggestions | None:
         try:
             return self.thinker.think(sentence, gains=gains)
         except ArcwiseError as error:  # rows that nobody can read
-            return Thoughts((), note=str(error))
+            return SentenceSuggestions((), note=str(error))
 
     def check(self, number: int) -> None:
         if not 0 <= number < len(self.document):
             raise NotFound(f"sentence: found {number}, expected 0 to {len(self.document) - 1}")
 
-    def needed_beside(self) -> Beside:
+    def needed_beside(self) -> FileComparison:
         if self.beside is None:
             raise InputError("beside: there is no other file, expected the server to be started with one")
         return self.beside

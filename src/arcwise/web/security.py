@@ -58,7 +58,7 @@ class Refusal:
 
 
 @dataclass(frozen=True)
-class Door:
+class AccessPolicy:
     """What a request must show. ``port``: that of the server; ``token``: that of its address."""
 
     token: str
@@ -78,7 +78,7 @@ class Door:
     def refusal(self, method: str, path: str, query: str, headers: Mapping[str, str]) -> Refusal | None:
         """Why a request is refused; None: it may come in. Names of ``headers`` are in lower case.
 
-        >>> door = Door("secret", 8000)
+        >>> door = AccessPolicy("secret", 8000)
         >>> door.refusal("GET", "/api/document", "", {"host": "127.0.0.1:8000", "x-arcwise-token": "secret"})
         >>> door.refusal("GET", "/api/document", "", {"host": "evil.example:8000", "x-arcwise-token": "secret"})
         Refusal(status=403, reason="Host: found 'evil.example:8000', expected 127.0.0.1:8000")
@@ -137,10 +137,10 @@ class BodyTooLarge(Exception):
     """More bytes came than a request may have."""
 
 
-class Guard:
+class AccessControl:
     """The server behind its door: requests that may not come in are answered here, and every answer gets the headers above."""
 
-    def __init__(self, app: ASGIApp, door: Door) -> None:
+    def __init__(self, app: ASGIApp, door: AccessPolicy) -> None:
         self._app, self._door = app, door
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

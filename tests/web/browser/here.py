@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from arcwise.web.annotate_app import annotate_app
-from arcwise.web.security import Door, new_token
+from arcwise.web.security import AccessPolicy, new_token
 from arcwise.web.server import listening_socket
 from web.served import Process, open_session
 
@@ -20,7 +20,7 @@ class Here(Process):
     """It, asked as the other process is."""
 
     def __init__(self, port: int) -> None:
-        door = Door(new_token(), port)
+        door = AccessPolicy(new_token(), port)
         self.door, self.address = door, door.address
         self.place, self.token = door.hosts[0], door.token
 

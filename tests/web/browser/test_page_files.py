@@ -103,7 +103,7 @@ def test_a_file_changed_by_another_program_is_announced_and_taken_in(
     path.write_text(path.read_text("utf-8").replace("3\tsongs\t_\tNOUN", "3\tsongs\tsong\tNOUN"), "utf-8")
     tab.page.get_by_role("button", name="Take the changes in").click()
     tab.page.wait_for_function(
-        "() => own.state.document && document.getElementById('told').textContent.includes('Taken in')"
+        "() => own.state.document && document.getElementById('told').textContent.includes('ExternalMerge in')"
     )
     assert tab.row("3", "lemma", sentence=1) == "song"
 

@@ -252,7 +252,7 @@ def test_notes_and_comments(open_page: OpenPage) -> None:
 
 def test_two_people(open_page: OpenPage) -> None:
     tab = open_page(BIRDS + GARDEN, beside=BIRDS.replace("2\tobj", "1\tnmod") + GARDEN)
-    tab.page.get_by_role("tab", name="Beside").click()
+    tab.page.get_by_role("tab", name="FileComparison").click()
     tab.page.wait_for_selector("#side-compare table")
     told = tab.page.locator("#side-compare").inner_text()
     assert "κ of heads" in told

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from arcwise.annotation.document import Document
+from arcwise.annotation.document import AnnotationDocument
 from arcwise.errors import InputError
 from arcwise.evaluation.agreement import agreement_of
 from arcwise.treebanks import COLUMNS as ROW
@@ -67,11 +67,13 @@ class Choice:
         return cls(row, column, choice, value)
 
 
-class Beside:
+class FileComparison:
     """The document beside another file, B. What B is compared with is A: the file that was given, if the document is another one
     (``--output``), else the document itself as it is now."""
 
-    def __init__(self, document: Document, b: Treebank, *, name: str, a: Treebank | None = None) -> None:
+    def __init__(
+        self, document: AnnotationDocument, b: Treebank, *, name: str, a: Treebank | None = None
+    ) -> None:
         self.name = name
         self._document, self._a, self._b = document, a, b
         self._lock = threading.Lock()
@@ -79,7 +81,7 @@ class Beside:
         self._compared: _Compared | None = None
 
     @classmethod
-    def read(cls, document: Document, b: PathLike, *, a: PathLike | None = None) -> Beside:
+    def read(cls, document: AnnotationDocument, b: PathLike, *, a: PathLike | None = None) -> FileComparison:
         """Read the other file, and A if the document is not A itself."""
         return cls(document, Treebank.read(b), name=Path(b).name, a=None if a is None else Treebank.read(a))
 

@@ -10,10 +10,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from arcwise.annotation.changes import difference
+from arcwise.annotation.external_changes import net_changes, rebased
 from arcwise.annotation.history import History, Mark, NewerJournal, file_record, steps_after
 from arcwise.annotation.journal import Journal
-from arcwise.annotation.store import Blocks, Misfit, Snapshot
-from arcwise.annotation.taking import net_changes, rebased
+from arcwise.annotation.store import Blocks, Snapshot, SpliceMismatch
 from arcwise.errors import InputError
 from arcwise.treebanks import open_output
 from arcwise.treebanks.files import PathLike, path_kind, refuse_other_encoding
@@ -23,7 +23,7 @@ _LEFT_OVER = 600
 
 
 @dataclass
-class Opened:
+class OpenedDocument:
     """What a document is made of. ``saved_at``: the step that the file has everything up to; None: it never had just that."""
 
     path: Path
@@ -36,7 +36,7 @@ class Opened:
     notices: list[str] = field(default_factory=list)
 
 
-def open_parts(path: PathLike, *, new: bool) -> Opened:
+def open_parts(path: PathLike, *, new: bool) -> OpenedDocument:
     """Open a file and its journal; ``InputError`` says why not."""
     real = _file(path, new=new)
     try:
@@ -47,14 +47,14 @@ def open_parts(path: PathLike, *, new: bool) -> Opened:
         raise
 
 
-def _opened(path: PathLike, real: Path) -> Opened:
+def _opened(path: PathLike, real: Path) -> OpenedDocument:
     read_only = _why_read_only(real)
     journal = Journal(real, writing=read_only is None)
     try:
         stamp, snapshot = read_snapshot(real, read_only is None)
         if not len(snapshot) and snapshot.fingerprint.size:
             raise InputError(f"{path}: found no sentence, expected CoNLL-U")
-        opened = Opened(real, Blocks(snapshot), journal, _history(journal), stamp, -1, read_only)
+        opened = OpenedDocument(real, Blocks(snapshot), journal, _history(journal), stamp, -1, read_only)
         _say_what_was_dropped(opened)
         _take_up(opened)
         if read_only is None:
@@ -139,7 +139,7 @@ def _why_read_only(path: Path) -> str | None:
     return None
 
 
-def _say_what_was_dropped(opened: Opened) -> None:
+def _say_what_was_dropped(opened: OpenedDocument) -> None:
     journal = opened.journal
     if journal.damaged is not None:
         opened.notices.append(
@@ -151,7 +151,7 @@ def _say_what_was_dropped(opened: Opened) -> None:
         )
 
 
-def _take_up(opened: Opened) -> None:
+def _take_up(opened: OpenedDocument) -> None:
     """Do again what the journal has beyond the file."""
     history, file = opened.history, opened.blocks.snapshot.fingerprint
     if not history.marks:
@@ -164,7 +164,7 @@ def _take_up(opened: Opened) -> None:
         for parts in steps_after(opened.journal, mark):
             opened.blocks.check(parts)
             opened.blocks.apply(parts)
-    except (Misfit, LookupError, TypeError, ValueError) as error:
+    except (SpliceMismatch, LookupError, TypeError, ValueError) as error:
         raise InputError(
             f"{opened.journal.path}: does not fit the file ({error}); move it away to open the file without it"
         ) from None
@@ -175,7 +175,7 @@ def _take_up(opened: Opened) -> None:
         )
 
 
-def _take_up_elsewhere(opened: Opened) -> None:
+def _take_up_elsewhere(opened: OpenedDocument) -> None:
     """The file is not one that the journal knows: another program wrote it while it was closed here."""
     journal, history, mark = opened.journal, opened.history, opened.history.marks[0]
     changes = net_changes(mark.sentences, steps_after(journal, mark)) if _has_more(history, mark) else []

@@ -10,9 +10,8 @@ import numpy as np
 
 from arcwise.annotation.assistant import Assistant, sentence_gains
 from arcwise.annotation.gains import expected_repairs
-from arcwise.annotation.scored_sentence import Inferred
-from arcwise.annotation.states import Decisions, consistent, only_decided
-from arcwise.annotation.tagging import seen_by_parser
+from arcwise.annotation.scored_sentence import Posterior, tagged_input
+from arcwise.annotation.states import ArcDecisions, consistent, only_decided
 from arcwise.inference.arc_matrices import Floats
 from arcwise.parsing.parser import ParseOptions
 from arcwise.parsing.parses import Parses
@@ -60,7 +59,7 @@ def by_gain(assistant: Assistant, sentences: Sequence[Sentence]) -> list[Value]:
     """What the most telling answer is expected to settle, in nats, and the word that it is asked of."""
     found = []
     for own in sentences:
-        decisions = consistent(Decisions.of(own))
+        decisions = consistent(ArcDecisions.of(own))
         gains = sentence_gains(assistant.score(own).under(decisions)).values
         word = int(np.argmax(gains))
         found.append((float(gains[word]), word + 1) if gains[word] > _NEARLY_SURE else NOTHING)
@@ -71,14 +70,14 @@ def by_repairs(assistant: Assistant, sentences: Sequence[Sentence]) -> list[Valu
     """How many errors an answer is expected to repair, those first that bring others with them; and the word that it is asked of."""
     found = []
     for own in sentences:
-        inferred = assistant.score(own).under(consistent(Decisions.of(own)))
+        inferred = assistant.score(own).under(consistent(ArcDecisions.of(own)))
         values = repair_order(inferred)
         word = int(np.argmax(values))
         found.append((float(values[word]), word + 1) if values[word] > _NEARLY_SURE else NOTHING)
     return found
 
 
-def repair_order(inferred: Inferred) -> Floats:
+def repair_order(inferred: Posterior) -> Floats:
     """Shape (n,): what looking at each word is expected to repair, times a power of what it repairs if it is wrong."""
     weights = next(iter(inferred.weights.matrices()))
     found = expected_repairs(weights, inferred.marginals, inferred.heads, inferred.trees, least=_LEAST)
@@ -95,11 +94,11 @@ def by_disagreement(assistant: Assistant, sentences: Sequence[Sentence]) -> list
     labels = np.maximum(np.asarray(asked.label, np.float64), 0.0)
     found = []
     for own, head, label in zip(sentences, _each(heads, sentences), _each(labels, sentences), strict=True):
-        found.append(_most_improbable(consistent(Decisions.of(own)), head, label, bool(assistant.labels)))
+        found.append(_most_improbable(consistent(ArcDecisions.of(own)), head, label, bool(assistant.labels)))
     return found
 
 
-def _most_improbable(decisions: Decisions, head: Floats, label: Floats, labelled: bool) -> Value:
+def _most_improbable(decisions: ArcDecisions, head: Floats, label: Floats, labelled: bool) -> Value:
     shares = [
         (float(head[i] * (label[i] if labelled and decisions.labels[i] != "_" else 1.0)), i + 1)
         for i in range(len(decisions))
@@ -113,7 +112,7 @@ def _most_improbable(decisions: Decisions, head: Floats, label: Floats, labelled
 
 def _least_sure(sentence: Sentence, shares: Floats) -> tuple[int | None, float]:
     """The open word of the least probable head; None if no word is open."""
-    decisions = consistent(Decisions.of(sentence))
+    decisions = consistent(ArcDecisions.of(sentence))
     open_words = [(float(shares[i]), i + 1) for i, head in enumerate(decisions.heads) if head < 0]
     share, word = min(open_words, default=(1.0, None))
     return word, share
@@ -123,7 +122,7 @@ def _parses(
     assistant: Assistant, sentences: Sequence[Sentence], options: ParseOptions, *, asked: bool = False
 ) -> Parses:
     parser: Any = assistant.parser
-    seen = seen_by_parser(assistant.model, only_decided(sentences))
+    seen = tagged_input(assistant.model, only_decided(sentences))
     found: Parses = parser.parses(seen, options=options, asked=asked)
     return found
 

@@ -10,10 +10,10 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from arcwise.annotation.doubts import Doubts
-from arcwise.annotation.learner import Learner
-from arcwise.annotation.thoughts import Thoughts
-from arcwise.annotation.working import TrainState
+from arcwise.annotation.background_job import TaskState
+from arcwise.annotation.background_trainer import BackgroundTrainer
+from arcwise.annotation.error_detection import ErrorDetection
+from arcwise.annotation.suggestions import SentenceSuggestions
 from arcwise.errors import InputError
 from arcwise.treebanks import Sentence, Treebank
 from arcwise.web.events import Events
@@ -29,7 +29,7 @@ Json = dict[str, Any]
 
 
 @dataclass(frozen=True)
-class Model:
+class LoadedModel:
     """A parser and what the page shows of it."""
 
     which: Which
@@ -38,7 +38,7 @@ class Model:
     assistant: Assistant
 
     @classmethod
-    def of(cls, which: Which, name: str, parser: Parser) -> Model:
+    def of(cls, which: Which, name: str, parser: Parser) -> LoadedModel:
         """A model with its assistant."""
         from arcwise.annotation.assistant import Assistant  # the first page may need none of it
 
@@ -55,8 +55,8 @@ class Model:
         }
 
 
-class Thinker:
-    """Thoughts of sentences, trainings and doubts. ``new_model`` is called, from any thread, when another parser thinks along, ``trained`` when one
+class SuggestionService:
+    """SentenceSuggestions of sentences, trainings and doubts. ``new_model`` is called, from any thread, when another parser thinks along, ``trained`` when one
     was trained."""
 
     def __init__(
@@ -70,17 +70,17 @@ class Thinker:
     ) -> None:
         self._events, self._new_model, self._trained = events, new_model, trained
         self._lock = threading.Lock()
-        self._thoughts: OrderedDict[tuple[int, bytes, bool], Future[Thoughts]] = OrderedDict()
+        self._thoughts: OrderedDict[tuple[int, bytes, bool], Future[SentenceSuggestions]] = OrderedDict()
         self._generation = 0
-        self._models: dict[Which, Model] = {}
-        self._learner = Learner(file, on_change=self._training_changed)
+        self._models: dict[Which, LoadedModel] = {}
+        self._learner = BackgroundTrainer(file, on_change=self._training_changed)
         self._trainings = len(self._learner.history)
-        self._doubts = Doubts(on_change=self._doubts_changed)
+        self._doubts = ErrorDetection(on_change=self._doubts_changed)
         if given is not None:
-            self._models["given"] = Model.of("given", *given)
+            self._models["given"] = LoadedModel.of("given", *given)
         learnt = self._learner.model()
         if learnt is not None:
-            self._models["trained"] = Model.of("trained", "trained", learnt)
+            self._models["trained"] = LoadedModel.of("trained", "trained", learnt)
         self.model = self._models.get("given") or self._models.get("trained")
 
     def to_json(self) -> Json:
@@ -92,7 +92,7 @@ class Thinker:
 
     # ---- thinking
 
-    def think(self, sentence: Sentence, *, gains: bool = False) -> Thoughts | None:
+    def think(self, sentence: Sentence, *, gains: bool = False) -> SentenceSuggestions | None:
         """What the parser thinks of a sentence; None without one. Whoever asks while another is at it waits for that."""
         with self._lock:
             model, key = self.model, (self._generation, sentence.source_bytes, gains)
@@ -108,14 +108,14 @@ class Thinker:
         if found is not None:
             return found.result()
         try:
-            mine.set_result(model.assistant.think(sentence, gains=gains))
+            mine.set_result(model.assistant.suggest(sentence, gains=gains))
         except BaseException as error:
             with self._lock:
                 self._thoughts.pop(key, None)
             mine.set_exception(error)
         return mine.result()
 
-    def known(self, sentence: Sentence) -> Thoughts | None:
+    def known(self, sentence: Sentence) -> SentenceSuggestions | None:
         """What the parser thinks of a sentence, if that is known already."""
         with self._lock:
             found = self._thoughts.get((self._generation, sentence.source_bytes, False))
@@ -154,7 +154,7 @@ class Thinker:
             "history": [asdict(trained) for trained in self._learner.history],
         }
 
-    def _training_changed(self, state: TrainState) -> None:
+    def _training_changed(self, state: TaskState) -> None:
         self._progress("train", state)
         if state.state != "idle":
             return
@@ -164,7 +164,7 @@ class Thinker:
         self._trainings = len(history)
         parser = self._learner.model()
         if parser is not None:
-            self._models["trained"] = Model.of("trained", "trained", parser)
+            self._models["trained"] = LoadedModel.of("trained", "trained", parser)
             self.use("trained")
             self._events.publish("trained", **asdict(history[-1]))
             self._trained()
@@ -175,12 +175,12 @@ class Thinker:
         """Look for words whose annotation is improbable, in the background."""
         self._doubts.start(treebank)
 
-    def _doubts_changed(self, state: TrainState) -> None:
+    def _doubts_changed(self, state: TaskState) -> None:
         self._progress("doubts", state)
         if state.state == "idle":
             self._events.publish("doubts", told=state.told)
 
-    def _progress(self, work: str, state: TrainState) -> None:
+    def _progress(self, work: str, state: TaskState) -> None:
         self._events.publish(
             "progress", work=work, done=state.progress, total=1, told=state.told, state=state.state
         )

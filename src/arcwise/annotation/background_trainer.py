@@ -1,4 +1,4 @@
-"""``Learner``: trains on what is decided, in a process of its own."""
+"""``BackgroundTrainer``: trains on what is decided, in a process of its own."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from arcwise.annotation.working import TrainState, Working
+from arcwise.annotation.background_job import BackgroundTask, TaskState
 from arcwise.errors import InputError
 from arcwise.treebanks import Treebank
 from arcwise.treebanks.files import PathLike, check_output
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Trained:
+class TrainingRecord:
     """One training: from how much, and how good by cross-validation (None below ten sentences). A line of the history."""
 
     sentences: int
@@ -33,13 +33,13 @@ class Trained:
     """Date and time, ISO 8601."""
 
 
-class Learner(Working):
+class BackgroundTrainer(BackgroundTask):
     """Trains the graph-based parser on what is decided in a file, in a process of its own. The model and the history of trainings are
     kept beside the file: ``FILE.arcwise``, which appears whole or not at all, and never in the place of a file that a learner did not write."""
 
-    busy = "found a training that is not over, expected none"
+    busy = "a training is already running"
 
-    def __init__(self, file: PathLike, *, on_change: Callable[[TrainState], None] | None = None) -> None:
+    def __init__(self, file: PathLike, *, on_change: Callable[[TaskState], None] | None = None) -> None:
         """``on_change`` is called, from another thread, whenever the state is another one."""
         self.file = Path(file)
         self.path = self.file.with_name(f"{self.file.name}.arcwise")
@@ -61,16 +61,16 @@ class Learner(Working):
                 "sees": what_it_sees(decided, treebank),
             }
             self._begin("train", request, decided.data)
-        self._tell()
+        self._notify()
 
     @property
-    def history(self) -> tuple[Trained, ...]:
+    def history(self) -> tuple[TrainingRecord, ...]:
         """All trainings of this file, oldest first."""
         try:
             found = self._header() or {}
         except InputError:
             return ()
-        return tuple(Trained(**line) for line in found.get("history", ()))
+        return tuple(TrainingRecord(**line) for line in found.get("history", ()))
 
     def model(self) -> Parser | None:
         """The parser (or pipeline) beside the file, if there is one that a learner wrote."""

@@ -6,26 +6,26 @@ from __future__ import annotations
 from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 
-from arcwise.annotation.document import Document
+from arcwise.annotation.document import AnnotationDocument
+from arcwise.annotation.proposals import retraction_edits
 from arcwise.annotation.store import block_digest
 from arcwise.errors import InputError
 from arcwise.treebanks import Sentence, Treebank
 from arcwise.treebanks.edits import Edit, edited
-from arcwise.web.annotate_thinking import Model, Thinker
+from arcwise.web.annotate_suggestions import LoadedModel, SuggestionService
 from arcwise.web.annotate_view import Json, View
-from arcwise.web.yielding import yielding
 
 Begun = tuple[bytes, "Future[Json]"]
 """The bytes of a sentence, and its description."""
 
 
-class Ahead:
+class Lookahead:
     """One thread that runs ahead of the requests. What it finds is used only if it turns out to be what is asked for."""
 
-    def __init__(self, document: Document, view: View, thinker: Thinker) -> None:
+    def __init__(self, document: AnnotationDocument, view: View, thinker: SuggestionService) -> None:
         self._document, self._view, self._thinker = document, view, thinker
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="arcwise-ahead")
-        self._next: tuple[Model | None, int, Begun] | None = None
+        self._next: tuple[LoadedModel | None, int, Begun] | None = None
 
     def begin(self, number: int, before: Sentence, edits: Sequence[Edit]) -> Begun | None:
         """Begin to describe what edits make of a sentence; None if they cannot be made."""
@@ -51,7 +51,7 @@ class Ahead:
         """The sentence as it would be after some edits, and the version that it has now; nothing is changed."""
         model = self._thinker.model
         sentence, version = self._view.present(number)
-        block = edited(sentence.source_bytes, [*yielding(sentence, edits), *edits])
+        block = edited(sentence.source_bytes, [*retraction_edits(sentence, edits), *edits])
         found: Future[Json] = Future()
         found.set_result(self._described(number, block))
         self._next = model, number, (block, found)

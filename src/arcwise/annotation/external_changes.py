@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from arcwise.annotation.changes import Change, Part, Parts, difference
+from arcwise.annotation.changes import DocumentChange, Splice, Splices, difference
 from arcwise.treebanks import Treebank
 from arcwise.treebanks.merging import merge
 
@@ -15,10 +15,10 @@ _SENT_ID = re.compile(rb"^#\s*sent_id\s*=\s*(.*?)\s*$", re.MULTILINE)
 
 
 @dataclass(frozen=True)
-class Taken:
+class ExternalMerge:
     """What was taken in from the disk. ``conflicts``: as ``treebanks.merging`` tells them; mine stand, theirs are in comments."""
 
-    change: Change | None
+    change: DocumentChange | None
     conflicts: tuple[Any, ...]
 
 
@@ -35,12 +35,12 @@ def merged_blocks(
     return blocks_of(merged.data), tuple(merged.conflicts)
 
 
-def net_changes(sentences: int, steps: Iterable[Parts]) -> list[Part]:
+def net_changes(sentences: int, steps: Iterable[Splices]) -> list[Splice]:
     """What some steps did together to a file of so many sentences that is no longer there; first places first.
 
-    >>> steps = [(Part(1, (b"a",), (b"b", b"c")),), (Part(2, (b"c",), (b"d",)),), (Part(0, (b"x",), (b"y",)),), (Part(0, (b"y",), (b"x",)),)]
+    >>> steps = [(Splice(1, (b"a",), (b"b", b"c")),), (Splice(2, (b"c",), (b"d",)),), (Splice(0, (b"x",), (b"y",)),), (Splice(0, (b"y",), (b"x",)),)]
     >>> net_changes(3, steps)
-    [Part(first=1, before=(b'a',), after=(b'b', b'd'))]
+    [Splice(first=1, before=(b'a',), after=(b'b', b'd'))]
     """
     places: list[int | bytes] = list(range(sentences))
     known: dict[int, bytes] = {}
@@ -51,19 +51,19 @@ def net_changes(sentences: int, steps: Iterable[Parts]) -> list[Part]:
                 if isinstance(place, int):
                     known[place] = block
             places[part.first : stop] = part.after
-    found: list[Part] = []
+    found: list[Splice] = []
     at, own = 0, list[bytes]()
     for place in [*places, sentences]:
         if not isinstance(place, int):
             own.append(place)
             continue
         before = [known[k] for k in range(at, place)]
-        found += [Part(at + p.first, p.before, p.after) for p in reversed(difference(before, own))]
+        found += [Splice(at + p.first, p.before, p.after) for p in reversed(difference(before, own))]
         at, own = place + 1, []
     return found
 
 
-def placed(changes: Sequence[Part], theirs: Sequence[bytes]) -> list[Part] | None:
+def placed(changes: Sequence[Splice], theirs: Sequence[bytes]) -> list[Splice] | None:
     """The places of the changes in another version of the file: where the same sentences stand, else those of the same sent_id.
 
     ``before`` stays what was changed here, and may differ from what stands there. None if a sentence is not found.
@@ -74,7 +74,7 @@ def placed(changes: Sequence[Part], theirs: Sequence[bytes]) -> list[Part] | Non
         by_bytes.setdefault(block, []).append(number)
         if name := _SENT_ID.search(block):
             by_name.setdefault(name[1], []).append(number)
-    found: list[Part] = []
+    found: list[Splice] = []
     shift, least = 0, 0
     for change in changes:
         expected = change.first + shift
@@ -87,12 +87,12 @@ def placed(changes: Sequence[Part], theirs: Sequence[bytes]) -> list[Part] | Non
             if at is None:
                 return None
         assert at is not None
-        found.append(Part(at, change.before, change.after))
+        found.append(Splice(at, change.before, change.after))
         shift, least = at - change.first, at + len(change.before)
     return found
 
 
-def rebased(changes: Sequence[Part], theirs: Sequence[bytes]) -> tuple[list[bytes], tuple[Any, ...]] | None:
+def rebased(changes: Sequence[Splice], theirs: Sequence[bytes]) -> tuple[list[bytes], tuple[Any, ...]] | None:
     """Another version of the file with changes of ours merged into it; None if they do not fit there."""
     places = placed(changes, theirs)
     if places is None:

@@ -1,0 +1,235 @@
+"""Long-running work in a child process: training, error detection, validation of a large file.
+
+``BackgroundJob`` starts ``python -m arcwise.annotation.background_job`` and forwards its progress messages. The child runs
+at low priority and exits when its standard input closes, so it never outlives its parent. ``BackgroundTask`` runs one such
+job at a time and keeps track of its state.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from itertools import islice
+from pathlib import Path
+from threading import Lock, Thread, current_thread
+from typing import Any, BinaryIO, ClassVar, Literal
+
+import arcwise
+from arcwise.errors import ArcwiseError, InputError
+
+Message = Mapping[str, Any]
+Report = Callable[[Message], None]
+"""Receives each message of a job; the last one has the key ``end``: ``done``, ``failed`` or ``cancelled``."""
+Task = Callable[[Mapping[str, Any], bytes, Report], Message]
+"""(request, data, report progress) → the values of the final message."""
+
+
+class BackgroundJob:
+    """One task in a child process. ``report`` is called from a thread of this process."""
+
+    def __init__(self, task: str, request: Mapping[str, Any], data: bytes, report: Report) -> None:
+        self._report = report
+        self._cancelled = False
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "arcwise.annotation.background_job"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env={**os.environ, "PYTHONPATH": _python_path()},
+        )
+        head = json.dumps({"task": task, "request": dict(request), "bytes": len(data)})
+        self._thread = Thread(
+            target=self._listen, args=(head.encode() + b"\n" + data,), name=task, daemon=True
+        )
+        self._thread.start()
+
+    def cancel(self) -> None:
+        """Kill the process and wait for it; output files are written atomically, so none is left incomplete."""
+        self._cancelled = True
+        self._process.kill()
+        self.wait()
+
+    def wait(self, seconds: float | None = None) -> bool:
+        """Wait for the job to end; returns whether it has."""
+        if current_thread() is not self._thread:
+            self._thread.join(seconds)
+        return not self._thread.is_alive()
+
+    def _listen(self, payload: bytes) -> None:
+        """Send the request and forward messages. Standard input stays open: the child exits when it closes."""
+        process = self._process
+        assert process.stdin is not None
+        assert process.stdout is not None
+        assert process.stderr is not None
+        errors: list[str] = []
+        # stderr is drained by its own thread: a child that fills the pipe would block before it reports its end.
+        drain = Thread(target=lambda: errors.extend(_decoded(process.stderr)), daemon=True)
+        drain.start()
+        end: Message | None = None
+        try:
+            process.stdin.write(payload)
+            process.stdin.flush()
+            for line in process.stdout:
+                message = json.loads(line)
+                if "end" in message:
+                    end = message
+                else:
+                    self._report(message)
+        except (OSError, ValueError) as error:
+            errors.append(str(error))
+        finally:
+            for stream in (process.stdin, process.stdout):
+                _close(stream)
+            process.wait()
+            drain.join()
+            _close(process.stderr)
+        if self._cancelled:
+            end = {"end": "cancelled"}
+        if end is None:
+            reason = errors[-1].strip() if errors else f"the process exited with status {process.returncode}"
+            end = {"end": "failed", "told": reason}
+        self._report(end)
+
+
+@dataclass(frozen=True)
+class TaskState:
+    """The state of a background task."""
+
+    state: Literal["idle", "training", "cancelled", "failed"]
+    progress: float = 0.0
+    """Fraction of the work done, 0..1."""
+    told: str = ""
+    """The current step, the result, or the reason for a failure, in one sentence (the key of the HTTP API)."""
+
+
+class BackgroundTask:
+    """Work that runs in a child process, one job at a time, and reports its state."""
+
+    busy: ClassVar[str] = "a background task is already running"
+
+    def __init__(self, on_change: Callable[[TaskState], None] | None) -> None:
+        """``on_change`` is called, from another thread, whenever the state changes."""
+        self._on_change = on_change
+        self._lock = Lock()
+        self._job: BackgroundJob | None = None
+        self._state = TaskState("idle")
+
+    @property
+    def state(self) -> TaskState:
+        """The current state."""
+        return self._state
+
+    def cancel(self) -> None:
+        """Stop the running job; earlier results stay."""
+        job = self._job
+        if job is not None and self._state.state == "training":
+            job.cancel()
+
+    def wait(self, seconds: float | None = None) -> TaskState:
+        """Wait until the job ends or ``seconds`` have passed."""
+        if self._job is not None:
+            self._job.wait(seconds)
+        return self._state
+
+    def _refuse_if_busy(self) -> None:
+        if self._state.state == "training":
+            raise InputError(self.busy)
+
+    def _begin(self, task: str, request: Mapping[str, Any], data: bytes) -> None:
+        self._state = TaskState("training", 0.0, "starting")
+        self._job = BackgroundJob(task, request, data, self._receive)
+
+    def _done(self, message: Message) -> str:
+        """Take over the result; returns one sentence about it."""
+        raise NotImplementedError
+
+    def _receive(self, message: Message) -> None:
+        end = message.get("end")
+        if end is None:
+            self._state = replace(self._state, progress=message["progress"], told=message["told"])
+        elif end == "done":
+            self._state = TaskState("idle", 1.0, self._done(message))
+        else:
+            self._state = TaskState(end, self._state.progress, message.get("told", ""))
+        self._notify()
+
+    def _notify(self) -> None:
+        if self._on_change is not None:
+            self._on_change(self._state)
+
+
+def _decoded(stream: Any) -> list[str]:
+    return [line.decode("utf-8", "replace") for line in stream]
+
+
+def _close(stream: Any) -> None:
+    with contextlib.suppress(OSError):  # the process has exited already
+        stream.close()
+
+
+def _python_path() -> str:
+    """PYTHONPATH with which the child imports this installation of arcwise."""
+    home = str(Path(arcwise.__file__).parents[1])
+    return os.pathsep.join(filter(None, [home, os.environ.get("PYTHONPATH", "")]))
+
+
+def validation_findings(data: bytes, limit: int) -> list[dict[str, Any]]:
+    """The first ``limit`` validation findings of a file, as JSON; unannotated words are not reported."""
+    from arcwise.treebanks import Treebank
+    from arcwise.treebanks.validation import check_treebank
+
+    treebank = Treebank(data, strict=False)
+    return [finding.to_json() for finding in islice(check_treebank(treebank, partial=True), limit)]
+
+
+def _validate(request: Mapping[str, Any], data: bytes, report: Report) -> Message:
+    return {"findings": validation_findings(data, request["most"])}
+
+
+def _task(name: str) -> Task:
+    """Import a task: a validation need not load the modules that train."""
+    if name == "validate":
+        return _validate
+    if name == "train":
+        from arcwise.annotation.training import train_task
+
+        return train_task
+    from arcwise.annotation.cross_fitting import error_detection_task
+
+    return error_detection_task
+
+
+def main() -> None:
+    """Run one task in the child process."""
+    requests = sys.stdin.buffer
+    out = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)  # stray prints of libraries go to stderr; stdout carries messages only
+    head = json.loads(requests.readline())
+    data = requests.read(head["bytes"])
+    Thread(target=_exit_at_end_of, args=(requests,), daemon=True).start()
+    with contextlib.suppress(OSError, AttributeError):
+        os.nice(10)
+
+    def report(message: Message) -> None:
+        out.write(json.dumps(message).encode() + b"\n")
+        out.flush()
+
+    try:
+        report({"end": "done", **_task(head["task"])(head["request"], data, report)})
+    except ArcwiseError as error:
+        report({"end": "failed", "told": str(error)})
+
+
+def _exit_at_end_of(stream: BinaryIO) -> None:
+    with contextlib.suppress(OSError, ValueError):
+        stream.read(1)
+    os._exit(1)
+
+
+if __name__ == "__main__":
+    main()
