@@ -25,8 +25,9 @@ def renamed(module: str, names: Mapping[str, str]) -> Callable[[str], Any]:
         path = names.get(name)
         if path is None:
             raise AttributeError(f"module {module!r} has no attribute {name!r}")
-        warnings.warn(f"{module}.{name} is deprecated: use {path}", DeprecationWarning, stacklevel=2)
-        home, _, current = path.rpartition(".")
+        home, _, current = path.partition(":")
+        message = f"{module}.{name} is deprecated: use {home}.{current}"
+        warnings.warn(message, DeprecationWarning, stacklevel=2)
         return getattr(import_module(home), current)
 
     return __getattr__
