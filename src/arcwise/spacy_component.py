@@ -15,7 +15,7 @@ from arcwise.models import load
 from arcwise.parsing.parser import ParseOptions
 from arcwise.pipeline.document import Document, ParsedSentence
 from arcwise.pipeline.pipeline import Pipeline
-from arcwise.treebanks import Treebank
+from arcwise.pipeline.text_batches import parse_together
 from arcwise.treebanks.exchange.spacy_docs import SPACE, from_spacy, set_extensions, word_spans
 
 _SET: list[int | str] = ["HEAD", "DEP", "POS", "TAG", "MORPH", "LEMMA"]
@@ -52,15 +52,14 @@ class ArcwiseComponent:
             if len(doc) and not doc.has_annotation("SENT_START"):
                 self._set_sentences(doc)
             spans.append(word_spans(doc))
-        given = [from_spacy(doc) for doc in docs]
-        whole = Treebank(b"".join(treebank.data for treebank in given), source="<spacy>")
-        if not len(whole):
-            return docs
-        analysis = self.pipeline.analyse(whole, options=self.options)
-        sentences = iter(Document(analysis.treebank, parses=analysis.parses))
-        for doc, own in zip(docs, spans, strict=True):
-            if own:
-                _annotate(doc, own, [next(sentences) for _ in own])
+        analyses = parse_together(
+            [from_spacy(doc) for doc in docs],
+            lambda joined: self.pipeline.analyse(joined, options=self.options),
+            source="<spacy>",
+        )
+        for doc, doc_spans, analysis in zip(docs, spans, analyses, strict=True):
+            if doc_spans:
+                _annotate(doc, doc_spans, Document(analysis.treebank, parses=analysis.parses).sentences)
         return docs
 
     def _set_sentences(self, doc: Any) -> None:

@@ -25,7 +25,7 @@ from arcwise.annotation.suggestions import (
 from arcwise.errors import InputError
 from arcwise.parsing.parser import ParseOptions, Parser
 from arcwise.parsing.scored import ScoredParser
-from arcwise.pipeline.pipeline import Pipeline
+from arcwise.pipeline.pipeline import tree_parser
 from arcwise.treebanks import Sentence, Treebank
 
 
@@ -65,7 +65,7 @@ class Assistant:
     @property
     def parser(self) -> Parser:
         """The parser, taken out of its pipeline if it is in one."""
-        return self.model.parser if isinstance(self.model, Pipeline) else self.model
+        return tree_parser(self.model)
 
     @property
     def gives_probabilities(self) -> bool:
@@ -229,7 +229,7 @@ def _suggested_arcs(scored: ScoredSentence, decisions: ArcDecisions) -> list[tup
 
 def _suggest_tree_only(model: Parser, sentence: Sentence, decisions: ArcDecisions) -> SentenceSuggestions:
     """Suggestions of a parser without a distribution: one tree, around the decisions if the parser supports that."""
-    parser = model.parser if isinstance(model, Pipeline) else model
+    parser = tree_parser(model)
     constrained = parser.capabilities.keep_heads
     usable = consistent(decisions)
     kept = usable if constrained else usable.without(range(1, len(usable) + 1))

@@ -20,7 +20,7 @@ from arcwise.parsing.parser import TAGS, ParseOptions, Parser
 from arcwise.parsing.parses import Codes, Note
 from arcwise.parsing.scored import ScoredParser, decode_settings
 from arcwise.parsing.scorer import decode_scores
-from arcwise.pipeline.pipeline import Pipeline
+from arcwise.pipeline.pipeline import as_pipeline, tree_parser
 from arcwise.treebanks import Treebank
 
 _KEEP_ARCS = ParseOptions(keep=("head", "deprel"))
@@ -29,16 +29,15 @@ _KEEP_TAGS = ParseOptions(keep=TAGS, confidence=True)
 
 def tagged_input(model: Parser, treebank: Treebank) -> Treebank:
     """The treebank as the parser of a model reads it: a pipeline fills in missing tags first."""
-    if isinstance(model, Pipeline):
-        return model.tagger.tag(treebank, keep=TAGS, confidence=True)
-    return treebank
+    pipeline = as_pipeline(model)
+    return treebank if pipeline is None else pipeline.tagger.tag(treebank, keep=TAGS, confidence=True)
 
 
 def proposed_tags(
     model: Parser, treebank: Treebank, tagged: Treebank
 ) -> tuple[tuple[Mapping[str, str], ...], tuple[float | None, ...]]:
     """For each word, the model's values for the columns where ``treebank`` has ``_``, and the probability of its UPOS."""
-    parser = model.parser if isinstance(model, Pipeline) else model
+    parser = tree_parser(model)
     output = tagged
     if isinstance(parser, NeuralParser) and parser.model.writes:
         output = parser.parse(tagged, options=_KEEP_TAGS)

@@ -20,7 +20,7 @@ from arcwise.learning.model_file import read_model, write_model
 from arcwise.learning.progress import Progress
 from arcwise.models.train_pipeline import train_pipeline
 from arcwise.parsing.parser import Parser
-from arcwise.pipeline.pipeline import Pipeline
+from arcwise.pipeline.pipeline import tree_parser
 from arcwise.treebanks import Sentence, Treebank
 
 MARK = "annotate"
@@ -112,7 +112,7 @@ def train_task(request: Mapping[str, Any], data: bytes, tell: Report) -> Mapping
 
 def history_line(model: Parser, decided: Treebank, seconds: float) -> dict[str, Any]:
     """How much was learned from, how good the result is by cross-validation, when, in how many seconds."""
-    parser = model.parser if isinstance(model, Pipeline) else model
+    parser = tree_parser(model)
     report = parser.info
     return {
         "sentences": len(decided),

@@ -51,16 +51,16 @@ def run(
     from arcwise.models import open_model
     from arcwise.parsing import ScoredParser
     from arcwise.parsing.calibration import calibrated, reliability
-    from arcwise.pipeline.pipeline import Pipeline
+    from arcwise.pipeline.pipeline import Pipeline, as_pipeline, tree_parser
     from arcwise.treebanks import Treebank
     from arcwise.visual.plots import plot_reliability, save
 
     opened, gold = open_model(model), Treebank.read(treebank)
-    parser = opened.parser if isinstance(opened, Pipeline) else opened
+    pipeline, parser = as_pipeline(opened), tree_parser(opened)
     if not isinstance(parser, ScoredParser):
         raise ModelError(f"{model}: found a {parser.kind} parser, expected a graph-based or a neural one")
-    if isinstance(opened, Pipeline):
-        gold = opened.tagger.tag(gold, threads=threads)
+    if pipeline is not None:
+        gold = pipeline.tagger.tag(gold, threads=threads)
     fitted = calibrated(parser, gold, threads=threads)
     for title, chosen in (("as the model is", parser), ("fitted", fitted)):
         found = reliability(chosen, gold, bins=bins, threads=threads)
@@ -78,8 +78,8 @@ def run(
         save(plot_reliability(found.heads), plot)
     if output is not None:
         fitted = _told(fitted, gold, found.heads.error)
-        if isinstance(opened, Pipeline):
-            Pipeline(opened.tokenizer, opened.tagger, fitted, card=opened.card).save(output)
+        if pipeline is not None:
+            Pipeline(pipeline.tokenizer, pipeline.tagger, fitted, card=pipeline.card).save(output)
         else:
             fitted.save(output, precision=parser.info.get("precision", "float32"))
         typer.echo(f"model written to {output}")

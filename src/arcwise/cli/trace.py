@@ -67,13 +67,13 @@ def _opened(model: str, treebank: Treebank) -> tuple[TransitionParser, Treebank]
     """The transition-based parser of a model, and the treebank as it sees it: tagged, if the model is a pipeline."""
     from arcwise.errors import ModelError
     from arcwise.models import open_model
-    from arcwise.pipeline.pipeline import Pipeline
+    from arcwise.pipeline.pipeline import as_pipeline, tree_parser
     from arcwise.transition.parser import TransitionParser
 
-    parser = open_model(model)
-    if isinstance(parser, Pipeline):
-        treebank = parser.tagger.tag(treebank)
-        parser = parser.parser
+    opened = open_model(model)
+    pipeline, parser = as_pipeline(opened), tree_parser(opened)
+    if pipeline is not None:
+        treebank = pipeline.tagger.tag(treebank)
     if not isinstance(parser, TransitionParser):
         raise ModelError(
             f"--model: found {model}, whose parser is of kind {parser.kind!r}, expected a transition-based one, as "

@@ -34,7 +34,7 @@ from arcwise.learning.options import check_options, option, section
 from arcwise.models import model_path, open_model, shipped_models
 from arcwise.optional import require
 from arcwise.parsing.parser import ParseOptions
-from arcwise.pipeline.pipeline import Pipeline
+from arcwise.pipeline.pipeline import as_pipeline
 from arcwise.pipeline.text_fields import TextFields
 from arcwise.treebanks.files import PathLike, make_folder, open_output
 
@@ -326,7 +326,7 @@ def _check_model(options: CorpusOptions, files: Sequence[InputFile]) -> None:
     parser = open_model(options.model)
     options.parse.check(parser.kind, parser.capabilities)
     text = next((file for file in files if file.format != "conllu"), None)
-    if text is not None and not isinstance(parser, Pipeline):
+    if text is not None and as_pipeline(parser) is None:
         raise InputError(
             f"{text.path}: found {text.format}, but the model is a {parser.kind} parser, which needs CoNLL-U; "
             "expected a model of 'arcwise train --pipeline'"

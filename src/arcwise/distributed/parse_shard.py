@@ -27,7 +27,7 @@ from arcwise.distributed.writers import WRITERS, OutputFormat, Packing, ParsedRe
 from arcwise.errors import ModelError
 from arcwise.models import open_model
 from arcwise.parsing.parser import ParseOptions, Parser
-from arcwise.pipeline.pipeline import Pipeline
+from arcwise.pipeline.pipeline import as_pipeline
 from arcwise.pipeline.text_fields import TextFields
 from arcwise.treebanks import Treebank
 from arcwise.treebanks.files import open_output
@@ -130,9 +130,9 @@ class ParseShard:
 
     def prepare(self) -> None:
         """Open the model: once, in the process from which those that parse are forked, who share its memory then."""
-        parser = _parser(self.model)
-        if isinstance(parser, Pipeline):
-            parser("Warm.")
+        pipeline = as_pipeline(_parser(self.model))
+        if pipeline is not None:
+            pipeline("Warm.")
 
     def __call__(self, shard: Shard) -> Outcome:
         """Parse a shard and write it, unless that is done."""
@@ -222,11 +222,10 @@ class ParseShard:
             return [f"cannot be parsed ({type(error).__name__}: {error})"]
 
     def _text_trees(self, texts: list[str]) -> Sequence[Treebank]:
-        pipeline = _parser(self.model)
-        if not isinstance(pipeline, Pipeline):
-            raise ModelError(
-                f"{self.model}: found a {pipeline.kind} parser, expected a pipeline for raw text"
-            )
+        parser = _parser(self.model)
+        pipeline = as_pipeline(parser)
+        if pipeline is None:
+            raise ModelError(f"{self.model}: found a {parser.kind} parser, expected a pipeline for raw text")
         return [
             found.treebank
             for found in pipeline.analyse_texts(texts, options=self.options, threads=self.threads)

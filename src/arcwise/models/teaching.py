@@ -14,7 +14,7 @@ from arcwise.models.registry import KINDS, model_path, open_model
 from arcwise.parsing.parser import TAGS, Parser
 from arcwise.parsing.teaching import Teaching, TeachingConfig
 from arcwise.pipeline.parse_input import format_of
-from arcwise.pipeline.pipeline import Pipeline
+from arcwise.pipeline.pipeline import as_pipeline, tree_parser
 from arcwise.text.tagger import Tagger
 from arcwise.text.text_stream import stream_text
 from arcwise.text.tokenizer import Tokenizer
@@ -37,7 +37,7 @@ def read_teaching(config: PathLike | None, options: Mapping[str, Any]) -> Teachi
 def open_teacher(path: PathLike) -> Teaching:
     """A teaching by the parser in a model file, as yet without text; of a pipeline, by its parser."""
     model = open_model(path)
-    parser = model.parser if isinstance(model, Pipeline) else model
+    parser = tree_parser(model)
     return Teaching(parser, name=Path(model_path(path)).name, again=_trained_again(parser))
 
 
@@ -55,13 +55,13 @@ def teaching_of(
     words and puts in the tags that are missing. ``student``: the tokenizer and the tagger of a pipeline that learns; text is then cut and
     tagged by these.
     """
-    model = open_model(teacher)
-    if student is None and isinstance(model, Pipeline):
-        read = _Reader(model.tokenizer, model.tagger, keep=True, threads=threads)
-    elif student is None:
-        read = _Reader(None, None, keep=True, threads=threads)
-    else:
+    pipeline = as_pipeline(open_model(teacher))
+    if student is not None:
         read = _Reader(*student, keep=False, threads=threads)
+    elif pipeline is not None:
+        read = _Reader(pipeline.tokenizer, pipeline.tagger, keep=True, threads=threads)
+    else:
+        read = _Reader(None, None, keep=True, threads=threads)
     found = [piece for path in texts for piece in read(path)]
     source = ", ".join(map(str, texts)) if len(texts) < 3 else f"{len(texts)} files"
     text = Treebank(b"".join(piece.data for piece in found), source=source) if texts else None

@@ -5,14 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import accumulate, pairwise
 from typing import Any
 
 from arcwise.errors import ArcwiseError, InputError
 from arcwise.parsing.parser import ParseOptions, Parser
-from arcwise.pipeline.pipeline import Pipeline
+from arcwise.pipeline.pipeline import as_pipeline
 from arcwise.pipeline.pretokenized import decoded, line_batches
-from arcwise.pipeline.text_batches import checked_text
+from arcwise.pipeline.text_batches import checked_text, parse_together
 from arcwise.pipeline.text_fields import TextFields
 from arcwise.text.text_stream import Errors
 from arcwise.treebanks import Treebank
@@ -104,11 +103,12 @@ def _parsed(
     texts = [found for found in read if found.treebank is None and not found.error]
     trees: dict[int, Treebank] = {}
     if texts:
-        if not isinstance(parser, Pipeline):
+        pipeline = as_pipeline(parser)
+        if pipeline is None:
             raise InputError(
                 f"line {texts[0].line}: found text, but the model is a {parser.kind} parser, expected one of 'arcwise train --pipeline'"
             )
-        documents = parser.analyse_texts(
+        documents = pipeline.analyse_texts(
             [found.values[fields.text] for found in texts], options=options, threads=threads
         )
         for found, document in zip(texts, documents, strict=True):
@@ -135,11 +135,9 @@ def _trees(
     treebanks = [found.treebank for found in given if found.treebank is not None]
     if options.k_best > 1 or len(treebanks) < 2:
         return [parser.parse(treebank, options=options, threads=threads) for treebank in treebanks]
-    joined = Treebank(b"".join(treebank.data for treebank in treebanks), source=treebanks[0].source)
-    parsed = parser.parse(joined, options=options, threads=threads)
-    ends = [0, *accumulate(len(treebank) for treebank in treebanks)]
-    places = parsed.layout.sentence_bytes[ends].tolist()
-    return [
-        Treebank(parsed.data[start:end], source=parsed.source, strict=False)
-        for start, end in pairwise(places)
-    ]
+    analyses = parse_together(
+        treebanks,
+        lambda joined: parser.analyse(joined, options=options, threads=threads),
+        source=treebanks[0].source,
+    )
+    return [analysis.treebank for analysis in analyses]

@@ -14,7 +14,7 @@ from arcwise.parsing.parser import ParseOptions, Parser
 from arcwise.parsing.parses import Analysis, Note
 from arcwise.pipeline.json_input import ParsedLine, stream_json
 from arcwise.pipeline.pausing_reader import PausingReader
-from arcwise.pipeline.pipeline import Pipeline
+from arcwise.pipeline.pipeline import Pipeline, as_pipeline
 from arcwise.pipeline.pretokenized import line_tokenizer, stream_lines, words_to_conllu
 from arcwise.pipeline.text_fields import TextFields
 from arcwise.text.text_stream import Errors
@@ -131,13 +131,14 @@ def files_in(folder: PathLike) -> list[Path]:
 
 
 def _pipeline(parser: Parser, where: str) -> Pipeline:
-    if not isinstance(parser, Pipeline):
+    pipeline = as_pipeline(parser)
+    if pipeline is None:
         raise OptionError(
             where,
             f"found raw text, but the model is a {parser.kind} parser, which needs CoNLL-U; "
             "expected a model of 'arcwise train --pipeline'",
         )
-    return parser
+    return pipeline
 
 
 def format_of(path: PathLike, asked: Format = "auto") -> Format:

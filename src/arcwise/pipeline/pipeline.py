@@ -19,7 +19,7 @@ from arcwise.pipeline.text_batches import (
     batch_items,
     checked_text,
     encoded,
-    split_documents,
+    split_analysis,
 )
 from arcwise.text.tagger import Tagger
 from arcwise.text.text_stream import Errors, stream_text
@@ -145,9 +145,9 @@ class Pipeline:
                 found += [self._in_pieces(text, options, threads) for text in batch]
             else:
                 treebank, counts = self.tokenizer.tokenize_texts(batch, threads=threads)
-                found += split_documents(
-                    self.analyse(treebank, options=options, threads=threads), counts, self
-                )
+                analysis = self.analyse(treebank, options=options, threads=threads)
+                parts = split_analysis(analysis, counts)
+                found += [Document(part.treebank, self, part.parses) for part in parts]
         return found
 
     def _in_pieces(self, text: bytes, options: ParseOptions, threads: int) -> Document:
@@ -301,6 +301,17 @@ class Pipeline:
     def info(self) -> Mapping[str, Any]:
         """The card of the model, and what its parser is."""
         return {"kind": KIND, **self.card, "parser": dict(self.parser.info)}
+
+
+def as_pipeline(model: Parser) -> Pipeline | None:
+    """Return the model if it is a pipeline, which parses raw text; None for a parser of sentences."""
+    return model if isinstance(model, Pipeline) else None
+
+
+def tree_parser(model: Parser) -> Parser:
+    """Return the parser of a pipeline, or the model itself if it is a parser."""
+    pipeline = as_pipeline(model)
+    return model if pipeline is None else pipeline.parser
 
 
 def _part(packed: Packed, name: str, header: Mapping[str, Any], kind: str, version: int) -> Packed:

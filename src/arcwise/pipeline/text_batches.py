@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from arcwise.errors import InputError, OptionError
 from arcwise.parsing.parses import Analysis
-from arcwise.pipeline.document import Document
 from arcwise.treebanks import Treebank
-
-if TYPE_CHECKING:
-    from arcwise.pipeline.pipeline import Pipeline
 
 BATCH_BYTES = 1 << 18
 """Texts are parsed together up to this size; a longer one is parsed piece by piece."""
@@ -92,22 +88,30 @@ def _pair(item: Any, number: int) -> tuple[str, Any]:
     return checked_text(item[0], f"texts[{number}][0]"), item[1]
 
 
-def split_documents(
-    analysis: Analysis, counts: Sequence[int] | npt.NDArray[np.uint32], pipeline: Pipeline
-) -> list[Document]:
-    """The documents of texts that were parsed together; ``counts``: how many sentences each has."""
+def parse_together(
+    treebanks: Sequence[Treebank], parse: Callable[[Treebank], Analysis], *, source: str
+) -> list[Analysis]:
+    """Parse several treebanks in one call of ``parse``, which returns one tree per sentence, and split the result."""
+    joined = Treebank(b"".join(treebank.data for treebank in treebanks), source=source)
+    return split_analysis(parse(joined), [len(treebank) for treebank in treebanks])
+
+
+def split_analysis(analysis: Analysis, counts: Sequence[int] | npt.NDArray[np.uint32]) -> list[Analysis]:
+    """Split the parse of a batch into parts of ``counts`` sentences each."""
     treebank, parses = analysis.treebank, analysis.parses
     if not len(treebank):
-        return [Document(treebank, pipeline) for _ in counts]
+        return [Analysis(treebank) for _ in counts]
     ends = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
-    sentences = pairwise(ends.tolist())
-    places = pairwise(treebank.layout.sentence_bytes[ends].tolist())
-    words = pairwise(treebank.layout.sentence_words[ends].tolist())
-    found: list[Document] = []
-    for (first, last), (start, stop), own in zip(sentences, places, words, strict=True):
-        own_parses = None
+    sentence_ranges = pairwise(ends.tolist())
+    byte_ranges = pairwise(treebank.layout.sentence_bytes[ends].tolist())
+    word_ranges = pairwise(treebank.layout.sentence_words[ends].tolist())
+    parts: list[Analysis] = []
+    for (first, last), (start, stop), words in zip(sentence_ranges, byte_ranges, word_ranges, strict=True):
+        part_parses = None
         if parses is not None and last > first:
-            own_parses = parses.part(slice(first, last), slice(*own))
+            part_parses = parses.part(slice(first, last), slice(*words))
+        notes = tuple(note.numbered_from(-first) for note in analysis.notes if first <= note.sentence < last)
+        # Not strict: the joined treebank was checked, and a second check would cost as much as the first.
         part = Treebank(treebank.data[start:stop], source=treebank.source, strict=False)
-        found.append(Document(part, pipeline, own_parses))
-    return found
+        parts.append(Analysis(part, part_parses, notes))
+    return parts

@@ -9,7 +9,7 @@ from typing import Any, Literal
 from arcwise.errors import InputError, OptionError
 from arcwise.models.registry import open_model
 from arcwise.parsing.parser import Parser
-from arcwise.pipeline.pipeline import Pipeline
+from arcwise.pipeline.pipeline import Pipeline, as_pipeline
 
 Step = Literal["tokenizer", "tagger", "parser"]
 
@@ -24,7 +24,7 @@ class ServedModel:
     @property
     def pipeline(self) -> Pipeline | None:
         """The model, if it takes raw text."""
-        return self.parser if isinstance(self.parser, Pipeline) else None
+        return as_pipeline(self.parser)
 
     @property
     def steps(self) -> tuple[Step, ...]:

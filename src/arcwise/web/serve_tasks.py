@@ -8,6 +8,8 @@ from typing import Any, TypeAlias
 
 from arcwise.errors import ArcwiseError
 from arcwise.parsing.parser import TAGS, Given, ParseOptions
+from arcwise.parsing.parses import Analysis
+from arcwise.pipeline.text_batches import parse_together
 from arcwise.treebanks import Treebank
 from arcwise.web.serve_input import Source, sentences_of
 from arcwise.web.serve_limits import RequestRefused
@@ -73,7 +75,6 @@ def _together(tasks: Sequence[ParseTask], treebanks: Sequence[Treebank]) -> list
     if len(tasks) == 1:
         return [_alone(tasks[0], treebanks[0])]
     try:
-        joined = Treebank(b"".join(treebank.data for treebank in treebanks), source="<request>")
         given: Given = None
         if any(task.constraints is not None for task in tasks):
             given = [
@@ -81,7 +82,11 @@ def _together(tasks: Sequence[ParseTask], treebanks: Sequence[Treebank]) -> list
                 for task, treebank in zip(tasks, treebanks, strict=True)
                 for own in task.constraints or [None] * len(treebank)
             ]
-        return _cut(_analysed(replace(tasks[0], constraints=given), joined), [len(t) for t in treebanks])
+        joined = replace(tasks[0], constraints=given)
+        parts = parse_together(
+            treebanks, lambda treebank: Analysis(_analysed(joined, treebank)), source="<request>"
+        )
+        return [part.treebank for part in parts]
     except Exception:  # of one of them, which is then told alone
         return [_alone(task, treebank) for task, treebank in zip(tasks, treebanks, strict=True)]
 
@@ -110,15 +115,3 @@ def _analysed(task: ParseTask, treebank: Treebank) -> Treebank:
         return whole
     given: dict[str, Any] = {name: treebank.column(name) for name in TAGS}
     return whole.annotate(**given)
-
-
-def _cut(treebank: Treebank, counts: Sequence[int]) -> list[TaskResult]:
-    """The parts of so many sentences each."""
-    starts = treebank.layout.sentence_bytes
-    parts: list[TaskResult] = []
-    first = 0
-    for count in counts:
-        last = first + count
-        parts.append(Treebank(treebank.data[int(starts[first]) : int(starts[last])], source="<request>"))
-        first = last
-    return parts
