@@ -24,14 +24,14 @@ from measuring.tables import machine, table
 from measuring.trainings import Training, cache_folder
 from measuring.where import add_engine_options, engine_from
 
+from arcwise.distillation import Distillation, DistillationConfig
 from arcwise.evaluation.attachment import attachment
 from arcwise.evaluation.verdicts import verdicts
 from arcwise.learning.config import from_dict
 from arcwise.learning.progress import Progress
-from arcwise.models.teaching import open_teacher
+from arcwise.models.teacher import open_teacher
 from arcwise.neural import NeuralConfig, NeuralParser
 from arcwise.parsing.parser import Parser
-from arcwise.parsing.teaching import Teaching, TeachingConfig
 from arcwise.transition import TransitionConfig, TransitionParser
 from arcwise.treebanks import Treebank
 from benchmarks.report import write_section
@@ -95,22 +95,22 @@ def train_teacher(fold: int | None) -> dict[str, Any]:
         config = from_dict(NeuralConfig, {"size": "base"})
         parser: Parser = NeuralParser.train(train, data("dev"), config=config, progress=Progress(shown=False))
     else:
-        again = open_teacher(place(None)).again
-        assert again is not None
+        retrain = open_teacher(place(None)).retrain
+        assert retrain is not None
         kept = np.flatnonzero(np.arange(len(train)) % FOLDS != fold)
-        parser = again(Treebank.from_sentences([train[int(s)] for s in kept], source=train.source))
+        parser = retrain(Treebank.from_sentences([train[int(s)] for s in kept], source=train.source))
     seconds = time.monotonic() - started
     print(f"{path.stem}: {seconds:.0f} s", flush=True)
     parser.save(path)
     return {"seconds": seconds, "device": parser.info.get("device", "cpu")}
 
 
-def teaching(student: Student, texts: Sequence[str]) -> Teaching | None:
+def teaching(student: Student, texts: Sequence[str]) -> Distillation | None:
     """How the student is taught, by teachers that have been trained."""
     if student.gold_share is None:
         return None
     folds = iter(range(FOLDS))
-    config = TeachingConfig(gold_share=student.gold_share, teacher_folds=student.folds)
+    config = DistillationConfig(gold_share=student.gold_share, teacher_folds=student.folds)
     text = None
     if student.text_weight:
         config = replace(config, text_weight=student.text_weight)
@@ -121,7 +121,7 @@ def teaching(student: Student, texts: Sequence[str]) -> Teaching | None:
         open_teacher(place(None)),
         text=text,
         config=config,
-        again=lambda _: NeuralParser.load(place(next(folds))),  # asked for in their order
+        retrain=lambda _: NeuralParser.load(place(next(folds))),  # asked for in their order
     )
 
 
@@ -132,7 +132,7 @@ def train_student(student: Student, texts: Sequence[str]) -> dict[str, Any]:
     """Its LAS on dev and test; looked at on test only if it is chosen."""
     dev, test = data("dev"), data("test")
     started = time.process_time()
-    parser = TransitionParser.train(data("train"), dev, teaching=teaching(student, texts))
+    parser = TransitionParser.train(data("train"), dev, distillation=teaching(student, texts))
     seconds = time.process_time() - started
     found = {}
     for part, gold in (("dev", dev), ("test", test)):

@@ -15,8 +15,9 @@ BELOW["evaluation"] = {"trees", "treebanks"}
 BELOW["torch"] = {"trees", "treebanks", "inference"}
 BELOW["learning"] = {"trees", "treebanks", "inference", "features", "evaluation"}
 BELOW["parsing"] = BELOW["learning"] | {"learning"}
+BELOW["distillation"] = BELOW["parsing"] | {"parsing", "torch"}
 for parser in ("graph", "neural", "transition", "induction"):
-    BELOW[parser] = BELOW["parsing"] | {"parsing"}
+    BELOW[parser] = BELOW["parsing"] | {"parsing", "distillation"}
 BELOW["text"] = BELOW["parsing"]
 BELOW["neural"] |= {"torch"}
 BELOW["visual"] = BELOW["graph"] | {"graph", "neural", "transition", "induction"}

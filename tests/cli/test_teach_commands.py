@@ -27,7 +27,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "raw.txt").write_text("Birds sing.\n")
     (folder / "empty.conllu").write_text("")
     (folder / "config.toml").write_text(SETTINGS)
-    (folder / "taught.toml").write_text(SETTINGS + "[teaching]\ngold_share = 0.25\nleast = 0.02\n")
+    (folder / "taught.toml").write_text(SETTINGS + "[distillation]\ngold_share = 0.25\nleast = 0.02\n")
     (folder / "transition.toml").write_text("epochs = 4\nmove_bits = 12\nlabel_bits = 10\n")
     assert train(folder, "teacher") == 0
     assert train(folder, "greedy", "--parser", "transition", config="transition.toml") == 0
@@ -93,7 +93,7 @@ def test_teachers_trained_anew(folder: Path) -> None:
 
 def test_a_pipeline_is_taught_with_raw_text(folder: Path) -> None:
     (folder / "pipeline.toml").write_text(
-        '[parser]\ntrainer = "log-linear"\nepochs = 2\narc_bits = 12\nrow_bits = 13\n[teaching]\ngold_share = 0.3\n'
+        '[parser]\ntrainer = "log-linear"\nepochs = 2\narc_bits = 12\nrow_bits = 13\n[distillation]\ngold_share = 0.3\n'
     )
     more = ["--pipeline", "--jackknife", "0", "--teacher", "teacher", "--text", "raw.txt"]
     assert train(folder, "pipeline", *more, config="pipeline.toml") == 0
@@ -126,11 +126,11 @@ def test_a_pipeline_is_taught_with_raw_text(folder: Path) -> None:
         ),
         (
             ["--teacher", "teacher", "--teacher-folds", "1"],
-            "--teacher-folds: found 1, expected 0, or 2 parts or more",
+            "--teacher-folds: found 1, expected 0, or at least 2 folds",
         ),
         (
             ["--teacher", "teacher", "--trainer", "mira"],
-            "--teacher: found no text to teach on, expected some",
+            "--teacher: expected text to learn from",
         ),
         (["--teacher", "en"], "--teacher: found the labels"),
     ],
@@ -152,7 +152,7 @@ def test_what_does_not_fit_is_told_in_one_line(
 
 def test_a_section_without_a_teacher_is_refused(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert train(folder, "new", config="taught.toml") == 2
-    assert "teaching: found the section [teaching], but no teacher" in capsys.readouterr().err
-    (folder / "unknown.toml").write_text(SETTINGS + "[teaching]\nshare = 0.25\n")
+    assert "distillation: found the section [distillation], but no teacher" in capsys.readouterr().err
+    (folder / "unknown.toml").write_text(SETTINGS + "[distillation]\nshare = 0.25\n")
     assert train(folder, "new", "--teacher", "teacher", config="unknown.toml") == 2
     assert "share" in capsys.readouterr().err

@@ -3,13 +3,13 @@
 import re
 from pathlib import Path
 
+from arcwise.distillation import DistillationConfig
 from arcwise.graph import GraphConfig
 from arcwise.graph.trainer_table import own_options, readers, trainer_markdown
 from arcwise.learning.options import markdown
 from arcwise.models.train_pipeline import PipelineConfig
 from arcwise.neural import NeuralConfig
 from arcwise.parsing import ParseOptions
-from arcwise.parsing.teaching import TeachingConfig
 from arcwise.text.tagger import TaggerConfig
 from arcwise.text.tokenizer import TokenizerConfig
 from arcwise.transition import TransitionConfig
@@ -35,7 +35,7 @@ def tables() -> dict[str, str]:
                 TokenizerConfig,
                 TaggerConfig,
                 ParseOptions,
-                TeachingConfig,
+                DistillationConfig,
             )
         },
     }

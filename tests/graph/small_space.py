@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from arcwise import native
+from arcwise.distillation.soft_targets import SoftTargets
 from arcwise.graph import GraphParser
 from arcwise.graph.config import GraphConfig
 from arcwise.graph.model import GraphModel
@@ -22,7 +23,6 @@ from arcwise.graph.trainer_table import TRAINERS
 from arcwise.inference import LOSSES, Scores
 from arcwise.learning.preparation import prepare_trees
 from arcwise.parsing import Decoding, ParseOptions
-from arcwise.parsing.taught_arcs import TaughtArcs
 from arcwise.treebanks import Treebank
 from contracts.small_treebank import conllu, partial, small_treebank, two_rooted
 
@@ -110,11 +110,11 @@ def with_treebank(case: Small, bank: Treebank) -> Small:
     return replace(case, treebank=bank, data=data)
 
 
-def taught(case: Small, arcs: TaughtArcs, weights: Floats | None = None) -> Small:
+def taught(case: Small, arcs: SoftTargets, weights: Floats | None = None) -> Small:
     """The case with what a teacher says of its words, and how much each sentence counts."""
     data = arc_data(case.table, case.treebank, case.alphabets, case.config.tag, case.data.heads)
     sentences = np.ones(len(case.treebank)) if weights is None else weights
-    data.set_taught(arcs.starts, arcs.heads, arcs.labels, arcs.shares, sentences)
+    data.set_taught(arcs.starts, arcs.heads, arcs.labels, arcs.probabilities, sentences)
     return replace(case, data=data)
 
 

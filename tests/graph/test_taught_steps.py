@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from arcwise.parsing.taught_arcs import TaughtArcs
+from arcwise.distillation.soft_targets import SoftTargets
 from arcwise.treebanks import Treebank
 from graph.small_space import (
     Small,
@@ -91,7 +91,7 @@ def teach(case: Small, teachers: list[Teacher], weights: Floats | None = None) -
     ]
     words, heads, labels, shares = (np.array(column) for column in zip(*rows, strict=True))
     names = case.alphabets.labels
-    arcs = TaughtArcs.gathered(words, heads, labels, shares, case.treebank.word_count, names)
+    arcs = SoftTargets.from_arcs(words, heads, labels, shares, case.treebank.word_count, names)
     return taught(case, arcs, weights)
 
 
@@ -151,7 +151,7 @@ def test_a_teacher_who_is_sure_of_the_gold_trees_changes_nothing(
     loss: str, labelled: bool, projective: bool, single_root: bool
 ) -> None:
     case = short_case("whole", labelled, projective, single_root)
-    gold = TaughtArcs.of_trees(case.data.heads, case.data.labels, case.alphabets.labels)
+    gold = SoftTargets.from_trees(case.data.heads, case.data.labels, case.alphabets.labels)
     weights = random_weights(case, 7)
     value, gradient = objective(case, weights, loss=loss)
     own_value, own_gradient = objective(taught(case, gold), weights, loss=loss)
@@ -219,22 +219,24 @@ def test_the_objective_of_many_sentences_is_the_sum_of_theirs() -> None:
     last, first = len(many) - 1, int(many.sentence_words[-2])
     other, share = heads.copy(), np.zeros(len(heads))
     other[first:], share[first:] = np.arange(3), 0.5  # of the last sentence alone the teacher is not sure
-    mixed = TaughtArcs.of_trees(heads, labels, names).mixed(TaughtArcs.of_trees(other, labels, names), share)
+    mixed = SoftTargets.from_trees(heads, labels, names).interpolate(
+        SoftTargets.from_trees(other, labels, names), share
+    )
     weights = random_weights(case, 7)
     total = objective(taught(case, mixed), weights)[0]
     wanted = objective(part(case, 0, last), weights)[0]
-    one = taught(part(case, last, len(many)), mixed.of_words(np.arange(first, len(heads))))
+    one = taught(part(case, last, len(many)), mixed.select_words(np.arange(first, len(heads))))
     assert total == pytest.approx(wanted + objective(one, weights)[0], rel=1e-9)
 
 
-def own_and_foreign(case: Small, share: float) -> TaughtArcs:
+def own_and_foreign(case: Small, share: float) -> SoftTargets:
     """Gold arcs with this share of their labels, the rest with a label that no arc of the student's can have."""
     heads, labels, names = case.data.heads, case.data.labels, case.alphabets.labels
     words, foreign = np.arange(len(heads)), np.full(len(heads), len(names), np.int32)
     shares = np.repeat([share, 1 - share], len(heads))
     rows = [np.concatenate(pair) for pair in ((words, words), (heads, heads), (labels, foreign))]
     kept = shares > 0
-    return TaughtArcs.gathered(*(row[kept] for row in rows), shares[kept], len(heads), names)
+    return SoftTargets.from_arcs(*(row[kept] for row in rows), shares[kept], len(heads), names)
 
 
 def test_labels_that_an_arc_cannot_have_leave_their_share_to_its_others() -> None:
@@ -286,8 +288,8 @@ def test_arcs_beyond_reach_are_scored_where_the_teacher_says_something_of_them(b
     one = with_treebank(case, bank.annotate(heads=chain))
     other = np.array([3, 0, 2], np.int32) if beyond else np.array([2, 3, 0], np.int32)
     codes, names = one.data.labels, case.alphabets.labels
-    arcs = TaughtArcs.of_trees(chain, codes, names).mixed(
-        TaughtArcs.of_trees(other, codes, names), np.full(3, 0.4)
+    arcs = SoftTargets.from_trees(chain, codes, names).interpolate(
+        SoftTargets.from_trees(other, codes, names), np.full(3, 0.4)
     )
     own = taught(one, arcs)
     computed = objective_of(own)
@@ -306,16 +308,16 @@ def test_arcs_beyond_reach_are_scored_where_the_teacher_says_something_of_them(b
         (lambda a: {"labels": a.labels[:-1]}, "starts"),
         (lambda a: {"heads": np.full_like(a.heads, 99)}, "leaves its sentence"),
         (lambda a: {"heads": np.full_like(a.heads, -1)}, "leaves its sentence"),
-        (lambda a: {"shares": 0 * a.shares}, "above 0"),
-        (lambda a: {"shares": a.shares * np.nan}, "above 0"),
+        (lambda a: {"shares": 0 * a.probabilities}, "above 0"),
+        (lambda a: {"shares": a.probabilities * np.nan}, "above 0"),
         (lambda a: {"weights": np.ones(1)}, "one for each sentence"),
         (lambda a: {"weights": np.zeros(5)}, "above 0"),
     ],
 )
 def test_arrays_that_are_not_those_of_the_treebank_are_refused(change: object, message: str) -> None:
     case = short_case("whole", True, True, True)
-    gold = TaughtArcs.of_trees(case.data.heads, case.data.labels, case.alphabets.labels)
-    values = {"starts": gold.starts, "heads": gold.heads, "labels": gold.labels, "shares": gold.shares}
+    gold = SoftTargets.from_trees(case.data.heads, case.data.labels, case.alphabets.labels)
+    values = {"starts": gold.starts, "heads": gold.heads, "labels": gold.labels, "shares": gold.probabilities}
     values |= {"weights": np.ones(len(case.treebank))} | change(gold)  # type: ignore[operator]
     with pytest.raises(ValueError, match=message):
         case.data.set_taught(**values)

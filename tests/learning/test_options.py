@@ -17,6 +17,7 @@ import pytest
 import arcwise
 from arcwise.cli import parse, train
 from arcwise.cli.main import run
+from arcwise.distillation import DistillationConfig
 from arcwise.distributed import CorpusOptions
 from arcwise.errors import InputError, OptionError
 from arcwise.graph import TRAINERS, GraphConfig, GraphParser
@@ -27,7 +28,6 @@ from arcwise.learning.options import Declared, check_options, declared, option
 from arcwise.models.train_pipeline import PipelineConfig
 from arcwise.neural import NeuralConfig
 from arcwise.parsing import ParseOptions
-from arcwise.parsing.teaching import TeachingConfig
 from arcwise.text.tagger import TaggerConfig
 from arcwise.text.tokenizer import TokenizerConfig
 from arcwise.transition import TransitionConfig, TransitionParser
@@ -42,7 +42,7 @@ CONFIGURATIONS: tuple[type[Any], ...] = (
     PipelineConfig,
     ParseOptions,
     CorpusOptions,
-    TeachingConfig,
+    DistillationConfig,
     CountOptions,
     ThetaOptions,
 )

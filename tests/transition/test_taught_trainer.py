@@ -9,7 +9,7 @@ import numpy.typing as npt
 import pytest
 
 from arcwise import native
-from arcwise.parsing.taught_arcs import TaughtArcs
+from arcwise.distillation.soft_targets import SoftTargets
 from reference.transition_search import TwinState
 from reference.transition_trainer import Both, LabelledMove, TwinSentence, TwinTrainer
 from transition.test_trainer import Toy, learn_both, toy
@@ -104,8 +104,8 @@ def set_taught(
     weights: npt.NDArray[np.float64],
 ) -> None:
     columns = [np.array(column) for column in zip(*rows, strict=True)]
-    arcs = TaughtArcs.gathered(*columns, words, ("x", "y"))  # type: ignore[arg-type]
-    data.set_taught(arcs.starts, arcs.heads, arcs.labels, arcs.shares, weights)
+    arcs = SoftTargets.from_arcs(*columns, words, ("x", "y"))  # type: ignore[arg-type]
+    data.set_taught(arcs.starts, arcs.heads, arcs.labels, arcs.probabilities, weights)
 
 
 def twin_of(made: Toy, **settings: float) -> TaughtTwin:

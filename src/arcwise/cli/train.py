@@ -9,6 +9,7 @@ import typer
 
 from arcwise.cli._support.files import Files, output_path
 from arcwise.cli._support.options import from_declaration
+from arcwise.distillation import DistillationConfig
 from arcwise.graph.config import TRAINERS, GraphConfig
 from arcwise.learning.options import declared
 from arcwise.memory import disable_malloc_trim
@@ -16,16 +17,15 @@ from arcwise.models.registry import trainable
 from arcwise.models.train_pipeline import PipelineConfig
 from arcwise.neural.config import NeuralConfig
 from arcwise.parsing.parser import ParseOptions
-from arcwise.parsing.teaching import TeachingConfig
 from arcwise.transition.config import TransitionConfig
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from arcwise.distillation import Distillation
     from arcwise.learning.model_file import Precision
     from arcwise.learning.progress import Progress
     from arcwise.parsing.parser import Parser
-    from arcwise.parsing.teaching import Teaching
 
 ALIASES = {"kind": "parser", "feature_columns": "feature_column", "notes": "note"}
 """Argument of the library → option, where they differ."""
@@ -195,29 +195,29 @@ def run(
     gold_share: Annotated[
         float | None,
         from_declaration(
-            TeachingConfig,
+            DistillationConfig,
             "gold_share",
-            text="With --teacher: how much of what is learned from a sentence of the "
-            "treebank is its own tree; the rest is what the teacher says.",
+            text="With --teacher: weight of the gold tree in the targets of a treebank sentence; the teacher's "
+            "distribution has the rest.",
             default=True,
         ),
     ] = None,
     text_weight: Annotated[
         float | None,
         from_declaration(
-            TeachingConfig,
+            DistillationConfig,
             "text_weight",
-            text="With --text: how much a sentence of it counts against one of the treebank.",
+            text="With --text: loss weight of a text sentence relative to a treebank sentence.",
             default=True,
         ),
     ] = None,
     teacher_folds: Annotated[
         int | None,
         from_declaration(
-            TeachingConfig,
+            DistillationConfig,
             "teacher_folds",
-            text="With --teacher: train the teacher anew N times, each time without a part of the "
-            "treebank, so that it tells of each part what it thinks of sentences it has not seen; 0: the teacher as it is.",
+            text="With --teacher: cross-fit the teacher in N folds of the treebank, so that it labels only sentences it "
+            "was not trained on (0 uses the teacher as it is).",
             default=True,
         ),
     ] = None,
@@ -340,7 +340,7 @@ def run(
             progress=progress,
             engine=where,
             checkpoint=checkpoint,
-            teaching=None if teach is None else teach(None),
+            distillation=None if teach is None else teach(None),
         )
         _save(trained, model, stored, bool(trained.info.get("interrupted")), progress)
         if stored != "float32" and isinstance(development, Treebank):
@@ -374,7 +374,7 @@ def _checkpoint(model: str, parser: str, *, resume: bool) -> str | None:
 
 def _teach(
     teacher: str | None, config: str | None, given: dict[str, Any], threads: int
-) -> Callable[..., Teaching] | None:
+) -> Callable[..., Distillation] | None:
     """How the parser is taught, given the tokenizer and tagger of its pipeline (or None); that the teacher can is asked now."""
     from arcwise.errors import InputError
 
@@ -385,12 +385,15 @@ def _teach(
                     f"--{name.replace('_', '-')}: is an option of --teacher, which was not given"
                 )
         return None
-    from arcwise.models.teaching import open_teacher, read_teaching, teaching_of
+    from arcwise.distillation.teacher import read_distillation_config
+    from arcwise.models.teacher import load_distillation, open_teacher
 
     texts = given.pop("text") or []
-    settings = read_teaching(config, given)
+    settings = read_distillation_config(config, given)
     open_teacher(teacher)
-    return lambda student: teaching_of(teacher, texts, config=settings, student=student, threads=threads)
+    return lambda student: load_distillation(
+        teacher, texts, config=settings, student=student, threads=threads
+    )
 
 
 def _save(trained: Parser, model: str, precision: Precision, interrupted: bool, progress: Progress) -> None:

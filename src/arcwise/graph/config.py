@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
+from arcwise.distillation import Distillation
 from arcwise.features.atoms import feature_atom
 from arcwise.features.templates import Template
 from arcwise.graph.templates import ARC_TEMPLATES, LABEL_TEMPLATES
 from arcwise.graph.trainer_table import TRAINERS, TrainerKind, own_options, readers
 from arcwise.learning.options import SEEDS, check_options, declared, option, refuse_unread, short_repr
 from arcwise.optional import require
-from arcwise.parsing.teaching import Teaching
 
 __all__ = ["TRAINERS", "GraphConfig"]
 
@@ -199,14 +199,14 @@ class GraphConfig:
             },
         )
 
-    def refuse_untaught(self, teaching: Teaching) -> None:
+    def check_distillation(self, distillation: Distillation) -> None:
         """``OptionError`` if the trainer cannot learn what is taught: asked before the teacher reads anything."""
         if self.trainer_kind.learns_distributions:
             return
         able = [name for name, kind in TRAINERS.items() if kind.learns_distributions]
-        teaching.refuse_for_trees(f"the trainer {self.trainer}", ", ".join(able))
+        distillation.require_text(f"the trainer {self.trainer}", ", ".join(able))
         refuse_unread(
-            teaching.config, {"text_weight": f"the trainer {self.trainer} does not weigh sentences"}
+            distillation.config, {"text_weight": f"the trainer {self.trainer} does not weigh sentences"}
         )
 
     def for_trainer(self, trainer: str, **changes: Any) -> GraphConfig:

@@ -8,6 +8,7 @@ from functools import partial
 import numpy as np
 import numpy.typing as npt
 
+from arcwise.distillation import DistillationData, distillation_report
 from arcwise.engine import Engine, ThisProcess
 from arcwise.graph.config import GraphConfig
 from arcwise.graph.model import GraphModel
@@ -25,7 +26,6 @@ from arcwise.learning.training import DevScore, training_report
 from arcwise.parsing.calibration import common_temperatures, head_calibration_error, matched_labels
 from arcwise.parsing.parser import ParseOptions
 from arcwise.parsing.scored import Decoding
-from arcwise.parsing.teaching import Lessons, taught_report
 from arcwise.treebanks import Treebank
 
 
@@ -35,13 +35,15 @@ def train_cross_validated(
     config: GraphConfig,
     threads: int,
     progress: Progress,
-    lessons: Lessons | None = None,
+    distilled: DistillationData | None = None,
     engine: Engine = ThisProcess(),
 ) -> GraphModel:
     """The epoch that is best on all parts together, each parsed by a parser that learned from the others; then, from parsers of that
     epoch, decoder and temperatures; then a parser that learns from everything."""
     parts = folds.split(train)
-    taught = [None if lessons is None else lessons.without(folds.count, f) for f in range(folds.count)]
+    taught = [
+        None if distilled is None else distilled.without_fold(folds.count, f) for f in range(folds.count)
+    ]
     sources = [_FoldSource(*pair, own) for pair, own in zip(parts, taught, strict=True)]
     scores = []
     for number, found in enumerate(engine.map(partial(_fold_scores, config, threads), sources), start=1):
@@ -70,13 +72,13 @@ def train_cross_validated(
         ]
     )
     progress.say(f"training on all {len(train)} sentences")
-    learner = Learner.of(train, chosen, threads, progress, lessons)
+    learner = Learner.of(train, chosen, threads, progress, distilled)
     counts = learner.told(progress, threads)
     best = learner.run(None, threads, progress, engine=engine)
     assert best.weights is not None
     best.score = score
     report = training_report(train, folds, learner.notes(best, progress), best) | counts
-    report |= taught_report(lessons)
+    report |= distillation_report(distilled)
     report["calibration"] = calibration_report(folds, error, ())
     report["folds"] = [{"epoch": e, "uas": s.uas, "las": s.las} for e, s in enumerate(by_epoch, start=1)]
     model = learner.model(best.weights, decoding, report).with_temperatures(*at)
@@ -91,10 +93,10 @@ class _FoldSource:
 
     others: Treebank
     part: Treebank
-    lessons: Lessons | None
+    distilled: DistillationData | None
 
     def learner(self, config: GraphConfig, threads: int) -> Learner:
-        return Learner.of(self.others, config, threads, Progress(shown=False), self.lessons)
+        return Learner.of(self.others, config, threads, Progress(shown=False), self.distilled)
 
 
 def _fold_scores(config: GraphConfig, threads: int, fold: _FoldSource) -> FoldScores:

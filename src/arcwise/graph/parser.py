@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from arcwise.deprecation import renamed_keyword
+from arcwise.distillation import Distillation
 from arcwise.engine import Engine, ThisProcess
 from arcwise.graph.config import GraphConfig
 from arcwise.graph.model import KIND, GraphModel
@@ -19,7 +21,6 @@ from arcwise.learning.progress import Progress
 from arcwise.learning.trained import TrainedParser
 from arcwise.parsing.parser import Capabilities
 from arcwise.parsing.scored import Decoding, ScoredParser, Temperatures
-from arcwise.parsing.teaching import Teaching
 from arcwise.treebanks import Treebank
 
 if TYPE_CHECKING:
@@ -64,6 +65,7 @@ class GraphParser(TrainedParser[GraphModel], ScoredParser):
     # ---- training
 
     @classmethod
+    @renamed_keyword("teaching", "distillation")
     def train(
         cls,
         train: Treebank,
@@ -73,19 +75,19 @@ class GraphParser(TrainedParser[GraphModel], ScoredParser):
         threads: int = 1,
         progress: Progress | None = None,
         engine: Engine = ThisProcess(),
-        teaching: Teaching | None = None,
+        distillation: Distillation | None = None,
     ) -> Self:
         """Train on ``train``; epoch, C (``config.try_C``) and decoder are chosen on ``dev`` if it is given: a treebank, or folds of
         the training data (``"5fold"``; ``"auto"``: for a small treebank). Temperatures are fitted on it too: without it, confidences
         mean little. Values of C, folds, and ``config.parts`` of an epoch are learned where the ``engine`` says.
 
         Trees may be partial (heads ``_``). Ctrl-C keeps the best weights so far. The same seed gives the same parser at any
-        number of threads. ``teaching``: another parser, from whose distributions it learns too.
+        number of threads. ``distillation``: another parser, from whose distributions it learns too.
         """
         from arcwise.graph.training import train_model
 
         model = train_model(
-            train, dev, config, threads=threads, progress=progress, engine=engine, teaching=teaching
+            train, dev, config, threads=threads, progress=progress, engine=engine, distillation=distillation
         )
         return cls(model)
 

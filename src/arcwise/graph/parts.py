@@ -14,13 +14,13 @@ import numpy as np
 import numpy.typing as npt
 
 from arcwise import native
+from arcwise.distillation import DistillationData
 from arcwise.engine import Engine, WorkerPool
 from arcwise.graph.config import GraphConfig
 from arcwise.graph.trainers import BatchTrainer, likelihood_objective
 from arcwise.learning.mixing import MixableTrainer, MixingTrainer, PartTraining
 from arcwise.learning.progress import Progress
 from arcwise.learning.training import EpochTrainer
-from arcwise.parsing.teaching import Lessons
 from arcwise.treebanks import Treebank
 
 if TYPE_CHECKING:
@@ -33,13 +33,13 @@ class LearnerSource:
 
     train: Treebank
     config: GraphConfig
-    lessons: Lessons | None
+    distilled: DistillationData | None
 
     def learner(self) -> Learner:
         """The learner, made silently."""
         from arcwise.graph.training import Learner
 
-        return Learner.of(self.train, self.config, 1, Progress(shown=False), self.lessons)
+        return Learner.of(self.train, self.config, 1, Progress(shown=False), self.distilled)
 
 
 @contextmanager

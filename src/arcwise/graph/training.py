@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from arcwise import native
+from arcwise.distillation import Distillation, DistillationData, distillation_data, distillation_report
 from arcwise.engine import Engine, ThisProcess
 from arcwise.errors import InputError, OptionError
 from arcwise.evaluation.attachment import GoldTrees
@@ -30,7 +31,6 @@ from arcwise.learning.progress import Progress
 from arcwise.learning.training import Best, DevScore, Weights, finishing, fit, training_report
 from arcwise.parsing.parser import ParseOptions
 from arcwise.parsing.scored import Decoding, decode_settings
-from arcwise.parsing.teaching import Lessons, Teaching, lessons_of, taught_report
 from arcwise.treebanks import Treebank
 
 CALIBRATION_SENTENCES = 500
@@ -67,27 +67,27 @@ def train_model(
     threads: int,
     progress: Progress | None,
     engine: Engine = ThisProcess(),
-    teaching: Teaching | None = None,
+    distillation: Distillation | None = None,
 ) -> GraphModel:
     """Train as the configuration says; with several values of C to try, the one best on ``dev``. Values of C, folds and parts of an
     epoch are learned where the ``engine`` says."""
     progress = progress or Progress(shown=False)
     config.refuse_unread()
-    if teaching is not None:
-        config.refuse_untaught(teaching)
+    if distillation is not None:
+        config.check_distillation(distillation)
     chosen = development(train, dev)
     doubts = said_warnings(train, chosen, progress)
-    lessons = lessons_of(
-        teaching, train, config, projective=config.projective, threads=threads, progress=progress
+    distilled = distillation_data(
+        distillation, train, config, projective=config.projective, threads=threads, progress=progress
     )
     if not config.try_C:
-        return _train_once(train, chosen, doubts, config, threads, progress, lessons, engine)
+        return _train_once(train, chosen, doubts, config, threads, progress, distilled, engine)
     if chosen is None:
         raise OptionError("try_C", f"found {config.try_C}, expected development data (dev) to choose by")
     best: GraphModel | None = None
     try:
         for model in engine.map(
-            partial(_train_with_C, train, chosen, doubts, config, threads, progress, lessons), config.try_C
+            partial(_train_with_C, train, chosen, doubts, config, threads, progress, distilled), config.try_C
         ):
             interrupted = model.report["interrupted"]
             if best is None or model.report["dev_las"] > best.report["dev_las"]:
@@ -111,12 +111,12 @@ def _train_with_C(
     config: GraphConfig,
     threads: int,
     progress: Progress,
-    lessons: Lessons | None,
+    distilled: DistillationData | None,
     C: float,
 ) -> GraphModel:
     progress.say(f"C = {C}")
     chosen = replace(config, C=C, try_C=())
-    return _train_once(train, dev, doubts, chosen, threads, progress, lessons, ThisProcess())
+    return _train_once(train, dev, doubts, chosen, threads, progress, distilled, ThisProcess())
 
 
 @dataclass(frozen=True)
@@ -139,11 +139,11 @@ class Learner:
         config: GraphConfig,
         threads: int,
         progress: Progress,
-        lessons: Lessons | None = None,
+        distilled: DistillationData | None = None,
     ) -> Learner:
-        """The trees prepared, alphabets and classes learned; with ``lessons``, from their sentences."""
-        source = LearnerSource(train, config, lessons)
-        train = train if lessons is None else lessons.treebank
+        """The trees prepared, alphabets and classes learned; with ``distilled``, from their sentences."""
+        source = LearnerSource(train, config, distilled)
+        train = train if distilled is None else distilled.treebank
         prepared = prepare_trees(train, projective=config.projective, single_root=config.single_root)
         for note in prepared.notes:
             progress.say(note)
@@ -156,9 +156,11 @@ class Learner:
             prepared = _completed(train, prepared, config, threads, progress)
         data = arc_data(table, train, alphabets, config.tag, prepared.heads, prepared.labels)
         table.learn_classes(data, restricted=config.restrict_labels, enough=config.filter_after)
-        if lessons is not None and config.trainer_kind.learns_distributions:
-            taught = lessons.targets(prepared.heads, data.labels, alphabets.labels)
-            data.set_taught(taught.starts, taught.heads, taught.labels, taught.shares, lessons.weights)
+        if distilled is not None and config.trainer_kind.learns_distributions:
+            taught = distilled.targets(prepared.heads, data.labels, alphabets.labels)
+            data.set_taught(
+                taught.starts, taught.heads, taught.labels, taught.probabilities, distilled.weights
+            )
         return cls(config, train, prepared, alphabets, vocabulary, table, data, source)
 
     def run(
@@ -226,14 +228,14 @@ def _train_once(
     config: GraphConfig,
     threads: int,
     progress: Progress,
-    lessons: Lessons | None,
+    distilled: DistillationData | None,
     engine: Engine,
 ) -> GraphModel:
     if isinstance(dev, Folds):
         from arcwise.graph.cross_validation import train_cross_validated
 
-        return train_cross_validated(train, dev, config, threads, progress, lessons, engine)
-    learner = Learner.of(train, config, threads, progress, lessons)
+        return train_cross_validated(train, dev, config, threads, progress, distilled, engine)
+    learner = Learner.of(train, config, threads, progress, distilled)
     counts = learner.told(progress, threads)
     data = None if dev is None else learner.development(dev)
     decoding = Decoding("map", config.projective, config.single_root)
@@ -249,7 +251,7 @@ def _train_once(
             decoding, best.score = choose_decoding(candidates, scores)
             say_decoding(progress, best.epoch, decoding, best.score, "dev")
             weights = _pruned(learner.table, data, weights, decoding, threads, progress)
-    report = training_report(train, dev, notes, best) | counts | taught_report(lessons)
+    report = training_report(train, dev, notes, best) | counts | distillation_report(distilled)
     model = learner.model(weights, decoding, report)
     if dev is not None and not best.interrupted:
         with finishing(best, progress):

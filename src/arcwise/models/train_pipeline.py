@@ -7,6 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from arcwise.distillation import Distillation
+from arcwise.distillation.teacher import SECTION, distillation_section
 from arcwise.engine import Engine, ThisProcess
 from arcwise.errors import InputError, OptionError
 from arcwise.evaluation import evaluate
@@ -16,11 +18,9 @@ from arcwise.learning.options import SEEDS, check_options, option, section, shor
 from arcwise.learning.progress import Progress
 from arcwise.learning.trained import TrainedParser
 from arcwise.models.registry import trainable
-from arcwise.models.teaching import SECTION
 from arcwise.models.training import parser_config, train_parser
 from arcwise.neural.config import INPUTS
 from arcwise.parsing.parser import ParseOptions
-from arcwise.parsing.teaching import Teaching
 from arcwise.pipeline.pipeline import Pipeline
 from arcwise.text.jackknife import jackknife_tags
 from arcwise.text.plain_text import plain_text
@@ -76,10 +76,10 @@ def read_config(
     path: PathLike | None, *, kind: str, jackknife: int | None, seed: int | None, taught: bool = False
 ) -> tuple[PipelineConfig, dict[str, Any]]:
     """The configuration of a pipeline, and the options of its parser: the section [parser] of the TOML file, if there is one.
-    ``taught``: the file may have a section [teaching]."""
+    ``taught``: the file may have a section [distillation]."""
     values = {} if path is None else read_toml(path)
     parser = values.pop("parser", {})
-    if values.pop(SECTION, None) is not None and not taught:
+    if distillation_section(values) is not None and not taught:
         raise OptionError(SECTION, f"found the section [{SECTION}], but no teacher", str(path))
     if not isinstance(parser, dict):
         raise InputError(f"{path}: parser: found {parser!r}, expected a section [parser]")
@@ -103,8 +103,8 @@ def read_notes(notes: Sequence[str]) -> dict[str, str]:
     return found
 
 
-Teach = Callable[[tuple[Tokenizer, Tagger]], Teaching]
-"""From the tokenizer and the tagger of a pipeline to the teaching of its parser."""
+Teach = Callable[[tuple[Tokenizer, Tagger]], Distillation]
+"""From the tokenizer and the tagger of a pipeline to the distillation of its parser."""
 
 
 def train_pipeline(
@@ -158,7 +158,7 @@ def train_pipeline(
         threads=threads,
         progress=progress,
         engine=engine,
-        teaching=None if teach is None else teach((tokenizer, tagger)),
+        distillation=None if teach is None else teach((tokenizer, tagger)),
         **others,
     )
     if isinstance(trained, TrainedParser):

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from inspect import signature
 from typing import Any
 
+from arcwise.distillation import Distillation
+from arcwise.distillation.teacher import SECTION, distillation_section
 from arcwise.engine import Engine, ThisProcess
 from arcwise.errors import OptionError
 from arcwise.evaluation import UasLas, evaluate
@@ -15,9 +17,7 @@ from arcwise.learning.options import declared
 from arcwise.learning.progress import Progress
 from arcwise.learning.training import COUNTING
 from arcwise.models.registry import open_model, trainable, trainable_kind
-from arcwise.models.teaching import SECTION
 from arcwise.parsing.parser import Parser
-from arcwise.parsing.teaching import Teaching
 from arcwise.treebanks import Treebank
 from arcwise.treebanks.files import PathLike
 
@@ -26,10 +26,10 @@ def parser_config(
     kind: str, config: PathLike | None, options: Mapping[str, Any], *, taught: bool = False
 ) -> Any:
     """The configuration of a kind of parser; ``options`` that are not None win over the TOML file ``config``. ``taught``: the file may have
-    a section [teaching], which is no part of it."""
+    a section [distillation], which is no part of it."""
     _, settings = trainable_kind(kind)
     file = {} if config is None else read_toml(config)
-    if file.pop(SECTION, None) is not None and not taught:
+    if distillation_section(file) is not None and not taught:
         raise OptionError(SECTION, f"found the section [{SECTION}], but no teacher", str(config))
     given = {name: value for name, value in options.items() if value is not None}
     _refuse_foreign(kind, file, where="" if config is None else str(config))
@@ -61,21 +61,21 @@ def train_parser(
     threads: int,
     progress: Progress,
     checkpoint: PathLike | None = None,
-    teaching: Teaching | None = None,
+    distillation: Distillation | None = None,
     engine: Engine = ThisProcess(),
     **others: Any,
 ) -> Parser:
     """A parser of that kind; ``options`` that are not None win over the TOML file ``config``. ``checkpoint``: where training goes on from,
-    of a kind that can; ``teaching``: it learns from another parser too; ``engine``: where what can be done at the same time is done;
+    of a kind that can; ``distillation``: it learns from another parser too; ``engine``: where what can be done at the same time is done;
     ``others``: what else its ``train`` takes."""
-    chosen = parser_config(kind, config, options, taught=teaching is not None)
+    chosen = parser_config(kind, config, options, taught=distillation is not None)
     parser, _ = trainable_kind(kind)
     if checkpoint is not None:
         others["checkpoint"] = checkpoint
-    if teaching is not None:
-        if "teaching" not in signature(parser.train).parameters:
+    if distillation is not None:
+        if "distillation" not in signature(parser.train).parameters:
             raise OptionError("teacher", f"found one, but a {kind} parser learns from treebanks alone")
-        others["teaching"] = teaching
+        others["distillation"] = distillation
     trained: Parser = parser.train(
         train, dev, config=chosen, threads=threads, progress=progress, engine=engine, **others
     )

@@ -208,7 +208,7 @@ class NeuralConfig:
             return self.word_size
         return self.affix_size if is_affix(atom) else self.tag_size
 
-    def refuse_untaught(self) -> None:
+    def check_distillation(self) -> None:
         """``OptionError`` if a parser with this objective cannot learn from a teacher's probabilities."""
         if self.objective != "likelihood":
             raise OptionError(

@@ -11,9 +11,9 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
+from arcwise.distillation.tensor_targets import TensorTargets
 from arcwise.neural.batch import Batch
 from arcwise.neural.inputs import ROOT
-from arcwise.neural.taught import Taught
 from arcwise.treebanks import Treebank
 
 Ints = npt.NDArray[np.int64]
@@ -46,7 +46,7 @@ class Data:
     """Whether all heads are known."""
     heads_with_labels: bool
     """Whether each word whose label is known has a known head."""
-    taught: Taught | None = None
+    soft_targets: TensorTargets | None = None
     """What a teacher says."""
 
     @classmethod
@@ -58,7 +58,7 @@ class Data:
         labels: Codes,
         tags: Sequence[Codes],
         device: str,
-        taught: Taught | None = None,
+        soft_targets: TensorTargets | None = None,
     ) -> Data:
         """``heads``, ``labels`` and ``tags`` are flat over the words of the treebank."""
         lengths = treebank.sentence_lengths.astype(np.int64)
@@ -83,7 +83,7 @@ class Data:
             lengths,
             bool((heads >= 0).all()),
             bool((heads[labels >= 0] >= 0).all()),
-            taught,
+            soft_targets,
         )
 
     @property

@@ -25,18 +25,26 @@ _LOSSES: dict[str, Callable[..., Tensor]] = {
 def sentence_losses(
     network: Network, hidden: Hidden, data: Data, batch: Batch, config: NeuralConfig
 ) -> Tensor:
-    """(B,): the loss of each sentence, by its own tree, or by what a teacher says of it, times what it counts."""
-    if data.taught is None:
+    """(B,): the weighted loss of each sentence, against the teacher's soft targets where it has any, else its gold tree."""
+    targets = data.soft_targets
+    if targets is None:
         return tree_loss(network, hidden, data, batch, config)
-    told = data.taught.told(batch.sentences)
-    weights = torch.from_numpy(data.taught.weights[batch.sentences]).to(data.device)
-    if not told.any():
+    is_soft = targets.has_targets(batch.sentences)
+    weights = torch.from_numpy(targets.weights[batch.sentences]).to(data.device)
+    if not is_soft.any():
         return weights * tree_loss(network, hidden, data, batch, config)
-    taught = data.taught.loss(network, hidden, batch, config)
-    if not told.all():
-        own = tree_loss(network, hidden, data, batch, config)
-        taught = torch.where(torch.from_numpy(told).to(data.device), taught, own.to(taught.dtype))
-    return weights * taught
+    loss = targets.loss(
+        batch.sentences,
+        network.arcs(hidden),
+        network.by_label(network.all_label_scores(hidden)) if network.shape.states else None,
+        batch.lengths,
+        projective=config.projective,
+        single_root=config.single_root,
+    )
+    if not is_soft.all():
+        gold_loss = tree_loss(network, hidden, data, batch, config)
+        loss = torch.where(torch.from_numpy(is_soft).to(data.device), loss, gold_loss.to(loss.dtype))
+    return weights * loss
 
 
 def tree_loss(network: Network, hidden: Hidden, data: Data, batch: Batch, config: NeuralConfig) -> Tensor:

@@ -8,6 +8,8 @@ from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from arcwise.deprecation import renamed_keyword
+from arcwise.distillation import Distillation
 from arcwise.engine import Engine, ThisProcess
 from arcwise.learning.folds import Development
 from arcwise.learning.model_file import Packed
@@ -22,7 +24,6 @@ from arcwise.parsing.long_sentences import analysis_of_any_length
 from arcwise.parsing.parser import Capabilities, Given, ParseOptions
 from arcwise.parsing.parses import Analysis, KBestParses, Parses
 from arcwise.parsing.scored import Decoding, ScoredParser, Temperatures
-from arcwise.parsing.teaching import Teaching
 from arcwise.treebanks import Treebank, as_treebank
 from arcwise.treebanks.columns import upos_confidence
 from arcwise.treebanks.files import PathLike
@@ -100,6 +101,7 @@ class NeuralParser(TrainedParser[NeuralModel], ScoredParser):
     # ---- training
 
     @classmethod
+    @renamed_keyword("teaching", "distillation")
     def train(
         cls,
         train: Treebank,
@@ -111,14 +113,14 @@ class NeuralParser(TrainedParser[NeuralModel], ScoredParser):
         seen: PredictedTags | None = None,
         checkpoint: PathLike | None = None,
         engine: Engine = ThisProcess(),
-        teaching: Teaching | None = None,
+        distillation: Distillation | None = None,
     ) -> Self:
         """Train on ``train``; epoch and decoder are chosen on ``dev`` if it is given, and temperatures fitted: a treebank, or folds of the
         training data (``"5fold"``; ``"auto"``: for a small treebank).
 
         Trees may be partial (heads ``_``). Ctrl-C keeps the best weights so far. ``seen``: training and development data with the tags
         that the network is to see, where it learns better ones (``config.learns``). ``checkpoint``: a file that is written after each epoch,
-        and from which training goes on if it is there. ``engine``: where the networks of an ensemble, or of folds, are trained. ``teaching``: it learns what another parser says of the treebank, and of text.
+        and from which training goes on if it is there. ``engine``: where the networks of an ensemble, or of folds, are trained. ``distillation``: it learns what another parser says of the treebank, and of text.
         """
         from arcwise.neural.training import train_model
 
@@ -131,7 +133,7 @@ class NeuralParser(TrainedParser[NeuralModel], ScoredParser):
             seen=seen,
             checkpoint=checkpoint,
             engine=engine,
-            teaching=teaching,
+            distillation=distillation,
         )
         return cls(model)
 

@@ -65,7 +65,7 @@ class NetworkTrainer:
         alone = config.objective == "head-by-head" or (
             config.objective == "likelihood" and data.heads_with_labels
         )
-        self._states = 1 if alone and data.taught is None else max(shape.states, 1)
+        self._states = 1 if alone and data.soft_targets is None else max(shape.states, 1)
         self._steps = config.epochs * sum(1 for _ in data.batches(config.batch_words, states=self._states))
         self.step = 0
 

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from arcwise.distillation import Distillation, DistillationData, distillation_data, distillation_report
 from arcwise.engine import Engine, ThisProcess
 from arcwise.errors import InputError
 from arcwise.evaluation.attachment import GoldTrees
@@ -37,7 +38,6 @@ from arcwise.neural.tags import PredictedTags, TagAlphabets
 from arcwise.neural.transformer import Transformer
 from arcwise.parsing.scored import Decoding
 from arcwise.parsing.scorer import label_codes
-from arcwise.parsing.teaching import Lessons, Teaching, lessons_of, taught_report
 from arcwise.treebanks import Treebank
 from arcwise.treebanks.files import PathLike
 
@@ -51,23 +51,23 @@ def train_model(
     progress: Progress | None = None,
     seen: PredictedTags | None = None,
     checkpoint: PathLike | None = None,
-    teaching: Teaching | None = None,
+    distillation: Distillation | None = None,
     engine: Engine = ThisProcess(),
 ) -> NeuralModel:
     """Train as the configuration says. ``seen``: the data with the tags that the network is to see, where these are not those that it
-    learns. ``teaching``: it learns what another parser says of the treebank, and of text. ``engine``: where the networks of an ensemble,
+    learns. ``distillation``: it learns what another parser says of the treebank, and of text. ``engine``: where the networks of an ensemble,
     or of folds, are trained."""
     progress = progress or Progress(shown=False)
     config.refuse_unread()
-    if teaching is not None:
-        config.refuse_untaught()
+    if distillation is not None:
+        config.check_distillation()
     chosen = development(train, dev)
     doubts = said_warnings(train, chosen, progress)
     seen = seen or PredictedTags(train)
-    lessons = lessons_of(
-        teaching, train, config, projective=config.projective, threads=threads, progress=progress
+    distilled = distillation_data(
+        distillation, train, config, projective=config.projective, threads=threads, progress=progress
     )
-    learner = NeuralLearner.of(train, seen.train, config, threads, progress, lessons)
+    learner = NeuralLearner.of(train, seen.train, config, threads, progress, distilled)
     keeper = (
         None
         if checkpoint is None
@@ -102,7 +102,7 @@ class NeuralLearner:
     threads: int
     pretrained: Pretrained | None = None
     """The transformer that is the encoder, if one is."""
-    lessons: Lessons | None = None
+    distilled: DistillationData | None = None
     """What a teacher says; text that it told of is then among the training data, after the treebank."""
 
     @classmethod
@@ -113,14 +113,14 @@ class NeuralLearner:
         config: NeuralConfig,
         threads: int,
         progress: Progress,
-        lessons: Lessons | None = None,
+        distilled: DistillationData | None = None,
     ) -> NeuralLearner:
-        """The trees prepared, alphabets learned; with ``lessons``, from their sentences."""
+        """The trees prepared, alphabets learned; with ``distilled``, from their sentences."""
         if not train.word_count:
             raise InputError(f"{train.source}: has no words, expected trees to learn from")
-        if lessons is not None:
-            text = lessons.treebank[lessons.own_sentences :]
-            train, seen = lessons.treebank, Treebank.from_sentences([*seen, *text], source=seen.source)
+        if distilled is not None:
+            text = distilled.treebank[distilled.gold_sentences :]
+            train, seen = distilled.treebank, Treebank.from_sentences([*seen, *text], source=seen.source)
         prepared = prepare_trees(train, projective=config.projective, single_root=config.single_root)
         for note in prepared.notes:
             progress.say(note)
@@ -141,7 +141,7 @@ class NeuralLearner:
             device,
             threads,
             pretrained,
-            lessons,
+            distilled,
         )
         weights = sum(int(np.prod(shape)) for shape in learner.shape.arrays.values())
         progress.say(
@@ -170,7 +170,7 @@ class NeuralLearner:
 
         told = dev.data if isinstance(dev, Treebank) else str(dev).encode()
         before = b"" if self.pretrained is None else self.pretrained.digest.encode()
-        taught = b"" if self.lessons is None else self.lessons.arcs.shares.tobytes()
+        taught = b"" if self.distilled is None else self.distilled.soft_targets.probabilities.tobytes()
         own = (
             repr(self._told_config).encode(),
             before,
@@ -210,7 +210,7 @@ class NeuralLearner:
             if best.interrupted:
                 break
         report = training_report(self.train, dev, self.prepared.notes, best)
-        report |= {"device": self.device} | taught_report(self.lessons)
+        report |= {"device": self.device} | distillation_report(self.distilled)
         if len(scores) > 1:
             report["members_dev_las"] = [score.las for score in scores]
         decoding = Decoding("mbr", self.config.projective, self.config.single_root)
@@ -245,14 +245,14 @@ class NeuralLearner:
                 yield self._run_one(number, dev, progress, keeper, epochs)
             return
         progress.say(f"{count} networks are trained by workers: no checkpoint is kept")
-        own = len(self.train) if self.lessons is None else self.lessons.own_sentences
+        own = len(self.train) if self.distilled is None else self.distilled.gold_sentences
         again = partial(
             NeuralLearner.of,
             self.train[:own],
             self.seen[:own],
             self.config,
             self.threads,
-            lessons=self.lessons,
+            distilled=self.distilled,
         )
         for number, best in enumerate(engine.map(partial(_network, again, dev, epochs), range(count)), 1):
             progress.say(f"network {number} of {count}: epoch {best.epoch} {best.score or ''}")
@@ -277,9 +277,9 @@ class NeuralLearner:
         assert epochs is not None
         labels = _codes(self.prepared.labels, self.labels)
         tags, taught = self.tags.codes(self.train), None
-        if self.lessons is not None:
-            taught = self._taught(self.lessons, labels)
-            own = int(self.train.sentence_words[self.lessons.own_sentences])
+        if self.distilled is not None:
+            taught = self._taught(self.distilled, labels)
+            own = int(self.train.sentence_words[self.distilled.gold_sentences])
             for codes in tags:
                 codes[own:] = -1  # what the text has is somebody's guess
         data = Data.of(self.seen, self._rows, self.prepared.heads, labels, tags, self.device, taught)
@@ -296,12 +296,12 @@ class NeuralLearner:
                 checkpoint=None if keeper is None else keeper.of(number, trainer, epochs),
             )
 
-    def _taught(self, lessons: Lessons, labels: npt.NDArray[np.int32]) -> Any:
+    def _taught(self, distilled: DistillationData, labels: npt.NDArray[np.int32]) -> Any:
         """What the teacher says, in the labels of the network."""
-        from arcwise.neural.taught import Taught
+        from arcwise.distillation.tensor_targets import TensorTargets
 
-        arcs = lessons.targets(self.prepared.heads, labels, self.labels)
-        return Taught(arcs, lessons.weights, self.train.sentence_words.astype(np.int64))
+        arcs = distilled.targets(self.prepared.heads, labels, self.labels)
+        return TensorTargets(arcs, distilled.weights, self.train.sentence_words.astype(np.int64))
 
     def _encoder(self) -> Any:
         """The transformer, before it is fine-tuned; None for one of tables and LSTMs."""
@@ -335,12 +335,12 @@ def _network(
 
 
 def _fold(
-    config: NeuralConfig, threads: int, task: tuple[Treebank, Treebank, Treebank, Lessons | None]
+    config: NeuralConfig, threads: int, task: tuple[Treebank, Treebank, Treebank, DistillationData | None]
 ) -> tuple[NeuralModel, FoldScores]:
     """A network that learns from the other parts, and what each of its epochs reaches on the part that it does not see."""
-    others, seen, part, lessons = task
+    others, seen, part, distilled = task
     quiet = Progress(shown=False)
-    model, best = NeuralLearner.of(others, seen, config, threads, quiet, lessons).run(part, quiet)
+    model, best = NeuralLearner.of(others, seen, config, threads, quiet, distilled).run(part, quiet)
     if best.interrupted:
         raise KeyboardInterrupt  # nothing has learned from all the data yet
     return model, FoldScores.of(part, best.history)
@@ -355,11 +355,11 @@ def _cross_validated(learner: NeuralLearner, folds: Folds, progress: Progress, e
     """Networks that learn from all parts but one tell the epoch, on all parts together, and the temperatures; then one learns from
     everything, as many epochs."""
     config = replace(learner.config, ensemble=1)
-    lessons = learner.lessons
-    own = len(learner.train) if lessons is None else lessons.own_sentences
+    distilled = learner.distilled
+    own = len(learner.train) if distilled is None else distilled.gold_sentences
     parts = zip(folds.split(learner.train[:own]), folds.split(learner.seen[:own]), strict=True)
     tasks = [
-        (others, seen, part, None if lessons is None else lessons.without(folds.count, number))
+        (others, seen, part, None if distilled is None else distilled.without_fold(folds.count, number))
         for number, ((others, _), (seen, part)) in enumerate(parts)
     ]
     learned = engine.map(partial(_fold, config, learner.threads), tasks)

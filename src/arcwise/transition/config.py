@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from arcwise.distillation import Distillation
 from arcwise.errors import OptionError
 from arcwise.learning.options import SEEDS, check_options, option, refuse_unread, short_repr
 from arcwise.parsing.parser import MAX_BEAM
-from arcwise.parsing.teaching import Teaching
 from arcwise.transition.named import system
 from arcwise.transition.templates import LABEL_TEMPLATES, MOVE_TEMPLATES, check_template
 
@@ -138,7 +138,7 @@ class TransitionConfig:
                 unread[name] = f"{self.system} builds graphs and does not read it"
         refuse_unread(self, unread)
 
-    def refuse_untaught(self, teaching: Teaching) -> None:
+    def check_distillation(self, distillation: Distillation) -> None:
         """``OptionError`` if the parser cannot learn what is taught: asked before the teacher reads anything."""
         built = system(self.system)
         if built.many_heads:
@@ -148,4 +148,4 @@ class TransitionConfig:
         greedy = self.effective_update == "local" or min(self.warm_epochs, self.epochs) > 0
         if not (built.is_arc_decomposable and greedy):
             update = f"{self.system} with the update {self.effective_update}"
-            teaching.refuse_for_trees(update, "arc-eager, hybrid and easy-first, as long as they are greedy,")
+            distillation.require_text(update, "arc-eager, hybrid and easy-first, as long as they are greedy,")

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from arcwise import native
+from arcwise.deprecation import renamed_keyword
+from arcwise.distillation import Distillation
 from arcwise.engine import Engine, ThisProcess
 from arcwise.learning.folds import Development
 from arcwise.learning.model_file import Packed
@@ -17,7 +19,6 @@ from arcwise.learning.trained import TrainedParser
 from arcwise.parsing.output import analysis
 from arcwise.parsing.parser import MAX_BEAM, TAGS, Capabilities, Given, ParseOptions, refuse_constraints
 from arcwise.parsing.parses import Analysis, GraphParses, KBestParses, Parses, Probabilities, k_best_of
-from arcwise.parsing.teaching import Teaching
 from arcwise.transition.config import TransitionConfig
 from arcwise.transition.graphs import deps_column
 from arcwise.transition.model import KIND, TransitionModel
@@ -44,6 +45,7 @@ class TransitionParser(TrainedParser[TransitionModel]):
     # ---- training
 
     @classmethod
+    @renamed_keyword("teaching", "distillation")
     def train(
         cls,
         train: Treebank,
@@ -53,15 +55,15 @@ class TransitionParser(TrainedParser[TransitionModel]):
         threads: int = 1,
         progress: Progress | None = None,
         engine: Engine = ThisProcess(),
-        teaching: Teaching | None = None,
+        distillation: Distillation | None = None,
     ) -> Self:
         """Train on ``train``; epoch and temperature are chosen on ``dev`` if it is given: a treebank, or folds of the training data
         (``"5fold"``; ``"auto"``: for a small treebank). Ctrl-C keeps the best weights so far. Folds, and ``config.parts`` of an epoch,
-        are learned where the ``engine`` says. ``teaching``: another parser, from whose distributions over trees it learns too."""
+        are learned where the ``engine`` says. ``distillation``: another parser, from whose distributions over trees it learns too."""
         from arcwise.transition.training import train_model
 
         model = train_model(
-            train, dev, config, threads=threads, progress=progress, engine=engine, teaching=teaching
+            train, dev, config, threads=threads, progress=progress, engine=engine, distillation=distillation
         )
         return cls(model)
 

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from arcwise import native
+from arcwise.distillation import Distillation, DistillationData, distillation_data, distillation_report
 from arcwise.engine import Engine, ThisProcess
 from arcwise.errors import InputError
 from arcwise.evaluation.attachment import GoldTrees
@@ -29,7 +30,6 @@ from arcwise.learning.mixing import MixingTrainer, PartTraining
 from arcwise.learning.progress import Progress
 from arcwise.learning.training import Advance, DevScore, EpochTrainer, Weights, fit, training_report
 from arcwise.parsing.scorer import label_codes
-from arcwise.parsing.teaching import Lessons, Teaching, lessons_of, taught_report
 from arcwise.transition.calibration import fit_beam_temperature
 from arcwise.transition.config import TransitionConfig
 from arcwise.transition.model import TransitionModel, make_scorer
@@ -39,7 +39,7 @@ from arcwise.transition.system import TransitionSystem
 from arcwise.treebanks import Treebank
 
 CALIBRATION_SENTENCES = 300
-LEAST_TAUGHT = 0.01
+MIN_TARGET = 0.01
 """Arcs that a teacher finds less probable change no move: they are left out, for speed."""
 _PIECE = 100  # sentences between two looks at Ctrl-C and the progress bar
 
@@ -116,26 +116,26 @@ def train_model(
     *,
     threads: int,
     progress: Progress | None,
-    teaching: Teaching | None = None,
+    distillation: Distillation | None = None,
     engine: Engine = ThisProcess(),
 ) -> TransitionModel:
     """Train as the configuration says; folds and parts of an epoch are learned where the ``engine`` says."""
     progress = progress or Progress(shown=False)
     config.refuse_unread()
-    if teaching is not None:
-        config.refuse_untaught(teaching)
+    if distillation is not None:
+        config.check_distillation(distillation)
     system = parse_system(config.system)
     chosen = development(train, dev)
     doubts = said_warnings(train, chosen, progress)
     train_once: TrainOnce = partial(
         _train_graphs if system.many_heads else _train_trees, system=system, threads=threads
     )
-    lessons = lessons_of(
-        teaching, train, config, projective=system.is_projective, threads=threads, progress=progress
+    distilled = distillation_data(
+        distillation, train, config, projective=system.is_projective, threads=threads, progress=progress
     )
     if isinstance(chosen, Folds):
-        return _cross_validated(train, chosen, config, train_once, threads, progress, lessons, engine)
-    model = train_once(train, chosen, config, progress=progress, lessons=lessons, engine=engine)
+        return _cross_validated(train, chosen, config, train_once, threads, progress, distilled, engine)
+    model = train_once(train, chosen, config, progress=progress, distilled=distilled, engine=engine)
     if chosen is None or system.many_heads or model.report["interrupted"]:
         return model
     some = chosen.spread(CALIBRATION_SENTENCES)
@@ -154,10 +154,10 @@ def _train_graphs(
     system: TransitionSystem,
     threads: int,
     progress: Progress,
-    lessons: Lessons | None,
+    distilled: DistillationData | None,
     engine: Engine = ThisProcess(),
 ) -> TransitionModel:
-    assert lessons is None
+    assert distilled is None
     from arcwise.transition.graph_training import train_graph_model
 
     return train_graph_model(train, dev, config, system, progress=progress)
@@ -180,11 +180,11 @@ class TreeLearner:
         train: Treebank,
         config: TransitionConfig,
         system: TransitionSystem,
-        lessons: Lessons | None,
+        distilled: DistillationData | None,
         threads: int = 1,
     ) -> TreeLearner:
-        """The trees prepared, labels and words known; with ``lessons``, from their sentences."""
-        train = train if lessons is None else lessons.treebank
+        """The trees prepared, labels and words known; with ``distilled``, from their sentences."""
+        train = train if distilled is None else distilled.treebank
         labels = tuple(sorted(set(train.column("deprel")))) if config.labelled else ()
         vocabulary = word_vocabulary(train, config)
         prepared = prepare_trees(
@@ -193,9 +193,11 @@ class TreeLearner:
         scorer = make_scorer(config, system, len(labels), vocabulary)
         data = native.TransitionData(scorer, train.layout, train.data)
         data.set_gold(prepared.heads, _gold_labels(train, labels))
-        if lessons is not None:
-            taught = lessons.targets(prepared.heads, _gold_labels(train, labels), labels).above(LEAST_TAUGHT)
-            data.set_taught(taught.starts, taught.heads, taught.labels, taught.shares, lessons.weights)
+        if distilled is not None:
+            taught = distilled.targets(prepared.heads, _gold_labels(train, labels), labels).prune(MIN_TARGET)
+            data.set_taught(
+                taught.starts, taught.heads, taught.labels, taught.probabilities, distilled.weights
+            )
         return cls(config, labels, vocabulary, prepared, scorer, data)
 
     def trainer(self) -> TransitionTrainer:
@@ -204,9 +206,9 @@ class TreeLearner:
 
 
 def _part_trainer(
-    train: Treebank, config: TransitionConfig, system: TransitionSystem, lessons: Lessons | None
+    train: Treebank, config: TransitionConfig, system: TransitionSystem, distilled: DistillationData | None
 ) -> TransitionTrainer:
-    return TreeLearner.of(train, config, system, lessons).trainer()
+    return TreeLearner.of(train, config, system, distilled).trainer()
 
 
 @contextmanager
@@ -229,14 +231,14 @@ def _train_trees(
     system: TransitionSystem,
     threads: int,
     progress: Progress,
-    lessons: Lessons | None,
+    distilled: DistillationData | None,
     engine: Engine = ThisProcess(),
 ) -> TransitionModel:
-    learner = TreeLearner.of(train, config, system, lessons, threads)
+    learner = TreeLearner.of(train, config, system, distilled, threads)
     labels, vocabulary, prepared = learner.labels, learner.vocabulary, learner.prepared
     for note in prepared.notes:
         progress.say(note)
-    part_trainer = partial(_part_trainer, train, config, system, lessons)
+    part_trainer = partial(_part_trainer, train, config, system, distilled)
     with _trainer(learner, part_trainer, engine, threads) as trainer:
         best = fit(
             trainer,
@@ -248,7 +250,7 @@ def _train_trees(
             progress=progress,
         )
     assert best.weights is not None
-    report = training_report(train, dev, prepared.notes, best) | taught_report(lessons)
+    report = training_report(train, dev, prepared.notes, best) | distillation_report(distilled)
     return TransitionModel.build(config, system, labels, vocabulary, best.weights, report=report)
 
 
@@ -259,14 +261,16 @@ def _cross_validated(
     train_once: TrainOnce,
     threads: int,
     progress: Progress,
-    lessons: Lessons | None,
+    distilled: DistillationData | None,
     engine: Engine,
 ) -> TransitionModel:
     """The epoch that is best on all parts together, each parsed by a parser that learned from the others; then, from parsers of that
     epoch, the temperature; then a parser that learns from everything."""
     quiet = Progress(shown=False)
     parts, scores = folds.split(train), []
-    taught = [None if lessons is None else lessons.without(folds.count, f) for f in range(folds.count)]
+    taught = [
+        None if distilled is None else distilled.without_fold(folds.count, f) for f in range(folds.count)
+    ]
     work = partial(_fold_model, train_once, config, quiet)
     tasks = [(others, part, own) for (others, part), own in zip(parts, taught, strict=True)]
     for number, ((others, part), model) in enumerate(
@@ -278,7 +282,7 @@ def _cross_validated(
     progress.say(f"chosen: epoch {epoch}: {folds} {by_epoch[epoch - 1]}")
     # Where warm epochs and the first epoch end does not change with the number of epochs: so this is the epoch that was scored.
     chosen = replace(config, epochs=epoch, patience=0)
-    model = train_once(train, None, chosen, progress=progress, lessons=lessons, engine=engine)
+    model = train_once(train, None, chosen, progress=progress, distilled=distilled, engine=engine)
     report = {
         **model.report,
         "dev": str(folds),
@@ -300,11 +304,11 @@ def _fold_model(
     train_once: TrainOnce,
     config: TransitionConfig,
     progress: Progress,
-    fold: tuple[Treebank, Treebank | None, Lessons | None],
+    fold: tuple[Treebank, Treebank | None, DistillationData | None],
 ) -> TransitionModel:
     """A parser that learned from the others, scored on the part after each epoch if that is there."""
-    others, part, lessons = fold
-    return _finished(train_once(others, part, config, progress=progress, lessons=lessons))
+    others, part, distilled = fold
+    return _finished(train_once(others, part, config, progress=progress, distilled=distilled))
 
 
 def _finished(model: TransitionModel) -> TransitionModel:

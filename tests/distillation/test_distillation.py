@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+from arcwise.distillation import Distillation, DistillationConfig, DistillationData
+from arcwise.distillation.teacher import read_distillation_config
 from arcwise.errors import InputError, OptionError
 from arcwise.graph import GraphConfig, GraphParser
 from arcwise.graph.trainer_table import TRAINERS
 from arcwise.models.registry import trainable_kind
-from arcwise.models.teaching import open_teacher, teaching_of
+from arcwise.models.teacher import load_distillation, open_teacher
 from arcwise.parsing.scored import ScoredParser
 from arcwise.parsing.scorer import FunctionScorer
-from arcwise.parsing.teaching import Lessons, Teaching, TeachingConfig
 from arcwise.transition import TransitionConfig, TransitionParser
 from arcwise.treebanks import Sentence, Treebank
 from contracts.small_treebank import conllu, partial, small_treebank
@@ -32,10 +34,12 @@ STUDENTS: list[tuple[str, dict[str, Any]]] = [
 
 
 def train(
-    kind: str, options: dict[str, Any], treebank: Treebank, teaching: Teaching | None, **more: Any
+    kind: str, options: dict[str, Any], treebank: Treebank, distillation: Distillation | None, **more: Any
 ) -> Any:
     parser, config = trainable_kind(kind)
-    return parser.train(treebank, more.pop("dev", None), config=config(**options), teaching=teaching, **more)
+    return parser.train(
+        treebank, more.pop("dev", None), config=config(**options), distillation=distillation, **more
+    )
 
 
 def blind(treebank: Treebank) -> Treebank:
@@ -75,7 +79,9 @@ def test_a_teacher_who_is_sure_of_the_gold_trees_changes_nothing(
 ) -> None:
     treebank = small_treebank()
     plain = train(kind, options, treebank, None)
-    taught = train(kind, options, treebank, Teaching(oracle(), config=TeachingConfig(gold_share=gold_share)))
+    taught = train(
+        kind, options, treebank, Distillation(oracle(), config=DistillationConfig(gold_share=gold_share))
+    )
     assert (plain.model.weights == taught.model.weights).all()
 
 
@@ -84,7 +90,9 @@ def test_blind_text_of_a_sure_teacher_is_as_good_as_a_treebank(kind: str, option
     treebank = small_treebank()
     some, rest = treebank[:3], treebank[3:]
     plain = train(kind, options, treebank, None)
-    taught = train(kind, options, some, Teaching(oracle(), blind(rest), TeachingConfig(text_weight=1.0)))
+    taught = train(
+        kind, options, some, Distillation(oracle(), blind(rest), DistillationConfig(text_weight=1.0))
+    )
     assert (plain.model.weights == taught.model.weights).all()
     assert taught.info["taught"]["text_sentences"] == len(rest)
     assert taught.info["train_sentences"] == 3
@@ -95,7 +103,7 @@ def test_trainers_that_want_trees_get_those_of_minimum_risk(trainer: str) -> Non
     treebank = small_treebank()
     options = {"trainer": trainer, "epochs": 3, **SMALL}
     plain = train("graph", options, treebank, None)
-    taught = train("graph", options, treebank[:3], Teaching(oracle(), blind(treebank[3:])))
+    taught = train("graph", options, treebank[:3], Distillation(oracle(), blind(treebank[3:])))
     assert (plain.model.weights == taught.model.weights).all()
 
 
@@ -103,8 +111,8 @@ def test_a_beam_gets_the_trees_of_minimum_risk() -> None:
     treebank = small_treebank()
     options = {"epochs": 3, "beam": 4, "warm_epochs": 0, "move_bits": 12, "label_bits": 10}
     plain = train("transition", options, treebank, None)
-    config = TeachingConfig(text_weight=1.0)
-    taught = train("transition", options, treebank[:3], Teaching(oracle(), blind(treebank[3:]), config))
+    config = DistillationConfig(text_weight=1.0)
+    taught = train("transition", options, treebank[:3], Distillation(oracle(), blind(treebank[3:]), config))
     assert (plain.model.weights == taught.model.weights).all()
 
 
@@ -115,12 +123,12 @@ def test_a_beam_gets_the_trees_of_minimum_risk() -> None:
 def test_the_student_comes_nearer_to_the_teacher(trainer: str, teacher: GraphParser) -> None:
     """KL(teacher ‖ student) falls from epoch to epoch, where the teacher alone is listened to."""
     treebank = small_treebank(crossing=True)
-    teaching = Teaching(teacher, config=TeachingConfig(gold_share=0.0, least=0.0))
+    distillation = Distillation(teacher, config=DistillationConfig(gold_share=0.0, least=0.0))
     wanted = teacher.distributions(treebank)
     divergences = []
     for epochs in (1, 4, 16):
         options = {"trainer": trainer, "epochs": epochs, "average": False, "word_dropout": 0.0, **SMALL}
-        student = train("graph", options, treebank, teaching)
+        student = train("graph", options, treebank, distillation)
         divergences.append(float(np.sum(wanted.kl(student.distributions(treebank)))))
     plain = train("graph", options, treebank, None).distributions(treebank)
     assert divergences[0] > divergences[1] > divergences[2]
@@ -132,16 +140,18 @@ def test_the_student_comes_nearer_to_the_teacher(trainer: str, teacher: GraphPar
 def test_partial_trees_are_learned_as_without_a_teacher(trainer: str, teacher: GraphParser) -> None:
     """A mixture of what is known of some words and what the teacher says of others is no distribution over trees."""
     treebank = partial()
-    lessons = Teaching(teacher).lessons(treebank, projective=False, single_root=True, labelled=True)
-    names = lessons.arcs.label_names
+    distilled = Distillation(teacher).prepare(treebank, projective=False, single_root=True, labelled=True)
+    names = distilled.soft_targets.label_names
     codes = np.array([names.index(label) if label in names else -1 for label in treebank.column("deprel")])
-    found = lessons.targets(np.asarray(treebank.heads), codes.astype(np.int32), names)
+    found = distilled.targets(np.asarray(treebank.heads), codes.astype(np.int32), names)
     for s, sentence in enumerate(treebank):
         first, last = (int(found.starts[treebank.sentence_words[k]]) for k in (s, s + 1))
         assert (first == last) == bool((sentence.tree.heads[1:] < 0).any())
     options = {"trainer": trainer, "epochs": 3, **SMALL}
     plain = train("graph", options, treebank, None)
-    taught = train("graph", options, treebank, Teaching(teacher, config=TeachingConfig(gold_share=1.0)))
+    taught = train(
+        "graph", options, treebank, Distillation(teacher, config=DistillationConfig(gold_share=1.0))
+    )
     assert (plain.model.weights == taught.model.weights).all()
 
 
@@ -150,11 +160,11 @@ def test_a_log_linear_student_settles() -> None:
     treebank = small_treebank(crossing=True)
     config = GraphConfig(trainer="log-linear", epochs=2, **SMALL)  # type: ignore[arg-type]
     unsure = GraphParser.train(small_treebank()[:4], config=config).with_temperatures(2.0, 2.0, 0.2)
-    teaching = Teaching(unsure, small_treebank(crossing=True), TeachingConfig(gold_share=0.3))
+    distillation = Distillation(unsure, small_treebank(crossing=True), DistillationConfig(gold_share=0.3))
     sizes = []
     for epochs in (40, 160):
         options = {"trainer": "log-linear", "epochs": epochs, "average": False, "word_dropout": 0.0, **SMALL}
-        found = train("graph", options, treebank, teaching).model.weights
+        found = train("graph", options, treebank, distillation).model.weights
         sizes.append(float(np.abs(found).max()))
     assert sizes[1] < 2 * sizes[0]
 
@@ -162,29 +172,29 @@ def test_a_log_linear_student_settles() -> None:
 @pytest.mark.parametrize("projective", [True, False])
 def test_the_teacher_speaks_of_the_trees_of_the_student(teacher: GraphParser, projective: bool) -> None:
     treebank = small_treebank(crossing=True)
-    config = TeachingConfig(least=0.0)
-    lessons = Teaching(teacher, treebank[:2], config).lessons(
+    config = DistillationConfig(least=0.0)
+    distilled = Distillation(teacher, treebank[:2], config).prepare(
         treebank, projective=projective, single_root=True, labelled=True
     )
     wanted = teacher.distributions(treebank, projective=projective, single_root=True).label_marginals
     first, n = int(treebank.sentence_words[4]), len(treebank[4])
-    own = lessons.arcs.of_words(np.arange(first, first + n))
+    own = distilled.soft_targets.select_words(np.arange(first, first + n))
     heads = np.zeros((n + 1, n + 1))
-    np.add.at(heads, (own.heads, own.words + 1), own.shares)
+    np.add.at(heads, (own.heads, own.words + 1), own.probabilities)
     assert np.allclose(heads, wanted[4].sum(0))
-    assert np.allclose(own.shares, wanted[4][own.labels, own.heads, own.words + 1], rtol=0, atol=0.06)
-    assert len(lessons.treebank) == len(treebank) + 2
+    assert np.allclose(own.probabilities, wanted[4][own.labels, own.heads, own.words + 1], rtol=0, atol=0.06)
+    assert len(distilled.treebank) == len(treebank) + 2
     text = teacher.distributions(treebank[:2], projective=projective).minimum_labelled_risk()
-    assert [sentence.tree for sentence in lessons.treebank[len(treebank) :]] == text
+    assert [sentence.tree for sentence in distilled.treebank[len(treebank) :]] == text
 
 
 def test_only_the_text_is_weighed(teacher: GraphParser) -> None:
     treebank = small_treebank()
-    config = TeachingConfig(text_weight=0.25)
-    lessons = Teaching(teacher, treebank[:2], config).lessons(
+    config = DistillationConfig(text_weight=0.25)
+    distilled = Distillation(teacher, treebank[:2], config).prepare(
         treebank, projective=True, single_root=True, labelled=True
     )
-    assert lessons.weights.tolist() == [1.0] * len(treebank) + [0.25] * 2
+    assert distilled.weights.tolist() == [1.0] * len(treebank) + [0.25] * 2
 
 
 @pytest.mark.parametrize("kind, options", STUDENTS)
@@ -192,7 +202,7 @@ def test_the_result_does_not_depend_on_threads(
     kind: str, options: dict[str, Any], teacher: GraphParser
 ) -> None:
     treebank, text = small_treebank(), small_treebank(crossing=True)[8:]
-    found = [train(kind, options, treebank, Teaching(teacher, text), threads=n) for n in (1, 3)]
+    found = [train(kind, options, treebank, Distillation(teacher, text), threads=n) for n in (1, 3)]
     assert (found[0].model.weights == found[1].model.weights).all()
 
 
@@ -201,23 +211,23 @@ def test_folds_of_the_treebank_choose_the_epoch(
     kind: str, options: dict[str, Any], teacher: GraphParser
 ) -> None:
     treebank, text = small_treebank(), small_treebank(crossing=True)[8:]
-    found = train(kind, options, treebank, Teaching(teacher, text), dev="4fold")
+    found = train(kind, options, treebank, Distillation(teacher, text), dev="4fold")
     assert len(found.info["folds"]) == 6
     assert found.info["taught"]["text_sentences"] == 2
 
 
-def test_a_fold_is_left_out_of_the_lessons(teacher: GraphParser) -> None:
+def test_a_fold_is_left_out_of_the_distilled(teacher: GraphParser) -> None:
     treebank = small_treebank()
-    lessons = Teaching(teacher, treebank[:2]).lessons(
+    distilled = Distillation(teacher, treebank[:2]).prepare(
         treebank, projective=True, single_root=True, labelled=True
     )
-    some = lessons.without(3, 1)
+    some = distilled.without_fold(3, 1)
     numbers = [0, 2, 3, 5, 6, 8, 9]
-    assert [s.forms for s in some.treebank] == [lessons.treebank[s].forms for s in numbers]
-    assert some.own_sentences == 5
-    assert len(some.arcs) == some.treebank.word_count
-    last = lessons.arcs.shares[lessons.arcs.starts[-2] :]
-    assert some.arcs.shares[some.arcs.starts[-2] :].tolist() == last.tolist()
+    assert [s.forms for s in some.treebank] == [distilled.treebank[s].forms for s in numbers]
+    assert some.gold_sentences == 5
+    assert len(some.soft_targets) == some.treebank.word_count
+    last = distilled.soft_targets.probabilities[distilled.soft_targets.starts[-2] :]
+    assert some.soft_targets.probabilities[some.soft_targets.starts[-2] :].tolist() == last.tolist()
 
 
 def test_with_folds_of_the_teacher_nobody_has_seen_the_sentence() -> None:
@@ -236,14 +246,16 @@ def test_with_folds_of_the_teacher_nobody_has_seen_the_sentence() -> None:
         return ScoredParser(FunctionScorer(scores))
 
     flat = ScoredParser(FunctionScorer(lambda sentence: np.zeros((len(sentence) + 1, len(sentence) + 1))))
-    teaching = Teaching(flat, config=TeachingConfig(teacher_folds=3, least=0.0), again=again)
-    lessons = teaching.lessons(treebank, projective=False, single_root=True, labelled=False)
+    distillation = Distillation(flat, config=DistillationConfig(teacher_folds=3, least=0.0), retrain=again)
+    distilled = distillation.prepare(treebank, projective=False, single_root=True, labelled=False)
     assert len(seen) == 3
     for s, sentence in enumerate(treebank):
         one = again_scores(sentence, s % 3 + 1)
         at = int(treebank.sentence_words[s])
-        span = slice(lessons.arcs.starts[at], lessons.arcs.starts[at + 1])
-        assert np.allclose(lessons.arcs.shares[span], one[lessons.arcs.heads[span], 1])
+        span = slice(distilled.soft_targets.starts[at], distilled.soft_targets.starts[at + 1])
+        assert np.allclose(
+            distilled.soft_targets.probabilities[span], one[distilled.soft_targets.heads[span], 1]
+        )
 
 
 def again_scores(sentence: Sentence, fold: int) -> Any:
@@ -254,11 +266,14 @@ def again_scores(sentence: Sentence, fold: int) -> Any:
 def test_a_graph_parser_can_be_trained_anew_for_each_part(teacher: GraphParser, tmp_path: Any) -> None:
     path = tmp_path / "teacher.arcwise"
     teacher.save(path)
-    teaching = replace(open_teacher(path), config=TeachingConfig(teacher_folds=2))
-    lessons = teaching.lessons(small_treebank(), projective=True, single_root=True, labelled=True)
-    plain = open_teacher(path).lessons(small_treebank(), projective=True, single_root=True, labelled=True)
-    assert len(lessons.arcs) == len(plain.arcs)
-    sure = [np.maximum.reduceat(own.shares, own.starts[:-1]).mean() for own in (plain.arcs, lessons.arcs)]
+    distillation = replace(open_teacher(path), config=DistillationConfig(teacher_folds=2))
+    distilled = distillation.prepare(small_treebank(), projective=True, single_root=True, labelled=True)
+    plain = open_teacher(path).prepare(small_treebank(), projective=True, single_root=True, labelled=True)
+    assert len(distilled.soft_targets) == len(plain.soft_targets)
+    sure = [
+        np.maximum.reduceat(own.probabilities, own.starts[:-1]).mean()
+        for own in (plain.soft_targets, distilled.soft_targets)
+    ]
     assert sure[0] > sure[1]  # one who knows the sentences is surer
 
 
@@ -269,8 +284,8 @@ def test_labels_that_the_treebank_lacks_are_learned_from_the_text(teacher: Graph
     treebank = small_treebank(crossing=True)
     few = Treebank.from_string(conllu(["The/DET/2/det cat/NOUN/3/nsubj sleeps/VERB/0/root"]))
     options = {"trainer": "log-linear", "epochs": 4, **SMALL}
-    alone = train("graph", options, few, Teaching(teacher))
-    taught = train("graph", options, few, Teaching(teacher, blind(treebank)))
+    alone = train("graph", options, few, Distillation(teacher))
+    taught = train("graph", options, few, Distillation(teacher, blind(treebank)))
     assert set(alone.labels) == {"det", "nsubj", "root"}
     assert set(alone.labels) < set(taught.labels) <= set(teacher.labels)
 
@@ -280,7 +295,7 @@ def test_a_student_without_labels_learns_heads(
     kind: str, options: dict[str, Any], teacher: GraphParser
 ) -> None:
     treebank = small_treebank()
-    found = train(kind, {**options, "labelled": False}, treebank, Teaching(teacher, blind(treebank)))
+    found = train(kind, {**options, "labelled": False}, treebank, Distillation(teacher, blind(treebank)))
     assert (found.parse(treebank).heads == treebank.heads).all()
 
 
@@ -291,7 +306,7 @@ def test_a_teacher_needs_distributions() -> None:
     config = TransitionConfig(epochs=1, move_bits=12, label_bits=10)
     parser = TransitionParser.train(small_treebank(), config=config)
     with pytest.raises(OptionError, match="teacher: found a transition parser, which has no distributions"):
-        Teaching(parser)
+        Distillation(parser)
 
 
 def test_a_teacher_of_another_label_set_is_refused(teacher: GraphParser) -> None:
@@ -299,33 +314,33 @@ def test_a_teacher_of_another_label_set_is_refused(teacher: GraphParser) -> None
     with pytest.raises(
         OptionError, match=r"teacher: found the labels OBJ, SUB, expected those of small.conllu: "
     ):
-        train(*STUDENTS[0], small_treebank(), Teaching(other))
+        train(*STUDENTS[0], small_treebank(), Distillation(other))
 
 
 def test_a_teacher_without_labels_is_refused() -> None:
     flat = ScoredParser(FunctionScorer(lambda sentence: np.zeros((len(sentence) + 1, len(sentence) + 1))))
     with pytest.raises(
-        OptionError, match="teacher: found one without labels, expected labels, or labelled = false"
+        OptionError, match="teacher: the teacher has no labels; expected a labelled one, or labelled = false"
     ):
-        train(*STUDENTS[0], small_treebank(), Teaching(flat))
-    train("graph", {**STUDENTS[0][1], "labelled": False}, small_treebank(), Teaching(flat))
+        train(*STUDENTS[0], small_treebank(), Distillation(flat))
+    train("graph", {**STUDENTS[0][1], "labelled": False}, small_treebank(), Distillation(flat))
 
 
 def test_text_without_words_or_tags_is_refused(teacher: GraphParser) -> None:
     treebank = small_treebank()
-    with pytest.raises(InputError, match="empty: has no word, expected text to learn from"):
-        Teaching(teacher, Treebank(b"", source="empty"))
+    with pytest.raises(InputError, match="empty: has no words, expected text to learn from"):
+        Distillation(teacher, Treebank(b"", source="empty"))
     bare = treebank.annotate(upos=["_"] * treebank.word_count)
-    with pytest.raises(InputError, match=r"has no tags \(UPOS\), expected text tagged as the treebank is"):
-        train(*STUDENTS[0], treebank, Teaching(teacher, bare))
+    with pytest.raises(InputError, match=r"has no tags \(UPOS\), expected text tagged like the treebank"):
+        train(*STUDENTS[0], treebank, Distillation(teacher, bare))
 
 
 def test_columns_that_the_text_lacks_are_told(teacher: GraphParser) -> None:
     treebank = small_treebank().annotate(lemma=["x"] * small_treebank().word_count)
-    lessons = Teaching(teacher, small_treebank()).lessons(
+    distilled = Distillation(teacher, small_treebank()).prepare(
         treebank, projective=True, single_root=True, labelled=True
     )
-    assert "the treebank has LEMMA, the text has not" in lessons.notes
+    assert "the treebank has LEMMA, the text does not" in distilled.notes
 
 
 @pytest.mark.parametrize("trainer", TREES_ONLY)
@@ -333,37 +348,37 @@ def test_columns_that_the_text_lacks_are_told(teacher: GraphParser) -> None:
 def test_options_that_a_trainer_does_not_read_are_refused(
     trainer: str, option: dict[str, Any], teacher: GraphParser
 ) -> None:
-    teaching = Teaching(teacher, small_treebank(), TeachingConfig(**option), again=lambda _: teacher)
+    distillation = Distillation(
+        teacher, small_treebank(), DistillationConfig(**option), retrain=lambda _: teacher
+    )
     with pytest.raises(OptionError, match=f"{next(iter(option))}: found .*the trainer {trainer} "):
-        train("graph", {"trainer": trainer, **SMALL}, small_treebank(), teaching)
+        train("graph", {"trainer": trainer, **SMALL}, small_treebank(), distillation)
 
 
 def test_those_who_learn_from_trees_need_text(teacher: GraphParser) -> None:
-    with pytest.raises(
-        OptionError, match="teacher: found no text to teach on, expected some: the trainer mira"
-    ):
-        train("graph", {"trainer": "mira", **SMALL}, small_treebank(), Teaching(teacher))
-    with pytest.raises(OptionError, match="teacher: found no text to teach on, expected some: arc-standard"):
-        train("transition", {"system": "arc-standard"}, small_treebank(), Teaching(teacher))
+    with pytest.raises(OptionError, match="teacher: expected text to learn from: the trainer mira"):
+        train("graph", {"trainer": "mira", **SMALL}, small_treebank(), Distillation(teacher))
+    with pytest.raises(OptionError, match="teacher: expected text to learn from: arc-standard"):
+        train("transition", {"system": "arc-standard"}, small_treebank(), Distillation(teacher))
 
 
 def test_graphs_cannot_be_taught(teacher: GraphParser) -> None:
     with pytest.raises(OptionError, match="teacher: found one, but dag builds graphs"):
-        train("transition", {"system": "dag"}, small_treebank(), Teaching(teacher, small_treebank()))
+        train("transition", {"system": "dag"}, small_treebank(), Distillation(teacher, small_treebank()))
 
 
 def test_a_teacher_that_cannot_be_trained_has_no_folds() -> None:
-    with pytest.raises(OptionError, match="teacher_folds: found a teacher that cannot be trained anew"):
-        Teaching(oracle(), config=TeachingConfig(teacher_folds=2))
-    with pytest.raises(OptionError, match="teacher_folds: found 1, expected 0, or 2 parts or more"):
-        TeachingConfig(teacher_folds=1)
+    with pytest.raises(OptionError, match="teacher_folds: expected 0: this teacher cannot be retrained"):
+        Distillation(oracle(), config=DistillationConfig(teacher_folds=2))
+    with pytest.raises(OptionError, match="teacher_folds: found 1, expected 0, or at least 2 folds"):
+        DistillationConfig(teacher_folds=1)
 
 
 def test_the_doubts_about_a_teacher_are_told(teacher: GraphParser) -> None:
     def notes(**options: Any) -> tuple[str, ...]:
-        teaching = Teaching(teacher, config=TeachingConfig(**options))
+        distillation = Distillation(teacher, config=DistillationConfig(**options))
         bank = small_treebank(crossing=True)
-        return teaching.lessons(bank, projective=False, single_root=True, labelled=True).notes
+        return distillation.prepare(bank, projective=False, single_root=True, labelled=True).notes
 
     assert any("the teacher was trained on this treebank" in note for note in notes())
     assert not notes(gold_share=1.0)
@@ -377,30 +392,45 @@ def test_raw_text_needs_a_pipeline(teacher: GraphParser, tmp_path: Any) -> None:
     teacher.save(model)
     text.write_text("Birds sing.\n")
     with pytest.raises(
-        OptionError, match=r"text: found raw text in .*raw.txt, but the teacher is no pipeline"
+        OptionError, match=r"text: found raw text in .*raw.txt, but the teacher is not a pipeline"
     ):
-        teaching_of(model, [text])
+        load_distillation(model, [text])
 
 
 def test_a_pipeline_cuts_and_tags_raw_text(tmp_path: Any) -> None:
     raw, untagged = tmp_path / "raw.txt", tmp_path / "blind.conllu"
     raw.write_text("Birds sing in spring. She sleeps.\n")
     untagged.write_text("1\tDogs\t_\t_\t_\t_\t_\t_\t_\t_\n2\tbark\t_\tX\t_\t_\t_\t_\t_\t_\n\n")
-    teaching = teaching_of("en", [raw, untagged])
-    assert teaching.text is not None
-    assert [s.forms for s in teaching.text] == [
+    distillation = load_distillation("en", [raw, untagged])
+    assert distillation.text is not None
+    assert [s.forms for s in distillation.text] == [
         ["Birds", "sing", "in", "spring", "."],
         ["She", "sleeps", "."],
         ["Dogs", "bark"],
     ]
-    assert "_" not in teaching.text.column("upos")
-    assert teaching.text[2].upos[1] == "X"  # what is there stays
-    lessons = teaching.lessons(english(), projective=True, single_root=True, labelled=True)
-    assert isinstance(lessons, Lessons)
-    parser: Any = teaching.teacher
-    wanted = parser.distributions(teaching.text, projective=True, single_root=True).minimum_labelled_risk()
-    assert [sentence.tree for sentence in lessons.treebank[1:]] == wanted
+    assert "_" not in distillation.text.column("upos")
+    assert distillation.text[2].upos[1] == "X"  # what is there stays
+    distilled = distillation.prepare(english(), projective=True, single_root=True, labelled=True)
+    assert isinstance(distilled, DistillationData)
+    parser: Any = distillation.teacher
+    wanted = parser.distributions(
+        distillation.text, projective=True, single_root=True
+    ).minimum_labelled_risk()
+    assert [sentence.tree for sentence in distilled.treebank[1:]] == wanted
 
 
 def english() -> Treebank:
     return Treebank.from_string(conllu(["Birds/NOUN/2/nsubj sing/VERB/0/root"]))
+
+
+def test_former_names_still_work(teacher: GraphParser, tmp_path: Path) -> None:
+    with pytest.warns(DeprecationWarning, match="use arcwise.distillation.Distillation"):
+        from arcwise.parsing.teaching import Teaching
+    with pytest.warns(DeprecationWarning, match="use arcwise.models.teacher.load_distillation"):
+        from arcwise.models.teaching import teaching_of
+    assert (Teaching, teaching_of) == (Distillation, load_distillation)
+    config = GraphConfig(trainer="log-linear", epochs=1, **SMALL)  # type: ignore[arg-type]
+    with pytest.warns(DeprecationWarning, match="teaching= is deprecated: use distillation="):
+        GraphParser.train(small_treebank(), config=config, teaching=Distillation(teacher))  # type: ignore[call-arg]
+    (tmp_path / "old.toml").write_text("[teaching]\ngold_share = 0.25\n")
+    assert read_distillation_config(tmp_path / "old.toml", {}).gold_share == 0.25

@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 import torch
 
+from arcwise.distillation import Distillation, DistillationConfig
+from arcwise.distillation.soft_targets import SoftTargets
+from arcwise.distillation.tensor_targets import TensorTargets
 from arcwise.errors import OptionError
 from arcwise.graph import GraphConfig, GraphParser
 from arcwise.neural import NeuralConfig, NeuralParser
 from arcwise.neural.objectives import sentence_losses
-from arcwise.neural.taught import Taught
-from arcwise.parsing.taught_arcs import TaughtArcs
-from arcwise.parsing.teaching import Teaching, TeachingConfig
 from contracts.small_treebank import small_treebank
 from neural.random_models import SMALL
 from neural.training.tiny import Tiny, sentences
@@ -45,7 +45,7 @@ def teacher_of(tiny: Tiny, seed: int = 3) -> list[tuple[list[float], list[Any], 
     return found
 
 
-def marginals_of(tiny: Tiny, teacher: list[tuple[list[float], list[Any], np.ndarray]]) -> TaughtArcs:
+def marginals_of(tiny: Tiny, teacher: list[tuple[list[float], list[Any], np.ndarray]]) -> SoftTargets:
     arrays = []
     for probabilities, trees, labels in teacher:
         n = len(trees[0]) - 1
@@ -62,7 +62,7 @@ def marginals_of(tiny: Tiny, teacher: list[tuple[list[float], list[Any], np.ndar
             if m and h < dense.shape[1] and m < dense.shape[2] and dense[label, h, m] > 0:
                 words.append(done + m - 1), hs.append(h), ls.append(label), shares.append(dense[label, h, m])
         done += dense.shape[2] - 1
-    return TaughtArcs.gathered(
+    return SoftTargets.from_arcs(
         np.array(words), np.array(hs), np.array(ls) if tiny.labels else -np.ones(len(ls), np.int32),
         np.array(shares), done, tiny.labels,
     )  # fmt: skip
@@ -71,8 +71,8 @@ def marginals_of(tiny: Tiny, teacher: list[tuple[list[float], list[Any], np.ndar
 def taught(tiny: Tiny, seed: int = 3) -> Tiny:
     arcs = marginals_of(tiny, teacher_of(tiny, seed))
     weights = np.linspace(0.5, 2.0, len(tiny.treebank))
-    found = Taught(arcs, weights, tiny.treebank.sentence_words.astype(np.int64))
-    return replace(tiny, data=replace(tiny.data, taught=found))
+    found = TensorTargets(arcs, weights, tiny.treebank.sentence_words.astype(np.int64))
+    return replace(tiny, data=replace(tiny.data, soft_targets=found))
 
 
 def losses(tiny: Tiny) -> torch.Tensor:
@@ -134,26 +134,26 @@ def test_gold_trees_alone_are_learned_as_without_a_teacher(teacher: GraphParser)
     treebank = small_treebank(crossing=True)
     config = NeuralConfig(**OPTIONS)
     plain = NeuralParser.train(treebank, None, config=config).model.members[0]
-    teaching = Teaching(teacher, config=TeachingConfig(gold_share=1.0))
-    student = NeuralParser.train(treebank, None, config=config, teaching=teaching).model.members[0]
+    distillation = Distillation(teacher, config=DistillationConfig(gold_share=1.0))
+    student = NeuralParser.train(treebank, None, config=config, distillation=distillation).model.members[0]
     for name, values in plain.items():
         assert np.abs(values - student[name]).max() < 1e-4, name
 
 
 def test_text_of_a_teacher_is_learned_and_told(teacher: GraphParser) -> None:
     treebank, text = small_treebank(), small_treebank(crossing=True)
-    teaching = Teaching(teacher, text, TeachingConfig(gold_share=0.5), name="teacher")
+    distillation = Distillation(teacher, text, DistillationConfig(gold_share=0.5), name="teacher")
     config = NeuralConfig(**OPTIONS, learns=("upos",))
-    parser = NeuralParser.train(treebank, None, config=config, teaching=teaching)
+    parser = NeuralParser.train(treebank, None, config=config, distillation=distillation)
     assert parser.info["taught"]["text_sentences"] == len(text)
     assert parser.info["taught"]["teacher"] == "teacher"
     assert parser.info["train_sentences"] == len(treebank) + len(text)
 
 
 def test_folds_of_a_student(teacher: GraphParser) -> None:
-    teaching = Teaching(teacher, small_treebank(), TeachingConfig(gold_share=0.5))
+    distillation = Distillation(teacher, small_treebank(), DistillationConfig(gold_share=0.5))
     parser = NeuralParser.train(
-        small_treebank(crossing=True), "2fold", config=NeuralConfig(**OPTIONS), teaching=teaching
+        small_treebank(crossing=True), "2fold", config=NeuralConfig(**OPTIONS), distillation=distillation
     )
     assert parser.info["dev"] == "2fold"
 
@@ -161,4 +161,4 @@ def test_folds_of_a_student(teacher: GraphParser) -> None:
 def test_margins_do_not_learn_from_probabilities(teacher: GraphParser) -> None:
     config = NeuralConfig(**OPTIONS, objective="hinge")
     with pytest.raises(OptionError, match="objective: found 'hinge' with a teacher, expected likelihood"):
-        NeuralParser.train(small_treebank(), None, config=config, teaching=Teaching(teacher))
+        NeuralParser.train(small_treebank(), None, config=config, distillation=Distillation(teacher))
