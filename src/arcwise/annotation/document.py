@@ -16,7 +16,7 @@ from arcwise.annotation.store import Blocks, Fingerprint, Hasher, block_digest, 
 from arcwise.errors import InputError
 from arcwise.treebanks import Problem, Sentence, Treebank, open_output
 from arcwise.treebanks.edits import Edit, edited, join_blocks, split_block
-from arcwise.treebanks.edits.checking import check_readable
+from arcwise.treebanks.edits.edited_sentence import check_readable
 from arcwise.treebanks.files import PathLike, path_kind
 
 __all__ = [

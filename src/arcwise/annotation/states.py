@@ -15,7 +15,7 @@ import numpy as np
 
 from arcwise.treebanks import Sentence, Treebank
 from arcwise.treebanks.columns import column_number
-from arcwise.treebanks.edits.values import PROPOSED
+from arcwise.treebanks.edits.values import SUGGESTION_KEYS
 from arcwise.trees import UNKNOWN, find_cycle
 
 _COLUMNS, _HEAD, _DEPREL = 10, column_number("head"), column_number("deprel")
@@ -28,7 +28,7 @@ def is_proposed(misc: str, column: Literal["head", "deprel"]) -> bool:
     >>> is_proposed(misc, "head"), is_proposed(misc, "deprel"), is_proposed("OldHeadProb=1", "head")
     (True, False, False)
     """
-    key = f"{PROPOSED[column][0]}="
+    key = f"{SUGGESTION_KEYS[column][0]}="
     return key in misc and any(pair.startswith(key) for pair in misc.split("|"))
 
 

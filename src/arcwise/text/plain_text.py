@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from arcwise.treebanks import Sentence, Treebank
+from arcwise.treebanks.rows import FORM, ID, MISC, TokenRow, gaps_in_text, is_glued
 
-_ROW_WORD, _ROW_MULTIWORD, _ROW_EMPTY_NODE = 0, 1, 2
 _UNSPACED = ((0x0E00, 0x0EFF), (0x1000, 0x109F), (0x1780, 0x17FF), (0x3040, 0x30FF), (0x3400, 0x9FFF))
 """Scripts that are written without spaces between words."""
 
@@ -55,10 +55,12 @@ def plain_text(treebank: Treebank) -> PlainText:
     for sentence in treebank:
         if pieces:
             add("\n\n" if _starts_paragraph(sentence) else gap)
-        found = list(_tokens(sentence))
-        spaces = _spaces(sentence, found, spaced=spaced)
-        for number, ((form, words, _), space) in enumerate(zip(found, spaces, strict=True)):
-            last = number + 1 == len(found)
+        rows = sentence.token_rows
+        spaces = _spaces(sentence, rows, spaced=spaced)
+        for number, (row, space) in enumerate(zip(rows, spaces, strict=True)):
+            last = number + 1 == len(rows)
+            form, is_multiword = row.fields[FORM], "-" in row.fields[ID]
+            words = tuple(sentence.forms[row.first - 1 : row.last]) if is_multiword else ()
             tokens.append(RawToken(length, length + len(form), form, words, last))
             add(form)
             if last:
@@ -69,43 +71,16 @@ def plain_text(treebank: Treebank) -> PlainText:
     return PlainText("".join(pieces), tokens)
 
 
-def _tokens(sentence: Sentence) -> Iterator[tuple[str, tuple[str, ...], str]]:
-    """Form, words (of a multiword token) and MISC of each token."""
-    rows = sentence.rows
-    first = int(sentence.treebank.layout.sentence_rows[sentence.number])
-    kinds = sentence.treebank.layout.row_kinds[first : first + len(rows)]
-    words = [fields for fields, kind in zip(rows, kinds, strict=True) if kind == _ROW_WORD]
-    inside = 0
-    for fields, kind in zip(rows, kinds, strict=True):
-        if kind == _ROW_MULTIWORD:
-            start, _, end = fields[0].partition("-")
-            inside = int(end)
-            yield fields[1], tuple(w[1] for w in words[int(start) - 1 : inside]), fields[9]
-        elif kind == _ROW_WORD and int(fields[0]) > inside:
-            yield fields[1], (), fields[9]
-
-
-def _spaces(sentence: Sentence, tokens: list[tuple[str, tuple[str, ...], str]], *, spaced: bool) -> list[str]:
-    """What follows each token."""
+def _spaces(sentence: Sentence, tokens: Sequence[TokenRow], *, spaced: bool) -> list[str]:
+    """The white space after each token."""
     text = sentence.comments.get("text")
     marked = [
-        "" if "SpaceAfter=No" in misc.split("|") or (not spaced and not form.isascii()) else " "
-        for form, _, misc in tokens
+        "" if is_glued(token.fields[MISC]) or (not spaced and not token.fields[FORM].isascii()) else " "
+        for token in tokens
     ]
-    if text is None:
-        return marked
-    spaces: list[str] = []
-    at = 0
-    for number, (form, _, _) in enumerate(tokens):
-        if not text.startswith(form, at):
-            return marked
-        at += len(form)
-        end = at
-        while end < len(text) and text[end].isspace():
-            end += 1
-        spaces.append(text[at:end] if number + 1 < len(tokens) else marked[-1])
-        at = end
-    return spaces
+    # A text that goes on after the last token is still right about the spaces before it.
+    gaps = None if text is None else gaps_in_text(text, [token.fields[FORM] for token in tokens], whole=False)
+    return marked if gaps is None else [*gaps[:-1], *marked[-1:]]
 
 
 def _starts_paragraph(sentence: Sentence) -> bool:

@@ -32,18 +32,24 @@ class EnhancedArc(NamedTuple):
     label: str
 
 
-# ---- pairs
+def pair_parts(field: str) -> list[str]:
+    """Split FEATS or MISC into its ``Key=Value`` parts.
+
+    >>> pair_parts("Case=Nom|Number=Sing"), pair_parts("_")
+    (['Case=Nom', 'Number=Sing'], [])
+    """
+    return [] if field == "_" else field.split("|")
 
 
 def pairs(field: str) -> dict[str, str]:
-    """FEATS or MISC as a mapping; what has no ``=`` has the value ``""``, and of two values of one key the last one counts.
+    """Parse FEATS or MISC into a mapping; a part without ``=`` has the value ``""``, and a repeated key its last value.
 
     >>> pairs("Case=Nom|Number=Sing"), pairs("_")
     ({'Case': 'Nom', 'Number': 'Sing'}, {})
     """
     if field == "_":
         return {}
-    return {key: value for key, _, value in (part.partition("=") for part in field.split("|"))}
+    return {key: value for key, _, value in [part.partition("=") for part in field.split("|")]}
 
 
 def exact_pairs(field: str) -> dict[str, str] | str:

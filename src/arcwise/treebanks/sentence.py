@@ -19,7 +19,7 @@ from arcwise.treebanks.field_values import (
     probability,
     read_alternatives,
 )
-from arcwise.treebanks.surface import SurfaceRow, space_after, surface_rows
+from arcwise.treebanks.rows import NATIVE_KINDS, TokenRow, joined_text, token_spans
 from arcwise.treebanks.words import Token, Words
 from arcwise.trees import UNKNOWN, Tree
 
@@ -225,9 +225,13 @@ class Sentence:
     # What the views of words look up; none of it refers back to the sentence, so that what is no longer used is gone at once.
 
     @cached_property
-    def token_rows(self) -> list[SurfaceRow]:
+    def token_rows(self) -> list[TokenRow]:
         """The rows that are tokens of the text."""
-        return surface_rows(self)
+        rows, layout = self.rows, self.treebank.layout
+        first = int(layout.sentence_rows[self.number])
+        kinds = [NATIVE_KINDS[kind] for kind in layout.row_kinds[first : first + len(rows)].tolist()]
+        spans = token_spans(kinds, [fields[0] for fields in rows])
+        return [TokenRow(rows[index], first_word, last_word) for index, first_word, last_word in spans]
 
     @cached_property
     def head_ids(self) -> list[int]:
@@ -261,11 +265,7 @@ class Sentence:
     @property
     def text(self) -> str:
         """The ``# text`` comment, or the forms joined as SpaceAfter=No tells."""
-        return self.comments.get("text") or self._joined_text()
-
-    def _joined_text(self) -> str:
-        after = ((row.fields[1], space_after(row.fields[9])) for row in self.token_rows)
-        return "".join(form + ("" if space == "" else " ") for form, space in after).rstrip()
+        return self.comments.get("text") or joined_text(token.fields for token in self.token_rows)
 
     def to_conllu(self) -> str:
         """The sentence as CoNLL-U text, ending with a blank line."""

@@ -1,4 +1,4 @@
-"""The text that a treebank is about, and where in it each surface token stands."""
+"""The text of a treebank, and the position of each token in it."""
 
 from __future__ import annotations
 
@@ -6,47 +6,38 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, pairwise
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from arcwise.treebanks.field_values import pairs, unescaped
+from arcwise.treebanks.rows import TokenRow, gaps_in_text
 
 if TYPE_CHECKING:
     from arcwise.treebanks.sentence import Sentence
     from arcwise.treebanks.treebank import Treebank
 
-_ROW_WORD, _ROW_MULTIWORD = 0, 1
-
-
-class SurfaceRow(NamedTuple):
-    """A row of a sentence that is a token of the text: a multiword token, or a word outside of one."""
-
-    fields: tuple[str, ...]
-    first: int
-    last: int
-    """Its words, 1..n, the last one included."""
-
-
 Place = tuple[int, int]
-"""Where a token starts and ends in a text, in characters (code points)."""
+"""Start and end of a token in a text, in characters (code points)."""
+
+_RANGE = re.compile(r"(?:.*\|)?TokenRange=(\d+):(\d+)(?:\||$)")
 
 
 @dataclass(frozen=True)
 class Surface:
     """A text, and the places of its tokens.
 
-    Where every token says its own place (``TokenRange`` in MISC, as tokenizers write it), these are the places, and ``start`` is where the
-    text begins; so a piece of a longer text keeps the places that it had there. Otherwise the text is put together from SpacesAfter, or
-    else from ``# text``, or else from SpaceAfter=No; a paragraph or document starts after a blank line.
+    If every token states its place (``TokenRange`` in MISC, as tokenizers write it), these places are used and ``start`` is
+    where the text begins, so that a part of a longer text keeps its places there. Otherwise the text is rebuilt from
+    SpacesAfter, else from ``# text``, else from SpaceAfter=No; a blank line precedes each paragraph and document.
     """
 
     text: str
     start: int
     places: list[list[Place]]
-    """Of each sentence, of each of its tokens."""
+    """One list per sentence, with one place per token."""
 
     @classmethod
     def of(cls, treebank: Treebank) -> Surface:
-        """The text of a treebank.
+        """Read or rebuild the text of a treebank.
 
         >>> from arcwise.treebanks import Treebank
         >>> rows = "1\\tHi\\t_\\t_\\t_\\t_\\t_\\t_\\t_\\tSpaceAfter=No\\n2\\t!\\t_\\t_\\t_\\t_\\t_\\t_\\t_\\t_\\n\\n"
@@ -55,146 +46,103 @@ class Surface:
         """
         sentences = list(treebank)
         rows = [sentence.token_rows for sentence in sentences]
-        told = _told_places(rows)
-        return _rebuilt(sentences, rows) if told is None else _as_told(rows, told)
-
-
-def surface_rows(sentence: Sentence) -> list[SurfaceRow]:
-    """The tokens of the text that a sentence consists of; empty nodes are none."""
-    rows = sentence.rows
-    layout = sentence.treebank.layout
-    first = int(layout.sentence_rows[sentence.number])
-    found: list[SurfaceRow] = []
-    inside = word = 0
-    for fields, kind in zip(rows, layout.row_kinds[first : first + len(rows)].tolist(), strict=True):
-        if kind == _ROW_MULTIWORD:
-            start, _, end = fields[0].partition("-")
-            inside = int(end)
-            found.append(SurfaceRow(fields, int(start), inside))
-        elif kind == _ROW_WORD:
-            word += 1
-            if word > inside:
-                found.append(SurfaceRow(fields, word, word))
-    return found
+        places = _stated_places(rows)
+        return _rebuild(sentences, rows) if places is None else _from_places(rows, places)
 
 
 def space_after(misc: str) -> str | None:
-    """The white space that MISC tells after a token; None if it tells none, which means a space."""
+    """The white space that MISC states after a token; None if it states nothing, which means a space."""
     if "Space" not in misc:
         return None
-    told = pairs(misc)
-    if "SpacesAfter" in told:
-        return unescaped(told["SpacesAfter"])
-    return "" if told.get("SpaceAfter") == "No" else None
+    attributes = pairs(misc)
+    if "SpacesAfter" in attributes:
+        return unescaped(attributes["SpacesAfter"])
+    return "" if attributes.get("SpaceAfter") == "No" else None
 
 
-def _before(row: SurfaceRow) -> str:
-    """The white space that MISC tells before a token."""
+def _space_before(row: TokenRow) -> str:
+    """The white space that MISC states before a token."""
     misc = row.fields[9]
     return unescaped(pairs(misc).get("SpacesBefore", "")) if "SpacesBefore=" in misc else ""
 
 
-# ---- places that the tokens tell
-
-
-def _told_places(rows: Sequence[Sequence[SurfaceRow]]) -> list[list[Place]] | None:
-    """The places that all tokens tell; None if one does not, or if they are not in order."""
-    found: list[list[Place]] = []
-    for sentence in rows:
-        own = [_told_place(row.fields[9]) for row in sentence]
-        complete = [place for place in own if place is not None]
-        if len(complete) < len(own):
-            return None
-        found.append(complete)
-    flat = list(chain.from_iterable(found))
+def _stated_places(rows: Sequence[Sequence[TokenRow]]) -> list[list[Place]] | None:
+    """The places stated by all tokens; None if a token states none, or if they are not in order."""
+    places: list[list[Place]] = []
+    for tokens in rows:
+        sentence_places: list[Place] = []
+        for token in tokens:
+            place = _stated_place(token.fields[9])
+            if place is None:
+                return None
+            sentence_places.append(place)
+        places.append(sentence_places)
+    flat = list(chain.from_iterable(places))
     in_order = all(start <= end for start, end in flat) and all(a[1] <= b[0] for a, b in pairwise(flat))
-    return found if flat and in_order else None
+    return places if flat and in_order else None
 
 
-_RANGE = re.compile(r"(?:.*\|)?TokenRange=(\d+):(\d+)(?:\||$)")
-
-
-def _told_place(misc: str) -> Place | None:
+def _stated_place(misc: str) -> Place | None:
     """
-    >>> _told_place("SpaceAfter=No|TokenRange=3:5|A=b"), _told_place("OldTokenRange=3:5")
+    >>> _stated_place("SpaceAfter=No|TokenRange=3:5|A=b"), _stated_place("OldTokenRange=3:5")
     ((3, 5), None)
     """
-    found = _RANGE.match(misc)
-    return None if found is None else (int(found[1]), int(found[2]))
+    match = _RANGE.match(misc)
+    return None if match is None else (int(match[1]), int(match[2]))
 
 
-def _as_told(rows: Sequence[Sequence[SurfaceRow]], places: list[list[Place]]) -> Surface:
-    flat = list(chain.from_iterable(rows))
-    ends = list(chain.from_iterable(places))
-    before = _before(flat[0])
-    before = before[max(0, len(before) - ends[0][0]) :]
+def _from_places(rows: Sequence[Sequence[TokenRow]], places: list[list[Place]]) -> Surface:
+    tokens = list(chain.from_iterable(rows))
+    flat = list(chain.from_iterable(places))
+    before = _space_before(tokens[0])
+    before = before[max(0, len(before) - flat[0][0]) :]
     pieces = [before]
-    for number, (row, (start, end)) in enumerate(zip(flat, ends, strict=True)):
-        after = space_after(row.fields[9])
-        pieces.append(_fitted(row.fields[1], end - start))
-        if number + 1 < len(ends):
-            gap = (" " if after is None else after) + _before(flat[number + 1])
-            pieces.append(_fitted(gap, ends[number + 1][0] - end))
+    for number, (token, (start, end)) in enumerate(zip(tokens, flat, strict=True)):
+        after = space_after(token.fields[9])
+        pieces.append(_fit(token.fields[1], end - start))
+        if number + 1 < len(flat):
+            gap = (" " if after is None else after) + _space_before(tokens[number + 1])
+            pieces.append(_fit(gap, flat[number + 1][0] - end))
         else:
             pieces.append(" " if after is None else after)
-    return Surface("".join(pieces), ends[0][0] - len(before), places)
+    return Surface("".join(pieces), flat[0][0] - len(before), places)
 
 
-def _fitted(text: str, length: int) -> str:
+def _fit(text: str, length: int) -> str:
     return text[:length].ljust(length)
 
 
-# ---- places in a text that is put together
-
-
-def _rebuilt(sentences: Sequence[Sentence], rows: Sequence[Sequence[SurfaceRow]]) -> Surface:
+def _rebuild(sentences: Sequence[Sentence], rows: Sequence[Sequence[TokenRow]]) -> Surface:
     pieces: list[str] = []
     places: list[list[Place]] = []
     at = 0
-    gap: str | None = _before(rows[0][0]) if rows and rows[0] else ""
-    for number, (sentence, own) in enumerate(zip(sentences, rows, strict=True)):
-        lines = sentence.comment_lines
+    gap: str | None = _space_before(rows[0][0]) if rows and rows[0] else ""
+    for number, (sentence, tokens) in enumerate(zip(sentences, rows, strict=True)):
+        comments = sentence.comment_lines
         if number and gap is None:
-            starts_paragraph = any(line.startswith(("newdoc", "newpar")) for line in lines)
+            starts_paragraph = any(line.startswith(("newdoc", "newpar")) for line in comments)
             gap = "\n\n" if starts_paragraph else " "
-        found: list[Place] = []
-        for row, after in zip(own, _gaps(lines, own), strict=True):
-            pieces += [gap or "", row.fields[1]]
+        sentence_places: list[Place] = []
+        for token, after in zip(tokens, _gaps(comments, tokens), strict=True):
+            pieces += [gap or "", token.fields[1]]
             start = at + len(gap or "")
-            at = start + len(row.fields[1])
-            found.append((start, at))
+            at = start + len(token.fields[1])
+            sentence_places.append((start, at))
             gap = after
-        places.append(found)
+        places.append(sentence_places)
     pieces.append(gap or "")
     return Surface("".join(pieces), 0, places)
 
 
-def _gaps(comment_lines: Sequence[str], rows: Sequence[SurfaceRow]) -> Iterator[str | None]:
-    """The white space after each token; None after the last one if it is not told, and a space after others."""
+def _gaps(comment_lines: Sequence[str], tokens: Sequence[TokenRow]) -> Iterator[str | None]:
+    """The white space after each token, a space where nothing states it; None after the last if nothing states it."""
     text = next((line.partition("=")[2].strip() for line in comment_lines if line.startswith("text =")), None)
-    told = None if text is None else _gaps_in(text, rows)
-    for number, row in enumerate(rows):
-        after = space_after(row.fields[9])
-        if number + 1 == len(rows) or "SpacesAfter=" in row.fields[9]:
+    gaps = None if text is None else gaps_in_text(text, [token.fields[1] for token in tokens])
+    for number, token in enumerate(tokens):
+        after = space_after(token.fields[9])
+        if number + 1 == len(tokens) or "SpacesAfter=" in token.fields[9]:
             yield after
-        elif told is not None:
-            yield told[number]
+        elif gaps is not None:
+            yield gaps[number]
         else:
             yield " " if after is None else after
-
-
-def _gaps_in(text: str, rows: Sequence[SurfaceRow]) -> list[str] | None:
-    """The white space between the tokens in a text; None if it has other tokens."""
-    found: list[str] = []
-    at = 0
-    for row in rows:
-        form = row.fields[1]
-        if not text.startswith(form, at):
-            return None
-        at += len(form)
-        end = at
-        while end < len(text) and text[end].isspace():
-            end += 1
-        found.append(text[at:end])
-        at = end
-    return found if at == len(text) else None

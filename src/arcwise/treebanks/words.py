@@ -7,7 +7,8 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, overload
 
 from arcwise.treebanks.field_values import EnhancedArc, LabelledArc, enhanced_arcs, pairs
-from arcwise.treebanks.surface import SurfaceRow, space_after
+from arcwise.treebanks.rows import TokenRow
+from arcwise.treebanks.surface import space_after
 
 if TYPE_CHECKING:
     from arcwise.treebanks.sentence import Sentence
@@ -210,7 +211,7 @@ class Token:
 
     __slots__ = ("_place", "_row", "sentence")
 
-    def __init__(self, sentence: Sentence, row: SurfaceRow, place: int) -> None:
+    def __init__(self, sentence: Sentence, row: TokenRow, place: int) -> None:
         self.sentence = sentence
         self._row = row
         self._place = place

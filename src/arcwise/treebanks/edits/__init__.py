@@ -1,4 +1,4 @@
-"""Edits of one sentence: small values that name what changes, applied to the bytes of the sentence; all other bytes stay."""
+"""Edits of one sentence as small values; applying them to the bytes of the sentence leaves all other bytes unchanged."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from dataclasses import MISSING, asdict, fields
 from typing import Any, get_args
 
 from arcwise.errors import InputError
-from arcwise.treebanks.edits.checking import check_readable, checked_sentence
 from arcwise.treebanks.edits.comments import (
     AddComment,
     AnnotatorNote,
@@ -17,6 +16,7 @@ from arcwise.treebanks.edits.comments import (
     SetNote,
     notes_of,
 )
+from arcwise.treebanks.edits.edited_sentence import EditedSentence, check_readable
 from arcwise.treebanks.edits.sentences import join_blocks, split_block
 from arcwise.treebanks.edits.values import Accept, SetDeps, SetField
 from arcwise.treebanks.edits.words import (
@@ -75,9 +75,10 @@ _KINDS: Mapping[str, type[Any]] = {kind.kind: kind for kind in get_args(Edit)}
 
 
 def edited(block: bytes, edits: Sequence[Edit]) -> bytes:
-    r"""The bytes of a sentence after some edits, one after the other; whether they make a tree is checked after the last.
+    r"""Apply edits in order to the bytes of a sentence; the result is checked once, after the last edit.
 
-    ``# text`` follows where it agreed with the words before. What was wrong with the sentence already may stay; nothing else may become wrong.
+    ``# text`` is updated if it agreed with the words before. Problems that the sentence had may stay; raises ``InputError`` if
+    the edits would add another.
 
     >>> block = b"1\tHi\t_\t_\t_\t_\t0\troot\t_\t_\n\n"
     >>> edited(block, [SetField("1", "upos", "INTJ")])
@@ -85,21 +86,21 @@ def edited(block: bytes, edits: Sequence[Edit]) -> bytes:
     """
     if not edits:
         return block
-    parts = checked_sentence(block)
-    text, comment = parts.text(), parts.comment("text")
+    sentence = EditedSentence.checked(block)
+    text, comment = sentence.text(), sentence.comment("text")
     agreed = comment.value if comment is not None and comment.value == text else None
     for edit in edits:
-        edit.apply(parts)
-    now = parts.comment("text")
-    if agreed is not None and now is not None and now.value == agreed and parts.text() != agreed:
-        parts.set_comment("text", parts.text())
-    after = parts.data()
+        edit.apply(sentence)
+    comment = sentence.comment("text")
+    if agreed is not None and comment is not None and comment.value == agreed and sentence.text() != agreed:
+        sentence.set_comment("text", sentence.text())
+    after = sentence.data()
     check_readable(block, after)
     return after
 
 
 def edit_to_json(edit: Edit) -> dict[str, Any]:
-    """The edit as a JSON object: its kind and its fields.
+    """Return an edit as a JSON object: its kind and its fields.
 
     >>> edit_to_json(SetField("1", "upos", "INTJ"))
     {'kind': 'set-field', 'row': '1', 'column': 'upos', 'value': 'INTJ'}
@@ -108,7 +109,7 @@ def edit_to_json(edit: Edit) -> dict[str, Any]:
 
 
 def edit_from_json(values: Mapping[str, Any]) -> Edit:
-    """The edit that a JSON object tells; ``InputError`` if it tells none. Fields with a default may be missing.
+    """Read an edit from a JSON object; fields with a default may be missing. Raises ``InputError`` if it is not an edit.
 
     >>> edit_from_json({"kind": "set-deps", "row": "2", "deps": [["0", "root"]]})
     SetDeps(row='2', deps=(('0', 'root'),))
@@ -119,24 +120,26 @@ def edit_from_json(values: Mapping[str, Any]) -> Edit:
     kind = _KINDS.get(name) if isinstance(name, str) else None
     if kind is None:
         raise InputError(f"kind: found {name!r}, expected an edit: {', '.join(_KINDS)}")
-    known = {field.name: field for field in fields(kind)}
-    given = {name: value for name, value in values.items() if name != "kind"}
-    needed = {field.name for field in known.values() if field.default is MISSING}
-    if not needed <= set(given) <= set(known):
-        raise InputError(f"{name}: found {', '.join(given) or 'no fields'}, expected {', '.join(known)}")
-    return kind(**{n: _typed(v, f"{name}: {n}", str(known[n].type)) for n, v in given.items()})  # type: ignore[no-any-return]
+    declared = {field.name: field for field in fields(kind)}
+    arguments = {name: value for name, value in values.items() if name != "kind"}
+    required = {field.name for field in declared.values() if field.default is MISSING}
+    if not required <= set(arguments) <= set(declared):
+        raise InputError(
+            f"{name}: found {', '.join(arguments) or 'no fields'}, expected {', '.join(declared)}"
+        )
+    return kind(**{n: _typed(v, f"{name}: {n}", str(declared[n].type)) for n, v in arguments.items()})  # type: ignore[no-any-return]
 
 
 def _listed(value: Any) -> Any:
     return [_listed(part) for part in value] if isinstance(value, tuple) else value
 
 
-def _is_texts(value: Any) -> bool:
+def _is_strings(value: Any) -> bool:
     return isinstance(value, list | tuple) and all(isinstance(part, str) for part in value)
 
 
 def _typed(value: Any, name: str, declared: str) -> Any:
-    """A value of JSON as the field of an edit has it."""
+    """Convert a JSON value to the declared type of a field."""
     if value is None and declared.endswith("| None"):
         return None
     match declared.removesuffix(" | None"):
@@ -146,17 +149,17 @@ def _typed(value: Any, name: str, declared: str) -> Any:
             return value
         case "bool" if isinstance(value, bool):
             return value
-        case "tuple[str, ...]" if _is_texts(value):
+        case "tuple[str, ...]" if _is_strings(value):
             return tuple(value)
         case "tuple[tuple[str, str], ...]" if isinstance(value, list | tuple) and all(
-            _is_texts(pair) and len(pair) == 2 for pair in value
+            _is_strings(pair) and len(pair) == 2 for pair in value
         ):
             return tuple((head, label) for head, label in value)
     expected = {
-        "str": "text",
-        "int": "a number",
+        "str": "a string",
+        "int": "an integer",
         "bool": "true or false",
-        "tuple[str, ...]": "a list of texts",
+        "tuple[str, ...]": "a list of strings",
     }
-    told = expected.get(declared.removesuffix(" | None"), "a list of pairs of a head and a label")
-    raise InputError(f"{name}: found {value!r}, expected {told}")
+    description = expected.get(declared.removesuffix(" | None"), "a list of [head, label] pairs")
+    raise InputError(f"{name}: found {value!r}, expected {description}")

@@ -1,7 +1,8 @@
-"""Edits of the comments of a sentence, and notes, which are comments.
+"""Edits of the comments of a sentence, including annotators' notes.
 
-A note on a sentence is ``# note = …``, on a row ``# note 3 = …`` (or ``3-4``, ``8.1``), on an arc ``# note 5>3 = …`` (from head 5 to word 3; ``0>3``
-from the root). Other tools keep these lines as they keep any comment; here they are renumbered when words are.
+A note on a sentence is ``# note = …``, on a row ``# note 3 = …`` (or ``3-4``, ``8.1``), on an arc ``# note 5>3 = …`` (from
+head 5 to word 3; ``0>3`` from the root). Other tools preserve these lines like any comment; arcwise also renumbers them
+when words are split, joined or removed.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from arcwise.treebanks.edits.references import NOTE
 
 @dataclass(frozen=True)
 class SetComment:
-    """The comment ``# key = value``: replaced where it is, else added after the other comments."""
+    """Set the comment ``# key = value``: replace it in place, or add it after the other comments."""
 
     kind: ClassVar[str] = "set-comment"
     key: str
@@ -28,13 +29,13 @@ class SetComment:
         """Set the comment."""
         _one_line(self.key, self.value)
         if not self.key.strip() or "=" in self.key:
-            raise InputError(f"key: found {self.key!r}, expected the name of a comment, without =")
+            raise InputError(f"key: found {self.key!r}, expected a key without =")
         sentence.set_comment(self.key.strip(), self.value.strip())
 
 
 @dataclass(frozen=True)
 class AddComment:
-    """One more comment line, without its ``#``, after the others (also ``key = value`` that is there already)."""
+    """Add a comment line after the others, even if its key exists already; ``text`` is without the ``#``."""
 
     kind: ClassVar[str] = "add-comment"
     text: str
@@ -47,7 +48,7 @@ class AddComment:
 
 @dataclass(frozen=True)
 class ReplaceComment:
-    """A comment line, named as ``Sentence.comment_lines`` has it, becomes another."""
+    """Replace a comment line; ``text`` is the old line as in ``Sentence.comment_lines``."""
 
     kind: ClassVar[str] = "replace-comment"
     text: str
@@ -61,55 +62,55 @@ class ReplaceComment:
 
 @dataclass(frozen=True)
 class RemoveComment:
-    """A comment line, named as ``Sentence.comment_lines`` has it, goes; the first such line."""
+    """Remove the first comment line equal to ``text``, given as in ``Sentence.comment_lines``."""
 
     kind: ClassVar[str] = "remove-comment"
     text: str
 
     def apply(self, sentence: EditedSentence) -> None:
-        """Take the line out."""
+        """Remove the line."""
         sentence.comments.remove(_find(sentence, self.text))
 
 
 @dataclass(frozen=True)
 class SetNote:
-    """A note; ``on``: ``""`` the sentence, ``"3"`` a row, ``"5>3"`` an arc. No text: the note goes."""
+    """Set a note on the sentence (``on=""``), a row (``"3"``) or an arc (``"5>3"``); an empty text removes it."""
 
     kind: ClassVar[str] = "set-note"
     on: str
     text: str
 
     def apply(self, sentence: EditedSentence) -> None:
-        """Set the note, or take it out."""
+        """Set or remove the note."""
         _one_line(self.text)
         _check_place(sentence, self.on)
-        own = [c for c in sentence.comments if (m := NOTE.fullmatch(c.line)) and _on(m) == self.on]
-        for comment in own[0 if not self.text.strip() else 1 :]:
+        notes = [c for c in sentence.comments if (m := NOTE.fullmatch(c.line)) and _on(m) == self.on]
+        for comment in notes[0 if not self.text.strip() else 1 :]:
             sentence.comments.remove(comment)
         if self.text.strip():
             line = f"note {self.on}".rstrip() + f" = {self.text.strip()}"
-            if own:
-                own[0].line = f"# {line}"
+            if notes:
+                notes[0].line = f"# {line}"
             else:
                 sentence.add_comment(line)
 
 
 @dataclass(frozen=True)
 class AnnotatorNote:
-    """A note as a sentence has it."""
+    """A note in the comments of a sentence; ``on`` as in ``SetNote``."""
 
     on: str
     text: str
 
 
 def notes_of(comment_lines: Iterable[str]) -> list[AnnotatorNote]:
-    """The notes among the comments of a sentence (``Sentence.comment_lines``).
+    """Read the notes from the comments of a sentence (``Sentence.comment_lines``).
 
     >>> notes_of(["sent_id = a", "note = odd", "note 5>3 = why?"])
     [AnnotatorNote(on='', text='odd'), AnnotatorNote(on='5>3', text='why?')]
     """
-    found = (NOTE.fullmatch(f"# {line}") for line in comment_lines)
-    return [AnnotatorNote(_on(note), note[5].strip()) for note in found if note]
+    notes = (NOTE.fullmatch(f"# {line}") for line in comment_lines)
+    return [AnnotatorNote(_on(note), note[5].strip()) for note in notes if note]
 
 
 def _on(note: re.Match[str]) -> str:
@@ -140,4 +141,6 @@ def _one_line(*texts: str) -> None:
         try:
             text.encode()
         except UnicodeEncodeError:
-            raise InputError(f"comment: found half a character in {text!r}, expected text") from None
+            raise InputError(
+                f"comment: found an unpaired surrogate in {text!r}, expected valid Unicode"
+            ) from None

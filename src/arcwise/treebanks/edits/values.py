@@ -1,4 +1,4 @@
-"""Edits of the fields of rows: SetField, SetDeps, Accept."""
+"""Edits of the fields of rows: ``SetField``, ``SetDeps``, ``Accept``."""
 
 from __future__ import annotations
 
@@ -9,25 +9,27 @@ from typing import ClassVar
 
 from arcwise.errors import InputError
 from arcwise.treebanks.columns import column_number
-from arcwise.treebanks.edits.edited_sentence import EditedRow, EditedSentence
-from arcwise.treebanks.edits.references import Pairs, read_deps, write_deps
+from arcwise.treebanks.edits.edited_sentence import EditedSentence
+from arcwise.treebanks.edits.references import Arcs, read_deps, write_deps
+from arcwise.treebanks.rows import Row
 
-PROPOSED = {
+SUGGESTION_KEYS = {
     "head": ("HeadProb", "Alternatives"),
     "deprel": ("DeprelProb",),
     "upos": ("UposProb",),
 }
-"""What a parser said of a column, in MISC."""
-_OF_MULTIWORD = ("form", "feats", "misc")
-_NOT_OF_EMPTY = ("head", "deprel")
+"""Columns that a parser suggests → the keys of MISC that mark a value as its suggestion."""
+_MULTIWORD_COLUMNS = ("form", "feats", "misc")
+_NOT_IN_EMPTY_NODES = ("head", "deprel")
 
 
 @dataclass(frozen=True)
 class SetField:
-    """One field of one row gets another value. ``row``: the ID as the file has it (``3``, ``3-4``, ``8.1``).
+    """Set one field of a row. ``row``: its ID as in the file (``3``, ``3-4``, ``8.1``).
 
-    A HEAD, DEPREL or UPOS that is set is a decision: what a parser said of it leaves MISC (HeadProb and Alternatives; DeprelProb; UposProb), so
-    that a head may be decided and its label be a proposal still. The same arc in DEPS, if it is there, follows HEAD and DEPREL.
+    Setting HEAD, DEPREL or UPOS is a decision: the parser's statements about that column leave MISC (HeadProb and
+    Alternatives; DeprelProb; UposProb). A head can thus be decided while its label is still a suggestion. If DEPS has the
+    same arc as HEAD and DEPREL, it changes with them.
     """
 
     kind: ClassVar[str] = "set-field"
@@ -42,25 +44,26 @@ class SetField:
         self._check(sentence, row, value)
         head, label = row["head"], row["deprel"]
         row[self.column] = value
-        if row.kind == "word" and self.column in PROPOSED:
-            row.drop_misc(*PROPOSED[self.column])
+        if row.kind == "word" and self.column in SUGGESTION_KEYS:
+            row.drop_misc(*SUGGESTION_KEYS[self.column])
         if row.kind == "word" and self.column in ("head", "deprel"):
-            _follow(row, head, label)
+            _update_deps(row, head, label)
 
-    def _check(self, sentence: EditedSentence, row: EditedRow, value: str) -> None:
+    def _check(self, sentence: EditedSentence, row: Row, value: str) -> None:
         name = self.column.upper()
         if self.column == "id":
             raise InputError(
-                "column: found 'id', expected another: the numbers of rows follow from their order"
+                "column: found 'id', expected another column (IDs follow from the order of rows)"
             )
         if value != "_":
-            if row.kind == "multiword" and self.column not in _OF_MULTIWORD:
+            if row.kind == "multiword" and self.column not in _MULTIWORD_COLUMNS:
                 raise InputError(
-                    f"row {row.id}: found {name} {value!r}, expected _ (a multiword token has form and MISC, its words the rest)"
+                    f"row {row.id}: found {name} {value!r}, expected _ "
+                    "(a multiword token has only FORM, FEATS and MISC; set the others on its words)"
                 )
-            if row.kind == "empty" and self.column in _NOT_OF_EMPTY:
+            if row.kind == "empty" and self.column in _NOT_IN_EMPTY_NODES:
                 raise InputError(
-                    f"row {row.id}: found {name} {value!r}, expected _ (an empty node has DEPS alone)"
+                    f"row {row.id}: found {name} {value!r}, expected _ (an empty node has only DEPS)"
                 )
             if self.column == "head":
                 _check_head(sentence, row, value)
@@ -68,7 +71,7 @@ class SetField:
                 check_deps(sentence, row, read_deps(value))
 
 
-def _check_head(sentence: EditedSentence, row: EditedRow, value: str) -> None:
+def _check_head(sentence: EditedSentence, row: Row, value: str) -> None:
     n = len(sentence.words())
     if not re.fullmatch("0|[1-9][0-9]{0,8}", value) or int(value) > n:
         raise InputError(f"row {row.id}: found HEAD {value!r}, expected 0..{n} or _")
@@ -76,24 +79,24 @@ def _check_head(sentence: EditedSentence, row: EditedRow, value: str) -> None:
         raise InputError(f"row {row.id}: found HEAD {value}, expected another word or 0")
 
 
-def _follow(row: EditedRow, head: str, label: str) -> None:
-    """The arc that HEAD and DEPREL had, if DEPS has it too, becomes the one that they have now."""
-    old = read_deps(row["deps"])
-    if (head, label) not in old or head == "_":
+def _update_deps(row: Row, old_head: str, old_label: str) -> None:
+    """Replace the arc that HEAD and DEPREL had, if DEPS has it too, by the arc that they have now."""
+    arcs = read_deps(row["deps"])
+    if (old_head, old_label) not in arcs or old_head == "_":
         return
-    pairs = [pair for pair in old if pair != (head, label)]
+    kept = [arc for arc in arcs if arc != (old_head, old_label)]
     if row["head"] != "_" and row["deprel"] != "_":
-        pairs.append((row["head"], row["deprel"]))
-    row["deps"] = write_deps(pairs)
+        kept.append((row["head"], row["deprel"]))
+    row["deps"] = write_deps(kept)
 
 
-def check_deps(sentence: EditedSentence, row: EditedRow, pairs: Pairs) -> None:
-    """``InputError`` if the pairs cannot stand in the DEPS of a row."""
-    if row.kind == "multiword" and pairs:
-        raise InputError(f"row {row.id}: found DEPS, expected _ (its words have them)")
-    known = sentence.node_ids()
-    for head, label in pairs:
-        if head not in known or head == row.id:
+def check_deps(sentence: EditedSentence, row: Row, arcs: Arcs) -> None:
+    """Raise ``InputError`` if a row cannot have these arcs in DEPS."""
+    if row.kind == "multiword" and arcs:
+        raise InputError(f"row {row.id}: found DEPS, expected _ (set DEPS on the words of a multiword token)")
+    node_ids = sentence.node_ids()
+    for head, label in arcs:
+        if head not in node_ids or head == row.id:
             raise InputError(
                 f"row {row.id}: found the head {head!r} in DEPS, expected 0, another word or an empty node"
             )
@@ -105,7 +108,7 @@ def check_deps(sentence: EditedSentence, row: EditedRow, pairs: Pairs) -> None:
 
 @dataclass(frozen=True)
 class SetDeps:
-    """The enhanced heads of a word or empty node, as pairs of a row's ID (``0``, ``3``, ``8.1``) and a label; none: ``_``."""
+    """Set the enhanced heads of a word or empty node: pairs of an ID (``0``, ``3``, ``8.1``) and a label; none gives ``_``."""
 
     kind: ClassVar[str] = "set-deps"
     row: str
@@ -120,13 +123,16 @@ class SetDeps:
 
 @dataclass(frozen=True)
 class Accept:
-    """A parser's proposals become decisions: HeadProb, DeprelProb, UposProb and Alternatives leave the MISC of the rows (``None``: of all)."""
+    """Accept a parser's suggestions: remove HeadProb, DeprelProb, UposProb and Alternatives from MISC.
+
+    rows: IDs of the rows to accept; None accepts all words.
+    """
 
     kind: ClassVar[str] = "accept"
     rows: tuple[str, ...] | None = None
 
     def apply(self, sentence: EditedSentence) -> None:
-        """Take the parser's pairs out of MISC."""
-        names = [row.id for row in sentence.words()] if self.rows is None else self.rows
-        for name in names:
-            sentence.row(name).drop_misc(*chain.from_iterable(PROPOSED.values()))
+        """Remove the parser's attributes from MISC."""
+        ids = [row.id for row in sentence.words()] if self.rows is None else self.rows
+        for identifier in ids:
+            sentence.row(identifier).drop_misc(*chain.from_iterable(SUGGESTION_KEYS.values()))

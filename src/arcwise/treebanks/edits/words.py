@@ -1,4 +1,4 @@
-"""Edits that change which rows there are; everything that names rows by number follows."""
+"""Edits that add or remove rows; everything that refers to rows by number is updated."""
 
 from __future__ import annotations
 
@@ -7,19 +7,20 @@ from typing import ClassVar
 
 from arcwise.errors import InputError
 from arcwise.treebanks.columns import COLUMNS
-from arcwise.treebanks.edits.edited_sentence import EditedRow, EditedSentence, Spans
+from arcwise.treebanks.edits.edited_sentence import EditedSentence, Spans, drop_misc_about
 from arcwise.treebanks.edits.references import read_deps, write_deps
 from arcwise.treebanks.edits.values import check_deps
+from arcwise.treebanks.rows import Row
 
 _SPACES = ("SpaceAfter", "SpacesAfter")
 
 
 @dataclass(frozen=True)
 class SplitWord:
-    """A word becomes several. The part ``keep`` (from 1) keeps annotation and children; the others are open.
+    """Split a word into several. Part number ``keep`` (from 1) keeps the annotation and the children; the others have none.
 
-    ``multiword``: the old form stays as a multiword token over the parts. Otherwise they are words of their own, with SpaceAfter=No
-    between them where the old form had no space. A word inside a multiword token makes that longer.
+    multiword: keep the old form as a multiword token over the parts. Otherwise the parts are separate words, with
+    SpaceAfter=No between them where the old form had no space. Splitting a word of a multiword token makes that longer.
     """
 
     kind: ClassVar[str] = "split-word"
@@ -29,26 +30,26 @@ class SplitWord:
     multiword: bool = False
 
     def apply(self, sentence: EditedSentence) -> None:
-        """Put the parts in the place of the word."""
+        """Replace the word by its parts."""
         spans, kept = sentence.spans(), sentence.row(self.row, kinds=("word",))
         self._check(inside=_token_of(sentence, spans, kept) is not None)
-        form, at = kept["form"], sentence.rows.index(kept)
-        parts = [kept if i == self.keep else kept.open_row() for i in range(1, len(self.forms) + 1)]
-        for part, own in zip(parts, self.forms, strict=True):
-            part["form"] = own
+        old_form, at = kept["form"], sentence.rows.index(kept)
+        parts = [kept if i == self.keep else kept.blank() for i in range(1, len(self.forms) + 1)]
+        for part, form in zip(parts, self.forms, strict=True):
+            part["form"] = form
         spans = [
             (row, parts[0] if first is kept else first, parts[-1] if last is kept else last)
             for row, first, last in spans
         ]
         sentence.rows[at : at + 1] = parts
         if self.multiword:
-            token = _token(form, kept)
+            token = _new_token(old_form, kept)
             _move_spaces(kept, token)
             sentence.rows.insert(at, token)
             spans.append((token, parts[0], parts[-1]))
         elif _token_of(sentence, spans, kept) is None:
             _move_spaces(kept, parts[-1])
-            for part, space in zip(parts, _spaces_between(form, self.forms), strict=False):
+            for part, space in zip(parts, _spaces_between(old_form, self.forms), strict=False):
                 part.glued = not space
         sentence.renumber(spans)
 
@@ -59,16 +60,17 @@ class SplitWord:
             raise InputError(f"keep: found {self.keep}, expected 1..{len(self.forms)}")
         if inside and self.multiword:
             raise InputError(
-                f"row {self.row}: found a word of a multiword token, expected one that is in none"
+                f"row {self.row}: found a word of a multiword token, expected a word outside of one"
             )
 
 
 @dataclass(frozen=True)
 class JoinWords:
-    """Neighbouring words become one. Of those that hang from none of the others, the one nearest to the root keeps its annotation; children of
-    all hang from the new word.
+    """Join neighbouring words into one.
 
-    ``form``: by default what the text has there, with its spaces. A multiword token over just these words goes, and gives its form.
+    The new word has the annotation of the word nearest to the root, among those that no other joined word dominates, and
+    the children of all. ``form`` defaults to the text of the words, including spaces. A multiword token over exactly these
+    words is removed and provides the form.
     """
 
     kind: ClassVar[str] = "join-words"
@@ -77,7 +79,7 @@ class JoinWords:
     form: str | None = None
 
     def apply(self, sentence: EditedSentence) -> None:
-        """Put one word in the place of all."""
+        """Replace the words by one."""
         spans, run = sentence.spans(), sentence.run(self.first, self.last)
         covered, inside = _relation(sentence, spans, run)
         kept = min(run, key=lambda row: _height(sentence, row, run))
@@ -86,22 +88,22 @@ class JoinWords:
         if not inside:
             _move_spaces(tokens[-1], kept)
         kept["form"] = form
-        _forget(kept, {row.id for row in run})
+        _drop_references(kept, {row.id for row in run})
         old = [row for row in run if row is not kept] + [row for row, _, _ in covered]
         rows = [row for row in sentence.rows if row is run[0] or row not in (kept, *old)]
         sentence.rows = [kept if row is run[0] else row for row in rows]
         members = set(map(id, run))
-        rest = [
+        other_spans = [
             (row, kept if id(first) in members else first, kept if id(last) in members else last)
             for row, first, last in spans
             if row not in old
         ]
-        sentence.renumber(rest, moved={row.id: kept for row in old})
+        sentence.renumber(other_spans, moved={row.id: kept for row in old})
 
 
 @dataclass(frozen=True)
 class MakeMultiword:
-    """A multiword token over words that are there, any number of them; ``form``: by default the words' forms together."""
+    """Add a multiword token over two or more existing words; ``form`` defaults to their forms, concatenated."""
 
     kind: ClassVar[str] = "make-multiword"
     first: str
@@ -109,14 +111,14 @@ class MakeMultiword:
     form: str | None = None
 
     def apply(self, sentence: EditedSentence) -> None:
-        """Put the token before its first word."""
+        """Insert the token before its first word."""
         spans, run = sentence.spans(), sentence.run(self.first, self.last)
         for row in run:
             if (token := _token_of(sentence, spans, row)) is not None:
                 raise InputError(
-                    f"row {row.id}: is in the multiword token {token.id}, expected words that are in none"
+                    f"row {row.id}: is in the multiword token {token.id}, expected words outside of one"
                 )
-        token = _token(self.form or "".join(row["form"] for row in run), run[0])
+        token = _new_token(self.form or "".join(row["form"] for row in run), run[0])
         _move_spaces(run[-1], token)
         for row in run:
             row.drop_misc(*_SPACES)
@@ -126,13 +128,13 @@ class MakeMultiword:
 
 @dataclass(frozen=True)
 class RemoveMultiword:
-    """A multiword token (``3-4``) goes, its words stay, with SpaceAfter=No between them where they spell it."""
+    """Remove a multiword token (``3-4``) and keep its words, with SpaceAfter=No between them if their forms spell it."""
 
     kind: ClassVar[str] = "remove-multiword"
     row: str
 
     def apply(self, sentence: EditedSentence) -> None:
-        """Take the token out."""
+        """Remove the token."""
         token = sentence.row(self.row, kinds=("multiword",))
         spans = sentence.spans()
         words = _members(sentence, next(span for span in spans if span[0] is token))
@@ -146,7 +148,7 @@ class RemoveMultiword:
 
 @dataclass(frozen=True)
 class AddEmptyNode:
-    """An empty node after a word (``8``; ``0``: before the first) or after an empty node (``8.1``)."""
+    """Add an empty node after a word (``8``; ``0``: before the first) or after another empty node (``8.1``)."""
 
     kind: ClassVar[str] = "add-empty-node"
     after: str
@@ -154,14 +156,14 @@ class AddEmptyNode:
     deps: tuple[tuple[str, str], ...] = ()
 
     def apply(self, sentence: EditedSentence) -> None:
-        """Put the node there."""
+        """Insert the node."""
         spans = sentence.spans()
         if self.after == "0":
-            at, model = 0, sentence.rows[0]
+            at, neighbour = 0, sentence.rows[0]
         else:
-            model = sentence.row(self.after, kinds=("word", "empty"))
-            at = sentence.rows.index(model) + 1
-        node = model.open_row(self.form or "_")
+            neighbour = sentence.row(self.after, kinds=("word", "empty"))
+            at = sentence.rows.index(neighbour) + 1
+        node = neighbour.blank(self.form or "_")
         node.kind = "empty"
         check_deps(sentence, node, self.deps)
         node["deps"] = write_deps(self.deps)
@@ -171,37 +173,37 @@ class AddEmptyNode:
 
 @dataclass(frozen=True)
 class RemoveEmptyNode:
-    """An empty node goes, and the arcs of DEPS from it with it."""
+    """Remove an empty node, and the arcs of DEPS from it."""
 
     kind: ClassVar[str] = "remove-empty-node"
     row: str
 
     def apply(self, sentence: EditedSentence) -> None:
-        """Take the node out."""
+        """Remove the node."""
         node = sentence.row(self.row, kinds=("empty",))
         spans = sentence.spans()
         sentence.rows.remove(node)
         sentence.renumber(spans, gone=(node.id,))
 
 
-def _token(form: str, model: EditedRow) -> EditedRow:
-    row = EditedRow("multiword", [""] + ["_"] * (len(COLUMNS) - 1), model.end)
+def _new_token(form: str, neighbour: Row) -> Row:
+    row = Row("multiword", [""] + ["_"] * (len(COLUMNS) - 1), end=neighbour.end)
     row["form"] = form
     return row
 
 
-def _members(sentence: EditedSentence, span: tuple[EditedRow, EditedRow, EditedRow]) -> list[EditedRow]:
+def _members(sentence: EditedSentence, span: tuple[Row, Row, Row]) -> list[Row]:
     words = sentence.words()
     return words[words.index(span[1]) : words.index(span[2]) + 1]
 
 
-def _token_of(sentence: EditedSentence, spans: Spans, word: EditedRow) -> EditedRow | None:
-    """The multiword token that a word is in."""
+def _token_of(sentence: EditedSentence, spans: Spans, word: Row) -> Row | None:
+    """The multiword token that a word belongs to."""
     return next((span[0] for span in spans if word in _members(sentence, span)), None)
 
 
-def _relation(sentence: EditedSentence, spans: Spans, run: list[EditedRow]) -> tuple[Spans, bool]:
-    """The multiword tokens whose words are all in a run of words; and whether the run is a part of one."""
+def _relation(sentence: EditedSentence, spans: Spans, run: list[Row]) -> tuple[Spans, bool]:
+    """The multiword tokens that lie within a run of words, and whether the run lies within one."""
     covered: Spans = []
     inside = False
     for span in spans:
@@ -213,27 +215,29 @@ def _relation(sentence: EditedSentence, spans: Spans, run: list[EditedRow]) -> t
             inside = True
         elif common:
             raise InputError(
-                f"words: found {run[0].id} to {run[-1].id}, expected not to cut through the multiword token {span[0].id}"
+                f"words: {run[0].id} to {run[-1].id} cut through the multiword token {span[0].id}, "
+                "expected all of it or a part of it alone"
             )
     return covered, inside
 
 
-def _tokens(sentence: EditedSentence, covered: Spans, run: list[EditedRow]) -> list[EditedRow]:
-    """The rows that the text of a run of words is made of."""
-    within = {id(row): span[0] for span in covered for row in _members(sentence, span)}
-    found = [within.get(id(row), row) for row in run]
-    return [row for i, row in enumerate(found) if i == 0 or row is not found[i - 1]]
+def _tokens(sentence: EditedSentence, covered: Spans, run: list[Row]) -> list[Row]:
+    """The tokens of the text that a run of words consists of."""
+    token_of = {id(row): span[0] for span in covered for row in _members(sentence, span)}
+    tokens = [token_of.get(id(row), row) for row in run]
+    return [row for i, row in enumerate(tokens) if i == 0 or row is not tokens[i - 1]]
 
 
-def _text(tokens: list[EditedRow]) -> str:
+def _text(tokens: list[Row]) -> str:
     inner = "".join(row["form"] + ("" if row.glued else " ") for row in tokens[:-1])
     return inner + tokens[-1]["form"]
 
 
-def _height(sentence: EditedSentence, row: EditedRow, run: list[EditedRow]) -> tuple[bool, bool, int]:
-    """Sorts the words of a run: below no other of them first (no cycle comes of that), with a head before open, near the root before far."""
+def _height(sentence: EditedSentence, row: Row, run: list[Row]) -> tuple[bool, bool, int]:
+    """Sort key for the words of a run: those that no other word of it dominates first (a cycle would result otherwise),
+    then those with a head, then those near the root."""
     by_id = {word.id: word for word in sentence.words()}
-    above: list[EditedRow] = []
+    above: list[Row] = []
     at = by_id.get(row["head"])
     while at is not None and at not in above:
         above.append(at)
@@ -241,29 +245,29 @@ def _height(sentence: EditedSentence, row: EditedRow, run: list[EditedRow]) -> t
     return any(word in run for word in above), row["head"] == "_", len(above)
 
 
-def _forget(row: EditedRow, names: set[str]) -> None:
-    """Take out of a row what names some words."""
-    if row["head"] in names:
+def _drop_references(row: Row, ids: set[str]) -> None:
+    """Remove everything from a row that refers to some words."""
+    if row["head"] in ids:
         row["head"] = row["deprel"] = "_"
-    pairs = read_deps(row["deps"])
-    if any(head in names for head, _ in pairs):
-        row["deps"] = write_deps([pair for pair in pairs if pair[0] not in names])
-    row.drop_misc_of(names)
+    arcs = read_deps(row["deps"])
+    if any(head in ids for head, _ in arcs):
+        row["deps"] = write_deps([arc for arc in arcs if arc[0] not in ids])
+    drop_misc_about(row, ids)
 
 
-def _move_spaces(source: EditedRow, target: EditedRow) -> None:
-    """What follows the one follows the other now."""
+def _move_spaces(source: Row, target: Row) -> None:
+    """Move the attributes about the following white space from one row to another."""
     if source is target:
         return
-    pairs = [pair for pair in source.misc if pair.partition("=")[0] in _SPACES]
+    spaces = [part for part in source.misc if part.partition("=")[0] in _SPACES]
     source.drop_misc(*_SPACES)
     target.drop_misc(*_SPACES)
-    if pairs:
-        target.set_misc([*target.misc, *pairs])
+    if spaces:
+        target.set_misc([*target.misc, *spaces])
 
 
 def _spaces_between(form: str, parts: tuple[str, ...]) -> list[bool]:
-    """Whether a form has a space between each part and the next; none if the parts do not spell it."""
+    """Whether a form has a space between each part and the next; all False if the parts do not spell it."""
     spaces: list[bool] = []
     rest = form
     for part in parts:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from arcwise.treebanks.rows import DEPREL, DEPS, HEAD
 from arcwise.treebanks.validation.comments import ParallelId, begins_anew, parallel_ids
 from arcwise.treebanks.validation.fields import deps_pairs
 from arcwise.treebanks.validation.findings import Report
 from arcwise.treebanks.validation.inventory import universal
-from arcwise.treebanks.validation.raw import DEPREL, DEPS, HEAD, MISC, RawSentence
-from arcwise.treebanks.validation.spacing import NO_SPACE
+from arcwise.treebanks.validation.raw import RawSentence
 
 
 class CrossSentenceChecks:
@@ -52,7 +52,7 @@ class CrossSentenceChecks:
                 raw.first_row_line,
                 "found a new document or paragraph after SpaceAfter=No, expected none at the end of the sentence before",
             )
-        self._joined = bool(raw.tokens) and NO_SPACE in raw.tokens[-1].fields[MISC].split("|")
+        self._joined = bool(raw.tokens) and raw.tokens[-1].glued
 
     @property
     def copies(self) -> bool:

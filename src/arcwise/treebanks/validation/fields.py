@@ -8,9 +8,11 @@ from collections.abc import Callable, Mapping
 from functools import lru_cache
 from itertools import pairwise
 
+from arcwise.treebanks.field_values import pairs
+from arcwise.treebanks.rows import DEPREL, DEPS, FEATS, HEAD, LEMMA, MISC, Row
 from arcwise.treebanks.validation.findings import Report
 from arcwise.treebanks.validation.inventory import RELATIONS, universal
-from arcwise.treebanks.validation.raw import DEPREL, DEPS, FEATS, HEAD, LEMMA, MISC, RawSentence, Row
+from arcwise.treebanks.validation.raw import RawSentence
 from arcwise.treebanks.validation.repairs import set_field
 
 Problems = tuple[tuple[str, str], ...]
@@ -73,10 +75,8 @@ def _check_value(
 # ---- FEATS
 
 
-@lru_cache(maxsize=1 << 14)
-def features(feats: str) -> Mapping[str, str]:
-    """FEATS as name → value."""
-    return dict(part.partition("=")[::2] for part in feats.split("|")) if feats != "_" else {}
+features: Callable[[str], Mapping[str, str]] = lru_cache(maxsize=1 << 14)(pairs)
+"""FEATS as a mapping, cached because a treebank repeats few values."""
 
 
 @lru_cache(maxsize=1 << 14)

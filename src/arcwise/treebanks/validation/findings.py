@@ -8,7 +8,7 @@ from typing import Any
 
 from arcwise.treebanks.columns import COLUMNS
 from arcwise.treebanks.edits import Edit, edit_to_json
-from arcwise.treebanks.validation.raw import Row
+from arcwise.treebanks.rows import Row
 from arcwise.treebanks.validation.rules import RULES
 
 

@@ -7,11 +7,12 @@ from collections.abc import Callable, Mapping
 
 from arcwise.treebanks.columns import COLUMNS, column_number
 from arcwise.treebanks.edits import SetField
+from arcwise.treebanks.rows import DEPREL, DEPS, FEATS, FORM, HEAD, LEMMA, UPOS
 from arcwise.treebanks.validation.fields import canonical_feats, deps_pairs
 from arcwise.treebanks.validation.findings import Repair, Report
 from arcwise.treebanks.validation.inventory import Inventory, universal
 from arcwise.treebanks.validation.labels import harmless, usual_label
-from arcwise.treebanks.validation.raw import DEPREL, DEPS, FEATS, FORM, HEAD, LEMMA, UPOS, RawSentence
+from arcwise.treebanks.validation.raw import RawSentence
 from arcwise.treebanks.validation.relations import Violation, violations
 from arcwise.treebanks.validation.repairs import set_field
 from arcwise.treebanks.validation.tree import RawTree

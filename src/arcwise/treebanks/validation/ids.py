@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from arcwise.treebanks.rows import Row
 from arcwise.treebanks.validation.findings import Report
-from arcwise.treebanks.validation.raw import RawSentence, Row
+from arcwise.treebanks.validation.raw import RawSentence
 
 
 def check_ids(raw: RawSentence, report: Report) -> bool:

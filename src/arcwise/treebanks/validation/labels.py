@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Literal
 
+from arcwise.treebanks.rows import DEPREL, UPOS, Row
 from arcwise.treebanks.validation.findings import Report
 from arcwise.treebanks.validation.guesses import guess_labels, guess_upos, how_often
 from arcwise.treebanks.validation.inventory import (
@@ -15,7 +16,7 @@ from arcwise.treebanks.validation.inventory import (
     is_label,
     universal,
 )
-from arcwise.treebanks.validation.raw import DEPREL, UPOS, RawSentence, Row
+from arcwise.treebanks.validation.raw import RawSentence
 from arcwise.treebanks.validation.relations import violations
 from arcwise.treebanks.validation.repairs import set_field
 from arcwise.treebanks.validation.tree import RawTree

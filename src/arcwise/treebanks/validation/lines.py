@@ -5,20 +5,9 @@ from __future__ import annotations
 import re
 import unicodedata
 
+from arcwise.treebanks.rows import DEPREL, DEPS, FEATS, FORM, HEAD, ID, LEMMA, UPOS, XPOS, Row
 from arcwise.treebanks.validation.findings import Report
-from arcwise.treebanks.validation.raw import (
-    DEPREL,
-    DEPS,
-    FEATS,
-    FORM,
-    HEAD,
-    ID,
-    LEMMA,
-    UPOS,
-    XPOS,
-    RawSentence,
-    Row,
-)
+from arcwise.treebanks.validation.raw import RawSentence
 from arcwise.treebanks.validation.repairs import normalise_all, set_field
 
 _BLANK = re.compile(r"[^\S\t]")

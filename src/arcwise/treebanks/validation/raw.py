@@ -4,49 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal
 
 from arcwise.treebanks.blocks import BOM
+from arcwise.treebanks.rows import Row, row_kind, token_rows
 
-Kind = Literal["word", "multiword", "empty", "broken"]
-ID, FORM, LEMMA, UPOS, XPOS, FEATS, HEAD, DEPREL, DEPS, MISC = range(10)
-
-_WORD = re.compile(r"[1-9][0-9]*", re.ASCII)
-_MULTIWORD = re.compile(r"[1-9][0-9]*-[1-9][0-9]*", re.ASCII)
-_EMPTY = re.compile(r"[0-9]+\.[1-9][0-9]*", re.ASCII)
 _BLANK_LINE = re.compile(rb"^[ \t\r\f\v]*(?:\n|\Z)", re.MULTILINE)
 SENT_ID = re.compile(r"#\s*sent_id\s*=\s*(\S+)")
-
-
-@dataclass(slots=True)
-class Row:
-    """One row: its line in the file, its fields, and what its ID says it is."""
-
-    line: int
-    fields: list[str]
-    kind: Kind
-
-    @property
-    def id(self) -> str:
-        """The ID as the file has it."""
-        return self.fields[0]
-
-    @property
-    def span(self) -> tuple[int, int]:
-        """First and last word of a multiword token; both numbers of an empty node; twice the number of a word."""
-        first, _, last = self.fields[0].replace(".", "-").partition("-")
-        return int(first), int(last or first)
-
-
-def kind_of(identifier: str) -> Kind:
-    """What an ID stands for."""
-    if _WORD.fullmatch(identifier):
-        return "word"
-    if _MULTIWORD.fullmatch(identifier):
-        return "multiword"
-    return "empty" if _EMPTY.fullmatch(identifier) else "broken"
 
 
 class RawSentence:
@@ -77,7 +41,7 @@ class RawSentence:
                     self.comments.append((line, text))
             elif text[:1].isdigit():
                 fields = text.split("\t")
-                self.rows.append(Row(line, fields, kind_of(fields[0])))
+                self.rows.append(Row(row_kind(fields[0]), fields, line))
 
     @property
     def editable(self) -> bool:
@@ -102,14 +66,7 @@ class RawSentence:
     @cached_property
     def tokens(self) -> list[Row]:
         """What the text is made of: multiword tokens, and words outside of them."""
-        found, inside = [], 0
-        for row in self.rows:
-            if row.kind == "multiword":
-                found.append(row)
-                inside = row.span[1]
-            elif row.kind == "word" and int(row.id) > inside:
-                found.append(row)
-        return found
+        return token_rows(self.rows)
 
     @cached_property
     def sent_ids(self) -> list[str]:

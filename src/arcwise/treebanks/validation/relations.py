@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
+from arcwise.treebanks.rows import DEPS, FEATS, FORM, LEMMA, MISC
 from arcwise.treebanks.validation.fields import features
-from arcwise.treebanks.validation.raw import DEPS, FEATS, FORM, LEMMA, MISC
 from arcwise.treebanks.validation.tree import RawTree
 
 

@@ -6,9 +6,10 @@ import unicodedata
 
 from arcwise.treebanks.columns import COLUMNS
 from arcwise.treebanks.edits import Edit, ReplaceComment, SetComment, SetField
+from arcwise.treebanks.rows import FORM, HEAD, ID, MISC, Row, joined_text
 from arcwise.treebanks.validation.findings import Repair
-from arcwise.treebanks.validation.raw import FORM, HEAD, ID, MISC, RawSentence, Row
-from arcwise.treebanks.validation.spacing import differences, joined_text, says_more, text_of
+from arcwise.treebanks.validation.raw import RawSentence
+from arcwise.treebanks.validation.spacing import differences, says_more, text_of
 
 
 def set_field(raw: RawSentence, row: Row, column: int, value: str, told: str | None = None) -> Repair | None:
@@ -24,12 +25,13 @@ def set_field(raw: RawSentence, row: Row, column: int, value: str, told: str | N
     if column in (FORM, MISC) and text is not None:
         fields = [*row.fields]
         fields[column] = value
-        tokens = [Row(row.line, fields, row.kind) if token is row else token for token in raw.tokens]
+        tokens = [Row(row.kind, fields, row.line) if token is row else token for token in raw.tokens]
         if says_more(raw, text, tokens):
             if column == MISC:
                 return None
-            edits.append(SetComment("text", joined_text(tokens)))
-            if any(differences(joined_text(tokens), tokens)):
+            new_text = joined_text(token.fields for token in tokens)
+            edits.append(SetComment("text", new_text))
+            if any(differences(new_text, tokens)):
                 return None
     return Repair(told or f"write {value} in {name.upper()}", tuple(edits))
 
@@ -38,7 +40,7 @@ def set_text(raw: RawSentence) -> Repair | None:
     """The text comment as the words tell it, if they do: a form with a blank at an end cannot be found in a text."""
     if not raw.editable:
         return None
-    text = joined_text(raw.tokens)
+    text = joined_text(token.fields for token in raw.tokens)
     if any(differences(text, raw.tokens)):
         return None
     return Repair("write the text from the words", (SetComment("text", text),))
@@ -59,7 +61,7 @@ def normalise_all(raw: RawSentence) -> Repair | None:
         if _nfc(old) != old:
             edits.append(ReplaceComment(old, _nfc(old)))
     text = text_of(raw)
-    tokens = [Row(row.line, [_nfc(value) for value in row.fields], row.kind) for row in raw.tokens]
+    tokens = [Row(row.kind, [_nfc(value) for value in row.fields], row.line) for row in raw.tokens]
     if text is not None and says_more(raw, _nfc(text), tokens):
         return None
     return Repair("write the sentence in NFC", tuple(edits))

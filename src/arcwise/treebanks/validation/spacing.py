@@ -6,10 +6,10 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from arcwise.treebanks.validation.raw import FORM, MISC, RawSentence, Row
+from arcwise.treebanks.rows import FORM, Row
+from arcwise.treebanks.validation.raw import RawSentence
 
 _TEXT = re.compile(r"#\s*text\s*=\s*(.*)")
-NO_SPACE = "SpaceAfter=No"
 
 
 @dataclass(frozen=True)
@@ -30,18 +30,12 @@ def differences(text: str, tokens: Sequence[Row]) -> Iterator[SpacingDifference]
             yield SpacingDifference("text-form-mismatch", token, rest)
             return
         rest = rest[len(form) :]
-        if NO_SPACE not in token.fields[MISC].split("|"):
+        if not token.glued:
             if rest and not rest[0].isspace():
                 yield SpacingDifference("missing-spaceafter", token, rest)
             rest = rest.lstrip()
     if rest:
         yield SpacingDifference("text-extra-chars", None, rest)
-
-
-def joined_text(tokens: Sequence[Row]) -> str:
-    """The text that forms and SpaceAfter tell."""
-    parts = [t.fields[FORM] + ("" if NO_SPACE in t.fields[MISC].split("|") else " ") for t in tokens]
-    return "".join(parts).rstrip()
 
 
 def texts_of(raw: RawSentence) -> list[tuple[int, str]]:

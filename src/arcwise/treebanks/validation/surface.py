@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from arcwise.treebanks.edits import Edit, SetComment, SetField
+from arcwise.treebanks.rows import DEPREL, FORM, MISC, NO_SPACE, Row
 from arcwise.treebanks.validation.findings import Repair, Report
-from arcwise.treebanks.validation.raw import DEPREL, FORM, MISC, RawSentence, Row
+from arcwise.treebanks.validation.raw import RawSentence
 from arcwise.treebanks.validation.repairs import set_field, set_text
-from arcwise.treebanks.validation.spacing import NO_SPACE, differences, texts_of
+from arcwise.treebanks.validation.spacing import differences, texts_of
 
 
 def check_text(raw: RawSentence, report: Report) -> None:
@@ -122,7 +123,7 @@ def _spaces_from_text(raw: RawSentence, text: str) -> Repair | None:
         if not rest.startswith(form):
             return None
         rest = rest[len(form) :]
-        parts = [part for part in token.fields[MISC].split("|") if part != "_"]
+        parts = token.misc
         joined = bool(rest) and not rest[0].isspace()
         if rest and joined != (NO_SPACE in parts):
             kept = [*parts, NO_SPACE] if joined else [part for part in parts if part != NO_SPACE]

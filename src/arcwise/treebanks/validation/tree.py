@@ -6,10 +6,11 @@ import re
 from collections.abc import Sequence
 from functools import cached_property
 
+from arcwise.treebanks.rows import DEPREL, DEPS, HEAD, UPOS, Row
 from arcwise.treebanks.validation.fields import ENHANCED_HEAD, deps_pairs
 from arcwise.treebanks.validation.findings import Report
 from arcwise.treebanks.validation.inventory import universal
-from arcwise.treebanks.validation.raw import DEPREL, DEPS, HEAD, UPOS, RawSentence, Row
+from arcwise.treebanks.validation.raw import RawSentence
 from arcwise.trees import find_cycle
 
 _HEAD = re.compile(r"0|[1-9][0-9]*", re.ASCII)
