@@ -106,7 +106,7 @@ def test_a_damaged_folder(damage: str, tmp_path: Path, capfd: pytest.CaptureFixt
     [
         (["--encoder", "{}/none"], "--encoder: {}/none: no such folder, expected a folder with config.json"),
         (["--encoder", "{}/t.conllu"], "--encoder: {}/t.conllu: a file, expected a folder"),
-        (["--encoder", ""], "--encoder: found '', expected the name of a folder"),
+        (["--encoder", ""], "--encoder: found '', expected a folder name"),
     ],
 )
 def test_no_folder(
@@ -132,7 +132,7 @@ def _told(tmp_path: Path, options: list[str], capfd: pytest.CaptureFixture[str])
 @pytest.mark.parametrize(
     "options, message",
     [
-        ({"inputs": ("lower",)}, "inputs: found .*a transformer .encoder. has no tables and LSTMs"),
+        ({"inputs": ("lower",)}, "inputs: found .*a transformer .encoder. replaces embeddings and LSTMs"),
         ({"hidden": 8}, "hidden: found 8"),
         ({"word_dropout": 0.1}, "word_dropout: found 0.1"),
         ({"encoder": None, "encoder_rate": 0.1}, "encoder_rate: found 0.1.*there is no transformer"),

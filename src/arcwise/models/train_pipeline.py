@@ -55,16 +55,17 @@ METRICS = (
 class PipelineConfig:
     """Options of ``arcwise train --pipeline``; a TOML file may set any of them, the parser's own under [parser]."""
 
-    tokenizer: TokenizerConfig = section(TokenizerConfig, "How the tokenizer learns.")
-    tagger: TaggerConfig = section(TaggerConfig, "How the tagger learns.")
-    kind: str = option("graph", "The kind of parser.", choices=tuple(trainable()))
+    tokenizer: TokenizerConfig = section(TokenizerConfig, "Training of the tokenizer.")
+    tagger: TaggerConfig = section(TaggerConfig, "Training of the tagger.")
+    kind: str = option("graph", "Kind of parser.", choices=tuple(trainable()))
     jackknife: int = option(
         5,
-        "Parts in which the training data are tagged for the parser, each by a tagger trained on the others; 0: it learns from correct tags.",
+        "Jackknife folds: the parser trains on tags predicted by taggers trained on the other folds "
+        "(0: on gold tags).",
         low=0,
         high=1_000_000,
     )
-    seed: int = option(1, "For the order of the data, and for dropout.", low=0, high=SEEDS)
+    seed: int = option(1, "Random seed for data order and dropout.", low=0, high=SEEDS)
 
     __repr__ = short_repr
 

@@ -1,4 +1,4 @@
-"""Sparse linear models as arrays of a model: weights (in files of 8 bits), a key and a length per row."""
+"""Sparse linear models as arrays of a model file: 8-bit weights, one key and one length per row."""
 
 from __future__ import annotations
 
@@ -14,27 +14,25 @@ from arcwise.learning.model_file import Precision, check_precision
 
 Arrays = dict[str, npt.NDArray[Any]]
 Linear = tuple[npt.NDArray[Any], npt.NDArray[Any], npt.NDArray[Any], npt.NDArray[Any]]
-"""Keys, starts, outputs and weights, as the native models give and take them."""
+"""Keys, starts, outputs and weights, in the layout of the native models."""
 
 MAX_COUNT = 2**32 - 1
-EPOCHS = "Passes over the training data."
-RATE = "The size of AdaGrad's steps."
-DAMPING = "AdaGrad's sums of squared gradients start here: the larger, the less a rare feature moves."
-L2 = "Weight of the squared weights in what is minimised."
-MIN_COUNT = "How often a feature must have been seen with an output to get a weight."
-PRUNE = (
-    "Weights smaller than this after half of the epochs are dropped; the others make up for them in the rest."
-)
-"""Options that tokenizer and tagger both have, in words."""
+EPOCHS = "Training epochs."
+RATE = "Learning rate (AdaGrad)."
+DAMPING = "Initial value of AdaGrad's squared-gradient sums; larger values damp updates of rare features."
+L2 = "L2 regularisation strength."
+MIN_COUNT = "Minimum number of training occurrences of a feature with an output for it to get a weight."
+PRUNE = "Drop weights below this after half of the epochs; the remaining epochs retrain the others."
+"""Help texts of the options that tokenizer and tagger share."""
 
 LEVELS = 127
 _FULL = 65535
 NEGLIGIBLE = 0.01
-"""Weights below this would be rounded to 0, or next to it."""
+"""Weights below this round to (almost) 0 in 8 bits."""
 
 
 class LinearTraining(NamedTuple):
-    """How a log-linear model is learned, in the order that native code takes it (TrainingOptions of sparse_linear.hpp)."""
+    """Training options of a log-linear model, in the order of TrainingOptions in sparse_linear.hpp."""
 
     epochs: int
     rate: float
@@ -47,9 +45,12 @@ class LinearTraining(NamedTuple):
 
 
 def pack_linear(name: str, model: Linear, precision: Precision = "int8") -> Arrays:
-    """The arrays of a model. Weights of 8 bits are w = ± largest · (code / 127)², which is fine where most weights are.
+    """Pack a model into named arrays.
 
-    >>> model = np.array([5], np.uint32), np.array([0, 2], np.uint32), np.array([0, 1], np.uint16), np.array([-2, 0.01], np.float32)
+    8-bit weights are w = ± largest · (code / 127)²: a quadratic scale is finest near 0, where most weights are.
+
+    >>> keys, starts = np.array([5], np.uint32), np.array([0, 2], np.uint32)
+    >>> model = keys, starts, np.array([0, 1], np.uint16), np.array([-2, 0.01], np.float32)
     >>> [round(float(w), 3) for w in unpack_linear("m", pack_linear("m", model))[3]]
     [-2.0, 0.01]
     """
@@ -70,7 +71,7 @@ def pack_linear(name: str, model: Linear, precision: Precision = "int8") -> Arra
 
 
 def unpack_linear(name: str, arrays: Mapping[str, npt.NDArray[Any]]) -> Linear:
-    """A model from its arrays."""
+    """Restore a model from its arrays."""
     lengths = get(arrays, f"{name}.lengths")
     starts = np.zeros(len(lengths) + 1, np.uint32)
     np.cumsum(lengths.astype(np.uint32), out=starts[1:])
@@ -92,7 +93,7 @@ def _weights(name: str, arrays: Mapping[str, npt.NDArray[Any]]) -> npt.NDArray[n
 
 
 def pack_keys(name: str, keys: npt.NDArray[Any]) -> Arrays:
-    """Sorted 32-bit keys as the gaps between them, where that takes less room: 16 bits each, 65535 meaning that more follows.
+    """Store sorted 32-bit keys as 16-bit gaps where that is smaller; 65535 means that the gap continues.
 
     >>> keys = np.array([7, 9, 70_000], np.uint32)
     >>> packed = pack_keys("keys", keys)
@@ -110,27 +111,27 @@ def pack_keys(name: str, keys: npt.NDArray[Any]) -> Arrays:
 
 
 def unpack_keys(name: str, arrays: Mapping[str, npt.NDArray[Any]]) -> npt.NDArray[np.uint32]:
-    """The keys that ``pack_keys`` packed."""
+    """Restore the keys packed by ``pack_keys``."""
     if f"{name}.gaps" not in arrays:
         return np.ascontiguousarray(get(arrays, name), np.uint32)
     return native.keys_of_gaps(np.ascontiguousarray(arrays[f"{name}.gaps"], np.uint16))
 
 
 def narrow(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """The same numbers in as few bytes as they need."""
+    """Convert to the smallest unsigned integer type that holds all values."""
     largest = int(values.max(initial=0))
     return values.astype(np.uint8 if largest < 256 else np.uint16 if largest < 65536 else np.uint32)
 
 
 def get(arrays: Mapping[str, npt.NDArray[Any]], name: str) -> npt.NDArray[Any]:
-    """The array of that name; ``ModelError`` if there is none."""
+    """Return an array by name; raises ``ModelError`` if it is missing."""
     if name not in arrays:
-        raise ModelError(f"model: has no array {name!r}; the file is damaged")
+        raise ModelError(f"model: array {name!r} is missing; the file is damaged")
     return arrays[name]
 
 
 def lists_of(lists: list[list[int]]) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.uint32]]:
-    """Lists of numbers as starts and values."""
+    """Flatten lists of integers into starts and values."""
     starts = np.zeros(len(lists) + 1, np.uint32)
     np.cumsum([len(values) for values in lists], out=starts[1:])
     return starts, np.array([v for values in lists for v in values], np.uint32)

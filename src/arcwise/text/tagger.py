@@ -55,20 +55,21 @@ class TaggerConfig:
     l2: float = option(1e-5, L2, low=0)
     min_count: int = option(1, MIN_COUNT, low=0, high=MAX_COUNT)
     bundle_min_count: int = option(
-        1, "The same for features of XPOS and FEATS, of which there are many.", low=0, high=MAX_COUNT
+        1, "The same for features of XPOS and FEATS, which are many.", low=0, high=MAX_COUNT
     )
     perceptron: bool = option(
         False,
-        "Averaged structured perceptron instead of the conditional likelihood: no probabilities (`UposProb`) then.",
+        "Train an averaged structured perceptron instead of a conditional random field; it gives no "
+        "probabilities (`UposProb`).",
     )
     joint_tags: int = option(
         120,
-        "UPOS and XPOS are one state of the chain if there are at most so many pairs.",
+        "Tag UPOS and XPOS jointly if the treebank has at most this many pairs of them.",
         low=0,
         high=MAX_COUNT,
     )
     trusted_count: int = option(
-        20, "A form seen so often takes no other tag than those seen with it.", low=0, high=MAX_COUNT
+        20, "Forms with this many training occurrences only get tags seen with them.", low=0, high=MAX_COUNT
     )
     prune: float = option(0.05, PRUNE, low=0)
 

@@ -56,14 +56,14 @@ class TokenizerConfig:
     prune: float = option(0.02, PRUNE, low=0)
     dropout: float = option(
         0.3,
-        "Share of the features that each decision is learned without, drawn anew each time.",
+        "Feature dropout rate, sampled anew for each decision.",
         low=0,
         below=1,
     )
 
     folds: int = option(
         3,
-        "Parts of the training data for cross-validation, by which the tokenizer learns how readily to end a sentence; 0: it takes what is likelier.",
+        "Cross-validation folds for tuning the sentence-boundary bias (0: no bias, the likelier decision wins).",
         low=0,
         high=100,
     )
