@@ -6,7 +6,7 @@ import pytest
 
 from arcwise import InputError, Treebank
 from arcwise.treebanks import ProblemKind
-from arcwise.treebanks.validate import validate
+from arcwise.treebanks.streaming import stream_problems
 from treebanks.samples import PLAIN, RICH
 
 
@@ -101,7 +101,7 @@ def test_everything_is_listed_and_the_rest_is_still_read(tmp_path: Path) -> None
     assert kinds == set(ProblemKind) - {ProblemKind.INVALID_UTF8, ProblemKind.MULTIPLE_ROOTS}
     assert treebank[0].sent_id == "one"
     assert treebank[-1].sent_id == "two"
-    assert [str(p) for p in validate([path])] == [str(p) for p in treebank.problems]
+    assert [str(p) for p in stream_problems([path])] == [str(p) for p in treebank.problems]
     lines = [p.line for p in treebank.problems]
     assert lines == sorted(lines)
 
@@ -109,8 +109,8 @@ def test_everything_is_listed_and_the_rest_is_still_read(tmp_path: Path) -> None
 def test_validate_counts_roots_when_asked(tmp_path: Path) -> None:
     path = tmp_path / "roots.conllu"
     path.write_text(PLAIN + sentence(row("1", "0"), row("2", "0")))
-    assert list(validate([path])) == []
-    (problem,) = validate([path], single_root=True)
+    assert list(stream_problems([path])) == []
+    (problem,) = stream_problems([path], single_root=True)
     assert str(problem) == f"{path}:8 (s): found 2 roots (words 1, 2), expected one"
 
 

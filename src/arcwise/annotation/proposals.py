@@ -11,6 +11,7 @@ from arcwise.annotation.suggestions import SentenceSuggestions, WordSuggestion
 from arcwise.errors import InputError
 from arcwise.treebanks import Sentence
 from arcwise.treebanks.edits import Accept, Edit, SetField
+from arcwise.treebanks.field_values import pairs
 from arcwise.trees import find_cycle
 
 
@@ -62,7 +63,7 @@ def _accept_file_proposals(
 ) -> list[Edit]:
     accepted = []
     for m, misc in enumerate(sentence.misc, 1):
-        values = dict(pair.partition("=")[::2] for pair in misc.split("|"))
+        values = pairs(misc)
         probability = values.get("DeprelProb", values.get("HeadProb"))
         selected = words is None or str(m) in words
         if (

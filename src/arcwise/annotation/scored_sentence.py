@@ -22,6 +22,7 @@ from arcwise.parsing.scored import ScoredParser, decode_settings
 from arcwise.parsing.scorer import decode_scores
 from arcwise.pipeline.pipeline import as_pipeline, tree_parser
 from arcwise.treebanks import Treebank
+from arcwise.treebanks.field_values import probability
 
 _KEEP_ARCS = ParseOptions(keep=("head", "deprel"))
 _KEEP_TAGS = ParseOptions(keep=TAGS, confidence=True)
@@ -49,18 +50,10 @@ def proposed_tags(
                 if before == "_" and after != "_":
                     word_tags[column] = after
     probabilities = [
-        _upos_probability(misc) if "upos" in word_tags else None
+        probability(misc, "UposProb") if "upos" in word_tags else None
         for word_tags, misc in zip(tags, output.column("misc"), strict=True)
     ]
     return tuple(tags), tuple(probabilities)
-
-
-def _upos_probability(misc: str) -> float | None:
-    for pair in misc.split("|"):
-        key, _, value = pair.partition("=")
-        if key == "UposProb":
-            return float(value)
-    return None
 
 
 @dataclass(frozen=True)

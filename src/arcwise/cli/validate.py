@@ -79,9 +79,9 @@ _Told = tuple[str, dict[str, Any], bool]
 
 
 def _problems(files: list[str], single_root: bool) -> Iterator[_Told]:
-    from arcwise.treebanks.validate import validate
+    from arcwise.treebanks.streaming import stream_problems
 
-    for problem in validate(files, single_root=single_root):
+    for problem in stream_problems(files, single_root=single_root):
         values = {
             "path": problem.path,
             "rule": problem.kind.name.lower().replace("_", "-"),

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from arcwise.errors import InputError
 from arcwise.inference import Alternative, Constraints, LabelledArc, likeliest_arcs
 from arcwise.treebanks import Sentence, Treebank
-from arcwise.treebanks.field_values import ALTERNATIVES, alternatives_text, read_alternatives
+from arcwise.treebanks.field_values import ALTERNATIVES, alternatives_text, pairs, read_alternatives
 
 LEAST = 5e-5
 """Less would be written as 0.0000."""
@@ -54,18 +54,18 @@ def _of_sentence(sentence: Sentence) -> Constraints | None:
     forbidden: list[tuple[int, int]] = []
     labels: dict[int, str] = {}
     for m, misc in enumerate(sentence.misc, start=1):
-        pairs = _pairs(misc)
+        attributes = pairs(misc, bare=False)
         where = f"{sentence_name(sentence)}, MISC of word {m}"
-        if "Head" in pairs:
-            allowed = _heads(pairs["Head"], "Head", m, n, where)
+        if "Head" in attributes:
+            allowed = _heads(attributes["Head"], "Head", m, n, where)
             required += [(allowed[0], m)] if len(allowed) == 1 else []
             forbidden += [(h, m) for h in range(n + 1) if h != m and h not in allowed]
-        if "NotHead" in pairs:
-            forbidden += [(h, m) for h in _heads(pairs["NotHead"], "NotHead", m, n, where)]
-        if "Deprel" in pairs:
-            if pairs["Deprel"] in ("", "_"):
-                raise InputError(f"{where}: found Deprel={pairs['Deprel']}, expected a label")
-            labels[m] = pairs["Deprel"]
+        if "NotHead" in attributes:
+            forbidden += [(h, m) for h in _heads(attributes["NotHead"], "NotHead", m, n, where)]
+        if "Deprel" in attributes:
+            if attributes["Deprel"] in ("", "_"):
+                raise InputError(f"{where}: found Deprel={attributes['Deprel']}, expected a label")
+            labels[m] = attributes["Deprel"]
     return Constraints(required, forbidden, labels) if required or forbidden or labels else None
 
 
@@ -76,7 +76,3 @@ def _heads(value: str, key: str, m: int, n: int, where: str) -> list[int]:
             f"{where}: found {key}={value}, expected other words of the sentence (0..{n}) with commas between"
         )
     return heads
-
-
-def _pairs(misc: str) -> dict[str, str]:
-    return {key: value for key, sign, value in (pair.partition("=") for pair in misc.split("|")) if sign}

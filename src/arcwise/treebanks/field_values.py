@@ -41,15 +41,19 @@ def pair_parts(field: str) -> list[str]:
     return [] if field == "_" else field.split("|")
 
 
-def pairs(field: str) -> dict[str, str]:
-    """Parse FEATS or MISC into a mapping; a part without ``=`` has the value ``""``, and a repeated key its last value.
+def pairs(field: str, *, bare: bool = True) -> dict[str, str]:
+    """Parse FEATS or MISC into a mapping; a repeated key has its last value.
 
-    >>> pairs("Case=Nom|Number=Sing"), pairs("_")
-    ({'Case': 'Nom', 'Number': 'Sing'}, {})
+    bare: include parts without ``=``, with the value ``""``.
+
+    >>> pairs("Case=Nom|Number=Sing"), pairs("A|B=1", bare=False), pairs("_")
+    ({'Case': 'Nom', 'Number': 'Sing'}, {'B': '1'}, {})
     """
     if field == "_":
         return {}
-    return {key: value for key, _, value in [part.partition("=") for part in field.split("|")]}
+    return {
+        key: value for key, sign, value in [part.partition("=") for part in field.split("|")] if sign or bare
+    }
 
 
 def exact_pairs(field: str) -> dict[str, str] | str:

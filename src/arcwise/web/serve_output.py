@@ -8,7 +8,7 @@ from typing import Any
 from xml.sax.saxutils import escape
 
 from arcwise.treebanks import Sentence, Treebank
-from arcwise.treebanks.field_values import unescaped
+from arcwise.treebanks.field_values import pairs, unescaped
 
 
 def conllu(treebank: Treebank) -> str:
@@ -136,7 +136,7 @@ def _epe_nodes(sentence: Sentence) -> list[dict[str, Any]]:
         1,
     ):
         node: dict[str, Any] = {"id": at, "form": form}
-        start, colon, end = _pairs(misc).get("TokenRange", "").partition(":")
+        start, colon, end = pairs(misc, bare=False).get("TokenRange", "").partition(":")
         if colon and start.isdecimal() and end.isdecimal():
             node |= {"start": int(start), "end": int(end)}
         if heads[at] == 0:
@@ -145,7 +145,7 @@ def _epe_nodes(sentence: Sentence) -> list[dict[str, Any]]:
             "lemma": lemma,
             "upos": _said(upos),
             "xpos": _said(xpos),
-            **_pairs(_said(feats)),
+            **pairs(feats, bare=False),
         }
         if children[at]:
             node["edges"] = [{"label": labels[child - 1], "target": child} for child in children[at]]
@@ -164,16 +164,6 @@ def _children(sentence: Sentence) -> list[list[int]]:
 
 def _said(value: str) -> str:
     return "" if value == "_" else value
-
-
-def _pairs(text: str) -> dict[str, str]:
-    """
-    >>> _pairs("A=1|B=2|C")
-    {'A': '1', 'B': '2'}
-    """
-    return {
-        name: value for name, equals, value in (part.partition("=") for part in text.split("|")) if equals
-    }
 
 
 _FORMATS: Mapping[str, Callable[[Treebank], str]] = {
@@ -210,7 +200,7 @@ def _spaced(sentence: Sentence) -> str:
         if "." in identifier or (not last and int(first) <= inside):
             continue
         inside = int(last) if last else inside
-        said = _pairs(misc)
+        said = pairs(misc, bare=False)
         after = "" if said.get("SpaceAfter") == "No" else " "
         parts += [
             unescaped(said.get("SpacesBefore", "")),

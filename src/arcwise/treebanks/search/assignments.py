@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from arcwise.treebanks.field_values import pair_parts
 from arcwise.treebanks.search.scanner import Scanner
 from arcwise.treebanks.search.syntax import KEYED, MISSING, STEPS, WORD_NUMBERS, Property
 
@@ -126,7 +127,7 @@ def with_key(field: str, column: str, key: str, value: str) -> str:
     >>> with_key("Case=Acc|Number=Sing", "feats", "Gender", "Fem"), with_key("SpaceAfter=No", "misc", "SpaceAfter", "_")
     ('Case=Acc|Gender=Fem|Number=Sing', '_')
     """
-    pairs = [] if field == MISSING else field.split("|")
+    pairs = pair_parts(field)
     keys = [pair.partition("=")[0] for pair in pairs]
     if key in keys:
         place = keys.index(key)
