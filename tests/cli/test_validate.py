@@ -45,7 +45,7 @@ def test_each_finding_is_a_line(tmp_path: Path, capsys: Output) -> None:
     capsys.readouterr()
     assert run(["validate", "--level", "ud", str(bad)]) == 1
     assert capsys.readouterr().out == (
-        f"{bad}:35 (c): FEATS: found 'VerbForm=Fin|Mood=Ind', expected the features in alphabetical order [unsorted-features]\n"
+        f"{bad}:35 (c): FEATS: features should be in alphabetical order: 'VerbForm=Fin|Mood=Ind' [unsorted-features]\n"
     )
 
 
@@ -76,7 +76,7 @@ def test_json(tmp_path: Path, capsys: Output) -> None:
         "line": 38,
         "row": "5",
         "column": "upos",
-        "message": "UPOS: found 'NOUNS', expected a universal tag (is NOUN meant?); NOUNS occurs once, NOUN 6 times",
+        "message": "UPOS: 'NOUNS' is not a universal POS tag; did you mean NOUN? (NOUNS occurs once, NOUN 6 times)",
     }
     sentences = bad.read_bytes().split(b"\n\n")
     assert edited(sentences[2] + b"\n\n", edits).decode() == SOUND.split("\n\n")[2] + "\n\n"
@@ -90,7 +90,7 @@ def test_warnings_alone_are_nothing_wrong(tmp_path: Path, capsys: Output) -> Non
     )
     assert run(["validate", "--level", "ud", str(bad)]) == 0
     told = capsys.readouterr()
-    assert told.out.endswith(" [fixed-gap, a warning]\n")
+    assert told.out.endswith(" [fixed-gap, warning]\n")
     assert told.err == "1 file: nothing wrong, 1 warning\n"
     assert run(["validate", "--level", "ud", "--no-warnings", str(bad)]) == 0
     assert capsys.readouterr().out == ""
@@ -119,7 +119,7 @@ def test_standard_input(monkeypatch: pytest.MonkeyPatch, capsys: Output) -> None
 
     assert given(SOUND.encode()) == 0
     assert given(DEFECTS["unknown-upos"].text.encode()) == 1
-    assert capsys.readouterr().out.startswith("-:38 (c): UPOS: found 'NOUNS'")
+    assert capsys.readouterr().out.startswith("-:38 (c): UPOS: 'NOUNS' is not a universal POS tag")
     assert given(SOUND.encode("utf-16")) == 2
     assert capsys.readouterr().err == (
         "arcwise: -: is UTF-16 text, expected UTF-8 (iconv -f UTF-16 -t UTF-8 converts it)\n"

@@ -18,39 +18,11 @@ import numpy as np
 from arcwise.evaluation.alignment import Alignment
 from arcwise.evaluation.words import MISSING, Flags, Ints, WordColumns, without_subtype
 
-CONTENT_LABELS = frozenset(
-    [
-        "nsubj",
-        "obj",
-        "iobj",
-        "csubj",
-        "ccomp",
-        "xcomp",
-        "obl",
-        "vocative",
-        "expl",
-        "dislocated",
-        "advcl",
-        "advmod",
-        "discourse",
-        "nmod",
-        "appos",
-        "nummod",
-        "acl",
-        "amod",
-        "conj",
-        "fixed",
-        "flat",
-        "compound",
-        "list",
-        "parataxis",
-        "orphan",
-        "goeswith",
-        "reparandum",
-        "root",
-        "dep",
-    ]
-)
+CONTENT_LABELS = frozenset([
+    "nsubj", "obj", "iobj", "csubj", "ccomp", "xcomp", "obl", "vocative", "expl", "dislocated", "advcl",
+    "advmod", "discourse", "nmod", "appos", "nummod", "acl", "amod", "conj", "fixed", "flat", "compound",
+    "list", "parataxis", "orphan", "goeswith", "reparandum", "root", "dep",
+])  # fmt: skip
 """The labels of content words: CLAS, MLAS and BLEX look at these alone."""
 
 FUNCTION_LABELS = frozenset(["aux", "cop", "mark", "det", "clf", "case", "cc"])

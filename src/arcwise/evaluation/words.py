@@ -28,31 +28,11 @@ MISSING = -2
 SPACES = re.compile("[ \u00a0\u1680\u2000-\u200a\u202f\u205f\u3000]")
 """The characters of Unicode category Zs: they may stand in a FORM and are no part of the compared text."""
 
-UNIVERSAL_FEATURES = frozenset(
-    [
-        "PronType",
-        "NumType",
-        "Poss",
-        "Reflex",
-        "Foreign",
-        "Abbr",
-        "Gender",
-        "Animacy",
-        "Number",
-        "Case",
-        "Definite",
-        "Degree",
-        "VerbForm",
-        "Mood",
-        "Tense",
-        "Aspect",
-        "Voice",
-        "Evident",
-        "Polarity",
-        "Person",
-        "Polite",
-    ]
-)
+UNIVERSAL_FEATURES = frozenset([
+    "PronType", "NumType", "Poss", "Reflex", "Foreign", "Abbr", "Gender", "Animacy", "Number", "Case",
+    "Definite", "Degree", "VerbForm", "Mood", "Tense", "Aspect", "Voice", "Evident", "Polarity", "Person",
+    "Polite",
+])  # fmt: skip
 """The features that UFeats, AllTags and MLAS compare (those of the CoNLL 2018 shared task)."""
 
 _ROW_MULTIWORD = 1

@@ -154,7 +154,7 @@ def test_a_label_that_is_rare_and_nearly_another() -> None:
     assert found.warning
     assert (
         found.message
-        == "DEPREL: found 'nmod:pos' (is nmod:poss meant?); nmod:pos occurs once, nmod:poss 60 times"
+        == "DEPREL: 'nmod:pos' may be a typo; did you mean nmod:poss? (nmod:pos occurs once, nmod:poss 60 times)"
     )
     assert found.repair is not None
 

@@ -1,4 +1,4 @@
-"""``check_sentence``, ``check_treebank``, ``check_files``: everything that the rules find, in the order of the file."""
+"""Validate sentences, treebanks and files."""
 
 from __future__ import annotations
 
@@ -20,79 +20,80 @@ from arcwise.treebanks.validation.guidelines import check_enhanced_roots, check_
 from arcwise.treebanks.validation.ids import check_ids
 from arcwise.treebanks.validation.inventory import Inventory
 from arcwise.treebanks.validation.labels import check_labels
-from arcwise.treebanks.validation.lines import check_blanks, check_encoding, check_lines
+from arcwise.treebanks.validation.lines import check_encoding, check_lines, check_whitespace
 from arcwise.treebanks.validation.raw import RawSentence, raw_sentences
 from arcwise.treebanks.validation.surface import check_text
 from arcwise.treebanks.validation.tree import BROKEN_DEPS, check_graph, check_heads
 
 MAX_LEVEL = 3
-"""The highest level: what the guidelines say of every language."""
+"""The highest level: language-independent guidelines."""
 
 
 def check_sentence(
     sentence: Sentence, inventory: Inventory | None = None, *, level: int = MAX_LEVEL, partial: bool = False
 ) -> list[Finding]:
-    r"""What is wrong with one sentence, so far as it alone tells; ``Inventory.of(treebank)`` gives better guesses.
+    r"""Find the problems of one sentence by itself; ``Inventory.of(treebank)`` improves the suggestions.
 
-    ``level``: 1 format, 2 tree and inventories too, 3 guidelines too. ``partial``: ``_`` in HEAD, DEPREL and UPOS is a word that
-    nobody has decided yet, and not wrong.
+    ``level``: 1 checks the format, 2 also trees and inventories, 3 also the guidelines.
+    ``partial``: ``_`` in HEAD, DEPREL and UPOS means not annotated yet, and is no error.
 
-    >>> rows = "# sent_id = s\n# text = Birds sing\n1\tBirds\t_\tNOUN\t_\t_\t2\tnsubj\t_\t_\n2\tsing\t_\tVRB\t_\t_\t0\troot\t_\t_\n\n"
-    >>> (found,) = check_sentence(Treebank.from_string(rows)[0])
-    >>> print(found)
-    4 (s): UPOS: found 'VRB', expected a universal tag (is VERB meant?) [unknown-upos]
-    >>> found.repair.edits
+    >>> rows = "1\tBirds\t_\tNOUN\t_\t_\t2\tnsubj\t_\t_\n2\tsing\t_\tVRB\t_\t_\t0\troot\t_\t_\n\n"
+    >>> sentence = Treebank.from_string("# sent_id = s\n# text = Birds sing\n" + rows)[0]
+    >>> (finding,) = check_sentence(sentence)
+    >>> print(finding)
+    4 (s): UPOS: 'VRB' is not a universal POS tag; did you mean VERB? [unknown-upos]
+    >>> finding.repair.edits
     (SetField(row='2', column='upos', value='VERB'),)
     """
     treebank = sentence.treebank
     line = treebank.line_at(int(treebank.layout.sentence_bytes[sentence.number]))
-    found: list[Finding] = []
+    findings: list[Finding] = []
     for _, raw in raw_sentences(sentence.source_bytes, line):
         report = Report(level, sentence.number, raw.sent_id)
         _check(raw, inventory or Inventory(), report, partial=partial)
-        found += report.findings
-    return found
+        findings += report.findings
+    return findings
 
 
 def check_treebank(
     treebank: Treebank, inventory: Inventory | None = None, *, level: int = MAX_LEVEL, partial: bool = False
 ) -> Iterator[Finding]:
-    """What is wrong with a treebank: each sentence, and what needs the whole (ids, DEPS, labels that are rare)."""
-    memory = CrossSentenceChecks()
-    yield from _check_piece(treebank, inventory or Inventory.of(treebank), memory, level, partial, first=0)
+    """Find the problems of a treebank: of each sentence, and across sentences (ids, DEPS, rare labels)."""
+    across = CrossSentenceChecks()
+    yield from _check_piece(treebank, inventory or Inventory.of(treebank), across, level, partial, first=0)
     if not len(treebank):
         yield _no_sentence()
-    yield from _check_end(memory, level)
+    yield from _check_end(across, level)
 
 
 def check_files(
     paths: Iterable[PathLike], *, level: int = MAX_LEVEL, partial: bool = False
 ) -> Iterator[tuple[str, Finding]]:
-    """What is wrong with the files of a treebank, as (path, finding); ids are unique across all of them.
+    """Find the problems of the files of one treebank, as (path, finding); ids must be unique across files.
 
-    Files of any size are read piece by piece, twice: first what tags and labels there are.
+    Files are streamed, twice: the first pass counts tags and labels.
     """
-    with contextlib.ExitStack() as kept:
-        files = [(str(path), kept.enter_context(_twice_readable(path))) for path in paths]
+    with contextlib.ExitStack() as stack:
+        files = [(str(path), stack.enter_context(_rereadable(path))) for path in paths]
         inventory = Inventory.of(piece for _, file in files for piece in stream(file, strict=False))
-        memory = CrossSentenceChecks()
+        across = CrossSentenceChecks()
         for name, file in files:
             first = 0
-            memory.begin_file()
+            across.begin_file()
             for piece in stream(file, strict=False):
-                for found in _check_piece(piece, inventory, memory, level, partial, first=first):
-                    yield name, found
+                for finding in _check_piece(piece, inventory, across, level, partial, first=first):
+                    yield name, finding
                 first += len(piece)
             if not first:
                 yield name, _no_sentence()
-        for found in _check_end(memory, level):
-            yield files[-1][0], found
+        for finding in _check_end(across, level):
+            yield files[-1][0], finding
 
 
 def _check_piece(
     piece: Treebank,
     inventory: Inventory,
-    memory: CrossSentenceChecks,
+    across: CrossSentenceChecks,
     level: int,
     partial: bool,
     *,
@@ -104,9 +105,9 @@ def _check_piece(
         while number + 2 < len(ends) and ends[number + 1] <= offset:
             number += 1
         report = Report(level, first + number, raw.sent_id)
-        memory.check_line_ends(raw, report)
+        across.check_line_ends(raw, report)
         _check(raw, inventory, report, partial=partial)
-        memory.check(raw, report)
+        across.check(raw, report)
         yield from sorted(report.findings, key=lambda finding: finding.line)
 
 
@@ -114,7 +115,7 @@ def _check(raw: RawSentence, inventory: Inventory, report: Report, *, partial: b
     sound = check_lines(raw, report)
     raw.structured = sound and check_ids(raw, report)
     check_encoding(raw, report)
-    check_blanks(raw, report)
+    check_whitespace(raw, report)
     if report.level < 2 or not raw.rows:
         return
     tree = check_heads(raw, report, partial=partial) if raw.structured else None
@@ -130,26 +131,24 @@ def _check(raw: RawSentence, inventory: Inventory, report: Report, *, partial: b
 
 
 def _no_sentence() -> Finding:
-    return _about_the_file("no-sentence", "found no sentence, expected CoNLL-U")
+    return _file_finding("no-sentence", "the file has no sentence; is it CoNLL-U?")
 
 
-def _check_end(memory: CrossSentenceChecks, level: int) -> Iterator[Finding]:
-    if memory.copies and level >= 3:
-        yield _about_the_file(
-            "edeps-identical-to-basic-trees",
-            "found DEPS that are copies of HEAD:DEPREL in all sentences, expected enhancements, or no DEPS",
-        )
+def _check_end(across: CrossSentenceChecks, level: int) -> Iterator[Finding]:
+    if across.deps_are_copies and level >= 3:
+        message = "DEPS only repeats HEAD:DEPREL in all sentences; add enhancements or leave it empty"
+        yield _file_finding("edeps-identical-to-basic-trees", message)
 
 
-def _about_the_file(rule: str, message: str) -> Finding:
+def _file_finding(rule: str, message: str) -> Finding:
     report = Report(MAX_LEVEL, 0, None)
     report.add(rule, 1, message)
     return report.findings[0]
 
 
 @contextlib.contextmanager
-def _twice_readable(path: PathLike) -> Iterator[PathLike]:
-    """The path; of standard input, which can be read only once, that of a copy."""
+def _rereadable(path: PathLike) -> Iterator[PathLike]:
+    """The path; for standard input, which can be read only once, the path of a temporary copy."""
     if str(path) != "-":
         yield path
         return

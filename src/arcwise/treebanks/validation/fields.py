@@ -1,4 +1,4 @@
-"""Level 2: what stands in the columns of one row: UPOS, FEATS, DEPREL, DEPS, MISC."""
+"""Level 2: check the fields of single rows: FEATS, DEPS, MISC, and fields that must be empty."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ from arcwise.treebanks.validation.raw import RawSentence
 from arcwise.treebanks.validation.repairs import set_field
 
 Problems = tuple[tuple[str, str], ...]
-"""Rules that a value breaks, each with the reason."""
+"""Rules that a value violates, each with a message."""
 
 _FEATURE = re.compile(
     r"([A-Z][A-Za-z0-9]*(?:\[[a-z0-9]+\])?)=([A-Z0-9][A-Za-z0-9]*(?:,[A-Z0-9][A-Za-z0-9]*)*)", re.ASCII
 )
 ENHANCED_HEAD = re.compile(r"(0|[1-9][0-9]*)(\.[1-9][0-9]*)?", re.ASCII)
-_PLAIN = re.compile(r"[a-z]+", re.ASCII)
-_KNOWN_MISC = ("SpaceAfter", "Lang", "Translit", "LTranslit", "Gloss", "LId", "LDeriv", "Ref")
-_SPELLINGS = {name.lower(): name for name in _KNOWN_MISC}
+_LOWERCASE = re.compile(r"[a-z]+", re.ASCII)
+_STANDARD_MISC = ("SpaceAfter", "Lang", "Translit", "LTranslit", "Gloss", "LId", "LDeriv", "Ref")
+_SPELLINGS = {name.lower(): name for name in _STANDARD_MISC}
 
 
 def check_fields(raw: RawSentence, report: Report) -> None:
-    """FEATS, DEPS and MISC of all rows, and what multiword tokens and empty nodes must leave empty."""
+    """Check FEATS, DEPS and MISC, and the fields that multiword tokens and empty nodes leave empty."""
     for row in raw.rows:
         if len(row.fields) != 10:
             continue
@@ -44,35 +44,35 @@ def check_fields(raw: RawSentence, report: Report) -> None:
 
 
 def _check_empty(
-    raw: RawSentence, row: Row, columns: range | tuple[int, ...], rule: str, what: str, report: Report
+    raw: RawSentence, row: Row, columns: range | tuple[int, ...], rule: str, node: str, report: Report
 ) -> None:
     for column in columns:
         value = row.fields[column]
         if value != "_" and not (column == FEATS and value == "Typo=Yes"):
             repair = set_field(raw, row, column, "_")
-            report.add_field(rule, row, column, f"found {value!r} with {what}, expected _", repair=repair)
+            report.add_field(rule, row, column, f"{node} should have _ here, not {value!r}", repair=repair)
 
 
 def _check_value(
     raw: RawSentence,
     row: Row,
     column: int,
-    told: Callable[[str], Problems],
+    problems: Callable[[str], Problems],
     canonical: Callable[[str], str],
     report: Report,
 ) -> None:
     value = row.fields[column]
     if value == "_" or not value:
         return
-    for rule, message in told(value):
+    for rule, message in problems(value):
         better = canonical(value)
-        left = {rule for rule, _ in told(better)} if better != "_" else set()
-        gone = rule not in left and left <= {rule for rule, _ in told(value)}
-        repair = set_field(raw, row, column, better, f"write {better}") if gone else None
+        remaining = {rule for rule, _ in problems(better)} if better != "_" else set()
+        fixed = rule not in remaining and remaining <= {rule for rule, _ in problems(value)}
+        repair = set_field(raw, row, column, better, f"write {better}") if fixed else None
         report.add_field(rule, row, column, message, repair=repair)
 
 
-# ---- FEATS
+# The functions below depend on the value alone and values repeat, so their results are cached.
 
 
 features: Callable[[str], Mapping[str, str]] = lru_cache(maxsize=1 << 14)(pairs)
@@ -81,61 +81,56 @@ features: Callable[[str], Mapping[str, str]] = lru_cache(maxsize=1 << 14)(pairs)
 
 @lru_cache(maxsize=1 << 14)
 def feats_problems(feats: str) -> Problems:
-    """What is wrong with FEATS.
+    """The rules that FEATS violates.
 
     >>> [rule for rule, _ in feats_problems("Number=Sing|Case=Nom|Tense=past")]
     ['unsorted-features', 'invalid-feature']
     """
     parts = feats.split("|")
     lower = [part.lower() for part in parts]
-    found: list[tuple[str, str]] = []
+    problems: list[tuple[str, str]] = []
     if lower != sorted(lower):
-        found.append(("unsorted-features", f"found {feats!r}, expected the features in alphabetical order"))
+        problems.append(("unsorted-features", f"features should be in alphabetical order: {feats!r}"))
     names = set()
     for part in parts:
         match = _FEATURE.fullmatch(part)
         names.add(match[1] if match else part)
         if not match:
-            found.append(("invalid-feature", f"found {part!r}, expected a feature like Number=Sing"))
+            problems.append(("invalid-feature", f"{part!r} is not a feature such as Number=Sing"))
             continue
         values = match[2].split(",")
         if len(set(values)) < len(values):
-            found.append(("repeated-feature-value", f"found {part!r}, expected each value once"))
+            problems.append(("repeated-feature-value", f"{part!r} repeats a value"))
         if [v.lower() for v in values] != sorted(v.lower() for v in values):
-            found.append(
-                ("unsorted-feature-values", f"found {part!r}, expected the values in alphabetical order")
-            )
+            problems.append(("unsorted-feature-values", f"values should be in alphabetical order: {part!r}"))
     if len(names) < len(parts):
-        found.append(("repeated-feature", f"found {feats!r}, expected each feature once"))
-    return tuple(found)
+        problems.append(("repeated-feature", f"{feats!r} repeats a feature"))
+    return tuple(problems)
 
 
 @lru_cache(maxsize=1 << 12)
 def canonical_feats(feats: str) -> str:
-    """FEATS as they should be, as far as can be told: sorted, each once, with capitals.
+    """FEATS with features and values sorted, capitalized and without duplicates.
 
     >>> canonical_feats("number=sing|Case=Nom,Acc||Case=Nom,Acc")
     'Case=Acc,Nom|Number=Sing'
     """
-    found = set()
+    parts = set()
     for part in feats.split("|"):
         name, equals, values = part.partition("=")
         sorted_values = sorted({_capital(v.strip()) for v in values.split(",") if v.strip()}, key=str.lower)
         if part.strip():
-            found.add(_capital(name.strip()) + equals + ",".join(sorted_values))
-    return "|".join(sorted(found, key=lambda part: (part.lower(), part))) or "_"
+            parts.add(_capital(name.strip()) + equals + ",".join(sorted_values))
+    return "|".join(sorted(parts, key=lambda part: (part.lower(), part))) or "_"
 
 
 def _capital(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
-# ---- DEPS
-
-
 @lru_cache(maxsize=1 << 14)
 def deps_pairs(deps: str) -> tuple[tuple[str, str], ...] | None:
-    """DEPS as pairs of head and relation; None if it is not of that form.
+    """DEPS as (head, relation) pairs; None if it is malformed.
 
     >>> deps_pairs("2:nsubj|4.1:conj:and"), deps_pairs("2")
     ((('2', 'nsubj'), ('4.1', 'conj:and')), None)
@@ -148,48 +143,42 @@ def deps_pairs(deps: str) -> tuple[tuple[str, str], ...] | None:
 
 @lru_cache(maxsize=1 << 14)
 def deps_problems(deps: str) -> Problems:
-    """What is wrong with DEPS, but for the heads it names."""
+    """The rules that DEPS violates by itself; whether its heads exist depends on the sentence."""
     pairs = deps_pairs(deps)
     if pairs is None:
-        return (("invalid-deps", f"found {deps!r}, expected head:relation, several separated by |"),)
-    found: list[tuple[str, str]] = []
-    odd = [head for head, _ in pairs if not ENHANCED_HEAD.fullmatch(head)]
-    found += [("invalid-ehead", f"found the head {head!r}, expected a number like 3 or 3.1") for head in odd]
-    if not odd:
-        found += _order_problems(deps, pairs)
+        return (("invalid-deps", f"{deps!r} is not a list of head:relation pairs separated by |"),)
+    problems: list[tuple[str, str]] = []
+    malformed = [head for head, _ in pairs if not ENHANCED_HEAD.fullmatch(head)]
+    problems += [("invalid-ehead", f"the head {head!r} is not an ID such as 3 or 3.1") for head in malformed]
+    if not malformed:
+        problems += _order_problems(deps, pairs)
     for head, label in pairs:
         if not _is_enhanced_label(label):
-            found.append(
-                (
-                    "invalid-edeprel",
-                    f"found the relation {label!r}, expected one like nsubj or obl:in:loc, in small letters",
-                )
-            )
+            message = f"{label!r} is not a lowercase relation such as nsubj or obl:in:loc"
+            problems.append(("invalid-edeprel", message))
         elif universal(label) not in RELATIONS and universal(label) != "ref":
-            found.append(
-                ("unknown-eudeprel", f"found {head}:{label}, but {universal(label)} is no universal relation")
-            )
-    return tuple(found)
+            message = f"{universal(label)!r} in {head}:{label} is not a universal relation"
+            problems.append(("unknown-eudeprel", message))
+    return tuple(problems)
 
 
 def _order_problems(deps: str, pairs: tuple[tuple[str, str], ...]) -> Problems:
-    heads = [_place(head) for head, _ in pairs]
+    heads = [_sort_key(head) for head, _ in pairs]
     if heads != sorted(heads):
-        return (("unsorted-deps", f"found {deps!r}, expected it in the order of heads"),)
-    found = []
-    for (head, label), (other, following) in pairwise(pairs):
-        if head == other and following < label:
-            found.append(
-                ("unsorted-deps-2", f"found {deps!r}, expected the relations to {head} in alphabetical order")
-            )
-        elif head == other and following == label:
-            found.append(("repeated-deps", f"found {head}:{label} twice, expected it once"))
-    return tuple(found)
+        return (("unsorted-deps", f"{deps!r} should be sorted by head"),)
+    problems = []
+    for (head, label), (next_head, next_label) in pairwise(pairs):
+        if head == next_head and next_label < label:
+            message = f"relations to head {head} should be in alphabetical order: {deps!r}"
+            problems.append(("unsorted-deps-2", message))
+        elif head == next_head and next_label == label:
+            problems.append(("repeated-deps", f"{head}:{label} is repeated"))
+    return tuple(problems)
 
 
 @lru_cache(maxsize=1 << 12)
 def canonical_deps(deps: str) -> str:
-    """DEPS in order, each relation once.
+    """DEPS sorted and without duplicates.
 
     >>> canonical_deps("10:conj|2:nsubj|2:nsubj")
     '2:nsubj|10:conj'
@@ -197,32 +186,31 @@ def canonical_deps(deps: str) -> str:
     pairs = deps_pairs(deps)
     if not pairs or any(not ENHANCED_HEAD.fullmatch(head) for head, _ in pairs):
         return deps
-    return "|".join(
-        f"{head}:{label}" for head, label in sorted(set(pairs), key=lambda p: (_place(p[0]), p[1]))
-    )
+    ordered = sorted(set(pairs), key=lambda pair: (_sort_key(pair[0]), pair[1]))
+    return "|".join(f"{head}:{label}" for head, label in ordered)
 
 
-def _place(head: str) -> tuple[int, int]:
+def _sort_key(head: str) -> tuple[int, int]:
     word, _, empty = head.partition(".")
     return int(word), int(empty or 0)
 
 
 @lru_cache(maxsize=1 << 12)
 def _is_enhanced_label(label: str) -> bool:
-    """relation, then perhaps a subtype, a preposition in any script and a case."""
-    first, *others = label.split(":")
-    if not _PLAIN.fullmatch(first) or len(others) > 3:
+    """Whether a label is a relation, optionally with a subtype, a preposition (in any script) and a case."""
+    relation, *subtypes = label.split(":")
+    if not _LOWERCASE.fullmatch(relation) or len(subtypes) > 3:
         return False
-    plain = [bool(_PLAIN.fullmatch(part)) for part in others]
-    words = [_is_preposition(part) for part in others]
-    match len(others):
+    lowercase = [bool(_LOWERCASE.fullmatch(part)) for part in subtypes]
+    prepositions = [_is_preposition(part) for part in subtypes]
+    match len(subtypes):
         case 0:
             return True
         case 1:
-            return words[0]
+            return prepositions[0]
         case 2:
-            return (plain[0] and words[1]) or (words[0] and plain[1])
-    return plain[0] and words[1] and plain[2]
+            return (lowercase[0] and prepositions[1]) or (prepositions[0] and lowercase[1])
+    return lowercase[0] and prepositions[1] and lowercase[2]
 
 
 def _is_preposition(part: str) -> bool:
@@ -236,58 +224,48 @@ def _is_preposition(part: str) -> bool:
 def _check_self_loop(row: Row, report: Report) -> None:
     pairs = deps_pairs(row.fields[DEPS]) or ()
     if any(head == row.id for head, _ in pairs):
-        report.add_field("deps-self-loop", row, DEPS, f"found {row.id} as its own head, expected another")
-
-
-# ---- MISC
+        report.add_field("deps-self-loop", row, DEPS, f"node {row.id} is its own head")
 
 
 @lru_cache(maxsize=1 << 14)
 def misc_problems(misc: str) -> Problems:
-    """What is wrong with MISC.
+    """The rules that MISC violates.
 
     >>> [rule for rule, _ in misc_problems("Gloss=a|spaceafter=No||Gloss=b")]
     ['misc-attr-typo', 'empty-misc', 'repeated-misc']
     """
-    found: list[tuple[str, str]] = []
+    problems: list[tuple[str, str]] = []
     seen: list[str] = []
     for part in misc.split("|"):
         name, equals, value = part.partition("=")
-        if not name:
-            if equals:
-                found.append(("empty-misc-key", f"found {part!r}, expected a name before ="))
-            else:
-                found.append(
-                    (
-                        "empty-misc",
-                        "found an empty attribute, expected none (is a vertical bar out of place?)",
-                    )
-                )
+        if not name and equals:
+            problems.append(("empty-misc-key", f"{part!r} has no attribute name before ="))
+        elif not name:
+            problems.append(("empty-misc", "there is an empty attribute; check the vertical bars"))
         if name.strip() != name or value.strip() != value:
-            found.append(
-                ("misc-extra-space", f"found a blank at an end of a name or value in {part!r}, expected none")
-            )
-        if name in _KNOWN_MISC:
+            message = f"whitespace around the name or value in {part!r}"
+            problems.append(("misc-extra-space", message))
+        if name in _STANDARD_MISC:
             seen.append(name)
         elif name.strip().lower() in _SPELLINGS:
-            right = _SPELLINGS[name.strip().lower()]
-            found.append(("misc-attr-typo", f"found {name!r}, expected {right}"))
-    found += [
-        ("repeated-misc", f"found {name} more than once, expected it once")
+            spelling = _SPELLINGS[name.strip().lower()]
+            problems.append(("misc-attr-typo", f"{name!r} should be spelt {spelling}"))
+    problems += [
+        ("repeated-misc", f"{name} occurs more than once")
         for name in dict.fromkeys(seen)
         if seen.count(name) > 1
     ]
-    return tuple(found)
+    return tuple(problems)
 
 
 @lru_cache(maxsize=1 << 12)
 def canonical_misc(misc: str) -> str:
-    """MISC without blanks at the ends of names and values, empty attributes and repetitions of known ones."""
+    """MISC without surrounding whitespace, empty attributes and duplicates of standard attributes."""
     parts: list[str] = []
     for part in misc.split("|"):
         name, equals, value = part.partition("=")
         name = name.strip()
-        right = _SPELLINGS.get(name.lower(), name) + equals + value.strip()
-        if right and not (right in parts and right.partition("=")[0] in _KNOWN_MISC):
-            parts.append(right)
+        cleaned = _SPELLINGS.get(name.lower(), name) + equals + value.strip()
+        if cleaned and not (cleaned in parts and cleaned.partition("=")[0] in _STANDARD_MISC):
+            parts.append(cleaned)
     return "|".join(parts) or "_"

@@ -1,4 +1,4 @@
-"""What checking finds: a ``Finding`` names the rule, the place and the reason, and carries a ``Repair`` where there is an obvious one."""
+"""Results of validation: a ``Finding`` has the rule, the place, a message and perhaps a ``Repair``."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from arcwise.treebanks.validation.rules import RULES
 
 @dataclass(frozen=True)
 class Repair:
-    """Edits of the sentence after which the finding is gone, and what they do in a few words."""
+    """Edits of the sentence that fix a finding, with a short description."""
 
     description: str
     edits: tuple[Edit, ...]
@@ -32,10 +32,11 @@ class Repair:
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing wrong with one sentence, or with the file at this place.
+    """One problem of a sentence, or of the file at this line.
 
-    ``sentence``: its number in the treebank, from 0. ``row``: the ID of the row as the file has it; None for comments and whole
-    sentences. ``column``: the name of a column, or None. ``level``: 1 (format), 2 (tree and inventories), 3 (guidelines).
+    ``sentence`` is its index in the treebank, from 0. ``row`` is the ID of the row as written in the file,
+    None for comments and whole sentences. ``column`` is the name of a column, or None.
+    ``level`` is 1 (format), 2 (tree and inventories) or 3 (guidelines).
     """
 
     rule: str
@@ -50,12 +51,12 @@ class Finding:
 
     @property
     def warning(self) -> bool:
-        """Whether the rule has exceptions, so that the finding is to be looked at and not always wrong."""
+        """Whether the rule has legitimate exceptions."""
         return RULES[self.rule].warning
 
     def __str__(self) -> str:
-        where = f" ({self.sent_id})" if self.sent_id else ""
-        return f"{self.line}{where}: {self.message} [{self.rule}{', a warning' * self.warning}]"
+        sent_id = f" ({self.sent_id})" if self.sent_id else ""
+        return f"{self.line}{sent_id}: {self.message} [{self.rule}{', warning' * self.warning}]"
 
     def to_json(self) -> dict[str, Any]:
         """As a JSON object."""
@@ -74,7 +75,7 @@ class Finding:
 
 
 class Report:
-    """Collects the findings of one sentence at one level."""
+    """Collects the findings of one sentence up to a level."""
 
     def __init__(self, level: int, sentence: int, sent_id: str | None) -> None:
         self.level, self.sentence, self.sent_id = level, sentence, sent_id
@@ -90,32 +91,29 @@ class Report:
         column: str | None = None,
         repair: Repair | None = None,
     ) -> None:
-        """One more finding, unless its rule is of a higher level than is asked for."""
+        """Add a finding, unless its rule is above the requested level."""
         level = RULES[rule].level
         if level <= self.level:
             row = None if row is None else _as_text(row)
-            repair = repair and _without_loss(repair)
-            self.findings.append(
-                Finding(
-                    rule, level, self.sentence, self.sent_id, line, row, column, _as_text(message), repair
-                )
-            )
+            repair = repair and _lossless(repair)
+            place = self.sentence, self.sent_id, line, row, column
+            self.findings.append(Finding(rule, level, *place, _as_text(message), repair))
 
     def add_field(
         self, rule: str, row: Row, column: int, message: str, *, repair: Repair | None = None
     ) -> None:
-        """One more finding, about what a row has in a column."""
+        """Add a finding about a field of a row."""
         name = COLUMNS[column]
         self.add(rule, row.line, f"{name.upper()}: {message}", row=row.id, column=name, repair=repair)
 
 
-def _without_loss(repair: Repair) -> Repair | None:
-    """The repair; None if it would write bytes that are no UTF-8."""
+def _lossless(repair: Repair) -> Repair | None:
+    """The repair, or None if it would have to write bytes that are not UTF-8."""
     written = (value for edit in repair.edits for value in vars(edit).values() if isinstance(value, str))
     lossless = all(_as_text(value) == value for value in written)
     return Repair(_as_text(repair.description), repair.edits) if lossless else None
 
 
 def _as_text(value: str) -> str:
-    """Bytes that are no UTF-8 came as surrogates; here they are ``?``."""
+    """Replace surrogates, which stand for bytes that are not UTF-8, by ``?``."""
     return value.encode("utf-8", "replace").decode()

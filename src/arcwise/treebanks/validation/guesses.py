@@ -1,80 +1,38 @@
-"""What a tag or a label that is not in the inventory is likely to mean: by its letters, and by what stands there elsewhere."""
+"""Guess which tag or label an unknown one stands for, from its spelling and its context."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
 from arcwise.treebanks.validation.inventory import UPOS_TAGS, Inventory
-from arcwise.treebanks.validation.spelling import alike
+from arcwise.treebanks.validation.spelling import similarity
 
 _OLD_LABELS = {
-    "dobj": "obj",
-    "nsubjpass": "nsubj:pass",
-    "csubjpass": "csubj:pass",
-    "auxpass": "aux:pass",
-    "mwe": "fixed",
-    "name": "flat",
-    "foreign": "flat:foreign",
-    "remnant": "orphan",
-    "neg": "advmod",
-    "sbj": "nsubj",
-    "prep": "case",
-    "pobj": "obl",
-    "num": "nummod",
-    "poss": "nmod:poss",
-    "rcmod": "acl:relcl",
-    "relcl": "acl:relcl",
-    "vmod": "acl",
-    "coord": "conj",
-    "p": "punct",
-}
-"""Labels of earlier versions and of other schemes → those of UD."""
+    "dobj": "obj", "nsubjpass": "nsubj:pass", "csubjpass": "csubj:pass", "auxpass": "aux:pass",
+    "mwe": "fixed", "name": "flat", "foreign": "flat:foreign", "remnant": "orphan", "neg": "advmod",
+    "sbj": "nsubj", "prep": "case", "pobj": "obl", "num": "nummod", "poss": "nmod:poss",
+    "rcmod": "acl:relcl", "relcl": "acl:relcl", "vmod": "acl", "coord": "conj", "p": "punct",
+}  # fmt: skip
+"""Labels of UD v1 and of other schemes → labels of UD v2."""
 _OLD_TAGS = {
-    "CONJ": "CCONJ",
-    ".": "PUNCT",
-    "PUNC": "PUNCT",
-    "PREP": "ADP",
-    "PRT": "PART",
-    "N": "NOUN",
-    "NN": "NOUN",
-    "V": "VERB",
-    "VB": "VERB",
-    "A": "ADJ",
-    "R": "ADV",
-    "D": "DET",
-    "ART": "DET",
-    "PN": "PROPN",
-    "NP": "PROPN",
-    "NNP": "PROPN",
-    "PRO": "PRON",
-    "NUMERAL": "NUM",
-    "SUBJ": "SCONJ",
-}
-"""Tags of earlier versions and of other schemes → universal ones."""
+    "CONJ": "CCONJ", ".": "PUNCT", "PUNC": "PUNCT", "PREP": "ADP", "PRT": "PART", "N": "NOUN", "NN": "NOUN",
+    "V": "VERB", "VB": "VERB", "A": "ADJ", "R": "ADV", "D": "DET", "ART": "DET", "PN": "PROPN",
+    "NP": "PROPN", "NNP": "PROPN", "PRO": "PRON", "NUMERAL": "NUM", "SUBJ": "SCONJ",
+}  # fmt: skip
+"""Tags of earlier versions and of other schemes → universal tags."""
 
-_COMMON = [
-    "punct",
-    "case",
-    "nmod",
-    "det",
-    "obl",
-    "nsubj",
-    "advmod",
-    "amod",
-    "root",
-    "obj",
-    "conj",
-    "cc",
-    "aux",
-    "mark",
-]
-"""The most frequent relations of most treebanks: of two that are equally likely the one here is guessed, or the one before."""
+_BY_FREQUENCY = [
+    "punct", "case", "nmod", "det", "obl", "nsubj", "advmod", "amod", "root", "obj", "conj", "cc",
+    "aux", "mark",
+]  # fmt: skip
+"""The most frequent relations of most treebanks, to break ties between equally likely guesses."""
 
-_ALIKE, _USUAL = 0.5, 0.5  # letters at least so much alike, or one value in so great a part of the places
+# A guess is at least this similar in spelling, or accounts for this share of the words in the same context.
+_MIN_SIMILARITY, _MIN_SHARE = 0.5, 0.5
 
 
 def guess_labels(inventory: Inventory, label: str, head_upos: str, upos: str) -> list[str]:
-    """What a label out of the inventory may mean, the likeliest first; none if nothing is likely.
+    """Guess which known labels an unknown label stands for, most likely first; empty if none is likely.
 
     >>> arcs = {("VERB", "NOUN", "nsubj"): 60, ("VERB", "NOUN", "obj"): 50, ("NOUN", "ADJ", "amod"): 90}
     >>> guess_labels(Inventory(arcs), "subjekt", "VERB", "NOUN")[0]
@@ -89,43 +47,44 @@ def guess_labels(inventory: Inventory, label: str, head_upos: str, upos: str) ->
 def _label_guesses(inventory: Inventory, label: str, head_upos: str, upos: str) -> list[str]:
     if not head_upos:
         return ["root"]
-    plain = label.lower()
-    here: Mapping[str, int] = inventory.labels_of.get((head_upos, upos), {})
-    places, words = sum(here.values()) or 1, sum(inventory.deprel.values()) or 1
+    lowercase = label.lower()
+    in_context: Mapping[str, int] = inventory.labels_of.get((head_upos, upos), {})
+    context_size, words = sum(in_context.values()) or 1, sum(inventory.deprel.values()) or 1
     scored = []
-    for other in inventory.known_labels:
-        letters, share = alike(plain, other), here.get(other, 0) / places
-        if letters >= _ALIKE or (share >= _USUAL and here[other] > 1):
-            likely = 4 * letters + 2 * share + inventory.deprel.get(other, 0) / words
-            scored.append((-likely, _COMMON.index(other) if other in _COMMON else len(_COMMON), other))
-    old = _OLD_LABELS.get(plain)
-    return ([old] if old else []) + [other for *_, other in sorted(scored) if other != old][:4]
+    for candidate in inventory.known_labels:
+        letters, share = similarity(lowercase, candidate), in_context.get(candidate, 0) / context_size
+        if letters >= _MIN_SIMILARITY or (share >= _MIN_SHARE and in_context[candidate] > 1):
+            score = 4 * letters + 2 * share + inventory.deprel.get(candidate, 0) / words
+            rank = _BY_FREQUENCY.index(candidate) if candidate in _BY_FREQUENCY else len(_BY_FREQUENCY)
+            scored.append((-score, rank, candidate))
+    old = _OLD_LABELS.get(lowercase)
+    return ([old] if old else []) + [candidate for *_, candidate in sorted(scored) if candidate != old][:4]
 
 
 def guess_upos(inventory: Inventory, tag: str, label: str) -> list[str]:
-    """What a tag out of the inventory may mean, the likeliest first; none if nothing is likely.
+    """Guess which universal tags an unknown tag stands for, most likely first; empty if none is likely.
 
     >>> guess_upos(Inventory(), "Noun", "nsubj"), guess_upos(Inventory(), "CONJ", "cc")
     (['NOUN', 'NUM'], ['CCONJ', 'SCONJ'])
     """
-    plain = tag.upper()
-    here: Mapping[str, int] = inventory.upos_of.get(label, {})
-    places = sum(here.values()) or 1
+    uppercase = tag.upper()
+    in_context: Mapping[str, int] = inventory.upos_of.get(label, {})
+    context_size = sum(in_context.values()) or 1
     scored = []
-    for other in UPOS_TAGS - {"X"} | ({"X"} & {plain}):
-        letters, share = alike(plain, other), here.get(other, 0) / places
-        if letters >= _ALIKE or (share >= _USUAL and here[other] > 1):
-            scored.append((-(4 * letters + 2 * share), other))
-    old = _OLD_TAGS.get(plain)
-    return ([old] if old else []) + [other for _, other in sorted(scored) if other != old][:4]
+    for candidate in UPOS_TAGS - {"X"} | ({"X"} & {uppercase}):
+        letters, share = similarity(uppercase, candidate), in_context.get(candidate, 0) / context_size
+        if letters >= _MIN_SIMILARITY or (share >= _MIN_SHARE and in_context[candidate] > 1):
+            scored.append((-(4 * letters + 2 * share), candidate))
+    old = _OLD_TAGS.get(uppercase)
+    return ([old] if old else []) + [candidate for _, candidate in sorted(scored) if candidate != old][:4]
 
 
-def how_often(inventory: Inventory, column: str, value: str, guess: str | None) -> str:
-    """``subjekt occurs once, nsubj 60 times``; nothing where nothing was counted."""
+def usage_counts(inventory: Inventory, column: str, value: str, guess: str) -> str:
+    """`` (subjekt occurs once, nsubj 60 times)``; empty for an empty inventory."""
     counts = inventory.deprel if column == "deprel" else inventory.upos
-    if not counts or guess is None:
+    if not counts:
         return ""
-    return f"; {value} occurs {_times(counts.get(value, 0))}, {guess} {_times(counts.get(guess, 0))}"
+    return f" ({value} occurs {_times(counts.get(value, 0))}, {guess} {_times(counts.get(guess, 0))})"
 
 
 def _times(count: int) -> str:

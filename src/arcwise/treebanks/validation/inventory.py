@@ -1,4 +1,4 @@
-"""``Inventory``: which tags and labels a treebank uses, how often and where, and what a misspelt one is likely to mean."""
+"""``Inventory``: which tags and labels a treebank uses, how often and in which contexts."""
 
 from __future__ import annotations
 
@@ -14,86 +14,33 @@ from arcwise.treebanks.columns import Coded
 from arcwise.treebanks.treebank import Treebank
 from arcwise.treebanks.validation.spelling import edit_distance
 
-UPOS_TAGS = frozenset(
-    [
-        "ADJ",
-        "ADP",
-        "ADV",
-        "AUX",
-        "CCONJ",
-        "DET",
-        "INTJ",
-        "NOUN",
-        "NUM",
-        "PART",
-        "PRON",
-        "PROPN",
-        "PUNCT",
-        "SCONJ",
-        "SYM",
-        "VERB",
-        "X",
-    ]
-)
+UPOS_TAGS = frozenset([
+    "ADJ", "ADP", "ADV", "AUX", "CCONJ", "DET", "INTJ", "NOUN", "NUM", "PART", "PRON", "PROPN", "PUNCT",
+    "SCONJ", "SYM", "VERB", "X",
+])  # fmt: skip
 """The universal tags."""
 
-RELATIONS = frozenset(
-    [
-        "acl",
-        "advcl",
-        "advmod",
-        "amod",
-        "appos",
-        "aux",
-        "case",
-        "cc",
-        "ccomp",
-        "clf",
-        "compound",
-        "conj",
-        "cop",
-        "csubj",
-        "dep",
-        "det",
-        "discourse",
-        "dislocated",
-        "expl",
-        "fixed",
-        "flat",
-        "goeswith",
-        "iobj",
-        "list",
-        "mark",
-        "nmod",
-        "nsubj",
-        "nummod",
-        "obj",
-        "obl",
-        "orphan",
-        "parataxis",
-        "punct",
-        "reparandum",
-        "root",
-        "vocative",
-        "xcomp",
-    ]
-)
+RELATIONS = frozenset([
+    "acl", "advcl", "advmod", "amod", "appos", "aux", "case", "cc", "ccomp", "clf", "compound", "conj",
+    "cop", "csubj", "dep", "det", "discourse", "dislocated", "expl", "fixed", "flat", "goeswith", "iobj",
+    "list", "mark", "nmod", "nsubj", "nummod", "obj", "obl", "orphan", "parataxis", "punct", "reparandum",
+    "root", "vocative", "xcomp",
+])  # fmt: skip
 """The universal relations."""
 
-_FREQUENT_TIMES = 30  # so much more often than a rare label does one occur that it may be a misspelling of
-_RARE = 2
-
+# A label is a likely typo of another if it occurs at most this often, and the other so many times more often.
+_RARE, _FREQUENT_TIMES = 2, 30
 
 _LABEL = re.compile(r"[a-z]+(:[a-z]+)?", re.ASCII)
 
 
 def has_label_form(label: str) -> bool:
-    """Whether a label is a relation, or a relation and a subtype, in small letters."""
+    """Whether a label is ``relation`` or ``relation:subtype`` in lowercase letters."""
     return _LABEL.fullmatch(label) is not None
 
 
 def is_label(label: str) -> bool:
-    """Whether a label has the form of one and begins with a universal relation."""
+    """Whether a label is a universal relation, possibly with a subtype."""
     return has_label_form(label) and universal(label) in RELATIONS
 
 
@@ -104,24 +51,24 @@ def universal(label: str) -> str:
 
 @dataclass(frozen=True)
 class Inventory:
-    """Counts of a treebank: ``arcs`` has (UPOS of the head, UPOS of the word, label) → how often; the head of a root is ``""``.
+    """Counts of the arcs of a treebank: (UPOS of the head, UPOS of the word, label) → count.
 
-    An empty one knows the universal tags and relations alone.
+    The UPOS of the root node is ``""``. An empty inventory has only the universal tags and relations.
     """
 
     arcs: Mapping[tuple[str, str, str], int] = field(default_factory=dict)
     features: bool = False
     """Whether any word of the treebank has FEATS."""
     guesses: dict[tuple[str, str, str], list[str]] = field(default_factory=dict, repr=False, compare=False)
-    """What was guessed already (``guess_labels``)."""
+    """Cache of ``guess_labels``."""
 
     @classmethod
     def of(cls, treebanks: Treebank | Iterable[Treebank]) -> Inventory:
-        r"""The inventory of a treebank, or of one that comes in pieces.
+        r"""Count the arcs of a treebank, or of one that is read in pieces.
 
         >>> rows = "1\tBirds\t_\tNOUN\t_\t_\t2\tnsubj\t_\t_\n2\tsing\t_\tVERB\t_\t_\t0\troot\t_\t_\n\n"
-        >>> found = Inventory.of(Treebank.from_string(rows))
-        >>> found.deprel, found.arcs["VERB", "NOUN", "nsubj"]
+        >>> inventory = Inventory.of(Treebank.from_string(rows))
+        >>> inventory.deprel, inventory.arcs["VERB", "NOUN", "nsubj"]
         ({'nsubj': 1, 'root': 1}, 1)
         """
         arcs: Counter[tuple[str, str, str]] = Counter()
@@ -134,70 +81,71 @@ class Inventory:
 
     @cached_property
     def deprel(self) -> dict[str, int]:
-        """Label → how often, the most frequent first."""
-        return self._by(2)
+        """Label → count, most frequent first."""
+        return self._counts_by(2)
 
     @cached_property
     def upos(self) -> dict[str, int]:
-        """UPOS → how often, the most frequent first."""
-        return self._by(1)
+        """UPOS → count, most frequent first."""
+        return self._counts_by(1)
 
     @cached_property
     def known_labels(self) -> frozenset[str]:
-        """The universal relations but root, and the labels of the treebank that begin with one of them."""
+        """The universal relations and the well-formed labels of the treebank, except root."""
         return frozenset(name for name in {*self.deprel, *RELATIONS} if is_label(name) and name != "root")
 
     @cached_property
     def labels_of(self) -> dict[tuple[str, str], Counter[str]]:
-        """(UPOS of the head, UPOS of the word) → label → how often."""
-        found: dict[tuple[str, str], Counter[str]] = {}
+        """(UPOS of the head, UPOS of the word) → label → count."""
+        counts: dict[tuple[str, str], Counter[str]] = {}
         for (head, word, label), count in self.arcs.items():
-            found.setdefault((head, word), Counter())[label] += count
-        return found
+            counts.setdefault((head, word), Counter())[label] += count
+        return counts
 
     @cached_property
     def upos_of(self) -> dict[str, Counter[str]]:
-        """Label → UPOS of the word → how often."""
-        found: dict[str, Counter[str]] = {}
+        """Label → UPOS of the word → count."""
+        counts: dict[str, Counter[str]] = {}
         for (_, word, label), count in self.arcs.items():
-            found.setdefault(label, Counter())[word] += count
-        return found
+            counts.setdefault(label, Counter())[word] += count
+        return counts
 
     @cached_property
     def misspelt(self) -> dict[str, str]:
-        """Rare label → the frequent one that it is one letter away from, with the same relation before the colon.
+        """Rare label → the frequent label of the same universal relation that is one edit away.
 
         >>> Inventory({("VERB", "NOUN", "nsubj:pass"): 60, ("VERB", "NOUN", "nsubj:pas"): 1}).misspelt
         {'nsubj:pas': 'nsubj:pass'}
         """
         return {
-            rare: other
+            rare: frequent
             for rare, count in self.deprel.items()
             if count <= _RARE and ":" in rare and len(rare.partition(":")[2]) >= 3
-            for other, times in self.deprel.items()
+            for frequent, times in self.deprel.items()
             if times >= _FREQUENT_TIMES * count
-            and ":" in other
-            and universal(other) == universal(rare)
-            and edit_distance(rare, other) == 1
+            and ":" in frequent
+            and universal(frequent) == universal(rare)
+            and edit_distance(rare, frequent) == 1
         }
 
-    def _by(self, place: int) -> dict[str, int]:
-        found: Counter[str] = Counter()
+    def _counts_by(self, position: int) -> dict[str, int]:
+        counts: Counter[str] = Counter()
         for arc, count in self.arcs.items():
-            found[arc[place]] += count
-        return dict(sorted(found.items(), key=lambda item: (-item[1], item[0])))
+            counts[arc[position]] += count
+        return dict(sorted(counts.items(), key=lambda item: (-item[1], item[0])))
 
 
 def _arcs(treebank: Treebank) -> Counter[tuple[str, str, str]]:
     upos, labels = Coded.of(treebank.column("upos")), Coded.of(treebank.column("deprel"))
     heads = treebank.heads.astype(np.int64)
     starts = np.repeat(treebank.sentence_words[:-1].astype(np.int64), treebank.sentence_lengths)
-    tags = [*upos.strings, "", "_"]  # the root's, and that of a head that is not known
+    tags = [*upos.strings, "", "_"]  # of the root node, and of an unknown head
     root, unknown = len(upos.strings), len(upos.strings) + 1
-    of_head = upos.codes[np.clip(starts + heads - 1, 0, None)].astype(np.int64)
-    of_head = np.where(heads > 0, of_head, np.where(heads == 0, root, unknown))
-    keys = (of_head * len(tags) + upos.codes) * len(labels.strings) + labels.codes
-    found, counts = np.unique(keys, return_counts=True)
+    head_tags = upos.codes[np.clip(starts + heads - 1, 0, None)].astype(np.int64)
+    head_tags = np.where(heads > 0, head_tags, np.where(heads == 0, root, unknown))
+    # One integer per (head tag, tag, label), so that a single np.unique counts all arcs.
+    keys = (head_tags * len(tags) + upos.codes) * len(labels.strings) + labels.codes
+    distinct, counts = np.unique(keys, return_counts=True)
     return Counter(
         {
             (
@@ -205,6 +153,6 @@ def _arcs(treebank: Treebank) -> Counter[tuple[str, str, str]]:
                 tags[key // len(labels.strings) % len(tags)],
                 labels.strings[key % len(labels.strings)],
             ): count
-            for key, count in zip(found.tolist(), counts.tolist(), strict=True)
+            for key, count in zip(distinct.tolist(), counts.tolist(), strict=True)
         }
     )

@@ -1,4 +1,4 @@
-"""Level 1: encoding, lines, columns, blanks in fields."""
+"""Level 1: check encoding, lines, number of columns, whitespace in fields."""
 
 from __future__ import annotations
 
@@ -10,62 +10,54 @@ from arcwise.treebanks.validation.findings import Report
 from arcwise.treebanks.validation.raw import RawSentence
 from arcwise.treebanks.validation.repairs import normalise_all, set_field
 
-_BLANK = re.compile(r"[^\S\t]")
-_BLANKS = re.compile(r"\s+")
-_TWO_BLANKS = re.compile(r"\s\s")
+_SPACE = re.compile(r"[^\S\t]")
+_WHITESPACE = re.compile(r"\s+")
+_TWO_SPACES = re.compile(r"\s\s")
 _NOT_TEXT = re.compile("[\ufffd\udc80-\udcff]")
-_WITHOUT_BLANKS = {ID, UPOS, XPOS, FEATS, HEAD, DEPREL, DEPS}
+_WITHOUT_SPACES = {ID, UPOS, XPOS, FEATS, HEAD, DEPREL, DEPS}
 
 
 def check_lines(raw: RawSentence, report: Report) -> bool:
-    """Every line of the sentence; False if rows cannot be trusted, because lines or columns are not sound."""
-    sound = _check_kinds(raw, report)
+    """Check every line of the sentence; False if broken lines or columns make rows unreliable."""
+    sound = _check_line_types(raw, report)
     for row in raw.rows:
-        if len(row.fields) != 10:
+        columns = len(row.fields)
+        if columns != 10:
             sound = False
-            found = len(row.fields)
-            hint = "; are they separated by spaces instead of tabs?" if found == 1 else ""
-            report.add(
-                "number-of-columns",
-                row.line,
-                f"found {found} column{'s' * (found != 1)}, expected 10 separated by tabs{hint}",
-                row=row.id,
-            )
+            hint = "; are they separated by spaces instead of tabs?" if columns == 1 else ""
+            message = f"the row has {columns} column{'s' * (columns != 1)} instead of 10{hint}"
+            report.add("number-of-columns", row.line, message, row=row.id)
     return sound
 
 
-def check_blanks(raw: RawSentence, report: Report) -> None:
-    """Blanks in the fields of rows, and fields without value."""
+def check_whitespace(raw: RawSentence, report: Report) -> None:
+    """Check whitespace in fields, and fields without a value."""
     for row in raw.rows:
-        if len(row.fields) == 10 and ("" in row.fields or _BLANK.search("\t".join(row.fields))):
+        if len(row.fields) == 10 and ("" in row.fields or _SPACE.search("\t".join(row.fields))):
             for column, value in enumerate(row.fields):
                 _check_field(raw, row, column, value, report)
 
 
 def check_encoding(raw: RawSentence, report: Report) -> None:
-    """UTF-8, and in the normal form NFC."""
+    """Check that the text is UTF-8 in normalization form NFC."""
     text = raw.text
     if text.isascii():
         return
-    bad, composed = _NOT_TEXT.search(text) is not None, unicodedata.is_normalized("NFC", text)
+    invalid, composed = _NOT_TEXT.search(text) is not None, unicodedata.is_normalized("NFC", text)
     repair = None if composed else normalise_all(raw)
-    for line, content in enumerate(raw.lines, raw.first_line) if bad or not composed else ():
-        found = _NOT_TEXT.search(content)
-        if found:
-            what = (
+    for line, content in enumerate(raw.lines, raw.first_line) if invalid or not composed else ():
+        match = _NOT_TEXT.search(content)
+        if match:
+            # Bytes that are not UTF-8 were decoded to surrogates, which keep the byte in their low 8 bits.
+            character = (
                 "the replacement character U+FFFD"
-                if found[0] == "\ufffd"
-                else f"byte 0x{ord(found[0]) & 0xFF:02X}"
+                if match[0] == "\ufffd"
+                else f"byte 0x{ord(match[0]) & 0xFF:02X}"
             )
-            report.add("invalid-utf", line, f"found {what}, expected UTF-8 text")
+            report.add("invalid-utf", line, f"{character} is not valid UTF-8 text")
         if not unicodedata.is_normalized("NFC", content):
-            wrong = _first_decomposed(content)
-            report.add(
-                "unicode-normalization",
-                line,
-                f"found {wrong!r}, expected it in the Unicode normal form NFC",
-                repair=repair,
-            )
+            message = f"{_first_decomposed(content)!r} is not in Unicode normalization form NFC"
+            report.add("unicode-normalization", line, message, repair=repair)
 
 
 def _first_decomposed(content: str) -> str:
@@ -74,29 +66,20 @@ def _first_decomposed(content: str) -> str:
     return next(words, content)
 
 
-def _check_kinds(raw: RawSentence, report: Report) -> bool:
+def _check_line_types(raw: RawSentence, report: Report) -> bool:
     sound, rows_begun, words = True, False, False
     for line, content in enumerate(raw.lines, raw.first_line):
         if content.startswith("#"):
             if rows_begun:
                 sound = False
-                report.add(
-                    "misplaced-comment",
-                    line,
-                    "found a comment inside a sentence, expected it before the first word",
-                )
+                message = "a comment is inside a sentence; move it before the first word"
+                report.add("misplaced-comment", line, message)
         elif not content or content.isspace():
             if content:
-                report.add(
-                    "pseudo-empty-line", line, "found blanks in a line that seems empty, expected none"
-                )
+                report.add("pseudo-empty-line", line, "the blank line contains whitespace")
             if not words:
                 sound = False
-                report.add(
-                    "empty-sentence",
-                    line,
-                    "found no word before the blank line, expected a sentence before each one",
-                )
+                report.add("empty-sentence", line, "there is no word before the blank line")
         else:
             rows_begun = True
             if content[0].isdigit():
@@ -104,14 +87,10 @@ def _check_kinds(raw: RawSentence, report: Report) -> bool:
             else:
                 sound = False
                 start = content[:20] + "…" * (len(content) > 20)
-                report.add(
-                    "invalid-line",
-                    line,
-                    f"found a line {start!r}, expected one that begins with a number or #",
-                )
+                report.add("invalid-line", line, f"the line should start with a number or #: {start!r}")
     if raw.lines and raw.lines[-1] and not raw.lines[-1].isspace():
         last = raw.first_line + len(raw.lines) - 1
-        report.add("missing-empty-line", last, "found no blank line after the sentence, expected one")
+        report.add("missing-empty-line", last, "a blank line is missing after the sentence")
     return sound and words
 
 
@@ -120,26 +99,22 @@ def _check_field(raw: RawSentence, row: Row, column: int, value: str, report: Re
         repair = None if repaired is None else set_field(raw, row, column, repaired)
         report.add_field(rule, row, column, message, repair=repair)
 
-    if row.kind == "multiword" and column in (FORM, LEMMA) and _BLANKS.search(value):
-        add(
-            "invalid-whitespace-mwt",
-            f"found a blank in the multiword token {value!r}, expected one word",
-            None,
-        )
-    elif column in _WITHOUT_BLANKS and _BLANKS.search(value):
-        repaired = None if column == ID else _BLANKS.sub("", value) or "_"
-        add("invalid-whitespace", f"found a blank in {value!r}, expected none", repaired)
+    if row.kind == "multiword" and column in (FORM, LEMMA) and _WHITESPACE.search(value):
+        add("invalid-whitespace-mwt", f"the multiword token {value!r} contains whitespace", None)
+    elif column in _WITHOUT_SPACES and _WHITESPACE.search(value):
+        repaired = None if column == ID else _WHITESPACE.sub("", value) or "_"
+        add("invalid-whitespace", f"{value!r} contains whitespace", repaired)
     elif not value:
         add(
             "empty-column",
-            "found nothing, expected a value or _",
+            "the field is empty; write a value or _",
             None if column in (ID, FORM, HEAD) else "_",
         )
     else:
-        plain = _BLANKS.sub(" ", value).strip() or "_"
+        stripped = _WHITESPACE.sub(" ", value).strip() or "_"
         if value[0].isspace():
-            add("leading-whitespace", f"found a blank at the start of {value!r}, expected none", plain)
+            add("leading-whitespace", f"{value!r} starts with whitespace", stripped)
         if value[-1].isspace():
-            add("trailing-whitespace", f"found a blank at the end of {value!r}, expected none", plain)
-        if _TWO_BLANKS.search(value):
-            add("repeated-whitespace", f"found two blanks side by side in {value!r}, expected one", plain)
+            add("trailing-whitespace", f"{value!r} ends with whitespace", stripped)
+        if _TWO_SPACES.search(value):
+            add("repeated-whitespace", f"{value!r} contains two consecutive spaces", stripped)

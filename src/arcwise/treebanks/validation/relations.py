@@ -1,4 +1,4 @@
-"""Level 3: what the guidelines of Universal Dependencies say of relations and tags in every language."""
+"""Level 3: language-independent guidelines of Universal Dependencies on relations and tags."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from arcwise.treebanks.validation.tree import RawTree
 
 @dataclass(frozen=True)
 class Violation:
-    """A rule that a word breaks; ``at`` is the word where it is told."""
+    """A rule that a tree violates, reported at word ``at``."""
 
     rule: str
     at: int
@@ -22,7 +22,7 @@ class Violation:
 
 _Check = Callable[[RawTree, int], Iterator[Violation]]
 
-_ONLY = {
+_ALLOWED_TAGS = {
     "det": ("DET", "PRON"),
     "nummod": ("NUM", "NOUN", "SYM"),
     "advmod": ("ADV", "ADJ", "CCONJ", "DET", "PART", "SYM"),
@@ -31,40 +31,40 @@ _ONLY = {
     "cop": ("AUX", "PRON", "DET", "SYM"),
     "punct": ("PUNCT",),
 }
-"""Relation → the tags that it may have."""
-_NEVER = {
+_FORBIDDEN_TAGS = {
     "case": ("PROPN", "ADJ", "PRON", "DET", "NUM", "AUX"),
     "mark": ("NOUN", "PROPN", "ADJ", "PRON", "DET", "NUM", "AUX", "INTJ"),
     "cc": ("NOUN", "PROPN", "ADJ", "PRON", "DET", "NUM", "VERB", "AUX", "INTJ"),
 }
-"""Relation → the tags that it may not have."""
 
-_SMALL = frozenset(["goeswith", "fixed", "reparandum", "conj", "cc", "punct"])
-_CHILDREN: Mapping[str, tuple[str, frozenset[str]]] = {
-    "mark": ("leaf-mark-case", _SMALL | {"advmod", "obl"}),
-    "case": ("leaf-mark-case", _SMALL | {"advmod", "obl"}),
-    "aux": ("leaf-aux-cop", _SMALL),
-    "cop": ("leaf-aux-cop", _SMALL),
-    "det": (
-        "leaf-det",
-        _SMALL
-        | frozenset(["det", "case", "advmod", "obl", "clf", "flat", "compound", "discourse", "parataxis"]),
-    ),
-    "clf": ("leaf-clf", _SMALL | {"advmod", "obl"}),
-    "cc": ("leaf-cc", _SMALL - {"cc"}),
-    "fixed": ("leaf-fixed", _SMALL - {"cc", "fixed"}),
+_FUNCTIONAL = frozenset(["goeswith", "fixed", "reparandum", "conj", "cc", "punct"])
+_DET_CHILDREN = _FUNCTIONAL | frozenset(
+    ["det", "case", "advmod", "obl", "clf", "flat", "compound", "discourse", "parataxis"]
+)
+_ALLOWED_CHILDREN: Mapping[str, tuple[str, frozenset[str]]] = {
+    "mark": ("leaf-mark-case", _FUNCTIONAL | {"advmod", "obl"}),
+    "case": ("leaf-mark-case", _FUNCTIONAL | {"advmod", "obl"}),
+    "aux": ("leaf-aux-cop", _FUNCTIONAL),
+    "cop": ("leaf-aux-cop", _FUNCTIONAL),
+    "det": ("leaf-det", _DET_CHILDREN),
+    "clf": ("leaf-clf", _FUNCTIONAL | {"advmod", "obl"}),
+    "cc": ("leaf-cc", _FUNCTIONAL - {"cc"}),
+    "fixed": ("leaf-fixed", _FUNCTIONAL - {"cc", "fixed"}),
     "goeswith": ("leaf-goeswith", frozenset()),
     "punct": ("leaf-punct", frozenset({"punct"})),
 }
-"""Relation of a function word → the rule, and the relations of children that it may have."""
+"""Relation of a function word → the rule about its dependents, and the relations they may have."""
 
 _LEFT_TO_RIGHT = frozenset(["conj", "fixed", "flat", "goeswith", "appos"])
-_NOMINAL_PLACES = frozenset(["nsubj", "obj", "iobj", "obl", "vocative", "dislocated", "expl", "nmod"])
+_NOMINAL_RELATIONS = frozenset(["nsubj", "obj", "iobj", "obl", "vocative", "dislocated", "expl", "nmod"])
 _CLAUSES = frozenset(["conj", "parataxis", "root", "csubj", "ccomp", "advcl", "acl", "reparandum"])
 
 
 def violations(tree: RawTree, word: int, *, with_features: bool) -> Iterator[Violation]:
-    """The rules that one word, as a dependent or as a head, breaks. ``with_features``: the treebank has FEATS."""
+    """Yield the rules that a word violates, as a dependent or as a head.
+
+    ``with_features``: whether the treebank has FEATS; without them no feature is required.
+    """
     for check in _CHECKS:
         yield from check(tree, word)
     if with_features:
@@ -83,27 +83,19 @@ def _name(tree: RawTree, word: int) -> str:
 
 def _root(tree: RawTree, word: int) -> Iterator[Violation]:
     head, relation = tree.heads[word], tree.relations[word]
-    if head == 0 and relation != "root" and tree.labels[word] != "_":
-        yield Violation(
-            "0-is-not-root", word, "deprel", f"found {tree.labels[word]!r} with HEAD 0, expected root"
-        )
-    elif head == 0 and relation != "root":
-        yield Violation("0-is-not-root", word, "deprel", "found no relation with HEAD 0, expected root")
+    if head == 0 and relation != "root":
+        label = "missing" if tree.labels[word] == "_" else repr(tree.labels[word])
+        message = f"the word with HEAD 0 should have the relation root; its relation is {label}"
+        yield Violation("0-is-not-root", word, "deprel", message)
     if head > 0 and relation == "root":
-        yield Violation(
-            "root-is-not-0",
-            word,
-            "deprel",
-            f"found root with HEAD {head}, expected another relation, or HEAD 0",
-        )
+        message = f"only the word with HEAD 0 can be root; this word has HEAD {head}"
+        yield Violation("root-is-not-0", word, "deprel", message)
 
 
 def _expected_mood(tree: RawTree, word: int) -> Iterator[Violation]:
     feats = _feats(tree, word)
     if feats.get("VerbForm") == "Fin" and not feats.get("Mood"):
-        yield Violation(
-            "verbform-fin-without-mood", word, "feats", "found VerbForm=Fin without Mood, expected a Mood too"
-        )
+        yield Violation("verbform-fin-without-mood", word, "feats", "VerbForm=Fin should come with Mood")
 
 
 def _tags(tree: RawTree, word: int) -> Iterator[Violation]:
@@ -111,44 +103,24 @@ def _tags(tree: RawTree, word: int) -> Iterator[Violation]:
     relation = tree.relations[word]
     children = {tree.relations[child] for child in tree.children[word]}
     if "fixed" in children and not _feats(tree, word).get("ExtPos"):
-        yield Violation(
-            "fixed-without-extpos",
-            word,
-            "feats",
-            f"found no ExtPos with {_name(tree, word)}, which heads a fixed expression, expected one",
-        )
-    if (
-        relation in _ONLY
-        and upos not in _ONLY[relation]
-        and not (relation == "advmod" and "goeswith" in children)
-    ):
-        yield Violation(
-            f"rel-upos-{relation}",
-            word,
-            "upos",
-            f"found {upos} with the relation {relation}, expected {_either(_ONLY[relation])}",
-        )
-    if relation in _NEVER and upos in _NEVER[relation]:
-        yield Violation(
-            f"rel-upos-{relation}",
-            word,
-            "upos",
-            f"found {upos} with the relation {relation}, expected no {_either(_NEVER[relation])}",
-        )
+        message = f"{_name(tree, word)} heads a fixed expression and should have ExtPos"
+        yield Violation("fixed-without-extpos", word, "feats", message)
+    allowed, forbidden = _ALLOWED_TAGS.get(relation), _FORBIDDEN_TAGS.get(relation, ())
+    exempt = relation == "advmod" and "goeswith" in children
+    if allowed and upos not in allowed and not exempt:
+        message = f"{relation} should be {_alternatives(allowed)}, not {upos}"
+        yield Violation(f"rel-upos-{relation}", word, "upos", message)
+    if upos in forbidden:
+        yield Violation(f"rel-upos-{relation}", word, "upos", f"{relation} should not be {upos}")
     if upos == "PUNCT" and not relation.startswith(("punct", "root")):
-        yield Violation(
-            "upos-rel-punct", word, "deprel", f"found {tree.labels[word]!r} with PUNCT, expected punct"
-        )
+        message = f"PUNCT should have the relation punct, not {tree.labels[word]!r}"
+        yield Violation("upos-rel-punct", word, "deprel", message)
     if upos == "PROPN" and (relation == "fixed" or "fixed" in children):
-        yield Violation(
-            "rel-upos-fixed",
-            word,
-            "deprel",
-            f"found a proper noun in a fixed expression ({_name(tree, word)}), expected flat",
-        )
+        message = f"proper nouns are joined by flat, not fixed: {_name(tree, word)}"
+        yield Violation("rel-upos-fixed", word, "deprel", message)
 
 
-def _either(tags: tuple[str, ...]) -> str:
+def _alternatives(tags: tuple[str, ...]) -> str:
     return tags[0] if len(tags) == 1 else f"{', '.join(tags[:-1])} or {tags[-1]}"
 
 
@@ -156,43 +128,33 @@ def _foreign(tree: RawTree, word: int) -> Iterator[Violation]:
     if tree.labels[word] != "flat:foreign":
         return
     for node in (word, tree.heads[word]):
-        if node > 0 and (tree.upos[node] != "X" or tree.row(node).fields[FEATS] != "Foreign=Yes"):
-            yield Violation(
-                "flat-foreign-upos-feats",
-                node,
-                "upos",
-                f"found {tree.upos[node]} and {tree.row(node).fields[FEATS]} with flat:foreign, expected X and Foreign=Yes alone",
+        feats = tree.row(node).fields[FEATS] if node > 0 else ""
+        if node > 0 and (tree.upos[node] != "X" or feats != "Foreign=Yes"):
+            message = (
+                f"words of flat:foreign should be X with only Foreign=Yes, not {tree.upos[node]} with {feats}"
             )
+            yield Violation("flat-foreign-upos-feats", node, "upos", message)
 
 
 def _direction(tree: RawTree, word: int) -> Iterator[Violation]:
     relation, head = tree.relations[word], tree.heads[word]
     if relation in _LEFT_TO_RIGHT and word < head:
-        yield Violation(
-            f"right-to-left-{relation}",
-            word,
-            "head",
-            f"found the head {head} after the word, expected the head of {relation} before it",
-        )
+        message = f"{relation} should follow its head, but the head is word {head}"
+        yield Violation(f"right-to-left-{relation}", word, "head", message)
 
 
 def _arguments(tree: RawTree, word: int) -> Iterator[Violation]:
     subjects = [child for child in tree.children[word] if _is_inner_subject(tree, child)]
     objects = [child for child in tree.children[word] if tree.relations[child] == "obj"]
     if len(subjects) > 1:
-        yield Violation(
-            "too-many-subjects",
-            word,
-            "deprel",
-            f"found {len(subjects)} subjects of {_name(tree, word)} (words {_list(subjects)}), expected one, or :outer for the outer one",
+        message = (
+            f"{_name(tree, word)} has {len(subjects)} subjects (words {_join(subjects)}); "
+            "only one is allowed, the outer one needs the subtype :outer"
         )
+        yield Violation("too-many-subjects", word, "deprel", message)
     if len(objects) > 1:
-        yield Violation(
-            "too-many-objects",
-            word,
-            "deprel",
-            f"found {len(objects)} direct objects of {_name(tree, word)} (words {_list(objects)}), expected one",
-        )
+        message = f"{_name(tree, word)} has {len(objects)} direct objects (words {_join(objects)}), not one"
+        yield Violation("too-many-objects", word, "deprel", message)
 
 
 def _is_inner_subject(tree: RawTree, word: int) -> bool:
@@ -203,7 +165,7 @@ def _is_inner_subject(tree: RawTree, word: int) -> bool:
     )
 
 
-def _list(words: list[int]) -> str:
+def _join(words: list[int]) -> str:
     return ", ".join(map(str, words))
 
 
@@ -211,164 +173,118 @@ def _oblique(tree: RawTree, word: int) -> Iterator[Violation]:
     head = tree.heads[word]
     if tree.relations[word] != "obl" or head <= 0 or tree.upos[head] not in ("NOUN", "PROPN", "PRON"):
         return
+    # A nominal with a copula or a subject is a predicate, which may have obliques.
     clause = any(tree.relations[child] in ("cop", "nsubj", "csubj") for child in tree.children[head])
-    if tree.relations[head] in _NOMINAL_PLACES and not clause:
-        yield Violation(
-            "obl-should-be-nmod",
-            word,
-            "deprel",
-            f"found {tree.labels[word]} under {_name(tree, head)}, which is a nominal and no predicate, expected nmod",
-        )
+    if tree.relations[head] in _NOMINAL_RELATIONS and not clause:
+        message = f"{tree.labels[word]} depends on a nominal, {_name(tree, head)}, and should be nmod"
+        yield Violation("obl-should-be-nmod", word, "deprel", message)
 
 
 def _orphan(tree: RawTree, word: int) -> Iterator[Violation]:
     head = tree.heads[word]
     if tree.relations[word] == "orphan" and head >= 0 and tree.relations[head] not in _CLAUSES:
-        yield Violation(
-            "orphan-parent",
-            word,
-            "head",
-            f"found orphan under {tree.labels[head] or 'the root'}, expected it under conj or another clause",
-        )
+        parent = tree.labels[head] or "the root"
+        message = f"orphan should depend on conj or the head of another clause, not on {parent}"
+        yield Violation("orphan-parent", word, "head", message)
 
 
 def _leaves(tree: RawTree, word: int) -> Iterator[Violation]:
     relation = tree.relations[word]
-    if relation not in _CHILDREN:
+    if relation not in _ALLOWED_CHILDREN:
         return
-    rule, allowed = _CHILDREN[relation]
+    rule, allowed = _ALLOWED_CHILDREN[relation]
     for child in tree.children[word]:
-        kind = tree.relations[child]
+        child_relation = tree.relations[child]
         negation = (
-            kind == "advmod"
+            child_relation == "advmod"
             and tree.upos[child] in ("PART", "ADV")
             and _feats(tree, child).get("Polarity") == "Neg"
         )
         possessor = (
-            relation == "det" and kind in ("appos", "acl", "nmod") and _feats(tree, word).get("Poss") == "Yes"
+            relation == "det"
+            and child_relation in ("appos", "acl", "nmod")
+            and _feats(tree, word).get("Poss") == "Yes"
         )
-        if kind in allowed or possessor or (negation and relation != "punct"):
+        if child_relation in allowed or possessor or (negation and relation != "punct"):
             continue
-        if kind == "punct" and (not tree.complete or (tree.heads[word] > 0 and tree.gap(word))):
-            continue  # it may have no other projective place
-        yield Violation(
-            rule,
-            child,
-            "head",
-            f"found {tree.labels[child]} under {_name(tree, word)}, which is {relation}, expected it under a content word",
+        if child_relation == "punct" and (not tree.complete or (tree.heads[word] > 0 and tree.gap(word))):
+            continue  # punctuation may have no other projective attachment
+        message = (
+            f"{tree.labels[child]} should depend on a content word, not on {_name(tree, word)} ({relation})"
         )
+        yield Violation(rule, child, "head", message)
 
 
 def _fixed(tree: RawTree, word: int) -> Iterator[Violation]:
     parts = [child for child in tree.children[word] if tree.relations[child] == "fixed"]
     if not parts:
         return
-    between = (
-        node for node in range(word + 1, parts[-1]) if node not in parts and tree.relations[node] != "punct"
-    )
-    gap = list(between)
+    inside = range(word + 1, parts[-1])
+    gap = [node for node in inside if node not in parts and tree.relations[node] != "punct"]
     if gap:
-        yield Violation(
-            "fixed-gap",
-            word,
-            "deprel",
-            f"found words {_list(gap)} inside the fixed expression of {_name(tree, word)}, expected none but punctuation",
-        )
+        message = f"the fixed expression of {_name(tree, word)} is interrupted by words {_join(gap)}"
+        yield Violation("fixed-gap", word, "deprel", message)
 
 
 def _goeswith(tree: RawTree, word: int) -> Iterator[Violation]:
-    parts = [child for child in tree.children[word] if tree.relations[child] == "goeswith"]
-    if parts:
-        together = sorted([word, *parts])
-        if together != list(range(word, parts[-1] + 1)):
-            yield Violation(
-                "goeswith-gap",
-                word,
-                "deprel",
-                f"found the parts {_list(together)} of a word (goeswith), expected them side by side",
-            )
-        if any("SpaceAfter=No" in tree.row(part).fields[MISC].split("|") for part in together[:-1]):
-            yield Violation(
-                "goeswith-nospace",
-                word,
-                "misc",
-                "found SpaceAfter=No between the parts of a word (goeswith), expected a blank there",
-            )
+    later_parts = [child for child in tree.children[word] if tree.relations[child] == "goeswith"]
+    if later_parts:
+        parts = sorted([word, *later_parts])
+        if parts != list(range(word, later_parts[-1] + 1)):
+            message = f"the parts of a goeswith word should be adjacent: words {_join(parts)}"
+            yield Violation("goeswith-gap", word, "deprel", message)
+        if any("SpaceAfter=No" in tree.row(part).fields[MISC].split("|") for part in parts[:-1]):
+            message = "the parts of a goeswith word are separated by spaces; remove SpaceAfter=No"
+            yield Violation("goeswith-nospace", word, "misc", message)
     if tree.relations[word] == "goeswith":
-        yield from _further_part(tree, word)
+        yield from _later_part(tree, word)
 
 
-def _further_part(tree: RawTree, word: int) -> Iterator[Violation]:
+def _later_part(tree: RawTree, word: int) -> Iterator[Violation]:
     fields = tree.row(word).fields
-    expected = "in a further part of a word (goeswith), expected"
+    later = "a later part of a goeswith word should"
     if fields[LEMMA] != "_":
-        yield Violation(
-            "goeswith-lemma",
-            word,
-            "lemma",
-            f"found {fields[LEMMA]!r} {expected} _, for the first part has the lemma",
-        )
+        message = f"{later} have no lemma, not {fields[LEMMA]!r}; the first part has the lemma"
+        yield Violation("goeswith-lemma", word, "lemma", message)
     if tree.upos[word] != "X":
-        yield Violation(
-            "goeswith-upos",
-            word,
-            "upos",
-            f"found {tree.upos[word]} {expected} X, for the first part has the tag",
-        )
+        message = f"{later} be X, not {tree.upos[word]}; the first part has the tag"
+        yield Violation("goeswith-upos", word, "upos", message)
     if fields[FEATS] != "_":
-        yield Violation(
-            "goeswith-feats",
-            word,
-            "feats",
-            f"found {fields[FEATS]!r} {expected} _, for the first part has the features",
-        )
-    if fields[DEPS] not in ("_", f"{tree.heads[word]}:{tree.labels[word]}"):
-        yield Violation(
-            "goeswith-edeps",
-            word,
-            "deps",
-            f"found {fields[DEPS]!r} {expected} {tree.heads[word]}:{tree.labels[word]} alone",
-        )
+        message = f"{later} have no features, not {fields[FEATS]!r}; the first part has them"
+        yield Violation("goeswith-feats", word, "feats", message)
+    arc = f"{tree.heads[word]}:{tree.labels[word]}"
+    if fields[DEPS] not in ("_", arc):
+        message = f"{later} have only {arc}, not {fields[DEPS]!r}"
+        yield Violation("goeswith-edeps", word, "deps", message)
 
 
 def _required_features(tree: RawTree, word: int) -> Iterator[Violation]:
     feats = _feats(tree, word)
     if tree.upos[word] in ("PRON", "DET") and not feats.get("PronType"):
-        yield Violation(
-            "pron-det-without-prontype",
-            word,
-            "feats",
-            f"found {tree.upos[word]} without PronType, expected one",
-        )
-    parts = any(tree.relations[child] == "goeswith" for child in tree.children[word])
-    if parts and feats.get("Typo") != "Yes":
-        yield Violation(
-            "goeswith-missing-typo",
-            word,
-            "feats",
-            f"found no Typo=Yes with {_name(tree, word)}, which is in parts (goeswith), expected it",
-        )
+        message = f"{tree.upos[word]} should have PronType"
+        yield Violation("pron-det-without-prontype", word, "feats", message)
+    has_parts = any(tree.relations[child] == "goeswith" for child in tree.children[word])
+    if has_parts and feats.get("Typo") != "Yes":
+        message = f"{_name(tree, word)} is the first part of a goeswith word and should have Typo=Yes"
+        yield Violation("goeswith-missing-typo", word, "feats", message)
 
 
 def _punctuation(tree: RawTree, word: int) -> Iterator[Violation]:
     gap = tree.gap(word)
     if gap:
         words = [node for node in range(1, len(tree) + 1) if gap >> node & 1]
-        yield Violation(
-            "punct-is-nonproj",
-            word,
-            "head",
-            f"found punctuation attached to {tree.heads[word]} across words {_list(words)}, expected no crossing",
+        message = (
+            f"punctuation should be attached projectively; its arc from {tree.heads[word]} "
+            f"crosses words {_join(words)}"
         )
+        yield Violation("punct-is-nonproj", word, "head", message)
     if any(tree.gaps):
         crossing = tree.made_nonprojective(word)
         if crossing:
-            yield Violation(
-                "punct-causes-nonproj",
-                word,
-                "head",
-                f"found punctuation under the arcs of words {_list(crossing)}, which it makes non-projective, expected it attached inside them",
+            message = (
+                f"punctuation makes the arcs of words {_join(crossing)} non-projective; attach it inside them"
             )
+            yield Violation("punct-causes-nonproj", word, "head", message)
 
 
 _CHECKS: tuple[_Check, ...] = (

@@ -1,4 +1,4 @@
-"""Repairs: the edits after which a finding is gone and none is new."""
+"""Repairs: edits that fix a finding without causing another."""
 
 from __future__ import annotations
 
@@ -9,13 +9,15 @@ from arcwise.treebanks.edits import Edit, ReplaceComment, SetComment, SetField
 from arcwise.treebanks.rows import FORM, HEAD, ID, MISC, Row, joined_text
 from arcwise.treebanks.validation.findings import Repair
 from arcwise.treebanks.validation.raw import RawSentence
-from arcwise.treebanks.validation.spacing import differences, says_more, text_of
+from arcwise.treebanks.validation.spacing import adds_differences, differences, text_of
 
 
-def set_field(raw: RawSentence, row: Row, column: int, value: str, told: str | None = None) -> Repair | None:
-    """Another value in a field. With a FORM the text follows where it must; MISC stays as it is if the text would contradict.
+def set_field(
+    raw: RawSentence, row: Row, column: int, value: str, description: str | None = None
+) -> Repair | None:
+    """Repair by setting a field; None if the rows cannot be edited or text and words would then disagree.
 
-    None where there is no such repair, or rows cannot be named.
+    If a new FORM no longer matches the text comment, the text is rewritten with it.
     """
     if not raw.editable:
         return None
@@ -26,18 +28,21 @@ def set_field(raw: RawSentence, row: Row, column: int, value: str, told: str | N
         fields = [*row.fields]
         fields[column] = value
         tokens = [Row(row.kind, fields, row.line) if token is row else token for token in raw.tokens]
-        if says_more(raw, text, tokens):
+        if adds_differences(raw, text, tokens):
             if column == MISC:
                 return None
             new_text = joined_text(token.fields for token in tokens)
             edits.append(SetComment("text", new_text))
             if any(differences(new_text, tokens)):
                 return None
-    return Repair(told or f"write {value} in {name.upper()}", tuple(edits))
+    return Repair(description or f"write {value} in {name.upper()}", tuple(edits))
 
 
 def set_text(raw: RawSentence) -> Repair | None:
-    """The text comment as the words tell it, if they do: a form with a blank at an end cannot be found in a text."""
+    """Repair by writing the text comment from the words, if that makes them agree.
+
+    It does not if a form starts or ends with whitespace.
+    """
     if not raw.editable:
         return None
     text = joined_text(token.fields for token in raw.tokens)
@@ -47,7 +52,7 @@ def set_text(raw: RawSentence) -> Repair | None:
 
 
 def normalise_all(raw: RawSentence) -> Repair | None:
-    """All comments and fields in NFC, at once, so that text and words go on agreeing."""
+    """Repair by normalizing all comments and fields to NFC at once, so that text and words still agree."""
     if not raw.editable:
         return None
     edits: list[Edit] = [
@@ -57,14 +62,14 @@ def normalise_all(raw: RawSentence) -> Repair | None:
         if column not in (ID, HEAD) and _nfc(value) != value
     ]
     for _, comment in raw.comments:
-        old = comment[1:].strip()
-        if _nfc(old) != old:
-            edits.append(ReplaceComment(old, _nfc(old)))
+        content = comment[1:].strip()
+        if _nfc(content) != content:
+            edits.append(ReplaceComment(content, _nfc(content)))
     text = text_of(raw)
     tokens = [Row(row.kind, [_nfc(value) for value in row.fields], row.line) for row in raw.tokens]
-    if text is not None and says_more(raw, _nfc(text), tokens):
+    if text is not None and adds_differences(raw, _nfc(text), tokens):
         return None
-    return Repair("write the sentence in NFC", tuple(edits))
+    return Repair("normalize the sentence to NFC", tuple(edits))
 
 
 def _nfc(value: str) -> str:

@@ -1,4 +1,4 @@
-"""The text of a sentence and the tokens it is made of."""
+"""Compare the text comment of a sentence with its tokens."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _TEXT = re.compile(r"#\s*text\s*=\s*(.*)")
 
 @dataclass(frozen=True)
 class SpacingDifference:
-    """Where the text and the tokens part: the rule, the token (None after the last), and what the text has there."""
+    """A mismatch of text and tokens: the rule, the token (None after the last), the rest of the text."""
 
     rule: str
     token: Row | None
@@ -22,7 +22,7 @@ class SpacingDifference:
 
 
 def differences(text: str, tokens: Sequence[Row]) -> Iterator[SpacingDifference]:
-    """Where the text is not what the tokens say, up to the first token that is not in it."""
+    """Yield the differences between text and tokens, up to the first token that is not in the text."""
     rest = text
     for token in tokens:
         form = token.fields[FORM]
@@ -39,20 +39,22 @@ def differences(text: str, tokens: Sequence[Row]) -> Iterator[SpacingDifference]
 
 
 def texts_of(raw: RawSentence) -> list[tuple[int, str]]:
-    """All text comments, which should be one: line and text."""
+    """All text comments as (line, text); there should be one."""
     return [(line, match[1]) for line, comment in raw.comments if (match := _TEXT.fullmatch(comment))]
 
 
 def text_of(raw: RawSentence) -> str | None:
-    """The text comment; None if there is none, or more than one."""
-    found = texts_of(raw)
-    return found[0][1] if len(found) == 1 else None
+    """The text comment; None if there is none or more than one."""
+    texts = texts_of(raw)
+    return texts[0][1] if len(texts) == 1 else None
 
 
-def says_more(raw: RawSentence, text: str, tokens: Sequence[Row]) -> bool:
-    """Whether another text, or other tokens, differ where the sentence's own do not."""
-    own = text_of(raw)
+def adds_differences(raw: RawSentence, text: str, tokens: Sequence[Row]) -> bool:
+    """Whether a changed text or changed tokens have differences that the sentence does not have now."""
+    current = text_of(raw)
     before = (
-        set() if own is None else {(d.rule, d.token and d.token.id) for d in differences(own, raw.tokens)}
+        set()
+        if current is None
+        else {(d.rule, d.token and d.token.id) for d in differences(current, raw.tokens)}
     )
     return any((d.rule, d.token and d.token.id) not in before for d in differences(text, tokens))

@@ -1,4 +1,4 @@
-"""Level 2: the text of a sentence against its words: forms, SpaceAfter, multiword tokens, empty nodes."""
+"""Level 2: check the text comment against the tokens: forms, SpaceAfter, multiword tokens, empty nodes."""
 
 from __future__ import annotations
 
@@ -11,16 +11,17 @@ from arcwise.treebanks.validation.spacing import differences, texts_of
 
 
 def check_text(raw: RawSentence, report: Report) -> None:
-    """The text comment: there, once, and that of the words."""
+    """Check that there is one text comment and that it matches the tokens."""
     texts = texts_of(raw)
     line = raw.first_row_line
     if not texts:
-        report.add("missing-text", line, "found no text, expected a comment # text = …", repair=set_text(raw))
+        message = "the sentence has no text; add a comment # text = …"
+        report.add("missing-text", line, message, repair=set_text(raw))
     elif len(texts) > 1:
-        report.add("multiple-text", line, f"found {len(texts)} texts, expected one comment # text = …")
+        report.add("multiple-text", line, f"the sentence has {len(texts)} text comments instead of one")
     else:
-        ((place, text),) = texts
-        _check_comment(raw, place, text, report)
+        ((comment_line, text),) = texts
+        _check_comment(raw, comment_line, text, report)
         if raw.structured:
             _check_space_after(raw, report)
             _check_tokens(raw, text, report)
@@ -28,94 +29,65 @@ def check_text(raw: RawSentence, report: Report) -> None:
 
 def _check_comment(raw: RawSentence, line: int, text: str, report: Report) -> None:
     if not text:
-        report.add(
-            "empty-text",
-            line,
-            "found no text after # text =, expected that of the sentence",
-            repair=set_text(raw),
-        )
+        report.add("empty-text", line, "the text comment is empty", repair=set_text(raw))
     elif text[-1].isspace():
         repair = Repair("strip the text", (SetComment("text", text.rstrip()),)) if raw.editable else None
-        report.add(
-            "text-trailing-whitespace",
-            line,
-            "found a blank at the end of the text, expected none",
-            repair=repair,
-        )
+        report.add("text-trailing-whitespace", line, "the text ends with whitespace", repair=repair)
 
 
 def _check_space_after(raw: RawSentence, report: Report) -> None:
-    inside = 0
+    last_in_token = 0  # the last word of the last multiword token
     for row in raw.rows:
         misc = row.fields[-1]
         if row.kind == "multiword":
-            inside = max(inside, row.span[1])
+            last_in_token = max(last_in_token, row.span[1])
         if "SpaceAfter" not in misc:
             continue
         parts = misc.split("|")
 
-        def add(rule: str, message: str, kept: list[str], told: str, row: Row = row) -> None:
-            repair = set_field(raw, row, MISC, "|".join(kept) or "_", told)
-            report.add_field(rule, row, MISC, message, repair=repair)
+        def add(rule: str, message: str, kept: list[str], repair: str, row: Row = row) -> None:
+            value = "|".join(kept) or "_"
+            report.add_field(rule, row, MISC, message, repair=set_field(raw, row, MISC, value, repair))
 
         if "NoSpaceAfter=Yes" in misc:
-            kept = [NO_SPACE if part == "NoSpaceAfter=Yes" else part for part in parts]
-            add(
-                "nospaceafter-yes",
-                "found NoSpaceAfter=Yes, expected SpaceAfter=No",
-                list(dict.fromkeys(kept)),
-                "write SpaceAfter=No",
-            )
-        if any(part.startswith("SpaceAfter=") and part != NO_SPACE for part in parts):
-            wrong = next(part for part in parts if part.startswith("SpaceAfter=") and part != NO_SPACE)
-            kept = [part for part in parts if part != wrong]
-            add(
-                "spaceafter-value",
-                f"found {wrong!r}, expected SpaceAfter=No or nothing (or is SpacesAfter meant?)",
-                kept,
-                f"leave {wrong} out",
-            )
+            replaced = [NO_SPACE if part == "NoSpaceAfter=Yes" else part for part in parts]
+            message = "NoSpaceAfter=Yes should be SpaceAfter=No"
+            add("nospaceafter-yes", message, list(dict.fromkeys(replaced)), "write SpaceAfter=No")
+        wrong = next((part for part in parts if part.startswith("SpaceAfter=") and part != NO_SPACE), None)
+        if wrong is not None:
+            message = f"{wrong!r}: SpaceAfter can only be No; did you mean SpacesAfter?"
+            add("spaceafter-value", message, [part for part in parts if part != wrong], f"remove {wrong}")
         if NO_SPACE in misc and row.kind != "multiword":
             kept = [part for part in parts if part != NO_SPACE]
             if row.kind == "empty":
-                add(
-                    "spaceafter-empty-node",
-                    "found SpaceAfter=No with an empty node, expected it with words and multiword tokens alone",
-                    kept,
-                    "leave SpaceAfter=No out",
-                )
-            elif row.kind == "word" and row.span[0] <= inside:
-                add(
-                    "spaceafter-mwt-node",
-                    "found SpaceAfter=No with a word of a multiword token, expected it with the token",
-                    kept,
-                    "leave SpaceAfter=No out",
-                )
+                message = "an empty node cannot have SpaceAfter=No"
+                add("spaceafter-empty-node", message, kept, "remove SpaceAfter=No")
+            elif row.kind == "word" and row.span[0] <= last_in_token:
+                message = "SpaceAfter=No should be on the multiword token, not on a word in it"
+                add("spaceafter-mwt-node", message, kept, "remove SpaceAfter=No")
 
 
 def _check_tokens(raw: RawSentence, text: str, report: Report) -> None:
-    found = list(differences(text, raw.tokens))
-    repair = _spaces_from_text(raw, text) or set_text(raw) if found else None
-    for difference in found:
-        token, rest = difference.token, difference.rest
+    mismatches = list(differences(text, raw.tokens))
+    repair = _spaces_from_text(raw, text) or set_text(raw) if mismatches else None
+    for mismatch in mismatches:
+        token, rest = mismatch.token, mismatch.rest
         if token is None:
-            report.add(
-                "text-extra-chars",
-                raw.first_row_line,
-                f"found {_short(rest)!r} at the end of the text, expected nothing after the last word",
-                repair=repair,
-            )
-        elif difference.rule == "missing-spaceafter":
-            message = f"found no SpaceAfter=No, but the text has {_short(token.fields[FORM] + rest)!r}"
-            report.add_field(difference.rule, token, MISC, message, repair=repair)
+            message = f"the text continues with {_short(rest)!r} after the last word"
+            report.add("text-extra-chars", raw.first_row_line, message, repair=repair)
+        elif mismatch.rule == "missing-spaceafter":
+            message = f"SpaceAfter=No is missing; the text has {_short(token.fields[FORM] + rest)!r}"
+            report.add_field(mismatch.rule, token, MISC, message, repair=repair)
         else:
             hint = " (is SpaceAfter=No before it wrong?)" if rest[:1].isspace() else ""
-            message = f"found {token.fields[FORM]!r}, but the text goes on with {_short(rest)!r}{hint}"
-            report.add_field(difference.rule, token, FORM, message, repair=repair)
+            message = (
+                f"{token.fields[FORM]!r} does not match the text, which continues {_short(rest)!r}{hint}"
+            )
+            report.add_field(mismatch.rule, token, FORM, message, repair=repair)
 
 
 def _spaces_from_text(raw: RawSentence, text: str) -> Repair | None:
-    """SpaceAfter as the text has it, where the text differs from the words in blanks alone."""
+    """Set SpaceAfter from the text, if text and tokens differ only in spaces."""
     edits: list[Edit] = []
     rest = text
     for token in raw.tokens:
@@ -129,12 +101,11 @@ def _spaces_from_text(raw: RawSentence, text: str) -> Repair | None:
             kept = [*parts, NO_SPACE] if joined else [part for part in parts if part != NO_SPACE]
             edits.append(SetField(token.id, "misc", "|".join(kept) or "_"))
         rest = rest.lstrip()
-    in_parts = any(row.fields[DEPREL].startswith("goeswith") for row in raw.words)  # a blank is between these
-    return (
-        None
-        if rest or in_parts or not raw.editable
-        else Repair("write SpaceAfter as the text has it", tuple(edits))
-    )
+    # The parts of a goeswith word must be separated by spaces, so SpaceAfter=No would violate another rule.
+    has_goeswith = any(row.fields[DEPREL].startswith("goeswith") for row in raw.words)
+    if rest or has_goeswith or not raw.editable:
+        return None
+    return Repair("set SpaceAfter from the text", tuple(edits))
 
 
 def _short(text: str) -> str:

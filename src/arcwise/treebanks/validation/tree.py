@@ -1,4 +1,4 @@
-"""Level 2: heads, the tree they form, the enhanced graph."""
+"""Level 2: check heads, the tree they form, and the enhanced graph."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from arcwise.trees import find_cycle
 
 _HEAD = re.compile(r"0|[1-9][0-9]*", re.ASCII)
 BROKEN_DEPS = frozenset({"invalid-deps", "invalid-ehead", "unknown-ehead"})
-"""Rules without which DEPS forms no graph."""
+"""If DEPS violates one of these rules, it does not form a graph."""
 OPEN = -1
-"""The head of a word that nobody has decided yet (``_``)."""
+"""The head of a word that is not annotated yet (``_``)."""
 
 
 class RawTree:
-    """Words, heads and labels of a sentence whose heads form a tree, or part of one. Words are 1..n; 0 is the root."""
+    """Words, heads and labels of a sentence, a tree or part of one. Words are 1..n; 0 is the root."""
 
     def __init__(self, rows: Sequence[Row], heads: Sequence[int]) -> None:
         self.rows: list[Row | None] = [None, *rows]
@@ -39,9 +39,9 @@ class RawTree:
 
     def row(self, word: int) -> Row:
         """The row of a word."""
-        found = self.rows[word]
-        assert found is not None
-        return found
+        row = self.rows[word]
+        assert row is not None
+        return row
 
     @cached_property
     def complete(self) -> bool:
@@ -49,32 +49,32 @@ class RawTree:
         return OPEN not in self.heads[1:]
 
     def changed(self, word: int, *, label: str | None = None, upos: str | None = None) -> RawTree:
-        """The tree with another label or tag of one word."""
-        other = object.__new__(RawTree)
-        other.__dict__.update(self.__dict__)
+        """A copy with another label or tag for one word; heads and cached properties are shared."""
+        tree = object.__new__(RawTree)
+        tree.__dict__.update(self.__dict__)
         if label is not None:
-            other.labels = [*self.labels[:word], label, *self.labels[word + 1 :]]
-            other.relations = [*self.relations[:word], universal(label), *self.relations[word + 1 :]]
+            tree.labels = [*self.labels[:word], label, *self.labels[word + 1 :]]
+            tree.relations = [*self.relations[:word], universal(label), *self.relations[word + 1 :]]
         if upos is not None:
-            other.upos = [*self.upos[:word], upos, *self.upos[word + 1 :]]
-        return other
+            tree.upos = [*self.upos[:word], upos, *self.upos[word + 1 :]]
+        return tree
 
     @cached_property
-    def below(self) -> list[int]:
-        """For every node the words below it, as bits."""
-        found = [0] * len(self.heads)
+    def descendants(self) -> list[int]:
+        """For every node the set of words it dominates, as the bits of an integer (fast set operations)."""
+        descendants = [0] * len(self.heads)
         order = [0, *(word for word, head in enumerate(self.heads) if word and head < 0)]
         for node in order:
             order += self.children[node]
         for node in reversed(order):
             if self.heads[node] >= 0:
-                found[self.heads[node]] |= found[node] | 1 << node
-        return found
+                descendants[self.heads[node]] |= descendants[node] | 1 << node
+        return descendants
 
     def gap(self, word: int) -> int:
-        """The words between a word and its head that are not below the head, as bits; 0: attached projectively."""
+        """The words between a word and its head that the head does not dominate, as bits; 0 if projective."""
         low, high = sorted((word, self.heads[word]))
-        return ((1 << high) - (1 << low + 1)) & ~self.below[self.heads[word]] if high - low > 1 else 0
+        return ((1 << high) - (1 << low + 1)) & ~self.descendants[self.heads[word]] if high - low > 1 else 0
 
     @cached_property
     def gaps(self) -> list[int]:
@@ -82,34 +82,34 @@ class RawTree:
         return [self.gap(word) if head >= 0 else 0 for word, head in enumerate(self.heads)]
 
     def made_nonprojective(self, word: int) -> list[int]:
-        """The words whose arcs pass over this one and not over its head, and come from no word above it."""
-        above = set()
+        """The words whose arcs cover this word but not its head, and do not start at one of its ancestors."""
+        ancestors = set()
         node = word
         while node > 0:
             node = self.heads[node]
-            above.add(node)
+            ancestors.add(node)
         head = self.heads[word]
         low, high = (head, len(self) + 1) if head < word else (0, head)
-        found = []
-        for other in range(low + 1, high):
-            start = self.heads[other]
-            passes = min(other, start) < word < max(other, start)
-            # the end of the arc on the head's side lies between the word and its head
+        crossing = []
+        for modifier in range(low + 1, high):
+            start = self.heads[modifier]
+            covers = min(modifier, start) < word < max(modifier, start)
+            # The arc must not reach beyond the head: its end on that side lies between the word and its head.
             inside = (
                 start > head
-                if head < word and other > word
+                if head < word and modifier > word
                 else start < head
-                if head > word and other < word
+                if head > word and modifier < word
                 else True
             )
-            if other != word and passes and inside and start not in above:
-                found.append(other)
-        return found
+            if modifier != word and covers and inside and start not in ancestors:
+                crossing.append(modifier)
+        return crossing
 
 
 def check_heads(raw: RawSentence, report: Report, *, partial: bool) -> RawTree | None:
-    """HEAD of all words, and HEAD and DEPS against the words that there are; the tree, if there is one."""
-    known = {row.id for row in raw.nodes} | {"0"}
+    """Check HEAD of all words, and that the heads in HEAD and DEPS exist; return the tree if there is one."""
+    node_ids = {row.id for row in raw.nodes} | {"0"}
     heads: list[int] = []
     sound = True
     for row in raw.words:
@@ -119,21 +119,22 @@ def check_heads(raw: RawSentence, report: Report, *, partial: bool) -> RawTree |
             continue
         rule = (
             ""
-            if head in known and "." not in head
+            if head in node_ids and "." not in head
             else "unknown-head"
             if _HEAD.fullmatch(head)
             else "invalid-head"
         )
         if rule:
             sound = False
-            expected = f"0 or a word, 1 to {len(raw.words)}" if rule == "unknown-head" else "a number"
-            report.add_field(rule, row, HEAD, f"found {head!r}, expected {expected}")
+            outside = f"{head} is outside the sentence ({len(raw.words)} words)"
+            message = outside if rule == "unknown-head" else f"{head!r} is not a number"
+            report.add_field(rule, row, HEAD, message)
         else:
             heads.append(int(head))
     for row in raw.nodes:
         for head, _ in deps_pairs(row.fields[DEPS]) or ():
-            if head not in known and ENHANCED_HEAD.fullmatch(head):
-                message = f"found the head {head}, expected 0 or a node of the sentence"
+            if head not in node_ids and ENHANCED_HEAD.fullmatch(head):
+                message = f"the head {head} is not a node of the sentence"
                 report.add_field("unknown-ehead", row, DEPS, message)
     return _check_tree(raw, heads, report) if sound else None
 
@@ -143,46 +144,41 @@ def _check_tree(raw: RawSentence, heads: list[int], report: Report) -> RawTree |
     for row, head in zip(raw.words, heads, strict=True):
         if int(row.id) == head:
             sound = False
-            message = f"found word {row.id} as its own head, expected another"
-            report.add_field("head-self-loop", row, HEAD, message)
+            report.add_field("head-self-loop", row, HEAD, f"word {row.id} is its own head")
     roots = [row.id for row, head in zip(raw.words, heads, strict=True) if head == 0]
     if len(roots) > 1:
-        report.add(
-            "multiple-roots",
-            raw.first_row_line,
-            f"HEAD: found {len(roots)} roots (words {', '.join(roots)}), expected one word with HEAD 0",
-            row=roots[1],
-            column="head",
-        )
-    others = [0 if head == word else head for word, head in enumerate(heads, 1)]
-    cycle = sorted(find_cycle([OPEN, *others]))
+        message = f"HEAD: the sentence has {len(roots)} roots (words {', '.join(roots)}) instead of one"
+        report.add("multiple-roots", raw.first_row_line, message, row=roots[1], column="head")
+    # Words that are their own heads are reported above, and not again as cycles.
+    without_self_loops = [0 if head == word else head for word, head in enumerate(heads, 1)]
+    cycle = sorted(find_cycle([OPEN, *without_self_loops]))
     if cycle:
         sound = False
         names = ", ".join(map(str, cycle))
-        message = f"found a cycle of words {names}, expected a tree"
+        message = f"words {names} form a cycle"
         report.add_field("non-tree", raw.words[cycle[0] - 1], HEAD, message)
     return RawTree(raw.words, heads) if sound else None
 
 
 def check_graph(raw: RawSentence, report: Report) -> None:
-    """Whether every node is reached from a root in DEPS, if the sentence has an enhanced graph at all."""
-    below: dict[str, list[str]] = {}
+    """Check that every node is reachable from a root in DEPS, if the sentence has an enhanced graph."""
+    children: dict[str, list[str]] = {}
     enhanced = False
     for row in raw.nodes:
         pairs = deps_pairs(row.fields[DEPS]) or ()
         enhanced = enhanced or bool(pairs) or row.kind == "empty"
         for head, _ in pairs:
-            below.setdefault(head, []).append(row.id)
+            children.setdefault(head, []).append(row.id)
     if not enhanced:
         return
-    reached, waiting = {"0"}, ["0"]
-    while waiting:
-        for node in below.get(waiting.pop(), ()):
+    reached, agenda = {"0"}, ["0"]
+    while agenda:
+        for node in children.get(agenda.pop(), ()):
             if node not in reached:
                 reached.add(node)
-                waiting.append(node)
-    lost = [row for row in raw.nodes if row.id not in reached]
-    if lost:
-        names = ", ".join(row.id for row in lost)
-        message = f"found no way from a root to {names}, expected one to every node"
-        report.add_field("unconnected-egraph", lost[0], DEPS, message)
+                agenda.append(node)
+    unreachable = [row for row in raw.nodes if row.id not in reached]
+    if unreachable:
+        names = ", ".join(row.id for row in unreachable)
+        message = f"nodes not reachable from a root: {names}"
+        report.add_field("unconnected-egraph", unreachable[0], DEPS, message)
