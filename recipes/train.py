@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from arcwise.learning.progress import Progress
-from arcwise.learning.trained import TrainedParser
+from arcwise.learning.trained_model import TrainedParser
 from arcwise.models import load, open_model
 from arcwise.models.train_pipeline import raw_text_scores, read_config, train_pipeline
 from arcwise.parsing.calibration import reliability

@@ -46,7 +46,7 @@ def test_one_hand_tree_outside_the_class_does_not_end_the_run(
     output = tmp_path / "out.conllu"
     assert parse(folder, *keep, "--projective", "--single-root", "-o", str(output), model=model) == 0
     told = capsys.readouterr().err
-    assert "hand.conllu (s2): what is decided needs several roots (3 and 4) and crossing arcs" in told
+    assert "hand.conllu (s2): its constraints need several roots (3 and 4) and crossing arcs" in told
     parsed, hand = Treebank.read(output), Treebank.read(folder / "hand.conllu")
     assert "several roots" in parsed[1].comments["parse_note"]
     assert parsed[0].deprels == ["strange", "nsubj", "root"]
@@ -145,14 +145,14 @@ def test_decisions_that_fit_no_tree_are_told_and_the_run_goes_on(
     assert run(["parse", str(file), "--model", model, "--keep", "head", "--misc-constraints"]) == 0
     shown = capsys.readouterr()
     assert (
-        "cycles.conllu (sentence 2): left as it is, because what is decided fits no tree: required: words"
+        "cycles.conllu (sentence 2): left unchanged: no tree satisfies its constraints (required: words"
         in shown.err
     )
     assert len(shown.err.splitlines()) == 11
     assert "2 more of this kind" in shown.err
     parsed = Treebank.from_string(shown.out)
     assert [s.heads.tolist()[1:] for s in parsed][-2:] == [[2, -1], [2, 0]]
-    assert shown.out.count("# parse_note = left as it is") == 12
+    assert shown.out.count("# parse_note = left unchanged") == 12
 
 
 def test_a_cycle_in_the_head_column_names_line_and_sentence(

@@ -135,9 +135,9 @@ def test_what_is_asked_of_a_tree_are_the_marginals_of_its_arcs(model) -> None:
     shares = [labelled[s][:, heads[word], m] for s, m, word in words(treebank)]
     codes = [int(np.argmin(np.where(share > 0, share, 2))) for share in shares]  # the least likely label
     bank = treebank.annotate(heads=heads, deprel=[parser.labels[code] for code in codes])
-    parses = parser.parses(bank, options=ParseOptions(confidence=True), asked=True)
+    parses = parser.parses(bank, options=ParseOptions(confidence=True), gold=True)
     assert parses.probabilities is not None
-    asked = parses.probabilities.asked
+    asked = parses.probabilities.gold
     for s, m, word in words(bank):
         head = marginals[s][heads[word], m]
         assert asked.head[word] == pytest.approx(head, abs=1e-6)
@@ -221,15 +221,15 @@ def test_the_fused_path_gives_what_scores_and_decoder_give(model, decode: str) -
     partial = treebank.annotate(heads=some)
     for bank, keep in ((treebank, False), (partial, True)):
         options = ParseOptions(decode=decode, confidence=True, keep=("head",) if keep else ())  # type: ignore[arg-type]
-        one = parser.parses(bank, options=options, asked=True)
-        two = plain.parses(bank, options=options, asked=True)
+        one = parser.parses(bank, options=options, gold=True)
+        two = plain.parses(bank, options=options, gold=True)
         assert one.heads.tolist() == two.heads.tolist()
         assert one.labels.tolist() == two.labels.tolist()
         for name in ("head", "label", "log_tree", "head_entropy"):
             np.testing.assert_array_equal(getattr(one.probabilities, name), getattr(two.probabilities, name))
         for name in ("head", "label"):
             np.testing.assert_array_equal(
-                getattr(one.probabilities.asked, name), getattr(two.probabilities.asked, name)
+                getattr(one.probabilities.gold, name), getattr(two.probabilities.gold, name)
             )
 
 

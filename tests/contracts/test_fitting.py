@@ -12,10 +12,10 @@ from arcwise.parsing.calibration import (
     Parts,
     _mean_loss,
     calibrated,
-    common_temperatures,
+    fit_common_temperatures,
     fit_temperatures,
-    matched_labels,
-    matched_temperatures,
+    match_label_temperature,
+    match_temperatures,
     reliability,
 )
 from arcwise.parsing.scorer import FunctionScorer
@@ -70,7 +70,7 @@ def test_the_loss_is_that_of_held_out_heads_and_no_neighbour_has_less() -> None:
     """Two treebanks, each parsed by its own parser, together."""
     parts = [drawn_with(Temperatures(0.8, 1.0, 0.4)), drawn_with(Temperatures(1.6, 1.0, 0.2), SENTENCES)]
     parsers = [ScoredParser(FunctionScorer(scores_of)) for _ in parts]
-    found = common_temperatures(
+    found = fit_common_temperatures(
         [(one.with_temperatures, bank) for one, bank in zip(parsers, parts, strict=True)], steps=30
     )
 
@@ -111,7 +111,7 @@ def test_what_is_said_on_the_whole_is_right_as_often(heads: float, start: float)
     """Wherever the search begins."""
     treebank = drawn_with(Temperatures(heads))
     parser = ScoredParser(FunctionScorer(scores_of))
-    found = matched_temperatures([(parser.with_temperatures, treebank)], Temperatures(start), steps=14)
+    found = match_temperatures([(parser.with_temperatures, treebank)], Temperatures(start), steps=14)
     assert found.heads == pytest.approx(heads, rel=0.1)
     assert found.labels == 1
     fitted = parser.with_temperatures(found.heads, found.labels, found.smoothing)
@@ -145,7 +145,7 @@ def test_labels_are_right_as_often_as_is_said(start: float) -> None:
     treebank = some_labels_as_wrong_as_can_be(treebank_of([Tree.from_heads([0] * WORDS)] * SENTENCES))
     parser = ScoredParser(FunctionScorer(labelled, NAMES))
     given = Temperatures(0.7, start)
-    found = matched_labels([(parser.with_temperatures, treebank)], given, steps=14)
+    found = match_label_temperature([(parser.with_temperatures, treebank)], given, steps=14)
     assert (found.heads, found.smoothing) == (given.heads, given.smoothing)
     parses = parser.with_temperatures(found.heads, found.labels).parses(
         treebank, options=ParseOptions(confidence=True)
@@ -181,7 +181,7 @@ def test_matching_takes_the_smoothing_whose_probabilities_mean_most() -> None:
     """No temperature alone tells what was drawn with smoothing."""
     parser = ScoredParser(FunctionScorer(scores_of))
     parts: Parts = [(parser.with_temperatures, drawn_with(Temperatures(0.3, smoothing=0.4)))]
-    found = matched_temperatures(parts, Temperatures(0.5))
+    found = match_temperatures(parts, Temperatures(0.5))
     assert found.smoothing > 0
     brier = {}
     for smoothing in (0.0, found.smoothing):

@@ -197,7 +197,7 @@ def test_hand_trees_outside_the_class_widen_it_for_their_sentence(constrained: A
     assert parsed[1].heads.tolist() == odd()[1].heads.tolist()
     assert [note.sentence for note in found.notes] == [1, 2]
     assert str(found.notes[0]) == (
-        "odd.conllu (s2): what is decided needs several roots (3 and 4) and crossing arcs (0 → 3 and 4 → 2), "
+        "odd.conllu (s2): its constraints need several roots (3 and 4) and crossing arcs (0 → 3 and 4 → 2), "
         "which this sentence may therefore have"
     )
     assert parsed[1].comments["parse_note"] == found.notes[0].text
@@ -213,11 +213,11 @@ def test_decisions_that_fit_no_tree_leave_the_sentence_as_it_is(constrained: Any
         found = constrained.analyse(odd(), options=options)
         cycle = next(s for s in found.treebank if s.sent_id == "s3")
         assert cycle.heads.tolist() == [-1, -1, 3, -1]
-        assert "left as it is" in cycle.comments["parse_note"]
+        assert "left unchanged" in cycle.comments["parse_note"]
         assert "2 → 3 → 2 form a cycle" in cycle.comments["parse_note"]
         assert all("Prob=" not in m.replace("UposProb", "") for m in cycle.misc)
         assert all("Alternatives" not in m for m in cycle.misc)
-        assert "odd.conllu (s3): left as it is" in str(found.notes[-1])
+        assert "odd.conllu (s3): left unchanged" in str(found.notes[-1])
         last = next(s for s in found.treebank if s.sent_id == "s4")
         assert last.tree.is_complete
 
@@ -277,7 +277,7 @@ def test_a_label_of_misc_is_written(constrained: Any) -> None:
     if scored(constrained).labels:
         assert (found.treebank.heads[0], found.treebank.column("deprel")[0]) == (2, label)
     else:
-        assert "the parser has none" in found.notes[0].text
+        assert "the parser has no labels" in found.notes[0].text
     unknown = with_misc(blank_but({}), {0: "Deprel=no:such"})
     found = constrained.analyse(unknown, options=ParseOptions(misc_constraints=True))
     assert "labels: found 'no:such' for word 1" in found.notes[0].text

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from arcwise.graph.parts import PartObjective
-from arcwise.learning.mixing import PartTraining
+from arcwise.learning.parameter_mixing import PartTraining
 
 
 class Slow:

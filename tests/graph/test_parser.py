@@ -9,7 +9,7 @@ import pytest
 from arcwise.errors import InputError, ModelError
 from arcwise.evaluation.calibration import Calibration
 from arcwise.graph import GraphConfig, GraphParser
-from arcwise.graph.training import Learner
+from arcwise.graph.training import GraphLearner
 from arcwise.learning.model_file import Packed, read_model, write_model
 from arcwise.learning.preparation import prepare_trees
 from arcwise.learning.progress import Progress
@@ -424,7 +424,7 @@ def test_training_judges_development_data_by_the_scores_that_the_parser_has(trai
     config = GraphConfig(trainer=trainer, epochs=1, filter_after=1, projective=True, **SMALL)
     parser = GraphParser.train(train, config=config)
     model = parser.model
-    judged = Learner.of(train, config, 1, Progress(shown=False)).development(dev)
+    judged = GraphLearner.of(train, config, 1, Progress(shown=False)).development(dev)
     found = judged.attachment(model.table, model.weights, model.decoding, 1)
     right = np.asarray(parser.parse(blank(dev)).heads) == dev.heads
     assert found.uas == pytest.approx(right.mean(), abs=1e-9)

@@ -14,8 +14,8 @@ from arcwise.errors import OptionError
 from arcwise.graph import TRAINERS, GraphConfig, GraphParser
 from arcwise.graph.parts import PartObjective, SummedObjective, trainer_of
 from arcwise.graph.trainers import likelihood_objective
-from arcwise.graph.training import Learner
-from arcwise.learning.mixing import MixableTrainer, MixingTrainer, PartTraining
+from arcwise.graph.training import GraphLearner
+from arcwise.learning.parameter_mixing import MixableTrainer, MixingTrainer, PartTraining
 from arcwise.learning.progress import Progress
 from contracts.small_treebank import small_treebank
 from reference.mixing import mixed
@@ -29,8 +29,8 @@ CASES = [SMALL.for_trainer(name) for name in ONLINE] + [
 ORDERS = [np.random.default_rng(epoch).permutation(8).astype(np.int64) for epoch in range(3)]
 
 
-def learner_of(config: GraphConfig) -> Learner:
-    return Learner.of(small_treebank(), config, 1, Progress(shown=False))
+def learner_of(config: GraphConfig) -> GraphLearner:
+    return GraphLearner.of(small_treebank(), config, 1, Progress(shown=False))
 
 
 def trainer(config: GraphConfig) -> MixableTrainer:
@@ -104,14 +104,16 @@ def test_a_worker_that_is_killed_changes_nothing(tmp_path: Path) -> None:
 
 
 @pytest.fixture
-def batch() -> Learner:
+def batch() -> GraphLearner:
     pytest.importorskip("scipy", reason="log-linear-batch needs scipy")
     return learner_of(SMALL.for_trainer("log-linear-batch"))
 
 
 @pytest.mark.parametrize("engine", [ThisProcess(), Processes(2)], ids=str)
 @pytest.mark.parametrize("parts", [2, 8, 50])
-def test_gradients_of_parts_add_up_to_that_of_one_process(batch: Learner, engine: Engine, parts: int) -> None:
+def test_gradients_of_parts_add_up_to_that_of_one_process(
+    batch: GraphLearner, engine: Engine, parts: int
+) -> None:
     whole = likelihood_objective(batch.config, batch.table, batch.data, threads=1)
     with engine.pool(PartObjective(batch.source)) as pool:
         summed = SummedObjective(pool, batch, parts)
@@ -127,7 +129,7 @@ def test_sentences_that_fit_no_tree_are_counted_over_all_parts() -> None:
     bank = small_treebank(crossing=True)
     heads = bank.heads.copy()
     config = SMALL.for_trainer("log-linear-batch", projective=True)
-    learner = Learner.of(bank.annotate(heads=heads), config, 1, Progress(shown=False))
+    learner = GraphLearner.of(bank.annotate(heads=heads), config, 1, Progress(shown=False))
     whole = likelihood_objective(config, learner.table, learner.data, threads=1)
     with ThisProcess().pool(PartObjective(learner.source)) as pool:
         summed = SummedObjective(pool, learner, 4)
@@ -136,7 +138,7 @@ def test_sentences_that_fit_no_tree_are_counted_over_all_parts() -> None:
         assert summed.skipped == whole.skipped
 
 
-def test_batch_training_in_parts_reaches_the_same_point(batch: Learner) -> None:
+def test_batch_training_in_parts_reaches_the_same_point(batch: GraphLearner) -> None:
     found = []
     for parts in (1, 3):
         learner = replace(batch, config=replace(batch.config, parts=parts))

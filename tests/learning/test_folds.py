@@ -24,8 +24,12 @@ from arcwise.learning.folds import (
     warnings,
 )
 from arcwise.parsing import ParseOptions
-from arcwise.parsing.calibration import common_temperatures, matched_labels
-from arcwise.parsing.confidence import confidence_text, confidence_warning
+from arcwise.parsing.calibration import (
+    confidence_text,
+    confidence_warning,
+    fit_common_temperatures,
+    match_label_temperature,
+)
 from arcwise.transition import TransitionConfig, TransitionParser
 from arcwise.treebanks import Treebank
 from contracts.small_treebank import conllu, small_treebank
@@ -124,7 +128,7 @@ def test_epoch_and_temperatures_are_those_of_parsers_trained_by_hand() -> None:
     assert [told["las"] for told in found.model.report["folds"]] == pytest.approx(las)
     chosen = GraphConfig(epochs=found.model.report["epoch"], **BITS)
     held_out = [(parser.with_temperatures, part) for parser, part in by_hand(bank, folds, chosen)]
-    best = matched_labels(held_out, common_temperatures(held_out, steps=12))
+    best = match_label_temperature(held_out, fit_common_temperatures(held_out, steps=12))
     if found.decoding.projective == chosen.projective:  # the same trees
         assert found.model.temperature == pytest.approx(best.heads)
         assert found.model.label_temperature == pytest.approx(best.labels)

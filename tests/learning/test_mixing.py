@@ -11,7 +11,7 @@ from hypothesis.extra import numpy as arrays
 
 from arcwise import native
 from arcwise.engine import Processes, ThisProcess
-from arcwise.learning.mixing import MixingTrainer, PartTraining, changes, dealt
+from arcwise.learning.parameter_mixing import MixingTrainer, PartTraining, changes, dealt
 from reference.mixing import mixed
 
 SIXTEENTHS = st.integers(-64, 64).map(lambda n: n / 16)

@@ -12,7 +12,7 @@ from arcwise.errors import InputError
 from arcwise.graph import GraphConfig, GraphParser
 from arcwise.inference import Constraints
 from arcwise.parsing import FunctionScorer, ScoredParser
-from arcwise.parsing.long_sentences import PIECE_WORDS, cut_places, cut_sentence
+from arcwise.parsing.long_sentences import PIECE_WORDS, cut_points, cut_sentence
 from arcwise.parsing.parser import ParseOptions
 from arcwise.parsing.scored import Decoding
 from arcwise.transition import TransitionConfig, TransitionParser
@@ -42,7 +42,7 @@ forms = st.lists(st.sampled_from(["a", "b", ",", ";", ".", "end."]), min_size=1,
 @given(forms, st.integers(1, 12))
 def test_pieces_are_the_sentence(words: list[str], most: int) -> None:
     sentence = Sentence.from_words(words)
-    ends = cut_places(sentence, most)
+    ends = cut_points(sentence, most)
     lengths = np.diff([0, *ends])
     assert ends[-1] == len(words)
     assert lengths.min() > 0
@@ -61,7 +61,7 @@ def test_multiword_tokens_are_not_cut_and_empty_nodes_go() -> None:
     sentence = Treebank.from_string(
         "".join(f"{row}{8 * chr(9) + '_'}\n".replace(8 * "\t", "\t_" * 7 + "\t") for row in rows) + "\n"
     )[0]
-    ends = cut_places(sentence, 2)
+    ends = cut_points(sentence, 2)
     assert ends == [1, 3, 4]
     pieces = cut_sentence(sentence, ends)
     assert [s.forms for s in pieces] == [["a"], ["b", "c"], ["d"]]
@@ -95,7 +95,7 @@ def test_pieces_are_parsed_as_sentences_are(graph: GraphParser) -> None:
     bank = long_sentence(500)
     options = ParseOptions(max_words=100)
     found = graph.analyse(bank, options=options)
-    ends = cut_places(bank[0], 100)
+    ends = cut_points(bank[0], 100)
     alone = graph.parse(cut_sentence(bank[0], ends))
     heads = found.treebank.heads
     starts = np.repeat([0, *ends[:-1]], np.diff([0, *ends]))
@@ -131,11 +131,11 @@ def test_what_is_kept_stays(graph: GraphParser) -> None:
     across = bank.annotate(heads=heads, deprel=labels, strict=False)
     left = graph.analyse(across, options=keep)
     assert left.treebank.heads.tolist() == across.heads.tolist()
-    assert "left as it is: 300 words" in left.treebank[0].comments["parse_note"]
+    assert "left unchanged: 300 words" in left.treebank[0].comments["parse_note"]
     constrained = graph.analyse(
         bank, options=ParseOptions(max_words=100), constraints=[Constraints(required=[(1, 2)])]
     )
-    assert "left as it is" in constrained.notes[0].text
+    assert "left unchanged" in constrained.notes[0].text
 
 
 def test_transition_parsers_take_it_whole() -> None:

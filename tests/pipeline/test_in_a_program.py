@@ -46,7 +46,7 @@ def test_notes_and_warnings_are_told(caplog: pytest.LogCaptureFixture) -> None:
         (level, str(note)) for level, note in zip(("INFO", "WARNING"), analysis.notes, strict=True)
     ]
     assert "crossing arcs" in told[0][1]
-    assert "left as it is" in told[1][1]
+    assert "left unchanged" in told[1][1]
 
 
 def test_training_is_told(caplog: pytest.LogCaptureFixture) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
-from arcwise.learning.mixing import MixableTrainer
+from arcwise.learning.parameter_mixing import MixableTrainer
 
 Tables = list[npt.NDArray[np.float32]]
 

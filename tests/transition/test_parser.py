@@ -13,7 +13,7 @@ from arcwise.parsing.parser import ParseOptions
 from arcwise.transition import State, TransitionConfig, TransitionParser, every_named, start
 from arcwise.transition import system as parse_system
 from arcwise.transition.model import TransitionModel, make_scorer
-from arcwise.transition.preparation import prepare_trees
+from arcwise.transition.preparation import derivable_trees
 from arcwise.transition.training import word_vocabulary
 from contracts.small_treebank import small_treebank, two_rooted
 
@@ -137,7 +137,7 @@ def test_passive_aggressive_steps_learn_too() -> None:
 @pytest.mark.parametrize(("how", "used"), [("skip", 8), ("projectivise", 10), ("closest", 10)])
 def test_unreachable_trees_are_counted_and_treated_as_asked(how: str, used: int) -> None:
     treebank = small_treebank(crossing=True)
-    prepared = prepare_trees(
+    prepared = derivable_trees(
         treebank,
         parse_system("arc-eager"),
         single_root=True,
@@ -146,7 +146,7 @@ def test_unreachable_trees_are_counted_and_treated_as_asked(how: str, used: int)
     )
     assert len(prepared.sentences) == used
     assert prepared.notes[0].startswith("2 sentences (20.00%) have trees that arc-eager cannot build")
-    reachable = prepare_trees(
+    reachable = derivable_trees(
         treebank, parse_system("non-projective(D=4)"), single_root=True, unreachable="skip", threads=1
     )
     assert reachable.notes == []
@@ -156,7 +156,7 @@ def test_partial_trees_are_left_out_and_told() -> None:
     treebank = small_treebank()
     heads = treebank.heads.copy()
     heads[0] = -1
-    prepared = prepare_trees(
+    prepared = derivable_trees(
         treebank.annotate(heads=heads),
         parse_system("hybrid"),
         single_root=True,

@@ -8,9 +8,9 @@ import pytest
 
 from arcwise.engine import Processes, ThisProcess
 from arcwise.errors import OptionError
-from arcwise.learning.mixing import MixingTrainer, PartTraining
+from arcwise.learning.parameter_mixing import MixingTrainer, PartTraining
 from arcwise.transition import TransitionConfig, TransitionParser
-from arcwise.transition.named import system
+from arcwise.transition.named_systems import system
 from arcwise.transition.training import TransitionTrainer, TreeLearner
 from contracts.small_treebank import small_treebank
 from reference.mixing import mixed

@@ -15,7 +15,7 @@ from arcwise.engine import Engine, ThisProcess
 from arcwise.errors import InputError
 from arcwise.graph import GraphConfig, GraphParser
 from arcwise.learning.folds import Folds
-from arcwise.parsing.calibration import common_temperatures
+from arcwise.parsing.calibration import fit_common_temperatures
 from arcwise.parsing.parser import ParseOptions
 from arcwise.treebanks import Treebank
 
@@ -65,7 +65,7 @@ def suspicious_words(
         tell(0.8 * fold / folds, f"a parser that never saw part {fold + 1} of {folds}")
         parts.append((next(trained), part))
     tell(0.8, "fitting confidences")
-    found = common_temperatures(
+    found = fit_common_temperatures(
         [(own.with_temperatures, part) for own, part in parts], threads=threads, steps=12
     )
     every: list[SuspiciousWord] = []
@@ -82,14 +82,14 @@ def _trained(config: GraphConfig, threads: int, others: Treebank) -> GraphParser
 def _of_part(
     parser: GraphParser, part: Treebank, fold: int, folds: int, below: float, threads: int
 ) -> list[SuspiciousWord]:
-    parses = parser.parses(part, options=ParseOptions(confidence=True), asked=True, threads=threads)
+    parses = parser.parses(part, options=ParseOptions(confidence=True), gold=True, threads=threads)
     assert parses.probabilities is not None
-    asked = parses.probabilities.asked
-    assert asked is not None
+    gold = parses.probabilities.gold
+    assert gold is not None
     labels = part.column("deprel")
     labelled = np.array([label != "_" for label in labels])
-    known = np.where(np.asarray(asked.label) < 0.0, 0.0, np.maximum(asked.label, _LEAST))
-    own = np.maximum(asked.head, _LEAST) * np.where(labelled, known, 1.0)
+    known = np.where(np.asarray(gold.label) < 0.0, 0.0, np.maximum(gold.label, _LEAST))
+    own = np.maximum(gold.head, _LEAST) * np.where(labelled, known, 1.0)
     starts = part.sentence_words.astype(np.int64)
     heads = np.asarray(part.heads)
     found = []

@@ -13,9 +13,7 @@ from arcwise.annotation.states import ArcDecisions
 from arcwise.inference import LabelledArc, Scores, TreeClass, TreeDistribution
 from arcwise.inference.arc_matrices import ArcMatrices, Floats
 from arcwise.neural import NeuralParser
-from arcwise.parsing import decisions as parsing_decisions
-from arcwise.parsing.decisions import Group
-from arcwise.parsing.groups import in_groups
+from arcwise.parsing.constrained import ConstraintGroup, ParseConstraints, parse_groups
 from arcwise.parsing.parser import TAGS, ParseOptions, Parser
 from arcwise.parsing.parses import Codes, Note
 from arcwise.parsing.scored import ScoredParser, decode_settings
@@ -73,14 +71,14 @@ class ScoredSentence:
         data = decisions.in_bytes(self.treebank.data)
         bank = Treebank(data, source=self.treebank.source)
         trees, labels = self.parser.decoding.trees, self.parser.labels
-        decided = parsing_decisions.Decisions.of(bank, _KEEP_ARCS, None, trees, labels)
-        parts, notes, _ = in_groups(decided, self._posterior)
+        decided = ParseConstraints.of(bank, _KEEP_ARCS, None, trees, labels)
+        parts, notes, _ = parse_groups(decided, self._posterior)
         assert parts, "decisions form a cycle"
         return replace(parts[0][1], notes=tuple(notes), fixed_labels=decided.labels)
 
-    def _posterior(self, group: Group) -> tuple[Posterior, Codes]:
+    def _posterior(self, group: ConstraintGroup) -> tuple[Posterior, Codes]:
         parser = self.parser
-        scores = parser.ruled(self.scores, group)
+        scores = parser.constrain(self.scores, group)
         decoding = replace(
             parser.decoding, projective=group.trees.projective, single_root=group.trees.single_root
         )

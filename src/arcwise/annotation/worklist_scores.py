@@ -86,12 +86,12 @@ def repair_order(inferred: Posterior) -> Floats:
 
 def by_disagreement(assistant: Assistant, sentences: Sequence[Sentence]) -> list[Value]:
     """How improbable (1 - probability) the decided arc is, with its label, that the parser by itself finds least probable."""
-    parses = _parses(assistant, sentences, _FREE, asked=True)
+    parses = _parses(assistant, sentences, _FREE, gold=True)
     assert parses.probabilities is not None
-    asked = parses.probabilities.asked
-    assert asked is not None
-    heads = np.asarray(asked.head, np.float64)
-    labels = np.maximum(np.asarray(asked.label, np.float64), 0.0)
+    gold = parses.probabilities.gold
+    assert gold is not None
+    heads = np.asarray(gold.head, np.float64)
+    labels = np.maximum(np.asarray(gold.label, np.float64), 0.0)
     found = []
     for own, head, label in zip(sentences, _each(heads, sentences), _each(labels, sentences), strict=True):
         found.append(_most_improbable(consistent(ArcDecisions.of(own)), head, label, bool(assistant.labels)))
@@ -119,11 +119,11 @@ def _least_sure(sentence: Sentence, shares: Floats) -> tuple[int | None, float]:
 
 
 def _parses(
-    assistant: Assistant, sentences: Sequence[Sentence], options: ParseOptions, *, asked: bool = False
+    assistant: Assistant, sentences: Sequence[Sentence], options: ParseOptions, *, gold: bool = False
 ) -> Parses:
     parser: Any = assistant.parser
     seen = tagged_input(assistant.model, only_decided(sentences))
-    found: Parses = parser.parses(seen, options=options, asked=asked)
+    found: Parses = parser.parses(seen, options=options, gold=gold)
     return found
 
 

@@ -32,7 +32,7 @@ def run(
     Scores are in per cent. Of the options those are shown that differ from the defaults.
     """
     from arcwise.models import open_model, written_by
-    from arcwise.parsing.confidence import confidence_text
+    from arcwise.parsing.calibration import confidence_text
 
     version = written_by(model)
     info = dict(open_model(model).info)

@@ -191,7 +191,7 @@ def run(
     """
     from arcwise.errors import InputError
     from arcwise.models import open_model
-    from arcwise.parsing.confidence import confidence_warning
+    from arcwise.parsing.calibration import confidence_warning
     from arcwise.pipeline.parse_input import FORMATS, InputOptions
     from arcwise.pipeline.text_fields import TextFields
 

@@ -18,7 +18,7 @@ import numpy.typing as npt
 from arcwise.distillation.soft_targets import Indices, SoftTargets
 from arcwise.errors import InputError, OptionError
 from arcwise.learning.config import from_dict, read_toml
-from arcwise.learning.folds import data_name, others_and_part
+from arcwise.learning.folds import data_name, split_fold
 from arcwise.learning.options import check_options, option, refuse_unread, short_repr
 from arcwise.learning.progress import Progress
 from arcwise.parsing.parser import TAGS, Parser
@@ -216,7 +216,7 @@ class Distillation:
         parts, words = [], []
         for fold in range(count):
             progress.say(f"training the teacher without fold {fold + 1} of {count}")
-            others, part = others_and_part(train, count, fold)
+            others, part = split_fold(train, count, fold)
             parts.append(self._targets(self.retrain(others), part, trees))
             words.append(_words_of(train, np.arange(fold, len(train), count)))
         names = parts[0].label_names

@@ -36,7 +36,7 @@ _PLACES = {"<": 1, ">": 2, "<<": 3, ">>": 4}
 
 
 @dataclass(frozen=True)
-class Part:
+class TemplatePart:
     """One property of one word: ``place`` is an offset, or ``<``, ``>``, ``<<``, ``>>`` for a near frequent word."""
 
     side: str
@@ -61,7 +61,7 @@ class Template:
     (['h.upos', 'm.word'], 'set', ('distance',))
     """
 
-    parts: tuple[Part, ...]
+    parts: tuple[TemplatePart, ...]
     between: str = "none"
     contexts: tuple[str, ...] = ("direction",)
     pairs: str = ""
@@ -85,7 +85,7 @@ class Template:
             elif (match := _LIST.fullmatch(word)) and only:
                 pairs = match[1]
             elif match := _PART.fullmatch(word):
-                parts.append(Part(match["side"], match["place"] or "", match["atom"]))
+                parts.append(TemplatePart(match["side"], match["place"] or "", match["atom"]))
             else:
                 raise InputError(
                     f"template {text!r}: found {word!r}, expected h.ATOM or m.ATOM (with +1, -1, <, <<, > or >> after h or m) "

@@ -14,7 +14,7 @@ from arcwise.graph.config import GraphConfig
 from arcwise.graph.model import GraphModel
 from arcwise.graph.parser import GraphParser
 from arcwise.graph.training import (
-    Learner,
+    GraphLearner,
     choose_decoding,
     decoding_candidates,
     say_decoding,
@@ -23,7 +23,11 @@ from arcwise.graph.training import (
 from arcwise.learning.folds import Folds, FoldScores, best_epoch, calibration_report, together
 from arcwise.learning.progress import Progress
 from arcwise.learning.training import DevScore, training_report
-from arcwise.parsing.calibration import common_temperatures, head_calibration_error, matched_labels
+from arcwise.parsing.calibration import (
+    fit_common_temperatures,
+    head_calibration_error,
+    match_label_temperature,
+)
 from arcwise.parsing.parser import ParseOptions
 from arcwise.parsing.scored import Decoding
 from arcwise.treebanks import Treebank
@@ -61,8 +65,8 @@ def train_cross_validated(
     decoding, score = _decoding(held_out, chosen, threads)
     say_decoding(progress, epoch, decoding, score, str(folds))
     held_out_parts = [(fold.at(decoding), fold.part) for fold in held_out]
-    likeliest = common_temperatures(held_out_parts, threads=threads, steps=12)
-    temperatures = matched_labels(held_out_parts, likeliest, threads=threads)
+    likeliest = fit_common_temperatures(held_out_parts, threads=threads, steps=12)
+    temperatures = match_label_temperature(held_out_parts, likeliest, threads=threads)
     at = temperatures.heads, temperatures.labels, temperatures.smoothing
     options = ParseOptions(confidence=True)
     error = head_calibration_error(
@@ -72,7 +76,7 @@ def train_cross_validated(
         ]
     )
     progress.say(f"training on all {len(train)} sentences")
-    learner = Learner.of(train, chosen, threads, progress, distilled)
+    learner = GraphLearner.of(train, chosen, threads, progress, distilled)
     counts = learner.told(progress, threads)
     best = learner.run(None, threads, progress, engine=engine)
     assert best.weights is not None
@@ -95,8 +99,8 @@ class _FoldSource:
     part: Treebank
     distilled: DistillationData | None
 
-    def learner(self, config: GraphConfig, threads: int) -> Learner:
-        return Learner.of(self.others, config, threads, Progress(shown=False), self.distilled)
+    def learner(self, config: GraphConfig, threads: int) -> GraphLearner:
+        return GraphLearner.of(self.others, config, threads, Progress(shown=False), self.distilled)
 
 
 def _fold_scores(config: GraphConfig, threads: int, fold: _FoldSource) -> FoldScores:
@@ -129,7 +133,7 @@ _SparseWeights = tuple[npt.NDArray[np.int64], npt.NDArray[np.float32]]
 class _FoldParser:
     """A parser that learned from the other parts."""
 
-    learner: Learner
+    learner: GraphLearner
     part: Treebank
     places: npt.NDArray[np.int64]
     values: npt.NDArray[np.float32]

@@ -16,8 +16,13 @@ from arcwise.graph.config import GraphConfig
 from arcwise.graph.table import Alphabets, make_table
 from arcwise.learning.config import from_dict, to_dict
 from arcwise.learning.model_file import Packable, Packed, Precision
-from arcwise.learning.trained import read_report, read_vocabulary, vocabulary_arrays
-from arcwise.learning.weights import pack_weights, read_weights
+from arcwise.learning.trained_model import (
+    pack_weights,
+    read_report,
+    read_vocabulary,
+    read_weights,
+    vocabulary_arrays,
+)
 from arcwise.parsing.scored import Decoding
 
 KIND = "graph"

@@ -18,7 +18,7 @@ from arcwise.graph.scorer import GraphScorer
 from arcwise.learning.folds import Development
 from arcwise.learning.model_file import Packed
 from arcwise.learning.progress import Progress
-from arcwise.learning.trained import TrainedParser
+from arcwise.learning.trained_model import TrainedParser
 from arcwise.parsing.parser import Capabilities
 from arcwise.parsing.scored import Decoding, ScoredParser, Temperatures
 from arcwise.treebanks import Treebank

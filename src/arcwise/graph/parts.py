@@ -1,4 +1,4 @@
-"""Training in parts that an engine does at the same time: online trainers are mixed after each epoch (``learning.mixing``), the
+"""Training in parts that an engine does at the same time: online trainers are mixed after each epoch (``learning.parameter_mixing``), the
 objective of batch training is a sum over the parts."""
 
 from __future__ import annotations
@@ -18,32 +18,32 @@ from arcwise.distillation import DistillationData
 from arcwise.engine import Engine, WorkerPool
 from arcwise.graph.config import GraphConfig
 from arcwise.graph.trainers import BatchTrainer, likelihood_objective
-from arcwise.learning.mixing import MixableTrainer, MixingTrainer, PartTraining
+from arcwise.learning.parameter_mixing import MixableTrainer, MixingTrainer, PartTraining
 from arcwise.learning.progress import Progress
 from arcwise.learning.training import EpochTrainer
 from arcwise.treebanks import Treebank
 
 if TYPE_CHECKING:
-    from arcwise.graph.training import Learner
+    from arcwise.graph.training import GraphLearner
 
 
 @dataclass(frozen=True)
 class LearnerSource:
-    """What a ``Learner`` is made from; it travels, where a ``Learner`` does not, and makes the same one."""
+    """What a ``GraphLearner`` is made from; it travels, where a ``GraphLearner`` does not, and makes the same one."""
 
     train: Treebank
     config: GraphConfig
     distilled: DistillationData | None
 
-    def learner(self) -> Learner:
+    def learner(self) -> GraphLearner:
         """The learner, made silently."""
-        from arcwise.graph.training import Learner
+        from arcwise.graph.training import GraphLearner
 
-        return Learner.of(self.train, self.config, 1, Progress(shown=False), self.distilled)
+        return GraphLearner.of(self.train, self.config, 1, Progress(shown=False), self.distilled)
 
 
 @contextmanager
-def trainer_of(learner: Learner, engine: Engine, threads: int) -> Iterator[EpochTrainer]:
+def trainer_of(learner: GraphLearner, engine: Engine, threads: int) -> Iterator[EpochTrainer]:
     """The trainer of the configuration; in ``config.parts`` parts, if there are several, done where the engine says."""
     config = learner.config
     if config.parts == 1:
@@ -92,7 +92,7 @@ class PartObjective:
         self._objectives: dict[Range, native.LossObjective] = {}
 
     @cached_property
-    def _learner(self) -> Learner:
+    def _learner(self) -> GraphLearner:
         return self._source.learner()
 
     def _objective(self, sentences: Range) -> native.LossObjective:
@@ -119,7 +119,7 @@ class SummedObjective:
     def __init__(
         self,
         pool: WorkerPool[tuple[npt.NDArray[np.float64], Range], PartValue],
-        learner: Learner,
+        learner: GraphLearner,
         parts: int,
     ) -> None:
         self._pool, self._cells, self.skipped = pool, learner.table.cells, 0

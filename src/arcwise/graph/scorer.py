@@ -54,12 +54,12 @@ class GraphScorer:
         settings: native.DecodeSettings,
         *,
         required: Codes | None,
-        asked: bool,
+        gold: bool,
         threads: int,
     ) -> native.ParseResult:
         """``scores`` and the decoder in one go."""
         data = self._data(treebank)
-        own: dict[str, Any] = {"asked_heads": data.heads, "asked_labels": data.labels} if asked else {}
+        own: dict[str, Any] = {"asked_heads": data.heads, "asked_labels": data.labels} if gold else {}
         return self._native.parse(data, required, settings=settings, threads=threads, **own)
 
     def k_best_decoded(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from arcwise.features.templates import WORD, Part, Template
+from arcwise.features.templates import WORD, Template, TemplatePart
 
 LABEL_TEMPLATES = (
     # the two words
@@ -144,7 +144,7 @@ def with_prefixes(templates: Iterable[Template], *, besides: Iterable[Template] 
     ['h.word m.word m-1.word @ direction', 'h.prefix5 m.prefix5 m-1.word @ direction']
     """
 
-    def shortened(part: Part) -> Part:
+    def shortened(part: TemplatePart) -> TemplatePart:
         return replace(part, atom="prefix5") if part.atom == WORD and not part.place else part
 
     given = list(templates)

@@ -24,11 +24,11 @@ from arcwise.learning.folds import (
     calibration_report,
     data_name,
     development,
-    said_warnings,
+    report_warnings,
 )
 from arcwise.learning.preparation import PreparedTrees, prepare_trees
 from arcwise.learning.progress import Progress
-from arcwise.learning.training import Best, DevScore, Weights, finishing, fit, training_report
+from arcwise.learning.training import Best, DevScore, Weights, fit, interruptible, training_report
 from arcwise.parsing.parser import ParseOptions
 from arcwise.parsing.scored import Decoding, decode_settings
 from arcwise.treebanks import Treebank
@@ -76,7 +76,7 @@ def train_model(
     if distillation is not None:
         config.check_distillation(distillation)
     chosen = development(train, dev)
-    doubts = said_warnings(train, chosen, progress)
+    doubts = report_warnings(train, chosen, progress)
     distilled = distillation_data(
         distillation, train, config, projective=config.projective, threads=threads, progress=progress
     )
@@ -120,7 +120,7 @@ def _train_with_C(
 
 
 @dataclass(frozen=True)
-class Learner:
+class GraphLearner:
     """The training data as a table sees them: ready to learn from."""
 
     config: GraphConfig
@@ -140,7 +140,7 @@ class Learner:
         threads: int,
         progress: Progress,
         distilled: DistillationData | None = None,
-    ) -> Learner:
+    ) -> GraphLearner:
         """The trees prepared, alphabets and classes learned; with ``distilled``, from their sentences."""
         source = LearnerSource(train, config, distilled)
         train = train if distilled is None else distilled.treebank
@@ -235,7 +235,7 @@ def _train_once(
         from arcwise.graph.cross_validation import train_cross_validated
 
         return train_cross_validated(train, dev, config, threads, progress, distilled, engine)
-    learner = Learner.of(train, config, threads, progress, distilled)
+    learner = GraphLearner.of(train, config, threads, progress, distilled)
     counts = learner.told(progress, threads)
     data = None if dev is None else learner.development(dev)
     decoding = Decoding("map", config.projective, config.single_root)
@@ -245,7 +245,7 @@ def _train_once(
     notes = learner.notes(best, progress)
     weights = np.ascontiguousarray(best.weights)
     if data is not None and not best.interrupted:
-        with finishing(best, progress):
+        with interruptible(best, progress):
             candidates = decoding_candidates(config)
             scores = [data.attachment(learner.table, weights, one, threads) for one in candidates]
             decoding, best.score = choose_decoding(candidates, scores)
@@ -254,7 +254,7 @@ def _train_once(
     report = training_report(train, dev, notes, best) | counts | distillation_report(distilled)
     model = learner.model(weights, decoding, report)
     if dev is not None and not best.interrupted:
-        with finishing(best, progress):
+        with interruptible(best, progress):
             model = _calibrated(model, dev, doubts, threads, progress)
     return replace(model, report={**model.report, "interrupted": best.interrupted})
 
@@ -322,11 +322,11 @@ def _calibrated(
 ) -> GraphModel:
     """The model with temperatures fitted on (sentences of) the development data."""
     from arcwise.graph.parser import GraphParser
-    from arcwise.parsing.calibration import fit_temperatures, head_calibration_error, matched_labels
+    from arcwise.parsing.calibration import fit_temperatures, head_calibration_error, match_label_temperature
 
     some = dev.spread(CALIBRATION_SENTENCES)
     likeliest = fit_temperatures(GraphParser(model), some, threads=threads, steps=12)
-    at = matched_labels([(likeliest.with_temperatures, some)], likeliest.fitted, threads=threads)
+    at = match_label_temperature([(likeliest.with_temperatures, some)], likeliest.fitted, threads=threads)
     fitted = likeliest.with_temperatures(at.heads, at.labels, at.smoothing)
     parses = fitted.parses(some, options=ParseOptions(confidence=True), threads=threads)
     error = head_calibration_error([(parses, some)])

@@ -12,7 +12,7 @@ from arcwise.errors import InputError, ModelError
 from arcwise.evaluation.attachment import uas_las
 from arcwise.induction.dmv import DMV, Heads, read_json
 from arcwise.learning.model_file import Packable, Packed, Precision
-from arcwise.parsing.parser import TAGS, Capabilities, Given, ParseOptions, refuse_constraints
+from arcwise.parsing.parser import TAGS, Capabilities, ParseOptions, SentenceConstraints, reject_constraints
 from arcwise.parsing.parses import Analysis
 from arcwise.treebanks import Treebank, as_treebank
 from arcwise.treebanks.files import PathLike
@@ -74,12 +74,12 @@ class DmvParser(Packable):
         treebank: Treebank,
         *,
         options: ParseOptions = ParseOptions(),
-        constraints: Given = None,
+        constraints: SentenceConstraints = None,
         threads: int = 1,
     ) -> Treebank:
         """The treebank with HEAD and DEPREL (``root`` and ``dep``) replaced by the best trees."""
         options.check("dmv", self.capabilities)
-        refuse_constraints("dmv", constraints)
+        reject_constraints("dmv", constraints)
         return self.grammar.parse_treebank(
             as_treebank(treebank),
             column=self.column,
@@ -92,7 +92,7 @@ class DmvParser(Packable):
         treebank: Treebank,
         *,
         options: ParseOptions = ParseOptions(),
-        constraints: Given = None,
+        constraints: SentenceConstraints = None,
         threads: int = 1,
     ) -> Analysis:
         """``parse``; a grammar gives no arrays."""

@@ -57,10 +57,10 @@ class Folds:
             raise InputError(
                 f"{treebank.source}: has {len(treebank)} sentences, expected at least {self.count} for {self}"
             )
-        return [others_and_part(treebank, self.count, fold) for fold in range(self.count)]
+        return [split_fold(treebank, self.count, fold) for fold in range(self.count)]
 
 
-def others_and_part(treebank: Treebank, count: int, fold: int) -> tuple[Treebank, Treebank]:
+def split_fold(treebank: Treebank, count: int, fold: int) -> tuple[Treebank, Treebank]:
     """The sentences outside part ``fold`` of ``count`` and those in it; sentence i is in part i mod ``count``."""
     parts: tuple[list[Sentence], list[Sentence]] = ([], [])
     for number, sentence in enumerate(treebank):
@@ -110,7 +110,7 @@ def warnings(train: Treebank, dev: Treebank | Folds | None) -> list[str]:
     return found
 
 
-def said_warnings(train: Treebank, dev: Treebank | Folds | None, progress: Progress) -> list[str]:
+def report_warnings(train: Treebank, dev: Treebank | Folds | None, progress: Progress) -> list[str]:
     """``warnings``, each said."""
     found = warnings(train, dev)
     for line in found:

@@ -140,7 +140,7 @@ def fit(
 
 
 @contextmanager
-def finishing(best: Best, progress: Progress) -> Iterator[None]:
+def interruptible(best: Best, progress: Progress) -> Iterator[None]:
     """Work on trained weights that may be left out (choosing a decoder, fitting temperatures): Ctrl-C ends it and loses nothing."""
     try:
         yield

@@ -16,7 +16,7 @@ from arcwise.learning.config import from_dict, read_toml
 from arcwise.learning.folds import Development, development
 from arcwise.learning.options import SEEDS, check_options, option, section, short_repr
 from arcwise.learning.progress import Progress
-from arcwise.learning.trained import TrainedParser
+from arcwise.learning.trained_model import TrainedParser
 from arcwise.models.registry import trainable
 from arcwise.models.training import parser_config, train_parser
 from arcwise.neural.config import INPUTS

@@ -14,7 +14,7 @@ from arcwise.errors import ArcwiseError, ModelError
 from arcwise.features.look_alikes import LookAlikes
 from arcwise.learning.config import from_dict, to_dict
 from arcwise.learning.model_file import Packable, Packed, Precision, check_precision
-from arcwise.learning.trained import read_report
+from arcwise.learning.trained_model import read_report
 from arcwise.neural.config import NeuralConfig
 from arcwise.neural.inputs import Inputs
 from arcwise.neural.shape import SCALE, NetworkShape, may_be_8_bit

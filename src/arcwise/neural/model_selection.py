@@ -12,7 +12,7 @@ from arcwise.learning.folds import Folds, calibration_report, data_name
 from arcwise.learning.progress import Progress
 from arcwise.neural.model import NeuralModel
 from arcwise.neural.parser import NeuralParser
-from arcwise.parsing.calibration import common_temperatures, head_calibration_error, matched_temperatures
+from arcwise.parsing.calibration import fit_common_temperatures, head_calibration_error, match_temperatures
 from arcwise.parsing.parser import ParseOptions
 from arcwise.parsing.scored import Temperatures
 from arcwise.treebanks import Treebank
@@ -94,7 +94,7 @@ _Parts = Sequence[tuple[NeuralParser, Treebank]]
 
 def _likeliest(parts: _Parts, threads: int) -> Temperatures:
     own = [(parser.with_temperatures, some) for parser, some in parts]
-    return common_temperatures(own, start=parts[0][0].fitted, threads=threads, steps=12)
+    return fit_common_temperatures(own, start=parts[0][0].fitted, threads=threads, steps=12)
 
 
 def _matched(
@@ -108,7 +108,7 @@ def _matched(
 ) -> NeuralModel:
     """With temperatures at which what the parsers of ``parts`` say is right as often as they say."""
     own = [(parser.with_temperatures, some) for parser, some in parts]
-    found = matched_temperatures(own, start, threads=threads)
+    found = match_temperatures(own, start, threads=threads)
     parsed = []
     for parser, some in parts:
         fitted = parser.with_temperatures(found.heads, found.labels, found.smoothing)

@@ -14,14 +14,14 @@ from arcwise.engine import Engine, ThisProcess
 from arcwise.learning.folds import Development
 from arcwise.learning.model_file import Packed
 from arcwise.learning.progress import Progress
-from arcwise.learning.trained import TrainedParser
+from arcwise.learning.trained_model import TrainedParser
 from arcwise.neural.config import NeuralConfig
 from arcwise.neural.model import KIND, NeuralModel
 from arcwise.neural.scorer import EnsembleScorer, NeuralScorer, TaggingScorer
 from arcwise.neural.tags import PredictedTags
 from arcwise.optional import require
-from arcwise.parsing.long_sentences import analysis_of_any_length
-from arcwise.parsing.parser import Capabilities, Given, ParseOptions
+from arcwise.parsing.long_sentences import analyse_any_length
+from arcwise.parsing.parser import Capabilities, ParseOptions, SentenceConstraints
 from arcwise.parsing.parses import Analysis, KBestParses, Parses
 from arcwise.parsing.scored import Decoding, ScoredParser, Temperatures
 from arcwise.treebanks import Treebank, as_treebank
@@ -45,7 +45,7 @@ class NeuralParser(TrainedParser[NeuralModel], ScoredParser):
 
     kind: ClassVar[str] = KIND
     description: ClassVar[str] = "neural"
-    tempers_scores: ClassVar[bool] = True
+    scores_are_tempered: ClassVar[bool] = True
 
     @cached_property
     def scorer(self) -> EnsembleScorer | TransformerScorer:
@@ -148,7 +148,7 @@ class NeuralParser(TrainedParser[NeuralModel], ScoredParser):
         treebank: Treebank,
         *,
         options: ParseOptions = ParseOptions(),
-        constraints: Given = None,
+        constraints: SentenceConstraints = None,
         threads: int = 1,
     ) -> Analysis:
         """``parse``, and the same as arrays. A network that has learned tags beside trees also replaces those, but for what
@@ -156,9 +156,9 @@ class NeuralParser(TrainedParser[NeuralModel], ScoredParser):
         treebank = as_treebank(treebank)
         options.check(self.description, self.capabilities)
         if not self.model.writes:
-            return analysis_of_any_length(self, treebank, options, constraints, threads)
+            return analyse_any_length(self, treebank, options, constraints, threads)
         own = self._tagging()
-        return analysis_of_any_length(
+        return analyse_any_length(
             own,
             treebank,
             options,
@@ -180,7 +180,12 @@ class NeuralParser(TrainedParser[NeuralModel], ScoredParser):
         return super(NeuralParser, own)._parses(treebank, options, *others)
 
     def k_best_parses(
-        self, treebank: Treebank, *, options: ParseOptions, constraints: Given = None, threads: int = 1
+        self,
+        treebank: Treebank,
+        *,
+        options: ParseOptions,
+        constraints: SentenceConstraints = None,
+        threads: int = 1,
     ) -> KBestParses:
         """The ``options.k_best`` best trees of every sentence, all with other heads, and their probabilities."""
         own = self._placed(options)
@@ -210,7 +215,7 @@ class NeuralParser(TrainedParser[NeuralModel], ScoredParser):
         return replace(super().capabilities, partial_trees=True, device=in_torch)
 
     @property
-    def at_a_time(self) -> int | None:
+    def batch_sentences(self) -> int | None:
         """Scores of a transformer are kept for some sentences at a time; native networks keep none."""
         return None if self.model.transformer is None else _SENTENCES
 

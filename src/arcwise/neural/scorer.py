@@ -67,7 +67,7 @@ class NeuralScorer(EnsembleScorer):
         settings: native.DecodeSettings,
         *,
         required: Codes | None,
-        asked: bool,
+        gold: bool,
         threads: int,
     ) -> native.ParseResult:
         """``scores`` and the decoder in one go."""
@@ -78,12 +78,12 @@ class NeuralScorer(EnsembleScorer):
             required,
             settings=settings,
             threads=threads,
-            **self._asked(treebank, asked),
+            **self._gold(treebank, gold),
         )
 
-    def _asked(self, treebank: Treebank, asked: bool) -> dict[str, Any]:
+    def _gold(self, treebank: Treebank, gold: bool) -> dict[str, Any]:
         """The heads and labels of the treebank, if their probabilities are asked for."""
-        if not asked:
+        if not gold:
             return {}
         return {
             "asked_heads": np.ascontiguousarray(treebank.heads, np.int32),
@@ -120,7 +120,7 @@ class TaggingScorer(NeuralScorer):
         settings: native.DecodeSettings,
         *,
         required: Codes | None,
-        asked: bool,
+        gold: bool,
         threads: int,
     ) -> native.ParseResult:
         """``scores`` and the decoder in one go, and the tags beside."""
@@ -131,7 +131,7 @@ class TaggingScorer(NeuralScorer):
             required,
             settings=settings,
             threads=threads,
-            **self._asked(treebank, asked),
+            **self._gold(treebank, gold),
         )
         self._tagged = treebank, tags
         return result

@@ -21,11 +21,11 @@ from arcwise.learning.folds import (
     FoldScores,
     best_epoch,
     development,
-    said_warnings,
+    report_warnings,
 )
 from arcwise.learning.preparation import PreparedTrees, prepare_trees
 from arcwise.learning.progress import Progress
-from arcwise.learning.training import Best, DevScore, Weights, finishing, fit, training_report
+from arcwise.learning.training import Best, DevScore, Weights, fit, interruptible, training_report
 from arcwise.neural.checkpoint import TrainingCheckpoint
 from arcwise.neural.config import NeuralConfig, check_device
 from arcwise.neural.inputs import Inputs
@@ -62,7 +62,7 @@ def train_model(
     if distillation is not None:
         config.check_distillation()
     chosen = development(train, dev)
-    doubts = said_warnings(train, chosen, progress)
+    doubts = report_warnings(train, chosen, progress)
     seen = seen or PredictedTags(train)
     distilled = distillation_data(
         distillation, train, config, projective=config.projective, threads=threads, progress=progress
@@ -79,7 +79,7 @@ def train_model(
     model, best = learner.run(chosen, progress, keeper, engine=engine)
     if chosen is None or gold is None or best.interrupted:
         return replace(model, writes=learner.tags.columns)
-    with finishing(best, progress):
+    with interruptible(best, progress):
         model = replace(model, writes=select_tag_columns(model, gold, chosen, threads, progress))
         model = tune_decoding(model, chosen, doubts, threads=threads, progress=progress)
     return replace(model, report={**model.report, "interrupted": best.interrupted})
@@ -377,6 +377,6 @@ def _cross_validated(learner: NeuralLearner, folds: Folds, progress: Progress, e
     model = replace(model, writes=learner.tags.columns, report={**model.report, **told})
     if best.interrupted:
         return model
-    with finishing(best, progress):
+    with interruptible(best, progress):
         model = calibrate(model, held_out, folds, (), learner.threads, progress)
     return replace(model, report={**model.report, "interrupted": best.interrupted})

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -12,7 +12,7 @@ import numpy.typing as npt
 from arcwise.errors import InputError
 from arcwise.evaluation.calibration import Calibration, calibration
 from arcwise.parsing.parser import ParseOptions
-from arcwise.parsing.parses import Parses, parses_of
+from arcwise.parsing.parses import Parses, parses_from_native
 from arcwise.parsing.scored import ScoredParser, Temperatures, decode_settings
 from arcwise.parsing.scorer import decode_scores, label_codes
 from arcwise.treebanks import Treebank
@@ -70,13 +70,13 @@ def _losses(parsed: Sequence[tuple[Treebank, Parses]]) -> tuple[float, float]:
     heads, labels = [np.zeros(0, np.float32)], [np.zeros(0, np.float32)]
     for treebank, parses in parsed:
         assert parses.probabilities is not None
-        asked = parses.probabilities.asked
-        assert asked is not None
+        gold = parses.probabilities.gold
+        assert gold is not None
         known = np.asarray(treebank.heads) >= 0
-        heads.append(asked.head[known])
+        heads.append(gold.head[known])
         # Labels that the parser does not know (-1) have no probability at any temperature.
         if parses.label_names:
-            labels.append(asked.label[known & (asked.label >= 0)])
+            labels.append(gold.label[known & (gold.label >= 0)])
     return _mean_loss(np.concatenate(heads)), _mean_loss(np.concatenate(labels))
 
 
@@ -89,21 +89,21 @@ def _parsed_by(
     options = ParseOptions(confidence=True)
     if not keep:
         return lambda temperatures: _at(parser.with_temperatures, temperatures).parses(
-            treebank, options=options, asked=True, threads=threads
+            treebank, options=options, gold=True, threads=threads
         )
     decoding, names = parser.decoding, parser.labels
     scores = parser.scorer.scores(treebank, trees=decoding.trees, threads=threads)
-    asked = np.ascontiguousarray(treebank.heads, np.int32), label_codes(treebank, names)
+    gold = np.ascontiguousarray(treebank.heads, np.int32), label_codes(treebank, names)
 
     def parsed(temperatures: Temperatures) -> Parses:
         found, left = scores, temperatures
-        if parser.tempers_scores:
+        if parser.scores_are_tempered:
             at = parser.fitted
             found = scores.tempered(temperatures.heads / at.heads, temperatures.labels / at.labels)
             left = Temperatures(smoothing=temperatures.smoothing)
         settings = decode_settings(decoding, left, probabilities=True)
-        result = decode_scores(found, settings, asked=asked, threads=threads)
-        return parses_of(result, names, probabilities=True, asked=True)
+        result = decode_scores(found, settings, gold=gold, threads=threads)
+        return parses_from_native(result, names, probabilities=True, gold=True)
 
     return parsed
 
@@ -117,7 +117,7 @@ def fit_temperatures(parser: P, treebank: Treebank, *, threads: int = 1, steps: 
     a temperature of their own. And trained on little, it rules some right heads out altogether: what smoothing leaves to all heads
     keeps the temperature from doubting everything instead.
     """
-    best = common_temperatures(
+    best = fit_common_temperatures(
         [(parser.with_temperatures, treebank)], start=parser.fitted, threads=threads, steps=steps
     )
     return _at(parser.with_temperatures, best)
@@ -127,11 +127,11 @@ def calibrated(parser: P, treebank: Treebank, *, threads: int = 1) -> P:
     """The parser with what makes the treebank's heads and labels most probable, and then, from there on, with the temperatures at which
     what it says is right as often as it says: what ``arcwise calibrate`` fits."""
     likeliest = fit_temperatures(parser, treebank, threads=threads)
-    best = matched_temperatures([(parser.with_temperatures, treebank)], likeliest.fitted, threads=threads)
+    best = match_temperatures([(parser.with_temperatures, treebank)], likeliest.fitted, threads=threads)
     return _at(parser.with_temperatures, best)
 
 
-def common_temperatures(
+def fit_common_temperatures(
     parts: Parts, *, start: Temperatures = Temperatures(), threads: int = 1, steps: int = 18
 ) -> Temperatures:
     """The temperatures and the smoothing that make the heads and labels of all treebanks together most probable, each parsed by
@@ -145,14 +145,14 @@ def common_temperatures(
     small = sum(len(treebank) for _, treebank in parts) <= _KEPT_SENTENCES
     found = _search(_Losses(parts, start, threads, keep=small), Temperatures(), low, high, steps)
     found = _smoothed(_Losses(parts, found, threads, keep=small), found)
-    if all(_at(parser_at, found).tempers_scores for parser_at, _ in parts):
+    if all(_at(parser_at, found).scores_are_tempered for parser_at, _ in parts):
         return found
     middle = np.log([found.heads, found.labels])
     low, high = np.maximum(middle - np.log(_NEAR), low), np.minimum(middle + np.log(_NEAR), high)
     return _search(_Losses(parts, found, threads, keep=False), found, low, high, max(steps - 7, 1))
 
 
-def matched_temperatures(
+def match_temperatures(
     parts: Parts, start: Temperatures, *, threads: int = 1, steps: int = 8
 ) -> Temperatures:
     """The temperatures at which what is said is right as often as it says, on the whole: the mean of the probabilities of the heads found
@@ -175,7 +175,9 @@ def matched_temperatures(
     return _labels_matched(said, found, steps)
 
 
-def matched_labels(parts: Parts, start: Temperatures, *, threads: int = 1, steps: int = 8) -> Temperatures:
+def match_label_temperature(
+    parts: Parts, start: Temperatures, *, threads: int = 1, steps: int = 8
+) -> Temperatures:
     """``start`` with the temperature of labels at which heads with labels are right as often as is said, on the whole."""
     parts = _with_heads(parts)
     return _labels_matched(_Said(parts, start, threads), start, steps) if parts else start
@@ -319,3 +321,34 @@ def _mean_loss(probabilities: npt.NDArray[np.float32]) -> float:
     return (
         float(-np.log(np.maximum(probabilities, _SMALLEST)).mean()) + 0.0 if len(probabilities) else 0.0
     )  # never -0.0
+
+
+UNCALIBRATED = (
+    "confidences are not calibrated: the parser was trained without development data. "
+    "'arcwise calibrate' fits them, 'arcwise train --dev 5fold' needs no other data"
+)
+
+
+def confidence_text(info: Mapping[str, Any]) -> str | None:
+    """What is to be known of the confidences of a parser, by its ``info``: on what they were fitted, or that they were not. None if it has none.
+
+    >>> confidence_text({"temperature": 1.0}) == UNCALIBRATED
+    True
+    >>> confidence_text({"temperature": 0.4, "calibration": {"on": "5fold of the training data", "error": 0.031, "doubts": []}})
+    'confidences are calibrated on 5fold of the training data (calibration error of heads there 3.1 %)'
+    """
+    info = info["parser"] if info.get("kind") == "pipeline" else info
+    if "temperature" not in info:
+        return None
+    found = info.get("calibration")
+    if found is None:
+        return UNCALIBRATED if info["temperature"] == 1.0 else "confidences are calibrated"
+    if found["doubts"]:
+        return f"confidences are calibrated on {found['on']}, but are doubtful: {'; '.join(found['doubts'])}"
+    return f"confidences are calibrated on {found['on']} (calibration error of heads there {100 * found['error']:.1f} %)"
+
+
+def confidence_warning(info: Mapping[str, Any]) -> str | None:
+    """The same where there is something to warn of."""
+    text = confidence_text(info)
+    return text if text is not None and ("not calibrated" in text or "doubtful" in text) else None

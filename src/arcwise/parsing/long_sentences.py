@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from arcwise.parsing.output import GivesTrees, analysis, annotated
-from arcwise.parsing.parser import TAGS, Given, ParseOptions
+from arcwise.parsing.output import TreeParser, analysis, annotated
+from arcwise.parsing.parser import TAGS, ParseOptions, SentenceConstraints
 from arcwise.parsing.parses import Analysis, Note, Parses, Probabilities
 from arcwise.treebanks import Sentence, Treebank
 
@@ -41,21 +41,21 @@ _STRENGTHS = {
 _JOINING_LABELS = ("parataxis", "dep")
 _ROW_WORD, _ROW_MULTIWORD = 0, 1
 
-Analyse = Callable[[Treebank, ParseOptions, Given], Analysis]
+Analyse = Callable[[Treebank, ParseOptions, SentenceConstraints], Analysis]
 
 
-def analysis_of_any_length(
-    parser: GivesTrees,
+def analyse_any_length(
+    parser: TreeParser,
     treebank: Treebank,
     options: ParseOptions,
-    constraints: Given,
+    constraints: SentenceConstraints,
     threads: int,
     *,
     tagged: Callable[[Treebank], Treebank] | None = None,
 ) -> Analysis:
     """``analysis``, but that sentences longer than ``options.max_words`` are parsed in pieces."""
 
-    def analyse(part: Treebank, own_options: ParseOptions, given: Given) -> Analysis:
+    def analyse(part: Treebank, own_options: ParseOptions, given: SentenceConstraints) -> Analysis:
         if tagged is None:
             return analysis(parser, part, own_options, given, threads)
         return analysis(parser, part, own_options, given, threads, tagged=tagged)
@@ -108,13 +108,15 @@ def _joined(parts: list[Analysis], treebank: Treebank) -> Analysis:
 # ---- one sentence
 
 
-def _in_pieces(sentence: Sentence, options: ParseOptions, given: Given, analyse: Analyse) -> Analysis:
+def _in_pieces(
+    sentence: Sentence, options: ParseOptions, given: SentenceConstraints, analyse: Analyse
+) -> Analysis:
     """The parse of a sentence that is too long."""
     n = len(sentence)
     too_long = f"{n} words, more than max_words={options.max_words}"
-    ends = cut_places(sentence, min(options.max_words, PIECE_WORDS))
+    ends = cut_points(sentence, min(options.max_words, PIECE_WORDS))
     if _decided_across(sentence, ends, options, given):
-        note = Note.of(sentence, f"left as it is: {too_long}, and what is decided reaches over its pieces")
+        note = Note.of(sentence, f"left unchanged: {too_long}, and its constraints reach across its pieces")
         return Analysis(
             sentence.treebank.annotate(comments=[{"parse_note": note.text}], strict=False), notes=(note,)
         )
@@ -131,13 +133,13 @@ def _in_pieces(sentence: Sentence, options: ParseOptions, given: Given, analyse:
     return Analysis(annotated(own, parses, alternatives=options.alternatives), parses, (note,))
 
 
-def cut_places(sentence: Sentence, most: int) -> list[int]:
+def cut_points(sentence: Sentence, most: int) -> list[int]:
     """Where a sentence is cut into pieces of at most ``most`` words: the words after which each ends.
 
     Each piece ends behind the strongest punctuation of its second half (the last of several), never inside a multiword token.
 
     >>> words = "a b , c d e . f g h".split()
-    >>> cut_places(Sentence.from_words(words), 5)
+    >>> cut_points(Sentence.from_words(words), 5)
     [3, 7, 10]
     """
     n = len(sentence)
@@ -181,7 +183,9 @@ def _row_of_piece(fields: tuple[str, ...], start: int, end: int) -> list[str]:
     return ["-".join(numbers), *fields[1:6], head, fields[7], "_", fields[9]]
 
 
-def _decided_across(sentence: Sentence, ends: list[int], options: ParseOptions, given: Given) -> bool:
+def _decided_across(
+    sentence: Sentence, ends: list[int], options: ParseOptions, given: SentenceConstraints
+) -> bool:
     """Whether something is decided that the pieces cannot keep: constraints, several roots, or heads in another piece."""
     if given is not None and given[0] is not None:
         return True

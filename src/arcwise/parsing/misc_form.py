@@ -20,10 +20,10 @@ LEAST = 5e-5
 _CONSTRAINTS = ("Head", "NotHead", "Deprel")
 
 
-def written_alternatives(alternatives: Sequence[Alternative], k: int) -> str:
+def format_alternatives(alternatives: Sequence[Alternative], k: int) -> str:
     """The pair of MISC with the ``k`` most probable pairs of head and label of a word; "" where there is none.
 
-    >>> written_alternatives([Alternative(2, 0.75, (("nmod:poss", 0.7), ("obl", 0.05)))], 2)
+    >>> format_alternatives([Alternative(2, 0.75, (("nmod:poss", 0.7), ("obl", 0.05)))], 2)
     'Alternatives=2:nmod:poss:0.7000,2:obl:0.0500'
     """
     arcs = alternatives_text(likeliest_arcs(alternatives, k))

@@ -10,14 +10,14 @@ import numpy as np
 
 from arcwise.inference import Alternative
 from arcwise.log import logger
-from arcwise.parsing.misc_form import written_alternatives
-from arcwise.parsing.parser import Given, ParseOptions
-from arcwise.parsing.parses import Analysis, KBestParses, Note, Parses, Shares
+from arcwise.parsing.misc_form import format_alternatives
+from arcwise.parsing.parser import ParseOptions, SentenceConstraints
+from arcwise.parsing.parses import Analysis, Floats, KBestParses, Note, Parses
 from arcwise.treebanks import Treebank
 from arcwise.treebanks.columns import Coded
 
 
-class GivesTrees(Protocol):
+class TreeParser(Protocol):
     """A parser that gives its trees as arrays."""
 
     def parses(
@@ -25,24 +25,29 @@ class GivesTrees(Protocol):
         treebank: Treebank,
         *,
         options: ParseOptions = ...,
-        constraints: Given = None,
+        constraints: SentenceConstraints = None,
         threads: int = 1,
     ) -> Parses:
         """The best trees."""
         ...
 
     def k_best_parses(
-        self, treebank: Treebank, *, options: ParseOptions, constraints: Given = None, threads: int = 1
+        self,
+        treebank: Treebank,
+        *,
+        options: ParseOptions,
+        constraints: SentenceConstraints = None,
+        threads: int = 1,
     ) -> KBestParses:
         """The ``options.k_best`` best trees of every sentence."""
         ...
 
 
 def analysis(
-    parser: GivesTrees,
+    parser: TreeParser,
     treebank: Treebank,
     options: ParseOptions,
-    constraints: Given,
+    constraints: SentenceConstraints,
     threads: int,
     *,
     tagged: Callable[[Treebank], Treebank] = lambda treebank: treebank,
@@ -107,15 +112,19 @@ def with_k_best(treebank: Treebank, parses: KBestParses, options: ParseOptions) 
         own = {"parse_rank": str(rank)}
         if s not in parses.unparsed:
             own["parse_score"] = f"{score:.6g}"
-            if parses.shares is not None:
-                own["tree_prob"] = f"{np.exp(parses.shares.log_tree[tree]):.6g}"
+            if parses.probabilities is not None:
+                own["tree_prob"] = f"{np.exp(parses.probabilities.log_tree[tree]):.6g}"
         told.append({**own, **comments[s]})
     columns: dict[str, Any] = {"heads": parses.heads, "comments": told}
     if parses.label_names:
         columns["deprel"] = Coded(parses.labels, parses.label_names)
     pairs: list[Sequence[str]] = []
-    if options.confidence and parses.shares is not None:
-        pairs.append(_confidences(parses.shares.head, parses.shares.label, labelled=bool(parses.label_names)))
+    if options.confidence and parses.probabilities is not None:
+        pairs.append(
+            _confidences(
+                parses.probabilities.head, parses.probabilities.label, labelled=bool(parses.label_names)
+            )
+        )
     if options.alternatives and parses.alternatives is not None:
         own_words = _others(parses.alternatives, options.alternatives)
         starts = treebank.sentence_words.astype(int).tolist()
@@ -126,7 +135,7 @@ def with_k_best(treebank: Treebank, parses: KBestParses, options: ParseOptions) 
     return repeated.annotate(**columns)
 
 
-def _confidences(head: Shares, label: Shares, *, labelled: bool) -> list[str]:
+def _confidences(head: Floats, label: Floats, *, labelled: bool) -> list[str]:
     """As MISC has them. Of floats, which are written faster than what an array has."""
     if not labelled:
         return [f"HeadProb={p:.4f}" for p in head.tolist()]
@@ -135,7 +144,7 @@ def _confidences(head: Shares, label: Shares, *, labelled: bool) -> list[str]:
 
 
 def _others(alternatives: Sequence[Sequence[Alternative]], k: int) -> list[str]:
-    return [written_alternatives(own, k) for own in alternatives]
+    return [format_alternatives(own, k) for own in alternatives]
 
 
 def _joined(pairs: Sequence[Sequence[str]], without: set[int]) -> Sequence[str]:

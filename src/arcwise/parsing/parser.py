@@ -27,7 +27,7 @@ KEPT: tuple[Kept, ...] = ("lemma", "upos", "xpos", "feats", "head", "deprel", "d
 """The columns whose values can be kept: all that parsers and pipelines write."""
 TAGS: tuple[Kept, ...] = ("lemma", "upos", "xpos", "feats")
 """Those that a tagger writes, and no parser."""
-Given = Sequence[Constraints | None] | None
+SentenceConstraints = Sequence[Constraints | None] | None
 """What is decided of each sentence of a treebank before it is parsed; None: nothing."""
 
 
@@ -160,7 +160,7 @@ class ParseOptions:
                 raise OptionError(name, f"found {found[name]}, which a {kind} parser does not have")
 
 
-def refuse_constraints(kind: str, constraints: Given) -> None:
+def reject_constraints(kind: str, constraints: SentenceConstraints) -> None:
     """Raise ``OptionError`` if there are any: a parser of ``kind`` cannot obey them."""
     if constraints is not None and any(own is not None for own in constraints):
         raise OptionError("constraints", f"found some, which a {kind} parser does not have")
@@ -185,7 +185,7 @@ class Parser(Protocol):
         treebank: Treebank,
         *,
         options: ParseOptions = ParseOptions(),
-        constraints: Given = None,
+        constraints: SentenceConstraints = None,
         threads: int = 1,
     ) -> Treebank:
         """The treebank with HEAD and DEPREL replaced (and what the options ask for); nothing else changes.
@@ -199,7 +199,7 @@ class Parser(Protocol):
         treebank: Treebank,
         *,
         options: ParseOptions = ParseOptions(),
-        constraints: Given = None,
+        constraints: SentenceConstraints = None,
         threads: int = 1,
     ) -> Analysis:
         """``parse``, and the trees with their probabilities as arrays where the parser gives one tree a sentence."""

@@ -14,16 +14,16 @@ from arcwise.inference import Alternative
 from arcwise.treebanks import Sentence, Treebank
 
 Codes = npt.NDArray[np.int32]
-Shares = npt.NDArray[np.floating[Any]]
+Floats = npt.NDArray[np.floating[Any]]
 
 
 @dataclass(frozen=True)
-class Asked:
+class GoldProbabilities:
     """Probabilities of trees that were asked about (those of an annotation), flat over all words."""
 
-    head: Shares
+    head: Floats
     """Of the head; 0 where it is unknown."""
-    label: Shares
+    label: Floats
     """Of the label given that head; -1 where the parser does not consider such an arc or label."""
 
 
@@ -31,15 +31,15 @@ class Asked:
 class Probabilities:
     """How sure a parser is of its trees. Words and sentences are those of the treebank."""
 
-    head: Shares
+    head: Floats
     """Of each word's head."""
-    label: Shares
+    label: Floats
     """Of each word's head and label together (the same as ``head`` where there are no labels)."""
     log_tree: npt.NDArray[np.float64]
     """The logarithm of the probability of each sentence's tree, its labels left open."""
     head_entropy: npt.NDArray[np.float64]
     """How unsure the parser is of each sentence's tree, labels left open, in nats."""
-    asked: Asked | None = None
+    gold: GoldProbabilities | None = None
 
     def part(self, sentences: slice, words: slice) -> Probabilities:
         """Those of some sentences that stand together, and of their words; the arrays are copies."""
@@ -48,7 +48,7 @@ class Probabilities:
             self.label[words].copy(),
             self.log_tree[sentences].copy(),
             self.head_entropy[sentences].copy(),
-            None if self.asked is None else Asked(self.asked.head[words], self.asked.label[words]),
+            None if self.gold is None else GoldProbabilities(self.gold.head[words], self.gold.label[words]),
         )
 
 
@@ -136,11 +136,11 @@ class Parses:
 
 
 @dataclass(frozen=True)
-class TreeShares:
+class TreeProbabilities:
     """How probable the k best trees are: each head, each head with its label, each tree (labels left open)."""
 
-    head: Shares
-    label: Shares
+    head: Floats
+    label: Floats
     log_tree: npt.NDArray[np.float64]
 
 
@@ -154,7 +154,7 @@ class KBestParses:
     labels: Codes
     scores: npt.NDArray[np.float64]
     label_names: tuple[str, ...] = ()
-    shares: TreeShares | None = None
+    probabilities: TreeProbabilities | None = None
     """How probable they are; None if the parser does not say."""
     alternatives: Sequence[Sequence[Alternative]] | None = None
     """Of each word of the treebank."""
@@ -184,8 +184,8 @@ class Analysis:
         return replace(self, notes=tuple(note.numbered_from(first) for note in self.notes)) if first else self
 
 
-def parses_of(
-    result: Any, label_names: tuple[str, ...], *, probabilities: bool, asked: bool = False
+def parses_from_native(
+    result: Any, label_names: tuple[str, ...], *, probabilities: bool, gold: bool = False
 ) -> Parses:
     """``Parses`` from what the native decoder gave."""
     found = None
@@ -195,13 +195,15 @@ def parses_of(
             result.label_probability,
             result.log_probability,
             result.head_entropy,
-            Asked(result.asked_head_probability, result.asked_label_probability) if asked else None,
+            GoldProbabilities(result.asked_head_probability, result.asked_label_probability)
+            if gold
+            else None,
         )
     return Parses(result.heads, result.labels, label_names, found)
 
 
-def k_best_of(result: Any, label_names: tuple[str, ...]) -> KBestParses:
+def k_best_from_native(result: Any, label_names: tuple[str, ...]) -> KBestParses:
     """``KBestParses`` from what the native decoder gave."""
     counts = np.asarray(result.counts, np.int64)
-    found = TreeShares(result.head_probability, result.label_probability, result.log_probability)
+    found = TreeProbabilities(result.head_probability, result.label_probability, result.log_probability)
     return KBestParses(counts, result.heads, result.labels, result.scores, label_names, found)

@@ -13,13 +13,24 @@ from arcwise import native
 from arcwise.inference import Alternative, Constraints, Scores, TreeClass, TreeDistribution
 from arcwise.inference.arc_matrices import span_arrays
 from arcwise.learning.model_file import Packed, Precision, write_model
-from arcwise.parsing.assembly import assembled, assembled_k_best
-from arcwise.parsing.decisions import Decisions, Group
-from arcwise.parsing.groups import in_groups
-from arcwise.parsing.long_sentences import analysis_of_any_length
+from arcwise.parsing.constrained import (
+    ConstraintGroup,
+    ParseConstraints,
+    assemble,
+    assemble_k_best,
+    parse_groups,
+)
+from arcwise.parsing.long_sentences import analyse_any_length
 from arcwise.parsing.misc_form import LEAST
-from arcwise.parsing.parser import DECODERS, KEPT, Capabilities, Decoder, Given, ParseOptions
-from arcwise.parsing.parses import Analysis, Codes, KBestParses, Parses, k_best_of, parses_of
+from arcwise.parsing.parser import DECODERS, KEPT, Capabilities, Decoder, ParseOptions, SentenceConstraints
+from arcwise.parsing.parses import (
+    Analysis,
+    Codes,
+    KBestParses,
+    Parses,
+    k_best_from_native,
+    parses_from_native,
+)
 from arcwise.parsing.scorer import FusedScorer, Scorer, decode_scores, label_codes
 from arcwise.treebanks import Sentence, Treebank, as_treebank
 from arcwise.treebanks.files import PathLike
@@ -100,7 +111,7 @@ class ScoredParser:
 
     kind: ClassVar[str] = "scored"
     description: ClassVar[str] = "scored"
-    tempers_scores: ClassVar[bool] = False
+    scores_are_tempered: ClassVar[bool] = False
     """Whether its scores have been divided by the temperatures (``fitted``) already: by that of heads the logs of the weights of arcs, by
     that of labels the logs of P(label | arc)."""
 
@@ -147,7 +158,7 @@ class ScoredParser:
         return self.scorer.labels
 
     @property
-    def at_a_time(self) -> int | None:
+    def batch_sentences(self) -> int | None:
         """Of so many sentences scores are kept at a time; None: of all that are parsed together."""
         return None
 
@@ -188,7 +199,7 @@ class ScoredParser:
         treebank: Treebank,
         *,
         options: ParseOptions = ParseOptions(),
-        constraints: Given = None,
+        constraints: SentenceConstraints = None,
         threads: int = 1,
     ) -> Treebank:
         """The treebank with HEAD and DEPREL replaced, and what the options ask for added; nothing else changes.
@@ -203,70 +214,70 @@ class ScoredParser:
         treebank: Treebank,
         *,
         options: ParseOptions = ParseOptions(),
-        constraints: Given = None,
+        constraints: SentenceConstraints = None,
         threads: int = 1,
     ) -> Analysis:
         """``parse``, and the same as arrays."""
-        return analysis_of_any_length(self, as_treebank(treebank), options, constraints, threads)
+        return analyse_any_length(self, as_treebank(treebank), options, constraints, threads)
 
     def parses(
         self,
         treebank: Treebank,
         *,
         options: ParseOptions = ParseOptions(),
-        constraints: Given = None,
-        asked: bool = False,
+        constraints: SentenceConstraints = None,
+        gold: bool = False,
         threads: int = 1,
     ) -> Parses:
-        """The best trees as arrays; with ``options.confidence`` their probabilities, and with ``asked`` also those of the heads
+        """The best trees as arrays; with ``options.confidence`` their probabilities, and with ``gold`` also those of the heads
         and labels that the treebank has. Everything is conditional on what is decided."""
-        return self._parses(treebank, options, constraints, asked, threads, LEAST)
+        return self._parses(treebank, options, constraints, gold, threads, LEAST)
 
     def _parses(
         self,
         treebank: Treebank,
         options: ParseOptions,
-        constraints: Given,
-        asked: bool,
+        constraints: SentenceConstraints,
+        gold: bool,
         threads: int,
         least: float,
     ) -> Parses:
         decoding, decisions = self._decided(treebank, options, constraints)
-        asked = asked and options.confidence
+        gold = gold and options.confidence
 
-        def found(group: Group) -> tuple[Parses, Codes]:
+        def found(group: ConstraintGroup) -> tuple[Parses, Codes]:
             settings = self._settings(decoding, group, probabilities=options.confidence)
             others = None
             if self._is_fused(group) and not options.alternatives:
                 result = self.scorer.decoded(  # type: ignore[attr-defined]
-                    group.treebank, settings, required=group.required(), asked=asked, threads=threads
+                    group.treebank, settings, required=group.required(), gold=gold, threads=threads
                 )
             else:
                 scores = self._scores(group, threads)
                 bank = group.treebank
-                own = (np.asarray(bank.heads), label_codes(bank, self.labels)) if asked else None
-                result = decode_scores(scores, settings, asked=own, spans=group.spans, threads=threads)
+                own = (np.asarray(bank.heads), label_codes(bank, self.labels)) if gold else None
+                result = decode_scores(scores, settings, gold=own, spans=group.spans, threads=threads)
                 if options.alternatives and np.all(result.parsed):
                     others = [
                         word for sentence in self._alternatives(scores, group, least) for word in sentence
                     ]
-            parses = parses_of(result, self.labels, probabilities=options.confidence, asked=asked)
+            parses = parses_from_native(result, self.labels, probabilities=options.confidence, gold=gold)
             return replace(parses, alternatives=others), result.parsed
 
-        return assembled(decisions, *in_groups(decisions, found), self.labels)
+        return assemble(decisions, *parse_groups(decisions, found), self.labels)
 
     def k_best_parses(
         self,
         treebank: Treebank,
         *,
         options: ParseOptions,
-        constraints: Given = None,
+        constraints: SentenceConstraints = None,
         threads: int = 1,
     ) -> KBestParses:
         """The ``options.k_best`` best trees of every sentence, all with other heads, and their probabilities."""
         decoding, decisions = self._decided(treebank, replace(options, alternatives=0), constraints)
 
-        def found(group: Group) -> tuple[KBestParses, Codes]:
+        def found(group: ConstraintGroup) -> tuple[KBestParses, Codes]:
             settings = self._settings(replace(decoding, decode="map"), group, probabilities=True)
             if self._is_fused(group):
                 result = self.scorer.k_best_decoded(  # type: ignore[attr-defined]
@@ -277,9 +288,9 @@ class ScoredParser:
                 result = self._scores(group, threads).batch.k_best(
                     settings, options.k_best, span_ends=ends, span_starts=starts, threads=threads
                 )
-            return k_best_of(result, self.labels), np.asarray(result.counts)
+            return k_best_from_native(result, self.labels), np.asarray(result.counts)
 
-        best = assembled_k_best(decisions, *in_groups(decisions, found), self.labels)
+        best = assemble_k_best(decisions, *parse_groups(decisions, found), self.labels)
         if not options.alternatives:
             return best
         single = replace(options, k_best=1)
@@ -292,7 +303,7 @@ class ScoredParser:
         *,
         k: int = 3,
         options: ParseOptions = ParseOptions(),
-        constraints: Given = None,
+        constraints: SentenceConstraints = None,
         threads: int = 1,
     ) -> list[list[list[Alternative]]]:
         """For each word of each sentence its ``k`` most probable heads, each with its ``k`` most probable labels, given what is
@@ -307,27 +318,31 @@ class ScoredParser:
     # ---- decisions
 
     def _decided(
-        self, treebank: Treebank, options: ParseOptions, constraints: Given
-    ) -> tuple[Decoding, Decisions]:
+        self, treebank: Treebank, options: ParseOptions, constraints: SentenceConstraints
+    ) -> tuple[Decoding, ParseConstraints]:
         options.check(self.description, self.capabilities)
         decoding = self.decoding.with_options(options)
-        most = _DENSE_SENTENCES if options.alternatives else self.at_a_time
-        return decoding, Decisions.of(treebank, options, constraints, decoding.trees, self.labels, most=most)
+        most = _DENSE_SENTENCES if options.alternatives else self.batch_sentences
+        return decoding, ParseConstraints.of(
+            treebank, options, constraints, decoding.trees, self.labels, max_group=most
+        )
 
-    def _settings(self, decoding: Decoding, group: Group, *, probabilities: bool) -> native.DecodeSettings:
+    def _settings(
+        self, decoding: Decoding, group: ConstraintGroup, *, probabilities: bool
+    ) -> native.DecodeSettings:
         own = replace(decoding, projective=group.trees.projective, single_root=group.trees.single_root)
         return decode_settings(own, self.temperatures, probabilities=probabilities)
 
-    def _is_fused(self, group: Group) -> bool:
+    def _is_fused(self, group: ConstraintGroup) -> bool:
         return group.is_plain and isinstance(self.scorer, FusedScorer)
 
-    def _scores(self, group: Group, threads: int) -> Scores:
+    def _scores(self, group: ConstraintGroup, threads: int) -> Scores:
         """The scores of a group, without the arcs and labels that are ruled out."""
         required = group.required()
         scores = self.scorer.scores(group.treebank, trees=group.trees, required=required, threads=threads)
-        return self.ruled(scores, group, threads=threads)
+        return self.constrain(scores, group, threads=threads)
 
-    def ruled(self, scores: Scores, group: Group, *, threads: int = 1) -> Scores:
+    def constrain(self, scores: Scores, group: ConstraintGroup, *, threads: int = 1) -> Scores:
         """The scores of the sentences of a group without the arcs and labels that its decisions rule out."""
         if group.is_free:
             return scores
@@ -340,7 +355,9 @@ class ScoredParser:
             highest=highest,
         )
 
-    def _alternatives(self, scores: Scores, group: Group, least: float) -> list[list[list[Alternative]]]:
+    def _alternatives(
+        self, scores: Scores, group: ConstraintGroup, least: float
+    ) -> list[list[list[Alternative]]]:
         spans = [Constraints(subtrees=own) if own else None for own in group.spans]
         trees = TreeDistribution(
             scores,
@@ -359,7 +376,7 @@ class ScoredParser:
         *,
         projective: bool | None = None,
         single_root: bool | None = None,
-        constraints: Given = None,
+        constraints: SentenceConstraints = None,
         threads: int = 1,
     ) -> TreeDistribution:
         """The distribution over (labelled) trees of every sentence, with the parser's temperatures; under ``constraints``, one or

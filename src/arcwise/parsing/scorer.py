@@ -49,10 +49,10 @@ class FusedScorer(Scorer, Protocol):
         settings: native.DecodeSettings,
         *,
         required: Codes | None,
-        asked: bool,
+        gold: bool,
         threads: int,
     ) -> native.ParseResult:
-        """``scores(…).batch.decode(…)``; ``asked``: also the probabilities of the treebank's own heads and labels."""
+        """``scores(…).batch.decode(…)``; ``gold``: also the probabilities of the treebank's own heads and labels."""
         ...
 
     def k_best_decoded(
@@ -110,13 +110,13 @@ def decode_scores(
     scores: Scores,
     settings: native.DecodeSettings,
     *,
-    asked: tuple[Codes, Codes] | None = None,
+    gold: tuple[Codes, Codes] | None = None,
     spans: Sequence[Sequence[Span]] = (),
     threads: int = 1,
 ) -> native.ParseResult:
-    """The trees of a batch of scores, by the one decoder; ``asked``: heads and labels whose probabilities are wanted too;
+    """The trees of a batch of scores, by the one decoder; ``gold``: heads and labels whose probabilities are wanted too;
     ``spans``: those of each sentence that must be subtrees."""
-    heads, labels = asked if asked is not None else (None, None)
+    heads, labels = gold if gold is not None else (None, None)
     ends, starts = span_arrays(spans)
     found: Any = scores.batch.decode(
         settings, asked_heads=heads, asked_labels=labels, span_ends=ends, span_starts=starts, threads=threads

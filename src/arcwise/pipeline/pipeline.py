@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, TextIO, TypeVar, overl
 from arcwise.errors import ModelError
 from arcwise.inference import Alternative
 from arcwise.learning.model_file import Packed, Precision, write_model
-from arcwise.parsing.parser import TAGS, Capabilities, Given, ParseOptions, Parser
+from arcwise.parsing.parser import TAGS, Capabilities, ParseOptions, Parser, SentenceConstraints
 from arcwise.parsing.parses import Analysis, Parses
 from arcwise.pipeline.document import Document
 from arcwise.pipeline.text_batches import (
@@ -201,7 +201,7 @@ class Pipeline:
         treebank: TreebankLike,
         *,
         options: ParseOptions = ParseOptions(),
-        constraints: Given = None,
+        constraints: SentenceConstraints = None,
         threads: int = 1,
     ) -> Treebank:
         """The treebank with LEMMA, UPOS, XPOS, FEATS, HEAD and DEPREL replaced (and what the options ask for).
@@ -216,7 +216,7 @@ class Pipeline:
         treebank: TreebankLike,
         *,
         options: ParseOptions = ParseOptions(),
-        constraints: Given = None,
+        constraints: SentenceConstraints = None,
         threads: int = 1,
     ) -> Analysis:
         """``parse``, and the trees with their probabilities as arrays where the parser gives one tree a sentence."""
@@ -229,7 +229,7 @@ class Pipeline:
         *,
         k: int = 3,
         options: ParseOptions = ParseOptions(),
-        constraints: Given = None,
+        constraints: SentenceConstraints = None,
         threads: int = 1,
     ) -> list[list[list[Alternative]]]:
         """For each word of each sentence its ``k`` most probable heads, each with its ``k`` most probable labels, given what is decided;

@@ -7,7 +7,7 @@ from functools import partial
 
 from arcwise.engine import Engine, ThisProcess
 from arcwise.errors import InputError
-from arcwise.learning.folds import others_and_part
+from arcwise.learning.folds import split_fold
 from arcwise.text.tagger import Tagger, TaggerConfig
 from arcwise.treebanks import Treebank
 
@@ -39,5 +39,5 @@ def jackknife_tags(
 
 def _tagged_fold(treebank: Treebank, folds: int, config: TaggerConfig, seed: int, fold: int) -> Treebank:
     """One part, tagged by a tagger that has seen the others."""
-    others, part = others_and_part(treebank, folds, fold)
+    others, part = split_fold(treebank, folds, fold)
     return Tagger.train(others, config=config, seed=seed).tag(part)

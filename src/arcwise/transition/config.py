@@ -9,7 +9,7 @@ from arcwise.distillation import Distillation
 from arcwise.errors import OptionError
 from arcwise.learning.options import SEEDS, check_options, option, refuse_unread, short_repr
 from arcwise.parsing.parser import MAX_BEAM
-from arcwise.transition.named import system
+from arcwise.transition.named_systems import system
 from arcwise.transition.templates import LABEL_TEMPLATES, MOVE_TEMPLATES, check_template
 
 UpdateRule = Literal["local", "early", "max-violation"]

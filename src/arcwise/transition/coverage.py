@@ -79,7 +79,7 @@ def _require_heads(treebank: Treebank) -> None:
 
 def grid(capacities: Sequence[int | None], distances: Sequence[int | None]) -> list[TransitionSystem]:
     """Bounded (or, for K = None, unbounded) easy-first systems with every K and D; a D that K cannot use is left out."""
-    from arcwise.transition.named import system
+    from arcwise.transition.named_systems import system
 
     def shown(bound: int | None) -> str:
         return "inf" if bound is None else str(bound)

@@ -14,8 +14,13 @@ from arcwise.errors import InputError, ModelError
 from arcwise.features.look_alikes import LookAlikes
 from arcwise.learning.config import from_dict, to_dict
 from arcwise.learning.model_file import Packable, Packed, Precision
-from arcwise.learning.trained import read_report, read_vocabulary, vocabulary_arrays
-from arcwise.learning.weights import pack_weights, read_weights
+from arcwise.learning.trained_model import (
+    pack_weights,
+    read_report,
+    read_vocabulary,
+    read_weights,
+    vocabulary_arrays,
+)
 from arcwise.transition.config import TransitionConfig
 from arcwise.transition.system import TransitionSystem, system_from_dict
 from arcwise.transition.templates import atoms_in, written_out

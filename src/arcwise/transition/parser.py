@@ -15,10 +15,24 @@ from arcwise.engine import Engine, ThisProcess
 from arcwise.learning.folds import Development
 from arcwise.learning.model_file import Packed
 from arcwise.learning.progress import Progress
-from arcwise.learning.trained import TrainedParser
+from arcwise.learning.trained_model import TrainedParser
 from arcwise.parsing.output import analysis
-from arcwise.parsing.parser import MAX_BEAM, TAGS, Capabilities, Given, ParseOptions, refuse_constraints
-from arcwise.parsing.parses import Analysis, GraphParses, KBestParses, Parses, Probabilities, k_best_of
+from arcwise.parsing.parser import (
+    MAX_BEAM,
+    TAGS,
+    Capabilities,
+    ParseOptions,
+    SentenceConstraints,
+    reject_constraints,
+)
+from arcwise.parsing.parses import (
+    Analysis,
+    GraphParses,
+    KBestParses,
+    Parses,
+    Probabilities,
+    k_best_from_native,
+)
 from arcwise.transition.config import TransitionConfig
 from arcwise.transition.graphs import deps_column
 from arcwise.transition.model import KIND, TransitionModel
@@ -102,7 +116,7 @@ class TransitionParser(TrainedParser[TransitionModel]):
         treebank: Treebank,
         *,
         options: ParseOptions = ParseOptions(),
-        constraints: Given = None,
+        constraints: SentenceConstraints = None,
         threads: int = 1,
     ) -> Treebank:
         """The treebank with HEAD and DEPREL (of a DAG system: DEPS) replaced, and what the options ask for added.
@@ -117,13 +131,13 @@ class TransitionParser(TrainedParser[TransitionModel]):
         treebank: Treebank,
         *,
         options: ParseOptions = ParseOptions(),
-        constraints: Given = None,
+        constraints: SentenceConstraints = None,
         threads: int = 1,
     ) -> Analysis:
         """``parse``, and the same as arrays."""
         treebank = as_treebank(treebank)
         if self.model.system.many_heads:
-            refuse_constraints(str(self.model.system), constraints)
+            reject_constraints(str(self.model.system), constraints)
             found = self.graph_parses(treebank, options=options, threads=threads)
             deps = deps_column(found.graphs, treebank.sentence_lengths.tolist(), self.model.labels)
             return Analysis(treebank.annotate(deps=deps))
@@ -134,11 +148,11 @@ class TransitionParser(TrainedParser[TransitionModel]):
         treebank: Treebank,
         *,
         options: ParseOptions = ParseOptions(),
-        constraints: Given = None,
+        constraints: SentenceConstraints = None,
         threads: int = 1,
     ) -> Parses:
         """The best trees as arrays; with ``options.confidence`` their shares of the mass of the final beam."""
-        refuse_constraints("transition-based", constraints)
+        reject_constraints("transition-based", constraints)
         result = self._result(treebank, options, threads, k=1)
         probabilities = None
         if options.confidence:
@@ -151,12 +165,17 @@ class TransitionParser(TrainedParser[TransitionModel]):
         return Parses(result.heads, result.labels, self.model.labels, probabilities)
 
     def k_best_parses(
-        self, treebank: Treebank, *, options: ParseOptions, constraints: Given = None, threads: int = 1
+        self,
+        treebank: Treebank,
+        *,
+        options: ParseOptions,
+        constraints: SentenceConstraints = None,
+        threads: int = 1,
     ) -> KBestParses:
         """The ``options.k_best`` best trees that the beam holds at the end, best first, with their shares of its mass."""
-        refuse_constraints("transition-based", constraints)
+        reject_constraints("transition-based", constraints)
         result = self._result(treebank, replace(options, confidence=True), threads, k=options.k_best)
-        return k_best_of(result, self.model.labels)
+        return k_best_from_native(result, self.model.labels)
 
     def graph_parses(
         self, treebank: Treebank, *, options: ParseOptions = ParseOptions(), threads: int = 1

@@ -18,7 +18,7 @@ Heads = npt.NDArray[np.int32]
 
 
 @dataclass(frozen=True)
-class PreparedTrees:
+class DerivableTrees:
     """The heads to train on (flat), which sentences to train on, and one line for each kind of change."""
 
     heads: Heads
@@ -26,9 +26,9 @@ class PreparedTrees:
     notes: list[str]
 
 
-def prepare_trees(
+def derivable_trees(
     treebank: Treebank, system: TransitionSystem, *, single_root: bool, unreachable: Unreachable, threads: int
-) -> PreparedTrees:
+) -> DerivableTrees:
     """Trees that the system can derive, as ``unreachable`` says; sentences with unknown heads are left out."""
     starts = treebank.sentence_words.astype(np.int64)
     lengths = treebank.sentence_lengths
@@ -64,7 +64,7 @@ def prepare_trees(
         )
     all_heads = np.array(treebank.heads, np.int32)
     all_heads[words] = changed
-    return PreparedTrees(all_heads, np.flatnonzero(complete)[usable], notes)
+    return DerivableTrees(all_heads, np.flatnonzero(complete)[usable], notes)
 
 
 def _projectivised(

@@ -24,17 +24,17 @@ from arcwise.learning.folds import (
     best_epoch,
     calibration_report,
     development,
-    said_warnings,
+    report_warnings,
 )
-from arcwise.learning.mixing import MixingTrainer, PartTraining
+from arcwise.learning.parameter_mixing import MixingTrainer, PartTraining
 from arcwise.learning.progress import Progress
 from arcwise.learning.training import Advance, DevScore, EpochTrainer, Weights, fit, training_report
 from arcwise.parsing.scorer import label_codes
 from arcwise.transition.calibration import fit_beam_temperature
 from arcwise.transition.config import TransitionConfig
 from arcwise.transition.model import TransitionModel, make_scorer
-from arcwise.transition.named import system as parse_system
-from arcwise.transition.preparation import PreparedTrees, prepare_trees
+from arcwise.transition.named_systems import system as parse_system
+from arcwise.transition.preparation import DerivableTrees, derivable_trees
 from arcwise.transition.system import TransitionSystem
 from arcwise.treebanks import Treebank
 
@@ -126,7 +126,7 @@ def train_model(
         config.check_distillation(distillation)
     system = parse_system(config.system)
     chosen = development(train, dev)
-    doubts = said_warnings(train, chosen, progress)
+    doubts = report_warnings(train, chosen, progress)
     train_once: TrainOnce = partial(
         _train_graphs if system.many_heads else _train_trees, system=system, threads=threads
     )
@@ -170,7 +170,7 @@ class TreeLearner:
     config: TransitionConfig
     labels: tuple[str, ...]
     vocabulary: native.Vocabulary
-    prepared: PreparedTrees
+    prepared: DerivableTrees
     scorer: native.TransitionScorer
     data: native.TransitionData
 
@@ -187,7 +187,7 @@ class TreeLearner:
         train = train if distilled is None else distilled.treebank
         labels = tuple(sorted(set(train.column("deprel")))) if config.labelled else ()
         vocabulary = word_vocabulary(train, config)
-        prepared = prepare_trees(
+        prepared = derivable_trees(
             train, system, single_root=config.single_root, unreachable=config.unreachable, threads=threads
         )
         scorer = make_scorer(config, system, len(labels), vocabulary)

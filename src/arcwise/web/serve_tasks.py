@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
 from arcwise.errors import ArcwiseError
-from arcwise.parsing.parser import TAGS, Given, ParseOptions
+from arcwise.parsing.parser import TAGS, ParseOptions, SentenceConstraints
 from arcwise.parsing.parses import Analysis
 from arcwise.pipeline.text_batches import parse_together
 from arcwise.treebanks import Treebank
@@ -28,7 +28,7 @@ class ParseTask:
     tag: bool = True
     parse: bool = True
     options: ParseOptions = field(default_factory=ParseOptions)
-    constraints: Given = None
+    constraints: SentenceConstraints = None
     max_words: int = 1000
 
     @property
@@ -75,7 +75,7 @@ def _together(tasks: Sequence[ParseTask], treebanks: Sequence[Treebank]) -> list
     if len(tasks) == 1:
         return [_alone(tasks[0], treebanks[0])]
     try:
-        given: Given = None
+        given: SentenceConstraints = None
         if any(task.constraints is not None for task in tasks):
             given = [
                 own

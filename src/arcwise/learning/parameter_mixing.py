@@ -46,7 +46,7 @@ class TrainerState:
 
 
 @dataclass(frozen=True)
-class Part:
+class EpochPart:
     """What one trainer learns from in an epoch: these sentences, in this order."""
 
     epoch: int
@@ -73,7 +73,7 @@ class PartTraining:
     def _trainer(self) -> MixableTrainer:
         return self._make()
 
-    def __call__(self, given: tuple[TrainerState, Part]) -> Learned:
+    def __call__(self, given: tuple[TrainerState, EpochPart]) -> Learned:
         state, part = given
         trainer = self._trainer
         _set(trainer, state)
@@ -90,7 +90,7 @@ class MixingTrainer:
     def __init__(
         self,
         own: MixableTrainer,
-        pool: WorkerPool[tuple[TrainerState, Part], Learned],
+        pool: WorkerPool[tuple[TrainerState, EpochPart], Learned],
         *,
         parts: int,
         threads: int,
@@ -120,14 +120,14 @@ class MixingTrainer:
         return self._own.finished
 
 
-def dealt(epoch: int, order: npt.NDArray[np.int64], parts: int) -> list[Part]:
+def dealt(epoch: int, order: npt.NDArray[np.int64], parts: int) -> list[EpochPart]:
     """The sentences dealt out like cards; no part is without any.
 
     >>> [part.order.tolist() for part in dealt(1, np.arange(5), 2)]
     [[0, 2, 4], [1, 3]]
     """
     count = max(1, min(parts, len(order)))
-    return [Part(epoch, np.ascontiguousarray(order[part::count])) for part in range(count)]
+    return [EpochPart(epoch, np.ascontiguousarray(order[part::count])) for part in range(count)]
 
 
 def changes(tables: Sequence[Table], before: Sequence[Table]) -> list[tuple[Places, Table]]:
