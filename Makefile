@@ -6,7 +6,7 @@ NATIVE := $(shell find native -name '*.[ch]pp' -o -name '*.c' -o -name '*.cu' -o
 PYTEST_WORKERS ?= 2
 JOBS ?= 2
 .DEFAULT_GOAL := help
-.PHONY: help setup try test test-long test-torch test-exchange test-ray test-browser test-native lint format bench models experiments docs clean FORCE
+.PHONY: help setup try test test-rest test-all test-long test-torch test-exchange test-ray test-browser test-native lint format bench models experiments docs clean FORCE
 
 help: ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -34,10 +34,16 @@ setup: $(VENV)/.installed ## make .venv and install arcwise in it
 try: setup ## set everything up and show what arcwise does
 	@$(BIN)/python -m arcwise.cli.demo
 
-test: $(VENV)/.installed-test ## set everything up and run the tests
-	$(BIN)/pytest -n $(PYTEST_WORKERS) --dist worksteal -q
+FAST := not slow and not process and not faults and not browser
+test: $(VENV)/.installed-test ## set everything up and run the fast tests (a few minutes)
+	$(BIN)/pytest -n $(PYTEST_WORKERS) --dist worksteal -q -m "$(FAST)"
 
-test-long: $(VENV)/.installed-test ## the tests, whole where make test takes a part (an hour)
+test-rest: $(VENV)/.installed-test ## the tests that make test leaves out
+	$(BIN)/pytest -n $(PYTEST_WORKERS) --dist worksteal -q -m "not ($(FAST))"
+
+test-all: test test-rest ## all tests
+
+test-long: $(VENV)/.installed-test ## all tests, exhaustive where make test-all samples (an hour)
 	ARCWISE_LONG_TESTS=1 $(BIN)/pytest -n $(PYTEST_WORKERS) --dist worksteal -q
 
 test-torch: $(VENV)/.installed-test $(VENV)/.installed-test-torch ## install torch too, and run the tests that need it

@@ -1,4 +1,7 @@
-"""Which examples are run: those that need torch or starlette where these are. Pages are skipped with a reason where they are not, as tests/torch_backend are."""
+"""Tiers of tests, and examples that need an optional library: skipped with a reason where it is missing.
+
+``make test`` leaves out what is marked ``slow``, ``process``, ``faults`` or ``browser``; ``make test-all`` runs everything.
+"""
 
 from pathlib import Path
 
@@ -16,6 +19,16 @@ _ROOM = Path(__file__).parent / "src/arcwise/neural"
 _TRAINING = [str(p) for p in _ROOM.glob("*.py") if "\nimport torch\n" in p.read_text("utf-8")]
 HAS_WEB = is_installed("starlette") and is_installed("uvicorn")
 WEB_PAGES = ("docs/reference/annotate-api.md", "docs/reference/server.md")
+SLOW_PAGES = (
+    "docs/how-to/a-billion-words.md",
+    "docs/how-to/annotate-a-treebank.md",
+    "docs/how-to/prove-it-on-a-cluster.md",
+    "docs/how-to/teach-a-parser.md",
+    "docs/how-to/train-with-many-workers.md",
+    "docs/tutorials/train-a-neural-parser.md",
+)
+THINNED = 4
+"""Of a contract's cases (one per parser, trainer, system, tree class) ``make test`` runs one in so many."""
 collect_ignore_glob = [] if HAS_TORCH else ["src/arcwise/torch/*", *_TRAINING]
 collect_ignore = ["docs/reference/exchange.md"]  # tests/docs/test_exchange_page.py runs what can be run of it
 collect_ignore_glob += [] if HAS_WEB else ["src/arcwise/web/*"]
@@ -23,9 +36,32 @@ collect_ignore_glob += [] if HAS_WEB else ["src/arcwise/web/*"]
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
-        if not HAS_TORCH and item.path.as_posix().endswith(TORCH_PAGES):
+        path = item.path.as_posix()
+        if not HAS_TORCH and path.endswith(TORCH_PAGES):
             item.add_marker(pytest.mark.skip(reason="needs torch: make test-torch"))
-        if not HAS_WEB and item.path.as_posix().endswith(WEB_PAGES):
+        if not HAS_WEB and path.endswith(WEB_PAGES):
             item.add_marker(
                 pytest.mark.skip(reason="needs starlette and uvicorn: pip install starlette uvicorn")
             )
+        if path.endswith(SLOW_PAGES):
+            item.add_marker(pytest.mark.slow)
+        if "planted_faults" in item.path.name:
+            item.add_marker(pytest.mark.faults)
+        if "/tests/web/browser/" in path:
+            item.add_marker(pytest.mark.browser)
+    _thin_contracts(
+        [item for item in items if "/tests/contracts/" in item.path.as_posix() and "[" in item.name]
+    )
+
+
+def _thin_contracts(items: list[pytest.Item]) -> None:
+    """Mark all but one in ``THINNED`` cases of each contract as slow."""
+    contracts: dict[str, list[pytest.Item]] = {}
+    for item in items:
+        contracts.setdefault(item.nodeid.partition("[")[0], []).append(item)
+    # Contracts start at different cases, so that together they run every parser.
+    for start, cases in enumerate(contracts.values()):
+        if len(cases) > THINNED:
+            for place, item in enumerate(cases, start):
+                if place % THINNED:
+                    item.add_marker(pytest.mark.slow)

@@ -96,6 +96,7 @@ def test_the_bound(planted):
 # ---- in the background
 
 
+@pytest.mark.slow
 def test_doubts_in_a_process_of_their_own(planted):
     blank = Treebank.from_string(toy_treebank()[0].to_conllu())
     blank = blank.annotate(heads=np.full(blank.word_count, -1, np.int32), deprel=["_"] * blank.word_count)
@@ -136,6 +137,7 @@ def test_cancelling(planted):
     assert found.all() == []
 
 
+@pytest.mark.slow
 def test_doubts_are_the_same_in_processes(planted):
     few = planted[:12]
     assert suspicious_words(few, folds=2, config=CONFIG, engine=Processes(2)) == suspicious_words(

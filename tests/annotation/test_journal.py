@@ -261,6 +261,7 @@ def run(code: str, *arguments: object) -> subprocess.CompletedProcess[str]:
     )
 
 
+@pytest.mark.slow
 def test_killed_at_every_write(file: Path, tmp_path: Path) -> None:
     """kill -9 in the middle of every write of journal and file, before every fsync, before and after every rename."""
     found = run(KILLED, file, 90, tmp_path / "done")
@@ -282,6 +283,7 @@ while True:
 """
 
 
+@pytest.mark.slow
 def test_killed_in_a_series_of_edits(file: Path) -> None:
     """From outside, at any moment; what was acknowledged is there."""
     original = file.read_bytes()

@@ -39,6 +39,7 @@ def states():
     return []
 
 
+@pytest.mark.slow
 def test_a_file_gets_a_model_beside_it(tmp_path, states):
     treebank = with_open_sentences(partial(toy_treebank()[:20]), 6)
     learner = BackgroundTrainer(tmp_path / "my.conllu", on_change=states.append)
@@ -67,6 +68,7 @@ def test_a_file_gets_a_model_beside_it(tmp_path, states):
     assert sorted(path.name for path in tmp_path.iterdir()) == ["my.conllu.arcwise"]
 
 
+@pytest.mark.slow
 def test_the_history_goes_on_and_another_process_reads_it(tmp_path):
     treebank = small_treebank()
     for _ in range(2):
@@ -105,6 +107,7 @@ def test_a_file_that_comes_while_it_trains_stays(tmp_path):
     assert learner.path.read_bytes() == b"my notes"
 
 
+@pytest.mark.slow
 def test_cancelling_leaves_the_model_as_it_was(tmp_path, states):
     learner = BackgroundTrainer(tmp_path / "my.conllu", on_change=states.append)
     learner.start(small_treebank())
@@ -215,6 +218,7 @@ def test_tags_are_features_where_the_file_has_them():
     assert what_it_sees(half[:10], half) == "pipeline"
 
 
+@pytest.mark.slow
 def test_where_the_rest_of_the_file_lacks_tags_a_tagger_is_trained_too(tmp_path):
     treebank = without_tags(with_open_sentences(toy_treebank()[:24], 12), 12)
     learner = BackgroundTrainer(tmp_path / "my.conllu")

@@ -5,6 +5,8 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
+
 import arcwise
 from architecture.rooms import BELOW, BESIDE, FILES, OUTSIDE, ROOT, SOURCE
 
@@ -96,6 +98,7 @@ def missing_entry_points(project: str, source: Path) -> list[str]:
     return found
 
 
+@pytest.mark.slow
 def test_rooms_import_downwards_only() -> None:
     assert violations(SOURCE) == []
 
@@ -110,6 +113,7 @@ def test_every_folder_is_a_room_of_the_plan() -> None:
     assert all((SOURCE / f"{name}.py").is_file() for name in FILES)
 
 
+@pytest.mark.slow
 def test_strings_that_name_modules_name_some() -> None:
     assert missing_modules(SOURCE) == []
     assert missing_entry_points((ROOT / "pyproject.toml").read_text(), SOURCE) == []

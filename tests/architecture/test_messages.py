@@ -4,6 +4,8 @@ import ast
 import re
 from pathlib import Path
 
+import pytest
+
 SOURCE = Path(__file__).parents[2] / "src" / "arcwise"
 _OPTION = re.compile(r"(?<![\w-])--[a-z]")
 _COMMAND = re.compile(r"'arcwise [^']*'")
@@ -24,6 +26,7 @@ def options_in_messages(path: Path) -> list[str]:
     ]
 
 
+@pytest.mark.slow
 def test_messages_of_the_library_do_not_speak_of_options() -> None:
     files = [p for p in SOURCE.rglob("*.py") if p.relative_to(SOURCE).parts[0] != "cli"]
     assert [line for path in files for line in options_in_messages(path)] == []

@@ -17,7 +17,10 @@ import pytest
 from arcwise.treebanks import Treebank
 from contracts.every_parser import toy_pipeline
 
-pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="pipes cannot be watched on Windows")
+pytestmark = [
+    pytest.mark.process,
+    pytest.mark.skipif(sys.platform == "win32", reason="pipes cannot be watched on Windows"),
+]
 
 PATIENCE = 60.0
 ROWS = "1\t{}\t_\t_\t_\t_\t_\t_\t_\t_\n2\t{}\t_\t_\t_\t_\t_\t_\t_\t_\n\n"
@@ -185,6 +188,7 @@ def test_a_pipe_is_told_nothing(model: str) -> None:
         assert error == b""
 
 
+@pytest.mark.slow
 def test_a_file_is_parsed_the_same_at_once_or_not(model: str, tmp_path: Path) -> None:
     path = tmp_path / "text.txt"
     path.write_text("".join(UNITS["text"]) * 3)

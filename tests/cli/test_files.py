@@ -203,6 +203,7 @@ def test_no_permission_to_read(command: str, name: str, here: Prepared, capsys: 
     assert "Permission denied" in told
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not FULL.exists(), reason="needs /dev/full")
 @pytest.mark.parametrize(("command", "name"), WRITES)
 def test_the_disk_is_full(command: str, name: str, here: Prepared, capsys: Output) -> None:
@@ -422,6 +423,7 @@ def test_in_a_shell(command: str, rest: str, status: int | None, told: str, here
         assert (done.returncode, done.stderr) == (status, told)
 
 
+@pytest.mark.slow
 def test_nothing_to_read_and_nowhere_to_write(here: Prepared) -> None:
     model = str(here.folder / MODEL)
     for rest, told in (

@@ -152,6 +152,7 @@ def subtypes_matter(folder: Path) -> tuple[Path, Path]:
     return paths
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "kind",
     [

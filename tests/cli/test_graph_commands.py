@@ -182,6 +182,7 @@ def test_calibrate_takes_a_pipeline(tmp_path: Path, capsys: pytest.CaptureFixtur
     assert f"fitted: temperature {found['parser']['temperature']:.4g}" in shown
 
 
+@pytest.mark.slow
 def test_calibrate_wants_a_graph_based_parser(
     folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -193,6 +194,7 @@ def test_calibrate_wants_a_graph_based_parser(
     assert "found a transition parser, expected a graph-based or a neural one" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 @pytest.mark.treebanks
 @pytest.mark.parametrize("name", ["Arabic-PADT-rs", "Japanese-GSD", "Turkish-IMST"])
 def test_real_treebanks_of_three_scripts(treebanks: Path, tmp_path: Path, name: str) -> None:

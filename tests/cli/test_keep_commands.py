@@ -38,6 +38,7 @@ def parse(folder: Path, *arguments: str, model: str = "graph", file: str = "hand
     return run(["parse", str(folder / file), "--model", str(folder / model), *arguments])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("model", ["graph", "pipeline"])
 @pytest.mark.parametrize("keep", [["--keep"], ["--keep", "head,deprel"], ["--keep-heads"]])
 def test_one_hand_tree_outside_the_class_does_not_end_the_run(

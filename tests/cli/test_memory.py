@@ -13,7 +13,10 @@ from arcwise import memory
 from arcwise.cli.main import run
 from arcwise.memory import LARGE
 
-pytestmark = pytest.mark.skipif(memory._of_c_library("mallinfo2") is None, reason="needs glibc 2.33")
+pytestmark = [
+    pytest.mark.process,
+    pytest.mark.skipif(memory._of_c_library("mallinfo2") is None, reason="needs glibc 2.33"),
+]
 
 PIECES = """
 import ctypes

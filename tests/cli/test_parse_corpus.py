@@ -53,6 +53,7 @@ def corpus(*more: str, out: str = "parsed", workers: str = "1") -> list[str]:
     return ["parse", *given, "--shard-size", "0.001", *more]
 
 
+@pytest.mark.slow
 def test_a_glob_into_a_folder_by_workers(here: Path, capsys: Output) -> None:
     assert run(corpus(workers="2")) == 0
     told = capsys.readouterr().err.splitlines()
@@ -66,6 +67,7 @@ def test_a_glob_into_a_folder_by_workers(here: Path, capsys: Output) -> None:
     assert "shards are done" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_options_of_the_parse_and_of_the_output(here: Path) -> None:
     assert run(corpus("--confidence", "--id-field", "key", "--compress", "none")) == 0
     first = next(shards(here / "parsed", "*.conllu")).read_text()
@@ -165,6 +167,7 @@ def test_ray_that_is_not_installed_is_told(
     assert said.count("\n") == 1
 
 
+@pytest.mark.slow
 def test_ctrl_c_leaves_what_is_done_and_the_same_command_goes_on(here: Path) -> None:
     write_jsonl(here / "crawl/big.jsonl.gz", [{"body": text} for text in texts(15000)])
     job = subprocess.Popen(

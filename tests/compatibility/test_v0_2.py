@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from arcwise.annotation.document import Document
+from arcwise.annotation.document import AnnotationDocument
 from arcwise.cli.main import run as run_command
 from arcwise.graph import GraphConfig
 from arcwise.learning.config import from_toml
@@ -74,7 +74,7 @@ def test_a_toml_file_with_every_option_is_read(name: str) -> None:
 def test_a_journal_with_unsaved_edits_is_recovered(tmp_path: Path) -> None:
     for name in ("edited.conllu", "edited.conllu.journal"):
         shutil.copy(OLD / name, tmp_path)
-    with Document.open(tmp_path / "edited.conllu") as document:
+    with AnnotationDocument.open(tmp_path / "edited.conllu") as document:
         assert document.treebank().data == (OLD / "edited.expected.conllu").read_bytes()
         document.redo()
         assert document.treebank()[2].lemmas[0] == "bird"

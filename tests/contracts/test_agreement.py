@@ -106,6 +106,7 @@ def test_the_shipped_model_is_no_toy(english: tuple[ScoredParser, Treebank]) -> 
     assert parser.temperatures.heads != parser.temperatures.labels
 
 
+@pytest.mark.slow
 @Classes
 def test_probabilities_are_the_marginals_of_the_distribution(model, projective, single_root) -> None:
     parser, treebank = model

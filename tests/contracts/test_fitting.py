@@ -66,6 +66,7 @@ def test_what_was_planted_is_found(heads: float, smoothing: float) -> None:
         assert min(reliability(one, treebank).head_loss for one in alone) > after.head_loss + 0.01
 
 
+@pytest.mark.slow
 def test_the_loss_is_that_of_held_out_heads_and_no_neighbour_has_less() -> None:
     """Two treebanks, each parsed by its own parser, together."""
     parts = [drawn_with(Temperatures(0.8, 1.0, 0.4)), drawn_with(Temperatures(1.6, 1.0, 0.2), SENTENCES)]
@@ -105,6 +106,7 @@ def test_smoothing_that_gains_nothing_is_left_out() -> None:
     assert found.smoothing == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("start", [0.03, 1.1, 40.0])
 @pytest.mark.parametrize("heads", [0.6, 1.0, 1.7])
 def test_what_is_said_on_the_whole_is_right_as_often(heads: float, start: float) -> None:
@@ -157,6 +159,7 @@ def test_labels_are_right_as_often_as_is_said(start: float) -> None:
     assert parses.probabilities.label.mean() == pytest.approx(right.mean(), abs=2e-3)
 
 
+@pytest.mark.slow
 def test_what_calibrate_fits_is_right_as_often_as_it_says() -> None:
     """Heads and labels, where a fifth of the labels are as wrong as can be."""
     drawn = drawn_with(Temperatures(0.8))
@@ -177,6 +180,7 @@ def test_what_calibrate_fits_is_right_as_often_as_it_says() -> None:
     assert errors["calibrated"][1] < errors["likeliest"][1] / 2
 
 
+@pytest.mark.slow
 def test_matching_takes_the_smoothing_whose_probabilities_mean_most() -> None:
     """No temperature alone tells what was drawn with smoothing."""
     parser = ScoredParser(FunctionScorer(scores_of))

@@ -146,6 +146,7 @@ def trained(request: pytest.FixtureRequest) -> tuple[Case, Parser]:
     return case, case.train(treebank_for(case), 1)
 
 
+@pytest.mark.slow
 def test_it_learns_a_small_treebank_by_heart(trained: tuple[Case, Parser]) -> None:
     case, parser = trained
     gold = treebank_for(case)
@@ -169,6 +170,7 @@ def test_saved_and_loaded_it_gives_the_same_output(trained: tuple[Case, Parser],
     assert loaded.parse(treebank).data == parser.parse(treebank).data
 
 
+@pytest.mark.slow
 def test_training_is_deterministic_at_any_number_of_threads(
     trained: tuple[Case, Parser], tmp_path: Path
 ) -> None:
@@ -197,6 +199,7 @@ def test_labels_are_known_ones_or_left_alone(trained: tuple[Case, Parser]) -> No
         assert labels == {"unheard-of"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", [c for c in CASES if c.labelled and c.single_root], ids=str)
 def test_it_learns_from_partial_trees_exactly_if_it_says_so(case: Case) -> None:
     whole = case.treebank() if case.treebank else small_treebank()

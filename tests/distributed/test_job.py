@@ -57,6 +57,7 @@ def expected(given: Sequence[str]) -> list[str]:
 # ---- what is written
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("engine", [ThisProcess(), Forks(2), Processes(2)], ids=str)
 def test_every_record_as_if_it_were_alone(engine: Engine, crawl: Path, tmp_path: Path) -> None:
     summary = parse_corpus(str(crawl), tmp_path / "out", options=PLAIN, engine=engine)

@@ -27,7 +27,10 @@ LONG = bool(os.environ.get("ARCWISE_LONG_TESTS"))
 KILLS = 20 if LONG else 3
 RECORDS = 2500 if LONG else 700
 
-pytestmark = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="finds processes in /proc")
+pytestmark = [
+    pytest.mark.process,
+    pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="finds processes in /proc"),
+]
 
 
 def start(folder: Path, out: str, *, pause: float = 0) -> "subprocess.Popen[bytes]":
@@ -103,6 +106,7 @@ def wait_for_work(job: "subprocess.Popen[bytes]", notes: Path) -> None:
         time.sleep(0.01)
 
 
+@pytest.mark.slow
 def test_killed_again_and_again(tmp_path: Path) -> None:
     lines = [{"text": text} for text in texts(RECORDS)]
     write_jsonl(tmp_path / "in/a.jsonl.gz", [*lines[::2], "broken"])
@@ -125,6 +129,7 @@ def test_killed_again_and_again(tmp_path: Path) -> None:
     assert len(begun) - len(shards) <= len(kills)
 
 
+@pytest.mark.slow
 def test_nothing_is_left_running_or_half_written(tmp_path: Path) -> None:
     write_jsonl(tmp_path / "in/a.jsonl", [{"text": text} for text in texts(120)])
     job = start(tmp_path, "out")
@@ -159,6 +164,7 @@ class Fragile(ParseShard):
         return super()._parse(treebank)
 
 
+@pytest.mark.slow
 def test_a_record_that_kills_its_worker_is_found_and_told(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -175,6 +181,7 @@ def test_a_record_that_kills_its_worker_is_found_and_told(
     assert summary.undone == 0
 
 
+@pytest.mark.slow
 def test_a_sentence_that_kills_its_worker_is_found_and_told(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -27,6 +27,7 @@ class Weighed(ParseShard):
         return found
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/smaps_rollup").exists(), reason="needs /proc/self/smaps_rollup")
 def test_workers_share_the_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     long = [" ".join(texts(500)[start : start + 100]) for start in range(0, 500, 5)]

@@ -19,6 +19,8 @@ from docs.latin import TUTORIALS, annotate, bare, blocks, edits_of, said, senten
 if TYPE_CHECKING:
     from web.served import Process
 
+pytestmark = pytest.mark.process
+
 GOLD, SECOND = TUTORIALS / "latin" / "latin.conllu", TUTORIALS / "latin" / "second.conllu"
 BY_HAND = 20
 

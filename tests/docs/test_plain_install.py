@@ -68,6 +68,7 @@ def test_the_extras_are_documented() -> None:
     assert undocumented == for_developers
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page", TUTORIALS, ids=lambda page: page.stem)
 def test_every_tutorial_works_from_a_plain_install(page: Path) -> None:
     done = run_plain(
@@ -79,6 +80,7 @@ def test_every_tutorial_works_from_a_plain_install(page: Path) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+@pytest.mark.slow
 def test_every_trainer_trains_or_says_before_it_starts_what_it_needs(tmp_path: Path) -> None:
     (tmp_path / "small.toml").write_text("epochs = 1\narc_bits = 12\nrow_bits = 12\n")
     script = f"""

@@ -16,6 +16,8 @@ from typing import Any
 
 import pytest
 
+pytestmark = pytest.mark.process
+
 pytest.importorskip("uvicorn", reason="needs uvicorn")
 
 PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "run-a-service.md"

@@ -13,6 +13,8 @@ import pytest
 from arcwise.engine import Processes, ThisProcess
 from arcwise.errors import WorkerError
 
+pytestmark = pytest.mark.process
+
 
 def _kills_itself_once(folder: Path, number: int) -> int:
     """Notes each time that it is done; some of the items kill their worker the first time."""

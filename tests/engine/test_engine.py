@@ -59,18 +59,21 @@ def _note_and_sleep(folder: Path, number: int) -> int:
     return number
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("engine", ENGINES, ids=str)
 def test_results_come_in_order(engine: Engine) -> None:
     assert list(engine.map(_slow_first, iter(range(5)))) == [(n, n**2) for n in range(5)]
     assert list(engine.map(_slow_first, [])) == []
 
 
+@pytest.mark.slow
 def test_results_come_as_they_are_done_if_the_order_does_not_matter() -> None:
     found = list(Processes(2).map(_slow_first, range(4), ordered=False))
     assert sorted(found) == [(n, n**2) for n in range(4)]
     assert list(ThisProcess().map(_slow_first, range(4), ordered=False)) == sorted(found)
 
 
+@pytest.mark.slow
 def test_work_is_done_elsewhere() -> None:
     pids = set(Processes(2).map(_pid, range(4)))
     assert os.getpid() not in pids
@@ -81,6 +84,7 @@ def _pid(_: int) -> int:
     return os.getpid()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "kind, error, told",
     [
@@ -126,6 +130,7 @@ def _wait_until(what: Callable[[], bool]) -> bool:
     return what()
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc").is_dir(), reason="looks processes up in /proc")
 def test_who_stops_asking_ends_the_workers(tmp_path: Path) -> None:
     results = Processes(2).map(partial(_note_and_sleep, tmp_path), range(3))
@@ -134,6 +139,7 @@ def test_who_stops_asking_ends_the_workers(tmp_path: Path) -> None:
     assert _wait_until(lambda: not any(_is_alive(int(p.name)) for p in tmp_path.iterdir()))
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc").is_dir(), reason="looks processes up in /proc")
 @pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGKILL])
 def test_ctrl_c_ends_the_workers(tmp_path: Path, sent: signal.Signals) -> None:
@@ -179,6 +185,7 @@ def test_a_jackknife_is_the_same_in_processes() -> None:
     assert said[:3] == said[3:]
 
 
+@pytest.mark.slow
 def test_the_choice_of_C_is_the_same_in_processes(tmp_path: Path) -> None:
     treebank = small_treebank()
     config = GraphConfig(epochs=2, arc_bits=12, row_bits=12, try_C=(0.001, 0.1, 1.0))
@@ -187,6 +194,7 @@ def test_the_choice_of_C_is_the_same_in_processes(tmp_path: Path) -> None:
     assert (tmp_path / "one").read_bytes() == (tmp_path / "two").read_bytes()
 
 
+@pytest.mark.slow
 def test_bounds_by_blocks_are_the_same_in_processes() -> None:
     corpus = DMV.random(("A", "B"), seed=1).sample(4, seed=1, min_length=2, max_length=4)[0]
     options = CountOptions(first_restarts=20)

@@ -59,6 +59,7 @@ def _dies(where: Path, number: int) -> int:
     return number
 
 
+@pytest.mark.slow
 def test_workers_and_their_nursery_are_replaced(tmp_path: Path) -> None:
     assert list(Forks(2).map(partial(_dies, tmp_path), range(8))) == list(range(8))
     assert (tmp_path / "nursery").exists()

@@ -129,6 +129,7 @@ def _trees(draw: st.DrawFn, n: int) -> list[int]:
     return heads
 
 
+@pytest.mark.slow
 @settings(max_examples=150, deadline=None)
 @given(st.data())
 def test_any_two_tokenisations(data: st.DataObject) -> None:

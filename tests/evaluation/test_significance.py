@@ -86,6 +86,7 @@ def test_sign_test_is_scipys_binomial_test(counts: list[tuple[int, int]]) -> Non
         assert result.p == 1.0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("only_a", "only_b"), [(0, 0), (3, 3), (1, 8), (700, 640), (4000, 4600), (0, 900)])
 def test_mcnemar(only_a: int, only_b: int) -> None:
     a = np.repeat([True, False, True, False], [only_a, only_b, 50, 20])

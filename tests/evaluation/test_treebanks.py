@@ -19,6 +19,7 @@ _folder = treebank_folder()
 FILES = sorted(str(p.relative_to(_folder)) for p in _folder.glob("*/*.conllu.xz")) if _folder else [""]
 
 
+@pytest.mark.slow
 @pytest.mark.treebanks
 @pytest.mark.parametrize("file", FILES)
 def test_equal_to_the_official_scorer(treebanks: Path, file: str) -> None:

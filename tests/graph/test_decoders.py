@@ -92,6 +92,7 @@ def test_max_z_is_the_best_tree_with_its_best_clusters(
     assert differ > 0
 
 
+@pytest.mark.slow
 @CLASSES
 @LABELLED
 @pytest.mark.parametrize("clusters", [1, 3])

@@ -60,6 +60,7 @@ def epochs_needed(case: Small, C: float, beta: float, most: int) -> int:
     return most + 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("hundred", range(5))
 def test_primal_and_dual_meet_on_random_problems(hundred: int) -> None:
     needed = {}
@@ -78,6 +79,7 @@ def test_two_sentences_of_two_words_meet_at_once(beta: float) -> None:
         assert epochs_needed(case, C, beta, most=30) <= 30
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("labelled", [True, False])
 @pytest.mark.parametrize("C", [0.01, 1.0])
 def test_the_small_treebank_meets(labelled: bool, C: float) -> None:
@@ -85,6 +87,7 @@ def test_the_small_treebank_meets(labelled: bool, C: float) -> None:
     assert epochs_needed(case, C, 9.0, most=400) <= 400
 
 
+@pytest.mark.slow
 def test_a_sentence_once_given_up_comes_back() -> None:
     """Many visits to one sentence alone, then to all: its steps must not have become too small to follow."""
     case = small("whole", labelled=False, trainer="eg")
@@ -123,6 +126,7 @@ def test_the_gap_that_is_enough_is_an_option() -> None:
     assert counts[0] < counts[1]
 
 
+@pytest.mark.slow
 def test_english_with_a_large_C(treebanks: Path) -> None:
     """150 sentences, C = 1: stood at a gap of 0.4 for ever."""
     bank = Treebank.read(treebanks / "English-EWT" / "train.conllu.xz")[:150]

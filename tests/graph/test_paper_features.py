@@ -101,6 +101,7 @@ def assert_scores_are_sums(case: Small) -> None:
                 assert scores[label, h, m] == pytest.approx(np.logaddexp.reduce(sums), abs=1e-4)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("labelled", [False, True])
 @pytest.mark.parametrize("clusters", [65, 1024])
 def test_there_may_be_a_thousand_clusters(clusters: int, labelled: bool) -> None:
@@ -117,6 +118,7 @@ def test_there_may_be_a_thousand_clusters(clusters: int, labelled: bool) -> None
     assert_scores_are_sums(case)
 
 
+@pytest.mark.slow
 def test_a_thousand_clusters_are_trained_and_squeezed() -> None:
     bank = with_values()
     config = GraphConfig(

@@ -64,6 +64,7 @@ def test_several_parts_are_the_slow_twin_to_the_bit(config: GraphConfig) -> None
     assert same_state(twin, own)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["mira", "latent", "log-linear-batch"])
 def test_the_model_does_not_depend_on_the_engine(name: str, tmp_path: Path) -> None:
     config, treebank = SMALL.for_trainer(name, parts=3), small_treebank()
@@ -88,6 +89,7 @@ class Dying(PartTraining):
         return super().__call__(given)
 
 
+@pytest.mark.slow
 def test_a_worker_that_is_killed_changes_nothing(tmp_path: Path) -> None:
     config = SMALL.for_trainer("mira")
     twin, _ = mixed(partial(trainer, config), ORDERS, 2)
@@ -109,6 +111,7 @@ def batch() -> GraphLearner:
     return learner_of(SMALL.for_trainer("log-linear-batch"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("engine", [ThisProcess(), Processes(2)], ids=str)
 @pytest.mark.parametrize("parts", [2, 8, 50])
 def test_gradients_of_parts_add_up_to_that_of_one_process(
@@ -156,6 +159,7 @@ def test_a_trainer_that_cannot_be_mixed_says_so() -> None:
         GraphParser.train(small_treebank(), config=replace(SMALL, trainer="eg", parts=2))
 
 
+@pytest.mark.slow
 def test_folds_are_the_same_in_processes(tmp_path: Path) -> None:
     treebank = small_treebank()
     for name, engine in {"one": ThisProcess(), "two": Processes(2)}.items():

@@ -99,6 +99,7 @@ def test_the_batch_objective_does_not_depend_on_threads() -> None:
     assert np.array_equal(one[1], two[1])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("labelled", [True, False])
 def test_the_batch_objective_knows_the_features_that_occur_and_no_others(labelled: bool) -> None:
     """In a table of many cells most are nobody's: the solver does not see them, and they stay 0."""
@@ -181,6 +182,7 @@ def test_no_pass_of_exponentiated_gradient_lowers_the_dual(projective: bool, sin
     assert np.all(np.diff(duals) >= -1e-9)
 
 
+@pytest.mark.slow
 def test_exponentiated_gradient_agrees_with_a_primal_solver() -> None:
     case = small("projective", projective=True, trainer="eg", C=0.01, labelled=False)
     trainer = trainer_of(ExponentiatedGradientTrainer, case)

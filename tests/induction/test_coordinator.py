@@ -90,6 +90,7 @@ class DyingOnce(Worker):
         return super().__call__(given)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("many_rounds")
 def test_the_node_of_a_killed_worker_is_done_again(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, alone: float
@@ -103,6 +104,7 @@ def test_the_node_of_a_killed_worker_is_done_again(
     accepted(found.certificate, CORPUS)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("many_rounds")
 def test_a_search_that_was_stopped_proves_what_it_has_and_goes_on(tmp_path: Path, alone: float) -> None:
     state = tmp_path / "state.json"
@@ -183,6 +185,7 @@ def treebank(folder: Path, corpus: TagSentences) -> Path:
     return path
 
 
+@pytest.mark.slow
 def test_kill_9_of_the_coordinator_and_resume(tmp_path: Path) -> None:
     corpus = DMV.random(("A", "B", "C"), seed=7).sample(10, seed=7, min_length=5, max_length=7)[0]
     path = treebank(tmp_path, corpus)

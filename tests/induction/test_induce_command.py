@@ -284,6 +284,7 @@ def test_verify_says_why_it_rejects(corpus: Path, capsys: pytest.CaptureFixture[
     assert "is no JSON" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_methods_estimate_and_plot(corpus: Path, capsys: pytest.CaptureFixture[str]) -> None:
     command = ["induce", str(corpus), "--learner", "global"]
     assert run([*command, "--method", "milp"]) == 0

@@ -147,6 +147,7 @@ def test_the_bound_of_messages_is_what_it_is_defined_as(seed: int) -> None:
     assert checked.value / SCALE == pytest.approx(wanted, abs=1e-3)  # rounded up, too
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(12))
 def test_sweeps_lower_the_bound_and_it_stays_above_the_best_parses(seed: int) -> None:
     corpus = tiny(seed, sentences=4)
@@ -220,6 +221,7 @@ def first(c: dict[str, Any]) -> dict[str, Any]:
     return used
 
 
+@pytest.mark.slow
 def test_a_proof_with_messages_is_accepted(proof: dict[str, Any]) -> None:
     assert isinstance(first(proof), dict)
     proved = verify(proof, CORPUS.strings)

@@ -44,6 +44,7 @@ def test_the_integer_program_agrees_with_brute_force(seed: int) -> None:
 COUNTS_FIRST = ThetaOptions(narrow=1.0, first_restarts=3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(220))
 def test_count_theta_and_milp_agree_with_brute_force(seed: int) -> None:
     corpus = tiny(seed, sentences=2, shortest=2, longest=3, tags=2)
@@ -70,6 +71,7 @@ def test_the_branching_of_the_paper_closes_tiny_instances(seed: int) -> None:
     assert best - 1e-6 <= found.upper <= best + 1e-6 * abs(best) + 2e-6
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(2))
 @pytest.mark.parametrize("rlt", ["Max.0k", "Max.1k", "Obj.Filter"])
 def test_every_relaxation_is_above_the_best_parses_of_its_box(seed: int, rlt: str) -> None:
@@ -88,6 +90,7 @@ def test_every_relaxation_is_above_the_best_parses_of_its_box(seed: int, rlt: st
         assert max([search.best.value, *bounds]) >= best - 1e-6
 
 
+@pytest.mark.slow
 def test_more_products_give_no_looser_bounds() -> None:
     corpus = TagSentences.from_tags([["A", "B"]])
     bounds = []
@@ -148,6 +151,7 @@ def test_the_nearest_point_of_the_simplex() -> None:
         assert ((others - point) ** 2).sum(axis=1).min() >= ((nearest - point) ** 2).sum() - 1e-12
 
 
+@pytest.mark.slow
 def test_blocks_bound_the_whole_and_are_verified() -> None:
     corpus = DMV.random(("A", "B"), seed=1).sample(4, seed=1, min_length=2, max_length=4)[0]
     best = induce_globally(corpus, epsilon=1e-6).lower
@@ -164,6 +168,7 @@ def test_blocks_bound_the_whole_and_are_verified() -> None:
         verify(certificate, corpus.strings)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(6))
 def test_blocks_under_a_constraint_enclose_the_optimum(seed: int) -> None:
     corpus, share = tiny(seed + 100, sentences=3, shortest=2), random_share(seed)
@@ -203,6 +208,7 @@ def test_the_root_is_the_whole_space_whatever_was_solved_before() -> None:
     assert np.array_equal(again.high, root.high)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(2))
 def test_the_estimate_of_the_paper_s_search_is_near_its_size(seed: int) -> None:
     corpus = tiny(seed, sentences=1, shortest=2, longest=3, tags=2)

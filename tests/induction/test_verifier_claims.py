@@ -201,6 +201,7 @@ def by_blocks() -> dict[str, Any]:
     return json.loads(json.dumps(found.certificate))
 
 
+@pytest.mark.slow
 def test_blocks_are_verified_side_by_side(by_blocks: dict[str, Any]) -> None:
     assert verify(by_blocks, CORPUS.strings, threads=2) == verify(by_blocks, CORPUS.strings)
     with pytest.raises(CertificateError, match="is about all parses"):
@@ -256,6 +257,7 @@ def places(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
     return [path] * bool(path) + [p for k, v in inner for p in places(v, (*path, k))]
 
 
+@pytest.mark.slow
 @settings(max_examples=500, deadline=None, derandomize=True)
 @given(data=st.data())
 def test_whatever_is_changed_the_claim_is_true_or_rejected(
@@ -290,6 +292,7 @@ def test_whatever_is_changed_the_claim_is_true_or_rejected(
     assert proved.lower - 1e-9 <= best <= proved.upper + 1e-9
 
 
+@pytest.mark.slow
 def test_the_number_of_processes_changes_nothing() -> None:
     corpus = DMV.random(("A", "B", "C"), seed=3).sample(8, seed=3, min_length=4, max_length=6)[0]
     search = CountSearch(InductionTask(corpus), options=CountOptions(first_restarts=20, sweeps=0))

@@ -50,6 +50,7 @@ def test_a_column_without_a_tag_is_refused() -> None:
         DMV.uniform(("A", "B")).parse_treebank(words, column="xpos")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n", [1, 2, 3, 4])
 def test_whole_trees_are_projective_and_keep_the_arcs(n: int) -> None:
     trees = all_trees(n, projective=True, single_root=True)

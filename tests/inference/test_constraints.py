@@ -52,6 +52,7 @@ def some_constraints(rng: np.random.Generator, n: int, projective: bool, single_
     )
 
 
+@pytest.mark.slow
 @Classes
 @given(n=st.integers(1, 5), seed=st.integers(0, 10**6), spread=st.sampled_from([1.0, 500.0]))
 @settings(max_examples=30, deadline=None)

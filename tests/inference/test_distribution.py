@@ -119,6 +119,7 @@ def test_every_operation_against_enumeration(projective, single_root, n, seed, s
     check_against(distribution(scores, projective, single_root), plain_trees(expected))
 
 
+@pytest.mark.slow
 @Classes
 @given(
     n=st.integers(1, 3),
@@ -277,6 +278,7 @@ def test_no_word_is_an_error(projective: bool, single_root: bool) -> None:
         distribution([], projective, single_root)
 
 
+@pytest.mark.slow
 @Classes
 @pytest.mark.parametrize("spread", [1.0, 300.0])
 def test_three_hundred_words(projective: bool, single_root: bool, spread: float) -> None:

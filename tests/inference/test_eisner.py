@@ -113,6 +113,7 @@ def test_batch_equals_loop_at_any_number_of_threads(single_root: bool, spread: f
             assert np.array_equal(marginals[s], eisner_marginals(scores, single_root=single_root)[0])
 
 
+@pytest.mark.slow
 @Root
 def test_three_hundred_words_and_more(single_root: bool) -> None:
     """Long sentences neither overflow (flat scores) nor underflow (spread scores)."""

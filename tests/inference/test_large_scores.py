@@ -42,6 +42,7 @@ def close(found: float, wanted: float) -> bool:
     return math.isclose(found, wanted, rel_tol=1e-12, abs_tol=NINE)
 
 
+@pytest.mark.slow
 @CLASSES
 def test_masks_of_every_size_give_the_right_sums(projective: bool, single_root: bool) -> None:
     rng = np.random.default_rng([1, projective, single_root])
@@ -68,6 +69,7 @@ def test_masks_of_every_size_give_the_right_sums(projective: bool, single_root: 
         assert all(best[m] == h for h, m in np.argwhere(certain))
 
 
+@pytest.mark.slow
 @CLASSES
 def test_divergence_between_masked_distributions(projective: bool, single_root: bool) -> None:
     rng = np.random.default_rng([2, projective, single_root])

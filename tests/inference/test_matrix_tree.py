@@ -29,6 +29,7 @@ def test_zero_scores_count_the_trees(single_root: bool) -> None:
         assert log_partition == pytest.approx(log(tree_count(n, projective=False, single_root=single_root)))
 
 
+@pytest.mark.slow
 @Root
 @given(
     n=st.integers(1, 5),
@@ -56,6 +57,7 @@ def test_agrees_with_enumeration(single_root: bool, n: int, seed: int, spread: f
     np.testing.assert_allclose(marginals, expected.marginals, atol=1e-150, rtol=1e-9)
 
 
+@pytest.mark.slow
 @Root
 @pytest.mark.parametrize("n, spread", [(10, 1), (10, 60), (20, 20), (25, 60), (25, 200), (40, 200)])
 def test_agrees_with_determinants_of_many_digits(single_root: bool, n: int, spread: float) -> None:

@@ -20,6 +20,7 @@ def some_tree(draw: st.DrawFn) -> Tree:
     return Tree(trees[draw(st.integers(0, len(trees) - 1))])
 
 
+@pytest.mark.slow
 @given(some_tree())
 @settings(max_examples=200, deadline=None)
 def test_the_fewest_heads_change(tree: Tree) -> None:

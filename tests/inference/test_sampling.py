@@ -54,6 +54,7 @@ def test_with_labels(projective: bool, single_root: bool) -> None:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("labels", [None, LABELS])
 @Classes
 def test_pairs_without_replacement(projective: bool, single_root: bool, labels: list[str] | None) -> None:

@@ -28,6 +28,7 @@ def scores_with_ties(rng: np.random.Generator, n: int, holes: float) -> np.ndarr
     return scores
 
 
+@pytest.mark.slow
 @Root
 @given(
     n=st.integers(1, 5),

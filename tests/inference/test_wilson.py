@@ -30,6 +30,7 @@ def fits(draws: np.ndarray, expected: Enumeration) -> bool:
     return bool(chisquare(observed, wanted * observed.sum() / wanted.sum()).pvalue > 1e-3)
 
 
+@pytest.mark.slow
 @Root
 @pytest.mark.parametrize("n", [1, 2, 3, 4])
 @pytest.mark.parametrize("holes", [0.0, 0.25])

@@ -112,6 +112,7 @@ def by_hand(bank: Treebank, folds: Folds, config: GraphConfig) -> Iterator[tuple
         yield GraphParser.train(others, config=config), part
 
 
+@pytest.mark.slow
 def test_epoch_and_temperatures_are_those_of_parsers_trained_by_hand() -> None:
     """Each part parsed by a parser trained on the others, for every number of epochs."""
     bank, folds = noisy(40), Folds(4)
@@ -165,6 +166,7 @@ def test_folds_work_for_other_trainers_and_values_of_c(trainer: str) -> None:
         assert tried.model.config.C in (0.01, 1.0)
 
 
+@pytest.mark.slow
 def test_a_transition_parser_is_cross_validated_too() -> None:
     config = TransitionConfig(epochs=3, move_bits=12, label_bits=10)
     bank = noisy(40)

@@ -28,6 +28,7 @@ def tables(draw: st.DrawFn) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.flo
     return table, np.where(kept, table, made)
 
 
+@pytest.mark.slow
 @given(case=tables(), threads=st.integers(1, 3))
 def test_a_cell_becomes_the_mean(
     case: tuple[npt.NDArray[np.float32], npt.NDArray[np.float32]], threads: int
@@ -136,6 +137,7 @@ def test_one_part_is_plain_training_to_the_bit() -> None:
     assert (plain.steps, told) == (found.steps, also_told)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("parts", [2, 3, 7])
 @pytest.mark.parametrize("engine", [ThisProcess(), Processes(2)], ids=str)
 def test_several_parts_are_the_slow_twin_to_the_bit(parts: int, engine: ThisProcess | Processes) -> None:

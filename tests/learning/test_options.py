@@ -54,6 +54,7 @@ def named(value: object) -> str:
     return value.__name__ if isinstance(value, type) else getattr(value, "name", repr(value))
 
 
+@pytest.mark.slow
 def test_every_configuration_is_here() -> None:
     found = set()
     for path in Path(arcwise.__file__).parent.rglob("*.py"):

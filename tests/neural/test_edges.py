@@ -31,6 +31,7 @@ def test_one_word(parser: NeuralParser) -> None:
     assert trees.marginals[0, 1] == pytest.approx(1.0)
 
 
+@pytest.mark.slow
 def test_a_thousand_words_among_short_sentences() -> None:
     words = ["Birds/NOUN/_/_", "sing/VERB/_/_", "in/ADP/_/_", "spring/NOUN/_/_"] * 250
     long = Treebank.from_string(conllu([" ".join(words)]))

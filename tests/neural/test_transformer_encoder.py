@@ -73,6 +73,7 @@ def by_hand(encoder: TransformerEncoder, pretrained: Pretrained, words: list[str
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("layers", [1, 2])
 def test_states_are_those_of_the_transformer_called_by_hand(pretrained: Pretrained, layers: int) -> None:
     encoder = encoder_of(pretrained, layers=layers)

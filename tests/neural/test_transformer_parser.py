@@ -59,6 +59,7 @@ def learned(folder: Path) -> NeuralParser:
 # ---- learning
 
 
+@pytest.mark.slow
 def test_it_learns_a_treebank_by_heart(learned: NeuralParser) -> None:
     treebank = small_treebank()
     blank = treebank.annotate(heads=np.full(treebank.word_count, -1), deprel=["_"] * treebank.word_count)

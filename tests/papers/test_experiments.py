@@ -42,6 +42,7 @@ def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     trainings.read.cache_clear()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name", ["mcdonald2005", "koo2007", "smith2007", "bohnet2016", "gormley2013", "neural_objectives"]
 )

@@ -55,6 +55,7 @@ def same(found: Document, expected: Document) -> bool:
     return (one is None) == (other is None) and all(np.array_equal(a, b) for a, b in pairs)
 
 
+@pytest.mark.slow
 @given(
     texts=st.lists(st.sampled_from(TEXTS) | st.text(max_size=40), max_size=12),
     batch_size=st.integers(1, 14),

@@ -169,6 +169,7 @@ def test_parse_shows_trees(model: Path, capsys: pytest.CaptureFixture[str]) -> N
     assert "%" in out
 
 
+@pytest.mark.slow
 def test_parse_standard_input(model: Path) -> None:
     command = [sys.executable, "-m", "arcwise", "parse", "--model", str(model)]
     text = subprocess.run(command, input=TEXT.encode(), capture_output=True, check=True).stdout
@@ -207,6 +208,7 @@ def test_bad_input_is_one_line(model: Path, tmp_path: Path, capsys: pytest.Captu
     assert "\ufffd" in target.read_text()
 
 
+@pytest.mark.slow
 def test_every_process_makes_and_reads_the_same_model(tmp_path: Path) -> None:
     """Python orders sets of strings anew in each process; nothing may depend on that."""
     treebank = tmp_path / "toy.conllu"
@@ -271,6 +273,7 @@ def test_train_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> No
     assert "found key 'tager', expected one of tokenizer, tagger, kind" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs the resource limits of Unix")
 def test_memory_does_not_grow_with_the_text(model: Path) -> None:
     """2.5 MB of text through standard input, tens of MB of trees, take no more memory than 0.5 MB, give or take."""
@@ -293,6 +296,7 @@ def parsed_from_standard_input(model: Path, size: int) -> tuple[int, int]:
     return len(done.stdout), int(done.stderr.split()[-1])
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs the signals of Unix")
 def test_ctrl_c_leaves_nothing_half_written(model: Path, tmp_path: Path) -> None:
     text, target = tmp_path / "text.txt", tmp_path / "parsed.conllu"

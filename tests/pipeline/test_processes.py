@@ -34,6 +34,7 @@ def test_multiprocessing(nlp: Any, here: list[str]) -> None:
     assert docs[0].tokens[1].words[0].head_probability == nlp(TEXTS[0])[0].head_probabilities[1]
 
 
+@pytest.mark.slow
 def test_joblib(nlp: Any, here: list[str]) -> None:
     joblib = pytest.importorskip("joblib", reason="joblib is not installed")
     with joblib.parallel_config(backend="loky"):
@@ -48,6 +49,7 @@ def test_a_model_by_name_in_every_process() -> None:
     assert [doc.text for doc in docs] == texts
 
 
+@pytest.mark.slow
 def test_words_of_a_treebank_travel(nlp: Any) -> None:
     with get_context("spawn").Pool(1) as pool:
         forms = pool.map(_form, list(arcwise.Treebank.from_string(ALL)[0].words))

@@ -60,6 +60,7 @@ def test_a_bad_conllu_file_is_not_taken_for_text(
     assert not target.exists()
 
 
+@pytest.mark.slow
 @pytest.mark.treebanks
 def test_scores_on_the_test_part(treebanks: Path) -> None:
     scores = raw_text_scores(arcwise.load("en"), Treebank.read(treebanks / "English-EWT" / "test.conllu.xz"))

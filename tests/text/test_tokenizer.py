@@ -83,6 +83,7 @@ def test_a_blank_line_ends_a_sentence(tokenizer: Tokenizer) -> None:
     assert len(tokenizer.tokenize("The dog\nsees cats").treebank) == 1
 
 
+@pytest.mark.slow
 @given(st.text(max_size=80))
 @settings(max_examples=300, deadline=None)
 def test_nothing_of_the_text_is_lost(tokenizer: Tokenizer, text: str) -> None:
@@ -141,6 +142,7 @@ def test_pieces_of_a_stream_give_the_same_as_the_whole(tokenizer: Tokenizer, pie
     assert b"".join(p.data for p in pieces) == whole.data
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("piece", [3, 11, 29])
 def test_a_piece_ends_where_what_follows_no_longer_matters(piece: int) -> None:
     """Whether "p.m." ends a sentence depends on the next two words, which may be in the next piece."""

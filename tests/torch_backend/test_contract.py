@@ -78,6 +78,7 @@ def check_risk(trees: Any, all_of_them, arcs, labels) -> None:
         assert expected[risky.heads[1:], words].sum() >= best - 1e-9
 
 
+@pytest.mark.slow
 @Classes
 @pytest.mark.parametrize(
     "spread, holes", [(0.0, 0.0), (1.0, 0.25), (20.0, 0.6), (500.0, 0.0), (2000.0, 0.25)]
@@ -115,6 +116,7 @@ def test_labels_left_open(make: Make, projective, single_root) -> None:
     assert trees.head_entropy() < trees.entropy()
 
 
+@pytest.mark.slow
 @Classes
 def test_every_operation_under_constraints(make: Make, projective, single_root) -> None:
     for seed in range(8):
@@ -152,6 +154,7 @@ def test_every_labelled_operation_under_constraints(make: Make, projective, sing
         check_against(trees, expected)
 
 
+@pytest.mark.slow
 @Classes
 def test_zero_scores_count_the_trees(make: Make, projective, single_root) -> None:
     for n in [1, 2, 3, 4] if lists_trees(make) else [1, 2, 7, 20, 60]:
@@ -243,6 +246,7 @@ def test_holes_that_leave_one_tree(make: Make, projective, single_root) -> None:
         assert trees.marginals.sum() == pytest.approx(4)
 
 
+@pytest.mark.slow
 @Classes
 def test_samples_have_the_probabilities_of_trees(make: Make, projective, single_root) -> None:
     """Frequencies of 4,000 draws against probabilities: no further than five standard deviations."""
@@ -261,6 +265,7 @@ def test_samples_have_the_probabilities_of_trees(make: Make, projective, single_
         assert abs(counts.get(tree, 0) / 4000 - p) < 5 * np.sqrt(p * (1 - p) / 4000) + 1e-9
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("single_root", [True, False])
 @pytest.mark.parametrize("spread", [60.0, 200.0, 2000.0])
 def test_marginals_to_twelve_digits_whatever_the_spread(make: Make, single_root, spread) -> None:
@@ -273,6 +278,7 @@ def test_marginals_to_twelve_digits_whatever_the_spread(make: Make, single_root,
     assert trees.log_partition == pytest.approx(log_z, rel=1e-12)
 
 
+@pytest.mark.slow
 @Classes
 def test_minimum_risk_where_it_is_not_the_best_tree(make: Make, projective, single_root) -> None:
     words = np.arange(1, 5)
@@ -298,6 +304,7 @@ def test_a_tree_of_another_class_has_probability_zero(make: Make, projective, si
         assert trees.prob(Tree(np.array(heads, np.int32))) == pytest.approx(wanted)
 
 
+@pytest.mark.slow
 @Classes
 def test_long_sentences(make: Make, projective, single_root) -> None:
     if lists_trees(make):

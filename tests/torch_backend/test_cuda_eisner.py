@@ -68,6 +68,7 @@ def test_sums(launcher: EmulatedGpu, single_root: bool, dtype: torch.dtype) -> N
     assert_sums(batch, scores, launcher, 1e-12 if dtype == torch.float64 else 1e-7)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("deviation", "shared_limit"), [(1.0, 232_448), (200.0, 232_448), (1.0, 3000)])
 def test_sums_by_the_lanes_of_a_warp(deviation: float, shared_limit: int) -> None:
     scores = random_scores(23, [9, 5], deviation)
@@ -137,6 +138,7 @@ def test_long_sentences() -> None:
     assert_sums(padded(scores, single_root=True), scores, EmulatedGpu(multiprocessors=1), 1e-12)
 
 
+@pytest.mark.slow
 def test_sentence_longer_than_doubles_hold() -> None:
     scores = [np.zeros((311, 311))]
     assert_sums(padded(scores, single_root=True), scores, WHOLE, 1e-11)
@@ -205,6 +207,7 @@ def covariance(matrix: Floats, directions: list[Floats]) -> Floats:
     return weighted.sum(axis=0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("launcher", [*LAUNCHERS, WARP])
 @pytest.mark.parametrize("deviation", [1.0, 200.0])
 def test_derivatives(launcher: EmulatedGpu, deviation: float) -> None:

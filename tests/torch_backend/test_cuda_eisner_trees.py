@@ -54,6 +54,7 @@ def test_decode(launcher: EmulatedGpu, single_root: bool, dtype: torch.dtype) ->
         assert best[sentence].item() == pytest.approx(total, rel=1e-15 if dtype == torch.float64 else 1e-6)
 
 
+@pytest.mark.slow
 def test_trees_by_the_lanes_of_a_warp() -> None:
     scores = [*random_scores(24, [9, 6]), np.round(random_scores(25, [9])[0])]
     batch = padded(scores, single_root=True)
@@ -77,6 +78,7 @@ def test_decode_long_sentences() -> None:
         assert heads[sentence, : len(matrix)].tolist() == cpu_best(matrix, single_root=True)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("launcher", [WHOLE, EmulatedGpu(threads=3), WARP])
 @pytest.mark.parametrize("single_root", [True, False])
 @pytest.mark.parametrize("k", [1, 2, 7, eisner.LARGEST_K])
@@ -110,6 +112,7 @@ def test_k_best_long_sentence() -> None:
     np.testing.assert_allclose(best[0].numpy(), tree_scores(matrix, expected), rtol=1e-13)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("launcher", LAUNCHERS)
 @pytest.mark.parametrize(("deviation", "shift"), [(1.0, 0.0), (1.0, -1e9), (200.0, 0.0)])
 def test_sample(launcher: EmulatedGpu, deviation: float, shift: float) -> None:

@@ -59,6 +59,7 @@ def check(
             assert z == wanted_z or abs(z - wanted_z) <= 2 * error * max(1, abs(wanted_z))
 
 
+@pytest.mark.slow
 @Root
 @Launchers
 @pytest.mark.parametrize("spread", [1.0, 10.0, 60.0, 200.0, 2000.0])
@@ -85,6 +86,7 @@ def test_every_size(lengths: list[int], single_root: bool, holes: float) -> None
     check(EmulatedGpu(), sentences, single_root, torch.float64, 1e-12, padding=0)
 
 
+@pytest.mark.slow
 @Root
 @pytest.mark.parametrize("lengths", [[1, 10, 16, 0, 3], [13, 25, 32], [50], [70]], ids=str)
 def test_lanes_of_a_warp(lengths: list[int], single_root: bool) -> None:
@@ -168,6 +170,7 @@ def test_enumeration(single_root: bool, holes: float) -> None:
             assert not found.any()
 
 
+@pytest.mark.slow
 @Root
 @pytest.mark.parametrize("wrong", [np.nan, np.inf])
 def test_nan_and_infinity_give_nan(single_root: bool, wrong: float) -> None:

@@ -33,6 +33,7 @@ def sentences(seed: int, *, holes: float, whole: bool) -> list[np.ndarray]:
     return [np.round(scores) for scores in made] if whole else made
 
 
+@pytest.mark.slow
 @Root
 @Launchers
 @pytest.mark.parametrize("holes", [0.0, 0.3, 0.7])
@@ -58,6 +59,7 @@ def test_the_best_tree_is_that_of_the_cpu(
             assert int(heads[b, 0]) == -1
 
 
+@pytest.mark.slow
 @Root
 @Launchers
 @pytest.mark.parametrize("k", [1, 2, 7, spanning_tree.LARGEST_K])

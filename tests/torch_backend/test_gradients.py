@@ -61,6 +61,7 @@ def check(function: Callable[[torch.Tensor], torch.Tensor], scores: torch.Tensor
     assert gradgradcheck(of_places, values)
 
 
+@pytest.mark.slow
 @Classes
 @pytest.mark.parametrize(
     "name, ask",
@@ -85,6 +86,7 @@ def test_derivatives(device: torch.device, projective: bool, single_root: bool, 
     check(lambda values: ask(make(values), make(others), HEADS.to(device)), scores)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("projective, single_root", [(True, True), (False, False)])
 @pytest.mark.parametrize("label_dim", [-3, -1])
 @pytest.mark.parametrize(
@@ -117,6 +119,7 @@ def test_labelled_derivatives(
     check(lambda values: ask(make(values), make(others), known), scores)
 
 
+@pytest.mark.slow
 def test_derivatives_under_constraints(device: torch.device) -> None:
     known = [Constraints(subtrees=[(1, 2)], forbidden=[(0, 1)]), None, None, Constraints(required=[(0, 1)])]
 
@@ -134,6 +137,7 @@ def test_derivatives_under_constraints(device: torch.device) -> None:
         check(ask, plain(device))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("loss", [log_likelihood, softmax_margin, hinge])
 @pytest.mark.parametrize("states", [None, [0, 1, 1]])
 def test_derivatives_of_losses(device: torch.device, loss: Any, states: list[int] | None) -> None:

@@ -292,6 +292,7 @@ def test_the_probability_of_constraints(device) -> None:
 # ---- torch.compile
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of torch, about itself
 @pytest.mark.parametrize("backend", ["eager", "aot_eager"])
 def test_compiled_in_one_graph(device, backend: str) -> None:
@@ -401,6 +402,7 @@ def test_validation_when_asked_for(device) -> None:
 # ---- memory, imports
 
 
+@pytest.mark.slow
 def test_memory_does_not_grow_with_calls(device) -> None:
     """No tensor is left behind, with gradients of gradients neither."""
 

@@ -62,6 +62,7 @@ def test_several_parts_are_the_slow_twin_to_the_bit(case: str) -> None:
     assert same_state(twin, own)  # type: ignore[arg-type]
 
 
+@pytest.mark.slow
 def test_the_model_does_not_depend_on_the_engine(tmp_path: Path) -> None:
     treebank = small_treebank()
     config = TransitionConfig(epochs=3, parts=2, **SMALL)

@@ -112,6 +112,7 @@ def twin_of(made: Toy, **settings: float) -> TaughtTwin:
     return TaughtTwin(made.weights, made.twin(**settings).settings)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SYSTEMS)
 @pytest.mark.parametrize("step_bound", [0.0, 0.5])
 @pytest.mark.parametrize("many", [1, 6])

@@ -89,6 +89,7 @@ def test_broken_rows_are_told_by_their_lines() -> None:
     assert SideBySide(a, b).word_pairs[0].tolist() == []
 
 
+@pytest.mark.slow
 @settings(max_examples=100, deadline=None)
 @given(seeds)
 def test_fields_differ_as_a_comparison_cell_by_cell_says(random: Random) -> None:
@@ -110,6 +111,7 @@ def treebank(sentences: list[Sentence]) -> Treebank:
     return Treebank(written(sentences), strict=False)
 
 
+@pytest.mark.slow
 @settings(max_examples=100, deadline=None)
 @given(seeds)
 def test_nothing_differs_from_itself(random: Random) -> None:
@@ -267,6 +269,7 @@ def test_comments_are_chosen_too() -> None:
     assert b"# text = Ho\n" in adjudicated(a, b, [Choice("value", 0, "comment", "text", "Ho")])
 
 
+@pytest.mark.slow
 @settings(max_examples=150, deadline=None)
 @given(seeds)
 def test_choosing_b_everywhere_gives_b(random: Random) -> None:

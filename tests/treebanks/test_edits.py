@@ -301,6 +301,7 @@ def test_what_is_broken_may_stay_but_nothing_more_may_break() -> None:
     assert rows(after(short, SetField("1", "upos", "X")))["1"][3] == "X"
 
 
+@pytest.mark.slow
 def test_fuzzed_sentences_are_edited_or_refused() -> None:
     rng = random.Random(5)
     done = 0

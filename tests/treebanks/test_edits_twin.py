@@ -2,6 +2,7 @@
 
 import random
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -66,6 +67,7 @@ def random_edit(plain: Plain, rng: random.Random) -> Edit | None:
     return None
 
 
+@pytest.mark.slow
 @settings(max_examples=300, deadline=None)
 @given(st.integers(0, 2**32), st.sampled_from(["\n", "\r\n"]))
 def test_rows_are_renumbered_as_by_the_twin(seed: int, newline: str) -> None:

@@ -60,6 +60,7 @@ def use(sentence: Sentence, sound: bool) -> None:
         assert len(sentence.tree) == len(sentence)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("part", range(10))
 def test_mutated_files(part: int) -> None:
     rng = random.Random(part)

@@ -46,6 +46,7 @@ def test_any_sentences_come_back_to_the_byte(own: list[str]) -> None:
         assert sentence.to_json() == part
 
 
+@pytest.mark.slow
 @pytest.mark.treebanks
 @pytest.mark.parametrize(
     "name", ["English-EWT", "Arabic-PADT-rs", "Turkish-IMST", "Dutch-Alpino-cdbl", "Japanese-GSD"]

@@ -317,6 +317,7 @@ def versions(random: Random, *, whole: bool, edits: int = 4) -> list[bytes]:
     return [written(file, newline=newline, end=end) for file in files]
 
 
+@pytest.mark.slow
 @settings(max_examples=200, deadline=None)
 @given(seeds, st.booleans())
 def test_nothing_that_a_person_wrote_is_lost(random: Random, whole: bool) -> None:
@@ -338,6 +339,7 @@ def test_merging_with_the_base_gives_the_other_side(random: Random) -> None:
     assert merge(base, mine, mine).data == mine
 
 
+@pytest.mark.slow
 @settings(max_examples=200, deadline=None)
 @given(seeds, st.booleans())
 def test_a_change_far_away_changes_nothing_of_it(random: Random, first: bool) -> None:
@@ -353,6 +355,7 @@ def test_a_change_far_away_changes_nothing_of_it(random: Random, first: bool) ->
     assert found.data == mine.replace(far, changed, 1)
 
 
+@pytest.mark.slow
 @settings(max_examples=150, deadline=None)
 @given(seeds)
 def test_edits_of_different_rows_never_conflict(random: Random) -> None:
@@ -371,6 +374,7 @@ def test_edits_of_different_rows_never_conflict(random: Random) -> None:
     assert found.data == written(both)
 
 
+@pytest.mark.slow
 @settings(max_examples=150, deadline=None)
 @given(seeds)
 def test_fields_are_merged_as_the_definition_says(random: Random) -> None:
@@ -402,6 +406,7 @@ def test_fields_are_merged_as_the_definition_says(random: Random) -> None:
                     assert w in (m, t) or m == t
 
 
+@pytest.mark.slow
 @settings(max_examples=150, deadline=None)
 @given(seeds)
 def test_blocks_that_nobody_touched_are_the_bytes_of_base(random: Random) -> None:
@@ -412,6 +417,7 @@ def test_blocks_that_nobody_touched_are_the_bytes_of_base(random: Random) -> Non
         assert set.intersection(*blocks) <= out
 
 
+@pytest.mark.slow
 @settings(max_examples=150, deadline=None)
 @given(seeds)
 def test_every_conflict_can_be_settled_either_way(random: Random) -> None:

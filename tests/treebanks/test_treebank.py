@@ -214,6 +214,7 @@ def test_a_link_is_followed_and_who_may_read_stays(tmp_path: Path) -> None:
     assert target.stat().st_mode & 0o777 == 0o640
 
 
+@pytest.mark.slow
 def test_all_real_treebanks_are_read_and_written_back_byte_identical(treebanks: Path, tmp_path: Path) -> None:
     files = sorted(treebanks.glob("*/*.conllu.xz"))
     assert len(files) >= 59

@@ -31,6 +31,7 @@ def read_back(drawing: str) -> list[int]:
     return heads
 
 
+@pytest.mark.slow
 @given(forests(most=12, unknown=True))
 @settings(max_examples=300, deadline=None)
 def test_a_drawing_can_be_read_back(heads: list[int]) -> None:

@@ -37,6 +37,7 @@ def all_trees(n: int) -> list[list[int]]:
     ]
 
 
+@pytest.mark.slow
 @given(forests(most=9, unknown=True))
 @settings(max_examples=400, deadline=None)
 def test_against_the_definitions(heads: list[int]) -> None:

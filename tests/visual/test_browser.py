@@ -48,6 +48,7 @@ def unsure_sentence() -> Sentence:
     return made.annotate(misc=misc)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
 def test_a_page_has_words_and_arcs(tmp_path: Path, dark: bool) -> None:
     sample = Treebank.read(Path(str(files("arcwise") / "data")) / "sample-gold.conllu")
@@ -64,6 +65,7 @@ def test_a_page_has_words_and_arcs(tmp_path: Path, dark: bool) -> None:
     assert coloured.mean() > 0.0005  # arcs have colours, words have none
 
 
+@pytest.mark.slow
 def test_a_right_to_left_sentence_starts_on_the_right(tmp_path: Path) -> None:
     labels = ["root", "nsubj", "obj", "amod", "punct"]
     tree = Tree.from_heads([0, 1, 1, 3, 1], labels)

@@ -89,6 +89,7 @@ def needs_cairo() -> None:
         pytest.skip(f"needs cairosvg and the library cairo ({error})")
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("needs_cairo")
 @pytest.mark.parametrize("image", IMAGES, ids=lambda p: p.name)
 def test_documents_have_readable_pictures(image: Path) -> None:

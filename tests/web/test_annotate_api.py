@@ -275,6 +275,7 @@ def test_validate(served: Served) -> None:
     assert part == found["findings"][1:2]
 
 
+@pytest.mark.slow
 def test_a_large_file_is_validated_in_another_process(
     served: Served, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -419,6 +420,7 @@ def test_the_file_is_saved_by_itself(served: Served, file: Path, monkeypatch: py
     events.close()
 
 
+@pytest.mark.slow
 def test_a_file_that_cannot_be_written_is_told_and_tried_again(
     served: Served, file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

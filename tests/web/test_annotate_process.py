@@ -21,6 +21,8 @@ from arcwise.cli.main import run
 from web.served import ROWS, Process, process
 from web.waiting import until
 
+pytestmark = pytest.mark.process
+
 Output = pytest.CaptureFixture[str]
 
 

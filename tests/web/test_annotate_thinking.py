@@ -122,6 +122,7 @@ def learnt(tmp_path: Path) -> Iterator[Served]:
         yield made
 
 
+@pytest.mark.slow
 def test_train_in_the_page(learnt: Served) -> None:
     assert learnt.get("/api/train").json() == {"state": "idle", "progress": 0.0, "told": "", "history": []}
     assert learnt.sentence(24)["thoughts"] is None
@@ -176,6 +177,7 @@ def test_a_training_can_be_ended(learnt: Served) -> None:
     assert learnt.get("/api/document").json()["model"] is None
 
 
+@pytest.mark.slow
 def test_doubts(learnt: Served) -> None:
     wrong = learnt.post("/api/sentence/0/edits", {"edits": edits(deprel_1="advmod")}).json()
     assert row(wrong, "1")["deprel"] == "advmod"

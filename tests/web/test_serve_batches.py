@@ -266,6 +266,7 @@ def test_many_at_once() -> None:
     assert "arcwise_batched_requests_total 24" in metrics
 
 
+@pytest.mark.slow
 def test_limits_of_a_request() -> None:
     with serving_here(Limits(max_body=2000, max_words=5)) as service:
         long = service.process(data="one two three four five six", input="horizontal", parser="")

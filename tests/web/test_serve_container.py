@@ -13,6 +13,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.process
+
 pytest.importorskip("uvicorn", reason="needs uvicorn")
 
 ROOT = Path(__file__).parents[2]

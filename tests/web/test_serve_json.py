@@ -304,6 +304,7 @@ _VALUES = st.recursive(
 )  # fmt: skip
 
 
+@pytest.mark.slow
 @given(
     st.dictionaries(
         st.sampled_from(

@@ -25,10 +25,13 @@ from arcwise.web.serve_models import Models, ServedModel
 from arcwise.web.serve_tasks import ParseTask, TaskResult
 from web.serving import english
 
-pytestmark = pytest.mark.skipif(
-    memory._of_c_library("mallopt") is None or memory._of_c_library("malloc_trim") is None,
-    reason="needs glibc",
-)
+pytestmark = [
+    pytest.mark.process,
+    pytest.mark.skipif(
+        memory._of_c_library("mallopt") is None or memory._of_c_library("malloc_trim") is None,
+        reason="needs glibc",
+    ),
+]
 
 
 def test_empty_pages_are_given_back() -> None:

@@ -27,6 +27,8 @@ pytest.importorskip("uvicorn", reason="needs uvicorn")
 from web.serving import ALL, FORM, Process, ask_on, serving
 from web.waiting import until
 
+pytestmark = pytest.mark.process
+
 LONG = bool(os.environ.get("ARCWISE_LONG_TESTS"))
 CONNECTIONS, SECONDS = (64, 60.0) if LONG else (8, 1.5)
 MEGABYTES, IDLE = 100, 1000

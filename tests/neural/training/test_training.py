@@ -74,15 +74,18 @@ def test_an_ensemble_is_its_members_with_seeds_one_after_the_other() -> None:
         assert all(np.array_equal(member[name], alone.members[0][name]) for name in member)
 
 
+@pytest.mark.slow
 def test_an_ensemble_is_the_same_in_processes() -> None:
     dev = small_treebank()
     assert same(train(ensemble=2, dev=dev), train(ensemble=2, dev=dev, engine=Processes(2)))
 
 
+@pytest.mark.slow
 def test_folds_are_the_same_in_processes() -> None:
     assert same(train(dev="2fold", epochs=2), train(dev="2fold", epochs=2, engine=Processes(2)))
 
 
+@pytest.mark.slow
 def test_it_learns_a_small_treebank_by_heart_and_from_partial_trees_too() -> None:
     quick: dict[str, Any] = {
         "epochs": 60, "learning_rate": 0.02, "hidden": 16, "dropout": 0.0, "word_dropout": 0.0, "affix_dropout": 0.0,
@@ -128,6 +131,7 @@ def test_folds(monkeypatch: pytest.MonkeyPatch) -> None:
         assert own["loss"] == other["loss"]
 
 
+@pytest.mark.slow
 def test_a_network_sees_other_tags_than_those_that_it_learns() -> None:
     gold = small_treebank()
     wrong = gold.annotate(upos=["X"] * gold.word_count)
@@ -189,6 +193,7 @@ def killed(path: Path, network: int, epoch: int, often: float, options: dict[str
     assert done.returncode == -signal.SIGKILL, done.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "network, epoch, often, dev, options",
     [

@@ -30,12 +30,14 @@ def check(treebank: list[Slow], query: SlowQuery) -> None:
     assert read.count(columns) == (len(expected), len({sentence for sentence, _ in expected}))
 
 
+@pytest.mark.slow
 @settings(max_examples=400, deadline=None)
 @given(random_queries.treebanks, random_queries.queries())
 def test_any_query(treebank: list[Slow], query: SlowQuery) -> None:
     check(treebank, query)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sign", SIGNS)
 @settings(max_examples=15, deadline=None)
 @given(random_queries.treebanks, st.data())
@@ -46,6 +48,7 @@ def test_every_relation(sign: str, treebank: list[Slow], data: st.DataObject) ->
         check(treebank, query)
 
 
+@pytest.mark.slow
 def test_every_property_and_sign() -> None:
     treebank = fixed_treebank()
     for query in every_query():

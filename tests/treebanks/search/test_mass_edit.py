@@ -97,6 +97,7 @@ def changes(draw: st.DrawFn, names: tuple[str, ...]) -> list[str]:
     return [f"{n}.{f}={draw(st.sampled_from(values[f]))}" for n, f in fields]
 
 
+@pytest.mark.slow
 @settings(max_examples=250, deadline=None)
 @given(random_queries.treebanks, st.sampled_from(QUERIES), st.data())
 def test_any_edit(sentences: list[Slow], query: str, data: st.DataObject) -> None:

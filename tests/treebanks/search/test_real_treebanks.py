@@ -26,6 +26,7 @@ def slow_sentences(path: Path, count: int, longest: int) -> list[Slow]:
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.treebanks
 def test_the_same_hits_as_the_slow_twin(treebanks: Path) -> None:
     paths = sorted(treebanks.glob("*/dev.conllu.xz"))

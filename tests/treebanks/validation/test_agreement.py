@@ -40,6 +40,7 @@ def test_the_same_verdicts_as_the_official_validator(treebanks: Path, file: str)
     assert ours == theirs
 
 
+@pytest.mark.slow
 @pytest.mark.treebanks
 @pytest.mark.parametrize("file", FILES if LONG else FILES[::6])
 def test_repairs_of_planted_defects(treebanks: Path, file: str) -> None:

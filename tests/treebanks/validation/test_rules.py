@@ -115,6 +115,7 @@ def test_words_that_are_not_annotated_yet() -> None:
     assert "non-tree" in {f.rule for f in found_in(with_field(text, "c", "5", "head", "8"), partial=True)}
 
 
+@pytest.mark.slow
 def test_nothing_that_is_open_makes_a_sound_sentence_wrong() -> None:
     columns = {"upos": 3, "head": 6, "deprel": 7}
     for sentence in SOUND.split("\n\n")[:-1]:
@@ -165,6 +166,7 @@ def test_no_sentence(tmp_path: Path) -> None:
     assert [f.rule for f in found_in("")] == ["no-sentence"]
 
 
+@pytest.mark.slow
 def test_a_file_is_read_piece_by_piece_and_told_as_one(tmp_path: Path) -> None:
     """Larger than a piece: lines, sentence numbers and ids go through."""
     copies = 420
@@ -193,6 +195,7 @@ def test_ids_are_unique_across_files(tmp_path: Path) -> None:
     assert found == [(str(b), "non-unique-sent-id", sent_id) for sent_id in "abcd"]
 
 
+@pytest.mark.slow
 def test_nothing_stops_the_checks() -> None:
     """Mutated files: findings or none, but no exception; and a sentence alone tells no more than the file."""
     rng = random.Random(19)
