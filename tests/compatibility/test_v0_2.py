@@ -14,11 +14,11 @@ import pytest
 
 from arcwise.annotation.document import AnnotationDocument
 from arcwise.cli.main import run as run_command
+from arcwise.distillation import DistillationConfig
 from arcwise.graph import GraphConfig
 from arcwise.learning.config import from_toml
 from arcwise.models.train_pipeline import PipelineConfig
 from arcwise.neural import NeuralConfig
-from arcwise.parsing.teaching import TeachingConfig
 from arcwise.text.tagger import TaggerConfig
 from arcwise.text.tokenizer import TokenizerConfig
 from arcwise.transition import TransitionConfig
@@ -52,7 +52,7 @@ def test_a_grammar_parses_as_it_did(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 CONFIGS = {
-    "distillation": TeachingConfig,
+    "distillation": DistillationConfig,
     "graph": GraphConfig,
     "neural": NeuralConfig,
     "pipeline": PipelineConfig,
