@@ -49,7 +49,7 @@ def alone(context: Any, file: Path, folder: Path) -> None:
     gold = sentences(LATIN / "latin.conllu")
     with process(file, "--new") as server:
         tab = Tab(context, server)
-        tab.page.get_by_role("button", name="Put some in").click()
+        tab.page.get_by_role("button", name="Add sentences").click()
         tab.page.locator("dialog textarea").fill("\n".join(own.text for own in gold))
         tab.page.get_by_role("button", name="Insert").click()
         tab.page.wait_for_function("() => own.state.words.length === 4")
@@ -128,7 +128,7 @@ def overview(context: Any, file: Path, folder: Path) -> None:
 def picture(tab: Any, path: Path) -> None:
     """What the page shows, without the line at its foot that comes and goes."""
     tab.settled()
-    tab.page.evaluate("document.getElementById('told').hidden = true")
+    tab.page.evaluate("document.getElementById('message').hidden = true")
     tab.page.wait_for_timeout(600)
     tab.page.screenshot(path=str(path), animations="disabled")
 

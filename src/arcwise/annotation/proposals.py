@@ -6,12 +6,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from arcwise.annotation.states import is_proposed
+from arcwise.annotation.states import is_proposed, proposal_text
 from arcwise.annotation.suggestions import SentenceSuggestions, WordSuggestion
 from arcwise.errors import InputError
 from arcwise.treebanks import Sentence
 from arcwise.treebanks.edits import Accept, Edit, SetField
-from arcwise.treebanks.field_values import pairs
 from arcwise.trees import find_cycle
 
 
@@ -63,14 +62,11 @@ def _accept_file_proposals(
 ) -> list[Edit]:
     accepted = []
     for m, misc in enumerate(sentence.misc, 1):
-        values = pairs(misc)
-        probability = values.get("DeprelProb", values.get("HeadProb"))
-        selected = words is None or str(m) in words
-        if (
-            probability is not None
-            and selected
-            and (threshold is None or _number(m, probability) >= threshold)
-        ):
+        if words is not None and str(m) not in words:
+            continue
+        label = proposal_text(misc, "deprel")
+        probability = proposal_text(misc, "head") if label is None else label
+        if probability is not None and (threshold is None or _number(m, probability) >= threshold):
             accepted.append(str(m))
     return [Accept(tuple(accepted))] if accepted else []
 

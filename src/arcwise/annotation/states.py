@@ -7,6 +7,7 @@ Only this module interprets these keys; everything else, the page included, read
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -21,22 +22,45 @@ from arcwise.trees import UNKNOWN, find_cycle
 _COLUMNS, _HEAD, _DEPREL = 10, column_number("head"), column_number("deprel")
 
 
-def is_proposed(misc: str, column: Literal["head", "deprel"]) -> bool:
+Column = Literal["head", "deprel"]
+
+
+def proposal_text(misc: str, column: Column) -> str | None:
+    """The text of the proposal's probability (HeadProb, DeprelProb) in MISC; None if the value is not a proposal."""
+    key = f"{SUGGESTION_KEYS[column][0]}="
+    if key not in misc:  # most words have none, and this runs for every word of a file
+        return None
+    return next((pair[len(key) :] for pair in misc.split("|") if pair.startswith(key)), None)
+
+
+def is_proposed(misc: str, column: Column) -> bool:
     """Whether MISC marks the value of a column as a parser's proposal.
 
     >>> misc = "SpaceAfter=No|HeadProb=0.7"
     >>> is_proposed(misc, "head"), is_proposed(misc, "deprel"), is_proposed("OldHeadProb=1", "head")
     (True, False, False)
     """
-    key = f"{SUGGESTION_KEYS[column][0]}="
-    return key in misc and any(pair.startswith(key) for pair in misc.split("|"))
+    return proposal_text(misc, column) is not None
+
+
+def proposal_probability(misc: str, column: Column) -> float | None:
+    """The probability of a proposal; None if MISC has none, or no number.
+
+    >>> proposal_probability("HeadProb=0.7", "head"), proposal_probability("HeadProb=high", "head")
+    (0.7, None)
+    """
+    try:
+        probability = float(proposal_text(misc, column) or "nan")
+    except ValueError:
+        return None
+    return probability if math.isfinite(probability) else None
 
 
 FieldState = Literal["decided", "proposed", "open"]
 """A person's decision, a parser's proposal in the file, or no value."""
 
 
-def field_state(value: str, misc: str, column: Literal["head", "deprel"]) -> FieldState:
+def field_state(value: str, misc: str, column: Column) -> FieldState:
     """The state of the HEAD or DEPREL of a word.
 
     >>> field_state("3", "_", "head"), field_state("3", "HeadProb=0.7", "head"), field_state("_", "_", "head")

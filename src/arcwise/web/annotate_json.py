@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from arcwise.annotation.states import is_proposed
+from arcwise.annotation.states import field_state, proposal_probability, word_state
 from arcwise.annotation.suggestions import SentenceSuggestions, SuggestionChange, WordSuggestion
 from arcwise.inference import LabelledArc
 from arcwise.treebanks import COLUMNS, Sentence
@@ -30,42 +30,37 @@ def sentence_json(sentence: Sentence, number: int, version: str) -> Json:
     }
 
 
-def row_json(fields: Sequence[str]) -> dict[str, str]:
-    """One row: its ten fields by name, what kind of row it is, and whether its head is decided.
+def row_json(fields: Sequence[str]) -> Json:
+    """One row: its ten fields by name, its kind, and the annotation state of its head and label.
 
-    >>> row_json("1 Hi _ INTJ _ _ 0 root _ HeadProb=0.9".split())["state"]
-    'proposed'
+    A proposal's probabilities are null where MISC has none.
+
+    >>> row = row_json("1 Hi _ INTJ _ _ 0 root _ HeadProb=0.9".split())
+    >>> row["state"], row["head_probability"], row["label_state"], row["label_probability"]
+    ('proposed', 0.9, 'decided', None)
     """
     row = dict(zip(COLUMNS, fields, strict=True))
     kind = "multiword" if "-" in row["id"] else "empty" if "." in row["id"] else "word"
-    return {**row, "kind": kind, "state": state_of(row["head"], row["misc"])}
-
-
-def state_of(head: str, misc: str) -> str:
-    """``decided``, ``proposed`` (by a parser, in the file) or ``open``.
-
-    >>> state_of("3", "_"), state_of("3", "SpaceAfter=No|HeadProb=0.7"), state_of("_", "_")
-    ('decided', 'proposed', 'open')
-    """
-    if head == "_":
-        return "open"
-    return "proposed" if is_proposed(misc, "head") else "decided"
-
-
-def _word_state(head: str, label: str, misc: str) -> str:
-    state = state_of(head, misc)
-    if state != "decided":
-        return state
-    if label == "_":
-        return "open"
-    return "proposed" if is_proposed(misc, "deprel") else "decided"
+    return {
+        **row,
+        "kind": kind,
+        "state": field_state(row["head"], row["misc"], "head"),
+        "head_probability": proposal_probability(row["misc"], "head"),
+        "label_state": field_state(row["deprel"], row["misc"], "deprel"),
+        "label_probability": proposal_probability(row["misc"], "deprel"),
+    }
 
 
 def overview_json(sentence: Sentence, number: int) -> Json:
-    """One line of the list of sentences. A word is decided here when its head and its label are; one of which only the head is, is proposed
-    where a parser proposed the label, and open otherwise."""
+    """One entry of the list of sentences, with the number of words in each state.
+
+    A word counts as decided if its head and its label are; see ``word_state``.
+    """
     columns = zip(sentence.heads[1:], sentence.deprels, sentence.misc, strict=True)
-    states = [_word_state("_" if h < 0 else str(h), label, misc) for h, label, misc in columns]
+    states = [
+        word_state(field_state("_" if h < 0 else str(h), misc, "head"), field_state(label, misc, "deprel"))
+        for h, label, misc in columns
+    ]
     return {
         "number": number,
         "sent_id": sentence.sent_id,

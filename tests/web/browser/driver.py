@@ -124,7 +124,7 @@ class Tab:
 
     def said(self) -> str:
         """What the line at the foot of the page says."""
-        return str(self.page.locator("#told").inner_text())
+        return str(self.page.locator("#message").inner_text())
 
     def heard(self) -> str:
         """What the live region says."""

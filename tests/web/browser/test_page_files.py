@@ -17,17 +17,19 @@ def test_undo_across_a_reload(open_page: OpenPage) -> None:
     tab.page.wait_for_function("() => own.state.row('1').head === '_'")
     tab.press("Shift+U")
     tab.page.wait_for_function(
-        "() => document.getElementById('told').textContent.includes('nothing to undo')"
+        "() => document.getElementById('message').textContent.includes('Nothing to undo')"
     )
 
 
 def test_saved_is_told_and_true(open_page: OpenPage, tmp_path: Path) -> None:
     tab = open_page(GARDEN)
-    assert "file written" in tab.page.locator("#saved").inner_text()
+    assert "Saved to file" in tab.page.locator("#saved").inner_text()
     tab.press("3")
-    tab.page.wait_for_function("() => /kept|written/.test(document.getElementById('saved').textContent)")
+    tab.page.wait_for_function(
+        "() => /^(All changes saved|Saved to file)$/.test(document.getElementById('saved').textContent)"
+    )
     tab.press("Control+s")
-    tab.page.wait_for_function("() => document.getElementById('saved').textContent.includes('written')")
+    tab.page.wait_for_function("() => document.getElementById('saved').textContent.includes('Saved to file')")
     assert written(tmp_path / "a.conllu")[0][6] == "3"
 
 
@@ -79,7 +81,7 @@ def test_a_refused_edit_is_told_and_drawn_back(open_page: OpenPage) -> None:
     tab.page.keyboard.press("Shift+D")
     tab.type("not an arc")
     tab.press("Enter")
-    assert "Not done" in tab.said()
+    assert "Edit rejected" in tab.said()
     assert tab.row("1", "deps") == "_"
 
 
@@ -87,7 +89,7 @@ def test_what_is_done_without_a_server_is_sent_when_it_is_back(open_page: OpenPa
     tab = open_page(GARDEN)
     tab.page.context.set_offline(True)
     tab.page.keyboard.press("3")
-    tab.page.wait_for_function("() => document.getElementById('saved').textContent.includes('not connected')")
+    tab.page.wait_for_function("() => document.getElementById('saved').textContent.includes('Not connected')")
     assert tab.page.evaluate("own.state.row('1').head") == "3"  # drawn at once
     assert tab.row("1", "head") == "_"
     tab.page.context.set_offline(False)
@@ -101,16 +103,16 @@ def test_a_file_changed_by_another_program_is_announced_and_taken_in(
     tab = open_page(GARDEN + BIRDS)
     path = tmp_path / "a.conllu"
     path.write_text(path.read_text("utf-8").replace("3\tsongs\t_\tNOUN", "3\tsongs\tsong\tNOUN"), "utf-8")
-    tab.page.get_by_role("button", name="Take the changes in").click()
+    tab.page.get_by_role("button", name="Merge changes").click()
     tab.page.wait_for_function(
-        "() => own.state.document && document.getElementById('told').textContent.includes('ExternalMerge in')"
+        "() => own.state.document && document.getElementById('message').textContent.includes('Changes merged')"
     )
     assert tab.row("3", "lemma", sentence=1) == "song"
 
 
 def test_a_treebank_from_nothing(open_page: OpenPage) -> None:
     tab = open_page("")
-    tab.page.get_by_role("button", name="Put some in").click()
+    tab.page.get_by_role("button", name="Add sentences").click()
     tab.page.locator("dialog textarea").fill("Don't go, Anna!\nילדה קוראת.\n")
     tab.page.get_by_role("button", name="Insert").click()
     tab.page.wait_for_function("() => own.state.words.length === 5")
@@ -128,14 +130,14 @@ def test_sentences_put_in_and_taken_out(open_page: OpenPage) -> None:
     tab.page.locator("dialog textarea").fill(GARDEN)
     tab.page.get_by_role("button", name="Insert").click()
     tab.page.wait_for_function("() => own.state.document.sentences === 2 && own.state.words.length === 7")
-    tab.command("remove the sentence")
+    tab.command("remove sentence")
     tab.page.get_by_role("button", name="Remove").click()
     tab.page.wait_for_function("() => own.state.document.sentences === 1 && own.state.words.length === 3")
 
 
 def test_a_file_without_sentences(open_page: OpenPage) -> None:
     tab = open_page("")
-    assert tab.page.get_by_role("button", name="Put some in").is_visible()
+    assert tab.page.get_by_role("button", name="Add sentences").is_visible()
     keys = tab.page.evaluate("own.actions.filter((one) => one.id !== 'print').flatMap((one) => one.keys)")
     for key in [*keys, "a", "1"]:  # none of them fails: the fixture looks at the errors of the page
         tab.page.locator("#tree").focus()
@@ -145,21 +147,21 @@ def test_a_file_without_sentences(open_page: OpenPage) -> None:
 
 def test_the_last_sentence_is_removed_and_comes_back(open_page: OpenPage) -> None:
     tab = open_page(BIRDS)
-    tab.command("remove the sentence")
+    tab.command("remove sentence")
     tab.page.get_by_role("button", name="Remove").click()
-    tab.page.get_by_role("button", name="Put some in").wait_for()
+    tab.page.get_by_role("button", name="Add sentences").wait_for()
     assert tab.page.locator("#word").inner_text() == ""
     tab.page.locator("#tree").focus()
     tab.page.keyboard.press("Shift+U")
     tab.page.wait_for_function("() => own.state.words.length === 3")
     assert tab.word("2").is_visible()
     tab.page.keyboard.press("Shift+R")
-    tab.page.get_by_role("button", name="Put some in").wait_for()
+    tab.page.get_by_role("button", name="Add sentences").wait_for()
 
 
 def test_a_sentence_that_cannot_be_read_is_shown_and_told(open_page: OpenPage) -> None:
     tab = open_page(BIRDS.replace("3\tsongs\t_", "3\tsongs") + GARDEN)
-    assert "columns" in tab.page.locator("#word, #told").first.inner_text() or "!" in tab.text("3")
+    assert "columns" in tab.page.locator("#word, #message").first.inner_text() or "!" in tab.text("3")
     tab.press("Shift+N")
     assert tab.number == 1
     tab.press("4")

@@ -172,7 +172,7 @@ def test_split_join_and_multiword(open_page: OpenPage) -> None:
     assert tab.row("1-3", "form") == "vámonosya"
     tab.select("2")
     tab.page.keyboard.press("Shift+M")
-    tab.page.get_by_role("button", name="Dissolve it").click()
+    tab.page.get_by_role("button", name="Remove token").click()
     tab.settled()
     tab.select("1")
     tab.press("Shift+J", "Enter")
@@ -182,11 +182,11 @@ def test_split_join_and_multiword(open_page: OpenPage) -> None:
 def test_sentences_are_split_and_joined(open_page: OpenPage) -> None:
     tab = open_page(rows("Go/VERB/0/root", "home/ADV/1/advmod", "Sleep/VERB/1/parataxis"))
     tab.select("3")
-    tab.command("split the sentence before")
+    tab.command("split sentence before")
     tab.settled()
     tab.page.wait_for_function("() => own.state.document.sentences === 2")
     assert [r["form"] for r in tab.process.sentence(0)["rows"]] == ["Go", "home"]
-    tab.command("join the sentence with")
+    tab.command("join sentence with")
     tab.settled()
     assert len(tab.process.sentence(0)["rows"]) == 3
 

@@ -104,7 +104,7 @@ def test_right_to_left(open_page: OpenPage) -> None:
 
 def test_vertical(open_page: OpenPage) -> None:
     tab = open_page(BIRDS)
-    tab.command("words from top to bottom")
+    tab.command("vertical layout")
     y = [tab.word(row).bounding_box()["y"] for row in "123"]
     assert y[0] < y[1] < y[2]
     assert tab.arc("1").bounding_box()["x"] > tab.word("1").bounding_box()["x"]  # arcs stand to the right
@@ -177,7 +177,7 @@ def test_what_is_read_aloud(open_page: OpenPage) -> None:
     tab = open_page(GARDEN, model=True)
     label = tab.word("1").get_attribute("aria-label")
     assert label.startswith("1 The, head 3 gardener, det, ")
-    assert label.endswith("%, proposed")
+    assert label.endswith("%, suggested")
     tree = tab.page.locator("#tree")
     assert tree.get_attribute("aria-activedescendant") == "word-1"
     tab.press("ArrowRight")
@@ -233,7 +233,7 @@ def test_without_a_model(open_page: OpenPage) -> None:
     tab = open_page(GARDEN)
     assert "no model" in tab.page.locator("#word").inner_text()
     tab.press("Enter")
-    assert "Nothing is proposed" in tab.said()
+    assert "No suggestion for this word" in tab.said()
     assert tab.arc("1").locator(".label").text_content() == "?"
 
 

@@ -65,7 +65,7 @@ def test_an_alternative_is_clicked(open_page: OpenPage) -> None:
 def test_the_menu_of_a_word(open_page: OpenPage) -> None:
     tab = open_page(BIRDS)
     tab.word("3").click(button="right")
-    tab.page.get_by_role("menuitem", name="take the decision back").click()
+    tab.page.get_by_role("menuitem", name="Clear annotation").click()
     tab.settled()
     assert tab.row("3", "head") == "_"
 
@@ -87,11 +87,11 @@ def answered(tab: Tab, text: str) -> None:
 @pytest.mark.parametrize(
     ("entry", "typed", "column", "value"),
     [
-        ("features (FEATS)", "Number=Plur", "feats", "Number=Plur"),
-        ("lemma", "bird", "lemma", "bird"),
-        ("form of the word", "Bees", "form", "Bees"),
+        ("Features (FEATS)", "Number=Plur", "feats", "Number=Plur"),
+        ("Lemma", "bird", "lemma", "bird"),
+        ("Word form", "Bees", "form", "Bees"),
         ("MISC", "Gloss=x", "misc", "Gloss=x"),
-        ("enhanced arcs (DEPS)", "2:nsubj|3:dep", "deps", "2:nsubj|3:dep"),
+        ("Enhanced dependencies (DEPS)", "2:nsubj|3:dep", "deps", "2:nsubj|3:dep"),
     ],
 )
 def test_fields_from_the_menu(open_page: OpenPage, entry: str, typed: str, column: str, value: str) -> None:
@@ -101,7 +101,7 @@ def test_fields_from_the_menu(open_page: OpenPage, entry: str, typed: str, colum
     assert tab.row("1", column) == value
 
 
-@pytest.mark.parametrize(("entry", "column"), [("tag (UPOS)", "upos"), ("choose the label", "deprel")])
+@pytest.mark.parametrize(("entry", "column"), [("Tag (UPOS)", "upos"), ("Choose the label", "deprel")])
 def test_values_are_clicked(open_page: OpenPage, entry: str, column: str) -> None:
     tab = open_page(BIRDS)
     chosen(tab, "3", entry)
@@ -115,24 +115,22 @@ def test_values_are_clicked(open_page: OpenPage, entry: str, column: str) -> Non
 def test_words_are_split_joined_and_put_together_by_mouse(open_page: OpenPage) -> None:
     tab = open_page(rows("vámonos/VERB/0/root", "al/ADP/1/obl", "mar/NOUN/1/obl"))
     forms: Any = lambda: [r["form"] for r in tab.process.sentence(0)["rows"]]  # noqa: E731
-    chosen(tab, "1", "split the word")
+    chosen(tab, "1", "Split word")
     answered(tab, "vamos nos")
     assert forms() == ["vamos", "nos", "al", "mar"]
     assert tab.selected == "1"
     tab.word("3").click(modifiers=["Shift"])  # three words
-    chosen(tab, "2", "multiword token")
+    chosen(tab, "2", "Multiword token")
     answered(tab, "vámonosal")
     assert forms() == ["vámonosal", "vamos", "nos", "al", "mar"]
-    chosen(tab, "4", "empty node after")
+    chosen(tab, "4", "Add empty node after")
     answered(tab, "y")
     assert tab.row("4.1", "form") == "y"
-    chosen(tab, "4.1", "remove this empty node")
+    chosen(tab, "4.1", "Remove this empty node")
     tab.settled()
-    chosen(
-        tab, "3", "split the sentence before this word"
-    )  # in the middle of a token: told, and nothing is done
-    tab.page.locator("#told.bad").wait_for()
-    chosen(tab, "4", "split the sentence before this word")
+    chosen(tab, "3", "Split sentence before this word")  # in the middle of a token: told, and nothing is done
+    tab.page.locator("#message.bad").wait_for()
+    chosen(tab, "4", "Split sentence before this word")
     tab.page.wait_for_function("() => own.state.document.sentences === 2")
     assert forms() == ["vámonosal", "vamos", "nos", "al"]
 
@@ -140,7 +138,7 @@ def test_words_are_split_joined_and_put_together_by_mouse(open_page: OpenPage) -
 def test_every_command_by_mouse(open_page: OpenPage) -> None:
     tab = open_page(BIRDS + GARDEN)
     tab.page.locator("[data-action=commands]").click()
-    tab.page.get_by_role("option", name="join the sentence").click()
+    tab.page.get_by_role("option", name="Join sentence").click()
     tab.page.wait_for_function("() => own.state.document.sentences === 1")
     assert len(tab.process.sentence(0)["rows"]) == 10
 
@@ -155,7 +153,7 @@ def test_a_finding_is_repaired_by_mouse(open_page: OpenPage) -> None:
 
 def test_a_note_on_an_arc_by_mouse(open_page: OpenPage) -> None:
     tab = open_page(BIRDS)
-    chosen(tab, "3", "note on the word")
+    chosen(tab, "3", "Note on the word")
     tab.page.get_by_role("button", name="On its arc").click()
     answered(tab, "sure?")
     assert {"on": "2>3", "text": "sure?"} in tab.process.sentence(0)["notes"]
@@ -245,14 +243,14 @@ def test_notes_and_comments(open_page: OpenPage) -> None:
     tab.press("Enter")
     assert {"on": "", "text": "ask Anna"} in tab.process.sentence(0)["notes"]
     tab.page.locator("#side-notes .item", has_text="genre").click()
-    tab.page.get_by_role("button", name="Remove it").click()
+    tab.page.get_by_role("button", name="Remove").click()
     tab.settled()
     assert not any("genre" in line for line in tab.process.sentence(0)["comments"])
 
 
 def test_two_people(open_page: OpenPage) -> None:
     tab = open_page(BIRDS + GARDEN, beside=BIRDS.replace("2\tobj", "1\tnmod") + GARDEN)
-    tab.page.get_by_role("tab", name="FileComparison").click()
+    tab.page.get_by_role("tab", name="Compare").click()
     tab.page.wait_for_selector("#side-compare table")
     told = tab.page.locator("#side-compare").inner_text()
     assert "κ of heads" in told

@@ -96,7 +96,7 @@ def test_training_from_nothing(open_page: OpenPage) -> None:
     )
     assert tab.page.locator(".arc.unknown").count() == 4
     tab.press("Shift+A")
-    tab.page.get_by_role("button", name="Train on what is decided").click()
+    tab.page.get_by_role("button", name="Train on current annotation").click()
     tab.page.set_default_timeout(60_000)
     tab.page.locator("#side-training .curve").wait_for()
     tab.page.wait_for_function("() => own.state.sentence.thoughts !== null")  # proposals follow
@@ -114,7 +114,7 @@ def test_doubts_are_marked_and_taken(open_page: OpenPage) -> None:
     tab.select("3")
     assert "?" in tab.text("3")
     tab.page.locator("#word .doubt-line", has_text="nmod of 1 Birds").get_by_role(
-        "button", name="take it"
+        "button", name="Use it"
     ).click()
     tab.settled()
     assert tab.row("3", "head", "deprel") == ["1", "nmod"]
@@ -135,7 +135,7 @@ def test_nothing_that_was_kept_is_lost_when_the_server_is_killed(browser: Any, t
         tab.page.keyboard.press("ArrowRight")
         tab.page.keyboard.press("4")
         tab.page.wait_for_function(
-            "() => document.getElementById('saved').textContent.includes('not connected')"
+            "() => document.getElementById('saved').textContent.includes('Not connected')"
         )
     with process(path) as second:
         heads = [row["head"] for row in second.sentence(0)["rows"]]

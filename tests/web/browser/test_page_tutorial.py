@@ -14,7 +14,7 @@ BY_HAND = 20
 def pasted(open_page: OpenPage) -> Tab:
     """A new treebank with the text of the tutorial."""
     tab: Tab = open_page("")
-    tab.page.get_by_role("button", name="Put some in").click()
+    tab.page.get_by_role("button", name="Add sentences").click()
     tab.page.locator("dialog textarea").fill(blocks("text")[0])
     tab.page.get_by_role("button", name="Insert").click()
     tab.page.wait_for_function("() => own.state.document.sentences === 30 && own.state.words.length === 4")

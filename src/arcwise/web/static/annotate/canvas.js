@@ -1,13 +1,13 @@
-// The tree on the screen: draws it when the sentence changes, marks what is selected, and takes the mouse.
+// The tree view: redraws when the sentence changes, marks the selection, and handles the mouse.
 
 import { svg, tell } from "./dom.js";
 import { Drawing } from "./tree.js";
 import { picture } from "./picture.js";
 
-const FAR = 6; // pixels that the mouse moves before it drags
+const FAR = 6; // pixels that the mouse moves before a drag starts
 
 export class Canvas {
-  /** `box`: the element that scrolls; `menu(event)`: the menu of the word. */
+  /** `box`: the scrolling element; `menu(position)`: opens the menu of the word. */
   constructor(box, state, editor, menu) {
     Object.assign(this, { box, state, editor, menu, drawn: new Drawing(), drag: null, planned: false, revealing: false });
     box.append(this.drawn.root);
@@ -33,12 +33,12 @@ export class Canvas {
     this.drawn.draw(what, { vertical: view.vertical, zoom: view.zoom, passing: state.preview !== null || state.second });
     box.classList.toggle("second", state.second);
     const direction = what.rtl && !view.vertical ? "rtl" : "ltr";
-    if (box.dir !== direction) box.dir = direction; // all that is in it would be looked at again
+    if (box.dir !== direction) box.dir = direction; // setting it would restyle the whole subtree
     this.mark();
     performance.measure("arcwise-draw", "arcwise-draw");
   }
 
-  /** Mark the selected words, and bring the selected one into view. */
+  /** Mark the selected words and scroll the selection into view. */
   mark() {
     const { state, box } = this;
     for (const word of box.querySelectorAll(".word.selected, .word.ranged, .word.head")) {
@@ -59,7 +59,7 @@ export class Canvas {
     this.#plan();
   }
 
-  /** In the frame that is drawn, where places are known. */
+  /** Scroll in the next frame, when positions are known. */
   #plan() {
     if (this.planned) return;
     this.planned = true;
@@ -74,8 +74,8 @@ export class Canvas {
   #follow() {
     if (!this.drawn.long.length) return;
     const { box, state } = this, vertical = state.view.vertical, zoom = state.view.zoom;
-    const own = this.drawn.root.getBoundingClientRect(), seen = box.getBoundingClientRect();
-    const start = vertical ? seen.top - own.top : seen.left - own.left;
+    const tree = this.drawn.root.getBoundingClientRect(), visible = box.getBoundingClientRect();
+    const start = vertical ? visible.top - tree.top : visible.left - tree.left;
     this.drawn.follow(start / zoom, (start + (vertical ? box.clientHeight : box.clientWidth)) / zoom, vertical);
   }
 
@@ -93,8 +93,6 @@ export class Canvas {
     if (top > box.clientHeight - 60) box.scrollTop += top - box.clientHeight + 90;
     else if (top < 0) box.scrollTop += top - 60;
   }
-
-  // ---- the mouse
 
   #word(event) {
     const under = document.elementFromPoint(event.clientX, event.clientY);
@@ -147,7 +145,7 @@ export class Canvas {
     if (!drag.line) {
       if (drag.wasSelected) {
         editor.chooseHead();
-        tell("Click on the head, or above the words for the root. Esc gives up.");
+        tell("Click the head, or above the words for the root. Esc cancels.");
       }
       return;
     }
@@ -157,15 +155,15 @@ export class Canvas {
     else if (!over && this.#aboveWords(event)) editor.setHead(row, "0");
   }
 
-  /** The drop place of the root: the upper part of the tree. */
+  /** Whether the pointer is in the drop zone of the root, the upper part of the tree. */
   #aboveWords(event) {
     const [x, y] = this.#inside(event);
     return this.state.view.vertical ? x > this.drawn.width * 0.75 : y < Math.max(30, this.drawn.floor * 0.25);
   }
 
   #inside(event) {
-    const own = this.drawn.root.getBoundingClientRect(), zoom = this.state.view.zoom;
-    return [(event.clientX - own.left) / zoom, (event.clientY - own.top) / zoom];
+    const tree = this.drawn.root.getBoundingClientRect(), zoom = this.state.view.zoom;
+    return [(event.clientX - tree.left) / zoom, (event.clientY - tree.top) / zoom];
   }
 
   #stop() {
@@ -176,10 +174,10 @@ export class Canvas {
   }
 
   #context(event) {
-    const found = event.target.closest("[data-row]")?.dataset.row ?? event.target.closest("[data-arc]")?.dataset.arc;
-    if (!found) return;
+    const id = event.target.closest("[data-row]")?.dataset.row ?? event.target.closest("[data-arc]")?.dataset.arc;
+    if (!id) return;
     event.preventDefault();
-    if (!this.state.range.some((row) => row.id === found)) this.editor.select(found);
+    if (!this.state.range.some((row) => row.id === id)) this.editor.select(id);
     this.menu({ left: event.clientX, right: event.clientX, width: 0, top: event.clientY, bottom: event.clientY });
   }
 
@@ -193,7 +191,7 @@ export class Canvas {
     this.state.look({ zoom: Math.max(0.3, Math.min(3, this.state.view.zoom * factor)) });
   }
 
-  /** All of the tree on the screen; if it is, as large as it is drawn. */
+  /** Zoom so that the tree fits the window, or back to its natural size. */
   fit() {
     const { drawn, box, state } = this;
     const fitting = Math.max(0.45, Math.min(1, (box.clientWidth - 4) / drawn.width, (box.clientHeight - 4) / drawn.height));

@@ -1,17 +1,17 @@
-// Two files side by side: how far they agree, where they differ, and which of the two is right.
+// The Compare panel: agreement of two files, their differences, and adjudication.
 
 import { button, el, show, tell } from "./dom.js";
 import { ask } from "./popups.js";
 
-const MEASURES = [["uas", "same heads"], ["las", "same heads and labels"], ["kappa_heads", "κ of heads"], ["kappa_labels", "κ of labels"], ["alpha", "α"]];
+const MEASURES = [["uas", "heads (UAS)"], ["las", "heads and labels (LAS)"], ["kappa_heads", "κ of heads"], ["kappa_labels", "κ of labels"], ["alpha", "α"]];
 
 export class Compare {
   constructor(box, state) {
     Object.assign(this, { box, state, items: [] });
     this.line = el("div", { class: "agreement" });
-    this.told = el("p", { class: "soft line", role: "status" });
+    this.status = el("p", { class: "soft line", role: "status" });
     this.list = el("div", { class: "differences" });
-    show(box, this.line, this.told, this.list);
+    show(box, this.line, this.status, this.list);
     state.on("opened", () => this.#mark());
   }
 
@@ -25,20 +25,20 @@ export class Compare {
 
   async refresh() {
     if (!this.state.document.beside) {
-      this.told.textContent = "Start with --beside OTHER.conllu to see where two files differ.";
+      this.status.textContent = "Start arcwise annotate with --beside OTHER.conllu to compare two files.";
       return;
     }
     let answer;
     try {
       answer = await this.state.api.differences();
     } catch (refusal) {
-      this.told.textContent = refusal.message;
+      this.status.textContent = refusal.message;
       return;
     }
     this.items = answer.items;
     const figure = (name, value) => (value === null || value === undefined ? "–" : name.endsWith("as") ? `${(100 * value).toFixed(2)} %` : Number(value).toFixed(3));
     show(this.line, el("dl", {}, MEASURES.flatMap(([name, title]) => [el("dt", {}, title), el("dd", {}, figure(name, answer.agreement?.[name]))])));
-    this.told.textContent = `${answer.total ?? this.items.length} sentences differ. N and P follow them.`;
+    this.status.textContent = `${answer.total ?? this.items.length} sentences differ. Shift N and Shift P step through them.`;
     this.state.order = { name: "differences", numbers: this.items.map((item) => item.sentence).filter((number) => number !== null) };
     show(this.list, this.items.map((item) => this.#sentence(item)));
     this.#mark();
@@ -46,11 +46,11 @@ export class Compare {
 
   #sentence(item) {
     if (item.sentence === null || item.only) {
-      return el("section", {}, el("p", { class: "soft" }, `${item.sent_id ?? ""} only ${item.only === "a" ? "here" : "beside"}`), el("bdi", { class: "text" }, item.text ?? ""));
+      return el("section", {}, el("p", { class: "soft" }, `${item.sent_id ?? ""} only in ${item.only === "a" ? "this" : "the other"} file`), el("bdi", { class: "text" }, item.text ?? ""));
     }
     return el("section", { "data-number": item.sentence },
       button(`${item.sentence + 1} ${item.sent_id ?? ""}`, () => this.state.open(item.sentence, item.rows[0]?.row), { class: "link" }), el("bdi", { class: "text" }, item.text ?? ""),
-      el("table", {}, el("thead", {}, el("tr", {}, ["word", "column", "here", "beside", ""].map((name) => el("th", { scope: "col" }, name)))),
+      el("table", {}, el("thead", {}, el("tr", {}, ["word", "column", "here", "other", ""].map((name) => el("th", { scope: "col" }, name)))),
         el("tbody", {}, item.rows.map((row) => this.#row(item, row)))));
   }
 
@@ -63,12 +63,12 @@ export class Compare {
       });
       show(line, el("th", { scope: "row" }, button(`${row.row} `, () => this.state.open(item.sentence, row.row), { class: "link" }), el("bdi", {}, row.form ?? "")), el("td", {}, row.column.toUpperCase()),
         el("td", {}, choose("a", row.a)), el("td", {}, choose("b", row.b)),
-        el("td", {}, button("…", () => ask({ at: line.getBoundingClientRect(), title: `${row.column.toUpperCase()} of ${row.row} ${row.form ?? ""}`, value: row.a, entered: (value) => take("value", value) }), { "aria-label": "another value" })));
+        el("td", {}, button("…", () => ask({ at: line.getBoundingClientRect(), title: `${row.column.toUpperCase()} of ${row.row} ${row.form ?? ""}`, value: row.a, entered: (value) => take("value", value) }), { "aria-label": "Other value" })));
     };
     const take = async (choice, value) => {
       try {
-        const other = choice === "value" ? { value } : {};
-        await this.state.api.adjudicate({ sentence: item.sentence, row: row.row, column: row.column, choice, ...other });
+        const extra = choice === "value" ? { value } : {};
+        await this.state.api.adjudicate({ sentence: item.sentence, row: row.row, column: row.column, choice, ...extra });
         this.state.refresh([item.sentence]);
         row.chosen = value;
         draw();
@@ -82,8 +82,8 @@ export class Compare {
 
   #mark() {
     this.list.querySelector(".now")?.classList.remove("now");
-    const own = this.list.querySelector(`[data-number="${this.state.number}"]`);
-    own?.classList.add("now");
-    own?.scrollIntoView({ block: "nearest" });
+    const section = this.list.querySelector(`[data-number="${this.state.number}"]`);
+    section?.classList.add("now");
+    section?.scrollIntoView({ block: "nearest" });
   }
 }

@@ -1,51 +1,107 @@
-// Which labels and tags are offered, and in which order, while one types their first letters.
+// Which labels and tags are offered while one types their first letters, and which label is guessed without a parser.
 
-/** The universal relations and parts of speech, the more frequent in most treebanks first: for files that do not have them yet. */
+/** The universal relations and parts of speech, most frequent first, for files that do not have them yet. */
 const RELATIONS = ("punct case nsubj det nmod advmod obj obl root conj amod cc aux mark cop acl advcl compound flat xcomp ccomp nummod appos "
   + "parataxis fixed iobj expl discourse csubj dep list vocative orphan dislocated goeswith reparandum clf").split(" ");
 const TAGS = "NOUN PUNCT VERB ADP PRON DET ADJ ADV PROPN AUX CCONJ SCONJ PART NUM X INTJ SYM".split(" ");
+const LABEL_BY_TAG = {
+  ADJ: "amod", ADP: "case", ADV: "advmod", AUX: "aux", CCONJ: "cc", DET: "det", INTJ: "discourse", NUM: "nummod", PART: "advmod", PRON: "nsubj", PUNCT: "punct", SCONJ: "mark",
+};
 
-/** The values of a column: those of the file by frequency, those the model knows, then the universal ones. */
+/** The values of a column: those of the file by frequency, those of the model, then the universal ones. */
 export function inventory(document, column) {
-  const own = document?.inventory?.[column] ?? [];
+  const fileValues = document?.inventory?.[column] ?? [];
   const universal = { deprel: RELATIONS, upos: TAGS }[column] ?? [];
   const model = { deprel: document?.model?.labels, upos: document?.model?.upos }[column] ?? [];
-  let end = own.length; // the server lists universal values that the file does not have at the end, by alphabet
-  while (end > 0 && universal.includes(own[end - 1]) && (end === own.length || own[end - 1] < own[end])) end--;
-  return [...new Set([...own.slice(0, end), ...universal.filter((value) => own.slice(end).includes(value)), ...model, ...universal])];
+  let end = fileValues.length; // the server appends universal values that the file lacks, in alphabetical order
+  while (end > 0 && universal.includes(fileValues[end - 1]) && (end === fileValues.length || fileValues[end - 1] < fileValues[end])) end--;
+  return [...new Set([...fileValues.slice(0, end), ...universal.filter((value) => fileValues.slice(end).includes(value)), ...model, ...universal])];
 }
 
-/** How probable each label is for a word with a head (a string; null: any), from the alternatives that were thought of. */
+/** The probability of each label of a word with a given head (a string; null: any), from its alternatives. */
 export function labelWeights(thought, head) {
   const weights = new Map();
   if (!thought) return weights;
   const pairs = [...thought.alternatives, [thought.head, thought.label, thought.label_probability ?? 0]];
-  for (const own of [true, false]) {
-    for (const [other, label, p] of pairs) {
-      const fits = head === null || String(other) === String(head);
-      if (fits !== own || !label || weights.has(label)) continue;
-      weights.set(label, own ? 1 + (p ?? 0) : (p ?? 0)); // labels of this head come before those of others
+  for (const sameHead of [true, false]) {
+    for (const [pairHead, label, p] of pairs) {
+      const fits = head === null || String(pairHead) === String(head);
+      if (fits !== sameHead || !label || weights.has(label)) continue;
+      weights.set(label, sameHead ? 1 + (p ?? 0) : (p ?? 0)); // labels of this head come before those of other heads
     }
   }
   return weights;
 }
 
 /**
- * The values that fit what was typed: those that begin with it, then those that contain it; the more probable first, then the more frequent.
- * What is in the list exactly as typed stands first.
+ * The values that match what was typed: an exact match, then prefixes, then substrings; within each, the more probable first, then the
+ * more frequent.
  */
 export function completions(typed, values, weights = new Map(), most = 12) {
   const lower = typed.toLowerCase();
-  const ranked = values.map((value, k) => ({ value, k, weight: weights.get(value) ?? 0 }));
   const rank = (value) => {
-    const own = value.toLowerCase();
-    if (own === lower && lower) return 0;
-    return own.startsWith(lower) ? 1 : own.includes(lower) ? 2 : 3;
+    const candidate = value.toLowerCase();
+    if (candidate === lower && lower) return 0;
+    return candidate.startsWith(lower) ? 1 : candidate.includes(lower) ? 2 : 3;
   };
-  return ranked
-    .map((one) => ({ ...one, rank: rank(one.value) }))
-    .filter((one) => one.rank < 3)
+  return values
+    .map((value, k) => ({ value, k, weight: weights.get(value) ?? 0, rank: rank(value) }))
+    .filter((match) => match.rank < 3)
     .sort((a, b) => a.rank - b.rank || b.weight - a.weight || a.k - b.k)
     .slice(0, most)
-    .map((one) => one.value);
+    .map((match) => match.value);
+}
+
+/** Contexts of a word, from specific to general, by which labels are counted. */
+function contexts(row, head) {
+  const side = Number(head.id) < Number(row.id) ? "after" : "before";
+  return [`${row.upos} ${head.upos} ${side} ${row.form.toLowerCase()}`, `${row.upos} ${head.upos} ${side}`, `${row.upos} ${side}`];
+}
+
+/**
+ * Label guesses where there is no parser: the most frequent label of similar words in the sentences this window has seen, else the usual
+ * label of the tag. A guess is shown as a suggestion and annotates nothing until Enter accepts it.
+ */
+export class LabelGuesses {
+  #sentences = new Map(); // number → [[context, label], …]
+  #counts = new Map(); // context → label → count
+
+  /** Count the annotated arcs of a sentence, in place of its earlier counts. */
+  learn(sentence) {
+    this.#add(this.#sentences.get(sentence.number) ?? [], -1);
+    const byId = new Map(sentence.rows.map((row) => [row.id, row])), pairs = [];
+    for (const row of sentence.rows) {
+      const head = byId.get(row.head);
+      if (row.kind !== "word" || row.state !== "decided" || row.deprel === "_" || !head) continue;
+      for (const context of contexts(row, head)) pairs.push([context, row.deprel]);
+    }
+    this.#sentences.set(sentence.number, pairs);
+    this.#add(pairs, 1);
+  }
+
+  #add(pairs, by) {
+    for (const [context, label] of pairs) {
+      const counts = this.#counts.get(context) ?? new Map();
+      counts.set(label, (counts.get(label) ?? 0) + by);
+      this.#counts.set(context, counts);
+    }
+  }
+
+  forget() {
+    this.#sentences.clear();
+    this.#counts.clear();
+  }
+
+  /** The guessed label of a row below a head (both rows), or "". */
+  label(row, head) {
+    for (const context of contexts(row, head)) {
+      const best = [...(this.#counts.get(context) ?? [])].filter(([, count]) => count > 0).sort((a, b) => b[1] - a[1])[0];
+      if (best) return best[0];
+    }
+    if (["NOUN", "PROPN"].includes(row.upos)) {
+      if (["NOUN", "PROPN"].includes(head.upos)) return "nmod";
+      return Number(head.id) < Number(row.id) ? "obj" : "nsubj";
+    }
+    return LABEL_BY_TAG[row.upos] ?? "";
+  }
 }

@@ -1,4 +1,4 @@
-// Making elements. Text of the treebank only ever becomes a text node: no function here reads HTML.
+// Creating elements. Treebank text only ever becomes a text node: no function here parses HTML.
 
 const SVG = "http://www.w3.org/2000/svg";
 
@@ -19,22 +19,22 @@ export function el(name, attributes = {}, ...children) {
   return fill(document.createElement(name), attributes, children);
 }
 
-/** The same for SVG. */
+/** An SVG element. */
 export function svg(name, attributes = {}, ...children) {
   return fill(document.createElementNS(SVG, name), attributes, children);
 }
 
-/** A button of the page. */
+/** A button. */
 export function button(text, onclick, attributes = {}) {
   return el("button", { type: "button", onclick, ...attributes }, text);
 }
 
-/** What is in an element, replaced. */
+/** Replace the children of an element. */
 export function show(element, ...children) {
   element.replaceChildren(...children.flat(Infinity).filter((child) => child !== null && child !== undefined && child !== false));
 }
 
-/** 0.973 → "97 %", never "100 %" for what is not certain. */
+/** 0.973 → "97 %", and "100 %" only from 0.9995 on. */
 export function percent(p) {
   if (p === null || p === undefined) return "";
   if (p >= 0.9995) return "100 %";
@@ -42,28 +42,27 @@ export function percent(p) {
   return p < 0.005 ? "< 1 %" : `${Math.round(p * 100)} %`;
 }
 
-const speaker = () => document.getElementById("live");
-const teller = () => document.getElementById("told");
-let quiet = 0;
+const liveRegion = () => document.getElementById("live");
+const messageLine = () => document.getElementById("message");
+let hideTimer = 0;
 
-/** Say something to those who listen (a live region), and nothing to those who look. */
+/** Announce something to screen readers only, through the live region. */
 export function say(text) {
-  const region = speaker();
+  const region = liveRegion();
   region.textContent = text === region.textContent ? `${text}\u00a0` : text;
 }
 
-/** Tell everybody: a line at the foot of the page, which goes away, and the live region. `kind`: "", "good" or "bad". */
+/** Show a message at the foot of the page for a while, and announce it. `kind`: "", "good" or "bad". */
 export function tell(text, kind = "", ...buttons) {
-  const line = teller();
-  show(line, el("span", {}, text), ...buttons, button("×", () => hush(), { "aria-label": "Close this message", class: "plain" }));
-  line.className = `told ${kind}`;
+  const line = messageLine();
+  show(line, el("span", {}, text), ...buttons, button("×", () => hide(), { "aria-label": "Close this message", class: "plain" }));
+  line.className = `message ${kind}`;
   line.hidden = false;
   say(text);
-  clearTimeout(quiet);
-  if (!buttons.length) quiet = setTimeout(hush, kind === "bad" ? 12000 : 4000);
+  clearTimeout(hideTimer);
+  if (!buttons.length) hideTimer = setTimeout(hide, kind === "bad" ? 12000 : 4000);
 }
 
-/** Take the line away. */
-function hush() {
-  teller().hidden = true;
+function hide() {
+  messageLine().hidden = true;
 }

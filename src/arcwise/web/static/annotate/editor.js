@@ -1,4 +1,4 @@
-// What the keys and the mouse do to the words of the sentence: move, choose heads, labels and tags, accept.
+// Annotation actions on words: move, choose heads, labels and tags, accept suggestions.
 
 import { say, tell, percent } from "./dom.js";
 import { decide, decideHead, depsOf, labelDecided, setField, undecide } from "./edits.js";
@@ -9,30 +9,28 @@ import { ask, pick } from "./popups.js";
 export class Editor {
   constructor(state) {
     this.state = state;
-    this.digits = ""; // of a head that is being typed
-    this.choosing = null; // {row, head}: the head of a row is being chosen by arrow keys or by a click
+    this.digits = ""; // digits typed so far of a head
+    this.choosing = null; // {row, head}: choosing the head of a row with arrow keys or a click
     state.on("opened", () => this.rest());
     this.visited = []; // words from which Tab jumped
   }
 
-  // ---- where things are
-
   arc(id = this.state.selected) {
     const row = this.state.row(id);
-    return row && row.kind === "word" ? arcOf(row, this.state.thought(id), (own, head) => this.state.guess(own, head)) : null;
+    return row && row.kind === "word" ? arcOf(row, this.state.thought(id), (row, head) => this.state.guess(row, head)) : null;
   }
 
   name(id) {
     return id === "0" || id === 0 ? "the root" : `${id} ${this.state.row(String(id))?.form ?? ""}`;
   }
 
-  /** Where the selected word is on the screen, for small windows beside it. */
+  /** The screen position of a word, for popups. */
   spot(id = this.state.selected) {
     const word = document.getElementById(`word-${id}`) ?? document.getElementById("tree");
     return word.getBoundingClientRect();
   }
 
-  /** Whether something of a word is still to be decided. */
+  /** Whether the head or the label of a word is unannotated. */
   isOpen(row) {
     return row?.kind === "word" && (row.state !== "decided" || !labelDecided(row));
   }
@@ -43,7 +41,7 @@ export class Editor {
     if (row) say(arc ? spoken(row, arc, (id) => this.state.row(id)?.form ?? "") : `${row.id} ${row.form}, empty node`);
   }
 
-  /** Give up what was begun and not decided. */
+  /** Cancel a preview or a half-typed head; whether there was one. */
   rest() {
     this.digits = "";
     const was = this.choosing || this.state.preview;
@@ -52,8 +50,6 @@ export class Editor {
     return Boolean(was);
   }
 
-  // ---- moving
-
   select(id, options) {
     this.rest();
     if (id === null || id === undefined) return;
@@ -61,7 +57,7 @@ export class Editor {
     this.speak();
   }
 
-  /** Over the words, as they stand on the screen: 1 is to the right, or down. */
+  /** Move along the words in screen order: 1 is to the right, or down. */
   move(step, options = {}) {
     const stops = this.state.stops, mirrored = this.state.sentence?.direction === "rtl" && !this.state.view.vertical;
     const at = stops.findIndex((row) => row.id === this.state.selected);
@@ -73,19 +69,19 @@ export class Editor {
     this.select(this.state.stops.at(last ? -1 : 0)?.id);
   }
 
-  /** To the next open word in the order of the sentence, else to the first open one. */
+  /** Go to the next unannotated word, wrapping around. */
   goOn() {
     const words = this.state.words, at = words.findIndex((row) => row.id === this.state.selected);
     const open = [...words.slice(at + 1), ...words.slice(0, at)].find((row) => this.isOpen(row));
     if (open) this.select(open.id);
-    else say("Every word of the sentence is decided.");
+    else say("Every word of the sentence is annotated.");
     return open !== undefined;
   }
 
-  /** To the open word of which the parser is least sure. */
+  /** Go to the unannotated word with the least probable suggestion. */
   leastSure() {
     const open = this.state.words.filter((row) => this.isOpen(row) && row.id !== this.state.selected);
-    if (!open.length) return tell("No other word of the sentence is open.");
+    if (!open.length) return tell("No other word of the sentence is unannotated.");
     const sure = (row) => this.state.thought(row.id)?.label_probability ?? this.state.thought(row.id)?.probability ?? 0;
     this.visited.push(this.state.selected);
     return this.select(open.reduce((best, row) => (sure(row) < sure(best) ? row : best)).id);
@@ -97,13 +93,11 @@ export class Editor {
     else this.move(-1);
   }
 
-  // ---- deciding
-
   told(row, head, label) {
     return `${row.id} ${row.form} is ${label || "?"} of ${this.name(String(head))}`;
   }
 
-  /** Decide head and label of a word, as they are shown; then on to the next open word. */
+  /** Annotate head and label of a word, then go to the next unannotated word. */
   decide(row, head, label, { stay = false } = {}) {
     const wasOpen = this.isOpen(row);
     const edits = decide(row, head, label);
@@ -112,7 +106,7 @@ export class Editor {
     if (edits.length) this.state.edit(edits, this.told(row, head, label));
     else this.state.show(null);
     if (wasOpen && !stay) this.goOn();
-    if (edits.length) say(`${this.told(row, head, label)}, decided.`);
+    if (edits.length) say(`${this.told(row, head, label)}.`);
   }
 
   setHead(row, head, { label = null } = {}) {
@@ -123,23 +117,23 @@ export class Editor {
     const edits = label === null ? decideHead(row, head) : decide(row, head, label);
     if (edits.length) this.state.edit(edits, this.told(row, head, label ?? (labelDecided(row) ? row.deprel : "?")));
     else this.state.show(null);
-    return say(`head ${this.name(head)}, decided.`);
+    return say(`Head ${this.name(head)}.`);
   }
 
-  /** Enter: what is shown of the word is decided. */
+  /** Enter: annotate the arc that is shown. */
   accept() {
     const row = this.state.row();
     if (!row || row.kind !== "word") return;
     if (this.choosing) return void this.confirmHead();
     const preview = this.state.preview, arc = this.arc();
     const head = preview?.head ?? arc.head, label = preview?.label ?? arc.label;
-    if (head === null) return void tell("Nothing is proposed for this word: type the number of its head, or press Space.");
+    if (head === null) return void tell("No suggestion for this word. Type the number of its head, or press Space.");
     if (!label) return void this.#acceptLater(row, head);
     if (!preview && !this.isOpen(row)) return void this.goOn();
     return void this.decide(row, head, label);
   }
 
-  /** The head is decided now; the label is when the parser has proposed one for it, or it is asked for. */
+  /** Set the head now, and the label once the parser suggests one for that head; without a parser, prompt for it. */
   #acceptLater(row, head) {
     if (String(head) !== row.head || row.state !== "decided") this.setHead(row, String(head));
     const number = this.state.number;
@@ -159,35 +153,33 @@ export class Editor {
     } else this.label("");
   }
 
-  /** Accept every proposal that is at least so probable; 0: the whole sentence. */
+  /** Accept every suggestion with at least this probability; 0: all of them. */
   acceptAll(threshold) {
     this.rest();
     const edits = [], ids = [];
-    for (const row of this.state.words.filter((one) => this.isOpen(one))) {
+    for (const row of this.state.words.filter((word) => this.isOpen(word))) {
       const arc = this.arc(row.id), p = arc.labelProbability ?? arc.probability;
       if (arc.head === null || !arc.label || (threshold > 0 && (p === null || p < threshold))) continue;
       ids.push(row.id);
       edits.push(...decide(row, arc.head, arc.label));
     }
-    const what = threshold > 0 ? `proposals of at least ${percent(threshold)}` : "proposals";
-    if (!ids.length) return tell(`No open ${what} in this sentence.`);
+    const what = threshold > 0 ? `suggestions of at least ${percent(threshold)}` : "suggestions";
+    if (!ids.length) return tell(`No ${what} in this sentence.`);
     this.state.edit(edits, `${ids.length} ${what} were accepted`);
     if (!this.isOpen(this.state.row())) this.goOn();
     return tell(`${ids.length} ${ids.length === 1 ? "word" : "words"} accepted.`, "good");
   }
 
-  /** Take the decision about a word back. */
+  /** Clear the annotation of the selected words. */
   open() {
     if (this.digits) return this.digit(null);
     if (this.rest()) return null;
     const edits = this.state.range.filter((row) => row.kind === "word").flatMap(undecide);
-    if (edits.length) this.state.edit(edits, `${this.name(this.state.selected)} is open again`);
-    return edits.length && say("open again");
+    if (edits.length) this.state.edit(edits, `the annotation of ${this.name(this.state.selected)} was cleared`);
+    return edits.length && say("Annotation cleared.");
   }
 
-  // ---- heads
-
-  /** A digit of the number of the head; null takes the last one away. The head is decided as soon as no longer number is possible. */
+  /** Type a digit of the head; null removes the last one. The head is set as soon as no longer number is possible. */
   digit(digit) {
     const row = this.state.row();
     if (!row || row.kind !== "word") return;
@@ -200,7 +192,7 @@ export class Editor {
     if (digit !== null && (value === 0 || value * 10 > n)) return void this.setHead(row, String(value));
     this.digits = digits;
     this.state.show({ row: row.id, head: String(value), label: this.#labelOf(row, String(value)) });
-    return void say(`head ${this.name(String(value))}? Enter decides, more digits go on.`);
+    return void say(`Head ${this.name(String(value))}? Press Enter or type more digits.`);
   }
 
   #labelOf(row, head) {
@@ -211,17 +203,17 @@ export class Editor {
     return best && best[1] >= 1 ? best[0] : this.state.guess(row.id, head);
   }
 
-  /** If a number is half typed, it is the head: called before another key does its work. */
+  /** Set a half-typed number as the head; called before any other key is handled. */
   finishDigits() {
     if (this.digits) this.setHead(this.state.row(), String(Number(this.digits)));
   }
 
-  /** Choose the head by arrow keys or a click: Enter or a click on it decides, Escape gives up. */
+  /** Choose the head with arrow keys or a click; Enter or a click confirms, Escape cancels. */
   chooseHead() {
     const row = this.state.row();
     if (!row || row.kind !== "word") return;
     const arc = this.arc();
-    const start = arc.head !== null && arc.head !== "0" ? arc.head : (this.state.words.find((one) => one.id !== row.id)?.id ?? "0");
+    const start = arc.head !== null && arc.head !== "0" ? arc.head : (this.state.words.find((word) => word.id !== row.id)?.id ?? "0");
     this.choosing = { row: row.id, head: start };
     this.#showChoice();
   }
@@ -237,7 +229,7 @@ export class Editor {
   #showChoice() {
     const { row, head } = this.choosing;
     this.state.show({ row, head, label: this.#labelOf(this.state.row(row), head) });
-    say(`head ${this.name(head)}?`);
+    say(`Head ${this.name(head)}?`);
   }
 
   confirmHead(head = this.choosing?.head) {
@@ -245,9 +237,7 @@ export class Editor {
     this.setHead(row, head);
   }
 
-  // ---- alternatives
-
-  /** The other arcs that a word may have, most probable first: [head, label, p]. */
+  /** The alternative arcs of a word, most probable first: [head, label, p]. */
   others(id = this.state.selected) {
     const arc = this.arc(id), row = this.state.row(id);
     const thought = (row && !this.isOpen(row) ? this.state.reconsider(id) : null) ?? this.state.thought(id);
@@ -255,12 +245,12 @@ export class Editor {
     return thought.alternatives.filter(([head, label]) => String(head) !== arc.head || (label ?? "") !== arc.label);
   }
 
-  /** Through the alternatives: the next less probable (1) or more probable (−1) one is shown. */
+  /** Preview the next less probable (1) or more probable (−1) alternative. */
   alternative(step) {
     const others = this.others(), preview = this.state.preview;
     const at = preview ? others.findIndex(([head, label]) => String(head) === preview.head && label === preview.label) : -1;
     const next = at + step;
-    if (next < -1 || next >= others.length) return say("no more alternatives");
+    if (next < -1 || next >= others.length) return say("No more alternatives.");
     if (next === -1) return this.rest(), this.speak();
     const [head, label, p] = others[next];
     this.digits = "";
@@ -268,14 +258,12 @@ export class Editor {
     return say(`${label} of ${this.name(String(head))}, ${percent(p)}`);
   }
 
-  /** Take the alternative of a place in the list. */
+  /** Annotate an alternative arc. */
   takeAlternative(id, head, label) {
     this.decide(this.state.row(id), String(head), label ?? this.arc(id).label);
   }
 
-  // ---- labels and tags
-
-  /** Ask for the label; what was typed already is the beginning. The head that is shown is decided with it (not with Ctrl). */
+  /** Prompt for the label, starting with what was typed. The head that is shown is annotated with it, unless Ctrl is held. */
   label(typed, id = this.state.selected) {
     const row = this.state.row(id);
     if (!row || row.kind !== "word") return;
@@ -286,7 +274,7 @@ export class Editor {
       at: this.spot(id), title: `Label of ${row.id} ${row.form}`, typed,
       find: (text) => completions(text, values, guess ? new Map([[guess, 1]]) : weights),
       note: (value) => (value === guess ? "guess" : weights.has(value) ? percent(weights.get(value) % 1) : ""),
-      hint: "Enter: arc and label · Ctrl+Enter: label alone",
+      hint: "Enter: head and label · Ctrl+Enter: label only",
       picked: (value, { alone }) => {
         const now = this.state.row(id);
         if (now?.kind !== "word") tell(`${row.id} ${row.form} is no longer there.`, "bad");
@@ -296,25 +284,25 @@ export class Editor {
     });
   }
 
-  /** Ask for a tag. */
+  /** Prompt for a tag. */
   tag(column = "upos", id = this.state.selected, typed = "") {
     const row = this.state.row(id), values = inventory(this.state.document, column);
     if (!row) return;
-    const proposed = row[column] === "_" ? this.state.thought(id)?.tags?.[column] : undefined;
+    const suggested = row[column] === "_" ? this.state.thought(id)?.tags?.[column] : undefined;
     pick({
       at: this.spot(id), title: `${column.toUpperCase()} of ${row.id} ${row.form}`, typed,
-      find: (text) => completions(text, values, new Map([[row[column], text ? 0 : 1], [proposed, 2]])),
-      note: (value) => (value === row[column] ? "now" : value === proposed ? "proposed" : ""),
+      find: (text) => completions(text, values, new Map([[row[column], text ? 0 : 1], [suggested, 2]])),
+      note: (value) => (value === row[column] ? "current" : value === suggested ? "suggested" : ""),
       picked: (value) => this.field(id, column, value),
     });
   }
 
-  /** Take over the tags that the model's tagger proposes for words that have none. */
+  /** Accept the suggested tags of words that have none. */
   acceptTags() {
     const edits = this.state.words.flatMap((row) => Object.entries(this.state.thought(row.id)?.tags ?? {})
       .filter(([column, value]) => row[column] === "_" && value && value !== "_").map(([column, value]) => setField(row.id, column, value)));
-    if (!edits.length) return tell("No tags are proposed in this sentence.");
-    this.state.edit(edits, "the proposed tags were accepted");
+    if (!edits.length) return tell("No suggested tags in this sentence.");
+    this.state.edit(edits, "the suggested tags were accepted");
     return tell(`${edits.length} ${edits.length === 1 ? "field" : "fields"} filled in.`, "good");
   }
 
@@ -326,7 +314,7 @@ export class Editor {
     this.state.edit([edit], `${column.toUpperCase()} of ${id} ${row.form} is ${text}`);
   }
 
-  /** Ask for the value of a field. */
+  /** Prompt for the value of a field. */
   askField(column, hint = "") {
     const row = this.state.row();
     if (!row) return;

@@ -1,26 +1,17 @@
-// Edits as the API takes them, and what they do to a sentence on the screen before the server has answered.
+// Edits as the API takes them: making them, drawing them before the server has answered, and describing their effects.
 
 export const setField = (row, column, value) => ({ kind: "set-field", row, column, value });
 
-/** What a parser wrote into MISC about its proposals: it goes away when a person decides (as in arcwise.treebanks.edits). */
-const PROPOSED = { head: ["HeadProb", "Alternatives"], deprel: ["DeprelProb"], upos: ["UposProb"] };
+/** Keys that the server removes from MISC when a person sets the column (arcwise.treebanks.edits). */
+const PARSER_KEYS = { head: ["HeadProb", "Alternatives"], deprel: ["DeprelProb"], upos: ["UposProb"] };
 
-const misc = (row) => (row.misc === "_" ? [] : row.misc.split("|"));
-const says = (row, key) => misc(row).some((part) => part.startsWith(`${key}=`));
+/** Fields of a row that describe the annotation state of HEAD and DEPREL; the server computes them from the file. */
+const STATE_FIELDS = { head: ["state", "head_probability"], deprel: ["label_state", "label_probability"] };
 
-/** decided, proposed or open, by what the row says of its head. */
-function stateOf(row) {
-  if (row.kind !== "word") return row.state;
-  if (row.head === "_") return "open";
-  return says(row, "HeadProb") ? "proposed" : "decided";
-}
+/** Whether a person annotated the label. */
+export const labelDecided = (row) => row.label_state === "decided";
 
-/** Whether a person decided the label. */
-export function labelDecided(row) {
-  return row.deprel !== "_" && !says(row, "DeprelProb");
-}
-
-/** The edits that decide head and label of a row; `null` leaves one as it is. */
+/** The edits that annotate head and label of a row; `null` leaves one unchanged. */
 export function decide(row, head, label) {
   const edits = [];
   if (head !== null && (String(head) !== row.head || row.state === "proposed")) edits.push(setField(row.id, "head", String(head)));
@@ -28,27 +19,36 @@ export function decide(row, head, label) {
   return edits;
 }
 
-/** The edits that set the head alone: a label that nobody decided is open again, because it belonged to another head. */
+/** The edits that set the head only. A label that nobody annotated is cleared, because it was suggested for another head. */
 export function decideHead(row, head) {
   return decide(row, head, labelDecided(row) || row.deprel === "_" ? null : "_");
 }
 
-/** The edits that open a row again: no head, no label. */
+/** The edits that clear head and label of a row. */
 export function undecide(row) {
   return decide(row, "_", "_").filter((edit) => row[edit.column] !== "_");
 }
 
-/** The sentence after some edits, as far as fields of rows go; the rest is seen when the server answers. */
+/** The row after its fields were set. */
+function withFields(row, edits) {
+  const changed = { ...row };
+  for (const { column, value } of edits) {
+    changed[column] = value;
+    const [state, probability] = row.kind === "word" ? (STATE_FIELDS[column] ?? []) : [];
+    if (state) Object.assign(changed, { [state]: value === "_" ? "open" : "decided", [probability]: null });
+  }
+  const removed = edits.flatMap((edit) => PARSER_KEYS[edit.column] ?? []);
+  if (removed.length) changed.misc = changed.misc.split("|").filter((pair) => !removed.includes(pair.split("=")[0])).join("|") || "_";
+  return changed;
+}
+
+/** The sentence after some edits, as far as fields of rows are concerned; the server's answer completes it. */
 export function edited(sentence, edits) {
   const fields = edits.filter((edit) => edit.kind === "set-field");
   if (!fields.length) return sentence;
   const rows = sentence.rows.map((row) => {
-    const own = fields.filter((edit) => edit.row === row.id);
-    if (!own.length) return row;
-    const changed = { ...row, ...Object.fromEntries(own.map((edit) => [edit.column, edit.value])) };
-    const gone = own.flatMap((edit) => PROPOSED[edit.column] ?? []);
-    if (gone.length) changed.misc = misc(changed).filter((part) => !gone.includes(part.split("=")[0])).join("|") || "_";
-    return { ...changed, state: stateOf(changed) };
+    const rowEdits = fields.filter((edit) => edit.row === row.id);
+    return rowEdits.length ? withFields(row, rowEdits) : row;
   });
   return { ...sentence, rows };
 }
@@ -62,9 +62,38 @@ export function depsOf(text) {
   });
 }
 
-/** What an edit does, in words. */
+/** A description of an edit. */
 export function inWords(edit) {
   if (edit.kind === "set-field") return `${edit.row} ${edit.column.toUpperCase()} → ${edit.value}`;
   const rest = Object.entries(edit).filter(([name]) => name !== "kind");
   return `${edit.kind} ${rest.map(([name, value]) => `${name} ${Array.isArray(value) ? value.join(" ") : value}`).join(", ")}`;
+}
+
+/** Fields that a change sets and whose current value is neither what it saw nor what it wants. */
+export function clashesOf(step, present) {
+  if (step.path !== "edits") return [];
+  return step.body.edits.filter((edit) => edit.kind === "set-field").flatMap((edit) => {
+    const find = (sentence) => sentence.rows.find((row) => row.id === edit.row)?.[edit.column];
+    const [was, theirs] = [find(step.before), find(present)];
+    return theirs === was || theirs === edit.value ? [] : [{ row: edit.row, column: edit.column, was, theirs, mine: edit.value }];
+  });
+}
+
+/** Which suggestions changed with a step, and why: {told, changed: Map row → explanation}. */
+export function reasons(step, after) {
+  const changed = new Map();
+  const formOf = (id) => after.rows.find((row) => row.id === String(id))?.form ?? "";
+  const name = (head, label) => `${label || "?"} of ${Number(head) === 0 ? "the root" : `${head} ${formOf(head)}`}`;
+  if (after.thoughts?.changed) {
+    for (const change of after.thoughts.changed) {
+      changed.set(String(change.row), `was ${name(...change.was)}; changed because ${step.told}`);
+    }
+    return { told: step.told, changed };
+  }
+  for (const [id, now] of Object.entries(after.thoughts?.words ?? {})) { // the look-ahead has no "changed": this step is the only cause
+    const was = step.before.thoughts?.words?.[id];
+    const open = after.rows.find((row) => row.id === id)?.state !== "decided";
+    if (open && was && (was.head !== now.head || was.label !== now.label)) changed.set(id, `was ${name(was.head, was.label)}; changed because ${step.told}`);
+  }
+  return { told: step.told, changed };
 }

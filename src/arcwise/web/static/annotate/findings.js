@@ -1,4 +1,4 @@
-// Checking the whole file: findings by rule, each opens in the editor.
+// The Checks panel: findings of the whole file, grouped by rule; each opens in the editor.
 
 import { button, el, show } from "./dom.js";
 import { inWords } from "./edits.js";
@@ -10,8 +10,8 @@ export class Checks {
     this.start = button("Check the whole file", () => this.check(), { class: "main" });
     this.line = el("p", { class: "soft line", role: "status" });
     this.list = el("div", { class: "findings" });
-    this.doubts = button("Look for improbable words", () => this.#findDoubts(), { title: "Words whose annotation is improbable for parsers that never saw the sentence" });
-    show(box, el("p", { class: "buttons" }, this.start, this.doubts), this.line, this.list);
+    this.suspicious = button("Find suspicious annotations", () => this.#findSuspicious(), { title: "Words whose annotation is improbable for parsers trained on the other sentences" });
+    show(box, el("p", { class: "buttons" }, this.start, this.suspicious), this.line, this.list);
   }
 
   shown() {
@@ -22,10 +22,10 @@ export class Checks {
     this.start.focus();
   }
 
-  async #findDoubts() {
+  async #findSuspicious() {
     try {
       await this.state.api.post("doubts");
-      this.line.textContent = "Looking in the background: improbable words get a ? below them.";
+      this.line.textContent = "Searching in the background; suspicious words get a ? below them.";
     } catch (refusal) {
       this.line.textContent = refusal.message;
     }
@@ -40,26 +40,26 @@ export class Checks {
       this.line.textContent = refusal.message;
       return;
     }
-    if (answer.ready === false) return; // the server tells when it has checked
+    if (answer.ready === false) return; // an event announces the end of the check
     const total = answer.total;
     this.findings = answer.findings;
-    this.line.textContent = total ? `${total} ${total === 1 ? "finding" : "findings"}.` : "Nothing wrong.";
+    this.line.textContent = total ? `${total} ${total === 1 ? "finding" : "findings"}.` : "No problems found.";
     const rules = new Map();
-    for (const one of this.findings) rules.set(one.rule, [...(rules.get(one.rule) ?? []), one]);
-    show(this.list, [...rules].map(([rule, own]) => el("details", { open: rules.size <= 5 ? true : null }, el("summary", {}, `${rule} (${own.length})`),
-      el("ol", { class: "items" }, own.slice(0, 200).map((one) => el("li", {}, el("button", { type: "button", class: "item", onclick: () => this.open(one) },
-        el("span", { class: "soft" }, `${one.sentence + 1} ${one.sent_id ?? ""}${one.row ? `, word ${one.row}` : ""}`), el("span", { class: "text" }, one.message),
-        one.repair ? el("small", {}, `repair: ${one.repair.told ?? one.repair.edits.map(inWords).join("; ")}`) : null)))))));
+    for (const finding of this.findings) rules.set(finding.rule, [...(rules.get(finding.rule) ?? []), finding]);
+    show(this.list, [...rules].map(([rule, findings]) => el("details", { open: rules.size <= 5 ? true : null }, el("summary", {}, `${rule} (${findings.length})`),
+      el("ol", { class: "items" }, findings.slice(0, 200).map((finding) => el("li", {}, el("button", { type: "button", class: "item", onclick: () => this.open(finding) },
+        el("span", { class: "soft" }, `${finding.sentence + 1} ${finding.sent_id ?? ""}${finding.row ? `, word ${finding.row}` : ""}`), el("span", { class: "text" }, finding.message),
+        finding.repair ? el("small", {}, `fix: ${finding.repair.told ?? finding.repair.edits.map(inWords).join("; ")}`) : null)))))));
   }
 
-  async open(one) {
-    await this.state.open(one.sentence, one.row);
+  async open(finding) {
+    await this.state.open(finding.sentence, finding.row);
     document.getElementById("tree").focus();
   }
 }
 
-/** The finding that "repair" repairs: of the selected word before others. */
+/** The finding to fix next: one of the selected word, else of the sentence, else any. */
 export function repairable(sentence, row) {
-  const found = findingsOf(sentence).filter((one) => one.repair);
-  return found.find((one) => one.row === row) ?? found.find((one) => !one.row) ?? found[0] ?? null;
+  const fixable = findingsOf(sentence).filter((finding) => finding.repair);
+  return fixable.find((finding) => finding.row === row) ?? fixable.find((finding) => !finding.row) ?? fixable[0] ?? null;
 }

@@ -1,11 +1,12 @@
-// From a key to what it does. Digits are heads, letters begin a label, all else stands in actions.js. Keys that are pressed while another
-// sentence is on its way are meant for that one: they wait for it.
+// Key bindings and the help card. Digits set heads, letters start a label, everything else is in actions.js. Keys pressed while another
+// sentence is loading are meant for that sentence: they wait for it.
 
-import { popupOpen, typed } from "./popups.js";
+import { button, el } from "./dom.js";
+import { dialog, popupOpen, typed } from "./popups.js";
 
 const NAMED = { " ": "Space", Spacebar: "Space", Esc: "Escape", Del: "Delete" };
 
-/** A key as actions.js spells it: "Shift+N", "Ctrl+Z", "ArrowLeft", "?". Letters of other scripts count by their place on the keyboard. */
+/** A key as actions.js spells it: "Shift+N", "Ctrl+Z", "ArrowLeft", "?". Letters of other scripts count by their position on the keyboard. */
 function spell(event) {
   let key = NAMED[event.key] ?? event.key;
   const graph = event.getModifierState?.("AltGraph") ?? false;
@@ -18,7 +19,7 @@ function spell(event) {
   return `${command ? "Ctrl+" : ""}${event.altKey && !graph ? "Alt+" : ""}${shift ? "Shift+" : ""}${isLetter && !shift && !command && !event.altKey ? key.toLowerCase() : key}`;
 }
 
-/** How a key is written on the help card. */
+/** A key as the help card shows it. */
 export function written(key) {
   const signs = { ArrowLeft: "←", ArrowRight: "→", ArrowUp: "↑", ArrowDown: "↓", PageDown: "PgDn", PageUp: "PgUp", Escape: "Esc" };
   return key.split(/\+(?=.)/).map((part) => signs[part] ?? part).join(" ");
@@ -28,11 +29,11 @@ export class Keys {
   constructor(list, editor) {
     this.editor = editor;
     this.byKey = new Map(list.flatMap((action) => action.keys.map((key) => [key, action])));
-    this.held = []; // keys that wait
+    this.held = []; // keys that wait for the next sentence
     editor.state.on("settled", () => this.#release());
   }
 
-  /** What a key does while the tree has the focus; true if it did something. */
+  /** Handle a key while the tree has the focus; true if it was used. */
   press(event) {
     if (event.isComposing) return false;
     if (!this.held.length && !this.editor.state.moving) return this.#run(event);
@@ -41,7 +42,7 @@ export class Keys {
     return known;
   }
 
-  /** What waited is done, in its order; a dialog that asks something ends it. */
+  /** Handle the waiting keys in order; an open dialog discards them. */
   #release() {
     while (this.held.length && !this.editor.state.moving) {
       const event = this.held.shift();
@@ -53,7 +54,7 @@ export class Keys {
 
   #run(event) {
     const key = spell(event), { editor } = this;
-    if (/^[0-9a-z]$/.test(key) && !editor.state.sentence) return true; // there is no word
+    if (/^[0-9a-z]$/.test(key) && !editor.state.sentence) return true; // there is no word to annotate
     if (/^[0-9]$/.test(key)) return editor.digit(key), true;
     if (/^[a-z]$/.test(key)) return editor.finishDigits(), editor.label(key), true;
     const action = this.byKey.get(key);
@@ -63,7 +64,7 @@ export class Keys {
     return true;
   }
 
-  /** What a key does anywhere on the page: those with Ctrl, and F6, F1. */
+  /** Handle a key anywhere on the page: those with Ctrl, F6 and F1. */
   anywhere(event) {
     const key = spell(event);
     if (!/^(Ctrl\+(S|Z|Y|K|Shift\+Z)|(Shift\+)?F[16])$/.test(key)) return false;
@@ -72,4 +73,35 @@ export class Keys {
     this.byKey.get(key)?.run();
     return this.byKey.has(key);
   }
+}
+
+const TYPED = [
+  ["0 … 9", "number of the head; 0 is the root. It is set as soon as the number is complete"],
+  ["a … z", "first letters of the label, most probable first; Enter accepts head and label"],
+];
+const MOUSE = [
+  ["drag", "from a word to its head; to the top for the root"],
+  ["click, click", "the selected word, then its head"],
+  ["click a label", "to choose another one"],
+  ["right-click", "a word or an arc: all its commands"],
+  ["Ctrl wheel", "zoom"],
+];
+
+const keyCell = (keys) => el("dt", {}, keys.map((key, k) => [k ? " or " : "", el("kbd", {}, key)]));
+
+/** Show the help card for the list of actions. */
+export function help(list) {
+  return dialog("Keyboard shortcuts", (close) => {
+    const section = (title, rows) => el("section", {}, el("h3", {}, title), el("dl", {}, rows.flatMap(([keys, text]) => [keyCell(keys), el("dd", {}, text)])));
+    const groups = [...new Set(list.map((action) => action.group))];
+    const typing = section("Type", TYPED.map(([key, text]) => [[key], text]));
+    const sections = groups.map((name) => section(name, list.filter((action) => action.group === name && action.keys.length).map((action) => [action.keys.slice(0, 2).map(written), action.title])));
+    const unbound = list.filter((action) => !action.keys.length).map((action) => action.title).join(", ");
+    return [
+      button("Close", () => close(), { class: "main close", autofocus: true }),
+      el("p", { class: "soft" }, "Solid arcs are annotated, dashed arcs are suggestions: the paler, the less certain. Shortcuts work while the tree has the focus; F6 moves it there."),
+      el("div", { class: "card" }, typing, ...sections, section("Mouse", MOUSE.map(([key, text]) => [[key], text])),
+        el("section", {}, el("h3", {}, "In the list of commands (:)"), el("p", {}, `${unbound}.`))),
+    ];
+  }, { class: "help", id: "help" });
 }

@@ -1,5 +1,5 @@
-// Where words and arcs of a drawn tree stand: the same rules as arcwise/visual/layout.py, with the widths of the real font.
-// Lengths are SVG units. `along` runs with the words, `up` away from them; tree.js turns both into x and y.
+// Layout of words and arcs: the same rules as arcwise/visual/layout.py, with measured text widths.
+// Lengths are SVG units. `along` runs with the words, `up` away from them; tree.js converts both to x and y.
 
 export const WORD_SIZE = 17;
 export const SMALL_SIZE = 11;
@@ -13,7 +13,7 @@ const FONTS = "Inter, 'Segoe UI', 'Helvetica Neue', 'Noto Sans', Arial, sans-ser
 const ruler = document.createElement("canvas").getContext("2d");
 const widths = new Map();
 
-/** How wide a text is. Kept, because words and labels come again and again. */
+/** The width of a text; cached, because words and labels recur. */
 export function textWidth(text, size, weight = 400) {
   const key = `${size}/${weight}/${text}`;
   let width = widths.get(key);
@@ -26,7 +26,7 @@ export function textWidth(text, size, weight = 400) {
   return width;
 }
 
-/** For each arc between words its level, 1 the lowest: above every shorter arc over the same stretch. `arcs`: {head, modifier}, places. */
+/** The level of each arc, 1 the lowest: above every shorter arc that overlaps it. `arcs`: {head, modifier}, indices of words. */
 function arcLevels(arcs) {
   const spans = arcs.map((arc) => [Math.min(arc.head, arc.modifier), Math.max(arc.head, arc.modifier)]);
   const order = arcs.map((_, k) => k);
@@ -36,8 +36,8 @@ function arcLevels(arcs) {
   for (const k of order) {
     const [left, right] = spans[k];
     let below = 0;
-    for (const other of done) {
-      if (spans[other][0] < right && left < spans[other][1]) below = Math.max(below, levels[other]);
+    for (const shorter of done) {
+      if (spans[shorter][0] < right && left < spans[shorter][1]) below = Math.max(below, levels[shorter]);
     }
     levels[k] = below + 1;
     done.push(k);
@@ -46,8 +46,8 @@ function arcLevels(arcs) {
 }
 
 /**
- * How far from the middle of a word its arcs meet it. From left to right: arcs to the left, shortest first; what comes from above;
- * arcs to the right, longest first. Gives for each arc [at its head, at its modifier], and for each word where a stem meets it.
+ * Offsets from the middle of a word at which its arcs attach. From left to right: arcs to the left, shortest first; the stem from above;
+ * arcs to the right, longest first. Returns for each arc [at its head, at its modifier], and for each word the offset of its stem.
  */
 function ports(count, arcs, stems) {
   const at = Array.from({ length: count }, () => []);
@@ -72,9 +72,9 @@ function ports(count, arcs, stems) {
 }
 
 /**
- * Places for a tree. `items`: {width, stem: width of the label of an arc from above, or null}; `arcs`: {head, modifier, width of label},
- * by places 0..n−1. `mirrored`: words run from right to left. `before`: the places that the same words had; none comes nearer to its
- * neighbour than it was, so that what changes in a tree moves no word as long as there is room.
+ * The layout of a tree. `items`: {width, stem: width of the label of an arc from above, or null}; `arcs`: {head, modifier, label width},
+ * by indices 0..n−1. `mirrored`: words run from right to left. `before`: the previous layout of the same words; words never move closer
+ * together than they were, so that edits do not shift words while there is room.
  */
 export function layout(items, arcs, mirrored, before = null) {
   const n = items.length;

@@ -1,4 +1,4 @@
-// Puts the page together and starts it.
+// Assembles the page and starts it.
 
 import { Api } from "./api.js";
 import { State } from "./state.js";
@@ -20,12 +20,12 @@ import { popupOpen } from "./popups.js";
 import { button, el, tell } from "./dom.js";
 
 const box = (id) => document.getElementById(id);
-const write = (id, text) => box(id).textContent !== text && (box(id).textContent = text); // what stays needs no new layout
+const write = (id, text) => box(id).textContent !== text && (box(id).textContent = text); // writing unchanged text would cost a layout
 
 function header(state) {
   const saved = () => {
     const waiting = state.waiting.length;
-    const text = !state.connected ? `not connected, ${waiting} waiting` : waiting ? "keeping …" : state.document?.saved ? "file written ✓" : "kept ✓ (journal)";
+    const text = !state.connected ? `Not connected, ${waiting} waiting` : waiting ? "Saving …" : state.document?.saved ? "Saved to file" : "All changes saved";
     write("saved", text);
     box("saved").className = waiting || !state.connected ? "waits" : "";
     document.querySelector("[data-action=undo]").disabled = !state.document?.can_undo;
@@ -40,7 +40,7 @@ function header(state) {
   });
   const line = () => {
     const sentence = state.sentence;
-    write("where", sentence ? `${state.number + 1} / ${state.document.sentences}` : "none yet");
+    write("where", sentence ? `${state.number + 1} / ${state.document.sentences}` : "no sentences");
     write("sent-id", sentence?.sent_id ?? "");
     write("words", sentence?.text ?? "");
     if (!sentence) return;
@@ -77,9 +77,9 @@ function keyboard(page, keys) {
     if (!event.defaultPrevented && keys.anywhere(event)) event.preventDefault();
     else if (event.key === "Escape" && !event.defaultPrevented && (event.target === document.body || event.target.closest?.("#side, #top"))) box("tree").focus();
   });
-  for (const made of document.querySelectorAll("[data-action]")) {
-    const action = page.actions.find((one) => one.id === made.dataset.action);
-    made.addEventListener("click", () => action.run());
+  for (const element of document.querySelectorAll("[data-action]")) {
+    const action = page.actions.find((candidate) => candidate.id === element.dataset.action);
+    element.addEventListener("click", () => action.run());
   }
   const tabs = [...document.querySelectorAll("[data-side]")];
   tabs.forEach((tab) => {
@@ -87,7 +87,7 @@ function keyboard(page, keys) {
     tab.addEventListener("keydown", (event) => {
       const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
       if (!step) return;
-      const shown = tabs.filter((one) => !one.hidden), next = shown[(shown.indexOf(tab) + step + shown.length) % shown.length];
+      const shown = tabs.filter((candidate) => !candidate.hidden), next = shown[(shown.indexOf(tab) + step + shown.length) % shown.length];
       page.side(next.dataset.side, false);
       next.focus();
       event.preventDefault();
@@ -105,7 +105,7 @@ async function start() {
   Object.assign(page, { editor, shape });
   page.actions = actions(page);
   page.views = {
-    word: new WordPanel(box("word"), state, editor, page), // before the tree: in a frame it is filled first, and places are measured once
+    word: new WordPanel(box("word"), state, editor, page), // before the tree: filled first within a frame, so that positions are measured once
     canvas: new Canvas(box("tree"), state, editor, (at) => page.wordMenu(at)),
     table: new Table(box("table"), state, editor),
     worklist: new Worklist(box("side-worklist"), state),
@@ -115,7 +115,7 @@ async function start() {
     notes: new Notes(box("side-notes"), state, shape),
     compare: new Compare(box("side-compare"), state),
   };
-  box("tree").append(el("div", { class: "invitation" }, el("p", {}, "The file has no sentences yet."), button("Put some in", () => shape.insert(), { class: "main" }), el("p", { class: "soft" }, "Text with one sentence a line, or CoNLL-U.")));
+  box("tree").append(el("div", { class: "invitation" }, el("p", {}, "The file has no sentences yet."), button("Add sentences", () => shape.insert(), { class: "main" }), el("p", { class: "soft" }, "Plain text with one sentence per line, or CoNLL-U.")));
   header(state);
   looks(state);
   keyboard(page, new Keys(page.actions, editor));

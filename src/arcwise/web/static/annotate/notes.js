@@ -1,4 +1,4 @@
-// Notes and comments of the sentence.
+// The Notes panel: notes and comments of the sentence.
 
 import { button, el, show } from "./dom.js";
 import { ask } from "./popups.js";
@@ -34,7 +34,7 @@ export class Notes {
     ask({
       at: place.getBoundingClientRect(), title: "Comment", value: text,
       entered: (now) => now !== text && this.state.edit([now.trim() ? { kind: "replace-comment", text: line, new: `# ${now.trim()}` } : { kind: "remove-comment", text: line }], "a comment changed"),
-      choices: [{ text: "Remove it", run: () => this.state.edit([{ kind: "remove-comment", text: line }], "a comment was removed") }],
+      choices: [{ text: "Remove", run: () => this.state.edit([{ kind: "remove-comment", text: line }], "a comment was removed") }],
     });
   }
 

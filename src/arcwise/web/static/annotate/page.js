@@ -1,30 +1,27 @@
-// The page as a whole: what actions do that concern more than one word, the parts of the page, and what the server tells.
+// The page as a whole: actions beyond one word, panels, and server-sent events.
 
 import { button, el, say, tell } from "./dom.js";
 import { completions } from "./completion.js";
 import { ask, closePopup, dialog, menu, pick } from "./popups.js";
-import { help } from "./help.js";
 import { inWords } from "./edits.js";
 import { marksOf } from "./picture.js";
 import { repairable } from "./findings.js";
-import { written } from "./keys.js";
+import { help, written } from "./keys.js";
 
 export class Page {
   constructor(state) {
     this.state = state;
-    this.views = {}; // filled by main.js: canvas, table and the parts of the side
-    state.on("refused", ({ step, refusal }) => tell(`Not done (${step.told}): ${refusal.message}`, "bad"));
+    this.views = {}; // filled by main.js: canvas, table and the side panels
+    state.on("refused", ({ step, refusal }) => tell(`Edit rejected (${step.told}): ${refusal.message}`, "bad"));
     let shown = null;
     state.on("opened", () => {
-      if (state.number !== shown) closePopup(); // it asked about a word of another sentence
+      if (state.number !== shown) closePopup(); // it concerned a word of another sentence
       shown = state.number;
     });
     state.on("conflict", (conflict) => this.conflict(conflict));
     state.on("elsewhere", (number) => tell(`Sentence ${number + 1} was changed in another window.`));
-    state.on("connection", () => (state.connected ? tell("Connected again.", "good") : tell("The server does not answer. What you do is kept here and sent when it does; if it was started again, open its new address.", "bad")));
+    state.on("connection", () => (state.connected ? tell("Reconnected.", "good") : tell("The server is not responding. Your changes are kept here and sent when it is back; if you restarted it, open its new address.", "bad")));
   }
-
-  // ---- sentences
 
   async open(number, row = undefined) {
     try {
@@ -47,24 +44,24 @@ export class Page {
         const number = Number(text);
         if (Number.isInteger(number) && number >= 1 && number <= this.state.document.sentences) return this.open(number - 1);
         try {
-          const found = await this.state.api.sentences({ from: 0, count: 1, query: `sentence sent_id=${JSON.stringify(text.trim())}` });
-          const own = found.items.find((item) => item.sent_id === text.trim());
-          if (own) return await this.open(own.number);
+          const answer = await this.state.api.sentences({ from: 0, count: 1, query: `sentence sent_id=${JSON.stringify(text.trim())}` });
+          const match = answer.items.find((item) => item.sent_id === text.trim());
+          if (match) return await this.open(match.number);
         } catch {
-          // The sentence below says it.
+          // Reported below.
         }
         return tell(`There is no sentence ${text}.`, "bad");
       },
     });
   }
 
-  /** The next word that is marked: in this sentence, from the selected word on. */
+  /** Select the next marked word of this sentence. */
   nextMark() {
     const marks = marksOf(this.state.sentence), stops = this.state.stops;
     const at = stops.findIndex((row) => row.id === this.state.selected);
     const next = [...stops.slice(at + 1), ...stops.slice(0, at + 1)].find((row) => marks.has(row.id));
     if (next) this.editor.select(next.id);
-    else tell("Nothing is marked in this sentence.");
+    else tell("No marked words in this sentence.");
   }
 
   giveUp() {
@@ -76,7 +73,7 @@ export class Page {
   async back(which) {
     try {
       const done = await this.state.back(which);
-      if (!done) tell(which === "undo" ? "There is nothing to undo." : "There is nothing to redo.");
+      if (!done) tell(which === "undo" ? "Nothing to undo." : "Nothing to redo.");
       else say(`${which === "undo" ? "Undone" : "Redone"}${done.told ? `: ${done.told}` : ""}.`);
     } catch (refusal) {
       tell(refusal.message, "bad");
@@ -88,19 +85,17 @@ export class Page {
       await this.state.api.save();
       this.state.document.saved = true;
       this.state.emit("document");
-      tell("The file is written.", "good");
+      tell("Saved to file.", "good");
     } catch (refusal) {
       tell(refusal.message, "bad");
     }
   }
 
   repair(finding = repairable(this.state.sentence, this.state.selected)) {
-    if (!finding) return tell("There is nothing that repairs itself here.");
+    if (!finding) return tell("No suggested fix here.");
     this.state.edit(finding.repair.edits, finding.repair.told);
-    return say(`Repaired: ${finding.repair.told}.`);
+    return say(`Fixed: ${finding.repair.told}.`);
   }
-
-  // ---- looks
 
   toggle(name) {
     this.state.look({ [name]: !this.state.view[name] });
@@ -125,31 +120,29 @@ export class Page {
   theme() {
     const next = { auto: "dark", dark: "light", light: "auto" }[this.state.view.theme] ?? "auto";
     this.state.look({ theme: next });
-    tell({ auto: "Light or dark as the system says.", dark: "Dark.", light: "Light." }[next]);
+    tell({ auto: "Theme: system.", dark: "Theme: dark.", light: "Theme: light." }[next]);
   }
 
-  /** Show a part of the side and go there; `focus`: unless it only opens. */
+  /** Show a side panel; `focus`: also move the focus there. */
   side(name, focus = true) {
     this.state.look({ side: name });
     for (const tab of document.querySelectorAll("[data-side]")) {
-      const own = tab.dataset.side === name;
-      tab.setAttribute("aria-selected", own ? "true" : "false");
-      tab.tabIndex = own ? 0 : -1;
-      document.getElementById(`side-${tab.dataset.side}`).hidden = !own;
+      const chosen = tab.dataset.side === name;
+      tab.setAttribute("aria-selected", chosen ? "true" : "false");
+      tab.tabIndex = chosen ? 0 : -1;
+      document.getElementById(`side-${tab.dataset.side}`).hidden = !chosen;
     }
     this.views[name].shown();
     if (focus) this.views[name].focus();
   }
 
-  /** The focus goes around: tree, side, table, tools. */
+  /** Move the focus in a cycle: tree, side panel, table, toolbar. */
   nextPart(step) {
     const table = document.querySelector("#table:not([hidden]) [tabindex='0']");
     const parts = [document.getElementById("tree"), document.querySelector("[data-side][aria-selected=true]"), ...(table ? [table] : []), document.querySelector("#top [data-action]")];
     const at = parts.findIndex((part) => part === document.activeElement || part.closest("#tree, #side, #table, #top").contains(document.activeElement));
     parts[(at + step + parts.length) % parts.length].focus();
   }
-
-  // ---- menus
 
   wordMenu(at) {
     const empty = this.state.row()?.kind === "empty";
@@ -172,22 +165,20 @@ export class Page {
     help(this.actions);
   }
 
-  // ---- what happens elsewhere
-
-  /** Mine and theirs differ: nothing is lost, whatever is chosen. */
+  /** Ask which of two conflicting edits to keep; the message names the one that is discarded. */
   async conflict({ step, clashes }) {
-    const mine = await dialog("Changed meanwhile", (close) => [
-      el("p", {}, `Sentence ${step.number + 1} was changed by somebody else while you worked on it. You wanted: ${step.told}.`),
+    const mine = await dialog("Conflicting edit", (close) => [
+      el("p", {}, `Sentence ${step.number + 1} was changed elsewhere while you edited it. Your edit: ${step.told}.`),
       el("table", { class: "clashes" },
-        el("thead", {}, el("tr", {}, ["word", "column", "was", "is now", "yours"].map((name) => el("th", { scope: "col" }, name)))),
-        el("tbody", {}, clashes.map((one) => el("tr", {}, [one.row, one.column.toUpperCase(), one.was, one.theirs, one.mine].map((text) => el("td", {}, text)))))),
+        el("thead", {}, el("tr", {}, ["word", "column", "before", "now", "yours"].map((name) => el("th", { scope: "col" }, name)))),
+        el("tbody", {}, clashes.map((clash) => el("tr", {}, [clash.row, clash.column.toUpperCase(), clash.was, clash.theirs, clash.mine].map((text) => el("td", {}, text)))))),
       el("p", { class: "buttons" }, button("Keep mine", () => close(true), { class: "main", autofocus: true }), button("Take theirs", () => close(false))),
     ], { id: "conflict" });
     this.state.settle(step, mine === true);
-    if (mine !== true) tell(`Dropped: ${step.body.edits.map(inWords).join("; ")}.`);
+    if (mine !== true) tell(`Discarded: ${step.body.edits.map(inWords).join("; ")}.`);
   }
 
-  /** An event of the server. */
+  /** Handle a server-sent event. */
   heard(event) {
     const { state } = this;
     if (event.kind === "changed" && event.page !== state.api.page) {
@@ -201,7 +192,7 @@ export class Page {
       if (event.work === "train" || !event.work) this.views.training.progress(event);
     } else if (event.kind === "trained") {
       this.views.training.refresh();
-      tell("The parser is trained; its proposals are new.", "good");
+      tell("Training finished; suggestions updated.", "good");
     } else if (event.kind === "model") {
       state.load();
       state.refresh(null);
@@ -210,24 +201,24 @@ export class Page {
     else if (event.kind === "checked") this.state.view.side === "checks" && this.views.checks.check();
     else if (event.kind === "failed") {
       this.views.training.refresh();
-      tell(event.told ?? event.error ?? "The training failed.", "bad");
+      tell(event.told ?? event.error ?? "Training failed.", "bad");
     } else if (event.kind === "changed-on-disk") this.changedOnDisk(event);
   }
 
   changedOnDisk(event) {
     if (event.state === "same") return;
     const gone = event.state === "gone";
-    const take = button("Take the changes in", async () => {
+    const merge = button("Merge changes", async () => {
       try {
-        const answer = await this.state.api.takeIn();
+        const answer = await this.state.api.mergeChanges();
         await this.state.load();
         await this.state.refresh(null);
-        tell(answer.conflicts ? `Taken in; ${answer.conflicts} conflicts, marked as comments. Yours stand.` : "Taken in, without conflicts.", "good");
+        tell(answer.conflicts ? `Changes merged with ${answer.conflicts} conflicts, recorded as comments; your version was kept.` : "Changes merged without conflicts.", "good");
       } catch (refusal) {
         tell(refusal.message, "bad");
       }
     });
-    tell(gone ? "The file is gone from the disk. Writing makes it again." : "Another program changed the file. Nothing of it is overwritten.", "bad", ...(gone ? [] : [take]));
+    tell(gone ? "The file was deleted. Saving creates it again." : "Another program changed the file. Nothing has been overwritten.", "bad", ...(gone ? [] : [merge]));
   }
 }
 

@@ -1,4 +1,4 @@
-// What is drawn of a sentence: which arc each word shows, how sure it is, what is marked. No drawing here.
+// The content of the tree view, without drawing: the arc of each word, its probability, and marks.
 
 import { percent } from "./dom.js";
 import { depsOf, labelDecided } from "./edits.js";
@@ -11,54 +11,52 @@ const known = (value) => value !== undefined && value !== null && value !== "_" 
 /** A label, or "" where there is none. */
 const named = (label) => (known(label) ? label : "");
 
-/** The probability that stands in MISC, e.g. of HeadProb; null if there is none. */
-function inMisc(row, name) {
-  const part = row.misc.split("|").find((one) => one.startsWith(`${name}=`));
-  const value = part ? Number(part.slice(name.length + 1)) : NaN;
-  return Number.isFinite(value) ? value : null;
-}
+/** What the page calls the states of an arc. */
+export const STATE_NAMES = { decided: "annotated", proposed: "suggested", open: "unannotated", preview: "preview" };
 
 /**
- * The arc that a word shows: {head: "0"…|null, label, state: decided|proposed|open, labelState: decided|proposed, probability (of the head),
- * labelProbability (of head and label)}. `guessed(id, head)`: a label where no parser thinks.
+ * The arc shown for a word: {head: "0"…|null, label, state: decided|proposed|open, labelState: decided|proposed, probability (of the head),
+ * labelProbability (of head and label)}. `guessed(id, head)`: a label where there is no parser.
  */
 export function arcOf(row, thought, guessed = () => "") {
-  const given = labelDecided(row);
+  const hasLabel = labelDecided(row);
   if (row.state === "decided") {
-    const guess = given ? null : labelFor(row, thought, guessed);
+    const guess = hasLabel ? null : labelFor(row, thought, guessed);
     const open = guess !== null && guess[0] !== "";
     return {
-      head: row.head, label: given ? row.deprel : guess[0], state: "decided", labelState: given || !open ? "decided" : "proposed",
-      probability: null, labelProbability: given ? null : guess[1],
+      head: row.head, label: hasLabel ? row.deprel : guess[0], state: "decided", labelState: hasLabel || !open ? "decided" : "proposed",
+      probability: null, labelProbability: hasLabel ? null : guess[1],
     };
   }
   if (thought && Number.isInteger(thought.head) && thought.head >= 0) {
     return {
-      head: String(thought.head), label: given ? row.deprel : named(thought.label), state: "proposed", labelState: given ? "decided" : "proposed",
+      head: String(thought.head), label: hasLabel ? row.deprel : named(thought.label), state: "proposed", labelState: hasLabel ? "decided" : "proposed",
       probability: thought.probability ?? null, labelProbability: thought.label_probability ?? null,
     };
   }
   const label = known(row.deprel) ? row.deprel : "";
   if (row.state === "proposed") {
-    const [probability, labelProbability] = [inMisc(row, "HeadProb"), inMisc(row, "DeprelProb")];
-    return { head: row.head, label, state: "proposed", labelState: given ? "decided" : "proposed", probability, labelProbability };
+    return {
+      head: row.head, label, state: "proposed", labelState: hasLabel ? "decided" : "proposed",
+      probability: row.head_probability ?? null, labelProbability: row.label_probability ?? null,
+    };
   }
-  return { head: null, label, state: "open", labelState: given ? "decided" : "open", probability: null, labelProbability: null };
+  return { head: null, label, state: "open", labelState: hasLabel ? "decided" : "open", probability: null, labelProbability: null };
 }
 
-/** The label proposed for a head that is decided: [label, its probability]. What was thought of another head does not count. */
+/** The suggested label for an annotated head: [label, its probability]. Suggestions for other heads do not count. */
 function labelFor(row, thought, guessed) {
-  if (!thought) return known(row.deprel) ? [row.deprel, inMisc(row, "DeprelProb")] : [guessed(row.id, row.head), null];
+  if (!thought) return known(row.deprel) ? [row.deprel, row.label_probability ?? null] : [guessed(row.id, row.head), null];
   if (String(thought.head) === row.head) return [named(thought.label), thought.label_probability ?? null];
-  const own = thought.alternatives.filter(([head]) => String(head) === row.head);
-  if (!own.length) return ["", null];
-  const all = own.reduce((sum, [, , p]) => sum + (p ?? 0), 0);
-  return [named(own[0][1]), all > 0 ? own[0][2] / all : null];
+  const labels = thought.alternatives.filter(([head]) => String(head) === row.head);
+  if (!labels.length) return ["", null];
+  const total = labels.reduce((sum, [, , p]) => sum + (p ?? 0), 0);
+  return [named(labels[0][1]), total > 0 ? labels[0][2] / total : null];
 }
 
-/** Words whose arc is not projective: some word between is not below the head. `heads`: place → place of the head, −1 the root, null open. */
+/** Words whose arc is not projective: some word between is not dominated by the head. `heads`: index → index of the head, −1 root, null none. */
 function crossing(heads) {
-  const found = new Set();
+  const words = new Set();
   const below = (word, head) => {
     for (let steps = 0; word !== null && word >= 0 && steps <= heads.length; steps++) {
       if (word === head) return true;
@@ -70,12 +68,12 @@ function crossing(heads) {
     if (head === null || head < 0) return;
     for (let k = Math.min(head, modifier) + 1; k < Math.max(head, modifier); k++) {
       if (heads[k] !== null && !below(k, head)) {
-        found.add(modifier);
+        words.add(modifier);
         break;
       }
     }
   });
-  return found;
+  return words;
 }
 
 function kindOf(head, label, crosses) {
@@ -87,37 +85,37 @@ function kindOf(head, label, crosses) {
   return FUNCTION.has(lower) || FUNCTION.has(short) ? "function" : "other";
 }
 
-/** A word in words, for those who listen: "3 dogs, head 4 bark, nsubj, 97 %, proposed". */
+/** A description for screen readers: "3 dogs, head 4 bark, nsubj, 97 %, suggested". */
 export function spoken(row, arc, formOf) {
   const head = arc.head === null ? "no head" : arc.head === "0" ? "head 0 root" : `head ${arc.head} ${formOf(arc.head)}`;
   const p = arc.labelProbability ?? arc.probability;
-  const parts = [`${row.id} ${row.form}`, head, arc.label, p === null ? "" : percent(p), arc.state];
-  if (arc.state === "decided" && arc.labelState === "proposed") parts.push("label proposed");
+  const parts = [`${row.id} ${row.form}`, head, arc.label, p === null ? "" : percent(p), STATE_NAMES[arc.state]];
+  if (arc.state === "decided" && arc.labelState === "proposed") parts.push("label suggested");
   return parts.filter(Boolean).join(", ");
 }
 
-/** The findings of a sentence. That an open word has no head or label is no finding: it is open. */
+/** The findings of a sentence, except that an unannotated word lacks a head or label. */
 export function findingsOf(sentence) {
   const open = new Set(sentence.rows.filter((row) => row.kind === "word" && row.deprel === "_").map((row) => row.id));
   const headless = new Set(sentence.rows.filter((row) => row.kind === "word" && row.head === "_").map((row) => row.id));
-  return (sentence.findings ?? []).filter((one) => !(one.column?.toLowerCase() === "deprel" && open.has(one.row)) && !(one.column?.toLowerCase() === "head" && headless.has(one.row)));
+  return (sentence.findings ?? []).filter(({ column, row }) => !(column?.toLowerCase() === "deprel" && open.has(row)) && !(column?.toLowerCase() === "head" && headless.has(row)));
 }
 
-/** The row that a note stands at: of "3" and of the arc "5>3" it is 3; a note on the sentence has none. */
+/** The row of a note: 3 for "3" and for the arc "5>3"; null for a note on the sentence. */
 export const noteRow = (on) => (on ? on.slice(on.indexOf(">") + 1) : null);
 
-/** What is wrong, doubtful or noted at each row: id → [{sign, name, told}]. */
+/** The marks of each row: id → [{sign, name, told}]. */
 export function marksOf(sentence) {
   const marks = new Map();
   const add = (row, mark) => row && marks.set(row, [...(marks.get(row) ?? []), mark]);
-  for (const one of findingsOf(sentence)) add(one.row, { sign: "!", name: "finding", told: one.message });
-  for (const one of sentence.doubts ?? []) add(one.row, { sign: "?", name: "doubt", told: "improbable for parsers that never saw it" });
-  for (const one of sentence.notes ?? []) add(noteRow(one.on), { sign: "✎", name: "note", told: one.text });
+  for (const finding of findingsOf(sentence)) add(finding.row, { sign: "!", name: "finding", told: finding.message });
+  for (const word of sentence.doubts ?? []) add(word.row, { sign: "?", name: "doubt", told: "improbable for parsers that have not seen this sentence" });
+  for (const note of sentence.notes ?? []) add(noteRow(note.on), { sign: "✎", name: "note", told: note.text });
   for (const row of Object.keys(sentence.beside?.rows ?? {})) add(row, { sign: "≠", name: "beside", told: "differs from the other file" });
   return marks;
 }
 
-/** Everything that is drawn. `preview`: {row, head, label} not yet decided; `second`: show the second-best tree; `enhanced`: show DEPS. */
+/** Everything that the tree view draws. `preview`: {row, head, label}, not annotated; `second`: the second-best tree; `enhanced`: with DEPS. */
 export function picture(sentence, { preview = null, second = false, enhanced = false, guessed = undefined } = {}) {
   const rows = sentence.rows.filter((row) => row.kind !== "multiword");
   const place = new Map(rows.map((row, k) => [row.id, k]));
@@ -142,7 +140,7 @@ export function picture(sentence, { preview = null, second = false, enhanced = f
   for (const arc of arcs) if (arc.head !== null) heads[place.get(arc.row)] = arc.head === "0" ? -1 : (place.get(arc.head) ?? null);
   const crosses = crossing(heads);
   for (const arc of arcs) {
-    if (arc.head !== null && arc.head !== "0" && (!place.has(arc.head) || arc.head === arc.row)) arc.head = null; // a head that is not there
+    if (arc.head !== null && arc.head !== "0" && (!place.has(arc.head) || arc.head === arc.row)) arc.head = null; // the head is not a word of the sentence
     arc.kind = kindOf(arc.head, arc.label, crosses.has(place.get(arc.row)));
   }
   const marks = marksOf(sentence);

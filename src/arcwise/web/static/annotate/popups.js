@@ -1,11 +1,11 @@
-// Small windows over the page: one to pick a value with completion, one to type a text, a menu, and dialogs that ask.
+// Popups: a picker with completion, a text prompt, a menu, and modal dialogs.
 
 import { button, el, show } from "./dom.js";
 
 const MARGIN = 8;
 let open = null;
 
-/** Close the small window that is open, if one is; `back`: give the focus back to the tree. */
+/** Close the open popup, if any; `back`: return the focus to the tree. */
 export function closePopup(back = true) {
   if (!open) return;
   const { box, done } = open;
@@ -17,7 +17,7 @@ export function closePopup(back = true) {
 
 export const popupOpen = () => open !== null;
 
-/** A key that was pressed before the window was there. */
+/** Deliver a key that was pressed before the popup was open. */
 export function typed(event) {
   const input = open.box.querySelector("input");
   if (input && event.key.length === 1 && !event.ctrlKey && !event.metaKey) {
@@ -31,11 +31,11 @@ export function typed(event) {
 
 function place(box, at) {
   document.body.append(box);
-  const own = box.getBoundingClientRect();
-  const left = Math.max(MARGIN, Math.min(at.left + at.width / 2 - own.width / 2, window.innerWidth - own.width - MARGIN));
-  const below = at.bottom + 6 + own.height < window.innerHeight;
+  const size = box.getBoundingClientRect();
+  const left = Math.max(MARGIN, Math.min(at.left + at.width / 2 - size.width / 2, window.innerWidth - size.width - MARGIN));
+  const below = at.bottom + 6 + size.height < window.innerHeight;
   box.style.left = `${left}px`;
-  box.style.top = `${Math.max(MARGIN, below ? at.bottom + 6 : at.top - own.height - 6)}px`;
+  box.style.top = `${Math.max(MARGIN, below ? at.bottom + 6 : at.top - size.height - 6)}px`;
 }
 
 function popup(at, attributes, done, ...children) {
@@ -51,8 +51,8 @@ document.addEventListener("pointerdown", (event) => {
 });
 
 /**
- * Pick a value by its first letters. `find(typed)` gives the values that fit, best first; `note(value)` what stands beside one;
- * `picked(value, {alone})` is called with the choice (`alone`: Ctrl was held). What is typed and not in the list can be picked too.
+ * Pick a value by its first letters. `find(typed)` returns the matching values, best first; `note(value)` an annotation shown beside one;
+ * `picked(value, {alone})` is called with the choice (`alone`: Ctrl was held). A typed value that is not in the list can be picked, too.
  */
 export function pick({ at, title, typed = "", find, note = () => "", picked, hint = "" }) {
   const input = el("input", {
@@ -101,7 +101,7 @@ export function pick({ at, title, typed = "", find, note = () => "", picked, hin
   input.focus();
 }
 
-/** Type one line. `entered(text)` is called with it; `choices`: buttons beside, {text, run}. */
+/** Prompt for one line of text. `entered(text)` is called with it; `choices`: further buttons, {text, run}. */
 export function ask({ at, title, value = "", hint = "", entered, choices = [], caret = null }) {
   const input = el("input", { type: "text", "aria-label": title, autocomplete: "off", spellcheck: "false", size: Math.max(20, Math.min(60, value.length + 4)), dir: "auto" });
   input.value = value;
@@ -139,7 +139,7 @@ export function ask({ at, title, value = "", hint = "", entered, choices = [], c
   else input.setSelectionRange(caret, caret);
 }
 
-/** A menu: `entries` of {title, key, run, off}. */
+/** A menu of `entries`: {title, key, run, off}. */
 export function menu({ at, title, entries }) {
   const items = entries.map((entry) => el("button", {
     type: "button", role: "menuitem", disabled: entry.off,
@@ -161,7 +161,7 @@ export function menu({ at, title, entries }) {
   items.find((item) => !item.disabled)?.focus();
 }
 
-/** A dialog in the middle of the page; `build(close)` gives its children. Resolves with what `close` was called with, null on Escape. */
+/** A modal dialog; `build(close)` returns its children. Resolves with the argument of `close`, or null on Escape. */
 export function dialog(title, build, attributes = {}) {
   return new Promise((done) => {
     const box = el("dialog", { "aria-label": title, ...attributes });

@@ -1,4 +1,4 @@
-// Search over the whole file; hits open in the editor; and the mass edit, which shows what it would do before it does it.
+// The Search panel: search over the whole file, and mass edits with a preview.
 
 import { button, el, show, tell } from "./dom.js";
 import { inWords } from "./edits.js";
@@ -15,10 +15,10 @@ export class Search {
     this.changes = el("input", { type: "text", id: "search-changes", spellcheck: "false", autocomplete: "off", placeholder: "2.deprel=nsubj:pass", onkeydown: enter(() => this.preview()) });
     this.line = el("p", { class: "soft line", role: "status" });
     this.list = el("ol", { class: "items", "aria-label": "Hits" });
-    this.more = button("more", () => this.find(this.hits.length), { class: "more", hidden: true });
+    this.more = button("Show more", () => this.find(this.hits.length), { class: "more", hidden: true });
     show(box,
       el("label", { for: "search-query" }, "Search"), this.query,
-      el("p", { class: "buttons" }, button("Find", () => this.find(), { class: "main" }), button("Follow the hits (N, P)", () => this.follow())),
+      el("p", { class: "buttons" }, button("Find", () => this.find(), { class: "main" }), button("Step through hits (Shift N, Shift P)", () => this.follow())),
       el("details", {}, el("summary", {}, "Mass edit"), el("label", { for: "search-changes" }, "Change to"), this.changes,
         el("p", { class: "buttons" }, button("Preview", () => this.preview()), this.apply = button("Apply", () => this.edit(), { class: "main", disabled: true }))),
       this.line, this.list, this.more);
@@ -68,7 +68,7 @@ export class Search {
     document.getElementById("tree").focus();
   }
 
-  /** N and P go from hit to hit. */
+  /** Make Next and Previous sentence go from hit to hit. */
   follow() {
     const numbers = [...new Set(this.hits.map((hit) => hit.sentence))];
     if (!numbers.length) return tell("Search first.");
@@ -81,7 +81,7 @@ export class Search {
       const answer = await this.state.api.massEdit(this.query.value, this.changes.value, false);
       const changes = answer.changes ?? [];
       this.line.className = "soft line";
-      this.line.textContent = `${answer.total ?? changes.length} sentences would change. Nothing is changed yet.${answer.refused?.length ? ` ${answer.refused.length} hits are left out: ${answer.refused[0].reason ?? ""}` : ""}`;
+      this.line.textContent = `${answer.total ?? changes.length} sentences would change; nothing has changed yet.${answer.refused?.length ? ` ${answer.refused.length} hits are skipped: ${answer.refused[0].reason ?? ""}` : ""}`;
       this.apply.disabled = !changes.length;
       this.more.hidden = true;
       show(this.list, changes.slice(0, 200).map((change) => el("li", {}, el("button", { type: "button", class: "item", onclick: () => this.open({ sentence: change.sentence, words: { row: change.edits[0]?.row } }) },
@@ -95,7 +95,7 @@ export class Search {
     try {
       const answer = await this.state.api.massEdit(this.query.value, this.changes.value, true);
       this.apply.disabled = true;
-      tell(`${answer.sentences ?? ""} sentences were changed. Undo takes all of it back.`, "good");
+      tell(`${answer.sentences ?? ""} sentences changed. Undo reverts all of them.`, "good");
       await this.state.load();
       await this.state.refresh(null);
       show(this.list);

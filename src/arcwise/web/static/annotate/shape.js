@@ -1,4 +1,4 @@
-// Edits that change the shape of a sentence: split and join words and sentences, multiword tokens, empty nodes; and notes.
+// Edits of the structure of a sentence: splitting and joining words and sentences, multiword tokens, empty nodes; and notes.
 
 import { button, el, tell } from "./dom.js";
 import { ask, dialog } from "./popups.js";
@@ -9,21 +9,21 @@ export class Shape {
     this.editor = editor;
   }
 
-  /** Split the selected word where a blank is typed. */
+  /** Split the selected word where a space is typed. */
   splitWord() {
     const row = this.state.row();
     if (row?.kind !== "word") return;
     const enter = (text, multiword) => {
       const forms = text.split(/\s+/u).filter(Boolean);
-      if (forms.length < 2) return tell("Type a blank where the word is to be split.", "bad");
-      return this.state.edit([{ kind: "split-word", row: row.id, forms, keep: 1, multiword }], `${row.form} is split into ${forms.join(" ")}`);
+      if (forms.length < 2) return tell("Type a space where the word should be split.", "bad");
+      return this.state.edit([{ kind: "split-word", row: row.id, forms, keep: 1, multiword }], `${row.form} was split into ${forms.join(" ")}`);
     };
     ask({
       at: this.editor.spot(), title: `Split ${row.id} ${row.form}`, value: row.form, caret: Math.ceil(row.form.length / 2),
-      hint: "A blank where it splits; several blanks for several parts.",
+      hint: "Type a space at each split point.",
       entered: (text) => enter(text, false),
       choices: [
-        { text: "Sentence before this word", run: () => this.splitSentence() },
+        { text: "Split sentence before this word", run: () => this.splitSentence() },
         { text: "As a multiword token …", run: () => this.splitToken() },
       ],
     });
@@ -35,11 +35,11 @@ export class Shape {
     if (!row) return;
     ask({
       at: this.editor.spot(), title: `Words of the token ${row.form}`, value: row.form,
-      hint: "Its words with blanks between, for instance: de le. The token keeps its form.",
+      hint: "Its words, separated by spaces, for example: de le. The token keeps its form.",
       entered: (text) => {
         const forms = text.split(/\s+/u).filter(Boolean);
         if (forms.length < 2) return tell("A multiword token has at least two words.", "bad");
-        return this.state.edit([{ kind: "split-word", row: row.id, forms, keep: 1, multiword: true }], `${row.form} is a token of ${forms.join(" ")}`);
+        return this.state.edit([{ kind: "split-word", row: row.id, forms, keep: 1, multiword: true }], `${row.form} is now a token of ${forms.join(" ")}`);
       },
     });
   }
@@ -49,17 +49,17 @@ export class Shape {
     const words = this.state.words, chosen = this.state.range.filter((row) => row.kind === "word");
     const at = words.findIndex((row) => row.id === chosen[0]?.id);
     const rows = chosen.length > 1 ? chosen : words.slice(at, at + 2);
-    if (rows.length < 2) return tell("There is no next word to join.", "bad");
+    if (rows.length < 2) return tell("There is no next word to join with.", "bad");
     return ask({
       at: this.editor.spot(), title: `Join ${rows.map((row) => row.form).join(" ")}`, value: rows.map((row) => row.form).join(""),
-      hint: "The form of the one word that they become.",
+      hint: "The form of the joined word.",
       entered: (form) => this.state.edit(
-        [{ kind: "join-words", first: rows[0].id, last: rows.at(-1).id, form: form.trim() || null }], `${rows.map((row) => row.form).join(" ")} are one word`),
-      choices: [{ text: "Sentence with the next one", run: () => this.joinSentences() }],
+        [{ kind: "join-words", first: rows[0].id, last: rows.at(-1).id, form: form.trim() || null }], `${rows.map((row) => row.form).join(" ")} were joined`),
+      choices: [{ text: "Join sentence with the next one", run: () => this.joinSentences() }],
     });
   }
 
-  /** Make a multiword token of the selected words; or change or dissolve the one that the word is in. */
+  /** Make a multiword token of the selected words; or rename or remove the one that contains the word. */
   multiword() {
     const { state, editor } = this, number = Number(state.selected);
     const token = state.sentence.rows.find((row) => {
@@ -70,47 +70,47 @@ export class Shape {
       return ask({
         at: editor.spot(), title: `Multiword token ${token.id}`, value: token.form,
         entered: (form) => editor.field(token.id, "form", form),
-        choices: [{ text: "Dissolve it", run: () => state.edit([{ kind: "remove-multiword", row: token.id }], `token ${token.id} is dissolved`) }],
+        choices: [{ text: "Remove token", run: () => state.edit([{ kind: "remove-multiword", row: token.id }], `token ${token.id} was removed`) }],
       });
     }
     const words = state.words, chosen = state.range.filter((row) => row.kind === "word");
     const at = words.findIndex((row) => row.id === chosen[0]?.id);
     const rows = chosen.length > 1 ? chosen : words.slice(at, at + 2);
-    if (rows.length < 2) return tell("A multiword token has at least two words: select them with Shift and the arrow keys.", "bad");
+    if (rows.length < 2) return tell("A multiword token has at least two words. Select them with Shift and the arrow keys.", "bad");
     return ask({
       at: editor.spot(), title: `Multiword token of ${rows.map((row) => row.form).join(" + ")}`, value: rows.map((row) => row.form).join(""),
-      hint: "Its form as it stands in the text. More words: select them first, with Shift and the arrow keys.",
+      hint: "Its form in the text. To include more words, select them first with Shift and the arrow keys.",
       entered: (form) => state.edit(
-        [{ kind: "make-multiword", first: rows[0].id, last: rows.at(-1).id, form: form.trim() || null }], `${rows.map((row) => row.form).join(" ")} are one token`),
+        [{ kind: "make-multiword", first: rows[0].id, last: rows.at(-1).id, form: form.trim() || null }], `${rows.map((row) => row.form).join(" ")} are now one token`),
     });
   }
 
   splitSentence() {
     const row = this.state.row();
-    if (row?.kind !== "word" || row.id === "1") return tell("Select the word with which the second sentence begins.", "bad");
-    return this.state.extent("split", { row: row.id }, `the sentence is split before ${row.id} ${row.form}`);
+    if (row?.kind !== "word" || row.id === "1") return tell("Select the first word of the second sentence.", "bad");
+    return this.state.extent("split", { row: row.id }, `the sentence was split before ${row.id} ${row.form}`);
   }
 
   joinSentences() {
     if (this.state.number + 1 >= this.state.document.sentences) return tell("This is the last sentence.", "bad");
-    return this.state.extent("join", {}, "the sentence is joined with the next one");
+    return this.state.extent("join", {}, "the sentence was joined with the next one");
   }
 
   async removeSentence() {
     const sure = await dialog("Remove the sentence?", (close) => [
-      el("p", {}, "Undo brings it back."),
+      el("p", {}, "You can undo this."),
       el("p", { class: "buttons" }, button("Remove", () => close(true), { class: "main" }), button("Keep", () => close(false), { autofocus: true })),
     ]);
-    if (sure) this.state.extent("remove", {}, "the sentence is removed");
+    if (sure) this.state.extent("remove", {}, "the sentence was removed");
   }
 
-  /** Put sentences before this one: pasted as CoNLL-U, or as text with one sentence a line. */
+  /** Insert sentences before this one, pasted as CoNLL-U or as text with one sentence per line. */
   async insert() {
     const text = el("textarea", { rows: 12, cols: 70, "aria-label": "Sentences", spellcheck: "false", dir: "auto" });
-    const given = await dialog("Insert sentences", (close) => [el("p", { class: "soft" }, "Text with one sentence a line, or CoNLL-U."), text, el("p", { class: "buttons" }, button("Insert", () => close(text.value), { class: "main" }), button("Cancel", () => close()))]);
-    if (!given?.trim()) return;
+    const pasted = await dialog("Insert sentences", (close) => [el("p", { class: "soft" }, "Plain text with one sentence per line, or CoNLL-U."), text, el("p", { class: "buttons" }, button("Insert", () => close(text.value), { class: "main" }), button("Cancel", () => close()))]);
+    if (!pasted?.trim()) return;
     try {
-      const before = this.state.number, conllu = given.includes("\t") ? `${given.trim()}\n\n` : conlluOf(given, this.state.document.sentences + 1);
+      const before = this.state.number, conllu = pasted.includes("\t") ? `${pasted.trim()}\n\n` : conlluOf(pasted, this.state.document.sentences + 1);
       const answer = await this.state.api.post("insert", { before, conllu });
       this.state.forget();
       await this.state.load();
@@ -120,20 +120,20 @@ export class Shape {
     }
   }
 
-  /** An empty node after the selected word. */
+  /** Add an empty node after the selected word. */
   addEmpty() {
     const row = this.state.row();
     if (!row) return;
     ask({
-      at: this.editor.spot(), title: `Empty node after ${row.id} ${row.form}`, value: "", hint: "Its form, or nothing; its arcs are in DEPS (table).",
-      entered: (form) => this.state.edit([{ kind: "add-empty-node", after: row.id, form: form.trim() || "_", deps: [] }], `an empty node stands after ${row.id} ${row.form}`),
+      at: this.editor.spot(), title: `Empty node after ${row.id} ${row.form}`, value: "", hint: "Its form (optional). Edit its arcs in DEPS, in the table.",
+      entered: (form) => this.state.edit([{ kind: "add-empty-node", after: row.id, form: form.trim() || "_", deps: [] }], `an empty node was added after ${row.id} ${row.form}`),
     });
   }
 
   removeEmpty() {
     const row = this.state.row();
     if (row?.kind !== "empty") return tell("Select an empty node.", "bad");
-    return this.state.edit([{ kind: "remove-empty-node", row: row.id }], `empty node ${row.id} is removed`);
+    return this.state.edit([{ kind: "remove-empty-node", row: row.id }], `empty node ${row.id} was removed`);
   }
 
   /** A note on the sentence (""), a word ("3") or an arc ("5>3"); an empty text removes it. */
@@ -142,8 +142,8 @@ export class Shape {
     const what = on === "" ? "the sentence" : on.includes(">") ? `the arc ${on}` : `${on} ${this.state.row(on)?.form ?? ""}`;
     const row = on === this.state.selected ? this.state.row() : null;
     ask({
-      at: this.editor.spot(), title: `Note on ${what}`, value: old?.text ?? "", hint: "Kept as a comment of the sentence. Nothing: no note.",
-      entered: (text) => text.trim() !== (old?.text ?? "") && this.state.edit([{ kind: "set-note", on, text: text.trim() }], `a note on ${what}`),
+      at: this.editor.spot(), title: `Note on ${what}`, value: old?.text ?? "", hint: "Stored as a comment of the sentence. Leave empty to remove the note.",
+      entered: (text) => text.trim() !== (old?.text ?? "") && this.state.edit([{ kind: "set-note", on, text: text.trim() }], `note on ${what}`),
       choices: [
         ...(row && row.head !== "_" && row.kind === "word" ? [{ text: "On its arc", run: () => this.note(`${row.head}>${row.id}`) }] : []),
         ...(on !== "" ? [{ text: "On the sentence", run: () => this.note("") }] : []),
@@ -152,7 +152,7 @@ export class Shape {
   }
 }
 
-/** Text as CoNLL-U, one sentence a line: words are letters and digits, with signs inside them; every other sign is a word of its own. */
+/** Text as CoNLL-U, one sentence per line. A word is a run of letters and digits with punctuation inside; any other character is a word. */
 function conlluOf(text, first) {
   const lines = text.split("\n").map((line) => line.trim().replace(/\s+/gu, " ")).filter(Boolean);
   return lines.map((line, k) => {

@@ -1,36 +1,35 @@
-// What the page knows: the document, the sentence on the screen, what is selected, and the changes on their way to the server.
-// A change is drawn at once: what is shown is what the server said last, with the changes that still wait on top of it.
+// The state of the page: the document, the current sentence, the selection, and changes on their way to the server.
+// A change is drawn at once: the page shows the server's last answer with the pending changes applied on top.
 
-import { edited } from "./edits.js";
-import { Guesses } from "./guesses.js";
-import { Ahead } from "./ahead.js";
-import { clashesOf, reasons } from "./steps.js";
+import { LabelGuesses } from "./completion.js";
+import { clashesOf, edited, reasons } from "./edits.js";
+import { Lookahead } from "./lookahead.js";
 
 const KEPT = ["zoom", "vertical", "enhanced", "table", "threshold", "theme", "side"];
 const wait = (ms) => new Promise((done) => setTimeout(done, ms));
 
 export class State extends EventTarget {
-  #shown = null; // the sentence that is shown, kept until it changes
-  #moves = 0; // ways to another sentence that are not at their end
+  #shown = null; // the sentence as shown, cached until it changes
+  #moves = 0; // moves to another sentence that are in progress
 
   constructor(api) {
     super();
     this.api = api;
     this.document = null;
-    this.number = null; // of the sentence on the screen
+    this.number = null; // of the current sentence
     this.selected = null; // id of a row
-    this.anchor = null; // where a range of words begins, if several are selected
-    this.preview = null; // {row, head, label}: shown, not decided
-    this.second = false; // the second-best tree is shown
-    this.because = null; // {row, told, changed: Map row → told} since the last change
-    this.order = null; // {name, numbers, words: number → word to look at}: the worklist or search that N and P follow; null: the file's order
+    this.anchor = null; // start of the selected range, if several words are selected
+    this.preview = null; // {row, head, label}: shown, not annotated
+    this.second = false; // whether the second-best tree is shown
+    this.because = null; // {told, changed: Map row → explanation} since the last change
+    this.order = null; // {name, numbers, words: number → word to look at}: the worklist or search to step through; null: file order
     this.connected = true;
     this.view = { zoom: 1, vertical: false, enhanced: false, table: false, threshold: 0.95, theme: "auto", side: "worklist" };
-    this.sentences = new Map(); // number → what the server said last
-    this.reconsidered = new Map(); // number/version/word → the thought as if the word were open
-    this.guesses = new Guesses(); // labels, where there is no parser
-    this.waiting = []; // changes that the server has not answered yet
-    this.ahead = new Ahead(this);
+    this.sentences = new Map(); // number → the server's last answer
+    this.reconsidered = new Map(); // number/version/word → the suggestion if the word were unannotated
+    this.guesses = new LabelGuesses(); // used where there is no parser
+    this.waiting = []; // changes that the server has not answered yet, oldest first
+    this.ahead = new Lookahead(this);
     this.busy = false;
     this.#recall();
   }
@@ -47,23 +46,23 @@ export class State extends EventTarget {
     try {
       Object.assign(this.view, JSON.parse(localStorage.getItem("arcwise-view") ?? "{}"));
     } catch {
-      // What is kept there is of comfort only.
+      // View settings are a convenience only.
     }
   }
 
-  /** Change how things look; kept for the next time. */
+  /** Change view settings and store them in the browser. */
   look(changes) {
     Object.assign(this.view, changes);
     const kept = Object.fromEntries(KEPT.map((name) => [name, this.view[name]]));
     try {
       localStorage.setItem("arcwise-view", JSON.stringify(kept));
     } catch {
-      // A browser that keeps nothing.
+      // Storage may be disabled.
     }
     this.emit("view", changes);
   }
 
-  /** The sentence as it is shown. */
+  /** The sentence as shown: the server's answer with pending edits. */
   get sentence() {
     const base = this.sentences.get(this.number);
     if (!base) return null;
@@ -81,12 +80,12 @@ export class State extends EventTarget {
     return this.sentence?.thoughts?.words?.[id] ?? null;
   }
 
-  /** What the parser would think of a word if it were open; null if that is not known yet. */
+  /** The suggestion for a word if it were unannotated; null until requested. */
   reconsider(id = this.selected) {
     return this.reconsidered.get(`${this.number}/${this.sentence?.version}/${id}`) ?? null;
   }
 
-  /** Ask for it; tells "reconsidered" when it is there. */
+  /** Request that suggestion; emits "reconsidered" when it arrives. */
   async askAgain(id = this.selected) {
     const sentence = this.sentence, key = `${this.number}/${sentence?.version}/${id}`;
     if (!sentence?.thoughts || this.reconsidered.has(key) || this.waiting.length) return;
@@ -97,7 +96,7 @@ export class State extends EventTarget {
       this.reconsidered.set(key, answer.thought);
       if (id === this.selected) this.emit("reconsidered");
     } catch {
-      // The alternatives of a decided word are of comfort only.
+      // Alternatives of an annotated word are optional.
     }
   }
 
@@ -105,12 +104,12 @@ export class State extends EventTarget {
     return this.sentence?.rows.filter((row) => row.kind === "word") ?? [];
   }
 
-  /** Words and empty nodes: what can be selected. */
+  /** The selectable rows: words and empty nodes. */
   get stops() {
     return this.sentence?.rows.filter((row) => row.kind !== "multiword") ?? [];
   }
 
-  /** The rows that are selected, in their order. */
+  /** The selected rows, in order. */
   get range() {
     const stops = this.stops;
     const ends = [this.anchor ?? this.selected, this.selected].map((id) => stops.findIndex((row) => row.id === id));
@@ -131,16 +130,16 @@ export class State extends EventTarget {
     this.emit("sentence");
   }
 
-  /** Whether there will be another sentence on the screen, or one with other words, as soon as the server answers: keys wait until then. */
+  /** Whether the next answer shows another sentence or other words; keys wait until then. */
   get moving() {
     return this.#moves > 0 || this.waiting.some((step) => step.renumbers || step.drawn.some((edit) => !edit.kind.startsWith("set-")));
   }
 
-  /** Do what ends with another sentence on the screen. */
-  async #move(way) {
+  /** Run an operation that ends with another sentence on the screen. */
+  async #move(operation) {
     this.#moves += 1;
     try {
-      return await way();
+      return await operation();
     } finally {
       this.#moves -= 1;
       this.emit("settled");
@@ -152,7 +151,7 @@ export class State extends EventTarget {
     this.emit("document");
   }
 
-  /** Show a sentence; `row` is selected, else its first open word, else its first. */
+  /** Show a sentence; select `row`, else its first unannotated word, else its first word. */
   open(number, row = this.order?.words?.get(number) ?? null) {
     return this.#move(() => this.#open(number, row));
   }
@@ -166,13 +165,13 @@ export class State extends EventTarget {
     this.second = false;
     const words = this.words;
     const wanted = row === null ? null : this.row(String(row));
-    this.selected = (wanted ?? words.find((one) => one.state !== "decided") ?? words[0] ?? this.stops[0])?.id ?? null;
+    this.selected = (wanted ?? words.find((word) => word.state !== "decided") ?? words[0] ?? this.stops[0])?.id ?? null;
     this.emit("opened");
     this.emit("sentence");
     this.#fetchAhead();
   }
 
-  /** There is no sentence to show: the file has none. */
+  /** Show the empty file. */
   blank() {
     this.forget();
     Object.assign(this, { number: null, selected: null, anchor: null, preview: null, because: null, second: false });
@@ -180,7 +179,7 @@ export class State extends EventTarget {
     this.emit("sentence");
   }
 
-  /** The sentence that comes next, so that it is there when it is asked for. */
+  /** Prefetch the next sentence. */
   #fetchAhead() {
     const next = this.neighbour(1);
     if (next === null || this.sentences.has(next)) return;
@@ -188,7 +187,7 @@ export class State extends EventTarget {
       try {
         if (!this.sentences.has(next)) this.keep(await this.api.sentence(next));
       } catch {
-        // It is asked for again when it is needed.
+        // It is requested again when needed.
       }
     }, 150);
   }
@@ -209,13 +208,13 @@ export class State extends EventTarget {
     this.guesses.forget();
   }
 
-  /** The label to propose for a word with a head (ids) where there is no parser; "" if there is one, or nothing to say. */
+  /** The guessed label of a word below a head (ids); "" if there is a parser or no guess. */
   guess(id, head) {
     const [row, above] = [this.row(id), this.row(head)];
     return row && above && !this.sentence.thoughts ? this.guesses.label(row, above) : "";
   }
 
-  /** The number of the next (1) or previous (−1) sentence in the order that is followed; null at its end. */
+  /** The number of the next (1) or previous (−1) sentence in the current order; null at its end. */
   neighbour(step) {
     if (this.order) {
       const at = this.order.numbers.indexOf(this.number);
@@ -225,14 +224,14 @@ export class State extends EventTarget {
     return next >= 0 && next < this.document.sentences ? next : null;
   }
 
-  /** Edits of the sentence on the screen; `told` says in words what they do. */
+  /** Edit the current sentence; `told` describes the edit. */
   edit(edits, told) {
     if (!edits.length) return;
     const known = this.waiting.length ? null : this.ahead.after(this.number, this.sentence, edits);
     this.#push({ path: "edits", body: { edits }, drawn: edits, told, known: known && complete(known) });
   }
 
-  /** A change of the sentence's extent: "split" before a row, or "join" with the next. */
+  /** Change sentence boundaries: "split" before a row, "join" with the next sentence, or "remove". */
   extent(path, body, told) {
     this.#push({ path, body, drawn: [], told, renumbers: true });
   }
@@ -241,7 +240,7 @@ export class State extends EventTarget {
     this.waiting.push({ number: this.number, before: this.sentence, ...step });
     this.preview = null;
     if (step.known) this.because = reasons(this.waiting.at(-1), step.known);
-    this.#send(); // first, so that the server thinks while this page draws
+    this.#send(); // first, so that the server computes while this page draws
     this.emit("sentence");
     this.emit("saving");
   }
@@ -284,9 +283,9 @@ export class State extends EventTarget {
     this.emit("changed", step);
   }
 
-  /** What to do about a refusal; true: go on with what waits. */
+  /** Handle a failed request; true: continue with the pending changes. */
   async #refused(step, refusal) {
-    if (refusal.status === 0 || refusal.status === 403) { // no server, or one that was started again with another token
+    if (refusal.status === 0 || refusal.status === 403) { // no server, or one that was restarted with another token
       this.connection(false);
       await wait(1000);
       return true;
@@ -310,7 +309,7 @@ export class State extends EventTarget {
     return true;
   }
 
-  /** After a conflict: mine goes to the server, or is dropped. */
+  /** Resolve a conflict: send my edit again, or discard it. */
   settle(step, mine) {
     if (mine) step.insists = true;
     else this.waiting.shift();
@@ -325,7 +324,7 @@ export class State extends EventTarget {
     this.emit("connection");
   }
 
-  /** Undo or redo: what waits goes first. */
+  /** Undo or redo, after the pending changes. */
   back(which) {
     return this.#move(() => this.#back(which));
   }
@@ -348,17 +347,17 @@ export class State extends EventTarget {
     return answer;
   }
 
-  /** Another window or program changed sentences (numbers; null: all may have changed). */
+  /** Reload sentences that another window or program changed (null: any may have changed). */
   async refresh(numbers) {
     this.ahead.forget();
     for (const number of numbers ?? [...this.sentences.keys()]) if (number !== this.number) this.sentences.delete(number);
     if (numbers !== null && !numbers.includes(this.number)) return;
-    if (this.waiting.some((step) => step.number === this.number)) return; // the answer to its own change tells
+    if (this.waiting.some((step) => step.number === this.number)) return; // the answer to the pending change has the new state
     const at = this.number, before = this.sentences.get(at)?.version;
     const number = Math.min(at, this.document.sentences - 1);
     const now = await this.api.sentence(number);
     this.keep(now);
-    if (this.number !== at) return; // the user went on meanwhile
+    if (this.number !== at) return; // the user moved on meanwhile
     this.number = number;
     if (!this.row()) this.selected = this.words[0]?.id ?? null;
     this.emit("sentence");
@@ -366,7 +365,7 @@ export class State extends EventTarget {
   }
 }
 
-/** A sentence of the server with nothing missing. */
+/** A sentence of the server with defaults filled in. */
 function complete(sentence) {
   const notes = (sentence.notes ?? []).map((note) => (typeof note === "string" ? { on: "", text: note } : note));
   return { ...sentence, notes, findings: sentence.findings ?? [], doubts: sentence.doubts ?? [] };

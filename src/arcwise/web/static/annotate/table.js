@@ -1,4 +1,4 @@
-// The sentence as a table: every row (words, multiword tokens, empty nodes) and every column, each field to be edited in its place.
+// The sentence as a table of all rows (words, multiword tokens, empty nodes) and columns; each field is editable in place.
 
 import { el, show } from "./dom.js";
 
@@ -39,7 +39,7 @@ export class Table {
     this.box.querySelector(`tr[data-id="${CSS.escape(this.state.selected ?? "")}"]`)?.classList.add("selected");
   }
 
-  /** Put the focus on the field of the selected row. */
+  /** Move the focus to the selected row. */
   focus(column = "upos") {
     this.#go({ row: this.state.selected ?? this.state.sentence.rows[0].id, column });
   }
@@ -50,7 +50,7 @@ export class Table {
     const cell = this.#cell();
     cell?.setAttribute("tabindex", "0");
     cell?.focus();
-    const row = this.state.sentence.rows.find((one) => one.id === at.row);
+    const row = this.state.sentence.rows.find((candidate) => candidate.id === at.row);
     if (row && row.kind !== "multiword" && row.id !== this.state.selected) this.state.select(row.id);
   }
 
@@ -80,7 +80,7 @@ export class Table {
     event.stopPropagation();
   }
 
-  /** Edit the field in its place; `typed` replaces what is there. */
+  /** Edit the field in place; `typed` replaces its value. */
   edit(typed = null) {
     const cell = this.#cell();
     if (!cell || this.at.column === "id") return;

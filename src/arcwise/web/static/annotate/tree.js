@@ -1,23 +1,23 @@
-// Draws a picture (picture.js) as SVG, with the look of `arcwise show --html`: words in a line, arcs above them, tags below.
-// The same lines serve vertical scripts: then words run downwards and arcs stand to their right.
+// Draws a picture (picture.js) as SVG in the style of `arcwise show --html`: words in a line, arcs above, tags below.
+// In the vertical layout words run downwards and arcs are to their right.
 
 import { svg, percent } from "./dom.js";
 import { CORNER, GAP, LEVEL, MARGIN, SMALL_SIZE, WORD_SIZE, layout, textWidth } from "./layout.js";
 
 const ROW = SMALL_SIZE + 5;
 
-/** What stands beside a label: how probable it is, where that is not nearly certain; for proposals. */
-function beside(arc) {
+/** The probability shown beside a label, if it is below 95 %. */
+function probabilityText(arc) {
   const p = arc.labelProbability ?? arc.probability;
   return p === null || p === undefined || p >= 0.95 ? "" : percent(p).replace(" %", "%").replace("< ", "<");
 }
 
 function labelWidth(arc) {
-  const doubt = beside(arc);
-  return textWidth(arc.label, SMALL_SIZE, 600) + (doubt ? textWidth(` ${doubt}`, SMALL_SIZE) : 0);
+  const note = probabilityText(arc);
+  return textWidth(arc.label, SMALL_SIZE, 600) + (note ? textWidth(` ${note}`, SMALL_SIZE) : 0);
 }
 
-/** Turns (along, up) into x and y, and paths and texts with it. */
+/** Converts (along, up) coordinates to x and y for either layout. */
 class Paper {
   constructor(places, floor, below, vertical) {
     this.vertical = vertical;
@@ -60,10 +60,10 @@ function tipPath(paper, along, up, side = 1) {
   return `M${p(0, -1)}L${p(-4, 6.5)}Q${p(0, 4.5)} ${p(4, 6.5)}Z`;
 }
 
-/** How pale and how wide the line of a proposal is, by its probability; null: as the style sheet says. */
+/** Opacity and line width of a suggestion by its probability; null: as in the style sheet. */
 function paleness(arc) {
   if (arc.state !== "proposed") return [null, null];
-  const p = Math.round(50 * (arc.probability ?? 1)) / 50; // steps that nobody sees
+  const p = Math.round(50 * (arc.probability ?? 1)) / 50; // steps too small to see, so that fewer arcs are redrawn
   return [(0.4 + 0.6 * p).toFixed(2), (0.9 + 1.2 * p).toFixed(2)];
 }
 
@@ -76,14 +76,14 @@ function arcGroup(paper, arc, path, tip, labelAt, onPaper) {
   if (arc.kind === "crossing") group.append(svg("path", { class: "halo", d: path }));
   group.append(svg("path", { class: "reach", d: path }), svg("path", { class: "line", d: path, opacity: pale, "stroke-width": width }));
   if (tip) group.append(svg("path", { class: "tip", d: tip, opacity: pale }));
-  const doubt = beside(arc), shown = arc.kind === "unknown" ? arc.label || "?" : arc.label;
-  if (shown || doubt) {
-    const weight = arc.state === "proposed" || arc.labelState === "proposed" ? 500 : 600; // as tree.css has it
-    const wide = textWidth(shown, SMALL_SIZE, weight) + (doubt ? textWidth(` ${doubt}`, SMALL_SIZE) : 0);
+  const note = probabilityText(arc), shown = arc.kind === "unknown" ? arc.label || "?" : arc.label;
+  if (shown || note) {
+    const weight = arc.state === "proposed" || arc.labelState === "proposed" ? 500 : 600; // as in tree.css
+    const wide = textWidth(shown, SMALL_SIZE, weight) + (note ? textWidth(` ${note}`, SMALL_SIZE) : 0);
     const seam = labelAt[0] - wide / 2 + textWidth(shown, SMALL_SIZE, weight);
     group.append(svg("g", { class: "name" }, paper.rect({ class: onPaper ? "paper" : "paper clear" }, ...labelAt, wide + 6, SMALL_SIZE + 4),
       paper.text({ class: "label", "text-anchor": "end", direction: "ltr" }, seam, labelAt[1], shown),
-      doubt && paper.text({ class: "doubt", "text-anchor": "start", direction: "ltr" }, seam + 0.3 * SMALL_SIZE, labelAt[1], doubt)));
+      note && paper.text({ class: "doubt", "text-anchor": "start", direction: "ltr" }, seam + 0.3 * SMALL_SIZE, labelAt[1], note)));
   }
   return group;
 }
@@ -122,12 +122,12 @@ function tokenGroup(paper, token, places, place, depth) {
 /** Arcs of the enhanced graph, below the words. */
 function enhancedGroups(paper, graph, place, places, depth) {
   const between = graph.filter((arc) => arc.head !== "0" && arc.head !== arc.row);
-  const own = layout(places.words.map((word) => ({ width: 2 * word.half, stem: null })),
+  const graphLayout = layout(places.words.map((word) => ({ width: 2 * word.half, stem: null })),
     between.map((arc) => ({ head: place.get(arc.head), modifier: place.get(arc.row), width: 0 })), false);
   const groups = between.map((arc, k) => {
     const head = places.words[place.get(arc.head)].middle, modifier = places.words[place.get(arc.row)].middle;
     const shift = (at) => at + (modifier > head ? 3 : -3) * (at === head ? 1 : -1);
-    const level = -depth - 18 * own.arcs[k].level - 4;
+    const level = -depth - 18 * graphLayout.arcs[k].level - 4;
     const path = linePath(paper, shift(head), shift(modifier), level, { from: -depth, to: -depth - 5 });
     const group = svg("g", { class: `deps ${arc.extra ? "extra" : ""}`, role: "img", "aria-label": `enhanced: ${arc.row} from ${arc.head}, ${arc.label}` },
       svg("title", {}, `${arc.row} ← ${arc.head} ${arc.label}`), svg("path", { class: "line", d: path }),
@@ -139,17 +139,17 @@ function enhancedGroups(paper, graph, place, places, depth) {
   return groups;
 }
 
-/** How deep the enhanced graph reaches below the words. */
+/** The height of the enhanced graph below the words. */
 function depthOf(graph, place) {
   const between = graph.filter((arc) => arc.head !== "0" && arc.head !== arc.row);
-  const own = layout(place.size ? Array.from(place.keys(), () => ({ width: 0, stem: null })) : [],
+  const graphLayout = layout(place.size ? Array.from(place.keys(), () => ({ width: 0, stem: null })) : [],
     between.map((arc) => ({ head: place.get(arc.head), modifier: place.get(arc.row), width: 0 })), false);
-  return between.length ? 18 * own.levels + 22 : 0;
+  return between.length ? 18 * graphLayout.levels + 22 : 0;
 }
 
 /**
- * What is to be drawn, part by part: {key, layer, sign, make}. A part whose sign is what it was need not be drawn again. `vertical`: words
- * run downwards; `before`: where the same words stood. Also gives the places, for what is put beside words.
+ * The parts to draw: {key, layer, sign, make}. A part whose sign is unchanged is not drawn again. `vertical`: words run downwards;
+ * `before`: the previous layout of the same words. Also returns the positions of the words.
  */
 function plan(picture, vertical, before) {
   const { items, place } = picture;
@@ -173,7 +173,7 @@ function plan(picture, vertical, before) {
   const parts = [], long = [];
   const part = (layer, key, sign, make) => parts.push({ layer, key: `${layer} ${key}`, sign: JSON.stringify(sign), make });
   items.forEach((item, k) => part("words", item.id, [item, places.words[k], paper.floor, vertical], () => wordGroup(paper, item, places.words[k])));
-  const drawArc = (arc, path, tip, at, onPaper) => part("arcs", arc.row, [path, at, arc.kind, arc.state, arc.labelState, arc.differs, arc.spoken, beside(arc), paleness(arc)],
+  const drawArc = (arc, path, tip, at, onPaper) => part("arcs", arc.row, [path, at, arc.kind, arc.state, arc.labelState, arc.differs, arc.spoken, probabilityText(arc), paleness(arc)],
     () => arcGroup(paper, arc, path, tip, at, onPaper));
   for (const arc of above) {
     const word = places.words[place.get(arc.row)];
@@ -201,7 +201,7 @@ const LAYERS = {
   words: { role: "listbox", "aria-label": "Words" }, arcs: { role: "group", "aria-label": "Arcs" }, tokens: { role: "group", "aria-label": "Multiword tokens" }, deps: { role: "group", "aria-label": "Enhanced graph" },
 };
 
-/** Make these the children of an element, in this order; those that stand right are not touched. */
+/** Make these the children of an element, in this order, without touching those already in place. */
 function arrange(parent, children) {
   const stay = new Set(children);
   for (const child of [...parent.children]) if (!stay.has(child)) child.remove();
@@ -212,18 +212,18 @@ function arrange(parent, children) {
   }
 }
 
-/** A tree on the screen. `draw` changes only what is another one than before, so that a key is quick in a long sentence, too. */
+/** A drawn tree. `draw` replaces only the parts that changed, so that keys stay fast in long sentences. */
 export class Drawing {
   constructor() {
     this.root = svg("svg", { role: "group", "aria-label": "Tree" });
-    this.order = ""; // keys of the parts, as they follow each other
+    this.order = ""; // keys of the parts, in order
     this.drawn = new Map(); // key → {sign, element}
     this.layers = {}; // name → element
-    this.stood = { words: "", places: null }; // where the words stood when they were drawn last, without a preview
+    this.stood = { words: "", places: null }; // layout of the last drawing without a preview
     Object.assign(this, { long: [], spots: new Map(), width: 0, height: 0, floor: 0 });
   }
 
-  /** `passing`: what is shown goes away again (a preview); words may move for it, and move back. */
+  /** `passing`: a temporary drawing (a preview), after which words may move back. */
   draw(picture, { vertical = false, zoom = 1, passing = false } = {}) {
     const words = JSON.stringify([vertical, picture.rtl, picture.items.map((item) => [item.id, item.form])]);
     const { parts, places, ...drawn } = plan(picture, vertical, this.stood.words === words ? this.stood.places : null);
@@ -249,7 +249,7 @@ export class Drawing {
     this.drawn.set(key, { sign, element });
   }
 
-  /** The parts are others, or follow each other otherwise: what stays is kept, and moved no more than needed. */
+  /** Rebuild after parts were added, removed or reordered; unchanged elements are kept. */
   #build(parts) {
     const before = this.drawn;
     this.drawn = new Map();
@@ -266,7 +266,7 @@ export class Drawing {
     arrange(this.root, layers.filter((layer) => layer.children.length));
   }
 
-  /** Shift the labels of long arcs into the part of the tree that is seen: from `left` to `right`, along the words. */
+  /** Shift the labels of long arcs into the visible part of the tree, from `left` to `right` along the words. */
   follow(left, right, vertical) {
     for (const { key, ends, half } of this.long) {
       const name = this.drawn.get(key).element.querySelector(".name");

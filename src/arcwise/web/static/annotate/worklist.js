@@ -1,13 +1,13 @@
-// What next: the sentences in the order of the file, or by how much there is to learn from them.
+// The Worklist panel: sentences in file order, or ranked by how much their annotation is worth.
 
 import { button, el, percent, show } from "./dom.js";
 
 const ORDERS = [
-  ["", "order of the file", ""],
+  ["", "file order", ""],
   ["entropy", "least certain trees first", "entropy of the tree, in nats"],
-  ["least-sure", "least sure word first", "probability of the least sure word"],
-  ["gain", "largest expected gain first", "heads that one answer is expected to settle"],
-  ["disagreement", "parser and annotation differ", "words on which they differ"],
+  ["least-sure", "least certain word first", "uncertainty of the least certain word"],
+  ["gain", "largest expected gain first", "expected information gain, in nats"],
+  ["disagreement", "parser disagrees with the annotation", "improbability of the annotation"],
 ];
 const PAGE = 100;
 
@@ -17,15 +17,15 @@ export class Worklist {
     this.list = el("ol", { class: "items", "aria-label": "Sentences" });
     this.line = el("p", { class: "soft line", role: "status" });
     this.choice = el("select", { id: "worklist-by", onchange: () => this.follow(this.choice.value) }, ORDERS.map(([value, text]) => el("option", { value }, text)));
-    this.more = button("more", () => this.#fetch(this.items.length), { class: "more" });
-    show(box, el("label", { for: "worklist-by" }, "What next"), this.choice, this.line, this.list, this.more);
+    this.more = button("Show more", () => this.#fetch(this.items.length), { class: "more" });
+    show(box, el("label", { for: "worklist-by" }, "Order"), this.choice, this.line, this.list, this.more);
     state.on("opened", () => this.#mark());
     state.on("changed", (step) => this.#changed(step.number));
     state.on("trained", () => this.by && this.refresh());
     state.on("document", () => this.#counted());
   }
 
-  /** Sentences came or went: the list is another one. */
+  /** Reload after sentences were added or removed. */
   #counted() {
     const count = this.state.document.sentences;
     if (this.count === undefined || this.count === count) return;
@@ -54,7 +54,7 @@ export class Worklist {
   }
 
   async #fetch(from) {
-    const asked = this.by;
+    const by = this.by;
     this.count = this.state.document.sentences;
     let answer;
     try {
@@ -63,7 +63,7 @@ export class Worklist {
       this.line.textContent = refusal.message;
       return;
     }
-    if (asked !== this.by) return;
+    if (by !== this.by) return; // another order was chosen meanwhile
     this.items = [...this.items.slice(0, from), ...answer.items];
     this.total = answer.total;
     this.ready = answer.ready;
@@ -82,8 +82,8 @@ export class Worklist {
 
   draw() {
     const meaning = ORDERS.find(([value]) => value === this.by)[2];
-    const still = this.ready ? "" : "still computing; ";
-    this.line.textContent = `${still}${this.total} ${this.total === 1 ? "sentence" : "sentences"}${meaning ? `; figures: ${meaning}` : "; figures: words decided"}`;
+    const computing = this.ready ? "" : "computing …; ";
+    this.line.textContent = `${computing}${this.total} ${this.total === 1 ? "sentence" : "sentences"}; numbers: ${meaning || "annotated words"}`;
     show(this.list, this.items.map((item) => el("li", { "data-number": item.number },
       el("button", { type: "button", class: "item", onclick: () => this.state.open(item.number, item.word) },
         el("span", { class: "value" }, this.#value(item)),
@@ -94,13 +94,13 @@ export class Worklist {
 
   #mark() {
     this.list.querySelector("[aria-current]")?.removeAttribute("aria-current");
-    const own = this.list.querySelector(`[data-number="${this.state.number}"] button`);
-    own?.setAttribute("aria-current", "true");
-    own?.scrollIntoView({ block: "nearest" });
+    const item = this.list.querySelector(`[data-number="${this.state.number}"] button`);
+    item?.setAttribute("aria-current", "true");
+    item?.scrollIntoView({ block: "nearest" });
   }
 
   #changed(number) {
-    const item = this.items.find((one) => one.number === number), sentence = this.state.sentences.get(number);
+    const item = this.items.find((candidate) => candidate.number === number), sentence = this.state.sentences.get(number);
     if (!item || !sentence) return;
     const words = sentence.rows.filter((row) => row.kind === "word");
     Object.assign(item, { words: words.length, decided: words.filter((row) => row.state === "decided").length, open: words.filter((row) => row.state === "open").length });

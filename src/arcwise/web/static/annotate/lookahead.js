@@ -1,12 +1,12 @@
-// What there is to see after Enter: asked for while nobody presses a key, so that Enter shows at once what the parser thinks then. It is shown
-// only for exactly the edits that it was asked for, and the server's answer takes its place.
+// The sentence as it will be after Enter, requested while the user is idle, so that Enter shows the new suggestions at once.
+// It is used only for exactly the edits it was requested for, and the server's answer replaces it.
 
 import { decide } from "./edits.js";
 import { arcOf } from "./picture.js";
 
 const QUIET = 25; // milliseconds without a change before the server is asked
 
-export class Ahead {
+export class Lookahead {
   constructor(state) {
     Object.assign(this, { state, asked: "", found: null, timer: null });
     for (const name of ["sentence", "selection"]) state.on(name, () => this.#later());
@@ -17,7 +17,7 @@ export class Ahead {
     this.timer = setTimeout(() => this.#ask(), QUIET);
   }
 
-  /** What Enter would do with the selected word. */
+  /** The edits that Enter would make to the selected word. */
   #edits() {
     const { state } = this, row = state.row(), preview = state.preview;
     if (row?.kind !== "word" || !state.thought()) return [];
@@ -35,16 +35,16 @@ export class Ahead {
       const answer = await state.api.would(number, edits);
       if (key === this.asked) this.found = { key: JSON.stringify([number, answer.version, edits]), sentence: answer.sentence };
     } catch {
-      // Then it is seen when the server has done it.
+      // The answer to the edit itself will show it.
     }
   }
 
-  /** The sentence after some edits of a sentence, if that is known; else null. */
+  /** The sentence after some edits, if it was requested and has arrived; else null. */
   after(number, sentence, edits) {
     return this.found?.key === JSON.stringify([number, sentence?.version, edits]) ? this.found.sentence : null;
   }
 
-  /** Another parser thinks along, or another program writes: what was asked for is no longer so. */
+  /** Discard everything: the model or the file has changed. */
   forget() {
     Object.assign(this, { asked: "", found: null });
   }
