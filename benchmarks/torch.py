@@ -17,7 +17,7 @@ import numpy as np
 import torch
 from measuring.tables import table
 
-from arcwise import TreeDistribution as NumpyTrees
+from arcwise import TreeDistributionBatch as NumpyTrees
 from arcwise.torch import TreeCRF, log_likelihood
 from arcwise.torch.cuda import compiler
 from benchmarks.peers.gpu_trees import (

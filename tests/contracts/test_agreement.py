@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from arcwise.graph import GraphConfig, GraphParser
-from arcwise.inference import Constraints, TreeDistribution
+from arcwise.inference import Constraints, TreeDistributionBatch
 from arcwise.models import load
 from arcwise.parsing import Decoding, ParseOptions, Parses, ScoredParser
 from arcwise.parsing.scorer import Scorer
@@ -261,7 +261,7 @@ def test_a_distribution_is_the_same_from_scores_and_from_arrays(model) -> None:
     parser, treebank = model
     trees = parser.distributions(treebank)
     scores = parser.scorer.scores(treebank, trees=parser.decoding.trees)
-    dense = TreeDistribution(
+    dense = TreeDistributionBatch(
         scores.dense_arrays(temperature=parser.temperatures.heads),
         projective=parser.decoding.projective,
         single_root=parser.decoding.single_root,

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from arcwise.errors import InputError
-from arcwise.inference import TreeDistribution
+from arcwise.inference import TreeDistributionBatch
 from arcwise.parsing import Capabilities, ParseOptions, Parser
 from arcwise.parsing.parser import DECODERS
 from arcwise.treebanks import Treebank
@@ -124,7 +124,7 @@ def test_distributions_are_there_exactly_if_promised(parser: Parser) -> None:
     if parser.capabilities.distributions:
         own: Any = parser
         trees = own.distributions(small_treebank())
-        assert isinstance(trees, TreeDistribution)
+        assert isinstance(trees, TreeDistributionBatch)
         assert len(trees) == len(small_treebank())
         assert (np.asarray(trees.log_prob(trees.best())) <= 0).all()
 

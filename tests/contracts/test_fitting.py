@@ -6,7 +6,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from arcwise import Tree, TreeDistribution
+from arcwise import Tree, TreeDistributionBatch
 from arcwise.parsing import ParseOptions, ScoredParser, Temperatures
 from arcwise.parsing.calibration import (
     Parts,
@@ -41,7 +41,7 @@ def treebank_of(trees: list[Tree], first: int = 0) -> Treebank:
 def drawn_with(temperatures: Temperatures, first: int = 0) -> Treebank:
     """One tree a sentence, from the distribution with these temperatures."""
     empty = treebank_of([Tree.from_heads([0] * WORDS)] * SENTENCES, first)
-    trees = TreeDistribution(
+    trees = TreeDistributionBatch(
         [scores_of(sentence) for sentence in empty],
         temperature=temperatures.heads,
         smoothing=temperatures.smoothing,
@@ -79,7 +79,7 @@ def test_the_loss_is_that_of_held_out_heads_and_no_neighbour_has_less() -> None:
         """By hand, from marginals."""
         losses = []
         for bank in parts:
-            trees = TreeDistribution(
+            trees = TreeDistributionBatch(
                 [scores_of(sentence) for sentence in bank], temperature=heads, smoothing=smoothing, **CLASS
             )
             for sentence, marginals in zip(bank, trees.marginals, strict=True):
@@ -101,7 +101,7 @@ def test_the_loss_is_that_of_held_out_heads_and_no_neighbour_has_less() -> None:
 def test_smoothing_that_gains_nothing_is_left_out() -> None:
     """Gold heads are the best ones: the surer, the better."""
     empty = treebank_of([Tree.from_heads([0] * WORDS)] * 40)
-    best = TreeDistribution([scores_of(sentence) for sentence in empty], **CLASS).best()
+    best = TreeDistributionBatch([scores_of(sentence) for sentence in empty], **CLASS).best()
     found = fit_temperatures(ScoredParser(FunctionScorer(scores_of)), treebank_of(best)).temperatures
     assert found.smoothing == 0
 

@@ -10,7 +10,7 @@ import pytest
 from arcwise.errors import ArcwiseError, InputError, ModelError
 from arcwise.evaluation import evaluate
 from arcwise.graph import GraphConfig, GraphParser
-from arcwise.inference import Scores, TreeClass, TreeDistribution
+from arcwise.inference import Scores, TreeClass, TreeDistributionBatch
 from arcwise.parsing import FunctionScorer, ParseOptions, ScoredParser, Scorer, Temperatures
 from arcwise.parsing.calibration import _Losses, fit_temperatures, reliability
 from arcwise.treebanks import Sentence, Treebank
@@ -168,7 +168,7 @@ def test_it_can_be_evaluated_and_calibrated(parser: ScoredParser) -> None:
     for factor in (0.9, 1.1):
         other = fitted.with_temperatures(factor * at.heads, at.labels, at.smoothing)
         assert after.head_loss <= reliability(other, treebank).head_loss + 1e-6
-    assert isinstance(fitted.distributions(treebank), TreeDistribution)
+    assert isinstance(fitted.distributions(treebank), TreeDistributionBatch)
 
 
 def test_reliability_is_that_of_the_parser_as_it_is(parser: ScoredParser) -> None:

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from arcwise.graph import GraphParser
-from arcwise.inference import Constraints, TreeClass, TreeDistribution
+from arcwise.inference import Constraints, TreeClass, TreeDistributionBatch
 from arcwise.learning.model_file import PRECISIONS, Precision
 from arcwise.models import open_packed
 from arcwise.parsing import ParseOptions, Parser
@@ -129,7 +129,7 @@ def test_tree(way: Callable[[Any], Any]) -> None:
 @pytest.mark.parametrize("labels", [None, ["a", "b"]])
 def test_tree_distribution(way: Callable[[Any], Any], labels: list[str] | None) -> None:
     scores = np.random.default_rng(1).normal(size=(2, 5, 5) if labels else (5, 5))
-    trees = TreeDistribution(
+    trees = TreeDistributionBatch(
         [scores, scores], projective=True, single_root=True, labels=labels, constraints=Constraints(roots=[2])
     )
     best = trees.best()  # fills its caches
@@ -150,13 +150,13 @@ def test_scores(way: Callable[[Any], Any], trainer: str) -> None:
     for one, other in zip(scores.dense_arrays(), again.dense_arrays(), strict=True):
         assert np.array_equal(one, other)
     options = {"projective": True, "single_root": True, "temperature": 1.3, "label_temperature": 0.8}
-    one, other = (TreeDistribution(s, **options) for s in (scores, again))
+    one, other = (TreeDistributionBatch(s, **options) for s in (scores, again))
     assert one.minimum_labelled_risk() == other.minimum_labelled_risk()
     # What constraints took away is remembered, for smoothing.
     forbidden = np.concatenate([_arcs(heads).ravel() for heads in one.greedy_heads()])
     constrained = scores.constrained(forbidden=forbidden, highest=scores.highest(1.3))
     options |= {"smoothing": 0.5, "projective": False}
-    one, other = (TreeDistribution(s, **options) for s in (constrained, way(constrained)))
+    one, other = (TreeDistributionBatch(s, **options) for s in (constrained, way(constrained)))
     for mine, theirs in zip(one.marginals, other.marginals, strict=True):
         np.testing.assert_allclose(mine, theirs, atol=1e-12)
 

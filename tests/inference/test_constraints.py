@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from arcwise import Constraints, Tree, TreeDistribution
+from arcwise import Constraints, Tree, TreeDistribution, TreeDistributionBatch
 from arcwise.errors import ConstraintError, InputError, NoTreeError
 from inference.test_distribution import LABELS, check_against
 from inference.trees_in_tests import labelled_trees, plain_trees
@@ -117,7 +117,7 @@ def test_partial_trees_as_constraints() -> None:
 
 
 def test_one_for_each_sentence_of_a_batch() -> None:
-    batch = TreeDistribution(
+    batch = TreeDistributionBatch(
         [np.zeros((3, 3)), np.zeros((4, 4)), np.zeros((3, 3))],
         projective=True,
         single_root=False,

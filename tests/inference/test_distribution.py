@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from arcwise import Tree, TreeDistribution
+from arcwise import Tree, TreeDistribution, TreeDistributionBatch
 from arcwise.errors import InputError
 from inference.trees_in_tests import (
     LABELS,
@@ -24,8 +24,10 @@ Classes = pytest.mark.parametrize("projective, single_root", TREE_CLASSES)
 SPREADS = [0.0, 1.0, 20.0, 500.0, 2000.0]
 
 
-def distribution(scores, projective, single_root, **options) -> TreeDistribution:
-    return TreeDistribution(scores, projective=projective, single_root=single_root, **options)
+def distribution(scores, projective, single_root, **options) -> TreeDistribution | TreeDistributionBatch:
+    several = isinstance(scores, list) and scores and isinstance(scores[0], np.ndarray)
+    kind = TreeDistributionBatch if several else TreeDistribution
+    return kind(scores, projective=projective, single_root=single_root, **options)
 
 
 def check_against(trees: TreeDistribution, all_of_them: list[tuple[Tree, float]]) -> None:

@@ -9,7 +9,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from arcwise import ArcwiseError, Constraints, InputError, NoTreeError, Tree, TreeDistribution, inference
+from arcwise import (
+    ArcwiseError,
+    Constraints,
+    InputError,
+    NoTreeError,
+    Tree,
+    TreeDistribution,
+    TreeDistributionBatch,
+    inference,
+)
 from arcwise.inference import Scores
 from reference.enumerate_trees import TREE_CLASSES
 
@@ -130,6 +139,10 @@ def distribution(scores: Any = ZEROS, **others: Any) -> TreeDistribution:
     return TreeDistribution(scores, **{"projective": True, "single_root": True, **others})
 
 
+def batch_of(scores: Any, **others: Any) -> TreeDistributionBatch:
+    return TreeDistributionBatch(scores, **{"projective": True, "single_root": True, **others})
+
+
 @CLASSES
 def test_distributions_refuse_scores_that_are_none(projective: bool, single_root: bool) -> None:
     for scores, what in NO_SCORES:
@@ -204,15 +217,8 @@ def test_without_a_tree_every_method_says_so(projective: bool, single_root: bool
         ({"scores": []}, "scores: found an empty list"),
         (
             {"scores": np.zeros((2, 4, 4))},
-            r"found shape \(2, 4, 4\); expected one sentence, a list .* or a padded batch with lengths=",
+            r"found shape \(2, 4, 4\); expected one sentence; for several use TreeDistributionBatch",
         ),
-        ({"scores": np.zeros((2, 4, 4)), "lengths": [3]}, r"lengths: found shape \(1,\), expected \(2,\)"),
-        (
-            {"scores": np.zeros((2, 4, 4)), "lengths": [3, 4]},
-            "lengths: found 4, expected a whole number from 1 to 3",
-        ),
-        ({"scores": np.zeros((2, 4, 4)), "lengths": [3, 1.5]}, "lengths: found"),
-        ({"scores": ZEROS, "lengths": [3]}, r"scores: found shape \(4, 4\) with lengths="),
         ({"labels": "ab"}, "labels: found"),
         ({"labels": ["a", "a"]}, "labels: found"),
         ({"labels": ["a", "b"]}, r"expected \(2, n\+1, n\+1\) for 2 labels"),
@@ -227,6 +233,42 @@ def test_without_a_tree_every_method_says_so(projective: bool, single_root: bool
 )
 def test_wrong_arguments_of_the_distribution(given: dict[str, Any], what: str) -> None:
     refused(lambda: distribution(**given), what)
+
+
+@pytest.mark.parametrize(
+    ("given", "what"),
+    [
+        ({"scores": []}, "scores: found an empty list"),
+        ({"scores": ZEROS}, "scores: found one sentence, expected a list of sentences"),
+        (
+            {"scores": np.zeros((2, 4, 4))},
+            r"found shape \(2, 4, 4\); expected a list .* or a padded batch with lengths=",
+        ),
+        ({"scores": np.zeros((2, 4, 4)), "lengths": [3]}, r"lengths: found shape \(1,\), expected \(2,\)"),
+        (
+            {"scores": np.zeros((2, 4, 4)), "lengths": [3, 4]},
+            "lengths: found 4, expected a whole number from 1 to 3",
+        ),
+        ({"scores": np.zeros((2, 4, 4)), "lengths": [3, 1.5]}, "lengths: found"),
+        ({"scores": ZEROS, "lengths": [3]}, r"scores: found shape \(4, 4\) with lengths="),
+        ({"scores": Scores.dense([ZEROS]), "lengths": [3]}, "lengths: found beside Scores"),
+    ],
+)
+def test_wrong_arguments_of_a_batch(given: dict[str, Any], what: str) -> None:
+    refused(lambda: batch_of(**given), what)
+
+
+def test_a_batch_made_by_the_class_of_one_sentence_is_deprecated() -> None:
+    for scores, lengths in (
+        ([ZEROS, ZEROS], None),
+        (np.zeros((2, 4, 4)), [3, 3]),
+        (Scores.dense([ZEROS, ZEROS]), None),
+    ):
+        with pytest.warns(DeprecationWarning, match="use TreeDistributionBatch for a batch"):
+            batch = TreeDistribution(scores, lengths, projective=True, single_root=True)  # type: ignore[arg-type]
+        assert isinstance(batch, TreeDistributionBatch)
+        assert batch.best() == batch_of([ZEROS, ZEROS]).best()
+        assert batch[:1].log_partition.tolist() == [batch[0].log_partition]
 
 
 def test_wrong_arguments_of_losses() -> None:
@@ -249,11 +291,11 @@ def test_a_padded_batch_with_lengths() -> None:
     padded = np.full((3, 4, 4), np.nan)
     for own, scores in zip(padded, sentences, strict=True):
         own[: len(scores), : len(scores)] = scores
-    found = TreeDistribution(padded, [3, 1, 2], projective=True, single_root=True)
-    wanted = TreeDistribution(sentences, projective=True, single_root=True)
+    found = TreeDistributionBatch(padded, [3, 1, 2], projective=True, single_root=True)
+    wanted = TreeDistributionBatch(sentences, projective=True, single_root=True)
     assert np.array_equal(found.log_partition, wanted.log_partition)
     assert found.best() == wanted.best()
-    labelled = TreeDistribution(
+    labelled = TreeDistributionBatch(
         np.stack([padded, padded], axis=1),
         np.array([3, 1, 2]),
         projective=True,
@@ -273,8 +315,11 @@ def test_a_numpy_generator_gives_the_seed() -> None:
 
 def test_representations_say_what_a_thing_is() -> None:
     assert repr(distribution()) == "<TreeDistribution over trees of 3 words: projective, one root>"
-    batch = distribution([ZEROS, ZEROS], projective=False, single_root=False)
-    assert repr(batch) == "<TreeDistribution over trees of 2 sentences of 6 words: non-projective, any roots>"
+    batch = batch_of([ZEROS, ZEROS], projective=False, single_root=False)
+    assert (
+        repr(batch)
+        == "<TreeDistributionBatch over trees of 2 sentences of 6 words: non-projective, any roots>"
+    )
     assert repr(Scores.dense([ZEROS])) == "<Scores of 1 sentences, 3 words, 0 labels>"
     assert issubclass(InputError, ArcwiseError)
     assert repr(Constraints()) == "Constraints()"

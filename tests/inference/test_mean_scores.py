@@ -8,7 +8,7 @@ import pytest
 
 from arcwise import Tree, native
 from arcwise.errors import InputError
-from arcwise.inference import Scores, TreeDistribution
+from arcwise.inference import Scores, TreeDistributionBatch
 from inference.trees_in_tests import labelled_trees, log_sum
 from reference.enumerate_trees import Enumeration
 
@@ -60,8 +60,8 @@ def test_the_probability_of_heads_is_the_geometric_mean(projective: bool) -> Non
     several = [random_arrays(seed, labels=2, lengths=(3,)) for seed in range(2)]
     trees = {"projective": projective, "single_root": True}
     structures = Enumeration(np.zeros((4, 4)), **trees)
-    each = [TreeDistribution(Scores.dense(own, LABELS), **trees)[0] for own in several]
-    whole = TreeDistribution(Scores.mean([Scores.dense(own, LABELS) for own in several]), **trees)[0]
+    each = [TreeDistributionBatch(Scores.dense(own, LABELS), **trees)[0] for own in several]
+    whole = TreeDistributionBatch(Scores.mean([Scores.dense(own, LABELS) for own in several]), **trees)[0]
     unlabelled = [Tree(heads) for heads in structures.trees]
     logs = np.array([np.mean([one.log_prob(tree) for one in each]) for tree in unlabelled])
     found = np.array([whole.log_prob(tree) for tree in unlabelled])
@@ -74,7 +74,7 @@ def test_labelled_trees_have_the_product_of_arcs_and_labels() -> None:
     structures = Enumeration(np.zeros((3, 3)), projective=False, single_root=True)
     every = labelled_trees(mean, list(LABELS), structures)
     total = log_sum(np.array([value for _, value in every]))
-    whole = TreeDistribution(
+    whole = TreeDistributionBatch(
         Scores.mean([Scores.dense(own, LABELS) for own in several]), projective=False, single_root=True
     )[0]
     for tree, value in every:
@@ -134,4 +134,4 @@ def test_scores_that_do_not_fit_are_named(several: list[list[Floats]], message: 
 def test_one_word() -> None:
     one, other = (Scores.dense([np.full((2, 2, 2), value)], LABELS) for value in (1.0, 3.0))
     found = Scores.mean([one, other])
-    assert TreeDistribution(found, projective=True, single_root=True)[0].best().heads.tolist() == [-1, 0]
+    assert TreeDistributionBatch(found, projective=True, single_root=True)[0].best().heads.tolist() == [-1, 0]

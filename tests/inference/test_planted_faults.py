@@ -201,8 +201,8 @@ FITTING = every_class(test_fitting_class.test_it_is_the_first_class_that_has_a_t
 PYTHON_FAULTS = [
     PythonFault("labels._labellings", "range(last, words)", "range(last + 1, words)", LABELLED),
     PythonFault("labels.log_sum_scores", "+ shift", "", every_class(test_distribution.test_labels_left_open_against_enumeration)),
-    PythonFault("distribution.TreeDistribution._sentences", "self.temperature, self.label_temperature", "self.temperature, self.temperature", every_class(test_distribution.test_temperatures_change_probabilities_as_they_are_defined)),
-    PythonFault("distribution.TreeDistribution.label_marginals", "self.temperature, self.label_temperature", "self.label_temperature, self.temperature", every_class(test_distribution.test_temperatures_change_probabilities_as_they_are_defined)),
+    PythonFault("tree_inference.TreeInference._sentences", "self.temperature, self.label_temperature", "self.temperature, self.temperature", every_class(test_distribution.test_temperatures_change_probabilities_as_they_are_defined)),
+    PythonFault("tree_inference.TreeInference._labelled_marginals", "self.temperature, self.label_temperature", "self.label_temperature, self.temperature", every_class(test_distribution.test_temperatures_change_probabilities_as_they_are_defined)),
     PythonFault("distribution.TreeDistribution.minimum_labelled_risk", "native.Decoder.minimum_labelled_risk", "native.Decoder.minimum_risk", LABELLED),
     PythonFault("labels.sample_labels", "rng.random(len(heads)) >= cumulative", "rng.random(len(heads)) >= cumulative * 0.9", every_class(test_sampling.test_with_labels)),
     PythonFault("constraints.Constraints.mask", "mask[..., np.arange(n + 1) != h, m] = False", "pass", CONSTRAINED),

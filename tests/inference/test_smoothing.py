@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from arcwise import Constraints, Tree, TreeDistribution
+from arcwise import Constraints, Tree, TreeDistribution, TreeDistributionBatch
 from arcwise.errors import InputError
 from arcwise.inference import Scores
 from inference.test_distribution import LABELS, check_marginals
@@ -37,9 +37,10 @@ def labelled_case(n: int = 3) -> tuple[np.ndarray, np.ndarray]:
     return scores, weights
 
 
-def distribution(scores, projective, single_root, **options) -> TreeDistribution:
+def distribution(scores, projective, single_root, **options) -> TreeDistribution | TreeDistributionBatch:
     both = {"temperature": T, "label_temperature": U, "smoothing": SMOOTHING}
-    return TreeDistribution(scores, projective=projective, single_root=single_root, **both, **options)
+    kind = TreeDistribution if isinstance(scores, np.ndarray) else TreeDistributionBatch
+    return kind(scores, projective=projective, single_root=single_root, **both, **options)
 
 
 def probabilities_of(trees: list[tuple[Tree, float]]) -> np.ndarray:

@@ -9,7 +9,7 @@ import numpy.typing as npt
 import pytest
 from tests.reference.enumerate_trees import TREE_CLASSES, Enumeration, is_subtree, random_scores
 
-from arcwise.inference import Constraints, TreeDistribution
+from arcwise.inference import Constraints, TreeDistribution, TreeDistributionBatch
 
 torch = pytest.importorskip("torch", reason="torch is not installed: arcwise.torch is an extra")
 
@@ -257,7 +257,7 @@ def test_best_trees_are_those_of_the_enumeration(
 def test_samples_are_those_of_the_numpy_class(projective: bool, single_root: bool) -> None:
     sentences = [own for own in some_sentences(8, spread=2, holes=0.0) if len(own) > 1]
     draws = BACKEND.sample(batch_of(sentences, projective, single_root), 4, seed=11)
-    expected = TreeDistribution(sentences, projective=projective, single_root=single_root)
+    expected = TreeDistributionBatch(sentences, projective=projective, single_root=single_root)
     for b, trees in enumerate(expected.sample(4, seed=11)):
         side = len(sentences[b])
         assert (draws[:, b, side:] == -1).all()

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from arcwise.annotation.states import ArcDecisions
-from arcwise.inference import LabelledArc, Scores, TreeClass, TreeDistribution
+from arcwise.inference import LabelledArc, Scores, TreeClass, TreeDistributionBatch
 from arcwise.inference.arc_matrices import ArcMatrices, Floats
 from arcwise.neural import NeuralParser
 from arcwise.parsing.constrained import ConstraintGroup, ParseConstraints, parse_groups
@@ -138,10 +138,10 @@ class Posterior:
         return ArcMatrices.of_flat(flat, self.scores.lengths)
 
     @cached_property
-    def distribution(self) -> TreeDistribution:
+    def distribution(self) -> TreeDistributionBatch:
         """The distribution over trees, at the parser's temperatures."""
         temperatures = self.parser.temperatures
-        return TreeDistribution(
+        return TreeDistributionBatch(
             self.scores,
             projective=self.trees.projective,
             single_root=self.trees.single_root,

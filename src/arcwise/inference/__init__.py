@@ -1,8 +1,8 @@
-"""Exact inference over dependency trees: ``TreeDistribution``, and the plain functions under it."""
+"""Exact inference over dependency trees: ``TreeDistribution``, ``TreeDistributionBatch`` and the functions below them."""
 
 from arcwise.inference.alternatives import Alternative, likeliest_arcs
 from arcwise.inference.constraints import Constraints
-from arcwise.inference.distribution import TreeDistribution
+from arcwise.inference.distribution import TreeDistribution, TreeDistributionBatch
 from arcwise.inference.eisner import (
     eisner_decode,
     eisner_decode_batch,
@@ -45,6 +45,7 @@ __all__ = [
     "Scores",
     "TreeClass",
     "TreeDistribution",
+    "TreeDistributionBatch",
     "eisner_decode",
     "eisner_decode_batch",
     "eisner_k_best",

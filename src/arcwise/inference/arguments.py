@@ -99,15 +99,10 @@ def label_set(labels: Sequence[str]) -> tuple[str, ...]:
     return names
 
 
-def unpadded(scores: Any, lengths: npt.ArrayLike | None, *, sentence_axes: int) -> Any:
-    """A padded batch as a list with an array for each sentence; other scores as they are."""
-    if lengths is None:
-        if not isinstance(scores, list | tuple) and np.ndim(scores) == sentence_axes + 1:
-            raise InputError(
-                f"scores: found shape {np.shape(scores)}; expected one sentence, a list with an array for each sentence, or a padded "
-                "batch with lengths="
-            )
-        return scores
+def unpadded(
+    scores: npt.ArrayLike, lengths: npt.ArrayLike, *, sentence_axes: int
+) -> list[npt.NDArray[np.float64]]:
+    """Split a padded batch into one array per sentence."""
     padded = floats(scores, "scores")
     if padded.ndim != sentence_axes + 1 or padded.shape[-1] != padded.shape[-2]:
         expected = "(B, L, N+1, N+1)" if sentence_axes == 3 else "(B, N+1, N+1)"
@@ -116,7 +111,7 @@ def unpadded(scores: Any, lengths: npt.ArrayLike | None, *, sentence_axes: int) 
     if words.shape != (len(padded),):
         raise InputError(f"lengths: found shape {words.shape}, expected ({len(padded)},)")
     sides = [whole("lengths", n, 1, padded.shape[-1] - 1) + 1 for n in words.tolist()]
-    return [own[..., :side, :side] for own, side in zip(padded, sides, strict=True)]
+    return [array[..., :side, :side] for array, side in zip(padded, sides, strict=True)]
 
 
 def depth(scores: Any) -> int:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from arcwise import native
-from arcwise.inference import Alternative, Constraints, Scores, TreeClass, TreeDistribution
+from arcwise.inference import Alternative, Constraints, Scores, TreeClass, TreeDistributionBatch
 from arcwise.inference.arc_matrices import span_arrays
 from arcwise.learning.model_file import Packed, Precision, write_model
 from arcwise.parsing.constrained import (
@@ -359,7 +359,7 @@ class ScoredParser:
         self, scores: Scores, group: ConstraintGroup, least: float
     ) -> list[list[list[Alternative]]]:
         spans = [Constraints(subtrees=own) if own else None for own in group.spans]
-        trees = TreeDistribution(
+        trees = TreeDistributionBatch(
             scores,
             projective=group.trees.projective,
             single_root=group.trees.single_root,
@@ -368,7 +368,7 @@ class ScoredParser:
             label_temperature=self.temperatures.labels,
             smoothing=self.temperatures.smoothing,
         )
-        return trees.alternatives(None, least=least)  # type: ignore[no-any-return]
+        return trees.alternatives(None, least=least)
 
     def distributions(
         self,
@@ -378,12 +378,12 @@ class ScoredParser:
         single_root: bool | None = None,
         constraints: SentenceConstraints = None,
         threads: int = 1,
-    ) -> TreeDistribution:
+    ) -> TreeDistributionBatch:
         """The distribution over (labelled) trees of every sentence, with the parser's temperatures; under ``constraints``, one or
         None a sentence, if there are any. (``given`` asks the same scores under others.)"""
         treebank = sentences if isinstance(sentences, Treebank) else Treebank.from_sentences(sentences)
         trees = self.decoding.with_options(ParseOptions(projective=projective, single_root=single_root)).trees
-        return TreeDistribution(
+        return TreeDistributionBatch(
             self.scorer.scores(treebank, trees=trees, threads=threads),
             projective=trees.projective,
             single_root=trees.single_root,
