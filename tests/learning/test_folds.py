@@ -14,10 +14,9 @@ from arcwise.evaluation.attachment import UasLas, uas_las
 from arcwise.evaluation.calibration import calibration
 from arcwise.graph import GraphConfig, GraphParser
 from arcwise.learning import folds as folds_module
+from arcwise.learning.cross_validation import FoldScores, best_epoch
 from arcwise.learning.folds import (
     Folds,
-    FoldScores,
-    best_epoch,
     development,
     shared_words,
     together,

@@ -192,7 +192,7 @@ def run(
     from arcwise.errors import InputError
     from arcwise.models import open_model
     from arcwise.parsing.calibration import confidence_warning
-    from arcwise.pipeline.parse_input import FORMATS, InputOptions
+    from arcwise.pipeline.parse_input import FORMATS, InputSettings
     from arcwise.pipeline.text_fields import TextFields
 
     for option, value, known in (
@@ -241,7 +241,7 @@ def run(
         options = _for_pictures(options, parser.capabilities, page=html is not None)
     if options.confidence and (doubt := confidence_warning(parser.info)):
         typer.echo(f"warning: {model}: {doubt}", err=True)
-    reading = InputOptions(input_format, errors, immediate, TextFields(text_field, id_field))  # type: ignore[arg-type]
+    reading = InputSettings(input_format, errors, immediate, TextFields(text_field, id_field))  # type: ignore[arg-type]
     work = ParseWork(parser, reading, options, threads, Output(output, to, show=show, html=html))
     raise typer.Exit(work.run(sources, targets, text=text))
 

@@ -1,4 +1,4 @@
-"""Training a graph-based parser without development data: epoch, decoder and temperatures from folds of the training data."""
+"""Train a graph-based parser with cross-validation in place of development data."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ from arcwise.graph.training import (
     say_decoding,
     say_temperatures,
 )
-from arcwise.learning.folds import Folds, FoldScores, best_epoch, calibration_report, together
+from arcwise.learning.cross_validation import FoldScores, FoldTask, cross_validate, fold_tasks, pooled
+from arcwise.learning.folds import Folds, calibration_report
 from arcwise.learning.progress import Progress
 from arcwise.learning.training import DevScore, training_report
 from arcwise.parsing.calibration import (
@@ -42,41 +43,27 @@ def train_cross_validated(
     distilled: DistillationData | None = None,
     engine: Engine = ThisProcess(),
 ) -> GraphModel:
-    """The epoch that is best on all parts together, each parsed by a parser that learned from the others; then, from parsers of that
-    epoch, decoder and temperatures; then a parser that learns from everything."""
-    parts = folds.split(train)
-    taught = [
-        None if distilled is None else distilled.without_fold(folds.count, f) for f in range(folds.count)
-    ]
-    sources = [_FoldSource(*pair, own) for pair, own in zip(parts, taught, strict=True)]
-    scores = []
-    for number, found in enumerate(engine.map(partial(_fold_scores, config, threads), sources), start=1):
-        others, part = parts[number - 1]
-        progress.say(f"fold {number} of {folds.count}: {len(others)} sentences, scored on {len(part)}")
-        scores.append(found)
-    epoch, by_epoch = best_epoch(scores)
-    told = "  ".join(f"{100 * score.las:.2f}" for score in by_epoch)
-    progress.say(f"LAS of the held-out parts by epoch: {told}")
-    chosen = replace(config, epochs=epoch, patience=0)
-    learned = engine.map(partial(_fold_weights, chosen, threads), sources)
-    held_out = [
-        _FoldParser.of(source, chosen, *found) for source, found in zip(sources, learned, strict=True)
-    ]
-    decoding, score = _decoding(held_out, chosen, threads)
-    say_decoding(progress, epoch, decoding, score, str(folds))
-    held_out_parts = [(fold.at(decoding), fold.part) for fold in held_out]
-    likeliest = fit_common_temperatures(held_out_parts, threads=threads, steps=12)
-    temperatures = match_label_temperature(held_out_parts, likeliest, threads=threads)
+    """Choose the epoch by cross-validation, then decoder and temperatures from the held-out parsers of that epoch; then
+    train on the whole treebank."""
+    tasks = fold_tasks(folds, train, distilled)
+    chosen = cross_validate(
+        folds, tasks, partial(_train_fold, config, threads), engine=engine, progress=progress
+    )
+    final = replace(config, epochs=chosen.epoch, patience=0)
+    weights = engine.map(partial(_fold_weights, final, threads), tasks)
+    held_out = [_FoldParser.of(task, final, *sparse) for task, sparse in zip(tasks, weights, strict=True)]
+    decoding, score = _decoding(held_out, final, threads)
+    say_decoding(progress, chosen.epoch, decoding, score, str(folds))
+    parts = [(fold.at(decoding), fold.part) for fold in held_out]
+    likeliest = fit_common_temperatures(parts, threads=threads, steps=12)
+    temperatures = match_label_temperature(parts, likeliest, threads=threads)
     at = temperatures.heads, temperatures.labels, temperatures.smoothing
     options = ParseOptions(confidence=True)
     error = head_calibration_error(
-        [
-            (fold.at(decoding)(*at).parses(fold.part, options=options, threads=threads), fold.part)
-            for fold in held_out
-        ]
+        [(parser_at(*at).parses(part, options=options, threads=threads), part) for parser_at, part in parts]
     )
     progress.say(f"training on all {len(train)} sentences")
-    learner = GraphLearner.of(train, chosen, threads, progress, distilled)
+    learner = GraphLearner.of(train, final, threads, progress, distilled)
     counts = learner.told(progress, threads)
     best = learner.run(None, threads, progress, engine=engine)
     assert best.weights is not None
@@ -84,43 +71,35 @@ def train_cross_validated(
     report = training_report(train, folds, learner.notes(best, progress), best) | counts
     report |= distillation_report(distilled)
     report["calibration"] = calibration_report(folds, error, ())
-    report["folds"] = [{"epoch": e, "uas": s.uas, "las": s.las} for e, s in enumerate(by_epoch, start=1)]
+    report["folds"] = chosen.history
     model = learner.model(best.weights, decoding, report).with_temperatures(*at)
     model = replace(model, config=config)
     say_temperatures(progress, model, error, str(folds))
     return model
 
 
-@dataclass(frozen=True)
-class _FoldSource:
-    """What a fold is learned from and scored on; it travels."""
-
-    others: Treebank
-    part: Treebank
-    distilled: DistillationData | None
-
-    def learner(self, config: GraphConfig, threads: int) -> GraphLearner:
-        return GraphLearner.of(self.others, config, threads, Progress(shown=False), self.distilled)
+def _learner(task: FoldTask[DistillationData], config: GraphConfig, threads: int) -> GraphLearner:
+    return GraphLearner.of(task.train, config, threads, Progress(shown=False), task.distilled)
 
 
-def _fold_scores(config: GraphConfig, threads: int, fold: _FoldSource) -> FoldScores:
-    """What each epoch of learning from the others reaches on the part."""
-    learner = fold.learner(config, threads)
+def _train_fold(
+    config: GraphConfig, threads: int, task: FoldTask[DistillationData]
+) -> tuple[None, FoldScores]:
+    """Train without the fold and score each epoch on it. The weights are not kept: only those of the chosen epoch matter."""
+    learner = _learner(task, config, threads)
     decoding = Decoding("map", config.projective, config.single_root)
-    data = learner.development(fold.part)
+    data = learner.development(task.held_out)
     best = learner.run(
         lambda weights: data.attachment(learner.table, weights, decoding, threads),
         threads,
         Progress(shown=False),
     )
-    if best.interrupted:
-        raise KeyboardInterrupt  # nothing has learned from all the data yet
-    return FoldScores.of(fold.part, best.history)
+    return None, FoldScores.of(task.held_out, best.history, interrupted=best.interrupted)
 
 
-def _fold_weights(config: GraphConfig, threads: int, fold: _FoldSource) -> _SparseWeights:
-    """What is learned from the others: the weights without the zeros, for there are as many parsers as folds."""
-    best = fold.learner(config, threads).run(None, threads, Progress(shown=False), last_only=True)
+def _fold_weights(config: GraphConfig, threads: int, task: FoldTask[DistillationData]) -> _SparseWeights:
+    """The weights trained without the fold, sparse because one table per fold has to fit into memory."""
+    best = _learner(task, config, threads).run(None, threads, Progress(shown=False), last_only=True)
     assert best.weights is not None
     places = np.flatnonzero(best.weights)
     return places, best.weights[places].astype(np.float32)
@@ -131,7 +110,7 @@ _SparseWeights = tuple[npt.NDArray[np.int64], npt.NDArray[np.float32]]
 
 @dataclass(frozen=True)
 class _FoldParser:
-    """A parser that learned from the other parts."""
+    """A parser trained on the other folds."""
 
     learner: GraphLearner
     part: Treebank
@@ -141,12 +120,12 @@ class _FoldParser:
     @classmethod
     def of(
         cls,
-        fold: _FoldSource,
+        task: FoldTask[DistillationData],
         config: GraphConfig,
         places: npt.NDArray[np.int64],
         values: npt.NDArray[np.float32],
     ) -> _FoldParser:
-        return cls(fold.learner(config, 1), fold.part, places, values)
+        return cls(_learner(task, config, 1), task.held_out, places, values)
 
     @property
     def weights(self) -> npt.NDArray[np.float32]:
@@ -155,9 +134,9 @@ class _FoldParser:
         return weights
 
     def scores(self, candidates: list[Decoding], threads: int) -> list[DevScore]:
-        """What each way to decode reaches on the part."""
+        """The score of each candidate on the held-out fold."""
         data, weights = self.learner.development(self.part), self.weights
-        return [data.attachment(self.learner.table, weights, one, threads) for one in candidates]
+        return [data.attachment(self.learner.table, weights, decoding, threads) for decoding in candidates]
 
     def at(self, decoding: Decoding) -> _FoldParserAt:
         return _FoldParserAt(self, decoding)
@@ -165,7 +144,7 @@ class _FoldParser:
 
 @dataclass(frozen=True)
 class _FoldParserAt:
-    """From temperatures to the parser with them."""
+    """Makes the parser with given temperatures."""
 
     fold: _FoldParser
     decoding: Decoding
@@ -176,8 +155,8 @@ class _FoldParserAt:
 
 
 def _decoding(held_out: list[_FoldParser], config: GraphConfig, threads: int) -> tuple[Decoding, DevScore]:
-    """The decoder and tree class that are best on all parts together."""
+    """The decoder and tree class with the best pooled score."""
     candidates = decoding_candidates(config)
     words = [int((np.asarray(fold.part.heads) >= 0).sum()) for fold in held_out]
     by_fold = [fold.scores(candidates, threads) for fold in held_out]
-    return choose_decoding(candidates, [together(words, scores) for scores in zip(*by_fold, strict=True)])
+    return choose_decoding(candidates, [pooled(words, scores) for scores in zip(*by_fold, strict=True)])

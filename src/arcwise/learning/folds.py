@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 
 from arcwise.errors import InputError, OptionError
-from arcwise.evaluation.attachment import UasLas
 from arcwise.learning.progress import Progress
 from arcwise.treebanks import Sentence, Treebank
 
@@ -146,34 +145,3 @@ def shared_words(train: Treebank, dev: Treebank) -> float:
 def _forms(treebank: Treebank) -> list[tuple[str, ...]]:
     forms, starts = treebank.column("form"), treebank.sentence_words.tolist()
     return [tuple(forms[a:b]) for a, b in pairwise(starts)]
-
-
-@dataclass(frozen=True)
-class FoldScores:
-    """What the epochs of one fold's training reached on its part."""
-
-    words: int
-    """Words of the part whose heads are known."""
-    epochs: tuple[UasLas, ...]
-
-    @classmethod
-    def of(cls, part: Treebank, history: Sequence[dict[str, float]]) -> FoldScores:
-        """From the history of a training."""
-        scores = tuple(UasLas(told["dev_uas"], told["dev_las"]) for told in history)
-        return cls(int((np.asarray(part.heads) >= 0).sum()), scores)
-
-
-def together(words: Sequence[int], scores: Sequence[UasLas]) -> UasLas:
-    """The score of all parts together."""
-    weights = np.asarray(words, np.float64)
-    uas, las = (np.average([getattr(s, name) for s in scores], weights=weights) for name in ("uas", "las"))
-    return UasLas(float(uas), float(las))
-
-
-def best_epoch(folds: Sequence[FoldScores]) -> tuple[int, list[UasLas]]:
-    """The epoch (from 1) with the highest LAS of all parts together, and the scores of all epochs. A training that ended early
-    stays at its last score."""
-    words = [fold.words for fold in folds]
-    last = max(len(fold.epochs) for fold in folds)
-    scores = [together(words, [f.epochs[min(e, len(f.epochs) - 1)] for f in folds]) for e in range(last)]
-    return int(np.argmax([score.las for score in scores])) + 1, scores

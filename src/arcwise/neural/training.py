@@ -15,11 +15,10 @@ from arcwise.distillation import Distillation, DistillationData, distillation_da
 from arcwise.engine import Engine, ThisProcess
 from arcwise.errors import InputError
 from arcwise.evaluation.attachment import GoldTrees
+from arcwise.learning.cross_validation import FoldScores, FoldTask, cross_validate, fold_tasks
 from arcwise.learning.folds import (
     Development,
     Folds,
-    FoldScores,
-    best_epoch,
     development,
     report_warnings,
 )
@@ -334,16 +333,15 @@ def _network(
     return learner_of(progress=quiet)._run_one(number, dev, quiet, None, epochs)
 
 
-def _fold(
-    config: NeuralConfig, threads: int, task: tuple[Treebank, Treebank, Treebank, DistillationData | None]
+def _train_fold(
+    config: NeuralConfig, threads: int, task: FoldTask[DistillationData]
 ) -> tuple[NeuralModel, FoldScores]:
-    """A network that learns from the other parts, and what each of its epochs reaches on the part that it does not see."""
-    others, seen, part, distilled = task
+    """Train a network without the fold and score each epoch on it."""
     quiet = Progress(shown=False)
-    model, best = NeuralLearner.of(others, seen, config, threads, quiet, distilled).run(part, quiet)
-    if best.interrupted:
-        raise KeyboardInterrupt  # nothing has learned from all the data yet
-    return model, FoldScores.of(part, best.history)
+    assert task.seen is not None
+    learner = NeuralLearner.of(task.train, task.seen, config, threads, quiet, task.distilled)
+    model, best = learner.run(task.held_out, quiet)
+    return model, FoldScores.of(task.held_out, best.history, interrupted=best.interrupted)
 
 
 def _codes(values: Sequence[str], names: Sequence[str]) -> npt.NDArray[np.int32]:
@@ -352,29 +350,16 @@ def _codes(values: Sequence[str], names: Sequence[str]) -> npt.NDArray[np.int32]
 
 
 def _cross_validated(learner: NeuralLearner, folds: Folds, progress: Progress, engine: Engine) -> NeuralModel:
-    """Networks that learn from all parts but one tell the epoch, on all parts together, and the temperatures; then one learns from
-    everything, as many epochs."""
-    config = replace(learner.config, ensemble=1)
+    """Choose the epoch by cross-validation, train the final networks for that many epochs on the whole treebank, and
+    calibrate them with the held-out networks."""
     distilled = learner.distilled
-    own = len(learner.train) if distilled is None else distilled.gold_sentences
-    parts = zip(folds.split(learner.train[:own]), folds.split(learner.seen[:own]), strict=True)
-    tasks = [
-        (others, seen, part, None if distilled is None else distilled.without_fold(folds.count, number))
-        for number, ((others, _), (seen, part)) in enumerate(parts)
-    ]
-    learned = engine.map(partial(_fold, config, learner.threads), tasks)
-    scores, held_out = [], []
-    for number, (others, _, part, _) in enumerate(tasks, start=1):
-        progress.say(f"fold {number} of {folds.count}: {len(others)} sentences, scored on {len(part)}")
-        model, found = next(learned)
-        scores.append(found)
-        held_out.append((model, part))
-    epoch, by_epoch = best_epoch(scores)
-    reached = by_epoch[epoch - 1]
-    progress.say(f"epoch {epoch} is best: {folds} {reached}")
-    model, best = learner.run(None, progress, epochs=epoch, engine=engine)
-    told = {"dev": str(folds), "dev_uas": reached.uas, "dev_las": reached.las}
-    model = replace(model, writes=learner.tags.columns, report={**model.report, **told})
+    gold = len(learner.train) if distilled is None else distilled.gold_sentences
+    tasks = fold_tasks(folds, learner.train[:gold], distilled, seen=learner.seen[:gold])
+    train_fold = partial(_train_fold, replace(learner.config, ensemble=1), learner.threads)
+    chosen = cross_validate(folds, tasks, train_fold, engine=engine, progress=progress)
+    held_out = [(model, task.held_out) for model, task in zip(chosen.results, tasks, strict=True)]
+    model, best = learner.run(None, progress, epochs=chosen.epoch, engine=engine)
+    model = replace(model, writes=learner.tags.columns, report={**model.report, **chosen.report})
     if best.interrupted:
         return model
     with interruptible(best, progress):

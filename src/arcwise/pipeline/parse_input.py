@@ -31,7 +31,7 @@ _CONLLU = re.compile(rb"^(# *(sent_id|text|newdoc|newpar|global\.columns)\b|1(-\
 
 
 @dataclass(frozen=True)
-class InputOptions:
+class InputSettings:
     """How input is read."""
 
     format: Format = "auto"
@@ -65,7 +65,7 @@ def parse_text(parser: Parser, text: str, *, options: ParseOptions, threads: int
 
 
 def parse_file(
-    parser: Parser, path: PathLike, reading: InputOptions, *, options: ParseOptions, threads: int
+    parser: Parser, path: PathLike, reading: InputSettings, *, options: ParseOptions, threads: int
 ) -> Iterator[Parsed]:
     """The trees of a file (or of standard input, ``-``), some sentences at a time, in bounded memory; and what there is to say of
     single sentences."""
@@ -87,7 +87,7 @@ def _analyses(
     parser: Parser,
     source: PausingReader,
     path: PathLike,
-    reading: InputOptions,
+    reading: InputSettings,
     options: ParseOptions,
     threads: int,
 ) -> Iterator[Analysis]:
@@ -109,7 +109,7 @@ def _analyses(
 
 
 def _sentences(
-    parser: Parser, source: PausingReader, path: PathLike, reading: InputOptions
+    parser: Parser, source: PausingReader, path: PathLike, reading: InputSettings
 ) -> Iterator[Treebank]:
     """The sentences of input that is cut already."""
     if reading.format == "conllu":

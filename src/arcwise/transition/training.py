@@ -17,11 +17,10 @@ from arcwise.engine import Engine, ThisProcess
 from arcwise.errors import InputError
 from arcwise.evaluation.attachment import GoldTrees
 from arcwise.features.atoms import token_atoms
+from arcwise.learning.cross_validation import FoldScores, FoldTask, cross_validate, fold_tasks
 from arcwise.learning.folds import (
     Development,
     Folds,
-    FoldScores,
-    best_epoch,
     calibration_report,
     development,
     report_warnings,
@@ -264,56 +263,42 @@ def _cross_validated(
     distilled: DistillationData | None,
     engine: Engine,
 ) -> TransitionModel:
-    """The epoch that is best on all parts together, each parsed by a parser that learned from the others; then, from parsers of that
-    epoch, the temperature; then a parser that learns from everything."""
-    quiet = Progress(shown=False)
-    parts, scores = folds.split(train), []
-    taught = [
-        None if distilled is None else distilled.without_fold(folds.count, f) for f in range(folds.count)
-    ]
-    work = partial(_fold_model, train_once, config, quiet)
-    tasks = [(others, part, own) for (others, part), own in zip(parts, taught, strict=True)]
-    for number, ((others, part), model) in enumerate(
-        zip(parts, engine.map(work, tasks), strict=True), start=1
-    ):
-        progress.say(f"fold {number} of {folds.count}: {len(others)} sentences, scored on {len(part)}")
-        scores.append(FoldScores.of(part, model.report["history"]))
-    epoch, by_epoch = best_epoch(scores)
-    progress.say(f"chosen: epoch {epoch}: {folds} {by_epoch[epoch - 1]}")
-    # Where warm epochs and the first epoch end does not change with the number of epochs: so this is the epoch that was scored.
-    chosen = replace(config, epochs=epoch, patience=0)
-    model = train_once(train, None, chosen, progress=progress, distilled=distilled, engine=engine)
-    report = {
-        **model.report,
-        "dev": str(folds),
-        "dev_uas": by_epoch[epoch - 1].uas,
-        "dev_las": by_epoch[epoch - 1].las,
-    }
-    report["folds"] = [{"epoch": e, "uas": s.uas, "las": s.las} for e, s in enumerate(by_epoch, start=1)]
+    """Choose the epoch by cross-validation, train on the whole treebank, then fit the temperature on held-out parses of
+    that epoch."""
+    tasks = fold_tasks(folds, train, distilled)
+    chosen = cross_validate(
+        folds, tasks, partial(_train_fold, train_once, config), engine=engine, progress=progress
+    )
+    # The warm epochs, and where exploration starts, do not depend on the number of epochs: so this is the epoch scored.
+    final = replace(config, epochs=chosen.epoch, patience=0)
+    model = train_once(train, None, final, progress=progress, distilled=distilled, engine=engine)
+    report = {**model.report, **chosen.report, "folds": chosen.history}
     model = replace(model, config=config, report=report)
     if model.system.many_heads or report["interrupted"]:
         return model
-    work = partial(_fold_model, train_once, chosen, quiet)
-    models = engine.map(work, [(others, None, own) for (others, _), own in zip(parts, taught, strict=True)])
-    held_out = [(model, part) for model, (_, part) in zip(models, parts, strict=True)]
+    models = engine.map(partial(_fold_model, train_once, final), tasks)
+    held_out = [(model, task.held_out) for model, task in zip(models, tasks, strict=True)]
     temperature, error = fit_beam_temperature(held_out, threads)
     return _with_temperature(model, temperature, calibration_report(folds, error, ()), progress)
 
 
+def _train_fold(
+    train_once: TrainOnce, config: TransitionConfig, task: FoldTask[DistillationData]
+) -> tuple[None, FoldScores]:
+    """Train without the fold and score each epoch on it."""
+    quiet = Progress(shown=False)
+    report = train_once(task.train, task.held_out, config, progress=quiet, distilled=task.distilled).report
+    return None, FoldScores.of(task.held_out, report["history"], interrupted=report["interrupted"])
+
+
 def _fold_model(
-    train_once: TrainOnce,
-    config: TransitionConfig,
-    progress: Progress,
-    fold: tuple[Treebank, Treebank | None, DistillationData | None],
+    train_once: TrainOnce, config: TransitionConfig, task: FoldTask[DistillationData]
 ) -> TransitionModel:
-    """A parser that learned from the others, scored on the part after each epoch if that is there."""
-    others, part, distilled = fold
-    return _finished(train_once(others, part, config, progress=progress, distilled=distilled))
-
-
-def _finished(model: TransitionModel) -> TransitionModel:
+    """The model of the chosen epoch, trained without the fold."""
+    quiet = Progress(shown=False)
+    model = train_once(task.train, None, config, progress=quiet, distilled=task.distilled)
     if model.report["interrupted"]:
-        raise KeyboardInterrupt  # nothing has learned from all the data yet
+        raise KeyboardInterrupt
     return model
 
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from arcwise.parsing.parser import ParseOptions, Parser
     from arcwise.parsing.parses import Note
     from arcwise.pipeline.document_names import DocumentNames
-    from arcwise.pipeline.parse_input import InputOptions, Parsed
+    from arcwise.pipeline.parse_input import InputSettings, Parsed
     from arcwise.treebanks import Sentence, Treebank
 
 _MOST_NOTES = 10
@@ -72,7 +72,7 @@ class ParseWork:
     """Parses inputs and writes their trees."""
 
     parser: Parser
-    reading: InputOptions
+    reading: InputSettings
     options: ParseOptions
     threads: int
     output: Output
