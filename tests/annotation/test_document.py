@@ -170,7 +170,7 @@ def test_a_sentence_without_a_blank_line_before_it(tmp_path: Path) -> None:
     path.write_bytes((PLAIN.rstrip("\n") + "\n" + PARTIAL.partition("\n")[2]).encode())
     with AnnotationDocument.open(path) as document:
         assert [str(p.kind.name) for p in document.problems] == ["MISSING_BLANK"]
-        with pytest.raises(InputError, match="found a comment inside a sentence"):
+        with pytest.raises(InputError, match="comment inside a sentence; move it before the first word"):
             document.edit(1, [SetNote("", "would become a comment of the first")])
         document.edit(1, [SetField("1", "upos", "X")])
         document.edit(0, [AddComment("fine")])
@@ -371,7 +371,7 @@ def test_a_broken_file_is_opened_and_its_sound_sentences_edited(tmp_path: Path) 
     )
     with AnnotationDocument.open(path) as document:
         assert [(p.line, p.sentence) for p in document.problems] == [(17, 1), (25, 2)]
-        assert str(document.problems[0]).startswith(f"{path}:17 (two): found HEAD 99")
+        assert str(document.problems[0]).startswith(f"{path}:17 (two): HEAD 99 is outside")
         document.edit(0, [UPOS])
         document.edit(1, [SetField("6", "head", "8")])
         with pytest.raises(InputError, match="row 2: found 9 columns"):

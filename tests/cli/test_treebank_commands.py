@@ -23,7 +23,7 @@ def test_validate(sample: Path, tmp_path: Path, capsys: pytest.CaptureFixture[st
     capsys.readouterr()
     assert run(["validate", str(bad)]) == 1
     found = capsys.readouterr().out.splitlines()
-    assert found[0] == f"{bad}:3 (one): found HEAD 'x', expected a number or _"
+    assert found[0] == f"{bad}:3 (one): HEAD 'x' is neither a number nor _"
     assert len(found) > 1
     assert run(["validate", "--max-errors", "1", str(bad)]) == 1
     assert len(capsys.readouterr().out.splitlines()) == 1

@@ -25,28 +25,40 @@ CASES = {
     "id": (sentence(row("one", "0")), 2, "found ID 'one', expected a number (here 1)"),
     "negative id": (sentence(row("-1", "0")), 2, "found ID '-1', expected a number"),
     "id order": (sentence(row("1", "0"), row("3", "1")), 3, "found ID '3', expected 2"),
-    "head": (sentence(row("1", "x")), 2, "found HEAD 'x', expected a number or _"),
-    "negative head": (sentence(row("1", "-1")), 2, "found HEAD '-1', expected a number or _"),
+    "head": (sentence(row("1", "x")), 2, "HEAD 'x' is neither a number nor _"),
+    "negative head": (sentence(row("1", "-1")), 2, "HEAD '-1' is neither a number nor _"),
     "head out of range": (
         sentence(row("1", "0"), row("2", "7")),
         3,
-        "found HEAD 7, expected 0..2 (the sentence has 2 words)",
+        "HEAD 7 is outside the sentence (2 words)",
     ),
     "self-loop": (sentence(row("1", "1")), 2, "word 1 is its own head"),
     "cycle": (sentence(row("1", "2"), row("2", "1")), 2, "word 1 is on a cycle"),
-    "no blank line": (sentence(row("1", "0"), row("1", "0")), 3, "found ID 1 in the middle of a sentence"),
-    "multiword range": (sentence("2-1" + row("", "_")[0:], row("1", "0")), 2, "found multiword range '2-1'"),
-    "multiword outside": (sentence("1-5" + row("", "_"), row("1", "0")), 2, "found multiword range '1-5'"),
+    "no blank line": (
+        sentence(row("1", "0"), row("1", "0")),
+        3,
+        "ID 1 in the middle of a sentence; a blank line is missing",
+    ),
+    "multiword range": (
+        sentence("2-1" + row("", "_")[0:], row("1", "0")),
+        2,
+        "multiword range '2-1' does not start at the next word",
+    ),
+    "multiword outside": (
+        sentence("1-5" + row("", "_"), row("1", "0")),
+        2,
+        "multiword range '1-5' does not start at the next word, or leaves the sentence",
+    ),
     "empty node": (sentence("4.1" + row("", "_"), row("1", "0")), 2, "found ID '4.1', expected 0"),
-    "no words": ("# sent_id = s\n\n" + PLAIN, 1, "found no word before the blank line"),
-    "only multiword": (sentence("1-1" + row("", "_")), 2, "found no word"),
+    "no words": ("# sent_id = s\n\n" + PLAIN, 1, "no words before the blank line"),
+    "only multiword": (sentence("1-1" + row("", "_")), 2, "no words before the blank line"),
     "comment inside": (
         sentence(row("1", "0"), "# no\n", row("2", "1")),
         3,
-        "found a comment inside a sentence",
+        "comment inside a sentence; move it before the first word",
     ),
-    "leading zero": (sentence(row("1", "00")), 2, "found HEAD '00', expected a number or _"),
-    "empty form": (sentence(row("1", "0", form="")), 2, "found an empty FORM field, expected a value or _"),
+    "leading zero": (sentence(row("1", "00")), 2, "HEAD '00' is neither a number nor _"),
+    "empty form": (sentence(row("1", "0", form="")), 2, "FORM is empty; write _ for no value"),
 }
 
 
@@ -62,7 +74,7 @@ def test_each_problem_is_told(name: str) -> None:
 
 
 def test_invalid_utf8() -> None:
-    with pytest.raises(InputError, match=r"bad:2 \(s\): found byte 0xFF, expected UTF-8 text"):
+    with pytest.raises(InputError, match=r"bad:2 \(s\): byte 0xFF is not valid UTF-8"):
         Treebank(sentence(row("1", "0")).encode().replace(b"w", b"\xff"), source="bad")
 
 

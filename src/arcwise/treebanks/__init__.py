@@ -1,4 +1,4 @@
-"""CoNLL-U and CoNLL-X files, in and out, byte for byte."""
+"""Read, write and annotate CoNLL-U and CoNLL-X treebanks, preserving every byte that is not annotated."""
 
 from arcwise.treebanks.coerce import as_treebank
 from arcwise.treebanks.columns import COLUMNS, Coded, column_number

@@ -1,4 +1,4 @@
-"""The columns of a CoNLL file, and the values that may stand in them."""
+"""The columns of CoNLL files, and how their values are coded and written."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ COLUMNS = ("id", "form", "lemma", "upos", "xpos", "feats", "head", "deprel", "de
 
 
 class FieldStrings(tuple[str, ...]):
-    """Strings that stand in many treebanks, as those of a model do: made bytes of once."""
+    """Strings that occur in many treebanks, such as the tags of a model; encoded once."""
 
     @cached_property
     def in_bytes(self) -> list[bytes]:
-        """Each as it stands in a file."""
+        """Each string as written in a file."""
         return [field_bytes(value, "column") for value in self]
 
 
@@ -33,7 +33,7 @@ class Coded:
 
     @classmethod
     def of(cls, values: Sequence[str]) -> Coded:
-        """The codes of ``values``, numbered in order of first appearance."""
+        """Code ``values``, numbering strings in order of first appearance."""
         strings = list(dict.fromkeys(values))
         if len(strings) == len(values):
             return cls(np.arange(len(values), dtype=np.int32), strings)
@@ -41,15 +41,16 @@ class Coded:
         return cls(np.fromiter(map(numbers.__getitem__, values), np.int32, len(values)), strings)
 
     def in_bytes(self, column: str) -> list[bytes]:
-        """The strings as they stand in a file; ``InputError`` if one would break the row."""
+        """The strings as written in a file; ``InputError`` if one would break the row."""
         if isinstance(self.strings, FieldStrings):
             return self.strings.in_bytes
         return [field_bytes(value, column) for value in self.strings]
 
     def where_blank(self, column: Sequence[str]) -> list[str]:
-        """``column`` with these values where it has ``_``."""
+        """Fill ``_`` in ``column`` with these values."""
         return [
-            self.strings[code] if own == "_" else own for own, code in zip(column, self.codes, strict=True)
+            self.strings[code] if value == "_" else value
+            for value, code in zip(column, self.codes, strict=True)
         ]
 
 
@@ -57,34 +58,36 @@ _UPOS_CONFIDENCES = FieldStrings(f"UposProb={thousandths / 1000:.3f}" for thousa
 
 
 def upos_confidence(probabilities: npt.NDArray[np.float32], kept: Sequence[str] | None = None) -> Coded:
-    """How sure a tagger is of the UPOS of each word, as MISC has it; of what was ``kept`` (``_`` where it was not) altogether.
+    """Format a tagger's confidence in the UPOS of each word for MISC; a tag that was ``kept`` from the input has 1.
 
-    >>> found = upos_confidence(np.array([0.5, 0.25], np.float32), ["NOUN", "_"])
-    >>> [found.strings[code] for code in found.codes]
+    kept: the UPOS of the input, ``_`` where the tagger chose.
+
+    >>> coded = upos_confidence(np.array([0.5, 0.25], np.float32), ["NOUN", "_"])
+    >>> [coded.strings[code] for code in coded.codes]
     ['UposProb=1.000', 'UposProb=0.250']
     """
     if kept is not None:
         probabilities = np.where(np.array(kept, object) == "_", probabilities, np.float32(1))
-    # A product of 24 and 10 bits is exact in 53, so that this rounds as writing three digits does.
+    # The product of a 24-bit and a 10-bit number is exact in float64, so this rounds exactly like f"{p:.3f}".
     return Coded(np.rint(probabilities.astype(np.float64) * 1000).astype(np.int32), _UPOS_CONFIDENCES)
 
 
 def column_number(name: str) -> int:
-    """The place of a column, from 0; an unknown name is an error that lists the known ones."""
+    """Return the index of a column; raises ``InputError`` for an unknown name."""
     if name not in COLUMNS:
         raise InputError(f"column: found {name!r}, expected one of {', '.join(COLUMNS)}")
     return COLUMNS.index(name)
 
 
 def field_bytes(value: str, column: str) -> bytes:
-    """A value as it stands in a file, refused if it would break the row."""
+    """Encode a value for a file; ``InputError`` if it would break the row."""
     if not value.isprintable() and ("\t" in value or "\n" in value or "\r" in value):
         raise InputError(f"{column}: found a tab or line break in {value!r}, expected text for one column")
     return value.encode("utf-8", "replace") or b"_"
 
 
 def comment_bytes(comments: Mapping[str, str], newline: str) -> bytes:
-    """``# key = value`` lines, refused if one would be more than a line."""
+    """Encode comments as ``# key = value`` lines; ``InputError`` if one contains a line break."""
     for text in (*comments, *comments.values()):
         if "\n" in text or "\r" in text:
             raise InputError(f"comments: found a line break in {text!r}, expected one line")

@@ -1,4 +1,4 @@
-"""What stands in FEATS, DEPS and MISC, as values: pairs of key and value, numbers, arcs."""
+"""Parse and format the values of FEATS, DEPS and MISC: attributes, probabilities, arcs, white space."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 HEAD_PROBABILITY, LABEL_PROBABILITY, ALTERNATIVES = "HeadProb", "DeprelProb", "Alternatives"
-"""Keys of MISC under which a parser says how sure it is."""
+"""Keys of MISC for a parser's confidence."""
 
 _ARC = re.compile(r"(\d+):(.*?):(\d(?:\.\d+)?)(?:,|$)")
 _HEAD_AND_LABEL = re.compile(r"(\d+(?:\.\d+)?):(.+)", re.ASCII)
@@ -17,16 +17,16 @@ _TO_ESCAPE = str.maketrans({plain: escape for escape, plain in _ESCAPED.items()}
 
 
 class LabelledArc(NamedTuple):
-    """A head and a label of one word, and the probability that it has both."""
+    """A head and a label of a word, with their joint probability."""
 
     head: int
     label: str
-    """``_`` where arcs have no labels."""
+    """``_`` if arcs are unlabelled."""
     probability: float
 
 
 class EnhancedArc(NamedTuple):
-    """An arc of the enhanced graph (DEPS). Heads are IDs, since empty nodes (``8.1``) may be heads; ``0`` is the root."""
+    """An arc of the enhanced graph (DEPS). The head is an ID, since empty nodes (``8.1``) can be heads; ``0`` is the root."""
 
     head: str
     label: str
@@ -57,7 +57,7 @@ def pairs(field: str, *, bare: bool = True) -> dict[str, str]:
 
 
 def exact_pairs(field: str) -> dict[str, str] | str:
-    """The same where ``pair_text`` gives the field again; other fields as they are.
+    """Parse FEATS or MISC if ``pair_text`` can restore the exact field; otherwise return the field itself.
 
     >>> exact_pairs("Case=Nom"), exact_pairs("sg|masc")
     ({'Case': 'Nom'}, 'sg|masc')
@@ -65,17 +65,17 @@ def exact_pairs(field: str) -> dict[str, str] | str:
     if field == "_":
         return {}
     parts = [part.partition("=") for part in field.split("|")]
-    found = {key: value for key, _, value in parts}
-    return found if len(found) == len(parts) and all(sign for _, sign, _ in parts) else field
+    values = {key: value for key, _, value in parts}
+    return values if len(values) == len(parts) and all(sign for _, sign, _ in parts) else field
 
 
 def pair_text(values: Mapping[str, str]) -> str:
-    """The field of FEATS or MISC that has these pairs, in this order; ``_`` if there is none."""
+    """Format a mapping as FEATS or MISC, in its order; ``_`` if it is empty."""
     return "|".join(f"{key}={value}" for key, value in values.items()) or "_"
 
 
 def probability(field: str, key: str) -> float | None:
-    """A number between 0 and 1 in MISC; None if there is none of that key.
+    """Read a probability from MISC; None if the key is missing or its value is not between 0 and 1.
 
     >>> probability("SpaceAfter=No|HeadProb=0.9710", "HeadProb"), probability("_", "HeadProb")
     (0.971, None)
@@ -84,7 +84,7 @@ def probability(field: str, key: str) -> float | None:
 
 
 def share(value: str | None) -> float | None:
-    """A number between 0 and 1; None for anything else."""
+    """Parse a number between 0 and 1; None for anything else."""
     if value is None:
         return None
     try:
@@ -95,7 +95,7 @@ def share(value: str | None) -> float | None:
 
 
 def comment_values(lines: Iterable[str]) -> dict[str, str]:
-    """What comments of the form ``# key = value`` say; others have the value ``""``.
+    """Parse comment lines into a mapping; a comment without ``=`` has the value ``""``.
 
     >>> comment_values(["# sent_id = a", "# newpar"])
     {'sent_id': 'a', 'newpar': ''}
@@ -104,24 +104,21 @@ def comment_values(lines: Iterable[str]) -> dict[str, str]:
     return {key.strip(): value.strip() for key, _, value in parts}
 
 
-# ---- arcs
-
-
 def enhanced_arcs(field: str) -> list[EnhancedArc] | None:
-    """The arcs of DEPS in their order; None if it has something else (CoNLL-X has another column there).
+    """Parse DEPS into arcs, in order; None if it is malformed (CoNLL-X has another column there).
 
     >>> enhanced_arcs("4:nsubj|8.1:nsubj:pass")
     [EnhancedArc(head='4', label='nsubj'), EnhancedArc(head='8.1', label='nsubj:pass')]
     """
     if field == "_":
         return []
-    found = [_HEAD_AND_LABEL.fullmatch(part) for part in field.split("|")]
-    arcs = [EnhancedArc(match[1], match[2]) for match in found if match is not None]
-    return arcs if len(arcs) == len(found) else None
+    matches = [_HEAD_AND_LABEL.fullmatch(part) for part in field.split("|")]
+    arcs = [EnhancedArc(match[1], match[2]) for match in matches if match is not None]
+    return arcs if len(arcs) == len(matches) else None
 
 
 def read_alternatives(misc: str) -> list[LabelledArc]:
-    """The alternatives that a parser wrote into the MISC of a word; none if it wrote none.
+    """Read a parser's alternatives from MISC.
 
     >>> read_alternatives("SpaceAfter=No|Alternatives=2:nmod:poss:0.7000,0:root:0.2")
     [LabelledArc(head=2, label='nmod:poss', probability=0.7), LabelledArc(head=0, label='root', probability=0.2)]
@@ -131,15 +128,12 @@ def read_alternatives(misc: str) -> list[LabelledArc]:
 
 
 def alternatives_text(arcs: Iterable[LabelledArc]) -> str:
-    """The value of MISC from which ``read_alternatives`` reads them."""
+    """Format alternatives for MISC; ``read_alternatives`` reads them back."""
     return ",".join(f"{head}:{label.replace('|', '/')}:{p:.4f}" for head, label, p in arcs)
 
 
-# ---- white space
-
-
 def unescaped(value: str) -> str:
-    r"""White space as ``SpacesAfter`` of MISC writes it.
+    r"""Decode the white space of ``SpacesAfter``.
 
     >>> unescaped(r"\s\n")
     ' \n'
@@ -148,7 +142,7 @@ def unescaped(value: str) -> str:
 
 
 def escaped(spaces: str) -> str:
-    r"""White space for ``SpacesAfter``.
+    r"""Encode white space for ``SpacesAfter``.
 
     >>> escaped(" \n")
     '\\s\\n'

@@ -1,4 +1,4 @@
-"""What can be wrong with a CoNLL file, as sentences that name the place, what was found and what was expected."""
+"""Problems of CoNLL files, with messages that name the place, the defect and the fix."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class ProblemKind(IntEnum):
     COMMENT_POSITION = 10
     EMPTY_FIELD = 11
     INVALID_UTF8 = 12
-    MULTIPLE_ROOTS = 13  # found by validate(single_root=True) alone
+    MULTIPLE_ROOTS = 13  # reported only by stream_problems(single_root=True)
 
 
 OF_TREES = frozenset(
@@ -36,12 +36,12 @@ OF_TREES = frozenset(
         ProblemKind.EMPTY_FIELD,
     }
 )
-"""Problems with which rows can still be counted: a file is read, compared and edited although it has them."""
+"""Problems that leave the numbering of rows intact, so that the file can still be compared and edited."""
 
 
 @dataclass(frozen=True)
 class Problem:
-    """One thing wrong with a file. ``str(problem)`` is ``path:line (sent_id): found …, expected …``."""
+    """One defect of a file. ``str(problem)`` is ``path:line (sent_id): message``."""
 
     kind: ProblemKind
     path: str
@@ -55,41 +55,44 @@ class Problem:
         return f"{self.path}:{self.line}{where}: {self.message}"
 
 
-def describe(kind: ProblemKind, found: int, field: str, row_id: str) -> str:
-    """The message for a problem: ``field`` is the text at the place, ``row_id`` the ID of its row."""
+def describe(kind: ProblemKind, number: int, field: str, row_id: str) -> str:
+    """The message for a problem.
+
+    number: the count, ID or byte that the native reader reports with it. field: the text at its place. row_id: the ID of
+    its row.
+    """
+    plural = "s" * (number != 1)
     match kind:
         case ProblemKind.COLUMN_COUNT:
             hint = (
                 "; are the columns separated by spaces instead of tabs?"
-                if found == 1 and " " in field
+                if number == 1 and " " in field
                 else ""
             )
-            return f"found {found} column{'s' * (found != 1)}, expected 10 separated by tabs{hint}"
+            return f"found {number} column{plural}, expected 10 separated by tabs{hint}"
         case ProblemKind.BAD_ID:
-            return f"found ID {row_id!r}, expected a number (here {found}), a range like 2-3 or a decimal like 8.1"
+            return f"found ID {row_id!r}, expected a number (here {number}), a range like 2-3 or a decimal like 8.1"
         case ProblemKind.ID_ORDER:
-            return f"found ID {row_id!r}, expected {found} (IDs count 1, 2, 3, … without gaps)"
+            return f"found ID {row_id!r}, expected {number} (IDs count 1, 2, 3, … without gaps)"
         case ProblemKind.MISSING_BLANK:
-            return "found ID 1 in the middle of a sentence, expected a blank line between sentences"
+            return "ID 1 in the middle of a sentence; a blank line is missing before it"
         case ProblemKind.BAD_HEAD:
-            return f"found HEAD {field!r}, expected a number or _"
+            return f"HEAD {field!r} is neither a number nor _"
         case ProblemKind.HEAD_RANGE:
-            return (
-                f"found HEAD {field}, expected 0..{found} (the sentence has {found} word{'s' * (found != 1)})"
-            )
+            return f"HEAD {field} is outside the sentence ({number} word{plural})"
         case ProblemKind.SELF_LOOP:
-            return f"word {found} is its own head, expected another word or 0"
+            return f"word {number} is its own head"
         case ProblemKind.CYCLE:
-            return f"word {found} is on a cycle of heads, expected a tree"
+            return f"word {number} is on a cycle of heads"
         case ProblemKind.BAD_MULTIWORD:
-            return f"found multiword range {row_id!r}, expected a range that starts at the next word and stays in the sentence"
+            return f"multiword range {row_id!r} does not start at the next word, or leaves the sentence"
         case ProblemKind.NO_WORDS:
-            return "found no word before the blank line, expected a sentence"
+            return "no words before the blank line"
         case ProblemKind.COMMENT_POSITION:
-            return "found a comment inside a sentence, expected comments before its first word"
+            return "comment inside a sentence; move it before the first word"
         case ProblemKind.EMPTY_FIELD:
-            return f"found an empty {COLUMNS[found].upper()} field, expected a value or _"
+            return f"{COLUMNS[number].upper()} is empty; write _ for no value"
         case ProblemKind.INVALID_UTF8:
-            return f"found byte 0x{found:02X}, expected UTF-8 text"
+            return f"byte 0x{number:02X} is not valid UTF-8"
         case ProblemKind.MULTIPLE_ROOTS:
-            return f"found {found} roots, expected one"
+            return f"found {number} roots, expected one"

@@ -1,4 +1,4 @@
-"""``Sentence``: one sentence of a treebank, a view into its bytes."""
+"""``Sentence``: a view of one sentence in the bytes of its treebank."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 class Sentence:
-    """One sentence of a treebank: a view, cheap to make, with its columns decoded when asked for."""
+    """One sentence of a treebank: a cheap view that decodes columns on first use."""
 
     __slots__ = ("__dict__", "number", "treebank")
 
@@ -48,7 +48,7 @@ class Sentence:
         comments: Mapping[str, str] | None = None,
         **columns: Sequence[str],
     ) -> Sentence:
-        """A new sentence from words and any columns (``upos=…``, ``lemma=…``).
+        """Create a sentence from word forms and any other columns (``upos=…``, ``lemma=…``).
 
         >>> Sentence.from_words(["Birds", "sing"], upos=["NOUN", "VERB"]).upos
         ['NOUN', 'VERB']
@@ -135,12 +135,12 @@ class Sentence:
 
     @cached_property
     def tree(self) -> Tree:
-        """The tree of HEAD and DEPREL; partial if some heads are unknown."""
+        """The tree of HEAD and DEPREL; partial if heads are unknown."""
         return Tree(self.heads, ("", *self.deprels))
 
     @cached_property
     def rows(self) -> list[tuple[str, ...]]:
-        """All rows with their ten fields: words, multiword tokens (2-3) and empty nodes (8.1)."""
+        """The ten fields of every row: words, multiword tokens (2-3) and empty nodes (8.1)."""
         starts = self.treebank.layout.sentence_rows
         return self.treebank.layout.row_strings(
             self.treebank.data, int(starts[self.number]), int(starts[self.number + 1])
@@ -174,7 +174,7 @@ class Sentence:
 
     @property
     def raw_comment_lines(self) -> list[str]:
-        """The same as they stand in the file."""
+        """The comment lines before the first word, exactly as in the file."""
         lines: list[str] = []
         rest = self.source_bytes.removeprefix(b"\xef\xbb\xbf")
         at = 0
@@ -187,42 +187,40 @@ class Sentence:
             elif line.strip():
                 break
             else:
-                lines.clear()
+                lines.clear()  # a blank line separates these comments from the sentence
         return lines
 
     @property
     def comments(self) -> dict[str, str]:
-        """The comments of the form ``# key = value``; others have the value ``""``."""
+        """The comments as a mapping; a comment without ``=`` has the value ``""``."""
         return comment_values(self.raw_comment_lines)
 
     @cached_property
     def head_probabilities(self) -> list[float] | None:
-        """How sure a parser was of each word's head (HeadProb in MISC); None if it did not say for every word."""
-        found = self._misc_probabilities(HEAD_PROBABILITY)
-        return [p for p in found if p is not None] if None not in found else None
+        """The probability of each head (HeadProb in MISC); None unless every word has one."""
+        probabilities = self._misc_probabilities(HEAD_PROBABILITY)
+        return [p for p in probabilities if p is not None] if None not in probabilities else None
 
     @cached_property
     def label_probabilities(self) -> list[float] | None:
-        """How sure a parser was of each word's head and label together (DeprelProb in MISC); None if it did not say for every word."""
-        found = self._misc_probabilities(LABEL_PROBABILITY)
-        return [p for p in found if p is not None] if None not in found else None
+        """The joint probability of each head and label (DeprelProb in MISC); None unless every word has one."""
+        probabilities = self._misc_probabilities(LABEL_PROBABILITY)
+        return [p for p in probabilities if p is not None] if None not in probabilities else None
 
     def _misc_probabilities(self, key: str) -> list[float | None]:
         return [probability(misc, key) for misc in self.misc]
 
-    # ---- its words and tokens, one by one
-
     @property
     def words(self) -> Words:
-        """Its words: ``words[0]`` is the first one, whose ``id`` is 1."""
+        """The words: ``words[0]`` is the first one, whose ``id`` is 1."""
         return Words(self, range(1, len(self) + 1))
 
     @property
     def tokens(self) -> list[Token]:
-        """The tokens of the text: words, and multiword tokens as one; each knows its place in the text."""
+        """The tokens of the text, with their offsets: multiword tokens, and words outside of them."""
         return [Token(self, row, at) for at, row in enumerate(self.token_rows)]
 
-    # What the views of words look up; none of it refers back to the sentence, so that what is no longer used is gone at once.
+    # Cached lookups of Word and Token. None of them refers back to the sentence, which reference counting can thus free.
 
     @cached_property
     def token_rows(self) -> list[TokenRow]:
@@ -240,21 +238,21 @@ class Sentence:
 
     @cached_property
     def child_ids(self) -> list[list[int]]:
-        """What hangs from the root, and from each word."""
-        found: list[list[int]] = [[] for _ in self.head_ids]
+        """The dependents of the root and of each word."""
+        children: list[list[int]] = [[] for _ in self.head_ids]
         for number, head in enumerate(self.head_ids):
-            if 0 <= head < len(found):
-                found[head].append(number)
-        return found
+            if 0 <= head < len(children):
+                children[head].append(number)
+        return children
 
     @cached_property
     def word_probabilities(self) -> tuple[list[float | None], list[float | None]]:
-        """How sure a parser is of the head of each word, and of head and label; None where it did not say."""
+        """The probability of each head, and of each head with its label; None where the file has none."""
         return self._misc_probabilities(HEAD_PROBABILITY), self._misc_probabilities(LABEL_PROBABILITY)
 
     @cached_property
     def word_alternatives(self) -> list[list[LabelledArc]]:
-        """The likeliest pairs of head and label of each word, if there are some."""
+        """The most probable (head, label) pairs of each word."""
         return [read_alternatives(misc) for misc in self.misc]
 
     @property
@@ -264,21 +262,21 @@ class Sentence:
 
     @property
     def text(self) -> str:
-        """The ``# text`` comment, or the forms joined as SpaceAfter=No tells."""
+        """The ``# text`` comment, or the text that forms and SpaceAfter=No spell."""
         return self.comments.get("text") or joined_text(token.fields for token in self.token_rows)
 
     def to_conllu(self) -> str:
-        """The sentence as CoNLL-U text, ending with a blank line."""
+        """Return the sentence as CoNLL-U text, ending with a blank line."""
         return self.conllu_bytes.decode("utf-8", "replace")
 
     def to_json(self) -> dict[str, Any]:
-        """The sentence as values for ``json.dumps``; see ``Treebank.to_json``."""
+        """Return the sentence as values for ``json.dumps``; see ``Treebank.to_json``."""
         from arcwise.treebanks.json_format import sentence_json
 
         return sentence_json(self)
 
     def with_tree(self, tree: Tree) -> Sentence:
-        """The sentence with HEAD (and DEPREL, if the tree has labels) replaced."""
+        """Return the sentence with another HEAD column (and DEPREL, if the tree has labels)."""
         if tree.labels is None:
             return self.annotate(heads=tree.heads[1:])
         return self.annotate(heads=tree.heads[1:], deprel=tree.labels[1:])
@@ -290,9 +288,9 @@ class Sentence:
         comments: Mapping[str, str] | None = None,
         **columns: Sequence[str],
     ) -> Sentence:
-        """The sentence with columns replaced; see ``Treebank.annotate``."""
+        """Return the sentence with columns replaced; see ``Treebank.annotate``."""
         from arcwise.treebanks.treebank import Treebank
 
-        own = Treebank(self.conllu_bytes, source=self.treebank.source)
+        treebank = Treebank(self.conllu_bytes, source=self.treebank.source)
         lines = None if comments is None else [comments]
-        return own.annotate(heads=heads, comments=lines, strict=True, **columns)[0]
+        return treebank.annotate(heads=heads, comments=lines, strict=True, **columns)[0]

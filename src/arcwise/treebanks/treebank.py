@@ -1,7 +1,6 @@
-"""``Treebank``: the bytes of a CoNLL file, and where everything is in them.
+"""``Treebank``: the bytes of a CoNLL file, and a native index of sentences, rows and fields.
 
-A treebank keeps the bytes it was read from, and a native index of where sentences, rows and fields are. Nothing
-is ever changed in place: annotating gives a new treebank whose bytes differ in the annotated columns alone.
+A treebank is immutable: annotating returns a new one whose bytes differ only in the annotated columns.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ from arcwise.treebanks.sentence import Sentence
 from arcwise.treebanks.surface import Surface
 
 _KIND_TEXT, _KIND_NUMBER, _KIND_MERGE = 0, 1, 2
-_MAX_BYTES = 2**32 - 2
+_MAX_BYTES = 2**32 - 2  # the native index stores offsets as uint32
 
 
 class Treebank(Sequence[Sentence]):
@@ -39,7 +38,7 @@ class Treebank(Sequence[Sentence]):
     def __init__(
         self, data: bytes, *, source: str = "<string>", strict: bool = True, first_line: int = 1
     ) -> None:
-        """Index ``data``. ``strict``: raise ``InputError`` at the first problem; else keep them in ``problems``."""
+        """Index ``data``. ``strict``: raise ``InputError`` for the first problem; otherwise collect ``problems``."""
         if len(data) > _MAX_BYTES:
             raise InputError(
                 f"{source}: is larger than 4 GB; read it piece by piece with arcwise.treebanks.stream"
@@ -58,11 +57,9 @@ class Treebank(Sequence[Sentence]):
         self.__dict__.update(state)
         self.layout = native.treebank_layout(self.data)
 
-    # ---- reading and writing
-
     @classmethod
     def read(cls, path: PathLike, *, strict: bool = True) -> Treebank:
-        """Read a file (.gz, .xz and ``-`` for standard input work too). A file without sentences is an error."""
+        """Read a file (also .gz, .xz, .zst, or ``-`` for standard input); raises ``InputError`` if it has no sentence."""
         data = read_bytes(path)
         refuse_other_encoding(data[:4], path)
         treebank = cls(data, source=str(path), strict=strict)
@@ -72,16 +69,16 @@ class Treebank(Sequence[Sentence]):
 
     @classmethod
     def from_string(cls, text: str, *, source: str = "<string>", strict: bool = True) -> Treebank:
-        """A treebank from CoNLL-U text."""
+        """Create a treebank from CoNLL-U text."""
         return cls(text.encode("utf-8", "surrogateescape"), source=source, strict=strict)
 
     @classmethod
     def from_sentences(cls, sentences: Iterable[Sentence], *, source: str = "<sentences>") -> Treebank:
-        """The given sentences, one after the other, each with its own comments."""
+        """Concatenate sentences, with their comments."""
         return cls(b"".join(s.conllu_bytes for s in sentences), source=source, strict=False)
 
     def write(self, path: PathLike) -> None:
-        """Write the bytes; the file appears whole or not at all."""
+        """Write the bytes to a file, atomically."""
         with open_output(path) as stream:
             stream.write(self.data)
 
@@ -89,8 +86,6 @@ class Treebank(Sequence[Sentence]):
     def text(self) -> str:
         """The treebank as CoNLL-U text."""
         return self.data.decode("utf-8", "replace")
-
-    # ---- sentences
 
     def __len__(self) -> int:
         return self.layout.sentence_count
@@ -109,10 +104,9 @@ class Treebank(Sequence[Sentence]):
         return Sentence(self, at % len(self))
 
     def spread(self, most: int) -> Treebank:
-        """At most so many sentences, evenly spread over the whole, which may be sorted by genre.
+        """Return at most ``most`` sentences, evenly spread over the treebank, since treebanks are often sorted by genre.
 
-        >>> two = Treebank(b"1\\ta\\t_\\t_\\t_\\t_\\t0\\troot\\t_\\t_\\n\\n" * 5).spread(2)
-        >>> len(two)
+        >>> len(Treebank(b"1\\ta\\t_\\t_\\t_\\t_\\t0\\troot\\t_\\t_\\n\\n" * 5).spread(2))
         2
         """
         if len(self) <= most:
@@ -133,16 +127,14 @@ class Treebank(Sequence[Sentence]):
 
     @cached_property
     def surface(self) -> Surface:
-        """The text that the sentences are from, and the places of their tokens in it."""
+        """The text that the sentences come from, and the places of their tokens in it."""
         return Surface.of(self)
 
-    # ---- JSON
-
     def to_json(self) -> dict[str, Any]:
-        """The treebank as values for ``json.dumps``; docs/reference/json.md tells the fields. Nothing of CoNLL-U is lost.
+        """Return the treebank as values for ``json.dumps``, without loss; docs/reference/json.md describes the fields.
 
-        >>> found = Treebank.from_string("1\\tHi\\t_\\tINTJ\\t_\\t_\\t0\\troot\\t_\\t_\\n\\n").to_json()
-        >>> found["sentences"][0]["words"]
+        >>> values = Treebank.from_string("1\\tHi\\t_\\tINTJ\\t_\\t_\\t0\\troot\\t_\\t_\\n\\n").to_json()
+        >>> values["sentences"][0]["words"]
         [{'id': 1, 'form': 'Hi', 'upos': 'INTJ', 'head': 0, 'label': 'root', 'start': 0, 'end': 2}]
         """
         from arcwise.treebanks.json_format import document_json
@@ -151,7 +143,7 @@ class Treebank(Sequence[Sentence]):
 
     @classmethod
     def from_json(cls, values: Mapping[str, Any], *, source: str = "<json>") -> Treebank:
-        """The treebank of such values, or of one sentence of them. Words need a form alone.
+        """Create a treebank from such values, or from those of one sentence. Only the forms of words are required.
 
         >>> Treebank.from_json({"sentences": [{"words": [{"form": "Birds"}, {"form": "sing"}]}]})[0].forms
         ['Birds', 'sing']
@@ -160,8 +152,6 @@ class Treebank(Sequence[Sentence]):
 
         return cls.from_string(treebank_text(values), source=source)
 
-    # ---- whole columns, flat over all words: what batch code works on
-
     @property
     def sentence_words(self) -> npt.NDArray[np.uint32]:
         """Shape (S+1,): the words of sentence s are ``sentence_words[s] .. sentence_words[s+1]-1``."""
@@ -169,7 +159,7 @@ class Treebank(Sequence[Sentence]):
 
     @property
     def sentence_lengths(self) -> npt.NDArray[np.int64]:
-        """Shape (S,): how many words each sentence has."""
+        """Shape (S,): the number of words of each sentence."""
         starts = self.sentence_words.astype(np.int64)
         return starts[1:] - starts[:-1]
 
@@ -179,10 +169,8 @@ class Treebank(Sequence[Sentence]):
         return self.layout.heads
 
     def column(self, name: str) -> list[str]:
-        """One column of every word, flat over all sentences."""
+        """Return one column of every word, flat over all sentences."""
         return self.layout.column_strings(self.data, 0, self.word_count, column_number(name))
-
-    # ---- annotating
 
     def annotate(
         self,
@@ -193,16 +181,18 @@ class Treebank(Sequence[Sentence]):
         strict: bool = True,
         **columns: Sequence[str] | Coded,
     ) -> Treebank:
-        """A treebank with columns of its words replaced; all other bytes stay as they are.
+        """Return a treebank with columns of its words replaced; all other bytes stay unchanged.
 
-        ``heads``: one int per word, -1 writes ``_``. A column (``form``, ``lemma``, ``upos``, ``xpos``, ``feats``, ``deprel``,
-        ``deps``, ``misc``): one string per word, or ``Coded``. ``misc_update``:
-        ``Key=Value|…`` per word, which replaces the pairs of the same key and leaves the others ("" changes nothing). ``comments``:
-        per sentence, ``# key = value`` lines to add. ``strict=False``: the heads need not be those of trees.
+        heads: one int per word; -1 writes ``_``.
+        columns: ``form``, ``lemma``, ``upos``, ``xpos``, ``feats``, ``deprel``, ``deps`` or ``misc``, each with one string per
+        word, or ``Coded``.
+        misc_update: ``Key=Value|…`` per word; replaces attributes with the same key and keeps the others ("" changes nothing).
+        comments: per sentence, ``# key = value`` lines to add.
+        strict: require that the heads form trees.
         """
         if self.layout.problems:
             raise InputError(
-                f"{self._problem(*self.layout.problems[0])} (a file is annotated only if it is sound)"
+                f"{self._problem(*self.layout.problems[0])} (only a file without problems can be annotated)"
             )
         updates: list[tuple[int, int, npt.NDArray[np.int32], list[bytes]]] = []
         if heads is not None:
@@ -233,22 +223,20 @@ class Treebank(Sequence[Sentence]):
             first_line=self.first_line,
         )
 
-    # ---- problems
-
     @property
     def problems(self) -> list[Problem]:
-        """Everything that is wrong with the file, in order (empty if it was read strictly)."""
+        """All problems of the file, in order (empty after a strict read)."""
         return self.first_problems(len(self.layout.problems))
 
     def first_problems(self, count: int) -> list[Problem]:
-        """The first ``count`` problems; cheap, whatever the number of the others."""
+        """Return the first ``count`` problems, at a cost that does not depend on how many follow."""
         return [self._problem(*p) for p in self.layout.problems[:count]]
 
     def line_at(self, offset: int) -> int:
-        """The line of the file in which a byte of ``data`` stands."""
+        """Return the line of the file that contains a byte of ``data``."""
         return self.first_line + self.data.count(b"\n", 0, offset)
 
-    def _problem(self, kind: int, sentence: int, offset: int, found: int) -> Problem:
+    def _problem(self, kind: int, sentence: int, offset: int, number: int) -> Problem:
         line_start = self.data.rfind(b"\n", 0, offset) + 1
         line_end = self.data.find(b"\n", offset)
         row = (
@@ -264,5 +252,5 @@ class Treebank(Sequence[Sentence]):
             self.line_at(offset),
             sent_id,
             sentence,
-            describe(ProblemKind(kind), found, row if kind == 0 else field, row.split("\t")[0]),
+            describe(ProblemKind(kind), number, row if kind == 0 else field, row.split("\t")[0]),
         )

@@ -1,4 +1,4 @@
-"""``Word`` and ``Token``: views of one word of a sentence, and of one token of its text, made when asked for."""
+"""``Word`` and ``Token``: lightweight views of one word of a sentence, and of one token of its text."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class Word:
-    """A syntactic word of a sentence. Columns are as the file has them: ``_`` where a value is not known.
+    """A syntactic word of a sentence. Columns have the text of the file: ``_`` where a value is missing.
 
     >>> from arcwise import Sentence, Tree
     >>> sentence = Sentence.from_words(["Birds", "sing"], tree=Tree.from_heads([2, 0], ["nsubj", "root"]))
@@ -31,9 +31,7 @@ class Word:
     def __init__(self, sentence: Sentence, number: int) -> None:
         self.sentence = sentence
         self.id = number
-        """1..n, as in the file and in ``Tree``; the place in ``sentence.words`` is one less."""
-
-    # ---- columns
+        """1..n, as in the file and in ``Tree``; the index in ``sentence.words`` is one less."""
 
     @property
     def form(self) -> str:
@@ -57,7 +55,7 @@ class Word:
 
     @property
     def feats(self) -> dict[str, str]:
-        """FEATS as a mapping: ``{"Case": "Nom"}``; what has no ``=`` has the value ``""``."""
+        """FEATS as a mapping: ``{"Case": "Nom"}``; a part without ``=`` has the value ``""``."""
         return pairs(self.sentence.feats[self.id - 1])
 
     @property
@@ -67,7 +65,7 @@ class Word:
 
     @property
     def deps(self) -> list[EnhancedArc]:
-        """DEPS: head (the ID, as text) and label of each arc; one head may have several labels."""
+        """DEPS: the head (its ID as text) and the label of each arc; one head may have several labels."""
         return enhanced_arcs(self.sentence.deps[self.id - 1]) or []
 
     @property
@@ -75,32 +73,30 @@ class Word:
         """MISC as a mapping."""
         return pairs(self.sentence.misc[self.id - 1])
 
-    # ---- the tree
-
     @property
     def head_id(self) -> int:
-        """The ``id`` of the head; 0 for the root, -1 where it is not known."""
+        """The ``id`` of the head; 0 for the root, -1 if unknown."""
         return self.sentence.head_ids[self.id]
 
     @property
     def head(self) -> Word | None:
-        """The head; None if this is a root, or the head is not known (``head_id`` tells which)."""
+        """The head; None for a root or an unknown head (``head_id`` distinguishes them)."""
         head = self.head_id
         return Word(self.sentence, head) if head > 0 else None
 
     @property
     def is_root(self) -> bool:
-        """Whether it hangs from the root."""
+        """Whether its head is the root."""
         return self.head_id == 0
 
     @property
     def children(self) -> list[Word]:
-        """The words that hang from this one, in order."""
+        """The direct dependents, in order."""
         return [Word(self.sentence, child) for child in self.sentence.child_ids[self.id]]
 
     @property
     def subtree(self) -> list[Word]:
-        """This word and all that hang from it, directly or not, in order."""
+        """This word and all its descendants, in order."""
         return [Word(self.sentence, number) for number in self._subtree_ids()]
 
     @property
@@ -115,36 +111,35 @@ class Word:
 
     def _subtree_ids(self) -> list[int]:
         children = self.sentence.child_ids
-        found, seen = [self.id], {self.id}
-        for number in found:  # grows while it is walked through
+        subtree, seen = [self.id], {self.id}
+        for number in subtree:  # grows during the loop; ``seen`` ends it where heads form a cycle
             new = [child for child in children[number] if child not in seen]
-            found += new
+            subtree += new
             seen.update(new)
-        return sorted(found)
-
-    # ---- how sure the parser is
+        return sorted(subtree)
 
     @property
     def head_probability(self) -> float | None:
-        """How sure the parser is of the head; None if it did not say."""
+        """The parser's probability of the head; None if the file has none."""
         return self.sentence.word_probabilities[0][self.id - 1]
 
     @property
     def label_probability(self) -> float | None:
-        """How sure the parser is of head and label together; None if it did not say."""
+        """The parser's joint probability of head and label; None if the file has none."""
         return self.sentence.word_probabilities[1][self.id - 1]
 
     @property
     def alternatives(self) -> list[LabelledArc]:
-        """The likeliest pairs of head and label, with the probability of both together: of a document, three, which the parser is asked for
-        once a sentence; of a treebank, what ``arcwise parse --alternatives`` wrote. Empty if there are none."""
-        return self.sentence.word_alternatives[self.id - 1]
+        """The most probable (head, label) pairs with their joint probability; empty if there are none.
 
-    # ---- the text
+        A word of a parsed document has three, computed on first use; a word of a treebank has those that
+        ``arcwise parse --alternatives`` wrote.
+        """
+        return self.sentence.word_alternatives[self.id - 1]
 
     @property
     def token(self) -> Token:
-        """The token of the text that this is, or of which it is a part."""
+        """The token of the text that this word is, or is part of."""
         rows = self.sentence.token_rows
         at = bisect_left(rows, self.id, key=lambda row: row.last)
         return Token(self.sentence, rows[at], at)
@@ -168,7 +163,7 @@ class Word:
 
 
 class Words(Sequence[Word]):
-    """The words of a sentence, or some of them; a slice has the same methods."""
+    """A sequence of words of a sentence; slices have the same type."""
 
     __slots__ = ("_ids", "sentence")
 
@@ -200,7 +195,7 @@ class Words(Sequence[Word]):
 
 
 class Token:
-    """A token of the text: a word, or a multiword token, which is several.
+    """A token of the text: a word, or a multiword token that covers several words.
 
     >>> from arcwise import Treebank
     >>> rows = "1-2\\tal\\t_\\t_\\t_\\t_\\t_\\t_\\t_\\t_\\n1\\ta\\t_\\t_\\t_\\t_\\t_\\t_\\t_\\t_\\n2\\tel\\t_\\t_\\t_\\t_\\t_\\t_\\t_\\t_\\n\\n"
@@ -218,12 +213,12 @@ class Token:
 
     @property
     def id(self) -> str:
-        """As in the file: ``3``, or ``1-2``."""
+        """The ID as in the file: ``3`` or ``1-2``."""
         return self._row.fields[0]
 
     @property
     def form(self) -> str:
-        """The characters that it consists of."""
+        """The FORM of the token."""
         return self._row.fields[1]
 
     @property
@@ -233,12 +228,12 @@ class Token:
 
     @property
     def misc_text(self) -> str:
-        """MISC of the token as the file has it."""
+        """MISC of the token, as in the file."""
         return self._row.fields[9]
 
     @property
     def words(self) -> Words:
-        """Its words."""
+        """The words of the token."""
         return self.sentence.words[self._row.first - 1 : self._row.last]
 
     @property
@@ -248,19 +243,19 @@ class Token:
 
     @property
     def start(self) -> int:
-        """Where it begins in the text (``doc.text``), in characters; see ``Surface`` for which text that is."""
+        """Start offset in the text (``doc.text``), in characters; ``Surface`` defines that text."""
         return self.sentence.treebank.surface.places[self.sentence.number][self._place][0]
 
     @property
     def end(self) -> int:
-        """Where it ends: the place after its last character."""
+        """End offset: one past the last character."""
         return self.sentence.treebank.surface.places[self.sentence.number][self._place][1]
 
     @property
     def space_after(self) -> str:
-        """The white space after it that MISC tells; a space where it tells nothing."""
-        found = space_after(self._row.fields[9])
-        return " " if found is None else found
+        """The white space that MISC states after the token; a space if it states nothing."""
+        space = space_after(self._row.fields[9])
+        return " " if space is None else space
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Token) and self._key == other._key
