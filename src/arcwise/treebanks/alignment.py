@@ -1,4 +1,4 @@
-"""Which sentences of two files are the same, and which rows of two versions of a sentence."""
+"""Align the sentences of two files, and the rows of two versions of a sentence."""
 
 from __future__ import annotations
 
@@ -8,25 +8,25 @@ from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from difflib import SequenceMatcher
 from itertools import groupby
 
-from arcwise.treebanks.blocks import SentenceBlock
+from arcwise.treebanks.blocks import SentenceBlock, is_word
 
 Key = Callable[[SentenceBlock], Hashable]
 _SIMILAR = 0.5
-"""Sentences that share this much of their words may be versions of one sentence."""
+"""Dice similarity from which two sentences can be versions of one."""
 _RENAMED = 2
-"""So many sentences in a row, of three words in the mean, show that a file was numbered anew."""
+"""Consecutive sentences, of three words on average, that prove that sent_ids were renumbered."""
 _FAR = 8
-"""How many sentences are looked at for a similar one."""
+"""Number of sentences searched for a similar one."""
 _SMALL = 400
-"""Stretches of this many sentences, all of which occur several times, are compared by difflib, which takes the square of it."""
+"""Up to this many sentences without a unique one are compared by difflib, whose time is quadratic."""
 
 
 def same_sentences(a: Sequence[SentenceBlock], b: Sequence[SentenceBlock]) -> dict[int, int]:
-    r"""The numbers of sentences of ``a`` → of the same sentences in ``b``; a sentence of either side may have none.
+    r"""Align the sentences of two files: index in ``a`` → index in ``b``; sentences of either side may be unaligned.
 
-    Sentences are the same by sent_id and words; by sent_id, if half of their words are the same; by words, if several in a row have them under
-    other names; by sent_id alone; by words; and between sentences that are the same, if half of their words are. Each is first looked for in
-    its place, then elsewhere.
+    Criteria, in this order: the same sent_id and words; the same sent_id and half of the words; the same words in several
+    consecutive sentences with other sent_ids; the same sent_id; the same words; half of the words, between aligned
+    sentences. Each criterion is tried first between aligned neighbours, then anywhere.
 
     >>> row = "1\t{}\t_\t_\t_\t_\t0\troot\t_\t_\n\n"
     >>> a, b = ([SentenceBlock(row.format(form).encode()) for form in forms] for forms in (["Hi", "Ho"], ["Ho", "Hi", "He"]))
@@ -35,21 +35,21 @@ def same_sentences(a: Sequence[SentenceBlock], b: Sequence[SentenceBlock]) -> di
     """
     if _same_places(a, b):
         return {i: i for i in range(len(a))}
-    found = _Matching(a, b)
+    matching = _Matching(a, b)
     for key in (lambda block: block.body, _id_and_words):
-        found.in_place(key)
-        found.anywhere(key)
-    found.by_id(similar=True)
-    found.renamed()
-    found.by_id(similar=False)
-    found.in_place(lambda block: block.forms)
-    found.anywhere(lambda block: block.forms)
-    found.similar_in_place()
-    return dict(sorted(found.to_b.items()))
+        matching.in_place(key)
+        matching.anywhere(key)
+    matching.by_id(similar=True)
+    matching.renamed()
+    matching.by_id(similar=False)
+    matching.in_place(lambda block: block.forms)
+    matching.anywhere(lambda block: block.forms)
+    matching.similar_in_place()
+    return dict(sorted(matching.to_b.items()))
 
 
 def _same_places(a: Sequence[SentenceBlock], b: Sequence[SentenceBlock]) -> bool:
-    """Whether each sentence stands where it stood, with its sent_id and words, and none is found elsewhere as it was."""
+    """Whether each sentence kept its position, sent_id and words, and no unchanged sentence moved."""
     if len(a) != len(b):
         return False
     changed = [(x, y) for x, y in zip(a, b, strict=True) if x.body != y.body]
@@ -63,7 +63,7 @@ def _id_and_words(block: SentenceBlock) -> Hashable:
 
 
 class _Matching:
-    """Pairs of sentences found so far."""
+    """The sentences aligned so far."""
 
     def __init__(self, a: Sequence[SentenceBlock], b: Sequence[SentenceBlock]) -> None:
         self.a, self.b = a, b
@@ -74,14 +74,14 @@ class _Matching:
         self.to_b[i], self.to_a[j] = j, i
 
     def open(self) -> tuple[list[int], list[int]]:
-        """The sentences of both sides that have no partner."""
+        """The unaligned sentences of both sides."""
         return (
             [i for i in range(len(self.a)) if i not in self.to_b],
             [j for j in range(len(self.b)) if j not in self.to_a],
         )
 
     def gaps(self) -> Iterator[tuple[list[int], list[int]]]:
-        """Sentences without partner that stand between the same pairs, where both sides have some."""
+        """Unaligned sentences of both sides between the same aligned neighbours."""
         pairs = sorted(self.to_b.items())
         chain = [pairs[at] for at in longest_increasing([j for _, j in pairs])]
         i = j = 0
@@ -93,14 +93,14 @@ class _Matching:
             i, j = end_i + 1, end_j + 1
 
     def in_place(self, key: Key) -> None:
-        """Pair sentences of the same key that stand between the same pairs, in order."""
+        """Align sentences with the same key between the same neighbours, in order."""
         for mine, theirs in list(self.gaps()):
             keys = [key(self.a[i]) for i in mine], [key(self.b[j]) for j in theirs]
             for at, to in common(*keys):
                 self.pair(mine[at], theirs[to])
 
     def anywhere(self, key: Key) -> None:
-        """Pair what is left of the same key, the first with the first."""
+        """Align the remaining sentences with the same key, in order of appearance."""
         mine, theirs = self.open()
         if not mine or not theirs:
             return
@@ -108,11 +108,11 @@ class _Matching:
         for j in theirs:
             places[key(self.b[j])].append(j)
         for i in mine:
-            if found := places.get(key(self.a[i])):
-                self.pair(i, found.popleft())
+            if candidates := places.get(key(self.a[i])):
+                self.pair(i, candidates.popleft())
 
     def by_id(self, *, similar: bool) -> None:
-        """Pair what is left of the same sent_id, if it is the only one of both sides."""
+        """Align the remaining sentences with the same sent_id, if it is unique on both sides."""
         mine, theirs = self.open()
         ids = [(self.a[i].sent_id, i) for i in mine], [(self.b[j].sent_id, j) for j in theirs]
         once = [Counter(name for name, _ in side) for side in ids]
@@ -124,8 +124,10 @@ class _Matching:
                 self.pair(i, places[name])
 
     def renamed(self) -> None:
-        """Pair sentences of the same words whatever their names, where several in a row stand as many places further on: a file that was
-        numbered anew. One alone proves nothing against its name."""
+        """Align sentences with the same words and other sent_ids, where several in a row moved by the same distance.
+
+        That happens when a file is renumbered; a single such sentence is no evidence against its sent_id.
+        """
         for mine, theirs in list(self.gaps()):
             keys = [self.a[i].forms for i in mine], [self.b[j].forms for j in theirs]
             pairs = [(mine[at], theirs[to]) for at, to in common(*keys)]
@@ -136,7 +138,7 @@ class _Matching:
                         self.pair(i, j)
 
     def similar_in_place(self) -> None:
-        """Pair similar sentences that stand between the same pairs, in order."""
+        """Align similar sentences between the same neighbours, in order."""
         for mine, theirs in list(self.gaps()):
             start = 0
             for i in mine:
@@ -148,13 +150,13 @@ class _Matching:
 
 
 def similarity(a: SentenceBlock, b: SentenceBlock) -> float:
-    """The share of words that two sentences have in common, whatever their order (Dice)."""
+    """The Dice coefficient of the words of two sentences, ignoring their order."""
     both = sum((Counter(a.forms) & Counter(b.forms)).values())
     return 2 * both / max(len(a.forms) + len(b.forms), 1)
 
 
 def common(a: Sequence[Hashable], b: Sequence[Hashable]) -> list[tuple[int, int]]:
-    """Pairs of places with the same value, in order on both sides: what patience diff finds.
+    """Align equal values of two sequences in order, by patience diff.
 
     >>> common("xaby", "xcaby")
     [(0, 0), (1, 2), (2, 3), (3, 4)]
@@ -183,17 +185,17 @@ def common(a: Sequence[Hashable], b: Sequence[Hashable]) -> list[tuple[int, int]
 
 
 def _of_repeated(a: Sequence[Hashable], b: Sequence[Hashable]) -> list[tuple[int, int]]:
-    """The same where every value occurs several times: what difflib finds, or what stands at the same place, if that is as much."""
+    """Align values that all occur several times: by difflib, or by position if that aligns as many."""
     blocks = SequenceMatcher(None, a, b, autojunk=False).get_matching_blocks()
-    found = [(at + k, to + k) for at, to, size in blocks for k in range(size)]
+    aligned = [(at + k, to + k) for at, to, size in blocks for k in range(size)]
     in_place = [(at, at) for at, (x, y) in enumerate(zip(a, b, strict=False)) if x == y]
-    return in_place if len(a) == len(b) and len(in_place) >= len(found) else found
+    return in_place if len(a) == len(b) and len(in_place) >= len(aligned) else aligned
 
 
 def _unique_in_both(
     a: Sequence[Hashable], b: Sequence[Hashable], i: int, end_i: int, j: int, end_j: int
 ) -> list[tuple[int, int]]:
-    """The longest row of values that occur once in each stretch, in order on both sides."""
+    """The longest common subsequence of the values that are unique on both sides."""
     once_a, once_b = Counter(a[i:end_i]), Counter(b[j:end_j])
     places = {b[y]: y for y in range(j, end_j) if once_b[b[y]] == 1}
     pairs = [(x, places[a[x]]) for x in range(i, end_i) if once_a[a[x]] == 1 and a[x] in places]
@@ -201,7 +203,7 @@ def _unique_in_both(
 
 
 def longest_increasing(values: Sequence[int]) -> list[int]:
-    """The places of a longest increasing row of distinct numbers. O(n log n).
+    """The indices of a longest increasing subsequence of distinct numbers. O(n log n).
 
     >>> longest_increasing([5, 1, 2, 9, 3])
     [1, 2, 4]
@@ -225,23 +227,26 @@ def longest_increasing(values: Sequence[int]) -> list[int]:
     return chain[::-1]
 
 
-# ---- rows
-
-
 def same_shape(a: SentenceBlock, b: SentenceBlock) -> bool:
-    """Whether the rows of two versions of a sentence are the same: no word was split, joined, added, removed or moved, though forms may differ."""
+    """Whether two versions of a sentence have the same rows, possibly with other forms.
+
+    That is, no word was split, joined, added, removed or moved.
+    """
     if [row[0] for row in a.rows] != [row[0] for row in b.rows]:
         return False
     if a.forms == b.forms:
         return True
     in_place = sum(x == y for x, y in zip(a.forms, b.forms, strict=True))
     shifted = sum(size for *_, size in _matcher(a.forms, b.forms).get_matching_blocks())
-    return shifted <= in_place + 1  # one word alone may be the same by chance
+    return shifted <= in_place + 1  # one more equal word may be chance
 
 
 def same_rows(a: SentenceBlock, b: SentenceBlock) -> dict[bytes, bytes]:
-    """IDs of rows of ``a`` → IDs of the same rows of ``b``, and the root, ``0``. Words are the same by their forms, and where as many are
-    replaced by as many; multiword tokens and empty nodes go with their words."""
+    """Align the rows of two versions of a sentence: ID in ``a`` → ID in ``b``, including the root ``0``.
+
+    Words are aligned by their forms, and where a run of words was replaced by equally many. Multiword tokens and empty
+    nodes follow their words.
+    """
     if same_shape(a, b):
         return {b"0": b"0"} | {row[0]: row[0] for row in a.rows}
     to = {b"0": b"0"}
@@ -250,13 +255,13 @@ def same_rows(a: SentenceBlock, b: SentenceBlock) -> dict[bytes, bytes]:
             to |= {x[0]: y[0] for x, y in zip(a.words[i:end_i], b.words[j:end_j], strict=True)}
     for row in a.rows:
         image = renumbered(row[0], to)
-        if not row[0].isdigit() and image in b.by_id:
+        if not is_word(row[0]) and image in b.by_id:
             to[row[0]] = image
     return to
 
 
 def renumbered(row: bytes, to: Mapping[bytes, bytes]) -> bytes | None:
-    """The ID of a row by new numbers of the words; None if a word has none.
+    """Renumber the ID of a row; None if a word of it has no new number.
 
     >>> renumbered(b"2-3", {b"2": b"3", b"3": b"4"}), renumbered(b"2.1", {b"2": b"3"}), renumbered(b"5", {})
     (b'3-4', b'3.1', None)
@@ -271,12 +276,12 @@ def renumbered(row: bytes, to: Mapping[bytes, bytes]) -> bytes | None:
 
 
 def numbered_alike(block: SentenceBlock, to: Mapping[bytes, bytes]) -> bool:
-    """Whether every row of a sentence has the same number on the other side: then what names rows needs no other numbers."""
+    """Whether every row keeps its number, so that references need no renumbering."""
     return all(to.get(row[0]) == row[0] for row in block.rows)
 
 
 def carried(value: bytes, column: str, to: Mapping[bytes, bytes]) -> bytes | None:
-    """The value of a field by new numbers of the words, which HEAD and DEPS name; None if it names one that has none.
+    """Renumber the words that HEAD or DEPS refers to; None if one of them has no new number.
 
     >>> to = {b"0": b"0", b"2": b"3"}
     >>> carried(b"2", "head", to), carried(b"0:root|2.1:obl:in", "deps", to), carried(b"5", "head", to)

@@ -1,4 +1,4 @@
-"""Three versions of one sentence into one: rows by word and column, comments by key."""
+"""Three-way merge of one sentence: rows by word and column, comments by key."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from arcwise.treebanks.alignment import carried, numbered_alike, same_rows, same_shape
-from arcwise.treebanks.blocks import Fields, SentenceBlock, key_and_value
+from arcwise.treebanks.blocks import Fields, SentenceBlock, is_word, key_and_value
 from arcwise.treebanks.columns import COLUMNS
 
 HEAD, DEPREL, DEPS, MISC = (COLUMNS.index(name) for name in ("head", "deprel", "deps", "misc"))
 _GROUPS = ((1,), (2,), (3,), (4,), (5,), (HEAD, DEPREL), (DEPS,), (MISC,))
-"""Columns that are decided together."""
+"""Columns that are merged together: a head without its label is not an annotation."""
 _Value = TypeVar("_Value")
 
 
 @dataclass(frozen=True)
 class RawConflict:
-    """A place that both sides changed: see ``conflicts.Conflict``."""
+    """A place that both sides changed, before its sentence has a number; see ``conflicts.Conflict``."""
 
     place: str
     base: bytes | None
@@ -30,14 +30,14 @@ class RawConflict:
     def of_sentence(
         cls, base: SentenceBlock | None, mine: SentenceBlock | None, theirs: SentenceBlock | None
     ) -> RawConflict:
-        """That of a whole sentence."""
+        """The conflict of a whole sentence."""
         lines = (None if block is None else b"\n".join(block.lines) for block in (base, mine, theirs))
         return cls("sentence", *lines)
 
 
 @dataclass(frozen=True)
 class MergedBlock:
-    """Lines of a merged sentence without line ends, and the conflicts, not yet recorded in the comments."""
+    """The lines of a merged sentence without line ends, and its conflicts, which the comments do not record yet."""
 
     comments: Sequence[bytes]
     rows: Sequence[bytes]
@@ -45,15 +45,15 @@ class MergedBlock:
 
 
 def picked(base: _Value, mine: _Value, theirs: _Value) -> _Value:
-    """What one side changed; mine if both did."""
+    """Take the changed version; mine if both changed."""
     return theirs if mine == base else mine
 
 
 def merge_block(base: SentenceBlock | None, mine: SentenceBlock, theirs: SentenceBlock) -> MergedBlock:
-    """Merge the versions of a sentence that both sides changed, or that both added (``base`` is None).
+    """Merge two versions of a sentence that both sides changed, or that both added (``base`` is None).
 
-    Where the words themselves were changed by one side, what the other side did is carried over to them; if that cannot be done,
-    and where both changed them, the whole sentence is one conflict.
+    If one side changed the words themselves, the other side's annotation is carried over to them. If that fails, or both
+    changed the words, the whole sentence is one conflict.
     """
     merged = _merge_rows(base, mine, theirs)
     if merged is None:
@@ -62,13 +62,10 @@ def merge_block(base: SentenceBlock | None, mine: SentenceBlock, theirs: Sentenc
     return MergedBlock(comments, [b"\t".join(row) for row in merged[0]], [*conflicts, *merged[1]])
 
 
-# ---- rows
-
-
 def _merge_rows(
     base: SentenceBlock | None, mine: SentenceBlock, theirs: SentenceBlock
 ) -> tuple[Sequence[Fields], list[RawConflict]] | None:
-    """The merged rows; None if they cannot be merged by field."""
+    """Merge the rows by field; None if that is impossible."""
     if mine.rows == theirs.rows or (base is not None and theirs.rows == base.rows):
         return mine.rows, []
     if base is not None and mine.rows == base.rows:
@@ -76,16 +73,16 @@ def _merge_rows(
     if not all(block.is_sound for block in (base, mine, theirs) if block is not None):
         return None
     if base is None:
-        return _Rows(mine, theirs, mine, theirs, None).merged() if same_shape(mine, theirs) else None
+        return _RowMerge(mine, theirs, mine, theirs, None).merged() if same_shape(mine, theirs) else None
     if same_shape(base, theirs):
-        return _Rows(mine, theirs, mine, theirs, base).merged()
+        return _RowMerge(mine, theirs, mine, theirs, base).merged()
     if same_shape(base, mine):
-        return _Rows(mine, theirs, theirs, mine, base).merged()
+        return _RowMerge(mine, theirs, theirs, mine, base).merged()
     return None
 
 
-class _Rows:
-    """Rows of which ``lead`` may have changed the words and ``other`` has not; what ``other`` did is carried over."""
+class _RowMerge:
+    """Merge of rows where only ``lead`` may have changed the words; changes by ``other`` are carried over to it."""
 
     def __init__(
         self,
@@ -101,22 +98,22 @@ class _Rows:
         self.rows = {row[0]: list(row) for row in lead.rows}
         self.conflicts: list[RawConflict] = []
         self.taken: set[bytes] = set()
-        """Rows whose head and label are theirs now, in the place of mine."""
+        """Rows that have taken head and label from theirs."""
 
     def merged(self) -> tuple[Sequence[Fields], list[RawConflict]] | None:
         for row in self.other.rows:
-            own = row if self.base is None else self.base.by_id[row[0]]
-            if self.base is not None and row == own:
+            base_row = row if self.base is None else self.base.by_id[row[0]]
+            if self.base is not None and row == base_row:
                 continue
             image = self.to_lead.get(row[0])
-            if image is None or not all(self._merge(group, own, row, image) for group in _GROUPS):
+            if image is None or not all(self._merge(group, base_row, row, image) for group in _GROUPS):
                 return None
-        if not self._settle_tree():
+        if not self._restore_tree():
             return None
         return [tuple(row) for row in self.rows.values()], self.conflicts
 
     def _merge(self, group: tuple[int, ...], base: Fields, other: Fields, image: bytes) -> bool:
-        """Merge the fields of one group of columns of one row; False if they cannot be carried over."""
+        """Merge one group of columns of one row; False if its fields cannot be carried over."""
         was, new = [base[c] for c in group], [other[c] for c in group]
         present = [self.rows[image][c] for c in group]
         if self.base is not None and was == new:
@@ -167,13 +164,11 @@ class _Rows:
                 )
 
     def _carried(self, value: bytes, column: int) -> bytes | None:
-        """A value by the numbers of the lead's words; None if it names a word that the lead has not."""
+        """Renumber a field to the words of ``lead``; None if it refers to a word that ``lead`` lacks."""
         return carried(value, COLUMNS[column], self.to_lead) if self.is_renumbered else value
 
-    # ---- the tree
-
-    def _settle_tree(self) -> bool:
-        """Take theirs back where it makes no tree of what was one; False if that cannot be done word by word."""
+    def _restore_tree(self) -> bool:
+        """Return to my heads where the merged heads are no tree any more; False if words cannot be treated one by one."""
         while wrong := self._wrong_heads():
             if self.lead is not self.mine:
                 return False
@@ -188,9 +183,9 @@ class _Rows:
         return True
 
     def _wrong_heads(self) -> list[bytes]:
-        """Rows whose head is theirs, or carried over to theirs, and out of range, on a cycle, or one root too many."""
+        """Rows with a merged head that is out of range, on a cycle, or one root too many."""
         changed = self.taken if self.lead is self.mine else set(self.rows)
-        heads = {row: fields[HEAD] for row, fields in self.rows.items() if row.isdigit()}
+        heads = {row: fields[HEAD] for row, fields in self.rows.items() if is_word(row)}
         sides = [{row[0]: row[HEAD] for row in side.words} for side in (self.mine, self.theirs)]
         outside = [r for r in changed if heads.get(r, b"0") not in (b"0", b"_", *heads)]
         if self.lead is not self.mine and any(_is_broken(side) for side in sides):
@@ -211,8 +206,8 @@ def _is_broken(heads: dict[bytes, bytes]) -> bool:
 
 
 def _on_cycles(heads: dict[bytes, bytes]) -> list[bytes]:
-    """The words that are on a cycle of heads."""
-    found: list[bytes] = []
+    """The words on a cycle of heads."""
+    on_cycle: list[bytes] = []
     seen: dict[bytes, bytes] = {}
     for start in heads:
         at = start
@@ -221,15 +216,15 @@ def _on_cycles(heads: dict[bytes, bytes]) -> list[bytes]:
             at = heads[at]
         if at in heads and seen[at] == start:
             first = at
-            found.append(at)
+            on_cycle.append(at)
             while heads[at] != first:
                 at = heads[at]
-                found.append(at)
-    return found
+                on_cycle.append(at)
+    return on_cycle
 
 
 def merged_pairs(base: bytes, mine: bytes, theirs: bytes) -> bytes | None:
-    """Three versions of ``Key=Value|…`` by key; None if both changed a key, or a key is there twice.
+    """Merge three versions of MISC by key; None if both changed a key, or a key is repeated.
 
     >>> merged_pairs(b"_", b"Gloss=x", b"SpaceAfter=No")
     b'Gloss=x|SpaceAfter=No'
@@ -238,7 +233,7 @@ def merged_pairs(base: bytes, mine: bytes, theirs: bytes) -> bytes | None:
     """
     parts = [[] if value == b"_" else value.split(b"|") for value in (base, mine, theirs)]
     was, ours, new = ({part.partition(b"=")[0]: part for part in side} for side in parts)
-    if any(len(side) != len(own) for side, own in zip((was, ours, new), parts, strict=True)):
+    if any(len(side) != len(split) for side, split in zip((was, ours, new), parts, strict=True)):
         return None
     for key in {**was, **new}:
         if new.get(key) != was.get(key) and ours.get(key) not in (was.get(key), new.get(key)):
@@ -249,13 +244,10 @@ def merged_pairs(base: bytes, mine: bytes, theirs: bytes) -> bytes | None:
     return b"|".join(part for part in merged if part is not None) or b"_"
 
 
-# ---- comments
-
-
 def _merge_comments(
     base: Sequence[bytes], mine: Sequence[bytes], theirs: Sequence[bytes]
 ) -> tuple[Sequence[bytes], list[RawConflict]]:
-    """Comments by key, and by the whole line where a key is there several times; what is new comes after what it follows on its side."""
+    """Merge comments by key, or by the whole line if a key is repeated; new comments keep their predecessor."""
     if theirs in (base, mine):
         return mine, []
     if mine == base:
@@ -271,7 +263,7 @@ def _merge_comments(
             elif key in ours:
                 name = f"comment {key[0].decode('utf-8', 'replace')}"
                 conflicts.append(RawConflict(name, was.get(key), ours[key], new.get(key)))
-            else:  # I removed it, they changed it: nobody's words are lost
+            else:  # removed by mine and changed by theirs: keep the text
                 merged = _with(merged, key, new[key], previous)
                 conflicts.append(
                     RawConflict(f"comment {key[0].decode('utf-8', 'replace')}", was.get(key), None, new[key])
@@ -285,15 +277,15 @@ def _keys(comments: Sequence[bytes]) -> Counter[bytes]:
 
 
 def _by_key(comments: Sequence[bytes], several: set[bytes]) -> dict[tuple[bytes, int], bytes]:
-    """Comments by key; those whose key is there several times by their whole line, and by which of the same lines they are."""
-    found: dict[tuple[bytes, int], bytes] = {}
+    """Comments by (key, 0); those with a repeated key by their whole line and a counter."""
+    by_key: dict[tuple[bytes, int], bytes] = {}
     for line in comments:
         key = key_and_value(line)[0]
         name, number = (line, 1) if key in several else (key, 0)
-        while (name, number) in found:
+        while (name, number) in by_key:
             number += 1
-        found[name, number] = line
-    return found
+        by_key[name, number] = line
+    return by_key
 
 
 def _with(
@@ -302,7 +294,7 @@ def _with(
     line: bytes | None,
     after: tuple[bytes, int] | None,
 ) -> dict[tuple[bytes, int], bytes]:
-    """Comments with one replaced, removed (None), or put after another."""
+    """Replace a comment, remove it (None), or insert it after another."""
     if line is None:
         return {k: v for k, v in comments.items() if k != key}
     if key in comments:

@@ -1,4 +1,7 @@
-"""The sentences of a file as blocks of bytes: comments, rows, blank lines. What two files have in common is found block by block."""
+"""The sentences of a file as blocks of bytes: comments, rows and blank lines.
+
+Comparing and merging work on bytes, so that invalid UTF-8 survives and equal lines are never decoded.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,7 @@ from functools import cached_property
 
 from arcwise import native
 from arcwise.treebanks.columns import COLUMNS
+from arcwise.treebanks.rows import row_kind
 
 BOM = b"\xef\xbb\xbf"
 
@@ -17,7 +21,7 @@ Fields = tuple[bytes, ...]
 
 @dataclass(frozen=True)
 class SentenceBlock:
-    """One sentence of a file. ``data``: its bytes, blank lines after it included; ``last``: whether the file ends with it."""
+    """One sentence of a file. ``data``: its bytes, including the blank lines after it; ``last``: whether it ends the file."""
 
     data: bytes
     last: bool = False
@@ -34,13 +38,13 @@ class SentenceBlock:
 
     @property
     def closed(self) -> bytes:
-        """Its bytes where others follow: the last sentence of a file may lack its blank line."""
+        """Its bytes with a final blank line, which the last sentence of a file may lack."""
         missing = 2 - self.tail.count(b"\n") if self.last else 0
         return self.data + max(missing, 0) * self.newline
 
     @cached_property
     def newline(self) -> bytes:
-        """How its lines end."""
+        """Its line end."""
         return b"\r\n" if b"\r\n" in self.data else b"\n"
 
     @cached_property
@@ -50,33 +54,33 @@ class SentenceBlock:
 
     @cached_property
     def comments(self) -> tuple[bytes, ...]:
-        """The comment lines before the first row, whole."""
+        """The comment lines before the first row, including ``#``."""
         return self.lines[: self._first_row]
 
     @property
     def row_lines(self) -> tuple[bytes, ...]:
-        """The lines after the comments, whole."""
+        """The lines after the comments."""
         return self.lines[self._first_row :]
 
     @cached_property
     def rows(self) -> tuple[Fields, ...]:
-        """All rows: words, multiword tokens, empty nodes."""
+        """The fields of all rows: words, multiword tokens and empty nodes."""
         return tuple(tuple(line.split(b"\t")) for line in self.row_lines)
 
     @cached_property
     def by_id(self) -> dict[bytes, Fields]:
-        """The ID of each row → the row."""
+        """ID → row."""
         return {row[0]: row for row in self.rows}
 
     @cached_property
     def is_sound(self) -> bool:
-        """Whether every line after the comments is a row of ten fields with an ID of its own."""
+        """Whether every line after the comments is a row of ten fields with a unique ID."""
         return all(len(row) == len(COLUMNS) for row in self.rows) and len(self.by_id) == len(self.rows)
 
     @cached_property
     def words(self) -> tuple[Fields, ...]:
         """The rows of words."""
-        return tuple(row for row in self.rows if row[0].isdigit())
+        return tuple(row for row in self.rows if is_word(row[0]))
 
     @cached_property
     def forms(self) -> tuple[bytes, ...]:
@@ -89,11 +93,11 @@ class SentenceBlock:
         return next((value for key, value in map(key_and_value, self.comments) if key == b"sent_id"), None)
 
     def has_field(self, row: str, column: str) -> bool:
-        """Whether rows can be told by their IDs, there is such a row, and such a column of which the value may be another."""
+        """Whether the sentence is sound and has such a row, and the column exists and is not the ID."""
         return self.is_sound and row.encode("utf-8", "replace") in self.by_id and column in COLUMNS[1:]
 
     def with_field(self, row: str, column: str, value: bytes) -> SentenceBlock:
-        """The sentence with one field as somebody wrote it, sound or not, and nothing else changed (``edits.SetField`` checks, and others follow)."""
+        """Replace one field without any check, and nothing else (unlike ``edits.SetField``, which keeps DEPS consistent)."""
         lines = self.data.split(b"\n")
         at = next(i for i, line in enumerate(lines) if line.startswith(row.encode() + b"\t"))
         end = b"\r" if lines[at].endswith(b"\r") else b""
@@ -103,7 +107,7 @@ class SentenceBlock:
         return SentenceBlock(b"\n".join(lines), self.last)
 
     def with_lines(self, comments: Sequence[bytes], rows: Sequence[bytes]) -> SentenceBlock:
-        """The sentence with other lines, which end as its lines do."""
+        """Replace the lines, keeping line ends."""
         return SentenceBlock(self.newline.join([*comments, *rows]) + self.tail, self.last)
 
     @cached_property
@@ -111,22 +115,27 @@ class SentenceBlock:
         return next((i for i, line in enumerate(self.lines) if not line.startswith(b"#")), len(self.lines))
 
 
+def is_word(identifier: bytes) -> bool:
+    """Whether an ID is that of a word."""
+    return row_kind(identifier.decode("latin-1")) == "word"
+
+
 def key_and_value(comment: bytes) -> tuple[bytes, bytes]:
-    """The parts of ``# key = value``; a comment without ``=`` is a key without value."""
+    """Split ``# key = value``; a comment without ``=`` is a key with an empty value."""
     key, _, value = comment[1:].partition(b"=")
     return key.strip(), value.strip()
 
 
 @dataclass(frozen=True)
 class FileBlocks(Sequence[SentenceBlock]):
-    """The sentences of a file, in order. ``mark``: its byte order mark, if it has one."""
+    """The sentences of a file, in order. ``mark``: its byte order mark, or nothing."""
 
     mark: bytes
     blocks: tuple[SentenceBlock, ...]
 
     @classmethod
     def of(cls, data: bytes, layout: native.TreebankLayout | None = None) -> FileBlocks:
-        r"""Cut the bytes of a file. Put together again they are the same bytes, if there is a sentence at all.
+        r"""Split the bytes of a file; the blocks concatenated are the same bytes, if there is any sentence.
 
         >>> [block.forms for block in FileBlocks.of(b"1\tHi\t_\t_\t_\t_\t0\troot\t_\t_\n\n")]
         [(b'Hi',)]
@@ -135,8 +144,8 @@ class FileBlocks(Sequence[SentenceBlock]):
         starts = (layout or native.treebank_layout(data)).sentence_bytes.tolist()
         starts[:1] = [len(mark)] if starts else []
         count = len(starts) - 1
-        cut = (SentenceBlock(data[starts[i] : starts[i + 1]], i == count - 1) for i in range(count))
-        return cls(mark, tuple(cut))
+        blocks = (SentenceBlock(data[starts[i] : starts[i + 1]], i == count - 1) for i in range(count))
+        return cls(mark, tuple(blocks))
 
     def __len__(self) -> int:
         return len(self.blocks)

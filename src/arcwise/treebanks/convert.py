@@ -1,4 +1,4 @@
-"""Between CoNLL-U, CoNLL-X and one token per line."""
+"""Convert between CoNLL-U, CoNLL-X and one word per line."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Literal, get_args
 from arcwise.errors import InputError
 from arcwise.treebanks.columns import COLUMNS, column_number
 from arcwise.treebanks.files import PathLike, open_input, refuse_other_encoding
+from arcwise.treebanks.rows import row_kind
 from arcwise.treebanks.sentence import Sentence
 from arcwise.treebanks.streaming import stream
 
@@ -18,11 +19,11 @@ FORMATS: tuple[str, ...] = get_args(Format)
 def convert(
     path: PathLike, *, source: Format, target: Format, columns: Sequence[str] = ("form",)
 ) -> Iterator[bytes]:
-    """The sentences of ``path`` in another format, one piece of text each, in bounded memory.
+    """Convert a file, yielding the bytes of one sentence at a time, in bounded memory.
 
-    ``words`` is one token per line with the given ``columns`` separated by tabs, and a blank line between sentences. What a format has no
-    place for is left out: CoNLL-X has neither comments nor multiword tokens nor empty nodes. The predicted heads of CoNLL-X
-    (PHEAD, PDEPREL) become PHead= and PDeprel= in MISC of CoNLL-U.
+    The format ``words`` has one word per line, with ``columns`` separated by tabs, and a blank line between sentences.
+    Anything that a format cannot express is dropped: CoNLL-X has no comments, multiword tokens or empty nodes. The
+    projective heads of CoNLL-X (PHEAD, PDEPREL) become PHead= and PDeprel= in MISC of CoNLL-U.
     """
     numbers = [column_number(name) for name in columns]
     if source == "words":
@@ -46,7 +47,7 @@ def _reader(source: Format, target: Format) -> Callable[[Sentence], Rows]:
 
 
 def _words(sentence: Sentence) -> Rows:
-    return [row for row in sentence.rows if row[0].isdigit()]
+    return [row for row in sentence.rows if row_kind(row[0]) == "word"]
 
 
 def _from_conllx(row: Sequence[str]) -> Sequence[str]:
@@ -78,7 +79,7 @@ def _read_words(path: PathLike, columns: Sequence[int]) -> Iterator[Rows]:
                 line = raw.decode("utf-8-sig" if number == 1 else "utf-8").rstrip("\r\n")
             except UnicodeDecodeError as error:
                 raise InputError(
-                    f"{path}:{number}: found byte 0x{raw[error.start]:02X}, expected UTF-8 text"
+                    f"{path}:{number}: byte 0x{raw[error.start]:02X} is not valid UTF-8"
                 ) from error
             if line:
                 rows.append(_word_row(path, number, line.split("\t"), columns, len(rows) + 1))

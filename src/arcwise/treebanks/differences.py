@@ -1,4 +1,4 @@
-"""Where two versions of a treebank differ: sentence by sentence, word by word, column by column."""
+"""Differences between two versions of a treebank, by sentence, word and column."""
 
 from __future__ import annotations
 
@@ -26,12 +26,13 @@ from arcwise.treebanks.columns import COLUMNS
 from arcwise.treebanks.treebank import Treebank
 
 COMMENTS = "comments"
-"""What comments are called among the columns."""
+"""The name of comments among the columns."""
 
 
 @dataclass(frozen=True)
 class FieldDifference:
-    """A field that differs. ``row``: the ID in A, or in B of a row that A has not; ``None``: the row is not there, told by its ID."""
+    """A field that differs. ``row``: its ID in A, or in B if A lacks the row. A missing row is reported in the column ``id``,
+    with None on the side that lacks it."""
 
     row: str
     column: str
@@ -39,12 +40,12 @@ class FieldDifference:
     b: str | None
     form: str
     row_b: str
-    """The ID in B, which is another one where words were split, joined, added or removed before it."""
+    """The ID in B, which differs if words were split, joined, added or removed before it."""
 
 
 @dataclass(frozen=True)
 class CommentDifference:
-    """A comment that differs: its key, and the values, None where it is not there."""
+    """A comment that differs: its key and its values, None where it is missing."""
 
     key: str
     a: str | None
@@ -53,7 +54,7 @@ class CommentDifference:
 
 @dataclass(frozen=True)
 class SentenceDifference:
-    """A sentence that differs. ``a``, ``b``: its numbers from 0, None where it is not there; ``moved``: it stands elsewhere among the others."""
+    """A sentence that differs. ``a``, ``b``: its numbers from 0, None where it is missing; ``moved``: its position differs."""
 
     a: int | None
     b: int | None
@@ -65,41 +66,41 @@ class SentenceDifference:
 
     @property
     def number(self) -> int:
-        """Which sentence it is for readers: its number in A, or else in B, from 1."""
+        """The number to display: in A, or else in B, from 1."""
         return (self.a if self.a is not None else self.b or 0) + 1
 
     def to_json(self) -> dict[str, Any]:
-        """All fields."""
+        """Return all fields as a JSON object."""
         return asdict(self)
 
 
 @dataclass(frozen=True)
 class SideBySide:
-    """Two versions of a treebank, with the sentences and words that they have in common."""
+    """Two versions of a treebank with their sentences and words aligned."""
 
     a: Treebank
     b: Treebank
 
     @cached_property
     def blocks(self) -> tuple[FileBlocks, FileBlocks]:
-        """The sentences of both sides."""
+        """The sentences of both sides, as blocks."""
         return FileBlocks.of(self.a.data, self.a.layout), FileBlocks.of(self.b.data, self.b.layout)
 
     @cached_property
     def pairs(self) -> dict[int, int]:
-        """Numbers of sentences in A → in B, of those that both have."""
+        """Aligned sentences: number in A → number in B."""
         return same_sentences(*self.blocks)
 
     @cached_property
     def moved(self) -> frozenset[int]:
-        """Sentences of A that stand elsewhere in B."""
+        """Sentences of A whose position in B differs."""
         places = list(self.pairs)
         stay = longest_increasing(list(self.pairs.values()))
         return frozenset(places) - {places[at] for at in stay}
 
     @cached_property
     def order(self) -> list[tuple[int | None, int | None]]:
-        """All sentences in the order of A, those that B alone has after what they follow there."""
+        """All sentences in the order of A; those that only B has follow their predecessor in B."""
         to_a = {b: a for a, b in self.pairs.items()}
         after: dict[int | None, list[int]] = {}
         previous: int | None = None
@@ -116,9 +117,10 @@ class SideBySide:
 
     @cached_property
     def word_pairs(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-        """Numbers of the words that both have, flat over all sentences (``Treebank.sentence_words``): in A, and in B."""
+        """Aligned words: their numbers in A and in B, flat over all sentences (``Treebank.sentence_words``)."""
         starts = [side.sentence_words.astype(np.int64) for side in (self.a, self.b)]
-        found: tuple[list[npt.NDArray[np.int64]], list[npt.NDArray[np.int64]]] = ([], [])
+        in_a: list[npt.NDArray[np.int64]] = [np.zeros(0, np.int64)]
+        in_b: list[npt.NDArray[np.int64]] = [np.zeros(0, np.int64)]
         for a, b in self.pairs.items():
             first, other = self.blocks[0][a], self.blocks[1][b]
             if first.body == other.body or (first.is_sound and other.is_sound and same_shape(first, other)):
@@ -127,13 +129,12 @@ class SideBySide:
             else:
                 numbers = _words_in_common(first, other)
                 places, images = np.array(numbers, np.int64).reshape(-1, 2).T
-            found[0].append(starts[0][a] + places)
-            found[1].append(starts[1][b] + images)
-        none = np.zeros(0, np.int64)
-        return np.concatenate([none, *found[0]]), np.concatenate([none, *found[1]])
+            in_a.append(starts[0][a] + places)
+            in_b.append(starts[1][b] + images)
+        return np.concatenate(in_a), np.concatenate(in_b)
 
     def differences(self, columns: Sequence[str] | None = None) -> Iterator[SentenceDifference]:
-        """The sentences that differ; see ``differences``."""
+        """Yield the sentences that differ; see ``differences``."""
         wanted = _checked(columns)
         moved = self.moved if columns is None else frozenset()
         for a, b in self.order:
@@ -162,11 +163,13 @@ class SideBySide:
 def differences(
     a: Treebank, b: Treebank, *, columns: Sequence[str] | None = None
 ) -> list[SentenceDifference]:
-    r"""The sentences in which two versions of a treebank differ, in the order of ``a``.
+    r"""Return the sentences in which two versions of a treebank differ, in the order of ``a``.
 
-    Sentences are paired by sent_id, else by words (``alignment.same_sentences``), words by their places, or by their forms where some
-    were split, joined, added or removed. ``columns``: names of columns, and ``comments``; all if not given, and sentences that were
-    moved, too. Sentences that one side lacks are always there.
+    Sentences are aligned by sent_id, else by words (``alignment.same_sentences``); words by position, or by form where some
+    were split, joined, added or removed.
+
+    columns: the columns to compare, possibly with ``comments``; by default everything, including moved sentences. Sentences
+    that one side lacks are always reported.
 
     >>> row = "1\tHi\t_\t{}\t_\t_\t0\troot\t_\t_\n\n"
     >>> a, b = (Treebank.from_string(row.format(tag)) for tag in ("INTJ", "X"))
@@ -176,32 +179,32 @@ def differences(
     return list(SideBySide(a, b).differences(columns))
 
 
-def totals(found: Sequence[SentenceDifference]) -> dict[str, int]:
-    """How many fields differ in each column (``id``: rows that one side lacks), and how many comments, the most first."""
-    counts = Counter(f.column for sentence in found for f in sentence.fields)
-    counts[COMMENTS] = sum(len(sentence.comments) for sentence in found)
+def totals(sentences: Sequence[SentenceDifference]) -> dict[str, int]:
+    """Count the differing fields of each column (``id``: rows that one side lacks) and comments, most frequent first."""
+    counts = Counter(f.column for sentence in sentences for f in sentence.fields)
+    counts[COMMENTS] = sum(len(sentence.comments) for sentence in sentences)
     return {name: count for name, count in counts.most_common() if count}
 
 
 def _checked(columns: Sequence[str] | None) -> frozenset[str]:
-    known = (*COLUMNS, COMMENTS)
+    allowed = (*COLUMNS, COMMENTS)
     for name in columns or ():
-        if name not in known:
-            raise InputError(f"columns: found {name!r}, expected some of {', '.join(known)}")
-    return frozenset(known if columns is None else columns)
+        if name not in allowed:
+            raise InputError(f"columns: found {name!r}, expected some of {', '.join(allowed)}")
+    return frozenset(allowed if columns is None else columns)
 
 
 def _fields(a: SentenceBlock, b: SentenceBlock, wanted: frozenset[str]) -> Iterator[FieldDifference]:
     if not (a.is_sound and b.is_sound):
-        yield from _of_broken(a, b)
+        yield from _broken_rows(a, b)
         return
     to_b = same_rows(a, b)
     in_place = numbered_alike(a, to_b)
-    known = set(to_b.values())
+    aligned = set(to_b.values())
     added: dict[bytes | None, list[bytes]] = {}
     previous: bytes | None = None
     for row in b.rows:
-        if row[0] in known:
+        if row[0] in aligned:
             previous = row[0]
         else:
             added.setdefault(previous, []).append(row[0])
@@ -234,8 +237,8 @@ def _added(b: SentenceBlock, rows: Sequence[bytes], wanted: frozenset[str]) -> I
             yield FieldDifference(_text(row), "id", None, _text(row), _text(b.by_id[row][1]), _text(row))
 
 
-def _of_broken(a: SentenceBlock, b: SentenceBlock) -> Iterator[FieldDifference]:
-    """Rows that are not of ten fields: told by their lines."""
+def _broken_rows(a: SentenceBlock, b: SentenceBlock) -> Iterator[FieldDifference]:
+    """Compare whole lines where rows do not have ten fields and unique IDs."""
     for number, (x, y) in enumerate(zip_longest(a.rows, b.rows), 1):
         if x != y:
             ours, theirs = (None if row is None else _text(b"\t".join(row)) for row in (x, y))
@@ -243,7 +246,7 @@ def _of_broken(a: SentenceBlock, b: SentenceBlock) -> Iterator[FieldDifference]:
 
 
 def _comments(a: SentenceBlock, b: SentenceBlock) -> Iterator[CommentDifference]:
-    """Comments by key; those whose key is there several times one by one."""
+    """Compare comments by key; those with a repeated key one by one."""
     if a.comments == b.comments:
         return
     values = [_by_key(block) for block in (a, b)]
@@ -263,15 +266,15 @@ def _comments(a: SentenceBlock, b: SentenceBlock) -> Iterator[CommentDifference]
 
 
 def _by_key(block: SentenceBlock) -> dict[bytes, list[bytes]]:
-    found: dict[bytes, list[bytes]] = {}
+    values: dict[bytes, list[bytes]] = {}
     for line in block.comments:
         key, value = key_and_value(line)
-        found.setdefault(key, []).append(value)
-    return found
+        values.setdefault(key, []).append(value)
+    return values
 
 
 def _words_in_common(a: SentenceBlock, b: SentenceBlock) -> list[tuple[int, int]]:
-    """Places of the same words in both, from 0."""
+    """Indices of aligned words in both versions, from 0."""
     if not (a.is_sound and b.is_sound):
         return []
     to = same_rows(a, b)

@@ -1,4 +1,4 @@
-"""Three-way merge of treebanks: what two people changed in one file, by sentence, word and column."""
+"""Three-way merge of treebanks, by sentence, word and column."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from arcwise.treebanks.conflicts import Conflict, Record, with_records
 
 @dataclass(frozen=True)
 class Merged:
-    """What a merge gives: the bytes of the file, and the conflicts that its comments tell."""
+    """The result of a merge: the bytes of the file, and the conflicts that its comments record."""
 
     data: bytes
     conflicts: tuple[Conflict, ...]
 
 
 def merge(base: bytes, mine: bytes, theirs: bytes) -> Merged:
-    r"""Both what was changed from ``base`` to ``mine`` and from ``base`` to ``theirs``.
+    r"""Merge the changes from ``base`` to ``mine`` with those from ``base`` to ``theirs``.
 
-    Different words, and different columns of a word, do not conflict; but head and label of a word are decided together. Sentences that
-    one side added, removed, split, joined or moved are so in the result; blocks that nobody touched are the bytes of base. Where both
-    changed one place, or both together would make no tree, mine stays and a comment tells theirs (``arcwise.treebanks.conflicts``):
-    whatever a person wrote is in the result.
+    Changes to different words, or to different columns of a word, do not conflict; head and label of a word are one unit.
+    The result has the sentences that one side added, removed, split, joined or moved; sentences that nobody changed keep
+    the bytes of base. Where both sides changed the same place, or both changes together would not be a tree, mine stays
+    and a comment records theirs (``arcwise.treebanks.conflicts``), so that no annotation is lost.
 
     >>> row = "1\tHi\t{}\t{}\t_\t_\t0\troot\t_\t_\n\n"
     >>> versions = (row.format(*values).encode() for values in (("_", "_"), ("hi", "_"), ("_", "INTJ")))
@@ -45,13 +45,13 @@ def merge(base: bytes, mine: bytes, theirs: bytes) -> Merged:
 def _blocks(data: bytes, name: str) -> FileBlocks:
     blocks = FileBlocks.of(data)
     if not blocks and data.strip(b"\xef\xbb\xbf\r\n"):
-        raise InputError(f"{name}: found no sentence, expected CoNLL-U, or nothing at all")
+        raise InputError(f"{name}: found no sentence, expected CoNLL-U or an empty file")
     return blocks
 
 
 @dataclass(frozen=True)
 class _Slot:
-    """One sentence of the result: its numbers in base, mine and theirs, where it is there."""
+    """One sentence of the result: its numbers in base, mine and theirs, None where it is missing."""
 
     base: int | None
     mine: int | None
@@ -67,21 +67,20 @@ class _Merge:
         self.conflicts: list[Conflict] = []
 
     def merged(self) -> Merged:
-        made = [found for slot in self._order() if (found := self._block(slot)) is not None]
+        made = [merged for slot in self._order() if (merged := self._block(slot)) is not None]
         parts = [picked(self.base.mark, self.mine.mark, self.theirs.mark)]
         for number, (block, conflicts) in enumerate(made):
             parts.append(block.data if number == len(made) - 1 else block.closed)
-            self._tell(number, block, conflicts)
+            self._record(number, block, conflicts)
         return Merged(b"".join(parts), tuple(self.conflicts))
 
-    # ---- which sentences, in which order
-
     def _order(self) -> list[_Slot]:
-        """The sentences of the side that moved some (mine, if both did), those that the other side has besides put after what they follow there."""
+        """The order of the side that moved sentences (mine if both did), with the other side's additional sentences after
+        their predecessors."""
         added = self._added_by_both()
         of_mine = [self._slot_of_mine(m, added) for m in range(len(self.mine))]
-        known = {slot.theirs: slot for slot in of_mine if slot.theirs is not None}
-        of_theirs = [known.get(t, _Slot(self.of_theirs.get(t), None, t)) for t in range(len(self.theirs))]
+        shared = {slot.theirs: slot for slot in of_mine if slot.theirs is not None}
+        of_theirs = [shared.get(t, _Slot(self.of_theirs.get(t), None, t)) for t in range(len(self.theirs))]
         if _moved(self.to_mine) or not _moved(self.to_theirs):
             return _woven(of_mine, of_theirs, other_first=False)
         return _woven(of_theirs, of_mine, other_first=True)
@@ -91,7 +90,7 @@ class _Merge:
         return _Slot(b, m, added.get(m) if b is None else self.to_theirs.get(b))
 
     def _added_by_both(self) -> dict[int, int]:
-        """Sentences of mine that are new → those of theirs that are new and have the same sent_id and words."""
+        """New sentences of mine → new sentences of theirs with the same sent_id and words."""
         mine = [m for m in range(len(self.mine)) if m not in self.of_mine]
         theirs = [t for t in range(len(self.theirs)) if t not in self.of_theirs]
         if not mine or not theirs:
@@ -100,10 +99,8 @@ class _Merge:
         pairs = ((m, places.pop((self.mine[m].sent_id, self.mine[m].forms), None)) for m in mine)
         return {m: t for m, t in pairs if t is not None}
 
-    # ---- one sentence
-
     def _block(self, slot: _Slot) -> tuple[SentenceBlock, Sequence[RawConflict]] | None:
-        """The sentence of a slot and what clashed in it; None if it is gone."""
+        """Merge the sentence of a slot, with its conflicts; None if it was removed."""
         base = None if slot.base is None else self.base[slot.base]
         mine = None if slot.mine is None else self.mine[slot.mine]
         theirs = None if slot.theirs is None else self.theirs[slot.theirs]
@@ -119,7 +116,7 @@ class _Merge:
             conflict
         ]
 
-    def _tell(self, number: int, block: SentenceBlock, conflicts: Sequence[RawConflict]) -> None:
+    def _record(self, number: int, block: SentenceBlock, conflicts: Sequence[RawConflict]) -> None:
         for conflict in conflicts:
             self.conflicts.append(
                 Conflict(
@@ -135,13 +132,13 @@ class _Merge:
 
 
 def _moved(to: dict[int, int]) -> bool:
-    """Whether sentences stand in another order than in base."""
+    """Whether sentences have another order than in base."""
     places = [to[b] for b in sorted(to)]
     return any(a > b for a, b in pairwise(places))
 
 
 def _woven(lead: Sequence[_Slot], other: Sequence[_Slot], *, other_first: bool) -> list[_Slot]:
-    """The sentences of ``lead`` with those that ``other`` has besides; where both have some after the same sentence, which come first."""
+    """Insert the additional sentences of ``other`` into ``lead``; ``other_first`` if both add some after the same sentence."""
     ours, shared = set(lead), set(lead) & set(other)
     after: dict[_Slot | None, list[_Slot]] = {}
     previous: _Slot | None = None
@@ -166,7 +163,7 @@ def _woven(lead: Sequence[_Slot], other: Sequence[_Slot], *, other_first: bool) 
 def _merged(
     base: SentenceBlock | None, mine: SentenceBlock, theirs: SentenceBlock
 ) -> tuple[SentenceBlock, Sequence[RawConflict]]:
-    """The versions of a sentence that is on both sides, merged."""
+    """Merge the versions of a sentence that both sides have."""
     was = theirs if base is None else base
     if theirs.data == mine.data or (base is not None and theirs.data == base.data):
         return mine, ()
@@ -179,8 +176,8 @@ def _merged(
         if mine.lines == theirs.lines or (base is not None and unchanged.lines == base.lines):
             body = side.body if side.newline == newline else newline.join(side.lines)
             return SentenceBlock(body + _line_ends(tail, newline), last), ()
-    found = merge_block(base, mine, theirs)
-    return _made(found.comments, found.rows, found.conflicts, newline, tail, last), found.conflicts
+    block = merge_block(base, mine, theirs)
+    return _made(block.comments, block.rows, block.conflicts, newline, tail, last), block.conflicts
 
 
 def _made(
@@ -191,15 +188,15 @@ def _made(
     tail: bytes,
     last: bool,
 ) -> SentenceBlock:
-    """A sentence whose comments tell its conflicts."""
-    told = with_records(
+    """Build a sentence whose comments record its conflicts."""
+    recorded = with_records(
         comments,
         [
             Record(c.place, "mine", None) if c.mine is None else Record(c.place, "theirs", c.theirs)
             for c in conflicts
         ],
     )
-    return SentenceBlock(newline.join([*told, *rows]) + _line_ends(tail, newline), last)
+    return SentenceBlock(newline.join([*recorded, *rows]) + _line_ends(tail, newline), last)
 
 
 def _line_ends(tail: bytes, newline: bytes) -> bytes:

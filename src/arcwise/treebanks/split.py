@@ -1,4 +1,4 @@
-"""Cutting a treebank into train, dev and test, by sentence or by document."""
+"""Split a treebank into train, dev and test, by sentence or by document."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ def split(
     by: Literal["sentence", "document"] = "sentence",
     seed: int | None = None,
 ) -> dict[str, Treebank]:
-    """Cut ``treebank`` into named parts whose numbers of words are about in proportion to ``shares``.
+    """Split ``treebank`` into named parts whose word counts are roughly proportional to ``shares``.
 
-    A document starts at a ``# newdoc`` comment and is never cut. With a ``seed`` the units are drawn at random, without one the parts
-    are contiguous; inside a part the order of the file is kept. Every sentence goes to exactly one part.
+    by: the unit that stays together; a document starts at a ``# newdoc`` comment. seed: draw the units at random; without
+    it, parts are contiguous. Each part keeps the order of the file, and every sentence is in exactly one part.
 
     >>> bank = Treebank.from_string("1\\ta\\t_\\t_\\t_\\t_\\t0\\troot\\t_\\t_\\n\\n" * 10)
     >>> {name: len(part) for name, part in split(bank, shares={"train": 8, "dev": 1, "test": 1}, seed=1).items()}
@@ -64,7 +64,7 @@ def _documents(treebank: Treebank) -> list[list[Sentence]]:
 
 
 def _bounds(words: np.ndarray[tuple[int], np.dtype[np.int64]], shares: list[float]) -> list[int]:
-    """Where to cut the units so that the words before each cut are nearest to its share; no part is empty."""
+    """Cut the units so that the number of words before each cut is closest to its share, and no part is empty."""
     before = np.concatenate([[0], np.cumsum(words)])
     goals = np.cumsum(shares)[:-1] / sum(shares) * before[-1]
     bounds = [0]

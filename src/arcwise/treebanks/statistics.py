@@ -1,4 +1,4 @@
-"""What a treebank holds: sizes, lengths, labels, and how far its trees are from projective."""
+"""Treebank statistics: sizes, sentence lengths, labels, and degrees of non-projectivity."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from arcwise.trees import tree_properties
 
 _MULTIWORD, _EMPTY = 1, 2  # RowKind in native/kernels/treebanks/treebank_layout.hpp
 LENGTH_BANDS = ((1, 10), (11, 20), (21, 30), (31, 40), (41, 60), (61, None))
-"""Sentence lengths that are counted together, first and last."""
+"""Bands of sentence lengths (first, last)."""
 
 
 @dataclass
 class Statistics:
-    """Counts over one treebank; the shares are in percent. Non-projective and crossing as in ``arcwise.trees``.
+    """Counts over a treebank; ``arcwise.trees`` defines non-projective and crossing arcs.
 
-    Tokens are written words: a multiword token counts once, though it is several (syntactic) words.
+    Tokens are orthographic: a multiword token counts once, although it covers several (syntactic) words.
     """
 
     source: str
@@ -33,9 +33,9 @@ class Statistics:
     words: int = 0
     empty_nodes: int = 0
     arcs: int = 0
-    """Words whose head is known; arcs from the root included."""
+    """Words with a known head, including roots."""
     crossing_arcs: int = 0
-    """Arcs that cross another, arcs from the root included."""
+    """Arcs that cross another one, including arcs from the root."""
     non_projective_arcs: int = 0
     non_projective_sentences: int = 0
     non_planar_sentences: int = 0
@@ -47,12 +47,12 @@ class Statistics:
     labels: Counter[str] = field(default_factory=Counter)
     tags: Counter[str] = field(default_factory=Counter)
     lengths: Counter[int] = field(default_factory=Counter)
-    """Words of a sentence → number of sentences; the same for the next two."""
+    """Length → number of sentences; likewise for depths and gap degrees."""
     depths: Counter[int] = field(default_factory=Counter)
     gap_degrees: Counter[int] = field(default_factory=Counter)
 
     def add(self, batch: Treebank) -> None:
-        """Count the sentences of ``batch`` too."""
+        """Add the sentences of ``batch`` to the counts."""
         self._add_rows(batch)
         self._add_trees(batch)
         self.forms.update(batch.column("form"))
@@ -76,41 +76,41 @@ class Statistics:
 
     def _add_trees(self, batch: Treebank) -> None:
         trees = tree_properties(batch.heads, batch.sentence_words)
-        known = batch.heads >= 0
+        has_head = batch.heads >= 0
         sentence = np.repeat(np.arange(len(batch)), batch.sentence_lengths)
-        self.arcs += int(known.sum())
+        self.arcs += int(has_head.sum())
         self.crossing_arcs += int(trees.crossing_arcs.sum())
         self.non_projective_arcs += int(trees.non_projective_arcs.sum())
         self.non_projective_sentences += int((trees.gap_degree > 0).sum())
         self.non_planar_sentences += int((~trees.planar).sum())
         self.ill_nested_sentences += int((~trees.well_nested).sum())
         self.multi_root_sentences += int((trees.roots > 1).sum())
-        self.partial_sentences += len(np.unique(sentence[~known]))
+        self.partial_sentences += len(np.unique(sentence[~has_head]))
         self.gap_degrees.update(trees.gap_degree.tolist())
         self.depths.update(trees.depth.tolist())
 
     @property
     def crossing_arcs_percent(self) -> float:
-        """Share of arcs that cross another."""
+        """Percentage of arcs that cross another one."""
         return percent(self.crossing_arcs, self.arcs)
 
     @property
     def non_projective_arcs_percent(self) -> float:
-        """Share of arcs that are non-projective."""
+        """Percentage of non-projective arcs."""
         return percent(self.non_projective_arcs, self.arcs)
 
     @property
     def non_projective_sentences_percent(self) -> float:
-        """Share of sentences with a non-projective arc."""
+        """Percentage of sentences with a non-projective arc."""
         return percent(self.non_projective_sentences, self.sentences)
 
     def length_percent(self, first: int, last: int | None) -> float:
-        """Share of sentences with ``first`` to ``last`` words; None is without limit."""
+        """Percentage of sentences with ``first`` to ``last`` words; None means no upper limit."""
         inside = sum(c for n, c in self.lengths.items() if first <= n and (last is None or n <= last))
         return percent(inside, self.sentences)
 
     def as_dict(self) -> dict[str, Any]:
-        """Everything but the forms themselves, for JSON."""
+        """Return all statistics for JSON, with the number of distinct forms instead of the forms."""
         names = [name for name, value in vars(self).items() if isinstance(value, (int, str))]
         return {
             **{("file" if name == "source" else name): getattr(self, name) for name in names},
@@ -127,7 +127,7 @@ class Statistics:
 
 
 def statistics(path: PathLike) -> Statistics:
-    """Read a file piece by piece and count: memory grows with its vocabulary, not with its length.
+    """Compute the statistics of a file, streaming it; memory grows with its vocabulary, not with its length.
 
     >>> from importlib.resources import files
     >>> sample = statistics(str(files("arcwise") / "data" / "sample-gold.conllu"))
@@ -138,25 +138,25 @@ def statistics(path: PathLike) -> Statistics:
 
 
 def collect(batches: Iterable[Treebank], *, source: str) -> Statistics:
-    """The statistics of several treebanks together."""
-    found = Statistics(source)
+    """Compute the statistics of several treebanks together."""
+    total = Statistics(source)
     for batch in batches:
-        found.add(batch)
-    return found
+        total.add(batch)
+    return total
 
 
 def percent(part: int, whole: int) -> float:
-    """100 · part / whole, 0 where there is nothing."""
+    """100 · part / whole, and 0 if ``whole`` is 0."""
     return 100.0 * part / whole if whole else 0.0
 
 
 def mean(counts: Counter[int]) -> float:
-    """The mean of values counted."""
+    """The mean of counted values."""
     return sum(value * count for value, count in counts.items()) / max(counts.total(), 1)
 
 
 def median(counts: Counter[int]) -> float:
-    """The median of values counted, the mean of the two middle ones where their number is even.
+    """The median of counted values; the mean of the two middle ones for an even count.
 
     >>> median(Counter([1, 2, 2, 9])), median(Counter([1, 4]))
     (2.0, 2.5)
@@ -171,7 +171,7 @@ def median(counts: Counter[int]) -> float:
 
 
 def summary(counts: Counter[int]) -> dict[str, Any]:
-    """Mean, median, largest value, and the number of each."""
+    """Mean, median, maximum and the counts themselves."""
     return {
         "mean": mean(counts),
         "median": median(counts),

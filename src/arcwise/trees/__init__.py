@@ -1,4 +1,4 @@
-"""Trees and their properties. This room imports no other."""
+"""Dependency trees, their properties, and drawing them as text. This package imports no other."""
 
 from arcwise.trees.draw import draw
 from arcwise.trees.properties import (

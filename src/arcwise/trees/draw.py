@@ -1,7 +1,7 @@
-"""A tree as text: one word per line, arcs at the left as nested brackets.
+"""Draw a tree as text: one word per line, with arcs at the left as nested brackets.
 
-Every word with modifiers has a vertical line, its *rail*, in a column of its own; a branch with an arrow head leads
-from the rail of the head to each modifier. So the width grows with the depth of the tree, not with its length.
+Every head has a vertical line, its *rail*, in a column that no overlapping rail uses; a branch with an arrow leads from
+the rail to each modifier. The width thus grows with the depth of the tree, not with its length.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ _GREY, _RED, _GREEN, _YELLOW, _MAGENTA, _CYAN = "90", "31", "32", "33", "35", "3
 _BOLD = "1"
 
 Probabilities = Sequence[float] | npt.NDArray[np.float64]
-"""Of the arc to each word."""
+"""One probability per word."""
 Paint = Callable[[str, str], str]
-"""(text, style) → text with terminal colours, or as it is."""
+"""(text, style) → text, with or without terminal colours."""
 
 
 def draw(
@@ -35,12 +35,13 @@ def draw(
     label_probabilities: Probabilities | None = None,
     color: bool = False,
 ) -> str:
-    """The tree as lines of text: number, arcs, word, tag, label, and how probable head and label are.
+    """Draw a tree as lines of text: number, arcs, word, tag, label and confidence.
 
-    A ``●`` marks a root, a ``?`` a word whose head is unknown. Where arcs cross, the branch goes on behind the rail.
-    ``tags``, ``probabilities`` (of the head of each word, 0..1) and ``label_probabilities`` (of its head and label together) have one entry
-    per word. The percentage after a label is that of head and label together; where only that of the head is known, it says ``head``.
-    ``color`` adds terminal colours: non-projective arcs magenta; with probabilities, green from 0.9, yellow from 0.5, red below.
+    ``●`` marks a root, ``?`` an unknown head. Where arcs cross, the branch passes behind the rail.
+
+    tags: one per word. probabilities: of each head, 0..1; shown as ``head 90%``. label_probabilities: of each head and
+    label together; shown instead of those. color: use terminal colours: magenta for non-projective arcs; with
+    probabilities, green from 0.9, yellow from 0.5, red below.
 
     >>> tree = Tree.from_heads([2, 3, 0, 5, 3], ["det", "nsubj", "root", "case", "obl"])
     >>> print(draw(tree, ["The", "cat", "sleeps", "on", "it"], tags=["DET", "NOUN", "VERB", "ADP", "PRON"]))
@@ -51,13 +52,13 @@ def draw(
     5   └─┴─► it      PRON  obl
     """
     n = len(tree)
-    given = {
+    per_word = {
         "words": words,
         "tags": tags,
         "probabilities": probabilities,
         "label_probabilities": label_probabilities,
     }
-    for name, values in given.items():
+    for name, values in per_word.items():
         if values is not None and len(values) != n:
             raise InputError(f"{name}: found {len(values)}, expected {n}, one per word")
     check_probabilities(probabilities)
@@ -80,7 +81,7 @@ def draw(
     if shown is not None:
         only_head = "head " if shown is probabilities and tree.labels is not None else ""
         columns.append(_column([f"{only_head}{100 * p:.0f}%" for p in shown], paint, label_styles))
-    # In a right-to-left sentence each line must still start at the left.
+    # Without this mark a terminal would right-align the lines of a right-to-left sentence.
     start = LEFT_TO_RIGHT_MARK if any(map(is_right_to_left, words)) else ""
     return "\n".join(
         start + f"{numbers[i]} {arcs[i]} {'  '.join(c[i] for c in columns)}".rstrip() for i in range(n)
@@ -88,7 +89,7 @@ def draw(
 
 
 def check_probabilities(probabilities: Probabilities | None) -> None:
-    """Raise ``InputError`` unless all are in 0..1."""
+    """Raise ``InputError`` unless all probabilities are in 0..1."""
     for p in () if probabilities is None else probabilities:
         if not 0 <= p <= 1:
             raise InputError(f"probabilities: found {float(p)}, expected 0..1")
@@ -96,7 +97,7 @@ def check_probabilities(probabilities: Probabilities | None) -> None:
 
 @dataclass
 class Rails:
-    """The columns of the rails. Column 1 is next to the words; the rail of a head is left of those of its modifiers."""
+    """The columns of the rails. Column 1 is next to the words; a head's rail is left of its modifiers' rails."""
 
     tree: Tree
     column: dict[int, int] = field(default_factory=dict)
@@ -106,7 +107,7 @@ class Rails:
 
     @classmethod
     def place(cls, tree: Tree) -> Rails:
-        """Rails from the lowest and shortest heads upwards, each where the fewest branches cross rails."""
+        """Place rails bottom-up, the shortest first, each in the column with the fewest crossings."""
         rails = cls(tree)
         children = {h: tree.children(h) for h in range(1, len(tree) + 1)}
         rails.span = {h: (min(h, *c), max(h, *c)) for h, c in children.items() if c}
@@ -138,7 +139,7 @@ class Rails:
         )
 
     def _crossings(self, head: int, column: int, children: tuple[int, ...]) -> int:
-        """How often a rail at ``column`` would cross branches, or the branches from it rails that are placed."""
+        """Count crossings of a rail at ``column`` with branches, and of its branches with placed rails."""
         first, last = self.span[head]
         passed = (w for w in range(first + 1, last) if w != head and w not in children)
         over_rail = sum(self.start(w) > column for w in passed)

@@ -1,12 +1,11 @@
-"""How trees are shaped: projective, planar, well-nested, and by how much they are not.
+"""Properties of trees: projective, planar, well-nested, and degrees of non-projectivity.
 
-The notions are those of Kuhlmann and Nivre 2006, "Mildly non-projective dependency structures". Three things hold
-for all of them:
+Definitions follow Kuhlmann and Nivre 2006, "Mildly non-projective dependency structures". Throughout:
 
 - A word *dominates* itself, its modifiers, their modifiers, and so on; its *yield* is the words it dominates.
-- The root dominates every word. So an arc from the root is never non-projective, and the root has no gaps. It stands
-  at position 0, before the first word, so an arc from it can cross another; each function says whether it counts.
-- In a partial tree a word with an unknown head is the top of its own fragment, and there is no arc to it.
+- The root dominates every word, so an arc from the root is never non-projective, and the root has no gaps. The root is
+  at position 0, before the first word, so an arc from it can cross another arc; each function says whether it counts.
+- In a partial tree, a word with an unknown head is the top of a separate fragment, and no arc leads to it.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ Flags = npt.NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class TreeProperties:
-    """The properties of S trees with W words together: an array of shape (S,) each, two of shape (W,)."""
+    """Properties of S trees with W words in total: arrays of shape (S,), and two of shape (W,)."""
 
     roots: Counts
     """Words whose head is the root."""
@@ -38,26 +37,26 @@ class TreeProperties:
     gap_degree: Counts
     edge_degree: Counts
     crossings: Counts
-    """Pairs of arcs that cross, arcs from the root included."""
+    """Pairs of arcs that cross, including arcs from the root."""
     planar: Flags
     """Whether no two arcs between words cross."""
     well_nested: Flags
     non_projective_arcs: Flags
     """Shape (W,): whether the arc to a word is non-projective."""
     crossing_arcs: Flags
-    """Shape (W,): whether the arc to a word crosses another, arcs from the root included."""
+    """Shape (W,): whether the arc to a word crosses another one, including arcs from the root."""
 
 
 def tree_properties(
     heads: npt.NDArray[np.int32], sentence_words: npt.NDArray[np.uint32] | None = None
 ) -> TreeProperties:
-    """All properties of many trees in one native call. O(n²) per tree, in practice about n.
+    """Compute all properties of many trees in one native call. O(n²) per tree, about linear in practice.
 
-    ``heads``: the heads of all words, flat and without the root. The words of tree s are
-    ``sentence_words[s] .. sentence_words[s+1]-1`` (as in ``Treebank``); without it there is one tree.
+    heads: the heads of all words, flat and without the root. sentence_words: tree s has the words
+    ``sentence_words[s] .. sentence_words[s+1]-1`` (as in ``Treebank``); by default there is one tree.
 
-    >>> many = tree_properties(np.array([2, 0, 3, 0, 2, 2], np.int32), np.array([0, 2, 6], np.uint32))
-    >>> many.roots.tolist(), many.gap_degree.tolist(), many.non_projective_arcs.tolist()
+    >>> trees = tree_properties(np.array([2, 0, 3, 0, 2, 2], np.int32), np.array([0, 2, 6], np.uint32))
+    >>> trees.roots.tolist(), trees.gap_degree.tolist(), trees.non_projective_arcs.tolist()
     ([1, 1], [0, 1], [False, False, True, False, False, False])
     """
     if sentence_words is None:
@@ -89,7 +88,7 @@ def _of(tree: Tree) -> TreeProperties:
 def is_projective(tree: Tree) -> bool:
     """Whether every arc is projective: its head dominates all words between head and modifier.
 
-    For a complete tree this is the same as: no two arcs cross, arcs from the root included.
+    A complete tree is projective exactly if no two arcs cross, including arcs from the root.
 
     >>> is_projective(Tree.from_heads([2, 0, 2])), is_projective(Tree.from_heads([3, 0, 2]))
     (True, False)
@@ -98,20 +97,20 @@ def is_projective(tree: Tree) -> bool:
 
 
 def non_projective_arcs(tree: Tree) -> list[Arc]:
-    """The arcs (head, modifier) over some word that the head does not dominate; never one from the root.
+    """The arcs (head, modifier) that span a word not dominated by the head; never an arc from the root.
 
     >>> non_projective_arcs(Tree.from_heads([3, 0, 2]))
     [(3, 1)]
     """
-    found = np.flatnonzero(_of(tree).non_projective_arcs) + 1
-    return [(int(tree.heads[m]), int(m)) for m in found]
+    modifiers = np.flatnonzero(_of(tree).non_projective_arcs) + 1
+    return [(int(tree.heads[m]), int(m)) for m in modifiers]
 
 
 def crossing_arcs(tree: Tree, *, root_arcs: bool = True) -> list[tuple[Arc, Arc]]:
-    """Every pair of arcs that cross, each arc as (head, modifier), the one that begins further left first.
+    """All pairs of crossing arcs, each arc as (head, modifier), the one that starts further left first. O(n²).
 
-    Two arcs cross if each has exactly one end strictly between the ends of the other. ``root_arcs=True`` counts arcs from
-    the root, as arcs from position 0; ``root_arcs=False`` leaves them out. O(n²).
+    Two arcs cross if each has exactly one end strictly between the ends of the other. root_arcs: include arcs from the
+    root, as arcs from position 0.
 
     >>> crossing_arcs(Tree.from_heads([3, 0, 2]))
     [((0, 2), (3, 1))]
@@ -128,7 +127,7 @@ def crossing_arcs(tree: Tree, *, root_arcs: bool = True) -> list[tuple[Arc, Arc]
 
 
 def root_count(tree: Tree) -> int:
-    """The number of words whose head is the root; unknown heads are not counted.
+    """The number of words whose head is the root; unknown heads do not count.
 
     >>> root_count(Tree.from_heads([0, -1, 0]))
     2
@@ -158,7 +157,7 @@ def edge_degree(tree: Tree) -> int:
 
 
 def is_planar(tree: Tree) -> bool:
-    """Whether no two arcs cross when arcs from the root are left out; every projective tree is planar.
+    """Whether no two arcs cross, ignoring arcs from the root; every projective tree is planar.
 
     >>> tree = Tree.from_heads([3, 0, 2])
     >>> is_planar(tree), is_projective(tree)
@@ -170,7 +169,7 @@ def is_planar(tree: Tree) -> bool:
 def is_well_nested(tree: Tree) -> bool:
     """Whether no two disjoint subtrees interleave: no l₁ < l₂ < r₁ < r₂ with l₁, r₁ in one and l₂, r₂ in the other.
 
-    Subtrees of words are meant; that of the root contains all. Every planar tree with one root is well-nested.
+    The subtree of the root contains all words and is left out. Every planar tree with one root is well-nested.
 
     >>> is_well_nested(Tree.from_heads([3, 4, 0, 3])), is_well_nested(Tree.from_heads([5, 5, 1, 2, 0]))
     (True, False)

@@ -1,4 +1,4 @@
-"""How many terminal cells a text takes, and how it must be written so that a terminal keeps it in its cells."""
+"""The width of text in terminal cells, and text that is safe to print."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ import unicodedata
 
 LEFT_TO_RIGHT_MARK = "\u200e"
 _FORBIDDEN = "\u202a\u202b\u202d\u202e\ufffe\uffff"
-"""Direction overrides, which run on beyond their word, and what may not stand in XML."""
+"""Direction overrides, which affect the rest of the line, and characters that XML forbids."""
 
 
 def cell_width(text: str) -> int:
-    """The number of terminal cells of ``text``: wide (CJK) characters take two, combining marks none.
+    """The number of terminal cells of ``text``: two for wide (CJK) characters, none for combining marks.
 
     >>> cell_width("tree"), cell_width("木"), cell_width("e\\u0301")
     (4, 2, 1)
@@ -25,7 +25,7 @@ def _character_width(character: str) -> int:
 
 
 def is_right_to_left(text: str) -> bool:
-    """Whether the first letter with a direction is of a right-to-left script.
+    """Whether the first character with a direction belongs to a right-to-left script.
 
     >>> is_right_to_left("12 שלום"), is_right_to_left("a שלום")
     (True, False)
@@ -35,7 +35,7 @@ def is_right_to_left(text: str) -> bool:
 
 
 def printable(text: str) -> str:
-    """``text`` with control characters, which a terminal would obey, and the like shown as U+FFFD.
+    """Replace control characters, which a terminal would interpret, by U+FFFD.
 
     >>> printable("a\\x1b[2J")
     'a\ufffd[2J'

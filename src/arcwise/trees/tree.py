@@ -1,4 +1,4 @@
-"""``Tree``: the heads of the words of one sentence, with or without labels."""
+"""``Tree``: the heads of one sentence, with or without labels."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from arcwise.errors import InputError
 Heads = npt.NDArray[np.int32]
 
 UNKNOWN = -1
-"""The head of a word whose head is not known (``_`` in CoNLL-U), and of the root."""
+"""The head of the root, and of a word whose head is unknown (``_`` in CoNLL-U)."""
 
 
 @dataclass(frozen=True, eq=False)
 class Tree:
-    """A dependency tree over words 1..n; 0 is the root, an artificial word that every tree hangs from.
+    """A dependency tree over words 1..n with the artificial root 0.
 
-    ``heads`` has shape (n+1,): ``heads[0] = -1``, ``heads[m]`` is the head of word m, -1 where it is not known (a partial
-    tree). ``labels`` is None or n+1 strings, ``labels[0] = ""``.
+    heads: shape (n+1,): ``heads[0] = -1``; ``heads[m]`` is the head of word m, or -1 if unknown (a partial tree).
+    labels: None, or n+1 strings with ``labels[0] = ""``.
 
     >>> tree = Tree.from_heads([2, 0, 2], ["nsubj", "root", "obj"])
     >>> tree.roots, tree.children(2), tree.labels[3]
@@ -48,7 +48,7 @@ class Tree:
 
     @classmethod
     def from_heads(cls, heads: Sequence[int] | npt.NDArray[Any], labels: Sequence[str] | None = None) -> Tree:
-        """The tree in which word m (from 1) has head ``heads[m-1]`` and label ``labels[m-1]``."""
+        """Create the tree in which word m (from 1) has head ``heads[m-1]`` and label ``labels[m-1]``."""
         return cls(
             np.concatenate([[UNKNOWN], np.asarray(heads, dtype=np.int32)]),
             None if labels is None else ("", *labels),
@@ -85,7 +85,7 @@ class Tree:
 
     @property
     def arcs(self) -> list[tuple[int, int]]:
-        """The known arcs as (head, modifier), in order of the modifier."""
+        """The arcs as (head, modifier), in order of the modifier; unknown heads have none."""
         return [(int(h), m) for m, h in enumerate(self.heads) if h >= 0]
 
     @property
@@ -119,7 +119,7 @@ def _check_heads(heads: Heads) -> None:
 
 
 def find_cycle(heads: Heads | Sequence[int]) -> list[int]:
-    """The words of one cycle, each followed by its head; empty if there is none. O(n)."""
+    """Return the words of one cycle, each followed by its head; empty if there is none. O(n)."""
     path_of = [0] * len(heads)
     for start in range(1, len(heads)):
         at = start
