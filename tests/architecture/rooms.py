@@ -31,7 +31,9 @@ BELOW["cli"] = BELOW["web"] | {"web"}
 
 FILES = {"spacy_component"}
 """Rooms that are one file."""
-OUTSIDE = {"deprecation", "engine", "errors", "log", "memory", "native", "optional", "_cpu", "__version__"}
+OUTSIDE = {
+    "deprecation", "engine", "errors", "log", "memory", "native", "optional", "schema", "_cpu", "__version__",
+}  # fmt: skip
 """May be imported by all."""
 
 BESIDE = {"measuring": set[str](), "benchmarks": {"measuring"}, "experiments": {"measuring"}}

@@ -106,7 +106,7 @@ def test_tables_that_others_made(there_and_back: Any) -> None:
         ({"tokens": [["Hi"]]}, "table: found the columns tokens, expected at least 'forms'"),
         ({"forms": [["Hi"]], "heads": [[1, 2]]}, r"lists of different lengths \(1 of forms, 2 of heads\)"),
         ({"forms": [["Hi"]], "heads": [["x"]]}, r"sentences\[0\].words\[0\].head: found 'x'"),
-        ({"forms": [[]]}, r"sentences\[0\].words: found no word"),
+        ({"forms": [[]]}, r"sentences\[0\].words: found \[\], expected at least one"),
     ]:
         with pytest.raises(InputError, match=message):
             exchange.from_arrow(arrow.table(table))

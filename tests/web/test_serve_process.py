@@ -246,7 +246,7 @@ def test_a_body_that_comes_too_slowly_is_refused(hasty: Process) -> None:
         while more := own.recv(4096):
             found += more
     assert found.startswith(b"HTTP/1.1 408")
-    assert b"took longer than 3 seconds to come" in found
+    assert b"took longer than 3 seconds to arrive" in found
 
 
 def test_an_answer_that_nobody_reads_is_given_up(hasty: Process) -> None:

@@ -337,7 +337,7 @@ def test_plain_text_comes_back(service: Here, text: str) -> None:
 @pytest.mark.parametrize(
     "parameters, told",
     [
-        ({"tagger": ""}, "data: is missing, expected the text or the sentences to process"),
+        ({"tagger": ""}, "parameters: 'data' is missing"),
         ({"data": "x", "model": "czech"}, "model: found 'czech', expected one of english-ewt-fast, graph"),
         ({"data": "x", "model": "czech-pdt-ud-2.12-230717"}, "model: found 'czech-pdt-ud-2.12-230717', expected one of english-ewt-fast, graph"),
         ({"data": "x", "input": "epe"}, "input: found 'epe', expected one of conllu, horizontal, vertical, generic_tokenizer"),

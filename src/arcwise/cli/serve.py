@@ -67,7 +67,7 @@ def run(
     """
     from arcwise.web.server import require_web
 
-    require_web()
+    require_web("prometheus_client")
     from arcwise.distributed.cores import cores
     from arcwise.memory import mmap_large_allocations
     from arcwise.web.serve_models import Models

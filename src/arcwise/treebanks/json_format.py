@@ -1,4 +1,4 @@
-"""Sentences and documents as JSON values, and back; docs/reference/json.md tells the fields, document.schema.json their types.
+"""Sentences and documents as JSON values, and back; docs/reference/json.md describes the fields, json_model.py declares their types.
 
 Nothing that well-formed CoNLL-U has is lost. Some fields repeat what others have, for those who read (``text``, ``start``, ``end``,
 ``probability``, …); what is read back is the comments and the ten columns.
@@ -6,13 +6,10 @@ Nothing that well-formed CoNLL-U has is lost. Some fields repeat what others hav
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from importlib.resources import files
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from arcwise.errors import InputError
-from arcwise.treebanks.columns import field_bytes
 from arcwise.treebanks.field_values import (
     ALTERNATIVES,
     HEAD_PROBABILITY,
@@ -31,14 +28,9 @@ from arcwise.treebanks.field_values import (
 from arcwise.treebanks.surface import Place
 
 if TYPE_CHECKING:
+    from arcwise.treebanks.json_model import JsonRow, JsonSentence
     from arcwise.treebanks.sentence import Sentence
     from arcwise.treebanks.treebank import Treebank
-
-Values = Mapping[str, Any]
-
-_DERIVED = ("start", "end", "head_probability", "label_probability", "alternatives")
-FIELDS = ("id", "form", "lemma", "upos", "xpos", "feats", "head", "label", "deps", "misc", *_DERIVED)
-"""What a word, a multiword token or an empty node may have."""
 
 
 def json_schema() -> dict[str, Any]:
@@ -47,11 +39,10 @@ def json_schema() -> dict[str, Any]:
     >>> json_schema()["title"]
     'arcwise document'
     """
-    text = (files("arcwise") / "treebanks" / "document.schema.json").read_text("utf-8")
-    return dict(json.loads(text))
+    from arcwise.schema import json_schema
+    from arcwise.treebanks.json_model import JsonDocument
 
-
-# ---- to JSON
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **json_schema(JsonDocument)}
 
 
 def document_json(treebank: Treebank) -> dict[str, Any]:
@@ -144,161 +135,78 @@ def comment_number(sentence: Sentence, key: str) -> float | None:
     return share(sentence.comments.get(key))
 
 
-# ---- from JSON
-
-
 def treebank_text(values: Any) -> str:
     """CoNLL-U of a document, or of one sentence; ``InputError`` says which field is wrong."""
+    from arcwise.schema import check_json, shown
+    from arcwise.treebanks.json_model import JsonSentence
+
     if not isinstance(values, Mapping) or not ("sentences" in values or "words" in values):
         raise InputError(
-            f"json: found {_shown(values)}, expected an object with 'sentences' (a document) or 'words' (a sentence)"
+            f"json: found {shown(values)}, expected an object with 'sentences' (a document) or 'words' (a sentence)"
         )
     if "sentences" not in values:
-        return _sentence_text(values, "json")
-    sentences = _list(values, "sentences", "json")
-    return "".join(_sentence_text(own, f"sentences[{number}]") for number, own in enumerate(sentences))
+        return _sentence_text(check_json(JsonSentence, values, "json"), "json")
+    sentences = values["sentences"]
+    if not isinstance(sentences, list | tuple):
+        raise InputError(f"sentences: found {shown(sentences)}, expected a list")
+    # One sentence at a time: the garbage collector would scan the rows of a large document over and over, which
+    # takes longer than the checks.
+    texts = []
+    for number, sentence in enumerate(sentences):
+        where = f"sentences[{number}]"
+        texts.append(_sentence_text(check_json(JsonSentence, sentence, where, inside=where), where))
+    return "".join(texts)
 
 
-def _sentence_text(values: Any, where: str) -> str:
-    if not isinstance(values, Mapping):
-        raise InputError(f"{where}: found {_shown(values)}, expected an object with 'words'")
-    words = _list(values, "words", where)
-    if not words:
-        raise InputError(f"{where}.words: found no word, expected at least one")
-    rows: list[tuple[tuple[int, int], str]] = []
-    for name in ("tokens", "words", "empty_nodes"):
-        for number, own in enumerate(_list(values, name, where) if name in values else []):
-            rows.append(_row_text(own, name, number, f"{where}.{name}[{number}]"))
-    rows.sort(key=lambda row: row[0])
-    return "".join((*_comment_texts(values, where), *(text for _, text in rows), "\n"))
+def _sentence_text(sentence: JsonSentence, where: str) -> str:
+    rows: list[tuple[tuple[int, int], JsonRow]] = [
+        ((int(row.id or at), 0), row) for at, row in enumerate(sentence.words, 1)
+    ]
+    for token in sentence.tokens or ():
+        rows.append(((int(token.id.partition("-")[0]), -1), token))
+    for node in sentence.empty_nodes or ():
+        before, _, number = node.id.partition(".")
+        rows.append(((int(before), int(number)), node))
+    rows.sort(key=lambda row: row[0])  # a multiword token before its words, an empty node after its word
+    texts = (_row_text(row, str(place[0])) for place, row in rows)
+    return "".join((*_comment_texts(sentence, where), *texts, "\n"))
 
 
-def _comment_texts(values: Values, where: str) -> Iterator[str]:
-    """The comments; where they are not given, those that other fields tell."""
-    if "comments" in values:
-        told = [_string(line, f"{where}.comments") for line in _list(values, "comments", where)]
-    else:
-        told = [f"{name} = {values[name]}" for name in ("sent_id", "text") if values.get(name) is not None]
-        if values.get("probability") is not None:
-            told.append(f"tree_prob = {_share(values['probability'], f'{where}.probability'):.6g}")
-    for line in told:
+def _comment_texts(sentence: JsonSentence, where: str) -> Iterator[str]:
+    """The comments; if there are none, those that other fields imply."""
+    lines = sentence.comments
+    if lines is None:
+        fields = {"sent_id": sentence.sent_id, "text": sentence.text}
+        lines = [f"{name} = {value}" for name, value in fields.items() if value is not None]
+        if sentence.probability is not None:
+            lines.append(f"tree_prob = {sentence.probability:.6g}")
+    for line in lines:
         if "\n" in line or "\r" in line:
             raise InputError(f"{where}.comments: found a line break in {line!r}, expected one line")
         yield (line if line.startswith("#") else f"# {line}") + "\n"
 
 
-def _row_text(values: Any, kind: str, number: int, where: str) -> tuple[tuple[int, int], str]:
-    """Where a row stands among the others, and the row."""
-    if not isinstance(values, Mapping):
-        raise InputError(f"{where}: found {_shown(values)}, expected an object with a 'form'")
-    if unknown := [name for name in values if name not in FIELDS]:
-        raise InputError(f"{where}: found the field {unknown[0]!r}, expected some of {', '.join(FIELDS)}")
-    told = {name: value for name, value in values.items() if value is not None}
-    row_id = str(told.get("id", number + 1 if kind == "words" else ""))
-    first, sign, second = row_id.partition({"tokens": "-", "words": "\0", "empty_nodes": "."}[kind])
-    if not _is_number(first) or (sign and not _is_number(second)) or bool(sign) == (kind == "words"):
-        example = {"tokens": "'1-2'", "words": "a whole number", "empty_nodes": "'8.1'"}[kind]
-        raise InputError(f"{where}.id: found {_shown(values.get('id'))}, expected {example}")
-    place = (int(first), {"tokens": -1, "words": 0, "empty_nodes": int(second or 0)}[kind])
-    if kind == "words" and "form" not in told:
-        raise InputError(f"{where}: found no 'form', expected one")
-    return place, "\t".join((row_id, *(_field(told, name, where) for name in FIELDS[1:10]))) + "\n"
+def _row_text(row: JsonRow, default_id: str) -> str:
+    feats, deps = row.feats, row.deps
+    if isinstance(feats, dict):
+        feats = pair_text(feats)
+    if isinstance(deps, list):
+        deps = "|".join(f"{arc.head}:{arc.label}" for arc in deps)
+    head = None if row.head is None else str(row.head)
+    fields = (row.form, row.lemma, row.upos, row.xpos, feats, head, row.label, deps, _misc_text(row))
+    text = "\t".join((row.id or default_id, *(field or "_" for field in fields)))
+    return text.encode("utf-8", "replace").decode() + "\n"
 
 
-def _is_number(text: str) -> bool:
-    return text.isascii() and text.isdecimal()
-
-
-def _field(told: Values, name: str, where: str) -> str:
-    if name not in told and name != "misc":
-        return "_"
-    text = _READERS.get(name, _text)(told, name, f"{where}.{name}")
-    return field_bytes(text, f"{where}.{name}").decode("utf-8")
-
-
-def _text(told: Values, name: str, where: str) -> str:
-    return _string(told[name], where)
-
-
-def _head(told: Values, name: str, where: str) -> str:
-    head = told[name]
-    if isinstance(head, bool) or not isinstance(head, int) or head < 0:
-        raise InputError(f"{where}: found {_shown(head)}, expected the number of a word, or 0 for the root")
-    return str(head)
-
-
-def _feats(told: Values, name: str, where: str) -> str:
-    return _pairs(told[name], where)
-
-
-def _pairs(value: Any, where: str) -> str:
-    if not isinstance(value, Mapping):
-        return _string(value, where)
-    return pair_text({str(key): _string(own, f"{where}.{key}") for key, own in value.items()})
-
-
-def _deps(told: Values, name: str, where: str) -> str:
-    if not isinstance(told[name], Sequence) or isinstance(told[name], str):
-        return _string(told[name], where)
-    arcs = [arc for arc in told[name] if isinstance(arc, Mapping) and {"head", "label"} <= set(arc)]
-    if len(arcs) < len(told[name]):
-        raise InputError(f"{where}: found {_shown(told[name])}, expected objects with 'head' and 'label'")
-    return "|".join(f"{arc['head']}:{arc['label']}" for arc in arcs) or "_"
-
-
-def _misc(told: Values, name: str, where: str) -> str:
-    """MISC, and what other fields say of the arc, unless MISC says it."""
-    text = _pairs(told.get(name, "_"), where)
-    parent = where.removesuffix(".misc")
+def _misc_text(row: JsonRow) -> str:
+    """MISC, with what other fields say of the arc unless MISC says it."""
+    text = pair_text(row.misc) if isinstance(row.misc, dict) else row.misc or "_"
     added = {}
-    for key, field in ((HEAD_PROBABILITY, "head_probability"), (LABEL_PROBABILITY, "label_probability")):
-        if field in told and probability(text, key) is None:
-            added[key] = f"{_share(told[field], f'{parent}.{field}'):.4f}"
-    if told.get("alternatives") and not read_alternatives(text):
-        added[ALTERNATIVES] = alternatives_text(_arcs(told["alternatives"], f"{parent}.alternatives"))
+    if row.head_probability is not None and probability(text, HEAD_PROBABILITY) is None:
+        added[HEAD_PROBABILITY] = f"{row.head_probability:.4f}"
+    if row.label_probability is not None and probability(text, LABEL_PROBABILITY) is None:
+        added[LABEL_PROBABILITY] = f"{row.label_probability:.4f}"
+    if row.alternatives and not read_alternatives(text):
+        arcs = [LabelledArc(arc.head, arc.label, arc.probability) for arc in row.alternatives]
+        added[ALTERNATIVES] = alternatives_text(arcs)
     return "|".join(part for part in (text, pair_text(added)) if part != "_") or "_"
-
-
-def _arcs(values: Any, where: str) -> list[LabelledArc]:
-    try:
-        return [
-            LabelledArc(int(arc["head"]), str(arc.get("label", "_")), _share(arc["probability"], where))
-            for arc in values
-        ]
-    except (TypeError, ValueError, KeyError, AttributeError) as error:
-        raise InputError(
-            f"{where}: found {_shown(values)}, expected objects with 'head', 'label' and 'probability'"
-        ) from error
-
-
-_READERS: dict[str, Callable[[Values, str, str], str]] = {
-    "feats": _feats,
-    "head": _head,
-    "deps": _deps,
-    "misc": _misc,
-}
-
-
-def _share(value: Any, where: str) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
-        raise InputError(f"{where}: found {_shown(value)}, expected a number from 0 to 1")
-    return float(value)
-
-
-def _string(value: Any, where: str) -> str:
-    if not isinstance(value, str):
-        raise InputError(f"{where}: found {_shown(value)}, expected text")
-    return value
-
-
-def _list(values: Values, name: str, where: str) -> Sequence[Any]:
-    found = values.get(name)
-    if not isinstance(found, Sequence) or isinstance(found, str):
-        raise InputError(f"{where}.{name}: found {_shown(found)}, expected a list")
-    return found
-
-
-def _shown(value: Any) -> str:
-    """A value as messages show it, cut where it is long."""
-    text = "nothing" if value is None else repr(value)
-    return text if len(text) <= 60 else f"{text[:57]}..."

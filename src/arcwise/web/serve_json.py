@@ -1,16 +1,21 @@
-"""``/v1/parse``: what its JSON may hold, checked field by field, and the answer."""
+"""``/v1/parse``: its request and its response as declared types, and how one becomes a task and the other is made."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import fields
-from typing import Any
+from typing import Annotated, Any
+
+from pydantic import Field, WithJsonSchema, create_model
 
 from arcwise.errors import InputError, OptionError
 from arcwise.inference import Constraints
+from arcwise.learning.options import Declared, declared
 from arcwise.parsing.parser import ParseOptions
+from arcwise.schema import Expected, Flag, JsonObject, Text, Whole, check_json
 from arcwise.treebanks import Treebank
+from arcwise.treebanks.json_model import JsonDocument, JsonSentence
 from arcwise.web.serve_forms import not_utf8
 from arcwise.web.serve_input import Source, from_words
 from arcwise.web.serve_limits import Limits, RequestRefused
@@ -18,181 +23,177 @@ from arcwise.web.serve_models import Models, ServedModel
 from arcwise.web.serve_tasks import ParseTask
 
 INPUTS = ("text", "words", "conllu", "document")
-OPTIONS = tuple(own.name for own in fields(ParseOptions) if own.name not in ("device",))
+OPTIONS = tuple(option.name for option in fields(ParseOptions) if option.name not in ("device",))
 """Options of a parse that a request may set."""
-OTHERS = ("model", "constraints", "pictures")
-MOST_TREES = 1000
-"""Of ``k_best`` in one request."""
-MANY = 10
-"""Trees of each sentence, or alternatives of each word, that the largest request may ask for."""
-_OF_A_PARSE = ("# tree_prob =", "# tree_entropy =", "# parse_note =")
-_CONSTRAINTS = tuple(own.name for own in fields(Constraints))
+MAX_TREES = 1000
+"""The largest ``k_best`` of a request."""
+MAX_MULTIPLE = 10
+"""Trees of each sentence, or alternatives of each word, that a request of the largest size may ask for."""
+_PARSE_COMMENTS = ("# tree_prob =", "# tree_entropy =", "# parse_note =")
+_JSON_TYPES = {int: "integer", float: "number", str: "string", bool: "boolean"}
+
+Arcs = Annotated[list[tuple[Whole, Whole]], Expected("pairs of whole numbers, as [[2, 1]]")]
+Labels = Annotated[
+    dict[Annotated[str, Field(pattern=r"^[0-9]{1,7}$")], Text],
+    Expected('labels by the number of the word, as {"2": "root"}'),
+]
 
 
-def read_json(body: bytes) -> Mapping[str, Any]:
-    """The body as an object. ``InputError`` for anything else."""
+class JsonConstraints(JsonObject, extra="forbid"):
+    """What the tree of one sentence must obey. Arcs are pairs of head and modifier; 0 is the root."""
+
+    required: Arcs = Field([], description="Arcs that the tree must have.")
+    forbidden: Arcs = Field([], description="Arcs that it must not have.")
+    labels: Labels = Field({}, description="The label of the arc into a word, by the number of the word.")
+    subtrees: Arcs = Field(
+        [],
+        description="Spans (first and last word) that must be one word and its descendants; projective trees only.",
+    )
+    max_length: Whole | None = Field(
+        None, description="The longest arc between two words, in words.", json_schema_extra={"minimum": 1}
+    )
+    roots: list[Whole] | None = Field(None, description="The words that may be roots.")
+
+    def constraints(self) -> Constraints:
+        """The same as the library takes them."""
+        values = self.model_dump(exclude_unset=True)
+        if "labels" in values:
+            values["labels"] = {int(word): label for word, label in values["labels"].items()}
+        return Constraints(**values)
+
+
+class ParseInput(JsonObject, extra="forbid"):
+    """What a request to ``/v1/parse`` has besides the options of a parse."""
+
+    text: Text = Field("", description="Raw text.")
+    words: list[Annotated[list[Text], Field(min_length=1)]] = Field(
+        [], description="Sentences that are split into words already."
+    )
+    conllu: Text = Field("", description="Sentences in CoNLL-U.")
+    # Checked by ``Treebank.from_json``, one sentence at a time.
+    document: Annotated[Any, WithJsonSchema({"type": "object"})] = Field(
+        None, description="Sentences as in the response."
+    )
+    model: Text | None = Field(None, description="One of /models.")
+    constraints: list[JsonConstraints | None] | None = Field(
+        None, description="For each sentence what its tree must obey, or null."
+    )
+    pictures: Flag = Field(False, description="Add a picture (SVG) to each sentence.")
+
+
+def _option_schema(option: Declared) -> dict[str, Any]:
+    item: dict[str, Any] = {"type": _JSON_TYPES.get(option.base, "string")}
+    if option.choices:
+        item["enum"] = list(option.choices)
+    if option.option is not None and option.option.low is not None:
+        item["minimum"] = option.option.low
+    if option.option is not None and option.option.high is not None:
+        item["maximum"] = MAX_TREES if option.name == "k_best" else option.option.high
+    return {"type": "array", "items": item} if option.many else item
+
+
+def _option_field(option: Declared) -> tuple[Any, Any]:
+    """An option of a parse as a field. ``ParseOptions`` checks the value, by the declaration that the schema is made from."""
+    default = {"default": True} if option.name == "confidence" else {}
+    schema = {**_option_schema(option), **default, "description": option.text}
+    return Annotated[Any, WithJsonSchema(schema)], None
+
+
+_option_fields: Any = {name: _option_field(declared(ParseOptions)[name]) for name in OPTIONS}
+ParseRequest = create_model("ParseRequest", __base__=ParseInput, **_option_fields)
+
+
+class AnswerSentence(JsonSentence):
+    """A sentence of a response."""
+
+    svg: Text | None = Field(None, description="The tree as a picture, if `pictures` asks for it.")
+
+
+class ParseAnswer(JsonDocument):
+    """The response of ``/v1/parse``."""
+
+    model: Text | None = None
+    sentences: list[AnswerSentence]  # type: ignore[assignment]  # only read
+
+
+def read_request(body: bytes) -> ParseInput:
+    """The body of a request to ``/v1/parse``. ``InputError`` for anything else."""
     try:
-        found = json.loads(body.decode("utf-8"))
+        # Not pydantic's own parser of JSON: it refuses half a surrogate pair, and cannot say where UTF-8 is broken.
+        values = json.loads(body.decode("utf-8"))
     except UnicodeDecodeError as error:
         raise InputError(f"body: {not_utf8(error)}") from None
     except (ValueError, RecursionError) as error:
         raise InputError(f"body: is not valid JSON ({error})") from None
-    if not isinstance(found, dict):
-        raise InputError(f"body: found {_kind(found)}, expected an object")
-    return found
+    return check_json(ParseRequest, values, "body")
 
 
-def parse_task(models: Models, given: Mapping[str, Any], limits: Limits) -> ParseTask:
-    """What a request to ``/v1/parse`` asks. ``InputError`` for what cannot be, ``RequestRefused`` for what is too much."""
-    known = (*INPUTS, *OPTIONS, *OTHERS)
-    for name in given:
-        if name not in known:
-            raise InputError(f"{name}: is not known, expected {', '.join(known)}")
-    model = models.find(_text(given, "model") if given.get("model") is not None else None)
-    _truth(given, "pictures")
-    options = _options(given)
+def parse_task(models: Models, request: ParseInput, limits: Limits) -> ParseTask:
+    """What a request asks of a model. ``InputError`` for what is impossible, ``RequestRefused`` for what is too much."""
+    model = models.find(request.model)
+    options = _options(request)
     options.check(model.parser.kind, model.parser.capabilities)
-    source = _source(given)
+    source = _source(request)
     if source.form == "text":
         model.needs("tokenizer")
     most = max(options.k_best, options.alternatives)
-    if most * source.size > MANY * limits.max_body:
-        told = f"found {most} for each sentence or word of {source.size} bytes, expected less, or less text"
-        raise RequestRefused(413, f"{'k_best' if options.k_best == most else 'alternatives'}: {told}")
+    if most * source.size > MAX_MULTIPLE * limits.max_body:
+        message = (
+            f"found {most} for each sentence or word of {source.size} bytes, expected less, or less text"
+        )
+        raise RequestRefused(413, f"{'k_best' if options.k_best == most else 'alternatives'}: {message}")
     return ParseTask(
         model,
         source,
         tag=model.pipeline is not None,
         options=options,
-        constraints=_constraints(given.get("constraints")),
+        constraints=_constraints(request),
         max_words=limits.max_words,
     )
 
 
-def _source(given: Mapping[str, Any]) -> Source:
-    found = [name for name in INPUTS if name in given]
-    if len(found) != 1:
+def _source(request: ParseInput) -> Source:
+    inputs = [name for name in INPUTS if name in request.model_fields_set]
+    if len(inputs) != 1:
         raise InputError(
-            f"body: found {' and '.join(found) or 'none'} of {', '.join(INPUTS)}, expected one of them"
+            f"body: found {' and '.join(inputs) or 'none'} of {', '.join(INPUTS)}, expected one of them"
         )
-    if found[0] == "words":
-        return Source("conllu", _words(given["words"]).text)
-    if found[0] == "document":
-        return Source("conllu", _document(given["document"]))
-    return Source("text" if found[0] == "text" else "conllu", _text(given, found[0]))
+    if inputs[0] == "words":
+        words = [[word.replace(" ", "\xa0") for word in sentence] for sentence in request.words]
+        return Source("conllu", from_words(words).text)
+    if inputs[0] == "document":
+        return Source("conllu", _document_text(request.document))
+    return Source("text", request.text) if inputs[0] == "text" else Source("conllu", request.conllu)
 
 
-def _document(given: Any) -> str:
-    """As CoNLL-U, without the comments that a parse writes anew."""
-    lines = Treebank.from_json(given).text.split("\n")
-    return "\n".join(line for line in lines if not line.startswith(_OF_A_PARSE))
+def _document_text(document: Any) -> str:
+    """CoNLL-U, without the comments that a parse writes anew."""
+    lines = Treebank.from_json(document).text.split("\n")
+    return "\n".join(line for line in lines if not line.startswith(_PARSE_COMMENTS))
 
 
-def _words(given: Any) -> Treebank:
-    if not isinstance(given, list) or not all(isinstance(sentence, list) and sentence for sentence in given):
-        raise InputError("words: expected a list of sentences, each a list of words")
-    for sentence in given:
-        for word in sentence:
-            if not isinstance(word, str):
-                raise InputError(f"words: found {_kind(word)}, expected text")
-    return from_words([[word.replace(" ", "\xa0") for word in sentence] for sentence in given])
+def _options(request: ParseInput) -> ParseOptions:
+    values = {name: getattr(request, name) for name in OPTIONS if name in request.model_fields_set}
+    options = ParseOptions(**{"confidence": True, **values})
+    if options.k_best > MAX_TREES:
+        raise OptionError("k_best", f"found {options.k_best}, expected at most {MAX_TREES} in a request")
+    return options
 
 
-def _options(given: Mapping[str, Any]) -> ParseOptions:
-    chosen = {name: given[name] for name in OPTIONS if name in given}
-    if "keep" in chosen:
-        if not isinstance(chosen["keep"], list) or not all(isinstance(own, str) for own in chosen["keep"]):
-            raise InputError(f"keep: found {_kind(chosen['keep'])}, expected a list of names of columns")
-        chosen["keep"] = tuple(chosen["keep"])
-    for name in ("keep_heads", "misc_constraints", "confidence"):
-        _truth(given, name)
-    made = ParseOptions(**{"confidence": True, **chosen})
-    if made.k_best > MOST_TREES:
-        raise OptionError("k_best", f"found {made.k_best}, expected at most {MOST_TREES} in a request")
-    return made
-
-
-def _constraints(given: Any) -> Sequence[Constraints | None] | None:
-    """One object a sentence, or null."""
-    if given is None:
+def _constraints(request: ParseInput) -> Sequence[Constraints | None] | None:
+    if request.constraints is None:
         return None
-    if not isinstance(given, list):
-        raise InputError(
-            f"constraints: found {_kind(given)}, expected a list with an object or null for each sentence"
-        )
-    return [None if own is None else _constraint(own, f"constraints[{at}]") for at, own in enumerate(given)]
+    return [None if item is None else item.constraints() for item in request.constraints]
 
 
-def _constraint(given: Any, where: str) -> Constraints:
-    if not isinstance(given, dict):
-        raise InputError(f"{where}: found {_kind(given)}, expected an object or null")
-    for name in given:
-        if name not in _CONSTRAINTS:
-            raise InputError(f"{where}: found {name!r}, expected {', '.join(_CONSTRAINTS)}")
-    chosen = dict(given)
-    for name in ("required", "forbidden", "subtrees"):
-        if name in chosen:
-            chosen[name] = _pairs(chosen[name], f"{where}.{name}")
-    if "labels" in chosen:
-        chosen["labels"] = _labels(chosen["labels"], f"{where}.labels")
-    for name in ("roots", "max_length"):
-        if chosen.get(name) is not None and not _whole(chosen[name], many=name == "roots"):
-            raise InputError(f"{where}.{name}: found {_kind(chosen[name])}, expected whole numbers")
-    return Constraints(**chosen)
-
-
-def _pairs(given: Any, where: str) -> list[tuple[int, int]]:
-    if not isinstance(given, list) or not all(_whole(pair, many=True) and len(pair) == 2 for pair in given):
-        raise InputError(f"{where}: expected pairs of whole numbers, as [[2, 1]]")
-    return [(first, second) for first, second in given]
-
-
-def _labels(given: Any, where: str) -> dict[int, str]:
-    if not isinstance(given, dict) or not all(
-        key.isascii() and key.isdecimal() and len(key) < 8 and isinstance(label, str)
-        for key, label in given.items()
-    ):
-        raise InputError(f'{where}: expected labels by the number of the word, as {{"2": "root"}}')
-    return {int(key): label for key, label in given.items()}
-
-
-def _whole(value: Any, *, many: bool) -> bool:
-    if many:
-        return isinstance(value, list) and all(_whole(own, many=False) for own in value)
-    return isinstance(value, int) and not isinstance(value, bool) and abs(value) < 2**31
-
-
-def _text(given: Mapping[str, Any], name: str) -> str:
-    if not isinstance(given[name], str):
-        raise InputError(f"{name}: found {_kind(given[name])}, expected text")
-    return str(given[name])
-
-
-def _truth(given: Mapping[str, Any], name: str) -> None:
-    if not isinstance(given.get(name, False), bool):
-        raise InputError(f"{name}: found {_kind(given[name])}, expected true or false")
-
-
-def _kind(value: Any) -> str:
-    kinds = {
-        str: "text",
-        bool: "true or false",
-        int: "a number",
-        float: "a number",
-        list: "a list",
-        dict: "an object",
-    }
-    return kinds.get(type(value), "null")
-
-
-def parse_answer(model: ServedModel, treebank: Treebank, given: Mapping[str, Any]) -> dict[str, Any]:
-    """What ``/v1/parse`` says."""
+def parse_answer(model: ServedModel, treebank: Treebank, request: ParseInput) -> dict[str, Any]:
+    """The response of ``/v1/parse``."""
     answer: dict[str, Any] = {"model": model.name, **treebank.to_json()}
-    if isinstance(given.get("text"), str):
-        answer["text"] = given["text"]
-    if given.get("pictures"):
+    if "text" in request.model_fields_set:
+        answer["text"] = request.text
+    if request.pictures:
         from arcwise.visual import svg
 
-        for number, (sentence, told) in enumerate(zip(treebank, answer["sentences"], strict=True), 1):
-            told["svg"] = svg(sentence, name=f"tree-{number}", with_style=False)
+        for number, (sentence, values) in enumerate(zip(treebank, answer["sentences"], strict=True), 1):
+            values["svg"] = svg(sentence, name=f"tree-{number}", with_style=False)
     return answer

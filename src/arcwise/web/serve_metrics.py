@@ -1,4 +1,8 @@
-"""What all workers of a service have done, counted in memory that they share, told as Prometheus reads it."""
+"""Metrics of all workers, counted in memory that they share and written in the format of Prometheus.
+
+prometheus_client writes the text. It does not do the counting: its multi-process mode keeps a file for each process that ever ran,
+and the counts of a worker that was killed would have to be collected by hand.
+"""
 
 from __future__ import annotations
 
@@ -8,26 +12,29 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
+from prometheus_client import generate_latest
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
 
 PATHS = ("/process", "/v1/parse", "/models", "other")
 STATUSES = (200, 400, 404, 405, 408, 413, 415, 429, 500, 503)
 BUCKETS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0, float("inf"))
-"""Upper ends of the classes of seconds in which requests are counted."""
+"""Upper bounds of the histogram of seconds."""
 _PARSED = PATHS[:2]
-_COUNTS = ("batches", "batched_requests", "sentences", "words", "restarts", "waiting", "open", "pid")
-_TOLD = {
-    "batches": ("counter", "arcwise_batches_total", "Calls of a model, each for one request or several."),
-    "batched_requests": ("counter", "arcwise_batched_requests_total", "Requests in those calls."),
-    "sentences": ("counter", "arcwise_sentences_total", "Sentences answered."),
-    "words": ("counter", "arcwise_words_total", "Words answered."),
-    "restarts": ("counter", "arcwise_worker_restarts_total", "Workers that ended and were started again."),
-    "waiting": ("gauge", "arcwise_waiting_requests", "Requests that wait for a model now."),
-    "open": ("gauge", "arcwise_open_requests", "Requests that are being answered now."),
+_COUNTERS = {
+    "batches": ("arcwise_batches", "Calls of a model, each for one request or several."),
+    "batched_requests": ("arcwise_batched_requests", "Requests in those calls."),
+    "sentences": ("arcwise_sentences", "Sentences parsed."),
+    "words": ("arcwise_words", "Words parsed."),
+    "restarts": ("arcwise_worker_restarts", "Workers that died and were restarted."),
+}
+_GAUGES = {
+    "waiting": ("arcwise_waiting_requests", "Requests waiting for a model."),
+    "open": ("arcwise_open_requests", "Requests in progress."),
 }
 
 
 def _columns() -> dict[object, int]:
-    names: list[object] = [*_COUNTS]
+    names: list[object] = [*_COUNTERS, *_GAUGES, "pid"]
     names += [(path, status) for path in PATHS for status in STATUSES]
     names += [(path, "le", end) for path in _PARSED for end in BUCKETS] + [(path, "sum") for path in _PARSED]
     return {name: at for at, name in enumerate(names)}
@@ -37,89 +44,87 @@ _AT = _columns()
 
 
 class ServiceMetrics:
-    """The counts of one worker; each worker has a row of its own, so that nobody waits for anybody."""
+    """The counts of one worker. Each worker has a row of its own, so that none waits for a lock."""
 
     def __init__(self, workers: int = 1) -> None:
         self._memory = mmap.mmap(-1, 8 * workers * len(_AT))
-        self._all = np.frombuffer(self._memory, np.float64).reshape(workers, len(_AT))
-        self._own = self._all[0]
+        self._rows = np.frombuffer(self._memory, np.float64).reshape(workers, len(_AT))
+        self._row = self._rows[0]
 
     def of_worker(self, number: int) -> ServiceMetrics:
-        """The same counts, counted on in the row of a worker, which begins to run now."""
+        """The same counts for a worker that starts now, which continues in its row."""
         made = ServiceMetrics.__new__(ServiceMetrics)
-        made._memory, made._all, made._own = self._memory, self._all, self._all[number]
-        for name in ("waiting", "open"):
-            made._own[_AT[name]] = 0
-        made._own[_AT["pid"]] = os.getpid()
+        made._memory, made._rows, made._row = self._memory, self._rows, self._rows[number]
+        for name in _GAUGES:
+            made._row[_AT[name]] = 0
+        made._row[_AT["pid"]] = os.getpid()
         return made
 
     def batch(self, requests: int, sentences: int, words: int) -> None:
-        """A call of a model was done."""
-        for name, value in (
-            ("batched_requests", requests),
-            ("sentences", sentences),
-            ("words", words),
-            ("batches", 1),
-        ):
-            self._own[_AT[name]] += value
+        """Count a call of a model."""
+        counts = {"batched_requests": requests, "sentences": sentences, "words": words, "batches": 1}
+        for name, value in counts.items():
+            self._row[_AT[name]] += value
 
     def opened(self, count: int) -> None:
-        """So many more requests are being answered."""
-        self._own[_AT["open"]] += count
+        """Count requests that begin, or, below zero, that end."""
+        self._row[_AT["open"]] += count
 
     def answered(self, path: str, status: int, seconds: float) -> None:
-        """A request was answered."""
+        """Count a response."""
         path = path if path in PATHS else "other"
-        self._own[_AT[path, status if status in STATUSES else 500]] += 1
+        self._row[_AT[path, status if status in STATUSES else 500]] += 1
         if path in _PARSED:
-            self._own[_AT[path, "sum"]] += seconds
-            self._own[_AT[path, "le", next(end for end in BUCKETS if seconds <= end)]] += 1
+            self._row[_AT[path, "sum"]] += seconds
+            self._row[_AT[path, "le", next(end for end in BUCKETS if seconds <= end)]] += 1
 
     def set_waiting(self, count: int) -> None:
-        """So many requests wait."""
-        self._own[_AT["waiting"]] = count
+        """Set the number of waiting requests."""
+        self._row[_AT["waiting"]] = count
 
     def restarted(self, number: int) -> None:
-        """A worker ended and is started again; told by who starts them."""
-        self._all[number, _AT["restarts"]] += 1
+        """Count the restart of a worker; the supervisor does."""
+        self._rows[number, _AT["restarts"]] += 1
 
-    def text(self) -> str:
-        """The sums of all workers in the text format of Prometheus."""
-        return "".join(f"{line}\n" for line in self._lines())
+    def text(self) -> bytes:
+        """The sums over all workers in the text format of Prometheus."""
+        return generate_latest(self)  # calls collect()
 
-    def _lines(self) -> Iterator[str]:
-        sums = self._all.sum(axis=0)
-        for name, (kind, shown, told) in _TOLD.items():
-            yield from _header(shown, kind, told)
-            yield f"{shown} {_number(sums[_AT[name]])}"
-        yield from _header("arcwise_requests_total", "counter", "Requests answered, by address and status.")
+    def collect(self) -> Iterator[Metric]:
+        """The metrics, for prometheus_client."""
+        sums = self._rows.sum(axis=0)
+        for name, (metric, text) in _COUNTERS.items():
+            yield CounterMetricFamily(metric, text, value=sums[_AT[name]])
+        for name, (metric, text) in _GAUGES.items():
+            yield GaugeMetricFamily(metric, text, value=sums[_AT[name]])
+        requests = CounterMetricFamily(
+            "arcwise_requests", "Responses by address and status.", labels=["path", "status"]
+        )
         for path in PATHS:
             for status in STATUSES:
                 if count := sums[_AT[path, status]]:
-                    yield f'arcwise_requests_total{{path="{path}",status="{status}"}} {_number(count)}'
-        yield from _header("arcwise_request_seconds", "histogram", "Seconds from a request to its answer.")
-        for path in _PARSED:
-            total = 0.0
-            for end in BUCKETS:
-                total += sums[_AT[path, "le", end]]
-                le = "+Inf" if end == float("inf") else f"{end:g}"
-                yield f'arcwise_request_seconds_bucket{{path="{path}",le="{le}"}} {_number(total)}'
-            yield f'arcwise_request_seconds_sum{{path="{path}"}} {sums[_AT[path, "sum"]]:.6f}'
-            yield f'arcwise_request_seconds_count{{path="{path}"}} {_number(total)}'
-        yield from _header(
-            "arcwise_worker_memory_bytes", "gauge", "Memory of each worker, shared parts counted in each."
+                    requests.add_metric([path, str(status)], count)
+        yield requests
+        seconds = HistogramMetricFamily(
+            "arcwise_request_seconds", "Seconds from a request to its response.", labels=["path"]
         )
-        for number, row in enumerate(self._all):
-            if (memory := _resident(int(row[_AT["pid"]]))) is not None:
-                yield f'arcwise_worker_memory_bytes{{worker="{number}"}} {memory}'
-
-
-def _header(name: str, kind: str, told: str) -> tuple[str, str]:
-    return f"# HELP {name} {told}", f"# TYPE {name} {kind}"
-
-
-def _number(value: float) -> str:
-    return f"{int(value)}"
+        for path in _PARSED:
+            totals = np.cumsum([sums[_AT[path, "le", end]] for end in BUCKETS])
+            buckets = [
+                ("+Inf" if end == float("inf") else f"{end:g}", total)
+                for end, total in zip(BUCKETS, totals, strict=True)
+            ]
+            seconds.add_metric([path], buckets, sums[_AT[path, "sum"]])
+        yield seconds
+        memory = GaugeMetricFamily(
+            "arcwise_worker_memory_bytes",
+            "Memory of each worker; shared memory counts in each.",
+            labels=["worker"],
+        )
+        for number, row in enumerate(self._rows):
+            if (resident := _resident(int(row[_AT["pid"]]))) is not None:
+                memory.add_metric([str(number)], resident)
+        yield memory
 
 
 def _resident(pid: int) -> int | None:

@@ -1,274 +1,138 @@
-"""The OpenAPI description of the service, made from the declarations that requests are checked by."""
+"""The OpenAPI description of the service, made from the types that requests are checked by."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
 from importlib.metadata import version
 from typing import Any
 
-from arcwise.inference import Constraints
-from arcwise.learning.options import Declared, declared
-from arcwise.parsing.parser import ParseOptions
-from arcwise.treebanks.json_format import json_schema
+from arcwise.schema import JsonObject, Text, json_schema
 from arcwise.web.serve_forms import FILES, FORM
-from arcwise.web.serve_json import INPUTS as PARSED
-from arcwise.web.serve_json import MOST_TREES, OPTIONS
+from arcwise.web.serve_json import INPUTS, ParseAnswer, ParseRequest
 from arcwise.web.serve_limits import Limits
 from arcwise.web.serve_models import Models
-from arcwise.web.serve_output import OUTPUTS
-from arcwise.web.serve_udpipe import INPUTS
+from arcwise.web.serve_udpipe import ModelsAnswer, ProcessAnswer, ProcessParameters
 
 Json = dict[str, Any]
 
-_TYPES = {int: "integer", float: "number", str: "string", bool: "boolean"}
-_SENTENCES = {
-    400: "What was asked cannot be: a parameter, a model, a format or input that is not as it should be.",
-    408: "The request took too long to come.",
+JSON, TEXT = "application/json", "text/plain"
+_ERRORS = {
+    400: "The request is wrong: a parameter, a model, a format, or the input.",
+    408: "The request took too long to arrive.",
     413: "The request, or a sentence of it, is too large.",
-    415: "The body is of another type.",
-    429: "Too many requests wait already.",
-    503: "The answer took too long, or the service is being stopped.",
+    415: "The body has an unsupported content type.",
+    429: "Too many requests are waiting.",
+    503: "The response took too long, or the service is shutting down.",
 }
 
 
+class HealthAnswer(JsonObject):
+    """The response of ``/healthz``."""
+
+    status: Text
+    models: list[Text] | None = None
+
+
+class ErrorAnswer(JsonObject):
+    """The response to a request that is refused."""
+
+    error: Text
+
+
 def openapi(models: Models, limits: Limits) -> Json:
-    """The description, as ``/v1/openapi.json`` gives it."""
+    """The description that ``/v1/openapi.json`` returns."""
+    schemas = _schemas(models)
+    parameters = schemas.pop("Parameters")
+    form = {"content": {FORM: {"schema": parameters}, FILES: {"schema": parameters}}}
+    query = [
+        {"name": name, "in": "query", "required": name == "data", "schema": schema, "description": schema["description"]}
+        for name, schema in parameters["properties"].items()
+    ]  # fmt: skip
+    body = {"required": True, "content": {JSON: {"schema": _ref("Request")}}}
+    health = {
+        "200": _response("Ready.", "Health"),
+        "503": _response("The service is shutting down.", "Health"),
+    }
+    trees = _response("The trees.", "Document")
+    result = _response("The result.", "Process")
+    listed = _response("The models.", "Models")
+    text = {"description": "Metrics.", "content": {TEXT: {"schema": {"type": "string"}}}}
+    description = {"description": "The description.", "content": {JSON: {"schema": {"type": "object"}}}}
+    process = "Parse like UDPipe's service."
+    model_list = "The models and their steps."
     return {
         "openapi": "3.1.0",
         "info": {
             "title": "arcwise",
             "version": version("arcwise"),
-            "description": "Sentences into dependency trees, with confidences.",
+            "description": "Dependency parsing with confidences.",
         },
         "paths": {
-            "/v1/parse": {"post": _parse(limits)},
-            "/process": {"get": _process_get(), "post": _process_post()},
-            "/models": {"get": _models("get"), "post": _models("post")},
-            "/healthz": {"get": _health()},
-            "/metrics": {"get": _plain("metrics", "What the service has done, for Prometheus.")},
-            "/v1/openapi.json": {"get": _description()},
+            "/v1/parse": {
+                "post": _operation(
+                    "parse",
+                    "Parse text, words or CoNLL-U, with confidences, k best trees, alternatives and constraints.",
+                    {"200": trees, **_errors(JSON)},
+                    requestBody=body,
+                )
+            },
+            "/process": {
+                "get": _operation("process", process, {"200": result, **_errors(TEXT)}, parameters=query),
+                "post": _operation(
+                    "processForm", process, {"200": result, **_errors(TEXT)}, requestBody=form
+                ),
+            },
+            "/models": {
+                "get": _operation("getModels", model_list, {"200": listed}),
+                "post": _operation("postModels", model_list, {"200": listed}),
+            },
+            "/healthz": {"get": _operation("health", "Readiness.", health)},
+            "/metrics": {"get": _operation("metrics", "Metrics for Prometheus.", {"200": text})},
+            "/v1/openapi.json": {"get": _operation("openapi", "This description.", {"200": description})},
         },
-        "components": {"schemas": _schemas(models)},
+        "components": {"schemas": schemas},
     }
-
-
-def _parse(limits: Limits) -> Json:
-    return {
-        "operationId": "parse",
-        "summary": "Trees for a text, for words or for CoNLL-U, with confidences, k best trees, alternatives, constraints.",
-        "requestBody": {"required": True, "content": {"application/json": {"schema": _ref("Request")}}},
-        "responses": {
-            "200": _json("The trees.", _ref("Document")),
-            **_errors("application/json", 400, 408, 413, 415, 429, 503),
-        },
-    }
-
-
-def _process_get() -> Json:
-    parameters = [
-        {
-            "name": name,
-            "in": "query",
-            "required": name == "data",
-            "schema": schema,
-            "description": schema["description"],
-        }
-        for name, schema in _process_parameters().items()
-    ]
-    return {**_process("process"), "parameters": parameters}
-
-
-def _process_post() -> Json:
-    schema = {"type": "object", "required": ["data"], "properties": _process_parameters()}
-    return {
-        **_process("processForm"),
-        "requestBody": {"content": {FORM: {"schema": schema}, FILES: {"schema": schema}}},
-    }
-
-
-def _process(name: str) -> Json:
-    answer = {
-        "type": "object",
-        "required": ["model", "acknowledgements", "result"],
-        "properties": {
-            "model": {"type": "string"},
-            "acknowledgements": {"type": "array", "items": {"type": "string"}},
-            "result": {"type": "string", "description": "In the format of `output`."},
-        },
-    }
-    return {
-        "operationId": name,
-        "summary": "As UDPipe's service has it.",
-        "responses": {
-            "200": _json("The result.", answer),
-            **_errors("text/plain", 400, 408, 413, 415, 429, 503),
-        },
-    }
-
-
-def _process_parameters() -> Json:
-    tokenizer = "Cut the data, which is text, into sentences and words: empty, or presegmented, ranges, normalized_spaces."
-    return {
-        "data": {"type": "string", "description": "The text or the sentences."},
-        "model": {"type": "string", "description": "One of /models; a part before a hyphen will do."},
-        "tokenizer": {"type": "string", "description": tokenizer},
-        "tagger": {"type": "string", "description": "Find lemmas and tags, unless it is none."},
-        "parser": {"type": "string", "description": "Find trees, unless it is none."},
-        "input": _format("What the data is, without a tokenizer.", INPUTS),
-        "output": _format("What the result is.", OUTPUTS),
-    }
-
-
-def _format(told: str, names: Iterable[str]) -> Json:
-    pattern = rf"^(({'|'.join(names)})(=.*)?)?$"
-    return {"type": "string", "pattern": pattern, "default": "conllu", "description": told}
-
-
-def _models(method: str) -> Json:
-    steps = {"type": "array", "items": {"type": "string", "enum": ["tokenizer", "tagger", "parser"]}}
-    answer = {
-        "type": "object",
-        "required": ["models", "default_model"],
-        "properties": {
-            "models": {"type": "object", "additionalProperties": steps},
-            "default_model": {"type": "string"},
-        },
-    }
-    return {
-        "operationId": f"{method}Models",
-        "summary": "The models and what each can do.",
-        "responses": {"200": _json("The models.", answer)},
-    }
-
-
-def _health() -> Json:
-    answer = {"type": "object", "required": ["status"], "properties": {"status": {"type": "string"}}}
-    return {
-        "operationId": "health",
-        "summary": "Whether requests are answered.",
-        "responses": {
-            "200": _json("They are.", answer),
-            "503": _json("The service is being stopped.", answer),
-        },
-    }
-
-
-def _plain(name: str, told: str) -> Json:
-    return {
-        "operationId": name,
-        "summary": told,
-        "responses": {
-            "200": {"description": told, "content": {"text/plain": {"schema": {"type": "string"}}}}
-        },
-    }
-
-
-def _description() -> Json:
-    return {
-        "operationId": "openapi",
-        "summary": "This description.",
-        "responses": {"200": _json("The description.", {"type": "object"})},
-    }
-
-
-# ---- parts
 
 
 def _schemas(models: Models) -> Json:
-    text = json.dumps(json_schema()).replace("#/$defs/", "#/components/schemas/")
-    document: Json = json.loads(text)
-    parts = document.pop("$defs")
-    document.pop("$schema", None)
-    document["properties"] = {"model": {"type": "string"}, **document["properties"]}
-    parts["sentence"]["properties"]["svg"] = {
-        "type": "string",
-        "description": "The tree as a picture, if `pictures` asks for it.",
+    """The schema of each type, and of the types that it refers to."""
+    types: dict[str, Any] = {
+        "Request": ParseRequest,
+        "Document": ParseAnswer,
+        "Parameters": ProcessParameters,
+        "Process": ProcessAnswer,
+        "Models": ModelsAnswer,
+        "Health": HealthAnswer,
+        "Error": ErrorAnswer,
     }
-    error = {"type": "object", "required": ["error"], "properties": {"error": {"type": "string"}}}
-    return {
-        "Request": _request(models),
-        "Constraints": _constraints(),
-        "Document": document,
-        "Error": error,
-        **parts,
-    }
+    schemas: Json = {}
+    for name, kind in types.items():
+        text = json.dumps(json_schema(kind, "#/components/schemas/{model}"))
+        schema = json.loads(text.replace("#/components/schemas/Json", "#/components/schemas/"))
+        parts = schema.pop("$defs", {})
+        schemas |= {name: schema, **{part.removeprefix("Json"): parts[part] for part in parts}}
+    request = schemas["Request"]
+    request["properties"]["document"] |= _ref("Document")
+    request["oneOf"] = [{"required": [name]} for name in INPUTS]
+    request["properties"]["model"]["examples"] = [model.name for model in models.all]
+    return schemas
 
 
-def _request(models: Models) -> Json:
-    options = declared(ParseOptions)
-    words = {"type": "array", "items": {"type": "array", "minItems": 1, "items": {"type": "string"}}}
-    properties: Json = {
-        "text": {"type": "string", "description": "Raw text."},
-        "words": {**words, "description": "Sentences that are cut into words already."},
-        "conllu": {"type": "string", "description": "Sentences in CoNLL-U."},
-        "document": {**_ref("Document"), "description": "Sentences as the answer has them."},
-        "model": {
-            "type": "string",
-            "examples": [model.name for model in models.all],
-            "description": "One of /models.",
-        },
-        **{name: _option(options[name]) for name in OPTIONS},
-        "constraints": {
-            "type": "array",
-            "items": {"anyOf": [_ref("Constraints"), {"type": "null"}]},
-            "description": "What the tree of each sentence must obey.",
-        },
-        "pictures": {"type": "boolean", "description": "Add a picture (SVG) to each sentence."},
-    }
-    properties["k_best"]["maximum"] = MOST_TREES
-    properties["confidence"]["default"] = True
-    return {
-        "type": "object",
-        "additionalProperties": False,
-        "properties": properties,
-        "oneOf": [{"required": [name]} for name in PARSED],
-    }
-
-
-def _option(own: Declared) -> Json:
-    kind = _TYPES.get(own.base, "string")
-    item: Json = {"type": kind}
-    if own.choices:
-        item["enum"] = list(own.choices)
-    if own.option is not None and own.option.low is not None:
-        item["minimum"] = own.option.low
-    if own.option is not None and own.option.high is not None:
-        item["maximum"] = own.option.high
-    made = {"type": "array", "items": item} if own.many else item
-    return {**made, "description": own.text}
-
-
-def _constraints() -> Json:
-    pair = {"type": "array", "minItems": 2, "maxItems": 2, "items": {"type": "integer"}}
-    pairs = {"type": "array", "items": pair}
-    told = (Constraints.__doc__ or "").split("- ``")[1:]
-    texts = {
-        part.partition("``")[0]: " ".join(part.partition(":")[2].split(">>>")[0].split()) for part in told
-    }
-    kinds: Json = {
-        "required": pairs,
-        "forbidden": pairs,
-        "labels": {"type": "object", "additionalProperties": {"type": "string"}},
-        "subtrees": pairs,
-        "max_length": {"type": "integer", "minimum": 1},
-        "roots": {"type": "array", "items": {"type": "integer"}},
-    }
-    properties = {name: {**kind, "description": texts[name]} for name, kind in kinds.items()}
-    return {"type": "object", "additionalProperties": False, "properties": properties}
+def _operation(name: str, summary: str, responses: Json, **parts: Any) -> Json:
+    return {"operationId": name, "summary": summary, **parts, "responses": responses}
 
 
 def _ref(name: str) -> Json:
     return {"$ref": f"#/components/schemas/{name}"}
 
 
-def _json(told: str, schema: Json) -> Json:
-    return {"description": told, "content": {"application/json": {"schema": schema}}}
+def _response(description: str, name: str) -> Json:
+    return {"description": description, "content": {JSON: {"schema": _ref(name)}}}
 
 
-def _errors(kind: str, *statuses: int) -> Json:
-    schema = {"type": "string"} if kind == "text/plain" else _ref("Error")
+def _errors(kind: str) -> Json:
+    schema = {"type": "string"} if kind == TEXT else _ref("Error")
     return {
-        str(status): {"description": _SENTENCES[status], "content": {kind: {"schema": schema}}}
-        for status in statuses
+        str(status): {"description": text, "content": {kind: {"schema": schema}}}
+        for status, text in _ERRORS.items()
     }

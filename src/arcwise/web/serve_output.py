@@ -186,7 +186,7 @@ OUTPUT_OPTIONS = tuple(f"{name}={option}" for name, option in _WITH_OPTION)
 """Those that differ from the plain ones."""
 
 
-def written(name: str, options: frozenset[str] = frozenset()) -> Callable[[Treebank], str]:
+def output_writer(name: str, options: frozenset[str] = frozenset()) -> Callable[[Treebank], str]:
     """How an answer in this format is written; options that it does not have change nothing."""
     own = [made for (of, option), made in _WITH_OPTION.items() if of == name and option in options]
     return own[0] if own and "v2" not in options else _FORMATS[name]

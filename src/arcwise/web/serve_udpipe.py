@@ -1,4 +1,4 @@
-"""The addresses and parameters of UDPipe's public service: ``/models`` and ``/process``, so that its clients need another address alone."""
+"""The addresses and parameters of UDPipe's public service, ``/models`` and ``/process``: its clients only change the URL."""
 
 from __future__ import annotations
 
@@ -7,59 +7,108 @@ from functools import lru_cache
 from importlib.metadata import version
 from typing import Any
 
+from pydantic import Field
+
 from arcwise.errors import InputError
+from arcwise.schema import JsonObject, Text, check_json
 from arcwise.treebanks import Treebank
 from arcwise.web.serve_input import Form, Source
-from arcwise.web.serve_models import Models, ServedModel
-from arcwise.web.serve_output import OUTPUTS, written
+from arcwise.web.serve_models import Models, ServedModel, Step
+from arcwise.web.serve_output import OUTPUTS, output_writer
 from arcwise.web.serve_tasks import ParseTask
 
-PARAMETERS = ("data", "model", "tokenizer", "tagger", "parser", "input", "output")
 INPUTS: Mapping[str, Form] = {
     "conllu": "conllu",
     "horizontal": "horizontal",
     "vertical": "vertical",
     "generic_tokenizer": "text",
 }
-"""Value of ``input`` → what it is here. The generic tokenizer is that of the model."""
+"""Value of ``input`` → the form of the data. The generic tokenizer is that of the model."""
+
+
+def _format_pattern(names: Iterable[str]) -> dict[str, Any]:
+    return {"pattern": rf"^(({'|'.join(names)})(=.*)?)?$", "default": "conllu"}
+
+
+class ProcessParameters(JsonObject):
+    """The parameters of ``/process``. Unknown ones are ignored, as by UDPipe's service: clients send what its models understand."""
+
+    data: Text = Field(description="The text or the sentences.")
+    model: Text | None = Field(None, description="One of /models; a part before a hyphen will do.")
+    tokenizer: Text | None = Field(
+        None,
+        description="Split the data, which is text, into sentences and words. "
+        "Empty, or options: presegmented, ranges, normalized_spaces.",
+    )
+    tagger: Text | None = Field(None, description="Predict lemmas and tags, unless it is none.")
+    parser: Text | None = Field(None, description="Predict trees, unless it is none.")
+    input: Text | None = Field(
+        None,
+        description="The format of the data, without a tokenizer.",
+        json_schema_extra=_format_pattern(INPUTS),
+    )
+    output: Text | None = Field(
+        None, description="The format of the result.", json_schema_extra=_format_pattern(OUTPUTS)
+    )
+
+    def asks_for(self, step: Step) -> bool:
+        """Whether a step is wanted."""
+        value = getattr(self, step)
+        return value is not None and value != "none"
+
+
+class ProcessAnswer(JsonObject):
+    """The response of ``/process``."""
+
+    model: Text
+    acknowledgements: list[Text]
+    result: Text = Field(description="In the format of `output`.")
+
+
+class ModelsAnswer(JsonObject):
+    """The response of ``/models``."""
+
+    models: dict[str, list[Step]]
+    default_model: Text
 
 
 def models_answer(models: Models) -> dict[str, Any]:
-    """What ``/models`` says."""
+    """The response of ``/models``."""
     return {
         "models": {model.name: list(model.steps) for model in models.all},
         "default_model": models.default.name,
     }
 
 
-def process_task(models: Models, given: Mapping[str, str], *, max_words: int) -> ParseTask:
-    """What a request to ``/process`` asks. ``InputError`` for a model or a format that does not exist. Parameters and options that are not
-    known change nothing, as at UDPipe's service: its clients send what its models understand."""
-    if "data" not in given:
-        raise InputError("data: is missing, expected the text or the sentences to process")
-    model = models.find(given.get("model"), nearly=True)
-    output_of(given)
-    source = _source(given)
+def read_parameters(values: Mapping[str, str]) -> ProcessParameters:
+    """The parameters of a request to ``/process``; ``InputError`` without ``data``."""
+    return check_json(ProcessParameters, values, "parameters")
+
+
+def process_task(models: Models, values: ProcessParameters, *, max_words: int) -> ParseTask:
+    """What a request to ``/process`` asks of a model. ``InputError`` for a model or a format that does not exist."""
+    model = models.find(values.model, nearly=True)
+    _output(values)
+    source = _source(values)
     if source.form in ("text", "lines"):
         model.needs("tokenizer")
-    if _asked(given, "tagger"):
+    if values.asks_for("tagger"):
         model.needs("tagger")
     return ParseTask(
-        model, source, tag=_asked(given, "tagger"), parse=_asked(given, "parser"), max_words=max_words
+        model, source, tag=values.asks_for("tagger"), parse=values.asks_for("parser"), max_words=max_words
     )
 
 
-def output_of(given: Mapping[str, str]) -> Callable[[Treebank], str]:
-    """How the answer is written."""
-    return written(*_format(given, "output", OUTPUTS))
+def _output(values: ProcessParameters) -> Callable[[Treebank], str]:
+    return output_writer(*_format("output", values.output, OUTPUTS))
 
 
-def _format(given: Mapping[str, str], name: str, known: Iterable[str]) -> tuple[str, frozenset[str]]:
+def _format(name: str, value: str | None, formats: Iterable[str]) -> tuple[str, frozenset[str]]:
     """A format and its options, from ``format=option;option``."""
-    found, _, options = (given.get(name) or "conllu").partition("=")
-    if found not in known:
-        raise InputError(f"{name}: found {found!r}, expected one of {', '.join(known)}")
-    return found, _options(options)
+    form, _, options = (value or "conllu").partition("=")
+    if form not in formats:
+        raise InputError(f"{name}: found {form!r}, expected one of {', '.join(formats)}")
+    return form, _options(options)
 
 
 def _options(text: str) -> frozenset[str]:
@@ -70,13 +119,13 @@ def _options(text: str) -> frozenset[str]:
     return frozenset(part.partition("=")[0] for part in text.replace(",", ";").split(";"))
 
 
-def process_answer(model: ServedModel, treebank: Treebank, given: Mapping[str, str]) -> dict[str, Any]:
-    """What ``/process`` says."""
-    result = output_of(given)(treebank)
-    if _format(given, "output", OUTPUTS)[0] == "conllu":
+def process_answer(model: ServedModel, treebank: Treebank, values: ProcessParameters) -> dict[str, Any]:
+    """The response of ``/process``."""
+    result = _output(values)(treebank)
+    if _format("output", values.output, OUTPUTS)[0] == "conllu":
         result = f"{_comments(model)}{result}"
-    made = [str(model.card[key]) for key in ("treebank", "licence") if model.card.get(key)]
-    return {"model": model.name, "acknowledgements": [f"arcwise {_version()}", *made], "result": result}
+    sources = [str(model.card[key]) for key in ("treebank", "licence") if model.card.get(key)]
+    return {"model": model.name, "acknowledgements": [f"arcwise {_version()}", *sources], "result": result}
 
 
 @lru_cache
@@ -84,20 +133,16 @@ def _version() -> str:
     return version("arcwise")
 
 
-def _asked(given: Mapping[str, str], step: str) -> bool:
-    return step in given and given[step] != "none"
-
-
-def _source(given: Mapping[str, str]) -> Source:
-    if _asked(given, "tokenizer"):
+def _source(values: ProcessParameters) -> Source:
+    if values.asks_for("tokenizer"):
         form: Form = "text"
-        options = _options(given["tokenizer"])
+        options = _options(values.tokenizer or "")
     else:
-        found, options = _format(given, "input", INPUTS)
-        form = INPUTS[found]
+        name, options = _format("input", values.input, INPUTS)
+        form = INPUTS[name]
     return Source(
         "lines" if form == "text" and "presegmented" in options else form,
-        given["data"].replace("\r\n", "\n") if form == "conllu" else given["data"],
+        values.data.replace("\r\n", "\n") if form == "conllu" else values.data,
         ranges="ranges" in options,
         spaces="normalized_spaces" not in options,
         paragraphs=form != "conllu",

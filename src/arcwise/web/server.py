@@ -23,9 +23,9 @@ SWITCH = 0.0005
 """Seconds that one thread may keep the others from running: a request waits no longer for work in the background."""
 
 
-def require_web() -> None:
-    """``MissingExtraError`` unless the libraries of a server are installed."""
-    require("starlette", "uvicorn")
+def require_web(*libraries: str) -> None:
+    """``MissingExtraError`` unless the libraries of a server, and these, are installed."""
+    require("starlette", "uvicorn", *libraries)
 
 
 def listening_socket(port: int) -> socket.socket:
