@@ -7,9 +7,9 @@ FROM python:3.11-slim-bookworm AS build
 RUN apt-get update && apt-get install -y --no-install-recommends g++ git
 COPY . /src
 WORKDIR /src
-# No byte code (Python runs without), no tests of libraries, and none of what a service does not use: the solver of grammar induction, static libraries, headers.
+# No byte code (Python runs without), no tests of libraries, and nothing a service does not use: static libraries, headers.
 RUN pip install --no-cache-dir --no-compile --ignore-installed --prefix /install '.[web]'
-RUN cd /install/lib/python3.11/site-packages && rm -rf highspy* pygments numpy/_core/include numpy/_core/lib numpy/f2py arcwise/shipped_models/README*
+RUN cd /install/lib/python3.11/site-packages && rm -rf pygments numpy/_core/include numpy/_core/lib numpy/f2py arcwise/shipped_models/README*
 RUN find /install -depth \( -name tests -o -name __pycache__ -o -name '*.pyi' \) -exec rm -rf {} +
 # Ours alone: the libraries in wheels of others were rewritten after they were linked, and strip breaks some of them (numpy's OpenBLAS).
 RUN find /install -path '*/site-packages/arcwise/*' -name '*.so' -exec strip --strip-unneeded {} +

@@ -67,7 +67,7 @@ def test_parts_only_where_epochs_are_learned_in_parts() -> None:
         (["--engine", "spark"], "arcwise: --engine: found 'spark', expected local or ray"),
         (
             ["--address", "auto"],
-            "arcwise: --address: found 'auto', expected none: only the engine ray has one",
+            "arcwise: --address: found 'auto', but only the engine ray takes an address",
         ),
     ],
 )

@@ -9,18 +9,18 @@ from pathlib import Path
 from typing import Any
 
 from arcwise.distributed import job
-from arcwise.distributed.parse_shard import Marker, ParseShard, Places
+from arcwise.distributed.parse_shard import JobPaths, Marker, ParseShard
 from arcwise.distributed.shards import Shard
 
 
 class Noting(ParseShard):
     """Notes what it begins."""
 
-    def _done(self, shard: Shard, places: Places, attempts: Any) -> Marker:
+    def _parse_shard(self, shard: Shard, paths: JobPaths, attempts: Any) -> Marker:
         with Path(os.environ["NOTED"]).open("a") as notes:
             notes.write(f"{shard.name}\n")
         time.sleep(float(os.environ.get("PAUSE", 0)))
-        return super()._done(shard, places, attempts)
+        return super()._parse_shard(shard, paths, attempts)
 
 
 if __name__ == "__main__":

@@ -33,7 +33,7 @@ def test_a_glob_and_a_list_and_files_each_once(crawl: Path, monkeypatch: pytest.
     assert [file.name for file in found] == ["b.txt", "deep/d.parquet", "gone.txt"]
     monkeypatch.chdir(crawl)
     [file] = find_inputs(["*.txt"])
-    assert (file.path, file.place, file.name) == ("b.txt", str(crawl / "b.txt"), "b.txt")
+    assert (file.path, file.absolute_path, file.name) == ("b.txt", str(crawl / "b.txt"), "b.txt")
 
 
 def test_the_format_that_is_asked_for_holds_for_all(crawl: Path) -> None:
@@ -44,10 +44,10 @@ def test_the_format_that_is_asked_for_holds_for_all(crawl: Path) -> None:
     ("given", "told"),
     [
         ("nowhere.txt", "no such file"),
-        ("*.nothing", "found no file of that pattern"),
+        ("*.nothing", "no file matches the pattern"),
         ("@nowhere", "cannot be read as a list"),
-        ("@empty", "found no name in the list"),
-        ("folder", "found no file in the folder"),
+        ("@empty", "the list of files is empty"),
+        ("folder", "the folder contains no files"),
     ],
 )
 def test_what_is_not_there_is_told(

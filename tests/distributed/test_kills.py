@@ -135,7 +135,7 @@ def test_nothing_is_left_running_or_half_written(tmp_path: Path) -> None:
     job = start(tmp_path, "out")
     living: dict[int, int] = {}
     until = time.monotonic() + 60
-    while len(living) < 4 and time.monotonic() < until:  # itself, a nursery and two workers
+    while len(living) < 4 and time.monotonic() < until:  # itself, a fork server and two workers
         living = family(job.pid)
         time.sleep(0.02)
     assert len(living) >= 4
@@ -176,7 +176,7 @@ def test_a_record_that_kills_its_worker_is_found_and_told(
     monkeypatch.setattr("arcwise.distributed.job.ParseShard", Fragile)
     summary = parse_corpus(str(tmp_path / "in"), tmp_path / "out", options=options, engine=Forks(2))
     assert [e["line"] for e in errors(tmp_path / "out")] == [5, 11]
-    assert "took the process that parsed it down" in str(errors(tmp_path / "out")[0]["reason"])
+    assert "crashed the process that parsed it" in str(errors(tmp_path / "out")[0]["reason"])
     assert summary.records == 12
     assert summary.undone == 0
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tests.distributed.small_corpora import texts, write_jsonl, write_packed
 
 from arcwise.distributed.inputs import InputFormat, find_inputs
-from arcwise.distributed.records import Broken, Record, TextRecord, TreebankRecord, records_in
+from arcwise.distributed.records import BrokenRecord, Record, TextRecord, TreebankRecord, records_in
 from arcwise.distributed.shard_reader import ChangedInputError, ShardReader
 from arcwise.distributed.shards import FilePlan, PlanFile, first_end
 from arcwise.pipeline.text_fields import TextFields
@@ -104,8 +104,8 @@ def test_parquet_by_rows(tmp_path: Path) -> None:
     assert len(plan.shards) > 3
     found = read(plan, fields=fields)
     assert found[:50] == [TextRecord(k + 1, text, f"n{k}") for k, text in enumerate(texts(50))]
-    assert found[50] == Broken(51, "the text: found null, expected a string")
-    assert "found no column 'text'" in plan_of(tmp_path / "a.parquet", 300).broken[0].reason
+    assert found[50] == BrokenRecord(51, "the text is null, not a string")
+    assert "no column 'text'" in plan_of(tmp_path / "a.parquet", 300).broken[0].reason
 
 
 def test_a_long_line_is_one_shard_and_an_endless_text_many(tmp_path: Path) -> None:
@@ -160,20 +160,20 @@ def test_shards_in_any_order(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("line", "told"),
     [
-        (b"{", "is no JSON"),
-        (b"[1]", "found a list, expected a JSON object"),
-        (b'{"title": "a"}', "found no field 'text', but title"),
-        (b'{"text": null}', "field 'text': found null, expected a string"),
+        (b"{", "is not valid JSON"),
+        (b"[1]", "is a list, not a JSON object"),
+        (b'{"title": "a"}', "no field 'text' (fields: title)"),
+        (b'{"text": null}', "field 'text' is null, not a string"),
         (b'{"text": "\xff"}', "found byte 0xff at offset 10, expected UTF-8"),
-        (b'{"text": "a", "id": [1]}', "the name of the document: found a list"),
-        (b"[" * 100_000, "is no JSON"),
+        (b'{"text": "a", "id": [1]}', "the document name is a list"),
+        (b"[" * 100_000, "is not valid JSON"),
     ],
 )
 def test_a_broken_line_says_what_is_wrong(line: bytes, told: str) -> None:
     data = b'{"text": "a"}\n' + line + b'\n{"text": "b"}\n'
     found = list(records_in(data, "jsonl", first_line=7, fields=TextFields(id="id")))
     assert [record.line for record in found] == [7, 8, 9]
-    assert isinstance(found[1], Broken)
+    assert isinstance(found[1], BrokenRecord)
     assert found[1].reason.startswith(told)
 
 
@@ -188,7 +188,7 @@ def test_a_broken_sentence_leaves_the_others() -> None:
     data = conllu(2) + b"1\tx\n\n" + conllu(2)
     found = list(records_in(data, "conllu", first_line=1, fields=TextFields()))
     assert [r.line for r in found if isinstance(r, TreebankRecord)] == [1, 5, 11, 15]
-    [broken] = [r for r in found if isinstance(r, Broken)]
+    [broken] = [r for r in found if isinstance(r, BrokenRecord)]
     assert broken.line == 9
     assert "column" in broken.reason or "field" in broken.reason
 
@@ -204,7 +204,7 @@ def test_a_file_that_is_cut_off_is_parsed_as_far_as_it_goes(packing: str, tmp_pa
     plan = plan_of(path, 100_000)
     found = read(plan)
     assert 1000 < len(found) < 5000
-    assert not any(isinstance(record, Broken) for record in found)
+    assert not any(isinstance(record, BrokenRecord) for record in found)
     assert "is no intact" in plan.broken[0].reason
     assert plan.broken[0].line > len(found) // 2
 

@@ -55,8 +55,8 @@ def run_plain(script: str) -> subprocess.CompletedProcess[str]:
 
 
 def test_the_extras_are_known() -> None:
-    assert {"scipy", "matplotlib", "pandas", "conllu", "spacy", "hypothesis", "networkx"} <= EXTRAS
-    assert {"numpy", "safetensors", "highspy", "typer", "rich"} <= PLAIN
+    assert {"highspy", "scipy", "matplotlib", "pandas", "conllu", "spacy", "hypothesis", "networkx"} <= EXTRAS
+    assert {"numpy", "safetensors", "typer", "rich"} <= PLAIN
 
 
 def test_the_extras_are_documented() -> None:
@@ -107,6 +107,42 @@ print("pipeline", run([*map(str, line), "--model", str(folder / "pipeline")]))
     assert all(
         re.fullmatch(r"arcwise: this needs scipy, which is not installed: .+ install scipy", t) for t in told
     )
+
+
+def test_induction_works_or_names_the_solver_before_it_starts(tmp_path: Path) -> None:
+    script = f"""
+sys.path.insert(0, "tests")
+from pathlib import Path
+from arcwise.cli.main import run
+from arcwise.errors import MissingExtraError
+from arcwise.induction import induce_globally, viterbi_em
+corpus = Path({str(tmp_path)!r}) / "corpus.conllu"
+corpus.write_text("".join(f"{{i}}\\tw\\t_\\t{{t}}\\t_\\t_\\t_\\t_\\t_\\t_\\n" for i, t in enumerate("ABA", 1)) + "\\n")
+for options in ("--learner em", "--learner viterbi-em", "--learner global", "--learner global --estimate 2"):
+    assert run(["induce", str(corpus), *options.split()]) == 0, options
+assert "highspy" not in sys.modules
+sentences = [["A", "B", "A"]]
+for needs in (
+    lambda: induce_globally(sentences, method="theta"),
+    lambda: induce_globally(sentences, method="milp"),
+    lambda: viterbi_em(sentences, e_step="relaxed"),
+):
+    try:
+        needs()
+    except MissingExtraError as error:
+        assert "highspy" in str(error)
+    else:
+        raise AssertionError("found no error")
+print("refused:")
+for options in ("--learner global --method theta", "--learner global --method milp", "--e-step relaxed"):
+    print(run(["induce", str(corpus), *options.split()]))
+"""
+    done = run_plain(script)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.partition("refused:\n")[2] == "2\n2\n2\n"  # the corpus was not even counted
+    messages = done.stderr.splitlines()[-3:]
+    pattern = r"arcwise: this needs highspy, which is not installed: .+ install highspy"
+    assert all(re.fullmatch(pattern, message) for message in messages)
 
 
 def test_what_needs_an_extra_names_one(tmp_path: Path) -> None:

@@ -223,9 +223,7 @@ def test_an_engine_by_its_name() -> None:
         engine_of("spark")
     with pytest.raises(OptionError, match="workers: found 0, expected at least 1"):
         engine_of("local", workers=0)
-    with pytest.raises(
-        OptionError, match="address: found 'auto', expected none: only the engine ray has one"
-    ):
+    with pytest.raises(OptionError, match="address: found 'auto', but only the engine ray takes an address"):
         engine_of("local", workers=2, address="auto")
 
 

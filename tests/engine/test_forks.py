@@ -52,8 +52,8 @@ def _dies(where: Path, number: int) -> int:
     if number == 2 and not (where / "died").exists():
         (where / "died").touch()
         os.kill(os.getpid(), signal.SIGKILL)
-    if number == 4 and not (where / "nursery").exists():
-        (where / "nursery").touch()
+    if number == 4 and not (where / "server").exists():
+        (where / "server").touch()
         os.kill(os.getppid(), signal.SIGKILL)
         os.kill(os.getpid(), signal.SIGKILL)
     return number
@@ -62,7 +62,7 @@ def _dies(where: Path, number: int) -> int:
 @pytest.mark.slow
 def test_workers_and_their_nursery_are_replaced(tmp_path: Path) -> None:
     assert list(Forks(2).map(partial(_dies, tmp_path), range(8))) == list(range(8))
-    assert (tmp_path / "nursery").exists()
+    assert (tmp_path / "server").exists()
 
 
 def _deadly(number: int) -> int:

@@ -214,4 +214,4 @@ def test_workers_are_for_the_global_search(tmp_path: Path, capsys: pytest.Captur
     assert run(["induce", path, "--learner", "global", "--engine", "magic"]) == 2
     assert "found 'magic', expected local or ray" in capsys.readouterr().err
     assert run(["induce", path, "--learner", "global", "--address", "here:1"]) == 2
-    assert "only the engine ray has one" in capsys.readouterr().err
+    assert "only the engine ray takes an address" in capsys.readouterr().err

@@ -96,7 +96,7 @@ def test_json_round_trip_and_damage(tmp_path: Path) -> None:
     np.testing.assert_allclose(again.log_probabilities, grammar.log_probabilities, rtol=1e-12)
     data = json.loads((tmp_path / "dmv.json").read_text())
     del data["child"]["A left"]
-    with pytest.raises(ModelError, match="no complete DMV"):
+    with pytest.raises(ModelError, match="not a complete DMV"):
         DMV.from_json(data)
     with pytest.raises(ModelError, match="expected a grammar of kind 'dmv'"):
         DMV.from_json({"kind": "graph"})

@@ -217,7 +217,7 @@ def test_json_that_is_nested_too_deep_is_no_certificate(
     proof = corpus.with_name("deep.json")
     proof.write_text("[" * 100_000)
     assert run(["verify", str(proof), str(corpus)]) == 2
-    assert "is no JSON" in capsys.readouterr().err
+    assert "is not valid JSON" in capsys.readouterr().err
 
 
 PUNCTUATED = [
@@ -281,7 +281,7 @@ def test_verify_says_why_it_rejects(corpus: Path, capsys: pytest.CaptureFixture[
     assert run(["verify", str(proof), str(corpus)]) == 2
     assert "does not say which sentences" in capsys.readouterr().err
     assert run(["verify", str(corpus), str(corpus)]) == 2
-    assert "is no JSON" in capsys.readouterr().err
+    assert "is not valid JSON" in capsys.readouterr().err
 
 
 @pytest.mark.slow

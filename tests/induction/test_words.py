@@ -5,7 +5,7 @@ import pytest
 
 from arcwise.errors import InputError
 from arcwise.induction import DMV, TagSentences
-from arcwise.induction.corpus import SeenWords
+from arcwise.induction.corpus import VisibleWords
 from arcwise.treebanks import Treebank
 from reference.enumerate_trees import all_trees
 
@@ -21,10 +21,10 @@ def treebank(sentences: list[list[tuple[str, str]]]) -> Treebank:
 
 def test_punctuation_is_told_by_its_tag_or_without_one_by_its_form() -> None:
     words = treebank([[("a", "DET"), ("!", "PUNCT"), (",", "."), ("?", "_"), ("b", "_"), ("%", "SYM")]])
-    seen = SeenWords.of(words, without_punctuation=True)
-    assert seen.seen.tolist() == [True, False, False, False, True, True]
+    seen = VisibleWords.of(words, without_punctuation=True)
+    assert seen.mask.tolist() == [True, False, False, False, True, True]
     assert seen.lengths.tolist() == [3]
-    assert SeenWords.of(words).seen.all()
+    assert VisibleWords.of(words).mask.all()
 
 
 def test_lengths_are_counted_without_punctuation_and_sentences_of_it_alone_left_out() -> None:
@@ -57,7 +57,7 @@ def test_whole_trees_are_projective_and_keep_the_arcs(n: int) -> None:
     for extra in range(4):
         for seed in range(6):
             seen = np.random.default_rng(seed).permutation([True] * n + [False] * extra)
-            words = SeenWords(seen, np.array([0, n + extra]))
+            words = VisibleWords(seen, np.array([0, n + extra]))
             places = np.flatnonzero(seen) + 1
             whole_trees = (
                 {t.tobytes() for t in all_trees(n + extra, projective=True, single_root=True)}
@@ -65,7 +65,7 @@ def test_whole_trees_are_projective_and_keep_the_arcs(n: int) -> None:
                 else None
             )
             for tree in trees:
-                whole = words.whole(tree[1:].astype(np.int32))
+                whole = words.expand(tree[1:].astype(np.int32))
                 expected = [0 if h == 0 else places[h - 1] for h in tree[1:]]
                 assert whole[places - 1].tolist() == expected
                 assert seen[whole[~seen] - 1].all()

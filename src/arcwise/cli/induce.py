@@ -100,7 +100,8 @@ def run(
         EStep,
         typer.Option(
             "--e-step",
-            help="viterbi-em: parse by dynamic programming, or by the linear program of Gormley & Eisner 2013 (slower; starts uniformly).",
+            help="viterbi-em: parse by dynamic programming (exact), or by the linear program of Gormley & Eisner 2013 "
+            "(relaxed; slower, starts uniformly, needs highspy installed).",
         ),
     ] = EStep.exact,
     constrain: Annotated[
@@ -117,7 +118,8 @@ def run(
     method: Annotated[
         Method,
         typer.Option(
-            help="global: over counts; over parameters (as Gormley & Eisner 2013); as one integer program."
+            help="global: branch and bound over counts, or over parameters (theta, Gormley & Eisner 2013), or one integer "
+            "program (milp); theta and milp need highspy installed."
         ),
     ] = Method.counts,
     rlt: Annotated[
@@ -203,7 +205,11 @@ def run(
     """
     from arcwise.cli._support.corpus_tags import Selection, arc_share
     from arcwise.induction.parser import DmvParser
+    from arcwise.optional import require
     from arcwise.treebanks import Treebank
+
+    if e_step is EStep.relaxed or (learner is Learner.search and method is not Method.counts):
+        require("highspy")  # before a large corpus is read
 
     treebank = Treebank.read(corpus)
     selection = Selection(tags.value, max_length, sentences, without_punctuation)
@@ -308,12 +314,12 @@ def _write(
     """Score the trees if the corpus has any, and write trees and grammar; that of a search that was stopped goes beside one that is there."""
     import numpy as np
 
-    from arcwise.induction.corpus import SeenWords
+    from arcwise.induction.corpus import VisibleWords
     from arcwise.induction.parser import attachment_accuracy
 
     parsed = parser.parse(treebank, threads=threads)
-    words = SeenWords.of(treebank, without_punctuation=parser.without_punctuation)
-    gold = np.where(words.seen, treebank.heads, -1)
+    words = VisibleWords.of(treebank, without_punctuation=parser.without_punctuation)
+    gold = np.where(words.mask, treebank.heads, -1)
     if (gold >= 0).any():
         score = attachment_accuracy(parsed.heads, gold, treebank.sentence_words)
         without = ", punctuation left out" if parser.without_punctuation else ""

@@ -1,7 +1,8 @@
-"""What is known of a shard that was begun and not ended: how often, and at which record whoever did it died.
+"""Unfinished attempts at a shard: how many there were, and at which record each died.
 
-A record that takes its worker down (memory, a fault in native code) is found so: a shard that was begun several times is done record by
-record, each told before it is tried, and a record that was tried in vain several times is called broken.
+This isolates a record that crashes its worker (out of memory, a fault in native code): after several attempts
+the shard runs record by record, noting each record before it is tried, and a record at which several attempts
+died is reported as broken.
 """
 
 from __future__ import annotations
@@ -11,52 +12,53 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from arcwise.distributed.records import Broken, Record
+from arcwise.distributed.records import BrokenRecord, Record
 from arcwise.treebanks.files import open_output
 
 CAREFUL_FROM = 4
-"""The attempt from which on a shard is done record by record."""
+"""From this attempt on, a shard runs record by record. An engine gives up after three deaths in a row, so
+machines that merely go away seldom get here."""
 TRIES = 3
-"""A record at which so many attempts ended is broken."""
+"""A record at which this many attempts died is broken."""
 
 
 @dataclass
 class Attempts:
-    """The attempts at one shard, this one included."""
+    """The attempts at one shard, including the current one."""
 
     path: Path
     count: int = 1
     at: int = -1
-    """The record that was tried last; -1: none yet, or the attempt was not careful."""
+    """The record tried last; -1 if there is none yet, or the attempt is not careful."""
     deaths: dict[str, int] = field(default_factory=dict)
-    """Record → attempts that ended there."""
+    """Record number → attempts that died there."""
 
     @classmethod
     def begin(cls, path: Path) -> Attempts:
-        """Note that a shard is begun."""
-        found = cls(path)
+        """Register a new attempt at a shard."""
+        attempts = cls(path)
         try:
-            kept = json.loads(path.read_text("utf-8"))
-            found = cls(path, int(kept["count"]) + 1, -1, dict(kept["deaths"]))
-            if kept["at"] >= 0:
-                found.deaths[str(kept["at"])] = found.deaths.get(str(kept["at"]), 0) + 1
+            state = json.loads(path.read_text("utf-8"))
+            attempts = cls(path, int(state["count"]) + 1, -1, dict(state["deaths"]))
+            if state["at"] >= 0:
+                attempts.deaths[str(state["at"])] = attempts.deaths.get(str(state["at"]), 0) + 1
         except (OSError, ValueError, TypeError, KeyError):
-            pass  # the first attempt, or nothing that can be read
+            pass  # the first attempt, or an unreadable file
         path.parent.mkdir(parents=True, exist_ok=True)
-        found._write()
-        return found
+        attempts._write()
+        return attempts
 
     @property
     def careful(self) -> bool:
-        """Whether this attempt goes record by record."""
+        """Whether this attempt runs record by record."""
         return self.count >= CAREFUL_FROM
 
     def checked(self, records: Iterable[Record]) -> Iterator[Record]:
-        """The records, those that took workers down as broken; in a careful attempt each is told before it is tried."""
+        """Yield the records, those that crashed workers as broken; note each first in a careful attempt."""
         for number, record in enumerate(records):
             deaths = self.deaths.get(str(number), 0)
             if deaths >= TRIES:
-                yield Broken(record.line, f"took the process that parsed it down, {deaths} times")
+                yield BrokenRecord(record.line, f"crashed the process that parsed it, {deaths} times")
                 continue
             if self.careful:
                 self.at = number
@@ -64,7 +66,7 @@ class Attempts:
             yield record
 
     def end(self) -> None:
-        """The shard is done."""
+        """Forget the attempts: the shard is done."""
         self.path.unlink(missing_ok=True)
 
     def _write(self) -> None:

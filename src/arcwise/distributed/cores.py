@@ -1,4 +1,4 @@
-"""Workers and threads: together no more than there are cores."""
+"""CPU cores of this machine, and their division among workers."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ import os
 
 
 def cores() -> int:
-    """The cores that this process may use."""
+    """Number of cores this process may use."""
     affinity = getattr(os, "sched_getaffinity", None)
     return len(affinity(0)) if affinity else os.cpu_count() or 1
 
 
 def threads_of_each(workers: int, wanted: int) -> int:
-    """Threads for each of so many workers on this machine: those wanted, or as many as there are cores for.
+    """Threads per worker on this machine: those wanted, but no more than there are cores for.
 
     >>> threads_of_each(10_000, 8)
     1

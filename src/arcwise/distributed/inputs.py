@@ -1,4 +1,4 @@
-"""What a job reads: files of text, JSONL, CoNLL-U or Parquet, given as a folder, a glob or a list."""
+"""Input files of a job: text, JSONL, CoNLL-U or Parquet, named by folder, glob or list."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from arcwise.treebanks.files import path_kind
 InputFormat = Literal["text", "jsonl", "conllu", "parquet"]
 INPUT_FORMATS: tuple[InputFormat, ...] = ("text", "jsonl", "conllu", "parquet")
 
-_PACKED = r"(\.gz|\.xz|\.zst)?$"
-_NAMED: dict[InputFormat, re.Pattern[str]] = {
-    "jsonl": re.compile(rf"\.(jsonl|ndjson|json){_PACKED}"),
-    "conllu": re.compile(rf"\.(conllu|conllx|conll){_PACKED}"),
+_COMPRESSED = r"(\.gz|\.xz|\.zst)?$"
+_PATTERNS: dict[InputFormat, re.Pattern[str]] = {
+    "jsonl": re.compile(rf"\.(jsonl|ndjson|json){_COMPRESSED}"),
+    "conllu": re.compile(rf"\.(conllu|conllx|conll){_COMPRESSED}"),
     "parquet": re.compile(r"\.parquet$"),
 }
 
@@ -30,76 +30,77 @@ class InputFile:
     """One file of the input."""
 
     path: str
-    """As it was given, for messages."""
-    place: str
-    """Its absolute path, for workers elsewhere."""
+    """As the user gave it, for messages."""
+    absolute_path: str
+    """For workers, which may run elsewhere."""
     name: str
-    """What it is called in the output: its path below the folder that all files have in common."""
+    """Name in the output: the path below the folder that contains all input files."""
     format: InputFormat
 
 
-def find_inputs(given: Sequence[str], *, format: InputFormat | None = None) -> list[InputFile]:
-    """The files meant by ``given``, each a file, a folder, a glob (``crawl/*.jsonl.gz``, ``**`` is any depth) or ``@FILE``, a list with
-    a name on each line; in order of name, each once. ``format`` None: by the names of the files; what has no other name is text.
+def find_inputs(patterns: Sequence[str], *, format: InputFormat | None = None) -> list[InputFile]:
+    """List the input files in order of name, each once.
 
-    Hidden files of folders and globs are left out.
+    Each of ``patterns`` is a file, a folder, a glob (``crawl/*.jsonl.gz``, ``**`` for any depth) or ``@FILE``, a
+    list with one name per line. Hidden files of folders and globs are skipped. ``format`` None: by file name;
+    files with an unknown suffix are text.
     """
-    paths = sorted({os.path.normpath(path) for name in given for path in _paths_of(name)})
+    paths = sorted({os.path.normpath(path) for pattern in patterns for path in _paths_of(pattern)})
     if not paths:
-        raise InputError(f"inputs: found {list(given)!r}, expected at least one file")
-    places = [Path.cwd() / path for path in paths]
-    folder = os.path.commonpath([place.parent for place in places])
-    found = [
-        InputFile(path, str(place), place.relative_to(folder).as_posix(), format or format_of_name(path))
-        for path, place in zip(paths, places, strict=True)
+        raise InputError(f"inputs: found {list(patterns)!r}, expected at least one file")
+    absolute = [Path.cwd() / path for path in paths]
+    folder = os.path.commonpath([path.parent for path in absolute])
+    files = [
+        InputFile(path, str(whole), whole.relative_to(folder).as_posix(), format or format_of_name(path))
+        for path, whole in zip(paths, absolute, strict=True)
     ]
-    _require_libraries(found)
-    return found
+    _require_libraries(files)
+    return files
 
 
 def format_of_name(path: str) -> InputFormat:
-    """The format of a file by its name.
+    """Format of a file by its name.
 
     >>> format_of_name("crawl/a.jsonl.zst"), format_of_name("book.txt")
     ('jsonl', 'text')
     """
-    return next((known for known, pattern in _NAMED.items() if pattern.search(path.lower())), "text")
+    return next((format for format, pattern in _PATTERNS.items() if pattern.search(path.lower())), "text")
 
 
-def _paths_of(name: str) -> Iterable[str]:
-    if name.startswith("@"):
-        return _listed(name[1:])
-    kind = path_kind(name)
+def _paths_of(pattern: str) -> Iterable[str]:
+    if pattern.startswith("@"):
+        return _listed(pattern[1:])
+    kind = path_kind(pattern)
     if kind == "folder":
-        found = [str(p) for p in Path(name).rglob("*") if p.is_file() and not _is_hidden(p, name)]
-        if not found:
-            raise InputError(f"{name}: found no file in the folder")
-        return found
+        paths = [str(p) for p in Path(pattern).rglob("*") if p.is_file() and not _is_hidden(p, pattern)]
+        if not paths:
+            raise InputError(f"{pattern}: the folder contains no files")
+        return paths
     if kind is not None:
-        return [name]
-    if not glob.has_magic(name):
-        raise InputError(f"{name}: no such file")
-    found = [
+        return [pattern]
+    if not glob.has_magic(pattern):
+        raise InputError(f"{pattern}: no such file")
+    paths = [
         path
-        for path in glob.glob(name, recursive=True)  # noqa: PTH207 (patterns may be absolute)
+        for path in glob.glob(pattern, recursive=True)  # noqa: PTH207 (patterns may be absolute)
         if path_kind(path) == "file"
     ]
-    if not found:
-        raise InputError(f"{name}: found no file of that pattern")
-    return found
+    if not paths:
+        raise InputError(f"{pattern}: no file matches the pattern")
+    return paths
 
 
 def _listed(path: str) -> list[str]:
-    """The files of a list; one that is not there is told when it is read, and ends nothing."""
+    """Read a list of files. A missing file is reported when it is read; it does not stop the job."""
     try:
         lines = Path(path).read_text("utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as error:
         reason = getattr(error, "strerror", None) or error
         raise InputError(f"{path}: cannot be read as a list of files ({reason})") from error
-    found = [line.strip() for line in lines if line.strip()]
-    if not found:
-        raise InputError(f"{path}: found no name in the list, expected one on each line")
-    return found
+    names = [line.strip() for line in lines if line.strip()]
+    if not names:
+        raise InputError(f"{path}: the list of files is empty; write one name per line")
+    return names
 
 
 def _is_hidden(path: Path, folder: str) -> bool:

@@ -1,7 +1,7 @@
-"""``parse_corpus``: a corpus of any size, parsed shard by shard by many workers into a folder. The same call again does what is missing.
+"""``parse_corpus``: parse a corpus of any size into a folder, shard by shard, with many workers; resumable.
 
-The folder has the parsed shards, ``errors.jsonl`` with the broken records, and ``_job`` with what the job is, how files are cut and
-which shards are done.
+The folder holds the parsed shards, ``errors.jsonl`` with the broken records, and ``_job`` with the job's
+description, the plan of each file and a marker for each finished shard.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from typing import Any
 
 from arcwise import __version__
 from arcwise.distributed.inputs import InputFile, InputFormat, find_inputs
-from arcwise.distributed.parse_shard import Marker, Outcome, ParseShard, Places, forget
+from arcwise.distributed.parse_shard import JobPaths, Marker, Outcome, ParseShard, close_caches
 from arcwise.distributed.progress import JobProgress, Tally
-from arcwise.distributed.records import Broken
+from arcwise.distributed.records import BrokenRecord
 from arcwise.distributed.shards import SHARD_BYTES, FilePlan, PlanFile, Shard
 from arcwise.distributed.writers import (
     OutputFormat,
@@ -39,42 +39,43 @@ from arcwise.pipeline.text_fields import TextFields
 from arcwise.treebanks.files import PathLike, make_folder, open_output
 
 _ERRORS_EVERY = 30.0
-"""Seconds from one writing of errors.jsonl to the next, while the job runs."""
+"""Seconds between updates of errors.jsonl while the job runs."""
 _MOST_ROUNDS = 10
-"""An engine that gives up so many times, without a shard done in between, has the last word."""
+"""Restarts of the engine without a finished shard in between, before the job fails. More than the attempts that
+``attempts.py`` needs to isolate a record that crashes its worker."""
 
 
-def _said(text: str) -> None:
-    """Whether there is such a model is asked when the job starts."""
+def _check_not_blank(text: str) -> None:
+    """Reject a blank name; whether the model exists is checked when the job starts."""
     if not text.strip():
         raise InputError(f"found {text!r}, expected the name or path of a model")
 
 
 @dataclass(frozen=True)
 class CorpusOptions:
-    """What is asked of a job. All of it but ``max_errors``, ``threads`` and ``overwrite`` decides what is written."""
+    """Options of a job. All but ``max_errors``, ``threads`` and ``overwrite`` affect the output."""
 
     model: str = option(
         "en",
-        "The name of a model that comes with arcwise, or the path of one.",
-        check=_said,
+        "Name of a model that comes with arcwise, or path of a model file.",
+        check=_check_not_blank,
         form="the name or path of a model",
     )
     parse: ParseOptions = section(ParseOptions, "How sentences are parsed.")
-    format: InputFormat | None = option(None, "Of the input; if nothing is said: by the names of the files.")
+    format: InputFormat | None = option(None, "Input format (default: by file name).")
     fields: TextFields = section(
-        TextFields, "Where JSON objects and rows of Parquet have their text and name."
+        TextFields, "Fields of JSON objects and Parquet rows that hold text and document name."
     )
-    to: OutputFormat = option("conllu", "The format of the output.")
-    packing: Packing = option("gz", "How the files of the output are compressed.")
-    shard_bytes: int = option(SHARD_BYTES, "Unpacked bytes of input for each shard.", low=1)
+    to: OutputFormat = option("conllu", "Output format.")
+    packing: Packing = option("gz", "Compression of output files.")
+    shard_bytes: int = option(SHARD_BYTES, "Uncompressed bytes of input per shard.", low=1)
     max_errors: int | None = option(
-        None, "With more broken records than that the job stops; if nothing is said, it never does.", low=0
+        None, "Stop after more broken records than this (default: never stop).", low=0
     )
-    threads: int = option(1, "Of each worker.", low=1)
+    threads: int = option(1, "Threads per worker.", low=1)
     overwrite: bool = option(
         False,
-        "Begin again where the folder has what another model or other options made, or where the input has changed.",
+        "Start over if the folder holds the output of another model or other options, or the input has changed.",
     )
 
     def __post_init__(self) -> None:
@@ -83,7 +84,7 @@ class CorpusOptions:
 
 @dataclass(frozen=True)
 class Summary:
-    """What a job has done, in this run and before."""
+    """Totals of a job, over this run and earlier ones."""
 
     shards: int
     records: int
@@ -92,7 +93,7 @@ class Summary:
     errors: int
     """Lines of errors.jsonl."""
     undone: int
-    """Shards that could not be done, and are tried again when the job is run again."""
+    """Shards that failed; the next run retries them."""
     words_now: int
     """Words parsed in this run."""
 
@@ -107,44 +108,47 @@ def parse_corpus(
 ) -> Summary:
     """Parse files (``inputs``: see ``find_inputs``) into the folder ``out``.
 
-    Every process may be killed at any time: the same call again finds what is done, and the output is the same to the byte. With
-    another model or other options it refuses to go on in the same folder, unless ``overwrite``. Broken records are in ``errors.jsonl``.
+    Every process may be killed at any time: the same call resumes the job, and the output is byte-identical.
+    A folder with the output of another model or other options is refused unless ``overwrite`` is set. Broken
+    records are reported in ``errors.jsonl``.
     """
     files = find_inputs([inputs] if isinstance(inputs, str) else inputs, format=options.format)
     _check_model(options, files)
     require(*libraries_of(options.to, options.packing))
     folder = Path(out)
-    _refuse_own_input(files, folder)
+    _refuse_input_folder(files, folder)
     make_folder(folder)
-    places = Places(folder, output_suffix(options.to, options.packing))
+    paths = JobPaths(folder, output_suffix(options.to, options.packing))
     with _locked(folder), progress or JobProgress(shown=False) as shown:
-        job = CorpusJob(options, places, engine, shown)
+        job = CorpusJob(options, paths, engine, shown)
         return job.run(files)
 
 
 class CorpusJob:
-    """One run of a job: plan, parse what is missing, write down what was broken."""
+    """One run of a job: plan the shards, parse those that are missing, report broken records."""
 
-    def __init__(self, options: CorpusOptions, places: Places, engine: Engine, progress: JobProgress) -> None:
-        self.options, self.places, self.engine, self.progress = options, places, engine, progress
-        self.described = describe(options)
-        self.hash = hashlib.sha256(json.dumps(self.described, sort_keys=True).encode()).hexdigest()
+    def __init__(
+        self, options: CorpusOptions, paths: JobPaths, engine: Engine, progress: JobProgress
+    ) -> None:
+        self.options, self.paths, self.engine, self.progress = options, paths, engine, progress
+        self.description = describe(options)
+        self.hash = hashlib.sha256(json.dumps(self.description, sort_keys=True).encode()).hexdigest()
         self.markers: dict[str, Marker] = {}
-        """Shards that are done."""
+        """Finished shards, by name."""
         self.failed: dict[str, Outcome] = {}
-        """Shards that could not be."""
+        """Failed shards, by name."""
         self.errors = 0
         self._errors_written, self._next_writing = 0, 0.0
 
     def run(self, files: Sequence[InputFile]) -> Summary:
-        """All of it."""
-        self._agree()
+        """Run the whole job."""
+        self._claim_folder()
         plans = self._plans(files)
         shards = [shard for plan in plans for shard in plan.shards]
         self.errors = sum(len(plan.broken) for plan in plans)
         for shard in shards:
-            if (marker := self._marker(shard)) is not None:
-                self._note(Outcome(shard, marker))
+            if (marker := self.paths.finished(shard, self.hash)) is not None:
+                self._record(Outcome(shard, marker))
         todo = [shard for shard in shards if shard.name not in self.markers]
         self._refuse_changed(todo)
         self.progress.begin(shards, self.markers)
@@ -153,70 +157,59 @@ class CorpusJob:
             self._check_errors()
             with contextlib.closing(self._outcomes(todo)) as outcomes:
                 for outcome in outcomes:
-                    self._note(outcome)
-                    self._write_errors_now_and_then(plans)
+                    self._record(outcome)
+                    self._write_errors_if_due(plans)
                     self.progress.advance(outcome.shard, outcome.marker, self.errors)
                     self._check_errors()
         finally:
             self._write_errors(plans)
-            _remove_parts(self.places.folder)
-            forget()
-        shutil.rmtree(self.places.folder / "_job" / "begun", ignore_errors=True)
+            _remove_partial_files(self.paths.folder)
+            close_caches()
+        shutil.rmtree(self.paths.folder / "_job" / "begun", ignore_errors=True)
         total = Tally.of(self.markers.values())
         done, undone, now = len(self.markers), len(self.failed), total.words - words_before
         return Summary(done, total.records, total.sentences, total.words, self.errors, undone, now)
 
-    # ---- what the folder is for
-
-    def _agree(self) -> None:
-        """The folder is that of this very job, or of none yet."""
-        path = self.places.description
-        kept = _read_json(path)
-        if kept is not None and kept != self.described:
+    def _claim_folder(self) -> None:
+        """Check that the folder is new or belongs to this very job, and write the job's description."""
+        path = self.paths.description
+        previous = _read_json(path)
+        if previous is not None and previous != self.description:
             if not self.options.overwrite:
-                raise InputError(f"{self.places.folder}: {_difference(kept, self.described)}")
+                raise InputError(f"{self.paths.folder}: {_difference(previous, self.description)}")
             for name in ("done", "plan", "begun"):
-                shutil.rmtree(self.places.folder / "_job" / name, ignore_errors=True)
+                shutil.rmtree(self.paths.folder / "_job" / name, ignore_errors=True)
         make_folder(path.parent)
         with open_output(path) as stream:
-            stream.write(json.dumps(self.described, indent=1).encode() + b"\n")
+            stream.write(json.dumps(self.description, indent=1).encode() + b"\n")
 
     def _refuse_changed(self, todo: Sequence[Shard]) -> None:
-        """Shards to do that were done with other input: told, not silently replaced."""
+        """Refuse to replace output whose input has changed, unless asked to overwrite."""
         if self.options.overwrite:
             return
         for shard in todo:
-            known = Marker.read(self.places.marker(shard))
-            if known is not None and known.input != shard.sha256:
+            marker = Marker.read(self.paths.marker(shard))
+            if marker is not None and marker.input != shard.sha256:
                 raise InputError(
-                    f"{shard.file.path}: has changed since it was parsed into {self.places.folder}, expected the same "
-                    "file, another folder or to overwrite what is there"
+                    f"{shard.file.path}: has changed since it was parsed into {self.paths.folder}; "
+                    "use another folder, or overwrite this one"
                 )
 
-    # ---- the work
-
     def _plans(self, files: Sequence[InputFile]) -> list[FilePlan]:
-        work = PlanFile(self.places.plans.absolute(), self.options.fields, self.options.shard_bytes)
-        self.progress.say_planning(len(files))
+        work = PlanFile(self.paths.plans.absolute(), self.options.fields, self.options.shard_bytes)
+        self.progress.planning(len(files))
         return list(self.engine.map(work, files))
 
-    def _marker(self, shard: Shard) -> Marker | None:
-        """The marker of a shard that is done, and done so."""
-        marker = Marker.read(self.places.marker(shard))
-        if marker is None or (marker.input, marker.job) != (shard.sha256, self.hash):
-            return None
-        path = self.places.output(shard)
-        with contextlib.suppress(OSError):
-            return marker if path.stat().st_size == marker.size else None
-        return None
-
     def _outcomes(self, todo: list[Shard]) -> Generator[Outcome, None, None]:
-        """The outcome of each shard, as it is done. An engine that gives up a shard whose workers died is asked again: a shard knows its
-        attempts, and finds the record that is to blame."""
+        """Yield the outcome of each shard as it finishes.
+
+        When the engine gives up a shard whose workers died, it is started again: the shard counts its attempts
+        and isolates the record that crashes them.
+        """
         options = self.options
         work = ParseShard(
-            str(self.places.folder.absolute()),
-            _known_everywhere(options.model),
+            str(self.paths.folder.absolute()),
+            _portable_model(options.model),
             self.hash,
             options.fields,
             options.parse,
@@ -237,9 +230,7 @@ class CorpusJob:
                 if rounds >= _MOST_ROUNDS:
                     raise
 
-    # ---- broken records
-
-    def _note(self, outcome: Outcome) -> None:
+    def _record(self, outcome: Outcome) -> None:
         if outcome.marker is None:
             self.failed[outcome.shard.name] = outcome
             self.errors += 1
@@ -251,41 +242,44 @@ class CorpusJob:
         most = self.options.max_errors
         if most is not None and self.errors > most:
             raise InputError(
-                f"{self.places.errors}: found {self.errors} broken records, expected at most {most} (max_errors); "
-                "what is done is kept"
+                f"{self.paths.errors}: found {self.errors} broken records, more than max_errors {most}; "
+                "finished shards are kept"
             )
 
-    def _write_errors_now_and_then(self, plans: Sequence[FilePlan]) -> None:
-        """So that they can be looked at while the job runs."""
+    def _write_errors_if_due(self, plans: Sequence[FilePlan]) -> None:
+        """Update errors.jsonl now and then, so that it can be inspected while the job runs."""
         if self.errors > self._errors_written and time.monotonic() > self._next_writing:
             self._write_errors(plans)
 
     def _write_errors(self, plans: Sequence[FilePlan]) -> None:
-        """``errors.jsonl``, in the order of the input, whatever the order of the work."""
-        with open_output(self.places.errors) as stream:
+        """Write ``errors.jsonl`` in the order of the input, whatever the order of the work."""
+        with open_output(self.paths.errors) as stream:
             for plan in plans:
                 for broken in self._broken_of(plan):
-                    found = {"file": plan.file.path, "line": broken.line, "reason": broken.reason}
-                    stream.write(json.dumps(found, ensure_ascii=False).encode("utf-8", "replace") + b"\n")
+                    entry = {"file": plan.file.path, "line": broken.line, "reason": broken.reason}
+                    stream.write(json.dumps(entry, ensure_ascii=False).encode("utf-8", "replace") + b"\n")
         self._errors_written, self._next_writing = self.errors, time.monotonic() + _ERRORS_EVERY
 
-    def _broken_of(self, plan: FilePlan) -> Iterator[Broken]:
+    def _broken_of(self, plan: FilePlan) -> Iterator[BrokenRecord]:
         for shard in plan.shards:
             if shard.name in self.markers:
                 yield from self.markers[shard.name].broken
             elif shard.name in self.failed:
-                yield Broken(shard.first_line, self.failed[shard.name].reason)
+                yield BrokenRecord(shard.first_line, self.failed[shard.name].reason)
         yield from plan.broken
 
 
 def largest_first(shards: Sequence[Shard]) -> list[Shard]:
-    """The shards in order, but first those that are much larger than they should be, so that no worker is left with one at the end."""
+    """Move oversized shards to the front, so that no worker is left with one at the end; keep the order else.
+
+    Files are read forwards, which is why the other shards stay in order.
+    """
     large = sorted((shard for shard in shards if shard.is_large), key=lambda shard: -shard.size)
     return [*large, *(shard for shard in shards if not shard.is_large)]
 
 
 def describe(options: CorpusOptions) -> dict[str, Any]:
-    """Everything that decides what is written, as JSON."""
+    """Everything that affects the output, as JSON."""
     return {
         "arcwise": __version__,
         "model": Path(options.model).name,
@@ -299,47 +293,44 @@ def describe(options: CorpusOptions) -> dict[str, Any]:
     }
 
 
-def _known_everywhere(model: str) -> str:
-    """The model as workers find it: the name of one that comes with arcwise, or an absolute path."""
+def _portable_model(model: str) -> str:
+    """The model as workers can find it: the name of one that comes with arcwise, or an absolute path."""
     return model if model in shipped_models() else str(model_path(model).absolute())
 
 
-def _difference(kept: Any, now: dict[str, Any]) -> str:
-    """A sentence about the first difference between two jobs."""
-    if not isinstance(kept, dict):
-        return "has a damaged _job/job.json, expected that of a job of arcwise"
-    name = next((key for key in now if kept.get(key) != now[key]), "arcwise")
-    was, is_now = kept.get(name), now[name]
+def _difference(previous: Any, current: dict[str, Any]) -> str:
+    """A sentence about the first difference between the folder's job and this one."""
+    if not isinstance(previous, dict):
+        return "_job/job.json is damaged; use another folder, or overwrite this one"
+    name = next((key for key in current if previous.get(key) != current[key]), "arcwise")
+    was, is_now = previous.get(name), current[name]
     if isinstance(was, dict) and isinstance(is_now, dict):
         key = next((key for key in is_now if was.get(key) != is_now[key]), name)
         name, was, is_now = key, was.get(key), is_now[key]
-    told = f"another file of model {now['model']}" if name == "model_sha256" else f"{name} {is_now!r}"
-    begun = "" if name == "model_sha256" else f" {was!r}"
-    return (
-        f"was begun with {'another model file' if name == 'model_sha256' else f'{name}{begun}'}, found {told}; expected the same, "
-        "another folder or to overwrite what is there"
-    )
+    if name == "model_sha256":
+        change = f"was started with another model file, not this file of model {current['model']}"
+    else:
+        change = f"was started with {name} {was!r}, not {name} {is_now!r}"
+    return f"{change}; use the same settings or another folder, or overwrite this one"
 
 
 def _check_model(options: CorpusOptions, files: Sequence[InputFile]) -> None:
-    """What can be known before the work: the model opens, has what is asked for, and takes text if there is any."""
+    """Check before the work that the model opens, supports the options, and takes text if there is any."""
     parser = open_model(options.model)
     options.parse.check(parser.kind, parser.capabilities)
     text = next((file for file in files if file.format != "conllu"), None)
     if text is not None and as_pipeline(parser) is None:
         raise InputError(
-            f"{text.path}: found {text.format}, but the model is a {parser.kind} parser, which needs CoNLL-U; "
-            "expected a model of 'arcwise train --pipeline'"
+            f"{text.path}: is {text.format}, but the model is a {parser.kind} parser, which needs CoNLL-U; "
+            "use a model of 'arcwise train --pipeline'"
         )
 
 
-def _refuse_own_input(files: Sequence[InputFile], folder: Path) -> None:
+def _refuse_input_folder(files: Sequence[InputFile], folder: Path) -> None:
     target = folder.resolve()
     for file in files:
         if Path(file.path).resolve().is_relative_to(target):
-            raise InputError(
-                f"{folder}: is a folder that is read ({file.path}), expected another one to write to"
-            )
+            raise InputError(f"{folder}: contains input ({file.path}); write to another folder")
 
 
 def _read_json(path: Path) -> Any:
@@ -351,8 +342,8 @@ def _read_json(path: Path) -> Any:
         return "damaged"
 
 
-def _remove_parts(folder: Path) -> None:
-    """What killed processes left half-written."""
+def _remove_partial_files(folder: Path) -> None:
+    """Remove temporary files of killed processes."""
     for path in folder.rglob(".*.part"):
         with contextlib.suppress(OSError):
             path.unlink()
@@ -360,7 +351,7 @@ def _remove_parts(folder: Path) -> None:
 
 @contextlib.contextmanager
 def _locked(folder: Path) -> Iterator[None]:
-    """One job at a time in a folder; where the system has no locks, none is kept."""
+    """Allow one job at a time in a folder, where the system has file locks."""
     try:
         import fcntl
     except ImportError:
@@ -371,7 +362,7 @@ def _locked(folder: Path) -> Iterator[None]:
         try:
             fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            raise InputError(f"{folder}: another job is writing there, expected to be alone") from None
+            raise InputError(f"{folder}: another job is writing there; wait for it to end") from None
         except OSError:
-            pass  # a file system without locks
+            pass  # a file system without locks, such as some network mounts
         yield

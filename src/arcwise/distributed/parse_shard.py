@@ -1,6 +1,7 @@
-"""The work of a corpus: parse one shard and write it. Doing it again changes nothing; being killed in it loses that shard alone.
+"""``ParseShard``: parse one shard and write it. Idempotent; a killed process loses only its current shard.
 
-Order of writing: the output under a temporary name, its rename, then the marker. A shard without a marker was not done.
+Order of writing: the output under a temporary name, its rename, then the marker. A shard without a marker has
+not been done.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from pathlib import Path
 from arcwise.distributed.attempts import Attempts
 from arcwise.distributed.inputs import InputFile
 from arcwise.distributed.records import (
-    Broken,
+    BrokenRecord,
     Record,
     TextRecord,
     TreebankRecord,
@@ -33,90 +34,107 @@ from arcwise.treebanks import Treebank
 from arcwise.treebanks.files import open_output
 
 _BATCH = 10_000
-"""Bytes of text that are parsed at a time: 1,700 words are enough for speed, and little enough for memory (20 MB; six times as many: 42)."""
+"""Bytes of text parsed at a time. 1,700 words are enough for full speed and need 20 MB; six times as many words
+need 42 MB."""
 
 
 @dataclass(frozen=True)
 class Marker:
-    """What is kept of a shard that is done."""
+    """The record of a finished shard."""
 
     input: str
-    """Hash of its input."""
+    """Hash of the input."""
     job: str
     """Hash of model and options."""
     output: str
-    """Hash of what was written."""
+    """Hash of the output."""
     size: int
-    """Bytes of what was written."""
+    """Bytes of the output."""
     records: int = 0
     sentences: int = 0
     words: int = 0
-    broken: tuple[Broken, ...] = ()
+    broken: tuple[BrokenRecord, ...] = ()
 
     @classmethod
     def read(cls, path: Path) -> Marker | None:
-        """The marker in a file; None where there is none that can be read."""
+        """Read a marker; None if there is none that can be read."""
         try:
-            kept = json.loads(path.read_text("utf-8"))
-            return cls(**{**kept, "broken": tuple(Broken(**found) for found in kept["broken"])})
+            state = json.loads(path.read_text("utf-8"))
+            return cls(**{**state, "broken": tuple(BrokenRecord(**values) for values in state["broken"])})
         except (OSError, ValueError, TypeError, KeyError):
             return None
 
     def write(self, path: Path) -> None:
-        """Write it; it appears whole or not at all."""
+        """Write it atomically."""
         path.parent.mkdir(parents=True, exist_ok=True)
         with open_output(path, durable=True) as stream:
             stream.write(json.dumps(asdict(self), ensure_ascii=False).encode())
 
 
 @dataclass(frozen=True)
-class Places:
-    """The files of a job in its output folder. What starts with ``_`` is passed over by whoever reads folders of data (Spark, Arrow)."""
+class JobPaths:
+    """The files of a job in its output folder.
+
+    Spark and Arrow skip names that start with ``_`` when they read a folder of data.
+    """
 
     folder: Path
     suffix: str = ".conllu"
 
     def output(self, shard: Shard) -> Path:
-        """What a shard becomes."""
+        """The parsed shard."""
         return self.folder / f"{shard.name}{self.suffix}"
 
     def marker(self, shard: Shard) -> Path:
-        """Says that a shard is done."""
+        """The marker of a finished shard."""
         return self.folder / "_job" / "done" / f"{shard.name}.json"
 
     def attempt(self, shard: Shard) -> Path:
-        """Says that a shard was begun."""
+        """The attempts at an unfinished shard."""
         return self.folder / "_job" / "begun" / f"{shard.name}.json"
 
     @property
     def plans(self) -> Path:
-        """How files are cut."""
+        """The plans of the input files."""
         return self.folder / "_job" / "plan"
 
     @property
     def description(self) -> Path:
-        """What the job is."""
+        """The job's model and options."""
         return self.folder / "_job" / "job.json"
 
     @property
     def errors(self) -> Path:
-        """Broken records."""
+        """The broken records."""
         return self.folder / "errors.jsonl"
+
+    def finished(self, shard: Shard, job: str) -> Marker | None:
+        """The marker of a shard that the job with this hash has finished, if its output is still there."""
+        marker = Marker.read(self.marker(shard))
+        if marker is None or (marker.input, marker.job) != (shard.sha256, job):
+            return None
+        try:
+            return marker if self.output(shard).stat().st_size == marker.size else None
+        except OSError:
+            return None
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a worker tells of a shard."""
+    """The result of a shard."""
 
     shard: Shard
     marker: Marker | None
-    """None: it could not be done, ``reason`` tells why."""
+    """None: the shard failed; ``reason`` says why."""
     reason: str = ""
 
 
 @dataclass(frozen=True)
 class ParseShard:
-    """Parses shards; the work of a job for an ``Engine``. It travels by the name of the model, which every process opens for itself."""
+    """Parses shards: the work of a job for an ``Engine``.
+
+    It is pickled with the name of the model only; each process opens the model itself.
+    """
 
     folder: str
     model: str
@@ -129,86 +147,82 @@ class ParseShard:
     threads: int = 1
 
     def prepare(self) -> None:
-        """Open the model: once, in the process from which those that parse are forked, who share its memory then."""
+        """Open the model and parse once, in the process from which workers are forked, so that they share memory."""
         pipeline = as_pipeline(_parser(self.model))
         if pipeline is not None:
             pipeline("Warm.")
 
     def __call__(self, shard: Shard) -> Outcome:
-        """Parse a shard and write it, unless that is done."""
-        places = Places(Path(self.folder), output_suffix(self.to, self.packing))
-        done = Marker.read(places.marker(shard))
-        if (
-            done is not None
-            and (done.input, done.job) == (shard.sha256, self.job)
-            and _has(places.output(shard), done.size)
-        ):
-            return Outcome(shard, done)
-        attempts = Attempts.begin(places.attempt(shard))
+        """Parse a shard and write it, unless it is finished already."""
+        paths = JobPaths(Path(self.folder), output_suffix(self.to, self.packing))
+        marker = paths.finished(shard, self.job)
+        if marker is not None:
+            return Outcome(shard, marker)
+        attempts = Attempts.begin(paths.attempt(shard))
         try:
-            marker = self._done(shard, places, attempts)
+            marker = self._parse_shard(shard, paths, attempts)
         except ChangedInputError as error:
             attempts.end()
-            return Outcome(shard, None, str(error).removeprefix(f"{shard.file.place}: "))
-        marker.write(places.marker(shard))
+            return Outcome(shard, None, str(error).removeprefix(f"{shard.file.absolute_path}: "))
+        marker.write(paths.marker(shard))
         attempts.end()
         return Outcome(shard, marker)
 
-    def _done(self, shard: Shard, places: Places, attempts: Attempts) -> Marker:
-        target = places.output(shard)
+    def _parse_shard(self, shard: Shard, paths: JobPaths, attempts: Attempts) -> Marker:
+        target = paths.output(shard)
         target.parent.mkdir(parents=True, exist_ok=True)
-        broken: list[Broken] = []
+        broken: list[BrokenRecord] = []
         records = sentences = words = 0
-        found_records = _reader(self.fields).records(shard)
+        source = _reader(self.fields).records(shard)
         if attempts.careful:
-            found_records = one_by_one(found_records)
+            source = one_by_one(source)
         with open_output(target, durable=True) as stream:
             writer = WRITERS[self.to](stream)
-            for found in self._parsed(shard.file, found_records, attempts):
-                if isinstance(found, Broken):
-                    broken.append(found)
+            for parsed in self._parsed(shard.file, source, attempts):
+                if isinstance(parsed, BrokenRecord):
+                    broken.append(parsed)
                     continue
-                if found.kind == "paragraph" and shard.number == 0 and not records:
-                    found = _first(found)
+                if parsed.kind == "paragraph" and shard.number == 0 and not records:
+                    parsed = replace(parsed, starts_document=True)  # the first paragraph of the file
                 records += 1
-                sentences += len(found.treebank)
-                words += found.treebank.word_count
-                writer.write(found)
+                sentences += len(parsed.treebank)
+                words += parsed.treebank.word_count
+                writer.write(parsed)
             writer.finish()
-        sha256, size = _hashed(target)
+        sha256, size = _hash_file(target)
         return Marker(shard.sha256, self.job, sha256, size, records, sentences, words, tuple(broken))
-
-    # ---- records to trees
 
     def _parsed(
         self, file: InputFile, records: Iterable[Record], attempts: Attempts
-    ) -> Iterator[ParsedRecord | Broken]:
-        """The records with their trees, in order, some at a time."""
+    ) -> Iterator[ParsedRecord | BrokenRecord]:
+        """Yield the records with their trees, in order, parsed in batches."""
         for batch in _batches(attempts.checked(records), most=1 if attempts.careful else _BATCH):
-            for record, found in zip(batch, self._trees(batch), strict=True):
-                if isinstance(found, str):
-                    yield from self._blamed(file, record, found)
+            for record, trees in zip(batch, self._trees(batch), strict=True):
+                if isinstance(trees, str):
+                    yield from self._salvaged(file, record, trees)
                 elif isinstance(record, TextRecord):
                     kind = "paragraph" if file.format == "text" else "document"
-                    yield ParsedRecord(file.name, record.line, found, record.id, kind, kind == "document")  # type: ignore[arg-type]
+                    yield ParsedRecord(file.name, record.line, trees, record.id, kind, kind == "document")  # type: ignore[arg-type]
                 else:
-                    yield ParsedRecord(file.name, record.line, found, kind="sentences")
+                    yield ParsedRecord(file.name, record.line, trees, kind="sentences")
 
-    def _blamed(self, file: InputFile, record: Record, reason: str) -> Iterator[ParsedRecord | Broken]:
-        """What is broken of a record: all of it, or of CoNLL-U the sentences that are."""
+    def _salvaged(
+        self, file: InputFile, record: Record, reason: str
+    ) -> Iterator[ParsedRecord | BrokenRecord]:
+        """Report a broken record; of CoNLL-U, report only the broken sentences and parse the others."""
         if not isinstance(record, TreebankRecord) or len(record.treebank) < 2:
-            yield Broken(record.line, reason)
+            yield BrokenRecord(record.line, reason)
             return
         for sentence in record.sentences():
-            found = self._trees([sentence])[0]
-            if isinstance(found, str):
-                yield Broken(sentence.line, found)
+            trees = self._trees([sentence])[0]
+            if isinstance(trees, str):
+                yield BrokenRecord(sentence.line, trees)
             else:
-                yield ParsedRecord(file.name, sentence.line, found, kind="sentences")
+                yield ParsedRecord(file.name, sentence.line, trees, kind="sentences")
 
     def _trees(self, batch: Sequence[Record]) -> list[Treebank | str]:
-        """The trees of each record; or what is wrong with it. Where a batch fails, its records are tried one by one."""
-        if len(batch) == 1 and isinstance(batch[0], Broken):
+        """The trees of each record, or an error message; if a batch fails, its records are tried one by one."""
+        if len(batch) == 1 and isinstance(batch[0], BrokenRecord):
             return [batch[0].reason]
         try:
             if isinstance(batch[0], TextRecord):
@@ -218,30 +232,23 @@ class ParseShard:
             return [self._parse(record.treebank) for record in batch if isinstance(record, TreebankRecord)]
         except Exception as error:
             if len(batch) > 1:
-                return [found for record in batch for found in self._trees([record])]
+                return [trees for record in batch for trees in self._trees([record])]
             return [f"cannot be parsed ({type(error).__name__}: {error})"]
 
     def _text_trees(self, texts: list[str]) -> Sequence[Treebank]:
         parser = _parser(self.model)
         pipeline = as_pipeline(parser)
         if pipeline is None:
-            raise ModelError(f"{self.model}: found a {parser.kind} parser, expected a pipeline for raw text")
-        return [
-            found.treebank
-            for found in pipeline.analyse_texts(texts, options=self.options, threads=self.threads)
-        ]
+            raise ModelError(f"{self.model}: is a {parser.kind} parser; raw text needs a pipeline")
+        documents = pipeline.analyse_texts(texts, options=self.options, threads=self.threads)
+        return [document.treebank for document in documents]
 
     def _parse(self, treebank: Treebank) -> Treebank:
         return _parser(self.model).parse(treebank, options=self.options, threads=self.threads)
 
 
-def _first(record: ParsedRecord) -> ParsedRecord:
-    """The first paragraph of a file starts its document."""
-    return replace(record, starts_document=True)
-
-
 def _batches(records: Iterable[Record], *, most: int) -> Iterator[list[Record]]:
-    """Texts together, as many as fit; everything else by itself."""
+    """Group short texts; everything else is a batch of its own."""
     batch: list[Record] = []
     size = 0
     for record in records:
@@ -258,39 +265,32 @@ def _batches(records: Iterable[Record], *, most: int) -> Iterator[list[Record]]:
         yield batch
 
 
-def _hashed(path: Path) -> tuple[str, int]:
-    """The hash and the size of a file, read piece by piece."""
+def _hash_file(path: Path) -> tuple[str, int]:
+    """Hash and size of a file."""
     digest, size = hashlib.sha256(), 0
     with path.open("rb") as stream:
-        while piece := stream.read(1 << 16):
-            digest.update(piece)
-            size += len(piece)
+        while block := stream.read(1 << 16):
+            digest.update(block)
+            size += len(block)
     return digest.hexdigest(), size
-
-
-def _has(path: Path, size: int) -> bool:
-    try:
-        return path.stat().st_size == size
-    except OSError:
-        return False
 
 
 @cache
 def _parser(model: str) -> Parser:
-    """The model, opened once in a process."""
+    """The model, opened once per process."""
     return open_model(model)
 
 
 _readers: dict[TextFields, ShardReader] = {}
-"""Files that this process keeps open."""
+"""Readers with the files that this process keeps open."""
 
 
 def _reader(fields: TextFields) -> ShardReader:
     return _readers.setdefault(fields, ShardReader(fields))
 
 
-def forget() -> None:
-    """Let go of models and files that this process keeps open, where it did the work itself."""
+def close_caches() -> None:
+    """Release cached models and open files, in case this process did the work itself."""
     _parser.cache_clear()
     for reader in _readers.values():
         reader.close()

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from typing import Self
 
 _EVERY = 10.0
-"""Seconds between lines where standard error is no terminal."""
+"""Seconds between lines if standard error is not a terminal."""
 
 
 @dataclass(frozen=True)
@@ -30,22 +30,20 @@ class Tally:
 
     @classmethod
     def of(cls, markers: Iterable[Marker]) -> Tally:
-        """Of the shards that are done."""
-        known = list(markers)
-        return cls(
-            sum(m.records for m in known), sum(m.sentences for m in known), sum(m.words for m in known)
-        )
+        """Sum over finished shards."""
+        done = list(markers)
+        return cls(sum(m.records for m in done), sum(m.sentences for m in done), sum(m.words for m in done))
 
 
 class JobProgress:
-    """A line that is kept up to date on a terminal; elsewhere a line now and then. Silent if not ``shown``."""
+    """A status line on a terminal, and a line now and then elsewhere. Silent if not ``shown``."""
 
     def __init__(self, *, shown: bool = True, every: float = _EVERY) -> None:
         self._shown, self._every = shown, every
         self._live: Any = None
         self._shards = self._done = self._words = self._before = 0
         self._bytes_left = self._bytes_done = 0
-        self._started = self._told = time.monotonic()
+        self._started = self._printed = time.monotonic()
 
     def __enter__(self) -> Self:
         if self._shown and sys.stderr.isatty():
@@ -63,47 +61,51 @@ class JobProgress:
             self._live.stop()
             self._live = None
 
-    def say_planning(self, files: int) -> None:
-        """Before the shards are known."""
-        self._tell(f"looking through {files:,} file{'s' * (files != 1)}", now=files > 1)
+    def planning(self, files: int) -> None:
+        """Report that the files are being split into shards."""
+        self._print(f"planning the shards of {files:,} file{'s' * (files != 1)}", now=files > 1)
 
     def begin(self, shards: Sequence[Shard], done: Mapping[str, Marker]) -> None:
-        """The shards of the job, and those that an earlier run did."""
+        """Report the shards of the job, and those that an earlier run finished."""
         self._shards, self._done = len(shards), len(done)
         self._before = Tally.of(done.values()).words
         self._bytes_left = sum(shard.size for shard in shards if shard.name not in done)
         self._started = time.monotonic()
         if done:
-            self._tell(f"{len(done):,} of {len(shards):,} shards are done ({self._before:,} words)", now=True)
+            self._print(
+                f"resuming: {len(done):,} of {len(shards):,} shards are done ({self._before:,} words)",
+                now=True,
+            )
 
     def advance(self, shard: Shard, marker: Marker | None, errors: int) -> None:
-        """A shard is done, or could not be."""
+        """Report that a shard has finished or failed."""
         self._done += 1
         self._words += marker.words if marker else 0
         self._bytes_left -= shard.size
         self._bytes_done += shard.size
-        self._tell(self.line(errors), now=self._done == self._shards)
+        self._print(self.line(errors), now=self._done == self._shards)
 
     def line(self, errors: int) -> str:
-        """What there is to say now."""
+        """The current status."""
         seconds = max(time.monotonic() - self._started, 1e-9)
+        # By bytes, not by shards: the largest shards come first, and shards of an earlier run cost nothing.
         left = self._bytes_left * seconds / max(self._bytes_done, 1)
         return (
             f"{self._done:,} of {self._shards:,} shards, {self._before + self._words:,} words, "
             f"{self._words / seconds:,.0f} words/s, {duration(left)} left, {errors:,} error{'s' * (errors != 1)}"
         )
 
-    def _tell(self, line: str, *, now: bool) -> None:
+    def _print(self, line: str, *, now: bool) -> None:
         if self._live is not None:
             self._live.update(line)
-        elif self._shown and (now or time.monotonic() - self._told >= self._every):
-            self._told = time.monotonic()
+        elif self._shown and (now or time.monotonic() - self._printed >= self._every):
+            self._printed = time.monotonic()
             with contextlib.suppress(OSError):
                 print(line, file=sys.stderr, flush=True)
 
 
 def duration(seconds: float) -> str:
-    """Seconds as one says them.
+    """Format a duration for people.
 
     >>> duration(12.4), duration(200), duration(9000)
     ('12 s', '3 min', '2.5 h')

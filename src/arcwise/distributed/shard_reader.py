@@ -1,4 +1,4 @@
-"""Reading one shard. A process keeps the file open where the last shard ended, for in packed files one cannot jump."""
+"""Reading of shards. A process keeps its file open where the last shard ended: compressed files cannot seek."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from arcwise.pipeline.text_fields import TextFields
 from arcwise.treebanks.files import open_input
 
 _SKIP = 1 << 20
-_PACKED = (".gz", ".xz", ".zst")
+_COMPRESSED = (".gz", ".xz", ".zst")
 
 
 class ChangedInputError(InputError):
-    """A file is not what it was when the job was planned."""
+    """A file has changed since the job was planned."""
 
 
 class ShardReader:
-    """Reads shards, fast if they come in the order of their files."""
+    """Reads shards; fast if they come in the order of their files."""
 
     def __init__(self, fields: TextFields) -> None:
         self._fields = fields
@@ -42,7 +42,7 @@ class ShardReader:
         return records_in(data, shard.file.format, first_line=shard.first_line, fields=self._fields)
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         self._open.close()
         self._path, self._stream = "", None
 
@@ -59,15 +59,16 @@ class ShardReader:
             raise
         except (OSError, EOFError, lzma.LZMAError, zlib.error) as error:
             self.close()
-            raise ChangedInputError(f"{shard.file.place}: cannot be read any more ({error})") from error
+            path = shard.file.absolute_path
+            raise ChangedInputError(f"{path}: can no longer be read ({error})") from error
         return b"".join(parts)
 
     def _go_to(self, shard: Shard) -> None:
-        path = shard.file.place
+        path = shard.file.absolute_path
         if self._path != path or self._at > shard.start:
             self.close()
             self._stream, self._path, self._at = self._open.enter_context(open_input(path)), path, 0
-        if not path.endswith(_PACKED):
+        if not path.endswith(_COMPRESSED):
             self._at = self._stream.seek(shard.start)
         while self._at < shard.start and (
             part := read_some(self._stream, min(_SKIP, shard.start - self._at))
@@ -79,9 +80,10 @@ class ShardReader:
         names: list[Any] = []
         wanted = shard.end - shard.start
         fields = self._fields
-        for some, named in row_batches(shard.file.place, fields.text, fields.id, first_row=shard.start):
-            texts += some
-            names += named or []
+        path = shard.file.absolute_path
+        for batch, batch_names in row_batches(path, fields.text, fields.id, first_row=shard.start):
+            texts += batch
+            names += batch_names or []
             if len(texts) >= wanted:
                 break
         digest = hashlib.sha256()
@@ -94,8 +96,8 @@ class ShardReader:
         )
 
 
-def _check(shard: Shard, found: str) -> None:
-    if found != shard.sha256:
+def _check(shard: Shard, sha256: str) -> None:
+    if sha256 != shard.sha256:
         raise ChangedInputError(
-            f"{shard.file.place}: has changed since the job was planned, expected the same bytes"
+            f"{shard.file.absolute_path}: has changed since the job was planned; run the job again"
         )

@@ -1,7 +1,7 @@
-"""Shards: how files are cut into pieces that are parsed and written one by one, and what is kept of each that is done.
+"""Shards: how files are split into pieces that are parsed and written one by one.
 
-A shard is some whole records of one file, about as large as the others. Where a file is cut depends on its bytes and the size asked for
-alone. The plan of a file is kept in the output folder, so that a file is looked through once.
+A shard is a run of whole records of one file. Where a file is split depends only on its bytes and the requested
+size. The plan of a file is kept in the output folder, so that each file is scanned once.
 """
 
 from __future__ import annotations
@@ -15,45 +15,45 @@ from pathlib import Path
 from typing import Any
 
 from arcwise.distributed.inputs import InputFile, InputFormat
-from arcwise.distributed.records import Broken, row_batches
+from arcwise.distributed.records import BrokenRecord, row_batches
 from arcwise.errors import InputError
 from arcwise.pipeline.text_fields import TextFields
 from arcwise.treebanks.files import open_input, open_output
 
 SHARD_BYTES = 1 << 20
-"""Unpacked bytes of input, about 170,000 words of English: a few seconds of work."""
+"""Uncompressed bytes of input, about 170,000 words of English: a few seconds of work."""
 _CONLLU_FACTOR = 8
-"""CoNLL-U has so many more bytes a word."""
+"""CoNLL-U has about this many times as many bytes per word as text."""
 _READ = 1 << 20
 _LONGEST_RECORD = 1 << 26
-"""A line of JSONL or a sentence of CoNLL-U that is longer is cut, and then broken."""
+"""A longer line of JSONL or sentence of CoNLL-U is split, and therefore broken; this bounds memory."""
 
 
 @dataclass(frozen=True)
 class Shard:
-    """A piece of a file: bytes ``start .. end-1`` when unpacked (of Parquet: rows)."""
+    """A piece of a file: uncompressed bytes ``start .. end-1`` (for Parquet: rows)."""
 
     file: InputFile
     number: int
     start: int
     end: int
     first_line: int
-    """Of the file, from 1."""
+    """Line of the file, from 1."""
     size: int
     """Bytes to parse."""
     sha256: str
-    """Of those bytes."""
+    """Hash of those bytes."""
     wanted: int = SHARD_BYTES
-    """Bytes that it was meant to have."""
+    """Requested size in bytes."""
 
     @property
     def is_large(self) -> bool:
-        """Whether it is much larger than was asked for, because of one long record."""
+        """Whether it is much larger than requested, because of one long record."""
         return self.size > 2 * self.wanted
 
     @property
     def name(self) -> str:
-        """What its output is called, without what tells the format.
+        """Name of its output file, without the suffix of the format.
 
         >>> Shard(InputFile("in/a.txt", "/in/a.txt", "a.txt", "text"), 3, 0, 10, 1, 10, "").name
         'a.txt.00003'
@@ -63,85 +63,87 @@ class Shard:
 
 @dataclass(frozen=True)
 class FilePlan:
-    """How a file is cut."""
+    """How a file is split into shards."""
 
     file: InputFile
     shards: tuple[Shard, ...]
-    broken: tuple[Broken, ...] = ()
-    """What is wrong with the file as a whole: it cannot be read, or not to its end."""
+    broken: tuple[BrokenRecord, ...] = ()
+    """Errors of the file as a whole: it cannot be read, or not to its end."""
     stamp: tuple[int, int] = (0, 0)
-    """Size and time of the file: as long as they stay, it is not read again."""
+    """Size and modification time of the file; while they stay the same, it is not read again."""
     cut_by: tuple[Any, ...] = ()
-    """What decided where it was cut."""
+    """The settings that determine where it is split."""
 
 
 @dataclass(frozen=True)
 class PlanFile:
-    """Cuts files, and keeps the plans: the work of planning for an ``Engine``."""
+    """Plans the shards of a file, and caches the plan: the planning work of an ``Engine``."""
 
     folder: Path
-    """Where plans are kept."""
+    """Folder of the cached plans."""
     fields: TextFields = field(default_factory=TextFields)
     shard_bytes: int = SHARD_BYTES
 
     def __call__(self, file: InputFile) -> FilePlan:
-        """The plan of a file: the one that is kept if the file is still the same, else a new one."""
-        kept = self.folder / f"{file.name}.json"
+        """The plan of a file, from the cache if the file has not changed."""
+        path = self.folder / f"{file.name}.json"
         cut_by = (file.format, self.shard_bytes, self.fields.text if file.format == "parquet" else "")
         try:
-            stamp = _stamp(file.place)
+            stamp = _stamp(file.absolute_path)
         except OSError as error:
-            return FilePlan(file, (), (Broken(0, f"cannot be read ({error.strerror})"),))
-        known = _read_plan(kept, file)
-        if known is not None and (known.stamp, known.cut_by) == (stamp, cut_by):
-            return known
-        plan = FilePlan(file, *self._cut(file), stamp, cut_by)
-        kept.parent.mkdir(parents=True, exist_ok=True)
-        with open_output(kept) as stream:
-            stream.write(json.dumps(_plain(plan)).encode())
+            return FilePlan(file, (), (BrokenRecord(0, f"cannot be read ({error.strerror})"),))
+        cached = _read_plan(path, file)
+        if cached is not None and (cached.stamp, cached.cut_by) == (stamp, cut_by):
+            return cached
+        plan = FilePlan(file, *self._split(file), stamp, cut_by)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with open_output(path) as stream:
+            stream.write(json.dumps(_plan_json(plan)).encode())
         return plan
 
     def _wanted(self, file: InputFile) -> int:
         return self.shard_bytes * (_CONLLU_FACTOR if file.format == "conllu" else 1)
 
-    def _cut(self, file: InputFile) -> tuple[tuple[Shard, ...], tuple[Broken, ...]]:
+    def _split(self, file: InputFile) -> tuple[tuple[Shard, ...], tuple[BrokenRecord, ...]]:
         shards: list[Shard] = []
-        size = self._wanted(file)
+        wanted = self._wanted(file)
         pieces = (
-            _row_pieces(file, self.fields.text, size) if file.format == "parquet" else _pieces(file, size)
+            _row_pieces(file, self.fields.text, wanted) if file.format == "parquet" else _pieces(file, wanted)
         )
         line = 1
         try:
-            for start, end, found, lines, sha256 in pieces:
-                shards.append(Shard(file, len(shards), start, end, line, found, sha256, size))
+            for start, end, size, lines, sha256 in pieces:
+                shards.append(Shard(file, len(shards), start, end, line, size, sha256, wanted))
                 line += lines
-        except InputError as error:  # what was read before is parsed
-            return tuple(shards), (Broken(line, str(error).removeprefix(f"{file.place}: ")),)
+        except InputError as error:  # everything before the error is still parsed
+            reason = str(error).removeprefix(f"{file.absolute_path}: ")
+            return tuple(shards), (BrokenRecord(line, reason),)
         return tuple(shards), ()
 
-
-# ---- where a file is cut
 
 _Piece = tuple[int, int, int, int, str]
 """Start, end, bytes, lines and hash."""
 
 
 def _pieces(file: InputFile, size: int) -> Iterator[_Piece]:
-    """Pieces of about ``size`` bytes of an unpacked file. Where reading fails in the middle, what is whole before that comes first."""
+    """Yield pieces of about ``size`` uncompressed bytes.
+
+    If reading fails in the middle of the file, yields the whole records before that, then raises.
+    """
     start, rest = 0, b""
     failure: InputError | None = None
     try:
-        with open_input(file.place) as stream:
+        with open_input(file.absolute_path) as stream:
             while True:
-                read = read_some(stream, _READ)
-                rest += read
+                block = read_some(stream, _READ)
+                rest += block
                 while len(rest) > size:
                     end = first_end(rest, size, file.format)
                     if end is None:
                         break
                     yield _piece(start, rest[:end])
                     start, rest = start + end, rest[end:]
-                if not read:
+                if not block:
                     break
     except InputError as error:
         failure = error
@@ -156,7 +158,10 @@ def _pieces(file: InputFile, size: int) -> Iterator[_Piece]:
 
 
 def read_some(stream: Any, size: int) -> bytes:
-    """At most so many bytes, at least one before the end. What can be unpacked before a fault comes before the fault."""
+    """Read up to ``size`` bytes, at least one before the end of the file.
+
+    ``read1`` returns what was decompressed before a fault; ``read`` would raise and lose it.
+    """
     return bytes(stream.read1(size))
 
 
@@ -174,37 +179,38 @@ _ENDS: dict[InputFormat, tuple[tuple[re.Pattern[bytes], int], ...]] = {
         (re.compile(rb"(?=[^\x80-\xbf])"), 1 << 3),
     ),
 }
-"""Format → what may end a shard, best first, and within how many bytes it is looked for."""
+"""Format → where a shard may end, in order of preference, each with the bytes searched for it. Text falls back
+from paragraphs to lines, words and characters."""
 
 
 def first_end(data: bytes, size: int, format: InputFormat) -> int | None:
-    """The first place from ``size`` on where a shard may end; None: it takes more bytes to know.
+    """The first possible end of a shard at or after ``size``; None if more bytes are needed to decide.
 
     >>> first_end(b"one\\ntwo\\nthree", 5, "jsonl")
     8
     """
     for pattern, within in _ENDS[format]:
-        found = pattern.search(data, max(size - 1, 0), size + within)
-        if found and found.end() > 0:
-            return found.end()
+        match = pattern.search(data, max(size - 1, 0), size + within)
+        if match and match.end() > 0:
+            return match.end()
         if len(data) < size + within:
             return None
     return size + _ENDS[format][-1][1]
 
 
 def last_end(data: bytes, format: InputFormat) -> int:
-    """The last place where a record surely ends; 0: nowhere."""
-    found = 0
+    """The last position where a record surely ends, or 0."""
+    end = 0
     for match in _ENDS[format][0][0].finditer(data):
-        found = match.end()
-    return found
+        end = match.end()
+    return end
 
 
 def _row_pieces(file: InputFile, column: str, size: int) -> Iterator[_Piece]:
-    """Rows of Parquet whose texts have about ``size`` bytes."""
+    """Yield runs of Parquet rows whose texts have about ``size`` bytes."""
     start = end = total = 0
     digest = hashlib.sha256()
-    for texts, _ in row_batches(file.place, column, None):
+    for texts, _ in row_batches(file.absolute_path, column, None):
         for text in texts:
             data = text_bytes(text)
             digest.update(len(data).to_bytes(8, "little") + data)
@@ -217,19 +223,16 @@ def _row_pieces(file: InputFile, column: str, size: int) -> Iterator[_Piece]:
 
 
 def text_bytes(value: Any) -> bytes:
-    """The text of a row, for its hash; what is no text is told when it is parsed."""
+    """The text of a row, for hashing; values that are not text are reported when they are parsed."""
     return value.encode("utf-8", "surrogatepass") if isinstance(value, str) else repr(value).encode()
 
 
-# ---- plans as JSON
-
-
 def _stamp(path: str) -> tuple[int, int]:
-    found = Path(path).stat()
-    return found.st_size, found.st_mtime_ns
+    status = Path(path).stat()
+    return status.st_size, status.st_mtime_ns
 
 
-def _plain(plan: FilePlan) -> dict[str, Any]:
+def _plan_json(plan: FilePlan) -> dict[str, Any]:
     return {
         "shards": [[s.start, s.end, s.first_line, s.size, s.sha256, s.wanted] for s in plan.shards],
         "broken": [asdict(b) for b in plan.broken],
@@ -239,12 +242,12 @@ def _plain(plan: FilePlan) -> dict[str, Any]:
 
 
 def _read_plan(path: Path, file: InputFile) -> FilePlan | None:
-    """A plan that was kept; None where there is none that can be read."""
+    """Read a cached plan; None if there is none that can be read."""
     try:
-        kept = json.loads(path.read_text("utf-8"))
-        size, time = kept["stamp"]
-        shards = tuple(Shard(file, number, *values) for number, values in enumerate(kept["shards"]))
-        broken = tuple(Broken(**found) for found in kept["broken"])
-        return FilePlan(file, shards, broken, (size, time), tuple(kept["cut_by"]))
+        state = json.loads(path.read_text("utf-8"))
+        size, time = state["stamp"]
+        shards = tuple(Shard(file, number, *values) for number, values in enumerate(state["shards"]))
+        broken = tuple(BrokenRecord(**values) for values in state["broken"])
+        return FilePlan(file, shards, broken, (size, time), tuple(state["cut_by"]))
     except (OSError, ValueError, TypeError, KeyError):
         return None

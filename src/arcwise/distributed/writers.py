@@ -1,4 +1,4 @@
-"""What a shard becomes: CoNLL-U, JSON lines or Parquet, packed or not. The same parses give the same bytes."""
+"""Output formats of a shard: CoNLL-U, JSON lines or Parquet. The same parses give the same bytes."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Packing = Literal["none", "gz", "xz", "zst"]
 PACKINGS: tuple[Packing, ...] = ("none", "gz", "xz", "zst")
 
 _SENT_ID = re.compile(rb"^# *sent_id *= *", re.MULTILINE)
-_UNPRINTED = re.compile(r"[\x00-\x1f\x7f\x85\u2028\u2029]+")
+_CONTROL = re.compile(r"[\x00-\x1f\x7f\x85\u2028\u2029]+")
 
 
 @dataclass(frozen=True)
@@ -29,22 +29,22 @@ class ParsedRecord:
     """A record with its trees."""
 
     file: str
-    """The name of its file."""
+    """Name of its file."""
     line: int
     treebank: Treebank
     id: str | None = None
-    """Its own name; None: it is called after file and line."""
+    """Document name; None: named after file and line."""
     kind: Literal["document", "paragraph", "sentences"] = "document"
-    """What it is: a row or a line of JSON; a paragraph of a text; sentences of CoNLL-U, which keep their names."""
+    """A row or a line of JSON; a paragraph of a text; or sentences of CoNLL-U, which keep their names."""
     starts_document: bool = True
 
     @property
     def name(self) -> str:
-        """What the record is called in the output, on one line."""
-        return _UNPRINTED.sub(" ", self.id or f"{self.file}:{self.line}").strip()
+        """Name of the record in the output, on one line."""
+        return _CONTROL.sub(" ", self.id or f"{self.file}:{self.line}").strip()
 
     def named(self) -> Treebank:
-        """Its sentences, named so that no others of the job have the same names (``sent_id``), with ``# newdoc`` and ``# newpar``."""
+        """The sentences with ``# newdoc``, ``# newpar`` and a ``sent_id`` that is unique within the job."""
         if self.kind == "sentences" or not len(self.treebank):
             return self.treebank
         name = self.name.encode()
@@ -58,7 +58,7 @@ class ParsedRecord:
 
 
 class ByteSink(Protocol):
-    """Takes bytes: what ``open_output`` gives."""
+    """Accepts bytes, like the file of ``open_output``."""
 
     def write(self, data: bytes) -> int:
         """Write bytes."""
@@ -76,63 +76,63 @@ class Writer(ABC):
         """Write one record."""
 
     def finish(self) -> None:
-        """Write what is left; the output itself stays open."""
+        """Write buffered records; the output itself stays open."""
         return
 
 
 class ConlluWriter(Writer):
-    """Sentences one after the other."""
+    """Writes sentences one after another."""
 
     def write(self, record: ParsedRecord) -> None:
-        """Its sentences."""
+        """Write the record's sentences."""
         data = record.named().data
-        if data and not data.endswith((b"\n\n", b"\n\r\n")):  # the end of a file without a blank line
+        if data and not data.endswith((b"\n\n", b"\n\r\n")):  # the input file lacked its final blank line
             data += b"\n" if data.endswith(b"\n") else b"\n\n"
         self.output.write(data)
 
 
 class JsonWriter(Writer):
-    """A line for each record: ``file``, ``line``, ``id`` and what ``Treebank.to_json`` tells."""
+    """Writes a line per record: ``file``, ``line``, ``id`` and the content of ``Treebank.to_json``."""
 
     def write(self, record: ParsedRecord) -> None:
-        """Its document, or for CoNLL-U a line for each of its sentences."""
+        """Write the record's document, or a line for each sentence of CoNLL-U."""
         if record.kind == "sentences":
             for line, sentence in sentence_lines(record):
-                one = Treebank.from_sentences([sentence])
-                self._line(record.file, line, sentence.sent_id or f"{record.file}:{line}", one)
+                treebank = Treebank.from_sentences([sentence])
+                self._line(record.file, line, sentence.sent_id or f"{record.file}:{line}", treebank)
         else:
             self._line(record.file, record.line, record.name, record.named())
 
     def _line(self, file: str, line: int, name: str, treebank: Treebank) -> None:
-        found: dict[str, Any] = {"file": file, "line": line, "id": name, **treebank.to_json()}
-        self.output.write(json.dumps(found, ensure_ascii=False, separators=(",", ":")).encode() + b"\n")
+        entry: dict[str, Any] = {"file": file, "line": line, "id": name, **treebank.to_json()}
+        self.output.write(json.dumps(entry, ensure_ascii=False, separators=(",", ":")).encode() + b"\n")
 
 
 def sentence_lines(record: ParsedRecord) -> Iterator[tuple[int, Sentence]]:
-    """The sentences of CoNLL-U, each with the line at which it begins."""
+    """Yield the sentences of CoNLL-U, each with its first line."""
     line = record.line
     for sentence in record.treebank:
         yield line, sentence
-        line += sentence.source_bytes.count(b"\n")
+        line += sentence.own_bytes.count(b"\n")
 
 
 _WORD_COLUMNS = {"forms": "form", "lemmas": "lemma", "upos": "upos", "xpos": "xpos", "feats": "feats"}
 
 
 class ParquetWriter(Writer):
-    """A row for each sentence, with a list for each column of its words; see ``parquet_schema``."""
+    """Writes a row per sentence, with a list for each column of its words; see ``parquet_schema``."""
 
     def __init__(self, output: ByteSink) -> None:
         super().__init__(output)
         self._tables: list[Any] = []
 
     def write(self, record: ParsedRecord) -> None:
-        """Keep its rows."""
+        """Buffer the record's rows."""
         if len(record.treebank):
             self._tables.append(rows_of(record))
 
     def finish(self) -> None:
-        """Write the rows, in one group."""
+        """Write all rows in one row group."""
         import pyarrow
         import pyarrow.parquet as parquet
 
@@ -146,11 +146,11 @@ class ParquetWriter(Writer):
 
 
 def parquet_schema() -> Any:
-    """The columns of the Parquet that a job writes. Probabilities are null where the parse was not asked for confidences."""
+    """Schema of the Parquet output. Probabilities are null if confidences were not requested."""
     require("pyarrow")
     import pyarrow as pa
 
-    strings, shares = pa.list_(pa.string()), pa.list_(pa.float32())
+    strings, floats = pa.list_(pa.string()), pa.list_(pa.float32())
     return pa.schema(
         [
             ("file", pa.string()),
@@ -162,15 +162,15 @@ def parquet_schema() -> Any:
             ("heads", pa.list_(pa.int32())),
             ("labels", strings),
             ("misc", strings),
-            ("head_probabilities", shares),
-            ("label_probabilities", shares),
+            ("head_probabilities", floats),
+            ("label_probabilities", floats),
             ("tree_probability", pa.float64()),
         ]
     )
 
 
 def rows_of(record: ParsedRecord) -> Any:
-    """A table with a row for each sentence of a record. Words are those of the tree: a multiword token is its words."""
+    """Build a table with a row per sentence. Words are those of the tree: multiword tokens are split."""
     import pyarrow as pa
 
     treebank = record.named()
@@ -186,13 +186,13 @@ def rows_of(record: ParsedRecord) -> Any:
         if record.kind == "sentences"
         else [record.line] * len(sentences)
     )
-    shares = [found.get("tree_prob") for found in comments]
+    probabilities = [keys.get("tree_prob") for keys in comments]
     columns: dict[str, Any] = {
         "file": [record.file] * len(sentences),
         "line": lines,
         "id": [None if record.kind == "sentences" else record.name] * len(sentences),
-        "sent_id": [found.get("sent_id") for found in comments],
-        "text": [found.get("text") or s.text for found, s in zip(comments, sentences, strict=True)],
+        "sent_id": [keys.get("sent_id") for keys in comments],
+        "text": [keys.get("text") or s.text for keys, s in zip(comments, sentences, strict=True)],
         **{
             name: lists(pa.array(treebank.column(column), pa.string()))
             for name, column in _WORD_COLUMNS.items()
@@ -202,7 +202,7 @@ def rows_of(record: ParsedRecord) -> Any:
         "misc": lists(pa.array(treebank.column("misc"), pa.string())),
         "head_probabilities": [s.head_probabilities for s in sentences],
         "label_probabilities": [s.label_probabilities for s in sentences],
-        "tree_probability": [None if p is None else float(p) for p in shares],
+        "tree_probability": [None if p is None else float(p) for p in probabilities],
     }
     return pa.table(columns, schema=parquet_schema())
 
@@ -215,7 +215,7 @@ WRITERS: dict[OutputFormat, type[Writer]] = {
 
 
 def output_suffix(to: OutputFormat, packing: Packing) -> str:
-    """How the names of output files end; Parquet is packed inside.
+    """Suffix of output files; Parquet compresses internally.
 
     >>> output_suffix("conllu", "gz"), output_suffix("parquet", "gz")
     ('.conllu.gz', '.parquet')
@@ -224,5 +224,5 @@ def output_suffix(to: OutputFormat, packing: Packing) -> str:
 
 
 def libraries_of(to: OutputFormat, packing: Packing) -> Sequence[str]:
-    """The optional libraries that writing needs."""
+    """Optional libraries needed for writing."""
     return ["pyarrow"] if to == "parquet" else ["zstandard"] if packing == "zst" else []

@@ -1,7 +1,7 @@
-"""Engines: where independent pieces of work are done. In this process, in several on this machine, on a cluster of machines.
+"""Execution engines for independent work: this process, several processes, or a Ray cluster.
 
-A function with many such pieces (folds of a jack-knife, values of C to try, shards of a corpus) takes an ``Engine`` as an argument.
-What it gives does not depend on the engine.
+A function with independent pieces (jackknife folds, candidate values of C, shards of a corpus) takes an
+``Engine`` argument. Its result does not depend on the engine.
 """
 
 from arcwise.engine.choice import ENGINES, engine_of, local_engine

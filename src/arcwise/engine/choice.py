@@ -1,4 +1,4 @@
-"""``engine_of``: an engine by its name, as the command line asks for one."""
+"""``engine_of``: an engine by name, as on the command line."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from arcwise.errors import OptionError
 
 ENGINES = {
     "local": "processes of this machine",
-    "ray": "a cluster of Ray, or Ray on this machine",
+    "ray": "a Ray cluster, or Ray on this machine",
 }
-"""Name → what it is."""
+"""Name → description."""
 
 
 def engine_of(
     name: str = "local", *, workers: int = 1, address: str | None = None, threads: int = 1
 ) -> Engine:
-    """The engine of this name with so many workers; ``address``: of a cluster that is running (Ray alone); ``threads``: those of each worker,
-    for which Ray finds room.
+    """Create the engine ``name`` with this many workers.
 
-    Nothing is started, but what the engine needs is asked for: ``MissingExtraError`` where Ray is not installed.
+    ``address``: a running cluster (Ray only). ``threads``: cores that Ray reserves for each worker.
+    Starts nothing, but raises ``MissingExtraError`` if Ray is needed and not installed.
 
     >>> engine_of("local", workers=2)
     Processes(workers=2)
@@ -33,12 +33,12 @@ def engine_of(
 
         return RayEngine(workers=workers, address=address, threads=threads)
     if address is not None:
-        raise OptionError("address", f"found {address!r}, expected none: only the engine ray has one")
+        raise OptionError("address", f"found {address!r}, but only the engine ray takes an address")
     return local_engine(workers)
 
 
 def local_engine(processes: int) -> Engine:
-    """The engine for so many processes of this machine; 1 is this process.
+    """Create an engine with this many processes on this machine; 1 means the current process.
 
     >>> local_engine(1), local_engine(4)
     (ThisProcess(), Processes(workers=4))

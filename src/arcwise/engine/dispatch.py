@@ -1,6 +1,6 @@
-"""Handing out items to workers that may die: which is done next, what is done again, in which order results come.
+"""Scheduling of items on workers that may die: order of work, retries, order of results.
 
-Engines differ in what a worker is (``Workers``); this is the same for all of them.
+Engines differ only in what a worker is (``Workers``); everything here is common to all of them.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from typing import Any, Protocol
 from arcwise.errors import ArcwiseError, WorkerError
 
 ATTEMPTS = 3
-"""An item whose worker died so many times is given up."""
+"""An item fails once its worker has died this many times."""
 AHEAD = 16
-"""Results in order: so many items a worker are done ahead of the one that is waited for."""
+"""Ordered results: at most this many items per worker run ahead of the one being waited for (backpressure)."""
 
 _SHOWN = Repr()
 _SHOWN.maxother = _SHOWN.maxstring = 80
@@ -33,7 +33,7 @@ class Ready:
 
 @dataclass(frozen=True)
 class Done:
-    """A worker is done with its item; with an ``error`` there is no result."""
+    """A worker has finished its item; with an ``error`` there is no result."""
 
     worker: int
     result: Any = None
@@ -42,7 +42,7 @@ class Done:
 
 @dataclass(frozen=True)
 class Died:
-    """A worker is no more, and with it what it did; ``how`` is for people."""
+    """A worker died and its item is lost; ``how`` goes into error messages."""
 
     worker: int
     how: str
@@ -52,7 +52,7 @@ Event = Ready | Done | Died
 
 
 def attempt(work: Callable[[], Any]) -> tuple[Any, Exception | None]:
-    """What ``work`` gives, or its error; an error that cannot be pickled is told in words.
+    """Return ``(result, None)`` or ``(None, error)``; the error is always picklable.
 
     >>> attempt(lambda: 1)
     (1, None)
@@ -70,70 +70,73 @@ def attempt(work: Callable[[], Any]) -> tuple[Any, Exception | None]:
 
 
 class Workers(Protocol):
-    """Workers by their places 0, 1, …; each has one item at a time."""
+    """Workers, addressed by slot 0, 1, …; each runs one item at a time."""
 
     def start(self, place: int) -> None:
-        """Start a worker; ``Ready`` or ``Died`` is told of it later."""
+        """Start a worker; ``wait`` later reports ``Ready`` or ``Died``."""
         ...
 
     def post(self, common: object) -> None:
-        """What the items given from now on have in common, in the place of what was posted before."""
+        """Set the value shared by all items sent from now on, replacing the previous one."""
         ...
 
     def give(self, place: int, item: object, *, with_common: bool) -> None:
-        """An item for a worker that is ready; ``Done`` or ``Died`` is told of it later. ``with_common``: it goes with what was posted."""
+        """Send an item to an idle worker; ``wait`` later reports ``Done`` or ``Died``.
+
+        ``with_common``: the worker also receives the posted value.
+        """
         ...
 
     def wait(self) -> Sequence[Event]:
-        """What has happened; waits until something has."""
+        """Block until something has happened, and return it."""
         ...
 
     def stop(self) -> None:
-        """End all workers, whatever they do."""
+        """Kill or stop all workers, whatever they are doing."""
         ...
 
 
 class Dispatcher:
-    """A pool of up to ``most`` workers. They are started as items need them, and again where one died."""
+    """A pool of up to ``most`` workers, started on demand and restarted when one dies."""
 
     def __init__(self, workers: Workers, most: int) -> None:
         self._workers, self._most = workers, most
         self._starting: set[int] = set()
         self._idle: set[int] = set()
         self._failed_starts = 0
-        """Workers that died before they were ready, since the last one that was."""
+        """Workers that died before they were ready, since the last successful start."""
 
     def map(self, items: Iterable[Any], *, ordered: bool = True) -> Iterator[Any]:
-        """``Engine.map``, with the work that the workers have."""
+        """``Engine.map``, with the work that the workers already have."""
         return self._run(_Run(items, ordered=ordered, workers=self._most, with_common=False))
 
     def map_with(self, common: Any, items: Iterable[Any], *, ordered: bool = True) -> Iterator[Any]:
-        """``WorkerPool.map_with``: one map at a time."""
+        """``WorkerPool.map_with``; only one map may run at a time."""
         self._workers.post(common)
         return self._run(_Run(items, ordered=ordered, workers=self._most, with_common=True))
 
     def _run(self, run: _Run) -> Iterator[Any]:
         try:
-            while run.goes_on():
+            while run.draw():
                 self._start_for(run)
                 self._hand_out(run)
-                if (done := run.next_done()) is not None:
-                    yield run.result(*done)
+                if (finished := run.next_done()) is not None:
+                    yield run.result(*finished)
                 else:
                     for event in self._workers.wait():
-                        self._note(event, run)
+                        self._handle(event, run)
         finally:
-            if run.held:  # nobody asks for these any more
+            if run.held:  # the caller closed the iterator: nobody will collect these results
                 self.stop()
 
     def stop(self) -> None:
-        """End the workers; the next map starts others."""
+        """Stop the workers; the next map starts new ones."""
         self._workers.stop()
         self._starting.clear()
         self._idle.clear()
 
     def _start_for(self, run: _Run) -> None:
-        """So many workers as there are items, if they are not there already."""
+        """Start as many workers as there are items for them."""
         present = self._starting | self._idle | run.held.keys()
         free = (place for place in range(self._most) if place not in present)
         wanted = min(self._most, len(run.waiting) + len(run.held))
@@ -147,7 +150,7 @@ class Dispatcher:
                 self._idle.remove(place)
                 self._workers.give(place, task.item, with_common=run.with_common)
 
-    def _note(self, event: Event, run: _Run) -> None:
+    def _handle(self, event: Event, run: _Run) -> None:
         match event:
             case Ready(place):
                 self._starting.remove(place)
@@ -162,6 +165,7 @@ class Dispatcher:
                 self._failed_starts += place in self._starting
                 self._starting.discard(place)
                 self._idle.discard(place)
+                # Every slot may fail once by bad luck (out of memory, say); beyond that it is the work itself.
                 if self._failed_starts > self._most + ATTEMPTS:
                     raise WorkerError(f"workers die as they start ({how})")
 
@@ -174,61 +178,61 @@ class _Task:
 
 
 class _Run:
-    """One map: which items wait, which are held by whom, which are done."""
+    """The state of one map: waiting items, items held by workers, finished items."""
 
     def __init__(self, items: Iterable[Any], *, ordered: bool, workers: int, with_common: bool) -> None:
         self._items = enumerate(items)
         self._count = len(items) if isinstance(items, Sized) else None
         self._ordered, self._workers, self.with_common = ordered, workers, with_common
-        self._given_on = 0
+        self._yielded = 0
         self._outcomes: dict[int, tuple[_Task, Done]] = {}
         self.waiting: deque[_Task] = deque()
         self.held: dict[int, _Task] = {}
 
-    def goes_on(self) -> bool:
-        """Draw the items that can be begun, one for each worker without one; whether anything is left."""
+    def draw(self) -> bool:
+        """Draw one item for each worker without one; return whether anything is left to do or to yield."""
         begun = len(self.waiting) + len(self.held)
         room = min(self._workers - begun, AHEAD * self._workers - begun - len(self._outcomes))
         self.waiting.extend(_Task(number, item) for number, item in islice(self._items, max(room, 0)))
         return bool(self.waiting or self.held or self._outcomes)
 
     def take(self, place: int) -> _Task | None:
-        """The item for the worker of this place: the one that it had in the last map, if it waits, or the first that does."""
+        """Assign an item to a worker: preferably the one it had in the previous map, else the first waiting."""
         if not self.waiting:
             return None
-        own = next((task for task in self.waiting if task.number % self._workers == place), self.waiting[0])
-        self.waiting.remove(own)
-        self.held[place] = own
-        return own
+        task = next((task for task in self.waiting if task.number % self._workers == place), self.waiting[0])
+        self.waiting.remove(task)
+        self.held[place] = task
+        return task
 
     def done(self, task: _Task, outcome: Done) -> None:
         self._outcomes[task.number] = (task, outcome)
 
     def died(self, task: _Task, how: str) -> None:
-        """Its worker died: it is done again, unless that happened too often."""
+        """Retry the item of a worker that died, up to ``ATTEMPTS`` times."""
         task.deaths += 1
         if task.deaths < ATTEMPTS:
             self.waiting.appendleft(task)
             return
-        told = f"its worker died {task.deaths} times, the last time with {how}"
-        self.done(task, Done(-1, error=WorkerError(told)))
+        message = f"its worker died {task.deaths} times, the last time with {how}"
+        self.done(task, Done(-1, error=WorkerError(message)))
 
     def next_done(self) -> tuple[_Task, Done] | None:
-        """An outcome that can be given on now."""
+        """Pop an outcome that can be yielded now."""
         if not self._ordered:
             return self._outcomes.popitem()[1] if self._outcomes else None
-        found = self._outcomes.pop(self._given_on, None)
-        self._given_on += found is not None
-        return found
+        outcome = self._outcomes.pop(self._yielded, None)
+        self._yielded += outcome is not None
+        return outcome
 
     def result(self, task: _Task, outcome: Done) -> Any:
-        """The result; or the error, which names the item."""
+        """Return the result, or raise the error with the item in its message."""
         error = outcome.error
         if error is None:
             return outcome.result
-        place = f"item {task.number + 1}" + (f" of {self._count}" if self._count is not None else "")
-        named = f"{place} ({_SHOWN.repr(task.item)})"
+        position = f"item {task.number + 1}" + (f" of {self._count}" if self._count is not None else "")
+        label = f"{position} ({_SHOWN.repr(task.item)})"
         if isinstance(error, ArcwiseError):
-            error.args = (f"{named}: {error}",)
+            error.args = (f"{label}: {error}",)
             raise error
-        raise RuntimeError(f"{named}: {type(error).__name__}: {error}") from error
+        raise RuntimeError(f"{label}: {type(error).__name__}: {error}") from error

@@ -1,7 +1,7 @@
-"""``Forks``: processes of this machine that share the memory of what their work holds.
+"""``Forks``: processes on this machine that share the memory of their work.
 
-A *nursery*, a process that is started afresh and has one thread alone, reads the work, lets it prepare itself (open a model) and forks the
-workers. What was in its memory before a fork is there once for all of them.
+A *fork server*, a freshly spawned process with a single thread, loads the work, lets it prepare itself (open
+a model) and forks the workers. Memory that it filled before a fork is shared by all of them.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from arcwise.engine.dispatch import Died, Dispatcher, attempt
-from arcwise.engine.processes import _LocalWorkers, _WorkerProcess, done
+from arcwise.engine.dispatch import Died, attempt
+from arcwise.engine.processes import _LocalWorkers, _WorkerProcess, local_pool, run_item
 from arcwise.engine.protocol import Item, Result, WorkerPool
 from arcwise.engine.shared_value import SharedValue
 from arcwise.errors import InputError
@@ -32,16 +32,18 @@ _WORKER_ENV = {
     "MALLOC_MMAP_THRESHOLD_": "262144",
     "MALLOC_TRIM_THRESHOLD_": "262144",
 }
-"""Variables that other libraries read as a process starts. Workers are as many as there are cores, so each has one thread; and what a worker
-frees goes back to the system (glibc keeps it otherwise: 35 MB a worker of a corpus, and not 13)."""
+"""Environment of workers, read by other libraries as a process starts. There are as many workers as cores, so
+each uses one thread; and glibc returns freed memory to the system (13 MB per worker instead of 35 MB when
+parsing a corpus)."""
 
 
 @dataclass(frozen=True)
 class Forks:
-    """``workers`` processes of this machine, like ``Processes``, for work that holds much: each has little memory of its own.
+    """``workers`` processes on this machine, like ``Processes``, for work that holds much memory.
 
-    Work that has a method ``prepare`` is prepared once, before workers are forked; it must not leave threads behind. A worker that
-    dies is forked again, and so is what forks them. Where the caller itself is killed, workers end what they are doing, then themselves.
+    Work with a method ``prepare`` is prepared once, before workers are forked; it must not leave threads
+    behind. Workers that die are forked again, and a fork server that dies is replaced. If the caller itself is
+    killed, workers finish their current item, then exit.
     """
 
     workers: int
@@ -53,23 +55,15 @@ class Forks:
     def map(
         self, work: Callable[[Item], Result], items: Iterable[Item], *, ordered: bool = True
     ) -> Iterator[Result]:
-        """``work(item)`` of each item, in order or as they are done."""
+        """Yield ``work(item)`` for each item, in order or as they finish."""
         with self.pool(work) as pool:
             yield from pool.map(items, ordered=ordered)
 
     @contextmanager
     def pool(self, work: Callable[[Item], Result]) -> Iterator[WorkerPool[Item, Result]]:
-        """The same processes for several maps."""
-        from multiprocessing.util import Finalize
-
-        with SharedValue() as sent, SharedValue() as posted:
-            sent.write(work)
-            dispatcher = Dispatcher(_ForkedWorkers(sent, posted), self.workers)
-            at_exit = Finalize(None, dispatcher.stop, exitpriority=100)
-            try:
-                yield dispatcher
-            finally:
-                at_exit()
+        """Use the same processes for several maps."""
+        with local_pool(_ForkedWorkers, work, self.workers) as pool:
+            yield pool
 
 
 @dataclass
@@ -80,33 +74,33 @@ class _ForkServer:
 
 @dataclass
 class _ForkedWorkers(_LocalWorkers):
-    """``Workers`` that a nursery forks. They are ended all together, as the group of processes that it and they are."""
+    """``Workers`` forked by a fork server; they are killed together with it, as one process group."""
 
-    nursery: _ForkServer | None = None
+    server: _ForkServer | None = None
     groups: list[int] = field(default_factory=list)
-    """Those of earlier nurseries too, whose workers may still be there."""
+    """Process groups of all fork servers so far: workers of a dead one may still be running."""
 
     def start(self, place: int) -> None:
         from multiprocessing import Pipe
 
         ours, theirs = Pipe()
         try:
-            self._ask_for_worker(theirs.fileno())
+            self._request_worker(theirs.fileno())
         finally:
             theirs.close()
         self.running[place] = _WorkerProcess(None, ours)  # type: ignore[arg-type]
 
-    def _ask_for_worker(self, pipe: int) -> None:
-        """One end of a pipe for the nursery, which forks a worker for it; a dead nursery is replaced."""
-        if self.nursery is not None and self.nursery.process.is_alive():
+    def _request_worker(self, pipe: int) -> None:
+        """Pass one end of a pipe to the fork server, which forks a worker for it; replace a dead server."""
+        if self.server is not None and self.server.process.is_alive():
             with suppress(OSError):  # it is dying
-                socket.send_fds(self.nursery.requests, [b"1"], [pipe])
+                socket.send_fds(self.server.requests, [b"1"], [pipe])
                 return
-        self._end_nursery()
-        self.nursery = _started(self.work, self.common)
-        self.groups.append(self.nursery.process.pid or 0)
-        with suppress(OSError):  # it died just now: the pipe is closed with it, and its worker counts as dead
-            socket.send_fds(self.nursery.requests, [b"1"], [pipe])
+        self._stop_server()
+        self.server = _start_server(self.work, self.common)
+        self.groups.append(self.server.process.pid or 0)
+        with suppress(OSError):  # it died already: the pipe closes with it, and its worker counts as dead
+            socket.send_fds(self.server.requests, [b"1"], [pipe])
 
     def stop(self) -> None:
         for group in filter(None, self.groups):
@@ -115,26 +109,25 @@ class _ForkedWorkers(_LocalWorkers):
         self.groups.clear()
         for place in list(self.running):
             self._reap(place)
-        self.untold.clear()
-        self._end_nursery()
+        self.pending.clear()
+        self._stop_server()
 
     def _reap(self, place: int) -> Died:
         self.running.pop(place).pipe.close()
         return Died(place, "a signal or a fault")
 
-    def _end_nursery(self) -> None:
-        if self.nursery is not None:
-            self.nursery.requests.close()
-            self.nursery.process.join()
-            self.nursery = None
+    def _stop_server(self) -> None:
+        if self.server is not None:
+            self.server.requests.close()
+            self.server.process.join()
+            self.server = None
 
 
-def _started(work: SharedValue, common: SharedValue) -> _ForkServer:
-    """A new nursery."""
+def _start_server(work: SharedValue, common: SharedValue) -> _ForkServer:
     from multiprocessing import get_context
 
     ours, theirs = socket.socketpair()
-    process = get_context("spawn").Process(target=_nurse, args=(theirs, work, common))
+    process = get_context("spawn").Process(target=_run_server, args=(theirs, work, common))
     with _worker_environment():
         process.start()
     theirs.close()
@@ -143,7 +136,7 @@ def _started(work: SharedValue, common: SharedValue) -> _ForkServer:
 
 @contextmanager
 def _worker_environment() -> Iterator[None]:
-    """Processes that are started here are modest, unless the user said otherwise."""
+    """Set ``_WORKER_ENV`` for processes started inside the block, except where the user has set a variable."""
     unset = {name: value for name, value in _WORKER_ENV.items() if name not in os.environ}
     os.environ.update(unset)
     try:
@@ -153,24 +146,21 @@ def _worker_environment() -> Iterator[None]:
             os.environ.pop(name, None)
 
 
-# ---- in the nursery, and in a worker
-
-
 @dataclass(frozen=True)
-class _Prepared:
-    """Work that is in memory already; or why it is not, which every item then tells."""
+class _PreparedWork:
+    """Work that is in memory already, or the error that every item then reports."""
 
     work: Any
     error: Exception | None
 
     def value(self) -> Any:
-        """The work."""
+        """Return the work, or raise the error of its preparation."""
         if self.error is not None:
             raise self.error
         return self.work
 
 
-def _prepared(written: SharedValue) -> Any:
+def _prepare(written: SharedValue) -> Any:
     work = written.value()
     prepare = getattr(work, "prepare", None)
     if prepare is not None:
@@ -178,26 +168,29 @@ def _prepared(written: SharedValue) -> Any:
     return work
 
 
-def _nurse(requests: socket.socket, written: SharedValue, common: SharedValue) -> None:
-    """Prepare the work; then fork a worker for each pipe that comes, until the caller is gone. Ctrl-C is for the caller to handle."""
+def _run_server(requests: socket.socket, written: SharedValue, common: SharedValue) -> None:
+    """Prepare the work, then fork a worker for each pipe that arrives, until the caller is gone."""
     os.setpgid(0, 0)
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody asks how workers ended: they are gone at once
-    prepared = _Prepared(*attempt(lambda: _prepared(written)))
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the caller to handle
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # the kernel reaps workers: nobody waits for them here
+    prepared = _PreparedWork(*attempt(lambda: _prepare(written)))
     gc.collect()
-    gc.freeze()  # the collector would write to pages that are shared
+    gc.freeze()  # otherwise the collector writes to object headers, which copies shared pages
     while True:
         request, pipes, _, _ = socket.recv_fds(requests, 1, 1)
         if not request:
             break
         if os.fork() == 0:
             requests.close()
-            _work(pipes[0], prepared, common)
+            _run_worker(pipes[0], prepared, common)
         os.close(pipes[0])
 
 
-def _work(descriptor: int, prepared: _Prepared, common: SharedValue) -> None:
-    """Do what comes through the pipe, until the caller is gone. There is one thread alone: what was begun is ended first."""
+def _run_worker(descriptor: int, prepared: _PreparedWork, common: SharedValue) -> None:
+    """Run the items that arrive through the pipe until the caller is gone.
+
+    There is only one thread, so a worker finishes its item before it notices that.
+    """
     from multiprocessing.connection import Connection
 
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
@@ -205,16 +198,15 @@ def _work(descriptor: int, prepared: _Prepared, common: SharedValue) -> None:
     try:
         pipe.send((None, None))
         while True:
-            outcome = _outcome(pipe.recv_bytes(), prepared, common)
-            pipe.send_bytes(outcome)
+            pipe.send_bytes(_outcome(pipe.recv_bytes(), prepared, common))
     except (EOFError, OSError):
         pass
     finally:
         os._exit(0)
 
 
-def _outcome(message: bytes, prepared: _Prepared, common: SharedValue) -> bytes:
-    """The result of an item, or the error, pickled."""
-    outcome = attempt(lambda: done(prepared, common, message))
-    sent, unsendable = attempt(lambda: pickle.dumps(outcome))
-    return sent if unsendable is None else pickle.dumps((None, unsendable))
+def _outcome(message: bytes, prepared: _PreparedWork, common: SharedValue) -> bytes:
+    """The pickled result of an item, or its error."""
+    outcome = attempt(lambda: run_item(prepared, common, message))
+    pickled, unsendable = attempt(lambda: pickle.dumps(outcome))
+    return pickled if unsendable is None else pickle.dumps((None, unsendable))

@@ -1,4 +1,4 @@
-"""``Processes``: workers that are processes of this machine, each at the other end of a pipe."""
+"""``Processes``: workers that are processes on this machine, each connected by a pipe."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Processes:
-    """``workers`` processes of this machine, started for each ``map`` (or ``pool``) and ended with it, by Ctrl-C too.
+    """``workers`` processes on this machine, started for each ``map`` (or ``pool``) and stopped after it.
 
-    ``work`` is written once, for all of them, so it may be large (a pipeline); items are sent one by one. Workers are started afresh
-    and import what they need, so a script that uses them keeps its own work under ``if __name__ == "__main__"``. An error of one item
-    is raised at the caller, and names the item. Where a worker dies (killed, or out of memory), another one does its item again; the
-    third time it is ``WorkerError``.
+    ``work`` is written once for all workers, so it may be large (a pipeline); items are sent one by one.
+    Workers are spawned and import what they need, so a script that uses them must guard its own code with
+    ``if __name__ == "__main__"``. An exception in one item is raised in the caller and names the item. If a
+    worker dies (killed, out of memory), another one retries its item; the third death raises ``WorkerError``.
     """
 
     workers: int
@@ -41,25 +41,33 @@ class Processes:
     def map(
         self, work: Callable[[Item], Result], items: Iterable[Item], *, ordered: bool = True
     ) -> Iterator[Result]:
-        """``work(item)`` of each item, in order or as they are done."""
+        """Yield ``work(item)`` for each item, in order or as they finish."""
         with self.pool(work) as pool:
             yield from pool.map(items, ordered=ordered)
 
     @contextmanager
     def pool(self, work: Callable[[Item], Result]) -> Iterator[WorkerPool[Item, Result]]:
-        """The same processes for several maps."""
-        from multiprocessing.util import Finalize
+        """Use the same processes for several maps."""
+        with local_pool(_LocalWorkers, work, self.workers) as pool:
+            yield pool
 
-        with SharedValue() as sent, SharedValue() as posted:
-            sent.write(work)
-            dispatcher = Dispatcher(_LocalWorkers(sent, posted), self.workers)
-            at_exit = Finalize(
-                None, dispatcher.stop, exitpriority=100
-            )  # Python waits for processes as it ends
-            try:
-                yield dispatcher
-            finally:
-                at_exit()
+
+@contextmanager
+def local_pool(
+    kind: Callable[[SharedValue, SharedValue], _LocalWorkers], work: Callable[[Item], Result], count: int
+) -> Iterator[WorkerPool[Item, Result]]:
+    """Run a pool of up to ``count`` local workers of some kind, and stop them at the end."""
+    from multiprocessing.util import Finalize
+
+    with SharedValue() as sent, SharedValue() as posted:
+        sent.write(work)
+        dispatcher = Dispatcher(kind(sent, posted), count)
+        # The interpreter joins child processes at exit; workers must be told to stop before that.
+        at_exit = Finalize(None, dispatcher.stop, exitpriority=100)
+        try:
+            yield dispatcher
+        finally:
+            at_exit()
 
 
 @dataclass
@@ -77,7 +85,8 @@ class _LocalWorkers:
     work: SharedValue
     common: SharedValue
     running: dict[int, _WorkerProcess] = field(default_factory=dict)
-    untold: list[Event] = field(default_factory=list)
+    pending: list[Event] = field(default_factory=list)
+    """Events that ``wait`` has not reported yet."""
 
     def start(self, place: int) -> None:
         from multiprocessing import get_context  # slow to import, and seldom needed
@@ -98,19 +107,19 @@ class _LocalWorkers:
         try:
             worker.pipe.send((item, self.common.layout if with_common else None))
         except OSError:
-            self.untold.append(self._reap(place))
-        except Exception as error:  # it cannot be pickled, and nothing was sent
+            self.pending.append(self._reap(place))
+        except Exception as error:  # the item cannot be pickled; nothing was sent
             worker.busy = False
-            self.untold.append(Done(place, error=error))
+            self.pending.append(Done(place, error=error))
 
     def wait(self) -> Sequence[Event]:
         from multiprocessing.connection import wait
 
-        if self.untold:
-            told, self.untold = self.untold, []
-            return told
+        if self.pending:
+            events, self.pending = self.pending, []
+            return events
         places: dict[Any, int] = {worker.pipe: place for place, worker in self.running.items()}
-        return [self._heard(places[pipe]) for pipe in wait(list(places))]
+        return [self._receive(places[pipe]) for pipe in wait(list(places))]
 
     def stop(self) -> None:
         for worker in self.running.values():
@@ -118,12 +127,12 @@ class _LocalWorkers:
                 worker.process.kill()
             else:
                 with suppress(OSError):
-                    worker.pipe.send_bytes(b"")  # it ends
+                    worker.pipe.send_bytes(b"")  # asks an idle worker to exit
         for place in list(self.running):
             self._reap(place)
-        self.untold.clear()
+        self.pending.clear()
 
-    def _heard(self, place: int) -> Event:
+    def _receive(self, place: int) -> Event:
         worker = self.running[place]
         try:
             message = worker.pipe.recv_bytes()
@@ -137,7 +146,7 @@ class _LocalWorkers:
         return Done(place, *(outcome or (None, unreadable)))
 
     def _reap(self, place: int) -> Died:
-        """Wait for the end of a worker, and forget it."""
+        """Join a worker that has exited, and forget it."""
         worker = self.running.pop(place)
         worker.process.join()
         worker.pipe.close()
@@ -147,38 +156,35 @@ class _LocalWorkers:
         return Died(place, how)
 
 
-# ---- in a worker
-
-
 def _serve(pipe: Connection, work: SharedValue, common: SharedValue) -> None:
-    """Do what comes through the pipe, until an empty message comes. Ctrl-C is for the caller to handle."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    """Run the items that arrive through the pipe until an empty message comes (in the worker)."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the whole group; only the caller handles it
     inbox: SimpleQueue[bytes] = SimpleQueue()
     Thread(target=_listen, args=(pipe, inbox), daemon=True).start()
     pipe.send((None, None))
     while message := inbox.get():
-        outcome = attempt(lambda message=message: done(work, common, message))  # type: ignore[misc]
+        outcome = attempt(lambda message=message: run_item(work, common, message))  # type: ignore[misc]
         try:
             pipe.send(outcome)
         except OSError:
-            return  # the caller is no more
-        except Exception as error:  # the result cannot be pickled, and nothing was sent
+            return  # the caller is gone
+        except Exception as error:  # the result cannot be pickled; nothing was sent
             pipe.send((None, RuntimeError(f"{type(error).__name__}: {error}")))
-        del outcome, message  # not kept while waiting for the next
+        del outcome, message  # frees their memory while waiting for the next item
 
 
 class _HasValue(Protocol):
     def value(self) -> Any: ...
 
 
-def done(work: _HasValue, common: SharedValue, message: bytes) -> Any:
-    """What the work makes of a message: of its item, and of what was posted if that goes with it."""
+def run_item(work: _HasValue, common: SharedValue, message: bytes) -> Any:
+    """Apply the work to the item of a message, and to the posted value if the message refers to it."""
     item, layout = pickle.loads(message)
     return work.value()(item if layout is None else (common.value(layout), item))
 
 
 def _listen(pipe: Connection, inbox: SimpleQueue[bytes]) -> None:
-    """Take in what the caller sends; a worker that it has let go of, or that has outlived it, ends at once."""
+    """Receive messages in a thread, so that a worker whose caller is gone exits even in the middle of an item."""
     try:
         while True:
             inbox.put(pipe.recv_bytes())

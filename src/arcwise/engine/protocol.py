@@ -1,4 +1,4 @@
-"""``Engine`` and ``WorkerPool``: what is asked of whoever does pieces of work."""
+"""``Engine`` and ``WorkerPool``: the interface of all engines; ``ThisProcess``: the simplest one."""
 
 from __future__ import annotations
 
@@ -9,51 +9,54 @@ from typing import Any, Generic, Protocol, TypeVar
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
-Given = TypeVar("Given", contravariant=True)
-Made = TypeVar("Made", covariant=True)
+PoolItem = TypeVar("PoolItem", contravariant=True)
+PoolResult = TypeVar("PoolResult", covariant=True)
 
 
-class WorkerPool(Protocol, Generic[Given, Made]):
-    """Workers that have the work already, and keep it over several maps."""
+class WorkerPool(Protocol, Generic[PoolItem, PoolResult]):
+    """Workers that keep their work function, and whatever it caches, over several maps."""
 
-    def map(self, items: Iterable[Given], *, ordered: bool = True) -> Iterator[Made]:
-        """``work(item)`` of each item, as ``Engine.map`` gives it.
+    def map(self, items: Iterable[PoolItem], *, ordered: bool = True) -> Iterator[PoolResult]:
+        """Yield ``work(item)`` for each item, like ``Engine.map``.
 
-        Of as many items as there are workers, each worker gets the one that it had in the map before, if it is still there: what it
-        kept of its item (training data, ready to learn from) is of use again.
+        With as many items as workers, each worker gets the item at the same position as in the previous
+        map, as long as it is alive: what it cached for that item (prepared training data) is reused.
         """
         ...
 
-    def map_with(self, common: Any, items: Iterable[Any], *, ordered: bool = True) -> Iterator[Made]:
-        """``work((common, item))`` of each item. What the items have in common is written once for all workers, however large it is,
-        and must not be changed by them (its arrays may be read-only)."""
+    def map_with(self, common: Any, items: Iterable[Any], *, ordered: bool = True) -> Iterator[PoolResult]:
+        """Yield ``work((common, item))`` for each item.
+
+        ``common`` is written once for all workers, however large it is. Workers must not modify it (its
+        arrays may be read-only).
+        """
         ...
 
 
 class Engine(Protocol):
-    """Does the same work on many items. ``work`` and the items must be picklable, for it may be done in other processes.
+    """Applies the same work to many items. Work and items must be picklable: other processes may run them.
 
-    A worker that dies costs the items that it held: they are done again. ``work(item)`` may therefore be done more than once.
+    If a worker dies, its items run again; ``work(item)`` may therefore run more than once.
     """
 
     def map(
         self, work: Callable[[Item], Result], items: Iterable[Item], *, ordered: bool = True
     ) -> Iterator[Result]:
-        """``work(item)`` of each item, in the order of the items; not ``ordered``: as soon as each is done.
+        """Yield ``work(item)`` for each item, in the order of the items or, if not ``ordered``, as they finish.
 
-        Items are taken as they are needed, so there may be any number of them. Whoever stops asking (or is stopped by Ctrl-C) ends
-        the work that is not done yet.
+        Items are consumed on demand, so the iterable may be endless. Closing the iterator (or Ctrl-C)
+        cancels unfinished work.
         """
         ...
 
     def pool(self, work: Callable[[Item], Result]) -> AbstractContextManager[WorkerPool[Item, Result]]:
-        """Workers for several maps with the same work; they go with the end of the ``with``."""
+        """Start workers for several maps with the same work; they stop at the end of the ``with`` block."""
         ...
 
 
 @dataclass(frozen=True)
 class ThisProcess:
-    """One item after the other, each when its result is asked for.
+    """Runs items one after another in this process, each when its result is requested.
 
     >>> list(ThisProcess().map(abs, [-2, 1]))
     [2, 1]
@@ -62,21 +65,21 @@ class ThisProcess:
     def map(
         self, work: Callable[[Item], Result], items: Iterable[Item], *, ordered: bool = True
     ) -> Iterator[Result]:
-        """``work(item)`` of each item, in order or as they are done."""
+        """Yield ``work(item)`` for each item, in order."""
         return map(work, items)
 
     def pool(self, work: Callable[[Item], Result]) -> AbstractContextManager[WorkerPool[Item, Result]]:
-        """This process, for several maps.
+        """Use this process for several maps.
 
         >>> with ThisProcess().pool(abs) as pool:
         ...     list(pool.map([-1])), list(pool.map([-2]))
         ([1], [2])
         """
-        return nullcontext(_Alone(work))
+        return nullcontext(_InlinePool(work))
 
 
 @dataclass(frozen=True)
-class _Alone(Generic[Item, Result]):
+class _InlinePool(Generic[Item, Result]):
     work: Callable[[Item], Result]
 
     def map(self, items: Iterable[Item], *, ordered: bool = True) -> Iterator[Result]:

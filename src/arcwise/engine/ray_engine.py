@@ -1,5 +1,7 @@
-"""``RayEngine``: workers that are actors of a cluster of Ray (https://ray.io). Ray starts them, finds room for them and notices when
-they die; items are handed out as to processes."""
+"""``RayEngine``: workers that are actors of a Ray cluster (https://ray.io).
+
+Ray starts and places the actors and notices when they die; items are scheduled as for local processes.
+"""
 
 from __future__ import annotations
 
@@ -18,17 +20,18 @@ from arcwise.optional import require
 
 @dataclass(frozen=True)
 class RayEngine:
-    """``workers`` actors with a core for each of their ``threads``, on whichever machines of the cluster have room; ``address``: of a cluster that is running
-    (``auto``, ``10.0.0.1:6379``). Without one: the cluster of ``RAY_ADDRESS``, or Ray on this machine alone.
+    """``workers`` actors with ``threads`` cores each, on whichever machines of the cluster have room.
 
-    All machines need the same arcwise. ``work`` is put into Ray's object store once. A worker or a machine that dies costs the items
-    that it held: another worker does them again, up to three times. Workers for which there is no room (yet) are not waited for.
+    ``address``: a running cluster (``auto``, ``10.0.0.1:6379``); without one, the cluster of ``RAY_ADDRESS``, or
+    Ray on this machine. All machines need the same version of arcwise. ``work`` goes into Ray's object store
+    once. If a worker or a machine dies, another worker retries its items, up to three times. The engine does not
+    wait for workers that have no room yet.
     """
 
     workers: int
     address: str | None = None
     threads: int = 1
-    """Of each worker."""
+    """Cores per worker."""
 
     def __post_init__(self) -> None:
         for name, number in (("workers", self.workers), ("threads", self.threads)):
@@ -39,14 +42,14 @@ class RayEngine:
     def map(
         self, work: Callable[[Item], Result], items: Iterable[Item], *, ordered: bool = True
     ) -> Iterator[Result]:
-        """``work(item)`` of each item, in order or as they are done."""
+        """Yield ``work(item)`` for each item, in order or as they finish."""
         with self.pool(work) as pool:
             yield from pool.map(items, ordered=ordered)
 
     @contextmanager
     def pool(self, work: Callable[[Item], Result]) -> Iterator[WorkerPool[Item, Result]]:
-        """The same actors for several maps."""
-        ray = _connected(self.address)
+        """Use the same actors for several maps."""
+        ray = _connect(self.address)
         actors = _RayWorkers(ray, ray.put(ray.cloudpickle.dumps(work)), self.threads)
         dispatcher = Dispatcher(actors, self.workers)
         try:
@@ -55,8 +58,8 @@ class RayEngine:
             dispatcher.stop()
 
 
-def _connected(address: str | None) -> Any:
-    """Ray, connected to the cluster; it stays connected until this process ends."""
+def _connect(address: str | None) -> Any:
+    """Connect to the cluster (until this process ends), and return the module ray."""
     import logging
 
     import ray
@@ -65,29 +68,30 @@ def _connected(address: str | None) -> Any:
         try:
             ray.init(address=address, logging_level=logging.ERROR, log_to_driver=False)
         except (ConnectionError, ValueError, RuntimeError) as error:
-            where = "Ray on this machine" if address is None else f"a cluster of Ray at {address}"
+            cluster = "Ray on this machine" if address is None else f"the Ray cluster at {address}"
             reason = str(error).strip().partition("\n")[0]
-            raise InputError(f"address: {where} does not answer: {reason}") from error
+            raise InputError(f"address: {cluster} does not answer: {reason}") from error
     return ray
 
 
 @dataclass
 class _RayWorkers:
-    """``Workers`` that are actors; ``work`` is where the pickled work is in the object store.
+    """``Workers`` that are actors.
 
-    Everything goes as bytes: what Ray unpickles itself has arrays that cannot be written to.
+    Everything travels as bytes: arrays that Ray unpickles itself would be read-only.
     """
 
     ray: Any
     work: Any
+    """Reference to the pickled work in the object store."""
     threads: int = 1
     common: Any = None
-    """Where what the items have in common is in the object store."""
+    """Reference to the posted value in the object store."""
     actors: dict[int, Any] = field(default_factory=dict)
     awaited: dict[Any, int] = field(default_factory=dict)
-    """What Ray will tell → the worker that does it."""
+    """Reference to a future result → slot of its worker."""
     starting: set[int] = field(default_factory=set)
-    untold: list[Event] = field(default_factory=list)
+    pending: list[Event] = field(default_factory=list)
 
     def start(self, place: int) -> None:
         actor = self.ray.remote(num_cpus=self.threads, max_restarts=0)(_WorkerActor).remote([self.work])
@@ -99,21 +103,20 @@ class _RayWorkers:
         self.common = self.ray.put(common)
 
     def give(self, place: int, item: object, *, with_common: bool) -> None:
-        sent, error = attempt(lambda: self.ray.cloudpickle.dumps(item))
+        pickled, error = attempt(lambda: self.ray.cloudpickle.dumps(item))
         if error is not None:
-            self.untold.append(Done(place, error=error))
+            self.pending.append(Done(place, error=error))
             return
         common = (self.common,) if with_common else ()
-        self.awaited[self.actors[place].do.remote(sent, *common)] = place
+        self.awaited[self.actors[place].do.remote(pickled, *common)] = place
 
     def wait(self) -> Sequence[Event]:
-        if self.untold:
-            return [self.untold.pop()]
+        if self.pending:
+            return [self.pending.pop()]
         self.ray.wait(list(self.awaited), num_returns=1)
-        told, _ = self.ray.wait(list(self.awaited), num_returns=len(self.awaited), timeout=0)
-        return [
-            self._event(one, self.awaited.pop(one)) for one in told
-        ]  # all of them: with a thousand workers asking costs more than hearing
+        # Collect everything that is ready: with a thousand workers, each call of wait costs more than its events.
+        ready, _ = self.ray.wait(list(self.awaited), num_returns=len(self.awaited), timeout=0)
+        return [self._event(reference, self.awaited.pop(reference)) for reference in ready]
 
     def stop(self) -> None:
         for actor in self.actors.values():
@@ -121,14 +124,13 @@ class _RayWorkers:
         self.actors.clear()
         self.awaited.clear()
         self.starting.clear()
-        self.untold.clear()
+        self.pending.clear()
 
-    def _event(self, told: Any, place: int) -> Event:
+    def _event(self, reference: Any, place: int) -> Event:
         try:
-            answer = self.ray.get(told)
-        except (
-            self.ray.exceptions.RayError
-        ) as error:  # the worker, its machine or the way to it; work has no such errors
+            answer = self.ray.get(reference)
+        except self.ray.exceptions.RayError as error:
+            # The worker, its machine or the network failed: errors of the work itself come back as values.
             self.ray.kill(self.actors.pop(place))
             self.starting.discard(place)
             return Died(place, str(error).strip().partition("\n")[0])
@@ -140,26 +142,25 @@ class _RayWorkers:
 
 
 class _WorkerActor:
-    """An actor: has the work, and does it."""
+    """The actor: holds the work and applies it to items."""
 
-    def __init__(
-        self, work: list[Any]
-    ) -> None:  # in a list: what is an argument by itself, Ray brings and unpickles
+    def __init__(self, work: list[Any]) -> None:
+        """``work`` is in a list because Ray would fetch and unpickle a bare reference itself."""
         import ray
 
         self._work = cache(lambda: pickle.loads(ray.get(work[0])))
 
     def ready(self) -> None:
-        """Answers when the actor has started."""
+        """Return once the actor has started."""
 
-    def do(self, sent: bytes, *common: Any) -> bytes:
-        """The result or the error, pickled."""
+    def do(self, pickled: bytes, *common: Any) -> bytes:
+        """Return the pickled result or error."""
         import ray
 
         dumps: Any = ray.cloudpickle.dumps
-        outcome = attempt(lambda: self._done(pickle.loads(sent), *common))
+        outcome = attempt(lambda: self._apply(pickle.loads(pickled), *common))
         answer, unsendable = attempt(lambda: dumps(outcome))
         return bytes(answer) if unsendable is None else pickle.dumps((None, unsendable))
 
-    def _done(self, item: Any, *common: Any) -> Any:
+    def _apply(self, item: Any, *common: Any) -> Any:
         return self._work()((*common, item) if common else item)

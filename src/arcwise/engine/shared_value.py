@@ -1,4 +1,4 @@
-"""``SharedValue``: a value that one process writes and its workers read, if need be without a copy of its arrays."""
+"""``SharedValue``: a value that one process writes and its workers read, optionally without copying arrays."""
 
 from __future__ import annotations
 
@@ -16,28 +16,30 @@ if TYPE_CHECKING:
 
 _MEMORY = Path("/dev/shm")
 _ROOM = 2**31
-"""Shared memory with less room than this is left to others."""
+"""With less free shared memory than this, the file goes to disk: containers often have only 64 MB."""
 _ALIGNED = 64
+"""Arrays start at multiples of a cache line."""
 
 
 @dataclass(frozen=True)
 class ValueLayout:
-    """Where the parts of a value are in the file: its pickle, and the memory of each of its arrays."""
+    """The position of a value in the file: its pickle, and the buffer of each array."""
 
     number: int
-    """Of the values written to this file: the first is 1."""
+    """Counts the values written to this file, from 1."""
     parts: tuple[tuple[int, int], ...]
-    """Start and size."""
+    """(start, size) pairs."""
 
 
 class SharedValue:
-    """A file without a name, in memory where there is room, that goes with the processes that have it.
+    """An unnamed file, in shared memory if there is room, that disappears with the processes holding it.
 
-    A process that is started with it (as an argument) reads what was written last before; what is written later it reads by ``layout``.
+    A process started with it as an argument reads the value written before the start; it reads later values
+    by their ``layout``.
 
-    >>> with SharedValue() as written:
-    ...     written.write([1, 2])
-    ...     written.value()
+    >>> with SharedValue() as shared:
+    ...     shared.write([1, 2])
+    ...     shared.value()
     [1, 2]
     """
 
@@ -67,8 +69,10 @@ class SharedValue:
         self._read = (0, None)
 
     def write(self, value: object, *, share_arrays: bool = False) -> None:
-        """In the place of what was there: nobody may be reading that any more. ``share_arrays``: whoever reads it sees its arrays
-        in the file and cannot write to them, instead of having some of its own."""
+        """Replace the value; nobody may still be reading the previous one.
+
+        ``share_arrays``: readers map the arrays of the file read-only instead of copying them.
+        """
         buffers: list[pickle.PickleBuffer] = []
         pickled = pickle.dumps(value, protocol=5, buffer_callback=buffers.append if share_arrays else None)
         parts, end = [], 0
@@ -82,10 +86,10 @@ class SharedValue:
         self.layout = ValueLayout(self.layout.number + 1, tuple(parts))
 
     def value(self, layout: ValueLayout | None = None) -> Any:
-        """What was written; read once, and kept."""
+        """Return the value; it is read once and cached."""
         layout = layout or self.layout
         if self._read[0] != layout.number:
-            self._read = (0, None)
+            self._read = (0, None)  # free the previous value before the next one is loaded
             pages = memoryview(mmap.mmap(self._descriptor, 0, access=mmap.ACCESS_READ))
             pickled, *buffers = (pages[start : start + size] for start, size in layout.parts)
             self._read = (layout.number, pickle.loads(pickled, buffers=buffers))

@@ -1,4 +1,4 @@
-"""Posterior constraints: a share of the arcs of a corpus must be of given types (Gormley & Eisner 2013, 4.4)."""
+"""Posterior constraints on the share of arcs of certain types (Gormley & Eisner 2013, section 4.4)."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ UNIVERSAL_RULES: frozenset[tuple[str, str]] = frozenset(
     }.items()
     for child in children.split()
 )
-"""The universal rules of Naseem et al. 2010 (their table 1), over UPOS and the twelve universal tags."""
+"""Universal rules of Naseem et al. (2010, table 1), over UPOS and the twelve universal tags."""
 
 
 @dataclass(frozen=True)
 class ArcShare:
-    """At least ``share`` of all arcs, root arcs included, are of the types ``rules``: (head tag, child tag) pairs.
+    """Constraint: at least ``share`` of all arcs, including root arcs, match ``rules``, (head tag, child tag) pairs.
 
     >>> ArcShare(frozenset({("ROOT", "VERB"), ("VERB", "NOUN")}), 0.75).least(words=10)
     8
@@ -50,11 +50,15 @@ class ArcShare:
         object.__setattr__(self, "rules", frozenset((str(h), str(c)) for h, c in self.rules))
 
     def least(self, words: int) -> int:
-        """How many arcs of a corpus of that many words must be of the types."""
+        """Number of matching arcs required in a corpus of this many words.
+
+        Computed from the decimal digits of ``share``: the float 0.55 * 100 is 55.00000000000001, which would round
+        up to 56.
+        """
         return math.ceil(Fraction(str(self.share)) * words)
 
     def marked(self, features: Features) -> npt.NDArray[np.uint8]:
-        """1 for the root and child features that the rules name."""
+        """Mask of the root and child features that the rules match."""
         marks = np.zeros(features.count, np.uint8)
         numbers = {t: i for i, t in enumerate(features.tags)}
         for head, child in self.rules:
@@ -73,13 +77,13 @@ class ArcShare:
         most = round(native.dmv_decode_batch(marks.astype(np.float64), corpus.batch, 1)[1].sum())
         if most < self.least(corpus.words):
             raise ConstraintError(
-                f"share: found {self.share} ({self.least(corpus.words)} of {corpus.words} arcs), but the corpus has "
-                f"parses with at most {most} such arcs"
+                f"share: found {self.share} ({self.least(corpus.words)} of {corpus.words} arcs), but parses of this "
+                f"corpus have at most {most} such arcs"
             )
 
 
 def parse_rules(lines: Iterable[str], *, source: str = "rules") -> frozenset[tuple[str, str]]:
-    """Rules written ``HEAD CHILD [CHILD …]``, one line each, ``ROOT`` for the root; ``#`` starts a comment.
+    """Parse rules ``HEAD CHILD [CHILD …]``, one per line; ``ROOT`` is the root, ``#`` starts a comment.
 
     >>> sorted(parse_rules(["ROOT VERB", "VERB NOUN ADV  # and so on"]))
     [('ROOT', 'VERB'), ('VERB', 'ADV'), ('VERB', 'NOUN')]
@@ -89,9 +93,9 @@ def parse_rules(lines: Iterable[str], *, source: str = "rules") -> frozenset[tup
         names = line.partition("#")[0].split()
         if len(names) == 1:
             raise InputError(
-                f"{source}, line {number}: found {names[0]!r} alone, expected a head and its children"
+                f"{source}, line {number}: {names[0]!r} has no children; write HEAD CHILD [CHILD …]"
             )
         rules |= {(names[0], child) for child in names[1:]}
     if not rules:
-        raise InputError(f"{source}: found no rule, expected lines of a head and its children")
+        raise InputError(f"{source}: contains no rules; write HEAD CHILD [CHILD …], one rule per line")
     return frozenset(rules)

@@ -1,4 +1,4 @@
-"""``TagSentences``: what a grammar is induced from, sentences as sequences of tags."""
+"""``TagSentences``: the training data of grammar induction, sentences as tag sequences."""
 
 from __future__ import annotations
 
@@ -37,18 +37,16 @@ class TagSentences:
     def from_tags(
         cls, sentences: Iterable[Sequence[str]], *, tags: Sequence[str] | None = None
     ) -> TagSentences:
-        """Tag strings; the alphabet is ``tags``, or all tags found, sorted."""
-        found = [list(s) for s in sentences]
-        if not found or not all(found):
-            raise InputError(
-                "sentences: found none, or one without a word, expected at least one word in each"
-            )
-        alphabet = tuple(tags) if tags is not None else tuple(sorted({t for s in found for t in s}))
+        """Create from tag strings; the alphabet is ``tags``, or all tags that occur, sorted."""
+        strings = [list(s) for s in sentences]
+        if not strings or not all(strings):
+            raise InputError("sentences: found none, or one without a word; each needs at least one word")
+        alphabet = tuple(tags) if tags is not None else tuple(sorted({t for s in strings for t in s}))
         numbers = {tag: i for i, tag in enumerate(alphabet)}
-        unknown = sorted({t for s in found for t in s} - numbers.keys())
+        unknown = sorted({t for s in strings for t in s} - numbers.keys())
         if unknown:
             raise InputError(f"tags: found {unknown[0]!r}, expected one of {', '.join(alphabet)}")
-        return cls(alphabet, tuple(tuple(numbers[t] for t in s) for s in found))
+        return cls(alphabet, tuple(tuple(numbers[t] for t in s) for s in strings))
 
     @classmethod
     def from_treebank(
@@ -60,39 +58,40 @@ class TagSentences:
         tags: Sequence[str] | None = None,
         without_punctuation: bool = False,
     ) -> TagSentences:
-        """The tags of a column, of the sentences with at most ``max_length`` words; ``without_punctuation`` it is not there at all.
+        """Take the tags of a column, from sentences of at most ``max_length`` words.
 
-        Sentences of punctuation alone are left out with it. A column without a single tag is an error.
+        ``without_punctuation`` removes punctuation, and sentences that consist of nothing else. A column without
+        any tag raises ``InputError``.
         """
         column_number(column)
         words = treebank.column(column)
-        chosen = SeenWords.of(treebank, without_punctuation=without_punctuation)
+        visible = VisibleWords.of(treebank, without_punctuation=without_punctuation)
         if words and all(tag == "_" for tag in words):
             raise InputError(
-                f"{treebank.source}: the column {column} has no tags ('_' for every word), and a grammar sees nothing but tags"
+                f"{treebank.source}: the column {column} has no tags ('_' for every word); tag the corpus first"
             )
         sentences = [
-            [words[a + i] for i in np.flatnonzero(chosen.seen[a:b])]
-            for (a, b), length in zip(pairwise(chosen.starts.tolist()), chosen.lengths, strict=True)
+            [words[a + i] for i in np.flatnonzero(visible.mask[a:b])]
+            for (a, b), length in zip(pairwise(visible.starts.tolist()), visible.lengths, strict=True)
             if length and (max_length is None or length <= max_length)
         ]
         if not sentences:
             raise InputError(
-                f"max-length: found no sentence of at most {max_length} words in {treebank.source}"
+                f"max-length: {treebank.source} has no sentence of at most {max_length} words"
                 if max_length is not None
-                else f"{treebank.source}: found no sentence"
+                else f"{treebank.source}: has no sentences"
             )
         return cls.from_tags(sentences, tags=tags)
 
     def first(self, count: int) -> TagSentences:
-        """The first ``count`` sentences, with the tags that occur in them; 0: all."""
+        """The first ``count`` sentences (0: all), over the tags that occur in them."""
         if not count or count >= len(self):
             return self
         return TagSentences.from_tags(self.strings[:count])
 
     @property
     def strings(self) -> list[list[str]]:
-        """The sentences as tags."""
+        """The sentences as tag strings."""
         return [[self.tags[t] for t in s] for s in self.sentences]
 
     def __len__(self) -> int:
@@ -100,22 +99,22 @@ class TagSentences:
 
     @property
     def words(self) -> int:
-        """The number of words."""
+        """Number of words."""
         return sum(map(len, self.sentences))
 
     @cached_property
     def starts(self) -> npt.NDArray[np.int64]:
-        """Shape (S+1,): where each sentence starts in arrays that are flat over all words."""
+        """Shape (S+1,): start of each sentence in arrays that are flat over all words."""
         return np.concatenate([[0], np.cumsum([len(s) for s in self.sentences])]).astype(np.int64)
 
     @cached_property
     def batch(self) -> native.TagCorpus:
-        """For the kernels."""
+        """The corpus for the native kernels."""
         return self._batch(self.sentences, [1.0] * len(self))
 
     @cached_property
     def kinds(self) -> tuple[tuple[tuple[int, ...], int], ...]:
-        """The different sentences with how often each occurs, in order of first occurrence."""
+        """Distinct sentences with their frequencies, in order of first occurrence."""
         counts: dict[tuple[int, ...], int] = {}
         for s in self.sentences:
             counts[s] = counts.get(s, 0) + 1
@@ -123,7 +122,7 @@ class TagSentences:
 
     @cached_property
     def batch_of_kinds(self) -> native.TagCorpus:
-        """For the kernels, each different sentence once, weighted by how often it occurs."""
+        """The distinct sentences for the native kernels, weighted by frequency."""
         return self._batch([s for s, _ in self.kinds], [float(w) for _, w in self.kinds])
 
     def _batch(self, sentences: Sequence[Sequence[int]], weights: Sequence[float]) -> native.TagCorpus:
@@ -137,43 +136,46 @@ Heads = npt.NDArray[np.int32]
 
 
 @dataclass(frozen=True, eq=False)
-class SeenWords:
-    """``seen``: one flag per word, flat over all sentences; sentence s is ``starts[s] .. starts[s+1]-1``."""
+class VisibleWords:
+    """The words of a treebank that a grammar sees: all, or all but punctuation.
 
-    seen: Mask
+    ``mask`` has one flag per word, flat over all sentences; sentence s is ``starts[s] .. starts[s+1]-1``.
+    """
+
+    mask: Mask
     starts: npt.NDArray[np.int64]
 
     @classmethod
-    def of(cls, treebank: Treebank, *, without_punctuation: bool = False) -> SeenWords:
-        """All words, or those that are no punctuation, told as ``arcwise evaluate`` tells it: by UPOS, or where there is none by the form."""
-        seen = np.ones(treebank.word_count, bool)
+    def of(cls, treebank: Treebank, *, without_punctuation: bool = False) -> VisibleWords:
+        """Select all words, or all but punctuation as ``arcwise evaluate`` defines it: by UPOS, else by form."""
+        mask = np.ones(treebank.word_count, bool)
         if without_punctuation:
             pairs = zip(treebank.column("upos"), treebank.column("form"), strict=True)
-            seen[:] = [
+            mask[:] = [
                 not (tag in PUNCTUATION_TAGS or (tag == "_" and is_punctuation(form))) for tag, form in pairs
             ]
-        return cls(seen, treebank.sentence_words.astype(np.int64))
+        return cls(mask, treebank.sentence_words.astype(np.int64))
 
     @property
     def lengths(self) -> npt.NDArray[np.int64]:
-        """How many words of each sentence are seen."""
-        before = np.concatenate([[0], np.cumsum(self.seen)])
+        """Number of visible words of each sentence."""
+        before = np.concatenate([[0], np.cumsum(self.mask)])
         lengths: npt.NDArray[np.int64] = np.diff(before[self.starts])
         return lengths
 
-    def whole(self, heads: Heads) -> Heads:
-        """Heads of the words that are seen (flat, numbered among themselves) as heads of all words.
+    def expand(self, heads: Heads) -> Heads:
+        """Extend heads of the visible words (flat, numbered among themselves) to all words.
 
-        The others hang on the nearest word before them that is seen, or the first after them: such arcs cross no other. In a sentence
-        without a word that is seen the first is the root of the others.
+        The other words attach to the nearest visible word before them, or else to the first one after them, so that
+        their arcs cross no others. In a sentence without visible words the first word heads the others.
         """
-        if self.seen.all():
+        if self.mask.all():
             return heads
-        out = np.empty(len(self.seen), np.int32)
+        out = np.empty(len(self.mask), np.int32)
         taken = 0
         for a, b in pairwise(self.starts.tolist()):
-            places = np.flatnonzero(self.seen[a:b]) + 1
-            own = heads[taken : taken + len(places)]
+            places = np.flatnonzero(self.mask[a:b]) + 1
+            sentence_heads = heads[taken : taken + len(places)]
             taken += len(places)
             if not len(places):
                 out[a:b] = [0] + [1] * (b - a - 1)
@@ -181,5 +183,5 @@ class SeenWords:
             numbers = np.arange(1, b - a + 1)
             before = np.maximum(np.searchsorted(places, numbers, side="right") - 1, 0)
             out[a:b] = places[before]
-            out[a + places - 1] = np.where(own > 0, places[np.maximum(own, 1) - 1], 0)
+            out[a + places - 1] = np.where(sentence_heads > 0, places[np.maximum(sentence_heads, 1) - 1], 0)
         return out

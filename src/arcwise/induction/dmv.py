@@ -1,4 +1,4 @@
-"""``DMV``: the dependency model with valence (Klein & Manning 2004), a grammar over tags."""
+"""``DMV``: the dependency model with valence (Klein & Manning 2004), a generative grammar over tags."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from arcwise import native
 from arcwise.errors import InputError, ModelError
-from arcwise.induction.corpus import SeenWords, TagSentences
+from arcwise.induction.corpus import TagSentences, VisibleWords
 from arcwise.treebanks.columns import Coded
 from arcwise.treebanks.files import PathLike, open_output, read_bytes
 from arcwise.treebanks.treebank import Treebank
@@ -25,12 +25,12 @@ Heads = npt.NDArray[np.int32]
 
 SIDES = ("left", "right")
 _LOWEST = -1e6
-"""Log-probability of an impossible step when a tree is wanted anyway: the best tree then has the fewest of them."""
+"""Replaces minus infinity when a tree is required anyway: the best tree then has the fewest impossible steps."""
 
 
 @dataclass(frozen=True)
 class Features:
-    """Where each parameter (and count) of a DMV over ``tags`` stands in a flat vector; the native DmvLayout.
+    """Index of each parameter (and count) of a DMV over ``tags`` in a flat vector; the native ``DmvLayout``.
 
     >>> features = Features(("N", "V"))
     >>> features.count, [features.name(m) for m in (0, 3, 10, 13)]
@@ -41,30 +41,33 @@ class Features:
 
     @property
     def count(self) -> int:
-        """T + 2T² + 8T."""
+        """Number of parameters, T + 2T² + 8T."""
         t = len(self.tags)
         return t + 2 * t * t + 8 * t
 
     def child(self, side: int, head: int, child: int) -> int:
-        """``side`` 0 is left, 1 right."""
+        """Index of an arc from a head tag to a child tag; ``side`` 0 is left, 1 right."""
         t = len(self.tags)
         return t + (side * t + head) * t + child
 
     def decision(self, side: int, head: int, later: int, go_on: int) -> int:
-        """``later``: there is a child on this side already. ``go_on``: 0 stop, 1 continue."""
+        """Index of a valence decision.
+
+        ``later``: there is a child on this side already. ``go_on``: 0 stop, 1 continue.
+        """
         t = len(self.tags)
         return t + 2 * t * t + ((side * t + head) * 2 + later) * 2 + go_on
 
     @cached_property
     def distributions(self) -> tuple[slice, ...]:
-        """The runs of features whose probabilities sum to one."""
+        """The index ranges whose probabilities sum to one."""
         t = len(self.tags)
         starts = [(0, t)] + [(t + k * t, t) for k in range(2 * t)]
         starts += [(t + 2 * t * t + 2 * k, 2) for k in range(4 * t)]
         return tuple(slice(first, first + size) for first, size in starts)
 
     def name(self, m: int) -> str:
-        """A feature in words."""
+        """Readable name of a feature."""
         t = len(self.tags)
         if m < t:
             return f"root {self.tags[m]}"
@@ -79,7 +82,7 @@ class Features:
 
 
 def log_ratio(counts: Vector, features: Features, *, smoothing: float = 0.0) -> Vector:
-    """The M-step: log((count + smoothing) / sum of its distribution); uniform where there is no count."""
+    """M-step: log((count + smoothing) / sum over its distribution); uniform where all counts are zero."""
     theta = np.empty(features.count)
     for run in features.distributions:
         part = counts[run] + smoothing
@@ -114,7 +117,9 @@ class DMV:
         if theta.shape != (expected,):
             raise InputError(f"log_probabilities: found shape {theta.shape}, expected ({expected},)")
         if np.isnan(theta).any() or (theta > 1e-9).any():
-            raise InputError("log_probabilities: found a value above 0 or none at all, expected logarithms")
+            raise InputError(
+                "log_probabilities: found NaN or a value above 0, expected logarithms of probabilities"
+            )
         theta.setflags(write=False)
         object.__setattr__(self, "log_probabilities", theta)
         object.__setattr__(self, "tags", tuple(self.tags))
@@ -122,38 +127,34 @@ class DMV:
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self.tags, self.log_probabilities)
 
-    # ---- making one
-
     @classmethod
     def uniform(cls, tags: Sequence[str]) -> DMV:
-        """Every distribution uniform."""
+        """Create with uniform distributions."""
         features = Features(tuple(tags))
         return cls(features.tags, log_ratio(np.zeros(features.count), features))
 
     @classmethod
     def random(cls, tags: Sequence[str], *, seed: int) -> DMV:
-        """Every distribution drawn from the flat Dirichlet distribution."""
+        """Create with distributions drawn from a flat Dirichlet."""
         features = Features(tuple(tags))
         counts = np.random.default_rng(seed).exponential(size=features.count)
         return cls(features.tags, log_ratio(counts, features))
 
     @classmethod
     def from_counts(cls, tags: Sequence[str], counts: Vector, *, smoothing: float = 0.0) -> DMV:
-        """The parameters that make the counts most likely, after adding ``smoothing`` to each."""
+        """Maximum-likelihood estimate from counts, after adding ``smoothing`` to each."""
         features = Features(tuple(tags))
         return cls(features.tags, log_ratio(np.asarray(counts, np.float64), features, smoothing=smoothing))
 
     @cached_property
     def features(self) -> Features:
-        """Names and places of the parameters."""
+        """Names and indices of the parameters."""
         return Features(self.tags)
 
-    # ---- using it
-
     def parse(self, sentences: Sequence[Sequence[str]], *, threads: int = 1) -> list[Tree]:
-        """The most likely tree of each sentence of tags. O(n³) each.
+        """Viterbi tree of each tag sequence, O(n³) each.
 
-        Tags that the grammar does not know, and steps of probability 0, are used as seldom as a tree allows.
+        Uses unknown tags and steps of probability 0 as rarely as possible.
         """
         corpus = TagSentences.from_tags(sentences)
         heads = self.parse_heads(corpus, threads=threads)
@@ -161,7 +162,7 @@ class DMV:
         return [Tree.from_heads(heads[a:b]) for a, b in pairwise(starts)]
 
     def parse_heads(self, corpus: TagSentences, *, threads: int = 1) -> Heads:
-        """As ``parse``, flat over all words."""
+        """Like ``parse``, but returns heads, flat over all words."""
         theta = np.maximum(_over(self, corpus.tags), _LOWEST)
         return native.dmv_decode_batch(theta, corpus.batch, threads)[0]
 
@@ -173,29 +174,29 @@ class DMV:
         without_punctuation: bool = False,
         threads: int = 1,
     ) -> Treebank:
-        """The treebank with HEAD replaced by the best trees (DEPREL: ``root`` and ``dep``).
+        """Replace HEAD by the Viterbi trees and DEPREL by ``root`` and ``dep``.
 
-        ``without_punctuation``: for a grammar learned without. Punctuation then hangs on the word before it (at the start of a sentence on
-        the first word), DEPREL ``punct``.
+        ``without_punctuation``: for a grammar trained without it. Punctuation then attaches to the preceding word (at
+        the start of a sentence to the first word) as ``punct``.
         """
-        words = SeenWords.of(treebank, without_punctuation=without_punctuation)
+        words = VisibleWords.of(treebank, without_punctuation=without_punctuation)
         heads = np.zeros(0, np.int32)
-        if words.seen.any():
+        if words.mask.any():
             corpus = TagSentences.from_treebank(
                 treebank, column=column, without_punctuation=without_punctuation
             )
             heads = self.parse_heads(corpus, threads=threads)
-        heads = words.whole(heads)
-        names = np.where(heads == 0, 0, np.where(words.seen, 1, 2))
+        heads = words.expand(heads)
+        names = np.where(heads == 0, 0, np.where(words.mask, 1, 2))
         return treebank.annotate(heads=heads, deprel=Coded(names.astype(np.int32), ["root", "dep", "punct"]))
 
     def log_likelihood(self, sentences: Sequence[Sequence[str]] | TagSentences) -> float:
-        """log p(sentences), summed over all trees."""
+        """Log-likelihood of the sentences, summed over all trees."""
         corpus = _corpus(sentences)
         return float(native.dmv_expected_counts_batch(_over(self, corpus.tags), corpus.batch)[1].sum())
 
     def expected_counts(self, sentences: Sequence[Sequence[str]] | TagSentences) -> Vector:
-        """The expected count of each feature over the trees of the sentences (inside-outside), O(n³) each."""
+        """Expected count of each feature under the posterior over trees (inside-outside), O(n³) per sentence."""
         corpus = _corpus(sentences, self.tags)
         return native.dmv_expected_counts_batch(self.log_probabilities, corpus.batch)[0]
 
@@ -208,7 +209,7 @@ class DMV:
         max_length: int = 100,
         attempts: int = 100_000,
     ) -> tuple[TagSentences, list[Tree]]:
-        """Sentences and their trees drawn from the model, given that their length is in the range.
+        """Sample sentences and trees from the model, conditioned on the sentence length.
 
         >>> corpus, trees = DMV.uniform(("N", "V")).sample(3, seed=1, max_length=5)
         >>> len(corpus), [len(t) <= 5 for t in trees]
@@ -226,28 +227,30 @@ class DMV:
         spans = list(pairwise(starts.tolist()))
         if len(spans) < sentences:
             raise InputError(
-                f"min_length, max_length: drew no sentence of {min_length} to {max_length} words in {attempts} attempts"
+                f"min_length, max_length: drew no sentence of {min_length} to {max_length} words "
+                f"in {attempts} attempts"
             )
         corpus = TagSentences(self.tags, tuple(tuple(tags[a:b].tolist()) for a, b in spans))
         return corpus, [Tree.from_heads(heads[a:b]) for a, b in spans]
 
     def sample_trees(self, sentences: Sequence[Sequence[str]], *, seed: int) -> list[Tree]:
-        """A tree of each sentence, drawn from its posterior."""
+        """Sample a tree of each sentence from its posterior."""
         corpus = _corpus(sentences, self.tags)
         heads = native.dmv_sample_batch(self.log_probabilities, corpus.batch, seed)
         starts = corpus.starts
         return [Tree.from_heads(heads[a:b]) for a, b in pairwise(starts)]
 
     def counts(self, sentences: TagSentences, heads: Heads) -> Vector:
-        """How often each step is taken in given trees (``heads`` flat over all words)."""
+        """Count of each feature in trees (``heads``, flat over all words)."""
         return native.dmv_counts(sentences.batch, np.ascontiguousarray(heads, np.int32))
 
-    # ---- files
-
     def to_json(self, *, column: str = "upos", without_punctuation: bool = False) -> dict[str, Any]:
-        """A JSON object with one entry per distribution; ``column`` and ``without_punctuation`` say what it was learned from."""
+        """JSON object with one entry per distribution.
 
-        def shown(first: int, size: int) -> list[float]:
+        ``column`` and ``without_punctuation`` describe the training data.
+        """
+
+        def probabilities(first: int, size: int) -> list[float]:
             return [float(p) for p in np.exp(self.log_probabilities[first : first + size])]
 
         heads = [(side, s, head, t) for side, s in enumerate(SIDES) for head, t in enumerate(self.tags)]
@@ -260,10 +263,10 @@ class DMV:
             "without_punctuation": without_punctuation,
             "about": "root, child: probabilities of the tags, in order; decision: of stop and continue, before the first "
             "child of a side and later",
-            "root": shown(0, size),
-            "child": {f"{t} {s}": shown(child(side, head, 0), size) for side, s, head, t in heads},
+            "root": probabilities(0, size),
+            "child": {f"{t} {s}": probabilities(child(side, head, 0), size) for side, s, head, t in heads},
             "decision": {
-                f"{t} {s}{' later' * later}": shown(decision(side, head, later, 0), 2)
+                f"{t} {s}{' later' * later}": probabilities(decision(side, head, later, 0), 2)
                 for side, s, head, t in heads
                 for later in (0, 1)
             },
@@ -271,10 +274,10 @@ class DMV:
 
     @classmethod
     def from_json(cls, data: dict[str, Any], *, source: str = "model") -> DMV:
-        """The model of ``to_json``."""
+        """Read the JSON object of ``to_json``."""
         if not isinstance(data, dict) or data.get("kind") != "dmv":
-            found = data.get("kind") if isinstance(data, dict) else type(data).__name__
-            raise ModelError(f"{source}: found kind {found!r}, expected a grammar of kind 'dmv'")
+            kind = data.get("kind") if isinstance(data, dict) else type(data).__name__
+            raise ModelError(f"{source}: found kind {kind!r}, expected a grammar of kind 'dmv'")
         try:
             features = Features(tuple(map(str, data["tags"])))
             parts = [data["root"]]
@@ -285,7 +288,7 @@ class DMV:
             with np.errstate(divide="ignore"):
                 return cls(features.tags, np.log(np.array([p for part in parts for p in part], np.float64)))
         except (KeyError, TypeError, ValueError) as error:
-            raise ModelError(f"{source}: is no complete DMV grammar ({error})") from error
+            raise ModelError(f"{source}: is not a complete DMV grammar ({error})") from error
 
     def save(self, path: PathLike, *, column: str = "upos", without_punctuation: bool = False) -> None:
         """Write the model as JSON."""
@@ -303,11 +306,11 @@ class DMV:
 
 
 def read_json(path: PathLike) -> Any:
-    """The JSON value in a file."""
+    """Read a JSON file."""
     try:
         return json.loads(read_bytes(path))
     except (ValueError, RecursionError) as error:
-        raise InputError(f"{path}: is no JSON ({error})") from error
+        raise InputError(f"{path}: is not valid JSON ({error})") from error
 
 
 def _corpus(
@@ -317,16 +320,16 @@ def _corpus(
 
 
 def _over(grammar: DMV, tags: tuple[str, ...]) -> Vector:
-    """The parameters over another alphabet; what involves an unknown tag has probability 0."""
+    """The parameters over another alphabet; unknown tags have probability 0."""
     if tags == grammar.tags:
         return grammar.log_probabilities
     numbers = {t: i for i, t in enumerate(grammar.tags)}
-    known = np.array([numbers.get(t, len(grammar.tags)) for t in tags])
+    places = np.array([numbers.get(t, len(grammar.tags)) for t in tags])
     t = len(grammar.tags)
     theta = grammar.log_probabilities
-    root = np.append(theta[:t], -np.inf)[known]
+    root = np.append(theta[:t], -np.inf)[places]
     child = np.full((2, t + 1, t + 1), -np.inf)
     child[:, :t, :t] = theta[t : t + 2 * t * t].reshape(2, t, t)
     decision = np.full((2, t + 1, 4), np.log(0.5))
     decision[:, :t] = theta[t + 2 * t * t :].reshape(2, t, 4)
-    return np.concatenate([root, child[:, known][:, :, known].ravel(), decision[:, known].ravel()])
+    return np.concatenate([root, child[:, places][:, :, places].ravel(), decision[:, places].ravel()])

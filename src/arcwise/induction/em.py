@@ -1,4 +1,4 @@
-"""Local search: EM (inside-outside) and Viterbi EM for the DMV, from many starting points."""
+"""Local search: EM (inside-outside) and Viterbi EM for the DMV, with restarts."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from arcwise.errors import ConstraintError, InputError
 from arcwise.induction.constraints import ArcShare
 from arcwise.induction.corpus import TagSentences
 from arcwise.induction.dmv import DMV, Features
+from arcwise.optional import require
 
 Start = Literal["uniform", "random", "harmonic"]
 EStep = Literal["exact", "relaxed"]
@@ -22,14 +23,16 @@ E_STEPS: tuple[EStep, ...] = ("exact", "relaxed")
 STARTS: tuple[Start, ...] = ("uniform", "random", "harmonic")
 _NO_MARKS = np.zeros(0, np.uint8)
 _BATCH_SECONDS = 0.25
+"""Restarts per native call take about this long, so that progress and the time limit stay responsive."""
 
 
 @dataclass(frozen=True, eq=False)
 class LocalSearch:
-    """What EM found: the best restart.
+    """The best of several restarts.
 
-    ``value``: log-likelihood of the sentences under ``grammar`` (EM), or of sentences and parses together (Viterbi EM). ``trace``: the
-    value after each iteration of the best restart (of EM, that of its starting point first); ``values``: the final value of every restart.
+    ``value``: log-likelihood of the sentences under ``grammar`` (EM), or of sentences and parses jointly (Viterbi
+    EM). ``trace``: its value after each iteration (for EM, preceded by that of the initial parameters). ``values``:
+    the final value of every restart.
     """
 
     grammar: DMV
@@ -51,13 +54,14 @@ def em(
     time_limit: float | None = None,
     progress: Callable[[int, float], None] | None = None,
 ) -> LocalSearch:
-    """Expectation maximisation (Klein & Manning 2004), the best of ``restarts``; O(n³) per sentence and iteration.
+    """Run expectation maximisation (Klein & Manning 2004), O(n³) per sentence and iteration; keep the best restart.
 
-    ``start``: ``harmonic`` (heads by 1/distance), ``uniform`` (a random tree for each sentence) or ``random`` (parameters).
-    ``smoothing`` is added to every count in the M-step. ``time_limit``: seconds after which no new restart begins.
+    ``start``: ``harmonic`` (head probability proportional to 1/distance), ``uniform`` (a random tree for each
+    sentence) or ``random`` (parameters). ``smoothing``: added to every count in the M-step. ``time_limit``: seconds
+    after which no new restart begins.
 
-    >>> found = em([["DET", "NOUN", "VERB"], ["NOUN", "VERB"]])
-    >>> bool((np.diff(found.trace) >= -1e-9).all())
+    >>> search = em([["DET", "NOUN", "VERB"], ["NOUN", "VERB"]])
+    >>> bool((np.diff(search.trace) >= -1e-9).all())
     True
     """
     return _restarts(
@@ -92,21 +96,25 @@ def viterbi_em(
     time_limit: float | None = None,
     progress: Callable[[int, float], None] | None = None,
 ) -> LocalSearch:
-    """Viterbi EM (Spitkovsky et al. 2010): parse, re-estimate, until nothing changes; the best of ``restarts``.
+    """Run Viterbi EM (Spitkovsky et al. 2010): parse and re-estimate until convergence; keep the best restart.
 
-    ``polish``: after convergence go on without smoothing, to a local maximum of the likelihood itself. ``constraint``: the
-    parses must satisfy it. ``e_step``: parse by dynamic programming (under a constraint with a bonus on the arcs that it counts), or
-    ``"relaxed"``, by the linear program of Gormley & Eisner (2013) and the nearest trees; that starts uniformly and is not polished.
+    ``polish``: after convergence, continue without smoothing to a local maximum of the likelihood itself.
+    ``constraint``: the parses must satisfy it. ``e_step``: ``"exact"`` parses by dynamic programming (under a
+    constraint, with a bonus on the arcs that it counts); ``"relaxed"`` solves the linear program of Gormley & Eisner
+    (2013) and projects onto the nearest trees. The latter needs highspy, starts uniformly and is not polished.
 
-    >>> found = viterbi_em([["DET", "NOUN", "VERB"], ["NOUN", "VERB"]], polish=True, restarts=20)
-    >>> round(found.value, 3)
+    >>> search = viterbi_em([["DET", "NOUN", "VERB"], ["NOUN", "VERB"]], polish=True, restarts=20)
+    >>> round(search.value, 3)
     -1.386
     """
     if e_step not in E_STEPS:
         raise InputError(f"e_step: found {e_step!r}, expected one of {', '.join(E_STEPS)}")
     if e_step == "relaxed":
         if start != "uniform" or polish:
-            raise InputError("e_step: a relaxed one starts uniformly and is not polished")
+            raise InputError(
+                "e_step: relaxed starts uniformly and is not polished; use start='uniform', polish=False"
+            )
+        require("highspy")
         return _relaxed(corpus, constraint, smoothing, restarts, iterations, seed, time_limit, progress)
     return _restarts(
         corpus,
@@ -135,7 +143,7 @@ def _relaxed(
     time_limit: float | None,
     progress: Callable[[int, float], None] | None,
 ) -> LocalSearch:
-    """By the linear program, which is imported only here: it needs a solver."""
+    """Viterbi EM with the linear program, imported only here because it needs a solver."""
     from arcwise.induction.global_search.problem import InductionTask
     from arcwise.induction.relaxed_em import relaxed_restarts
 
@@ -203,13 +211,13 @@ def _restarts(
     best: native.DmvRestarts | None = None
     while done < restarts and not (done and time_limit and time.monotonic() - began > time_limit):
         size = min(batch, restarts - done)
-        found = native.dmv_em_restarts(
+        batch_best = native.dmv_em_restarts(
             sentences, options, first=done, restarts=size, seed=seed, threads=threads
         )
         done += size
-        values.append(found.values)
-        if best is None or found.value > best.value:
-            best = found
+        values.append(batch_best.values)
+        if best is None or batch_best.value > best.value:
+            best = batch_best
         if progress:
             progress(done, best.value)
         per_restart = (time.monotonic() - began) / done
@@ -217,6 +225,6 @@ def _restarts(
     assert best is not None
     if best.value == -np.inf:
         raise ConstraintError(
-            "share: no restart found parses that satisfy the constraint, try more restarts or smoothing"
+            "share: no restart found parses that satisfy the constraint; try more restarts or smoothing"
         )
     return LocalSearch(DMV(corpus.tags, best.theta), best.value, best.trace, np.concatenate(values))

@@ -22,7 +22,7 @@ VERSION = 1
 
 @dataclass(frozen=True)
 class DmvParser(Packable):
-    """A DMV grammar, the column whose tags it reads, and whether it was learned without punctuation (then it parses without, too).
+    """A DMV grammar with the column of its tags; ``without_punctuation`` if it was trained that way.
 
     Its trees are projective and have one root.
     """
@@ -34,7 +34,7 @@ class DmvParser(Packable):
 
     @classmethod
     def load(cls, path: PathLike) -> DmvParser:
-        """The grammar of a JSON file that ``arcwise induce`` wrote."""
+        """Read a grammar that ``arcwise induce`` wrote as JSON."""
         data = read_json(path)
         return cls(
             DMV.from_json(data, source=str(path)),
@@ -43,7 +43,7 @@ class DmvParser(Packable):
         )
 
     def pack(self, precision: Precision = "float32") -> Packed:
-        """Tags, column and parameters, in full whatever the precision. (On disk a grammar is JSON: ``save``.)"""
+        """Pack tags, column and parameters, in full precision. (On disk a grammar is JSON: ``save``.)"""
         header = {
             "tags": list(self.grammar.tags),
             "column": self.column,
@@ -53,7 +53,7 @@ class DmvParser(Packable):
 
     @classmethod
     def unpack(cls, packed: Packed) -> DmvParser:
-        """The grammar again."""
+        """Restore a packed grammar."""
         packed.expect(cls.kind, VERSION)
         try:
             header = packed.header
@@ -66,7 +66,7 @@ class DmvParser(Packable):
             raise ModelError(f"{packed.path}: is a damaged dmv model ({error})") from error
 
     def save(self, path: PathLike, *, precision: Precision = "float32") -> None:
-        """Write the grammar as JSON; probabilities are written in full, whatever the precision."""
+        """Write the grammar as JSON, in full precision."""
         self.grammar.save(path, column=self.column, without_punctuation=self.without_punctuation)
 
     def parse(
@@ -77,7 +77,7 @@ class DmvParser(Packable):
         constraints: SentenceConstraints = None,
         threads: int = 1,
     ) -> Treebank:
-        """The treebank with HEAD and DEPREL (``root`` and ``dep``) replaced by the best trees."""
+        """Replace HEAD and DEPREL (``root`` and ``dep``) by the Viterbi trees."""
         options.check("dmv", self.capabilities)
         reject_constraints("dmv", constraints)
         return self.grammar.parse_treebank(
@@ -95,17 +95,17 @@ class DmvParser(Packable):
         constraints: SentenceConstraints = None,
         threads: int = 1,
     ) -> Analysis:
-        """``parse``; a grammar gives no arrays."""
+        """Like ``parse``; a grammar has no score arrays."""
         return Analysis(self.parse(treebank, options=options, constraints=constraints, threads=threads))
 
     @property
     def capabilities(self) -> Capabilities:
-        """Projective trees with one root, learned from tags."""
+        """Projective trees with one root, unsupervised."""
         return Capabilities(projective=(True,), single_root=(True,), keep=(*TAGS, "deps"), supervised=False)
 
     @property
     def info(self) -> Mapping[str, Any]:
-        """What the model is."""
+        """Description of the model."""
         return {
             "kind": self.kind,
             "column": self.column,
@@ -117,7 +117,7 @@ class DmvParser(Packable):
 
 @dataclass(frozen=True)
 class Accuracy:
-    """Shares of words whose head is right (``directed``), or whose arc is right up to its direction (``undirected``)."""
+    """Directed and undirected attachment accuracy of ``words`` words."""
 
     directed: float
     undirected: float
@@ -127,17 +127,17 @@ class Accuracy:
 def attachment_accuracy(heads: Heads, gold: Heads, starts: np.ndarray) -> Accuracy:
     """Compare heads with gold heads, flat over all words; sentence s is ``starts[s] .. starts[s+1]-1``.
 
-    Undirected: an arc h→m is right if the gold tree has h→m or m→h. Words without a gold head are left out.
+    Undirected: an arc h→m is correct if the gold tree has h→m or m→h. Words without a gold head are skipped.
 
     >>> attachment_accuracy(np.array([0, 1]), np.array([2, 0]), np.array([0, 2]))
     Accuracy(directed=0.0, undirected=0.5, words=2)
     """
     if len(heads) != len(gold):
         raise InputError(f"heads: found {len(heads)} words, expected {len(gold)} as in the gold treebank")
-    known, found = gold >= 0, heads.astype(np.int64)
+    annotated, predicted = gold >= 0, heads.astype(np.int64)
     first = np.repeat(starts[:-1].astype(np.int64), np.diff(starts))
     number = np.arange(len(gold)) - first + 1
-    turned = (found > 0) & (gold[first + np.maximum(found, 1) - 1] == number)
-    undirected = int((known & ((heads == gold) | turned)).sum())
-    words = int(known.sum())
+    turned = (predicted > 0) & (gold[first + np.maximum(predicted, 1) - 1] == number)
+    undirected = int((annotated & ((heads == gold) | turned)).sum())
+    words = int(annotated.sum())
     return Accuracy(uas_las(gold, heads).uas, undirected / max(words, 1), words)

@@ -1,8 +1,8 @@
-"""Viterbi EM whose E-step is a linear program, as in Gormley & Eisner (2013), section 7.
+"""Viterbi EM with a linear program as E-step, as in Gormley & Eisner (2013), section 7.
 
-The parser is their relaxed program of parses under given parameters, with the posterior constraint as a row that asks for a little more
-than is needed. Its arcs may be fractional: they are projected onto the nearest projective trees, and these are discarded if they do not
-keep to the constraint.
+The E-step solves the linear relaxation of parsing under fixed parameters, with the posterior constraint, slightly
+tightened, as a row. Fractional arcs are projected onto the nearest projective trees; these are discarded if they
+violate the constraint.
 """
 
 from __future__ import annotations
@@ -22,14 +22,16 @@ from arcwise.induction.global_search.problem import InductionTask
 from arcwise.induction.global_search.tree_program import TreeProgram
 
 TIGHTER = 0.05
-"""The program asks for this share of the arcs more than the constraint does: 80 % where it is 75 %, as in the paper."""
+"""The program tightens the constraint by this share of the arcs: 80 % for a constraint of 75 %, as in the paper."""
 _IMPOSSIBLE = -1e3
-"""Stands for a log-probability of minus infinity, which no linear program takes."""
+"""Replaces a log-probability of minus infinity, which linear programs do not accept."""
 
 
 class RelaxedParser(TreeProgram):
-    """Parses by the relaxed program; ``parsed`` and ``discarded`` count the calls, and those whose trees broke the constraint; ``solution`` is
-    the last of the program."""
+    """Parses with the relaxed program.
+
+    ``parsed`` counts calls, ``discarded`` those whose trees violated the constraint; ``solution`` is the last one.
+    """
 
     def __init__(self, task: InductionTask, *, tighter: float = TIGHTER) -> None:
         if task.constraint is not None:
@@ -45,12 +47,14 @@ class RelaxedParser(TreeProgram):
         self._put_fixed_rows()
 
     def parse(self, theta: Vector) -> Heads | None:
-        """The best trees under the parameters, by the program; None if those found do not keep to the constraint."""
+        """Trees nearest to the optimum under these parameters; None if they violate the constraint."""
         costs = np.zeros(self.count)
         for m in self.used:
             costs[self.f[m]] = max(theta[m], _IMPOSSIBLE)
         self._lp.price_columns(np.arange(self.count), costs)
-        self.solution = self._lp.solve(primal=True)  # the solution before is still feasible
+        self.solution = self._lp.solve(
+            primal=True
+        )  # only costs changed, so the last solution is primal feasible
         self.parsed += 1
         if self.solution.status == "optimal":
             heads = self.nearest_trees(self.solution.columns)
@@ -61,14 +65,17 @@ class RelaxedParser(TreeProgram):
 
 
 def _most_marked(task: InductionTask) -> int:
-    """How many arcs of any parses the constraint can count."""
+    """The largest number of arcs that the constraint counts in any parses."""
     prices = task.marked.astype(np.float64)
     return round(float(native.dmv_decode_batch(prices, task.batch, 1)[1].sum()))
 
 
 @dataclass(frozen=True, eq=False)
 class RelaxedRestart:
-    """The parses where a restart ended, their counts, and the parameters of the last M-step; ``trace``: the value after each iteration."""
+    """The last parses of a restart, their counts, and the parameters of its last M-step.
+
+    ``trace``: the value after each iteration.
+    """
 
     heads: Heads
     counts: Vector
@@ -77,7 +84,7 @@ class RelaxedRestart:
 
     @property
     def value(self) -> float:
-        """Log-likelihood of sentences and parses under the parameters."""
+        """Joint log-likelihood of sentences and parses under the parameters."""
         return self.trace[-1]
 
 
@@ -89,15 +96,14 @@ def relaxed_restart(
     iterations: int = 100,
     should_stop: Callable[[], bool] | None = None,
 ) -> RelaxedRestart | None:
-    """One run of Viterbi EM from uniform parameters, ties broken at random; None if no parses kept to the constraint.
+    """One run of Viterbi EM from uniform parameters, ties broken at random; None if all parses were discarded.
 
-    It ends where parses do not change, or are no better (the E-step is not exact), or were discarded.
+    It stops when parses do not change, do not improve (the E-step is not exact), or are discarded.
     """
     task, features, best = parser.task, parser.features, None
     uniform = log_ratio(np.zeros(features.count), features)
-    drawn = native.dmv_sample_batch(
-        uniform, task.batch, seed
-    )  # under uniform parameters all trees are equally good
+    # Under uniform parameters all trees are equally likely, so a random one is as good as any Viterbi tree.
+    drawn = native.dmv_sample_batch(uniform, task.batch, seed)
     theta = log_ratio(native.dmv_counts(task.batch, drawn), features, smoothing=smoothing)
     for _ in range(iterations):
         heads = parser.parse(theta)
@@ -129,7 +135,7 @@ def relaxed_restarts(
     time_limit: float | None = None,
     progress: Callable[[int, float], None] | None = None,
 ) -> tuple[DMV, float, list[float], list[float]]:
-    """Grammar, value and trace of the best restart, and the values of all."""
+    """Grammar, value and trace of the best restart, and the values of all restarts."""
     began, parser, best = time.monotonic(), RelaxedParser(task), None
     values: list[float] = []
 
@@ -137,15 +143,17 @@ def relaxed_restarts(
         return time_limit is not None and time.monotonic() - began > time_limit
 
     while len(values) < restarts and not (values and late()):
-        own = int(np.random.SeedSequence([seed, len(values)]).generate_state(1)[0])
-        found = relaxed_restart(parser, own, smoothing=smoothing, iterations=iterations, should_stop=late)
-        values.append(-np.inf if found is None else found.value)
-        if found is not None and (best is None or found.value > best.value):
-            best = found
+        restart_seed = int(np.random.SeedSequence([seed, len(values)]).generate_state(1)[0])
+        restart = relaxed_restart(
+            parser, restart_seed, smoothing=smoothing, iterations=iterations, should_stop=late
+        )
+        values.append(-np.inf if restart is None else restart.value)
+        if restart is not None and (best is None or restart.value > best.value):
+            best = restart
         if progress:
             progress(len(values), max(values))
     if best is None:
         raise ConstraintError(
-            "share: no restart found parses that satisfy the constraint, try more restarts or smoothing"
+            "share: no restart found parses that satisfy the constraint; try more restarts or smoothing"
         )
     return DMV(task.corpus.tags, best.theta), best.value, best.trace, values

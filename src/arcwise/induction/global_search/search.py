@@ -19,6 +19,7 @@ from arcwise.induction.global_search.milp import solve_milp
 from arcwise.induction.global_search.options import CountOptions, ThetaOptions
 from arcwise.induction.global_search.problem import Incumbent, InductionTask, ProgressCallback, Result
 from arcwise.induction.global_search.theta import ThetaSearch
+from arcwise.optional import require
 from arcwise.treebanks.files import PathLike
 from arcwise.trees import Tree
 
@@ -60,6 +61,8 @@ def induce_globally(
         raise InputError(f"method: found {method!r}, expected one of {', '.join(METHODS)}")
     if not epsilon >= 0:
         raise InputError(f"epsilon: found {epsilon}, expected a number of at least 0")
+    if method != "count":
+        require("highspy")  # before the programs are built, which takes a while for a large corpus
     task = InductionTask(corpus, constraint)
     if method == "milp":
         best, point = solve_milp(task, epsilon=epsilon, time_limit=time_limit)
