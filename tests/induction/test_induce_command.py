@@ -111,11 +111,11 @@ def test_the_relaxed_e_step(corpus: Path, capsys: pytest.CaptureFixture[str]) ->
         (["--tags", "form"], "'form' is not one of 'upos', 'xpos'"),
         (["--tags", "xpos"], "the column xpos has no tags ('_' for every word)"),
         (["--rules", os.devnull], "without --constrain"),
-        (["--max-length", "2"], "found no sentence of at most 2 words"),
+        (["--max-length", "2"], "has no sentence of at most 2 words"),
         (["--learner", "em", "--e-step", "relaxed"], "--e-step: works with viterbi-em"),
-        (["--e-step", "relaxed", "--start", "random"], "a relaxed one starts uniformly"),
+        (["--e-step", "relaxed", "--start", "random"], "relaxed starts uniformly"),
         (["--learner", "em", "--constrain", "0.5"], "--constrain: works with viterbi-em and global"),
-        (["--constrain", "1", "--rules", os.devnull], "found no rule, expected lines"),
+        (["--constrain", "1", "--rules", os.devnull], "contains no rules"),
     ],
 )
 def test_bad_input_is_one_line_and_status_2(
