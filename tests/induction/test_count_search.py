@@ -229,7 +229,7 @@ def test_a_checkpoint_of_something_else_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="another constraint"):
         load_checkpoint(InductionTask(synthetic(0), random_share(0)), path)
     path.write_text("{}")
-    with pytest.raises(InputError, match="no checkpoint"):
+    with pytest.raises(InputError, match="is not a checkpoint"):
         load_checkpoint(InductionTask(synthetic(0)), path)
 
 

@@ -262,7 +262,7 @@ def test_linear_programs() -> None:
 @pytest.mark.parametrize(
     "options, message",
     [
-        ({"block_size": 2}, "block_size: found no time limit"),
+        ({"block_size": 2}, "block_size: needs a time limit"),
         ({"block_size": 0, "time_limit": 1.0}, "blocks: found 0"),
     ],
 )

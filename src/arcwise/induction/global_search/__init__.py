@@ -1,4 +1,4 @@
-"""Search for the best grammar with a certificate of how good it is."""
+"""Global search for the most likely grammar, with a certificate of its optimality gap."""
 
 from arcwise.induction.global_search.count import CountSearch
 from arcwise.induction.global_search.estimate import TreeEstimate, estimate_tree

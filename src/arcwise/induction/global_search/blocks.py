@@ -1,7 +1,8 @@
-"""An upper bound for a large corpus: the best likelihood of the whole is at most the sum of those of its parts.
+"""Upper bound for a large corpus: the sum of the upper bounds of blocks of its sentences.
 
-Each block of sentences is searched on its own, in processes side by side; the sum of the bounds is a bound for the corpus, and the
-certificates of the blocks together are its certificate. A posterior constraint binds the incumbent; the blocks are bounded without it.
+Blocks are searched independently and in parallel, each with parameters of its own, so the sum of their bounds bounds
+the corpus; their certificates together form its certificate. A posterior constraint applies to the incumbent only;
+blocks are bounded without it.
 """
 
 from __future__ import annotations
@@ -25,11 +26,9 @@ from arcwise.induction.global_search.options import CountOptions
 from arcwise.induction.global_search.problem import Incumbent, InductionTask, ProgressCallback, TracePoint
 
 _EM_SHARE = 0.25
-"""This share of the time goes to the search for good parses."""
-
-
+"""Share of the time spent on the incumbent."""
 _BLOCK_RESTARTS = 200
-"""At most so many in a block, where bounds are what is wanted."""
+"""Viterbi EM restarts per block at most: in a block the bound matters, not the parses."""
 
 
 def bound_by_blocks(
@@ -45,9 +44,9 @@ def bound_by_blocks(
     progress: ProgressCallback | None = None,
     should_stop: Callable[[], bool] | None = None,
 ) -> tuple[Incumbent, list[TracePoint], dict[str, Any]]:
-    """The best parses found, the bounds over time, the certificate. About ``time_limit`` seconds in all.
+    """Return the incumbent, the trace of the bounds and the certificate, in about ``time_limit`` seconds.
 
-    ``processes``: how many blocks are searched at a time; ``engine``: where, if not in processes of this machine.
+    ``processes``: number of blocks searched in parallel. ``engine``: where (default: processes of this machine).
     """
     if block_size < 1:
         raise InputError(f"blocks: found {block_size}, expected at least one sentence per block")
@@ -60,7 +59,7 @@ def bound_by_blocks(
     climb(best, seconds=time_limit * _EM_SHARE, seed=seed)
     if best.heads is None:
         raise ConstraintError(
-            "share: no restart found parses that satisfy the constraint, try a longer time limit"
+            "share: no restart found parses that satisfy the constraint; try a longer time limit"
         )
     left = max(time_limit - (time.monotonic() - began), 0.0)
     each = left * processes / len(parts)
@@ -68,20 +67,20 @@ def bound_by_blocks(
     proofs: list[Any] = [None] * len(parts)
     trace: list[TracePoint] = []
 
-    def tell() -> None:
+    def report() -> None:
         done = sum(p is not None for p in proofs)
         upper = max(float(uppers.sum()), best.value)
         trace.append(TracePoint(time.monotonic() - began, best.value, upper, done, len(parts) - done))
         if progress:
             progress(trace[-1])
 
-    tell()
+    report()
     work = partial(_bound_block, epsilon, each, seed, options)
-    where = Processes(processes) if engine is None else engine
-    for b, proof in where.map(work, enumerate(parts), ordered=False):
+    engine = Processes(processes) if engine is None else engine
+    for b, proof in engine.map(work, enumerate(parts), ordered=False):
         proofs[b] = proof
         uppers[b] = proof["upper"] / SCALE
-        tell()
+        report()
         if should_stop is not None and should_stop():
             break
     heads = task.spread(best.heads)
@@ -108,7 +107,7 @@ def _bound_block(
 
 
 def climb(best: Incumbent, *, seconds: float, seed: int) -> None:
-    """Look for good parses: Viterbi EM from random parameters for a quarter of the time, then near the best so far."""
+    """Improve the incumbent: Viterbi EM from random parameters for a quarter of the time, then near the incumbent."""
     began, done, restarts = time.monotonic(), 0, 1
     while not done or time.monotonic() - began < seconds:
         started = time.monotonic()

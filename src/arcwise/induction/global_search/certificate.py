@@ -1,20 +1,24 @@
-"""The proof that a search leaves behind: its tree of boxes, with the multipliers that close each leaf.
+"""Certificates: the branch-and-bound tree of a search, with the dual multipliers that bound each leaf.
 
-A certificate is a JSON object; ``arcwise.induction.verifier`` checks it without anything of the search:
+A certificate is a JSON object, which ``arcwise.induction.verifier`` checks without any code of the search:
 
-- ``tags``, ``sentences``: the corpus, as tag numbers; ``constraint``: null, or the marked features and the least number of them;
-- ``heads``: the parses found, one list per sentence; ``lower``: their log-likelihood;
-- ``upper``: the claim, no parses have more, as an integer in units of 1/2**30;
-- ``enumerate_up_to``: sentences of at most so many words have their count vectors enumerated;
-- ``coordinates``: which counts have a multiplier; ``multipliers``: lists of integers in units of 1/2**30, or objects: ``prices``, such a
-  list; ``blocks`` (0: roots, 1 + t: left of tag t, 1 + T + t: right of it) in which ``messages`` take the place of prices: integers in units
-  of 1/2**16, one for every vector (arcs by the child's tag, words with a child) that a sentence can add to the block, in lexicographic
-  order, sentence after sentence, block after block; little-endian 32 bits, compressed by zlib, base64;
-- ``nodes``: the tree, node 0 first. ``use``: multipliers (by number) applied one after the other; ``split``: [sentence, coordinate,
-  at] and ``children``: the nodes with coordinate <= at and with coordinate > at, null for a side that nothing fits into. Sentence -1:
-  the coordinate of the corpus; else that of the parse of this sentence (of the different sentences, if there is no constraint).
+- ``tags``, ``sentences``: the corpus, as tag numbers. ``constraint``: null, or the marked features and their minimum
+  number.
+- ``heads``: the incumbent's parses, one list per sentence. ``lower``: their log-likelihood.
+- ``upper``: the claimed upper bound, an integer in units of 1/2**30.
+- ``enumerate_up_to``: count vectors of sentences up to this length are enumerated.
+- ``coordinates``: the counts that have a multiplier. ``multipliers``: lists of integers in units of 1/2**30, or
+  objects with ``prices`` (such a list), ``blocks`` (0: roots, 1 + t: left of tag t, 1 + T + t: right of it) and
+  ``messages``, which replace prices in those blocks: integers in units of 1/2**16, one for each vector (arcs by child
+  tag, words with a child) that a sentence can add to the block, in lexicographic order, sentence by sentence, block by
+  block; little-endian 32-bit, zlib, base64.
+- ``nodes``: the tree, root first. ``use``: multipliers (by number) applied in sequence. ``split``: [sentence,
+  coordinate, at] with ``children``: the nodes with coordinate <= at and with coordinate > at, null for an infeasible
+  side. Sentence -1 refers to the counts of the corpus, others to those of one sentence's parse (of the distinct
+  sentences if there is no constraint).
 
-For a corpus bounded by blocks: ``blocks``, a certificate for every ``block_size`` sentences, whose bounds add up to ``upper``.
+For a corpus bounded by blocks: ``blocks``, a certificate for every ``block_size`` sentences; their bounds sum to
+``upper``.
 """
 
 from __future__ import annotations
@@ -31,65 +35,66 @@ from arcwise.induction.global_search.messages import DualMessages, Prices
 from arcwise.induction.global_search.problem import Incumbent, InductionTask
 
 SCALE = 2**30
+"""Bounds are integers in units of 1/SCALE: exact arithmetic makes them reproducible by the verifier."""
 VERSION = 2
 KIND = "arcwise grammar induction certificate"
 BLOCKS_KIND = "arcwise grammar induction certificate by blocks"
 
 Multipliers = Prices | DualMessages
 Written = Callable[[DualMessages, npt.NDArray[np.int64]], dict[str, Any]]
-"""DualMessages as a certificate has them, with the prices of some coordinates."""
+"""Serializes messages for a certificate, with the prices of some coordinates."""
 
 
 @dataclass
 class Proof:
-    """Collects the nodes of a search."""
+    """The tree of a search, as it grows."""
 
     multipliers: list[Multipliers] = field(default_factory=list)
     nodes: list[dict[str, Any]] = field(default_factory=list)
 
     def add_multipliers(self, mu: Multipliers) -> int:
-        """Keep multipliers; their number."""
+        """Store multipliers and return their number."""
         self.multipliers.append(mu)
         return len(self.multipliers) - 1
 
     def add_node(self, use: list[int]) -> int:
-        """A new leaf, closed (or bounded) by multipliers that are known already; its number."""
+        """Add a leaf, bounded by stored multipliers, and return its number."""
         self.nodes.append({"use": use})
         return len(self.nodes) - 1
 
     def use(self, node: int, multipliers: int) -> None:
-        """Multipliers applied to a node, after those before."""
+        """Apply further multipliers to a node."""
         self.nodes[node]["use"].append(multipliers)
 
     def uses(self, node: int) -> list[int]:
         """The multipliers of a node."""
-        found: list[int] = self.nodes[node]["use"]
-        return found
+        numbers: list[int] = self.nodes[node]["use"]
+        return numbers
 
     def forget_uses(self, node: int) -> None:
-        """Others have taken their place."""
+        """Drop the multipliers of a node; better ones replace them."""
         self.nodes[node]["use"] = []
 
     @property
     def last(self) -> int:
-        """The number of the newest node."""
+        """Number of the newest node."""
         return len(self.nodes) - 1
 
     def split(self, node: int, split: list[int], children: list[int | None]) -> None:
-        """The node is split in two."""
+        """Split a node in two."""
         self.nodes[node]["split"] = split
         self.nodes[node]["children"] = children
 
     def graft(self, node: int, nodes: list[dict[str, Any]], multipliers: list[Multipliers]) -> dict[int, int]:
-        """Put a tree of its own, with multipliers of its own, in the place of a leaf; the new numbers of its nodes by the old ones."""
+        """Replace a leaf by a tree with its own multipliers; return the new number of each of its nodes."""
         first = len(self.multipliers)
         self.multipliers += multipliers
         numbers = {0: node, **{i: len(self.nodes) + i - 1 for i in range(1, len(nodes))}}
         moved = []
-        for own in nodes:
-            new = {**own, "use": [first + k for k in own["use"]]}
-            if "children" in own:
-                new["children"] = [None if c is None else numbers[c] for c in own["children"]]
+        for old in nodes:
+            new = {**old, "use": [first + k for k in old["use"]]}
+            if "children" in old:
+                new["children"] = [None if c is None else numbers[c] for c in old["children"]]
             moved.append(new)
         self.nodes[node] = moved[0]
         self.nodes += moved[1:]
@@ -98,7 +103,7 @@ class Proof:
     def certificate(
         self, task: InductionTask, best: Incumbent, upper: int, enumerate_up_to: int, written: Written
     ) -> dict[str, Any]:
-        """The JSON object. Multipliers that no node uses any more are left out."""
+        """Build the JSON object, without multipliers that no node uses any more."""
         assert best.heads is not None
         heads = task.spread(best.heads)
         starts = task.corpus.starts

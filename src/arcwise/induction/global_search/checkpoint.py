@@ -1,4 +1,4 @@
-"""A search over counts, kept in a file so that it can go on later."""
+"""Checkpoints: the state of a search over counts in a file, to resume it later."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ VERSION = 2
 
 
 def save_checkpoint(search: CountSearch, path: PathLike) -> None:
-    """Write the state of a search, whole or not at all."""
+    """Write the state of a search atomically."""
     state = {
         "kind": KIND,
         "version": VERSION,
@@ -49,10 +49,10 @@ def save_checkpoint(search: CountSearch, path: PathLike) -> None:
 
 
 def load_checkpoint(task: InductionTask, path: PathLike) -> CountSearch:
-    """The search of a file, about the same corpus and constraint."""
+    """Restore a search; it must be about the same corpus and constraint."""
     state = read_json(path)
     if not isinstance(state, dict) or state.get("kind") != KIND or state.get("version") != VERSION:
-        raise InputError(f"{path}: is no checkpoint of this version of arcwise")
+        raise InputError(f"{path}: is not a checkpoint of this version of arcwise")
     proof = state["certificate"]
     marks = (
         None
@@ -62,9 +62,9 @@ def load_checkpoint(task: InductionTask, path: PathLike) -> CountSearch:
     if [list(s) for s in task.corpus.sentences] != proof["sentences"] or list(task.corpus.tags) != proof[
         "tags"
     ]:
-        raise InputError(f"{path}: is about another corpus")
+        raise InputError(f"{path}: is a checkpoint of another corpus")
     if marks != proof["constraint"]:
-        raise InputError(f"{path}: is about another constraint")
+        raise InputError(f"{path}: is a checkpoint with another constraint")
     search = CountSearch(task, seed=state["seed"], options=CountOptions(**state["options"]))
     for name in ("nodes", "seconds", "restarts_done", "stuck", "cut", "epsilon"):
         setattr(search, name, state[name])
@@ -88,7 +88,7 @@ def load_checkpoint(task: InductionTask, path: PathLike) -> CountSearch:
 
 
 def _messages(proof: Proof, node: int) -> DualMessages | None:
-    """Those that the bound of an open node follows from."""
+    """The messages behind the bound of an open node."""
     last = proof.multipliers[proof.uses(node)[-1]] if proof.uses(node) else None
     return last if isinstance(last, DualMessages) else None
 
@@ -99,7 +99,7 @@ def _packed(box: native.CountBox) -> str:
 
 def _unpacked(text: str, search: CountSearch) -> native.CountBox:
     data, size = base64.b64decode(text), 4 * search.problem.coordinates
-    return native.CountBox(  # the points of its blocks are listed when its turn comes
+    return native.CountBox(  # its points are listed when the node is expanded
         np.frombuffer(data[:size], np.int32),
         np.frombuffer(data[size : 2 * size], np.int32),
         np.frombuffer(data[2 * size :], np.uint64),

@@ -1,10 +1,10 @@
-"""A search over counts with many workers: one queue of open nodes, from which workers take and to which they give back.
+"""Parallel branch and bound over counts: a coordinator with one queue of open nodes, and many workers.
 
-The coordinator keeps the proof, the open nodes and the best parses. A worker gets the open node with the highest bound and the best parses so
-far, searches below it for a few seconds, and gives back the tree that grew there, with its own open nodes. So work goes wherever there is
-some, what one worker finds helps the others from their next node on, and a worker that dies costs the node that it held, which the engine
-hands out again. The first node is raced for: every worker begins at the root, each with other splits and other restarts, and the tree
-of the one with the lowest bound is kept.
+The coordinator holds the proof, the open nodes and the incumbent. A worker gets the open node with the highest bound
+and the incumbent, searches the subtree below for a few seconds, and returns that subtree with its open nodes. So work
+goes wherever there is some, a better incumbent prunes the other workers' trees from their next node on, and if a
+worker dies, the engine reassigns its node. The search begins with a race: every worker starts at the root with other
+splits and other restarts, and the tree with the lowest bound is kept.
 """
 
 from __future__ import annotations
@@ -25,16 +25,17 @@ from arcwise.treebanks.files import PathLike
 
 CHECKPOINT_SECONDS = 30.0
 _WRITING = 10
-"""A checkpoint that took a second to write is written again after so many seconds at the earliest."""
+"""The next checkpoint waits this many times as long as the last one took: at most a tenth of the time is writing."""
 _RACE_SECONDS = 3.0
 _LEAST_SECONDS, _MOST_SECONDS, _SHARE = 0.5, 10.0, 0.1
-"""A worker keeps a node for this share of the time that the search has taken so far, within limits."""
+"""A worker keeps a node for this share of the elapsed time, within limits: short at first, so that there soon are
+nodes for everyone; long later, so that messages are few."""
 _SPLITS = (0.1, 0.5, 0.3, 0.0, 0.7)
-"""Where runners of the race split ranges (``CountOptions.middle``)."""
+"""Split points of the workers in the race (``CountOptions.middle``)."""
 
 
 class Coordinator:
-    """Runs a search (from its beginning, or from where a checkpoint left it) with the workers of an engine."""
+    """Runs a search, new or resumed from a checkpoint, with the workers of an engine."""
 
     def __init__(
         self,
@@ -54,10 +55,10 @@ class Coordinator:
         self._began, self._before = time.monotonic(), search.seconds
         self._until = math.inf if time_limit is None else self._began + time_limit
         self._next_save = -math.inf
-        self._given = search.nodes
+        self._assigned = search.nodes
 
     def run(self) -> None:
-        """Until the gap is closed, the time is over, or someone says stop."""
+        """Search until the gap is closed, the time limit is reached, or ``should_stop`` returns True."""
         search = self.search
         work = Worker(search.task.corpus, search.task.constraint, search.options)
         with self.engine.pool(work) as pool:
@@ -66,15 +67,11 @@ class Coordinator:
             while not self._is_over() and self._has_next():
                 for fragment in pool.map(_Queue(self), ordered=False):
                     self.take(fragment)
-        self._tell(save=True)
-
-    # ---- handing out
+        self._report(save=True)
 
     def assignment(self) -> Assignment | None:
-        """The best open node that nobody has; None: there is none now."""
-        if self._is_over():
-            return None
-        if not self._has_next():
+        """Assign the unassigned open node with the highest bound; None if there is none at the moment."""
+        if self._is_over() or not self._has_next():
             return None
         node = heapq.heappop(self.search.open)
         self.search.held[node.number] = node
@@ -83,12 +80,12 @@ class Coordinator:
         return self._assign(node, seconds)
 
     def _has_next(self) -> bool:
-        """Whether there is a node to be looked into that nobody has."""
+        """Whether there is an unassigned node that can exceed the threshold."""
         return bool(self.search.open) and self.search.open[0].bound > self.search.threshold
 
     def _assign(self, node: CountNode, seconds: float) -> Assignment:
         search = self.search
-        self._given += 1
+        self._assigned += 1
         left = max(self._until - time.monotonic(), 0.0)
         return Assignment(
             OpenNode.of(node, search.proof),
@@ -96,11 +93,11 @@ class Coordinator:
             search.epsilon,
             min(seconds, left),
             left,
-            search.seed + self._given,
+            search.seed + self._assigned,
         )
 
     def _race(self, pool: WorkerPool[Assignment, Fragment]) -> None:
-        """Every worker begins at the root; the best tree is kept."""
+        """Start every worker at the root and keep the best tree."""
         search = self.search
         root = heapq.heappop(search.open)
         search.held[root.number] = root
@@ -109,10 +106,10 @@ class Coordinator:
             replace(begin, middle=_SPLITS[r % len(_SPLITS)], seed=search.seed + r)
             for r in range(self.workers)
         ]
-        found = list(pool.map(runners, ordered=False))
-        for fragment in found:
+        fragments = list(pool.map(runners, ordered=False))
+        for fragment in fragments:
             search.best.offer(fragment.heads)
-        self.take(min(found, key=lambda f: (f.upper, -f.bounded)))
+        self.take(min(fragments, key=lambda f: (f.upper, -f.bounded)))
 
     def _is_over(self) -> bool:
         return (
@@ -121,22 +118,20 @@ class Coordinator:
             or (self.should_stop is not None and self.should_stop())
         )
 
-    # ---- taking back
-
     def take(self, fragment: Fragment) -> None:
-        """Put the tree that grew below a node in its place."""
+        """Replace a node by the subtree that a worker returned."""
         search = self.search
         search.ceiling = min(search.ceiling, search.upper)
         search.best.offer(fragment.heads)
         search.held.pop(fragment.number)
         numbers = search.proof.graft(fragment.number, fragment.nodes, fragment.multipliers)
-        for grown in fragment.open:
-            heapq.heappush(search.open, grown.node(number=numbers[grown.number]))
+        for node in fragment.open:
+            heapq.heappush(search.open, node.node(number=numbers[node.number]))
         search.nodes += fragment.bounded
         search.stuck, search.cut = max(search.stuck, fragment.stuck), max(search.cut, fragment.cut)
-        self._tell(save=time.monotonic() >= self._next_save)
+        self._report(save=time.monotonic() >= self._next_save)
 
-    def _tell(self, *, save: bool) -> None:
+    def _report(self, *, save: bool) -> None:
         search = self.search
         search.seconds = self._before + time.monotonic() - self._began
         search.trace.append(search.point())
@@ -150,13 +145,13 @@ class Coordinator:
 
 
 class _Queue(Iterator[Assignment]):
-    """Open nodes as they are asked for. It may end and go on again, when a worker has given nodes back."""
+    """Iterates over open nodes on demand. It may end and continue later, once a worker has returned nodes."""
 
     def __init__(self, coordinator: Coordinator) -> None:
         self._coordinator = coordinator
 
     def __next__(self) -> Assignment:
-        found = self._coordinator.assignment()
-        if found is None:
+        assignment = self._coordinator.assignment()
+        if assignment is None:
             raise StopIteration
-        return found
+        return assignment

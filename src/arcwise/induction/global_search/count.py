@@ -1,10 +1,10 @@
 """``method="count"``: branch and bound over boxes of counts.
 
-For fixed counts the best parameters are ratios of counts, so that the likelihood is a convex function of the counts alone. A node is a
-box of counts; its bound is a Lagrangian one: blocks of the function over the box against parses of the sentences. Multipliers are prices of
-counts, which a linear program over parses and points finds (native/kernels/induction/count_problem.hpp, count_master.hpp), and from there
-messages about what each sentence adds to each block (``messages``). Bounds are computed in exact integer arithmetic; every step goes into a
-certificate.
+For fixed counts the optimal parameters are relative frequencies, so the likelihood is a convex function of the counts
+alone. A node is a box of counts, bounded by Lagrangian relaxation: blocks of the function over the box on one side,
+parses of the sentences on the other. The multipliers start as prices of counts, from a linear program over parses and
+points (native/kernels/induction/count_problem.hpp, count_master.hpp), and become messages about what each sentence adds
+to each block (``messages``). Bounds are computed in exact integer arithmetic; every step goes into a certificate.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ from arcwise.induction.global_search.problem import Incumbent, InductionTask, Pr
 
 _REPORT_SECONDS = 0.5
 _LIST_BYTES = 2**31
-"""Lists of points of open nodes take at most about so much memory; beyond it they are made anew when a node's turn comes."""
+"""Memory for the point lists of open nodes; beyond it they are recomputed when a node is expanded."""
 _LOOK_ALWAYS, _LOOK_EVERY = 200, 10
-"""Parses are looked for in the first so many nodes, then in every tenth."""
+"""Nodes in which the primal heuristic always runs, and its frequency after that."""
 
 
 class CountSearch:
-    """The state of one search; ``run`` goes on until a gap or a time limit is reached, and can be called again."""
+    """The state of one search; ``run`` continues until a gap or a time limit is reached, and can be called again."""
 
     def __init__(self, task: InductionTask, *, seed: int = 0, options: CountOptions = CountOptions()) -> None:
         if task.constraint is not None:
@@ -54,53 +54,49 @@ class CountSearch:
         self.seconds = 0.0
         self.restarts_done = 0
         self.epsilon = 0.0
-        self.deadline = math.inf  # of the run under way
+        self.deadline = math.inf  # of the current run
         self.list_bytes = 0
-        self.stuck = -(2**62)  # the highest bound of nodes that cannot be split any further
-        self.cut = -(2**62)  # nothing above this was thrown away
-        self.ceiling = 2**62  # proved: nothing is above this
+        self.stuck = -(2**62)  # highest bound of nodes that cannot be split any further
+        self.cut = -(2**62)  # no pruned node had a bound above this
+        self.ceiling = 2**62  # upper bound proved so far
         self.open: list[CountNode] = [CountNode((0, self.proof.add_node([])), self.problem.root_box, None)]
-        self.held: dict[int, CountNode] = {}  # by number: nodes that workers have
-
-    # ---- where it stands
+        self.held: dict[int, CountNode] = {}  # nodes that workers have, by number
 
     @property
     def threshold(self) -> int:
-        """What a node must be able to exceed, in units of 1/SCALE: L + ε|L|, or less where less is proved."""
+        """Pruning threshold in units of 1/SCALE: L + ε|L|, or the proved upper bound if that is lower."""
         return min(math.floor((self.best.value + self.epsilon * abs(self.best.value)) * SCALE), self.ceiling)
 
     @property
     def upper(self) -> int:
-        """No parses have a likelihood above this, in units of 1/SCALE."""
+        """Upper bound on the likelihood of any parses, in units of 1/SCALE."""
         return max(self.cut, self.stuck, self.highest)
 
     @property
     def highest(self) -> int:
-        """The highest bound of a node that is not done with."""
+        """Highest bound of an unfinished node."""
         first = [self.open[0].bound] if self.open else []
         return max([*first, *(node.bound for node in self.held.values())], default=-(2**62))
 
     @property
     def is_done(self) -> bool:
-        """Whether nothing is left that could exceed the threshold."""
+        """Whether no node is left that could exceed the threshold."""
         return self.highest <= self.threshold
 
     def point(self) -> TracePoint:
-        """The search as it stands."""
+        """The current state, for the trace."""
         return TracePoint(self.seconds, self.best.value, self.upper / SCALE, self.nodes, self.left)
 
     @property
     def left(self) -> int:
-        """How many nodes are not done with."""
+        """Number of unfinished nodes."""
         return len(self.open) + len(self.held)
 
     def certificate(self) -> dict[str, Any]:
-        """The proof so far."""
+        """The certificate of the current bounds."""
         return self.proof.certificate(
             self.task, self.best, self.upper, self.options.enumerate_up_to, self.messages.written
         )
-
-    # ---- the search
 
     def run(
         self,
@@ -112,12 +108,13 @@ class CountSearch:
         progress: ProgressCallback | None = None,
         should_stop: Callable[[], bool] | None = None,
     ) -> None:
-        """Best first, until (U - L)/|L| <= epsilon, for ``time_limit`` more seconds or ``node_limit`` more nodes, or ``should_stop``.
+        """Search best-first until (U - L)/|L| <= epsilon.
 
-        After the seconds ``pause_after`` no further node is begun, but there is at least one, and it is finished.
+        Stops earlier after ``time_limit`` more seconds, ``node_limit`` more nodes, or when ``should_stop`` returns True.
+        After ``pause_after`` seconds no further node is expanded, but at least one is, completely.
         """
         self.epsilon = epsilon
-        began, before, told = time.monotonic(), self.seconds, -math.inf
+        began, before, reported = time.monotonic(), self.seconds, -math.inf
         self.deadline = math.inf if time_limit is None else began + time_limit
         first = self.nodes
         last_node = math.inf if node_limit is None else first + node_limit
@@ -132,19 +129,19 @@ class CountSearch:
                 break
             if should_stop is not None and should_stop():
                 break
-            if self.seconds - told >= _REPORT_SECONDS:
-                told = self.seconds
-                self._tell(progress)
+            if self.seconds - reported >= _REPORT_SECONDS:
+                reported = self.seconds
+                self._report(progress)
             self.ceiling = min(self.ceiling, self.upper)
             self._expand(self._pop())
             self.cut = max(self.cut, self.threshold)
             if self.nodes % 50 == 0:
                 self._restart(self.options.restarts)
         self.seconds = before + time.monotonic() - began
-        self._tell(progress)
+        self._report(progress)
 
     def walk_step(self, node: object | None) -> list[object]:
-        """For ``estimate_tree``: bound and split one node; its children that are still open."""
+        """For ``estimate_tree``: bound and split one node; return its children that are still open."""
         if node is None:
             node = CountNode((0, self.proof.add_node([])), self.problem.root_box, None)
             if self.best.heads is None:
@@ -157,14 +154,16 @@ class CountSearch:
         self.proof.multipliers.clear()
         return list(children)
 
-    def _tell(self, progress: ProgressCallback | None) -> None:
+    def _report(self, progress: ProgressCallback | None) -> None:
         self.trace.append(self.point())
         if progress:
             progress(self.trace[-1])
 
     def _restart(self, restarts: int) -> None:
-        """Half of them from random parameters, half near the best parses so far, in several rounds; none if there are parses already and
-        none are asked for."""
+        """Run Viterbi EM restarts, half from random parameters, half near the incumbent, in several rounds.
+
+        Does nothing if ``restarts`` is 0 and there is an incumbent.
+        """
         if not restarts and self.best.heads is not None:
             return
         for near in (False, True, True, True):
@@ -188,18 +187,20 @@ class CountSearch:
         return node
 
     def _expand(self, node: CountNode) -> None:
-        """Bound a node, look for better parses, delete what its bound excludes, split it."""
+        """Bound a node, run the primal heuristic, tighten the box by its bound, and split it."""
         self.nodes += 1
         box = node.box
-        inherited = list(self.proof.uses(node.number))  # the multipliers of its bound; none for the root
-        found = self._by_prices(box, node.basis)
-        if found.bound <= self.threshold:
+        inherited = list(
+            self.proof.uses(node.number)
+        )  # the multipliers of its current bound; none for the root
+        priced = self._by_prices(box, node.basis)
+        if priced.bound <= self.threshold:
             self.proof.forget_uses(node.number)
-            self.proof.use(node.number, self.proof.add_multipliers(found.mu))
+            self.proof.use(node.number, self.proof.add_multipliers(priced.mu))
             return
-        self._look_for_parses(found.counts)
-        start = self.messages.of_prices(found.mu)
-        if node.messages is not None and node.bound <= found.bound:
+        self._improve_incumbent(priced.counts)
+        start = self.messages.of_prices(priced.mu)
+        if node.messages is not None and node.bound <= priced.bound:
             start = node.messages
         for number in range(max(self.options.passes, 1)):
             agreed, start = self.messages.improved(
@@ -211,7 +212,7 @@ class CountSearch:
                 seconds=self._seconds_left(),
             )
             if not number and (not agreed.blocks.any() or not self.options.sweeps):
-                self._expand_by_prices(node, inherited, found)
+                self._expand_by_prices(node, inherited, priced)
                 return
             used = self.proof.add_multipliers(start)
             if number == 0 and agreed.bound <= node.bound:
@@ -219,32 +220,35 @@ class CountSearch:
             self.proof.use(node.number, used)
             if agreed.bound <= self.threshold:
                 return
-            self._look_for_parses(agreed.counts.astype(np.float64))
+            self._improve_incumbent(agreed.counts.astype(np.float64))
             alive = self.problem.alive_count(box)
             if not self.messages.tighten(box, agreed, self.threshold):
                 return
-            if self.problem.alive_count(box) > 0.8 * alive:
+            if self.problem.alive_count(box) > 0.8 * alive:  # too little was deleted to pay for another pass
                 break
         use = [used] if agreed.bound <= node.bound else [*inherited, used]
-        self._split(node, found, min(agreed.bound, node.bound), use, start)
+        self._split(node, priced, min(agreed.bound, node.bound), use, start)
 
-    def _expand_by_prices(self, node: CountNode, inherited: list[int], found: native.CountEvaluation) -> None:
-        """The same for a box in which no block can agree by messages."""
+    def _expand_by_prices(
+        self, node: CountNode, inherited: list[int], priced: native.CountEvaluation
+    ) -> None:
+        """Like ``_expand``, for a box in which no block can use messages."""
         box = node.box
         for number in range(max(self.options.passes, 1)):
-            found = found if number == 0 else self._by_prices(box, None)
-            used = self.proof.add_multipliers(found.mu)
+            priced = priced if number == 0 else self._by_prices(box, None)
+            used = self.proof.add_multipliers(priced.mu)
             self.proof.use(node.number, used)
-            if found.bound <= self.threshold:
+            if priced.bound <= self.threshold:
                 return
             alive = self.problem.alive_count(box)
-            if not self.problem.tighten(box, found.mu, self.problem.bound(box, found.mu), self.threshold):
+            bound = self.problem.bound(box, priced.mu)
+            if not self.problem.tighten(box, priced.mu, bound, self.threshold):
                 return
             if self.problem.alive_count(box) > 0.8 * alive:
                 break
-        # What bounded the node before bounds its children too, and better than multipliers of an evaluation cut short.
-        use = [used] if found.bound <= node.bound else inherited
-        self._split(node, found, min(found.bound, node.bound), use, None)
+        # Inherited multipliers bound the children too, and better than those of an evaluation cut short.
+        use = [used] if priced.bound <= node.bound else inherited
+        self._split(node, priced, min(priced.bound, node.bound), use, None)
 
     def _by_prices(self, box: native.CountBox, basis: native.CountBasis | None) -> native.CountEvaluation:
         return self.master.evaluate(
@@ -259,8 +263,8 @@ class CountSearch:
     def _seconds_left(self) -> float:
         return max(self.deadline - time.monotonic(), 0.0)
 
-    def _look_for_parses(self, coordinates: Any) -> None:
-        """Viterbi EM from the ratios of these counts; in the first nodes, later now and then."""
+    def _improve_incumbent(self, coordinates: Any) -> None:
+        """Primal heuristic: Viterbi EM from the relative frequencies of these counts."""
         if self.nodes < _LOOK_ALWAYS or self.nodes % _LOOK_EVERY == 0:
             counts = self.task.counts_of(coordinates)
             self.best.improve_from(log_ratio(counts, self.task.features))
@@ -268,20 +272,22 @@ class CountSearch:
     def _split(
         self,
         node: CountNode,
-        found: native.CountEvaluation,
+        priced: native.CountEvaluation,
         bound: int,
         use: list[int],
         messages: DualMessages | None,
     ) -> None:
-        """Two children: halves of the range of a count, or of the parses of a sentence once all counts are fixed. Both have the bound of the
-        node, from the multipliers in ``use``, or a better one of their own."""
+        """Split the range of a count, or the parses of a sentence once all counts are fixed.
+
+        Both children inherit the bound of the node, from the multipliers in ``use``, unless they have a better one.
+        """
         number, box = node.number, node.box
-        tried = self.options.candidates if messages is not None else 1
-        splits = self.master.splits(box, found, self.options.middle, tried)
+        count = self.options.candidates if messages is not None else 1
+        splits = self.master.splits(box, priced, self.options.middle, count)
         best: Trial | None = None
         for coordinate, at, _ in splits:
             halves = [box.child(coordinate, at, above) for above in (False, True)]
-            trial = self._tried([-1, coordinate, at], halves, bound, messages if len(splits) > 1 else None)
+            trial = self._trial([-1, coordinate, at], halves, bound, messages if len(splits) > 1 else None)
             if best is None or trial.score(bound, self.threshold) > best.score(bound, self.threshold):
                 best = trial
         if best is None:
@@ -294,30 +300,28 @@ class CountSearch:
                 self.problem.keep_parses(
                     half, sentence=split[0], coordinate=split[1], at=split[2], above=above
                 )
-            best = self._tried(split, halves, bound, None)
+            best = self._trial(split, halves, bound, None)
         basis = self.master.basis
         children: list[int | None] = []
         for child in best.halves:
             if child is None:
                 children.append(None)
                 continue
-            own, own_use = child.bound, list(use)
+            child_bound, child_use = child.bound, list(use)
             if child.messages is not None:
-                own_use = [self.proof.add_multipliers(child.messages)]
-            elif messages is None and len(use) == 1:  # cheap to know better
-                own = min(own, self.problem.bound(child.box, found.mu).value)
-            children.append(self.proof.add_node(own_use))
-            if own > self.threshold:
-                node_of_child = CountNode(
-                    (-own, self.proof.last), child.box, basis, child.messages or messages
-                )
-                self._push(node_of_child)
+                child_use = [self.proof.add_multipliers(child.messages)]
+            elif messages is None and len(use) == 1:  # a bound by prices is cheap to recompute
+                child_bound = min(child_bound, self.problem.bound(child.box, priced.mu).value)
+            children.append(self.proof.add_node(child_use))
+            if child_bound > self.threshold:
+                order = (-child_bound, self.proof.last)
+                self._push(CountNode(order, child.box, basis, child.messages or messages))
         self.proof.split(number, best.split, children)
 
-    def _tried(
+    def _trial(
         self, split: list[int], halves: list[native.CountBox], bound: int, messages: DualMessages | None
     ) -> Trial:
-        """The halves of a node, without what does not fit into them; bounded anew, if there are messages to begin with."""
+        """Propagate the halves of a split, and bound them if there are messages to start from."""
         out: list[Half | None] = []
         for box in halves:
             if not self.problem.propagate(box):
@@ -325,7 +329,7 @@ class CountSearch:
                 continue
             half = Half(box, bound, None)
             if messages is not None:
-                agreed, own = self.messages.improved(
+                agreed, improved = self.messages.improved(
                     box,
                     messages,
                     threshold=self.threshold,
@@ -334,13 +338,16 @@ class CountSearch:
                     seconds=self._seconds_left(),
                 )
                 if agreed.bound < bound and agreed.blocks.any():
-                    half = Half(box, agreed.bound, own)
+                    half = Half(box, agreed.bound, improved)
             out.append(half)
         return Trial(split, out)
 
     def _settle(self, number: int, box: native.CountBox) -> None:
-        """Nothing is left to split: one parse of each sentence (its likelihood is the bound without multipliers), or long
-        sentences whose parses cannot be told apart; then the bound stays as it is."""
+        """Close a node that cannot be split.
+
+        Either each sentence has one parse left (and the bound without multipliers is its likelihood), or the remaining
+        parses of long sentences have the same counts; then the bound stays.
+        """
         heads = self.problem.only_parses(box)
         if len(heads):
             self.best.offer(heads)

@@ -1,8 +1,9 @@
-"""How large a search tree will be: Knuth's (1975) estimate, by random walks from the root to a leaf.
+"""Size of a search tree, estimated by random walks from the root to a leaf (Knuth 1975).
 
-A walk bounds a node, splits it, and goes on to one of its open children, chosen at random. A node met after choices among b_1, …, b_d children stands
-for b_1·…·b_d nodes of its depth; the mean over walks is an unbiased estimate of the size of the tree that a search with this incumbent and
-epsilon would have to build. Its variance is high; it serves to compare strategies (Gormley & Eisner 2013, table 1).
+A walk bounds a node, splits it, and continues with one of its open children, chosen at random. A node reached after
+choices among b_1, …, b_d children stands for b_1·…·b_d nodes of its depth; the mean over walks is an unbiased estimate
+of the size of the tree that a search with this incumbent and epsilon would build. Its variance is high; it serves to
+compare strategies (Gormley & Eisner 2013, table 1).
 """
 
 from __future__ import annotations
@@ -17,18 +18,18 @@ import numpy as np
 
 
 class Walkable(Protocol):
-    """A search whose tree can be walked."""
+    """A search whose tree can be sampled."""
 
     def walk_step(self, node: object | None) -> list[object]:
-        """Bound and split a node (None: the root); its children that are still open."""
+        """Bound and split a node (None: the root); return its children that are still open."""
         ...
 
 
 @dataclass(frozen=True)
 class TreeEstimate:
-    """Estimated nodes and seconds of the whole search, with the standard errors of both means.
+    """Estimated nodes and seconds of the whole search, with their standard errors.
 
-    ``walks`` is 0 where the time was over before the first walk was: nodes and seconds are then those it had counted, too few.
+    ``walks`` is 0 if the time limit was reached during the first walk: nodes and seconds are then underestimates.
     """
 
     nodes: float
@@ -46,7 +47,7 @@ def estimate_tree(
     time_limit: float | None = None,
     progress: Callable[[int], None] | None = None,
 ) -> TreeEstimate:
-    """Knuth's estimate from so many walks, or as many as the time limit allows."""
+    """Estimate from this many walks, or as many as the time limit allows."""
     random = np.random.default_rng(seed)
     began = time.monotonic()
     sizes: list[float] = []

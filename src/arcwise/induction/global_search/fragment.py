@@ -1,4 +1,4 @@
-"""A piece of a search over counts that another process works out: one open node, and the part of the tree that grew below it."""
+"""Units of parallel search over counts: an open node, and the subtree that a worker returns for it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from arcwise.induction.global_search.problem import InductionTask
 
 @dataclass(frozen=True, eq=False)
 class OpenNode:
-    """An open node that can travel: its number in a proof, its bound, the multipliers that this follows from, and its box."""
+    """A picklable open node: its number in a proof, its bound, the multipliers behind it, and its box."""
 
     number: int
     bound: int
@@ -33,12 +33,12 @@ class OpenNode:
 
     @classmethod
     def of(cls, node: CountNode, proof: Proof) -> OpenNode:
-        """A node of a search with this proof."""
-        known = tuple(proof.multipliers[k] for k in proof.uses(node.number))
-        return cls(node.number, node.bound, known, node.box.low, node.box.high, node.box.alive)
+        """Export a node of a search with this proof."""
+        multipliers = tuple(proof.multipliers[k] for k in proof.uses(node.number))
+        return cls(node.number, node.bound, multipliers, node.box.low, node.box.high, node.box.alive)
 
     def node(self, *, number: int) -> CountNode:
-        """The node for another search; the lists of its box are made when its turn comes."""
+        """Import the node into another search; its point lists are computed when it is expanded."""
         last = self.multipliers[-1] if self.multipliers else None
         messages = last if isinstance(last, DualMessages) else None
         box = native.CountBox(self.low, self.high, self.alive)
@@ -47,23 +47,23 @@ class OpenNode:
 
 @dataclass(frozen=True, eq=False)
 class Assignment:
-    """A node for a worker, the best parses so far (None: it looks for some first), and how long to work on it."""
+    """A node for a worker, with the incumbent (None: the worker finds one first) and a time budget."""
 
     node: OpenNode
     heads: Heads | None
     epsilon: float
     seconds: float
-    """No further node is looked into after these."""
+    """No further node is expanded after this."""
     time_limit: float
-    """What is under way ends after these."""
+    """The current node is abandoned after this."""
     seed: int
     middle: float | None = None
-    """In a race: where this runner splits ranges."""
+    """Split point of this worker in the race."""
 
 
 @dataclass(frozen=True, eq=False)
 class Fragment:
-    """What became of a node: the tree below it (it is node 0 there), the nodes still open, and the best parses known."""
+    """The result of an assignment: the subtree (its root is node 0), its open nodes, and the incumbent."""
 
     number: int
     nodes: list[dict[str, Any]]
@@ -76,13 +76,13 @@ class Fragment:
 
     @property
     def upper(self) -> int:
-        """The highest bound of what is open."""
+        """Highest bound of an open node."""
         return max([self.stuck, *(node.bound for node in self.open)])
 
 
 @dataclass
 class Worker:
-    """Works out nodes of one task; can be sent to other processes, where it makes what it needs at the first node."""
+    """Searches below nodes of one task. Picklable; it builds its search at the first node."""
 
     corpus: TagSentences
     constraint: ArcShare | None
@@ -92,34 +92,34 @@ class Worker:
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_search": None}
 
-    def __call__(self, given: Assignment) -> Fragment:
-        """Search below a node for as long as it says."""
+    def __call__(self, assignment: Assignment) -> Fragment:
+        """Search below a node within its time budget."""
         if self._search is None:
             self._search = CountSearch(InductionTask(self.corpus, self.constraint), options=self.options)
-        return explored(self._search, given)
+        return explore(self._search, assignment)
 
 
-def explored(search: CountSearch, given: Assignment) -> Fragment:
-    """Search below a node, with a search whose own tree is forgotten."""
+def explore(search: CountSearch, assignment: Assignment) -> Fragment:
+    """Search below a node, reusing a search object whose previous tree is discarded."""
     search.proof, search.open, search.trace = Proof(), [], []
     search.nodes, search.list_bytes, search.stuck, search.cut = 0, 0, -(2**62), -(2**62)
-    search.ceiling = given.node.bound
-    search.seed = given.seed
+    search.ceiling = assignment.node.bound
+    search.seed = assignment.seed
     options = search.options
-    if given.middle is not None:
-        search.options = replace(options, middle=given.middle)
-    if given.heads is not None:
-        search.best.offer(given.heads)
-    use = [search.proof.add_multipliers(m) for m in given.node.multipliers]
+    if assignment.middle is not None:
+        search.options = replace(options, middle=assignment.middle)
+    if assignment.heads is not None:
+        search.best.offer(assignment.heads)
+    use = [search.proof.add_multipliers(m) for m in assignment.node.multipliers]
     search.proof.add_node(use)
-    search.open.append(given.node.node(number=0))
-    search.run(epsilon=given.epsilon, time_limit=given.time_limit, pause_after=given.seconds)
+    search.open.append(assignment.node.node(number=0))
+    search.run(epsilon=assignment.epsilon, time_limit=assignment.time_limit, pause_after=assignment.seconds)
     search.options = options
     used = sorted({k for node in search.proof.nodes for k in node["use"]})
     place = {k: i for i, k in enumerate(used)}
     assert search.best.heads is not None
     return Fragment(
-        given.node.number,
+        assignment.node.number,
         [{**node, "use": [place[k] for k in node["use"]]} for node in search.proof.nodes],
         [search.proof.multipliers[k] for k in used],
         [OpenNode.of(node, search.proof) for node in search.open if node.bound > search.threshold],

@@ -1,4 +1,4 @@
-"""Linear programs: everything that arcwise asks of HiGHS goes through here."""
+"""Linear and integer programs: the only interface to HiGHS (the optional library highspy)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Status = Literal["optimal", "infeasible", "unbounded", "limit"]
 
 @dataclass(frozen=True, eq=False)
 class Solution:
-    """``value`` of the objective, one number per column, one dual value per row (empty for integer programs)."""
+    """Objective ``value``, a value per column, a dual value per row (empty for integer programs)."""
 
     status: Status
     value: float
@@ -38,7 +38,7 @@ def _highs() -> Any:
 
 
 class LinearProgram:
-    """Maximise ``costs . x`` over rows with bounds; columns and rows can be added and the last basis is kept.
+    """Maximises ``costs . x`` subject to ranged rows; columns and rows can be added, and the last basis is kept.
 
     >>> lp = LinearProgram()
     >>> lp.add_rows([1.0], [1.0])
@@ -63,7 +63,7 @@ class LinearProgram:
         columns: Any = (),
         values: Any = (),
     ) -> None:
-        """Rows ``lower <= a.x <= upper``; row r has the entries ``starts[r] .. starts[r+1]-1``, none without ``starts``."""
+        """Add rows ``lower <= a.x <= upper``; row r has entries ``starts[r] .. starts[r+1]-1``, none without ``starts``."""
         count = len(lower)
         first = np.zeros(count, np.int32) if starts is None else np.asarray(starts, np.int32)[:count]
         status = self._solver.addRows(
@@ -88,7 +88,7 @@ class LinearProgram:
         lower: Any = 0.0,
         upper: Any = np.inf,
     ) -> None:
-        """Columns ``lower <= x <= upper`` with their entries in the rows that exist."""
+        """Add columns ``lower <= x <= upper`` with their entries in existing rows."""
         count = len(costs)
         first = np.zeros(count, np.int32) if starts is None else np.asarray(starts, np.int32)[:count]
         status = self._solver.addCols(
@@ -105,27 +105,27 @@ class LinearProgram:
         self.columns += count
 
     def bound_columns(self, which: Any, lower: Any, upper: Any) -> None:
-        """New bounds for some columns."""
+        """Change the bounds of some columns."""
         self._solver.changeColsBounds(
             len(which), np.asarray(which, np.int32), np.asarray(lower, float), np.asarray(upper, float)
         )
 
     def price_columns(self, which: Any, costs: Any) -> None:
-        """New costs for some columns."""
+        """Change the costs of some columns."""
         self._solver.changeColsCost(len(which), np.asarray(which, np.int32), np.asarray(costs, float))
 
     def delete_columns(self, which: Any) -> None:
-        """Remove columns; the others move up."""
+        """Remove columns; later ones are renumbered."""
         self._solver.deleteCols(len(which), np.asarray(which, np.int32))
         self.columns -= len(which)
 
     def delete_rows(self, which: Any) -> None:
-        """Remove rows; the others move up."""
+        """Remove rows; later ones are renumbered."""
         self._solver.deleteRows(len(which), np.asarray(which, np.int32))
         self.rows -= len(which)
 
     def make_integer(self, which: Any) -> None:
-        """From now on these columns must be integers."""
+        """Declare columns as integer."""
         kinds = np.full(len(which), 1, np.uint8)
         self._solver.changeColsIntegrality(len(which), np.asarray(which, np.int32), kinds)
 
@@ -137,7 +137,10 @@ class LinearProgram:
         time_limit: float | None = None,
         relative_gap: float | None = None,
     ) -> Solution:
-        """Solve from the last basis (``fresh``: from none, which lets the solver simplify), by dual simplex or (``primal``) by primal simplex."""
+        """Solve by dual or (``primal``) primal simplex, from the last basis.
+
+        ``fresh``: from no basis, which enables presolve.
+        """
         solver = self._solver
         if fresh:
             solver.clearSolver()

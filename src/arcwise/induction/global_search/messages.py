@@ -1,8 +1,9 @@
-"""Bounds in which blocks and sentences agree vector by vector, and how a certificate writes their multipliers.
+"""Dual bounds by messages between blocks and sentences, and their serialization in certificates.
 
-Prices on counts let a block choose any point, whatever parses are paid for. Here every block chooses what each sentence adds to it, and the
-multipliers are messages, one for every vector that a sentence can add to a block (native/kernels/induction/count_agreement.hpp). Bounds at the
-root become as tight as those of thousands of nodes under prices alone.
+With prices on counts, a block may choose any point, whether or not parses add up to it. With messages, every block
+chooses what each sentence adds to it, and there is a multiplier for every vector that a sentence can add to a block
+(native/kernels/induction/count_agreement.hpp). Bounds at the root become as tight as those of thousands of nodes with
+prices only.
 """
 
 from __future__ import annotations
@@ -24,17 +25,17 @@ Values = npt.NDArray[np.int32]
 
 @dataclass(frozen=True, eq=False)
 class DualMessages:
-    """Multipliers of a bound: messages in the ``blocks`` that agree by them, prices of counts in the others."""
+    """Multipliers of a bound: messages in ``blocks``, prices of counts in the other blocks."""
 
     prices: Prices
     values: Values
     """By sentence, block and vector, in units of 2**-16."""
     blocks: npt.NDArray[np.uint8]
-    """1 for those that agree."""
+    """1 for blocks with messages."""
 
 
 class MessageBounds:
-    """Improves messages, and writes them as certificates have them."""
+    """Improves messages, and serializes them for certificates."""
 
     def __init__(self, problem: native.CountProblem, tags: int) -> None:
         self.problem = problem
@@ -43,7 +44,7 @@ class MessageBounds:
         self._order = cache(lambda block: self.kernel.in_order(problem, block))
 
     def of_prices(self, mu: Prices) -> DualMessages:
-        """The messages that say the same as prices."""
+        """The messages equivalent to prices."""
         values = self.kernel.from_prices(self.problem, mu)
         return DualMessages(mu, values, np.zeros(len(self.problem.block_coordinates), np.uint8))
 
@@ -57,8 +58,8 @@ class MessageBounds:
         least_gain: float,
         seconds: float,
     ) -> tuple[native.Agreement, DualMessages]:
-        """A bound of the box from messages at least as good as those given, and these."""
-        found = self.kernel.improve(
+        """Improve messages for a box; return the bound and the messages, at least as good as ``start``."""
+        agreement = self.kernel.improve(
             self.problem,
             box,
             start.prices,
@@ -68,15 +69,15 @@ class MessageBounds:
             precision=least_gain,
             seconds=seconds,
         )
-        return found, DualMessages(start.prices, found.messages, found.blocks)
+        return agreement, DualMessages(start.prices, agreement.messages, agreement.blocks)
 
-    def tighten(self, box: native.CountBox, found: native.Agreement, threshold: int) -> bool:
-        """Delete what the bound found last excludes from its box; False: nothing is left."""
-        return self.kernel.tighten(box, found, threshold)
+    def tighten(self, box: native.CountBox, agreement: native.Agreement, threshold: int) -> bool:
+        """Remove from a box what its latest bound excludes; return False if nothing is left."""
+        return self.kernel.tighten(box, agreement, threshold)
 
     def written(self, messages: DualMessages, coordinates: npt.NDArray[np.int64]) -> dict[str, Any]:
-        """For a certificate: prices of the coordinates, numbers of the blocks, their messages (sentence after sentence, vectors in
-        lexicographic order)."""
+        """Serialize for a certificate: prices of the coordinates, block numbers, and the blocks' messages (sentence by
+        sentence, vectors in lexicographic order)."""
         agreeing = np.flatnonzero(messages.blocks).tolist()
         order = np.concatenate([self._order(b) for b in agreeing]) if agreeing else np.zeros(0, np.int64)
         return {
@@ -86,7 +87,7 @@ class MessageBounds:
         }
 
     def read(self, written: dict[str, Any], coordinates: Any) -> DualMessages:
-        """The same from a certificate of a search of our own (a checkpoint)."""
+        """Restore messages from the certificate in a checkpoint."""
         start = np.zeros(self.problem.coordinates, np.int64)
         start[coordinates] = written["prices"]
         numbers = [self.number_of(b) for b in range(len(self.problem.block_coordinates))]
@@ -99,16 +100,16 @@ class MessageBounds:
         return DualMessages(start, values, blocks)
 
     def number_of(self, block: int) -> int:
-        """A block as certificates number them: 0 for the roots, then left sides by head tag, then right sides."""
+        """Number of a block in certificates: 0 for the roots, then left sides by head tag, then right sides."""
         last, t = self.problem.block_coordinates[block][-1], self._tags
         return 0 if last < t else (last - 2 * t) // (t + 1) + 1
 
 
 def packed(values: Values) -> str:
-    """Integers as text: little-endian, compressed, base64."""
+    """Encode integers as text: little-endian, zlib, base64."""
     return base64.b64encode(zlib.compress(values.astype("<i4").tobytes(), 6)).decode()
 
 
 def unpacked(text: str) -> Values:
-    """The other way round."""
+    """Decode ``packed``."""
     return np.frombuffer(zlib.decompress(base64.b64decode(text)), "<i4").astype(np.int32)

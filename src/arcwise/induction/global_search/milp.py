@@ -1,7 +1,8 @@
 """``method="milp"``: the whole task as one integer program, solved by HiGHS; a cross-check for the searches.
 
-One binary per sentence and count vector of its parses. Counts are sums of them, written in unary: f = low + Σ_k y_k with y_low+1 ≥ … ≥ y_high,
-so that φ(f) = φ(low) + Σ_k (φ(k) − φ(k−1)) y_k is linear (φ(x) = x log x). The program is exact.
+There is one binary per sentence and count vector of its parses. Counts are sums of them, encoded in unary:
+f = low + Σ_k y_k with y_low+1 ≥ … ≥ y_high, which makes φ(f) = φ(low) + Σ_k (φ(k) − φ(k−1)) y_k linear
+(φ(x) = x log x). The program is exact.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from arcwise.induction.global_search.lp import LinearProgram
 from arcwise.induction.global_search.problem import Incumbent, InductionTask, TracePoint
 
 LONGEST = 8
-"""Sentences of at most this many words have their parses enumerated."""
+"""Longest sentence: all parses are enumerated."""
 
 
 def _phi(x: np.ndarray) -> np.ndarray:
@@ -46,7 +47,7 @@ class ExactProgram:
         self.lp.make_integer(self.integers)
 
     def _add_parses(self) -> None:
-        """Binaries for parses; ``self.sums[j]``: the (column, weight) pairs that add up to coordinate j."""
+        """Add binaries for parses; ``self.sums[j]``: the (column, weight) pairs that sum to coordinate j."""
         self.first: list[int] = []
         self.sums: dict[int, list[tuple[int, float]]] = {}
         for s, (_, weight) in enumerate(self.task.sentences):
@@ -68,7 +69,7 @@ class ExactProgram:
         self.lp.add_rows([lower], [upper], starts=[0], columns=list(merged), values=list(merged.values()))
 
     def _add_unary(self, entries: list[tuple[int, float]], low: int, high: int, gains: np.ndarray) -> None:
-        """A count Σ entries in low..high whose k-th unit, k = low+1 .., is worth ``gains[k]``."""
+        """Add a count Σ entries in low..high whose k-th unit, k = low+1 .., contributes ``gains[k]``."""
         first = self.lp.columns
         count = high - low
         if count:
@@ -104,20 +105,20 @@ class ExactProgram:
             self._add_row(self.sums.get(priced + 2 * tags, []), float(self.task.least), np.inf)
 
     def solve(self, *, epsilon: float, time_limit: float | None) -> tuple[Incumbent, float]:
-        """The best parses found, and an upper bound."""
-        found = self.lp.solve(time_limit=time_limit, relative_gap=epsilon)
+        """Return the incumbent and an upper bound."""
+        solution = self.lp.solve(time_limit=time_limit, relative_gap=epsilon)
         best = Incumbent(self.task)
-        if found.status in ("optimal", "limit") and len(found.columns):
+        if solution.status in ("optimal", "limit") and len(solution.columns):
             heads = []
             for s, first in enumerate(self.first):
                 _, values, trees = self.problem.vectors(s)
-                heads.append(trees[int(np.argmax(found.columns[first : first + len(values)]))])
+                heads.append(trees[int(np.argmax(solution.columns[first : first + len(values)]))])
             candidate = np.concatenate(heads).astype(np.int32)
             if self.task.satisfies(candidate):
                 best.offer(candidate)
         if best.heads is None:
             best.restart(first=0, restarts=200, seed=0)
-        return best, found.bound + self.constant
+        return best, solution.bound + self.constant
 
 
 def solve_milp(

@@ -1,4 +1,4 @@
-"""The task: parses and parameters that together make a corpus most likely, with or without a posterior constraint."""
+"""The optimization problem: parses and parameters that maximise the joint likelihood of a corpus."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ NO_MARKS = np.zeros(0, np.uint8)
 
 @dataclass(frozen=True)
 class InductionTask:
-    """A corpus and its constraint, in the form that searches need.
+    """A corpus with an optional posterior constraint, in the form that searches need.
 
-    Equal sentences share one parse: for given parameters they have the same best one. A constraint on the whole corpus may need
-    different ones, so that then every sentence stands for itself.
+    Equal sentences share one parse, because they have the same optimum for fixed parameters. Under a constraint on the
+    whole corpus they may need different parses, so every sentence is kept separate.
     """
 
     corpus: TagSentences
@@ -32,37 +32,37 @@ class InductionTask:
 
     @property
     def features(self) -> Features:
-        """The parameters."""
+        """Indices of the parameters."""
         return Features(self.corpus.tags)
 
     @cached_property
     def sentences(self) -> tuple[tuple[tuple[int, ...], int], ...]:
-        """The sentences to parse and how often each counts."""
+        """The sentences to parse, with their weights."""
         return self.corpus.kinds if self.constraint is None else tuple((s, 1) for s in self.corpus.sentences)
 
     @cached_property
     def batch(self) -> native.TagCorpus:
-        """The same for the kernels."""
+        """``sentences`` for the native kernels."""
         return self.corpus.batch_of_kinds if self.constraint is None else self.corpus.batch
 
     @cached_property
     def marked(self) -> npt.NDArray[np.uint8]:
-        """1 for the features that the constraint counts; empty without one."""
+        """Mask of the features that the constraint counts; empty without one."""
         return NO_MARKS if self.constraint is None else self.constraint.marked(self.features)
 
     @property
     def least(self) -> int:
-        """How many arcs the constraint asks for."""
+        """Number of arcs that the constraint requires."""
         return 0 if self.constraint is None else self.constraint.least(self.corpus.words)
 
     @cached_property
     def tag_words(self) -> Vector:
-        """How many words have each tag."""
+        """Number of words with each tag."""
         words = [t for s in self.corpus.sentences for t in s]
         return np.bincount(words, minlength=len(self.corpus.tags)).astype(np.float64)
 
     def spread(self, heads: Heads) -> Heads:
-        """Heads of the words of ``sentences`` as heads of all words of the corpus."""
+        """Expand heads of ``sentences`` to all sentences of the corpus."""
         if self.constraint is not None:
             return heads
         ends = np.cumsum([len(s) for s, _ in self.sentences])
@@ -70,7 +70,7 @@ class InductionTask:
         return np.concatenate([of[s] for s in self.corpus.sentences])
 
     def gathered(self, heads: Heads) -> Heads:
-        """The other way round: heads of all words as heads of the words of ``sentences``."""
+        """Reduce heads of the corpus to those of ``sentences``; the inverse of ``spread``."""
         if self.constraint is not None:
             return heads
         of = {
@@ -79,18 +79,18 @@ class InductionTask:
         return np.concatenate([of[s] for s, _ in self.sentences])
 
     def satisfies(self, heads: Heads) -> bool:
-        """Whether parses of ``sentences`` keep to the constraint."""
+        """Whether parses of ``sentences`` satisfy the constraint."""
         return self.constraint is None or bool(
             native.dmv_counts(self.batch, heads) @ self.marked >= self.least
         )
 
     def likelihood(self, counts: Vector) -> float:
-        """The highest log-likelihood of parses with these counts: that of their own ratios."""
+        """Log-likelihood of parses with these counts under their maximum-likelihood parameters."""
         used = counts > 0
         return float(counts[used] @ log_ratio(counts, self.features)[used])
 
     def counts_of(self, coordinates: Vector) -> Vector:
-        """Counts of all features from the coordinates of count_parses.hpp."""
+        """Convert coordinates of count_parses.hpp to feature counts."""
         t, features = len(self.corpus.tags), self.features
         counts = np.zeros(features.count)
         counts[:t] = coordinates[:t]
@@ -104,7 +104,7 @@ class InductionTask:
 
 @dataclass
 class Incumbent:
-    """The best parses so far, with the parameters that fit them best."""
+    """The best parses so far, with their maximum-likelihood parameters."""
 
     task: InductionTask
     value: float = -np.inf
@@ -118,13 +118,13 @@ class Incumbent:
         return DMV(self.task.corpus.tags, self.theta)
 
     def improve_from(self, theta: Vector, *, smoothing: float = 0.0) -> bool:
-        """Viterbi EM from the given parameters; whether it led to better parses than all before."""
-        found = native.dmv_em_improve(
+        """Run Viterbi EM from these parameters; return whether it improved the incumbent."""
+        result = native.dmv_em_improve(
             theta, self.task.batch, self._viterbi_em(smoothing, native.DmvStart.uniform)
         )
-        if not found.value > self.value + 1e-9 * max(1.0, abs(found.value)):
+        if not result.value > self.value + 1e-9 * max(1.0, abs(result.value)):
             return False
-        self.value, self.theta, self.heads = self.task.likelihood(found.counts), found.theta, found.heads
+        self.value, self.theta, self.heads = self.task.likelihood(result.counts), result.theta, result.heads
         return True
 
     def _viterbi_em(
@@ -143,7 +143,7 @@ class Incumbent:
         )
 
     def offer(self, heads: Heads) -> bool:
-        """Given parses of ``task.sentences``; whether they are better than all before."""
+        """Take parses of ``task.sentences`` if they are better; return whether they are."""
         counts = native.dmv_counts(self.task.batch, heads)
         value = self.task.likelihood(counts)
         if not value > self.value:
@@ -152,20 +152,23 @@ class Incumbent:
         return True
 
     def restart(self, *, first: int, restarts: int, seed: int, near: bool = False) -> bool:
-        """Viterbi EM ``restarts`` times, as number ``first`` and following: from random parameters, or ``near`` the best so far."""
+        """Run Viterbi EM ``restarts`` times from random parameters, or ``near`` the incumbent.
+
+        ``first``: number of the first restart; the number determines the random start.
+        """
         options = self._viterbi_em(0.25, native.DmvStart.random)
         if near and self.heads is not None:
             base = native.dmv_counts(self.task.batch, self.heads)
             options = self._viterbi_em(0.25, native.DmvStart.near, base)
-        found = native.dmv_em_restarts(
+        result = native.dmv_em_restarts(
             self.task.batch, options, first=first, restarts=restarts, seed=seed, threads=1
         )
-        return found.value > self.value and self.improve_from(found.theta)
+        return result.value > self.value and self.improve_from(result.theta)
 
 
 @dataclass(frozen=True)
 class TracePoint:
-    """Where a search stands: no parses of the corpus have a log-likelihood above ``upper``, some have ``lower``."""
+    """State of a search: the incumbent has log-likelihood ``lower``, no parses have more than ``upper``."""
 
     seconds: float
     lower: float
@@ -175,7 +178,7 @@ class TracePoint:
 
     @property
     def gap(self) -> float:
-        """(upper - lower) / |lower|."""
+        """Relative gap, (upper - lower) / |lower|."""
         return relative_gap(self.lower, self.upper)
 
 
@@ -184,10 +187,10 @@ ProgressCallback = Callable[[TracePoint], None]
 
 @dataclass(frozen=True, eq=False)
 class Result:
-    """The best parameters and parses found, and how far from optimal they can be.
+    """The best parameters and parses, and their optimality gap.
 
-    ``lower``: log-likelihood of the parses under the parameters. ``upper``: no parameters and parses have more. ``certificate``: what
-    ``arcwise.induction.verifier`` needs to check that (None for methods without one).
+    ``lower``: joint log-likelihood of the parses under the parameters. ``upper``: upper bound for any parameters and
+    parses. ``certificate``: input of ``arcwise.induction.verifier`` (None for methods without one).
     """
 
     parameters: DMV
@@ -199,12 +202,12 @@ class Result:
 
     @property
     def gap(self) -> float:
-        """(upper - lower) / |lower|."""
+        """Relative gap, (upper - lower) / |lower|."""
         return relative_gap(self.lower, self.upper)
 
 
 def relative_gap(lower: float, upper: float) -> float:
-    """(upper - lower) / |lower|; 0 if they are equal."""
+    """Relative gap, (upper - lower) / |lower|; 0 if they are equal."""
     if upper <= lower:
         return 0.0
     return (upper - lower) / abs(lower) if lower else float("inf")

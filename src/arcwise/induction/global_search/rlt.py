@@ -1,7 +1,7 @@
 """The Reformulation Linearization Technique (Sherali & Adams 1990): products of pairs of constraints, linearised.
 
-(g_i − G_i x)(g_j − G_j x) ≥ 0 holds wherever both constraints do. Products of two columns become columns of their own; those of the
-objective, θ_m f_m, are the z_m that are there already.
+(g_i − G_i x)(g_j − G_j x) ≥ 0 holds wherever both constraints do. Products of two columns become new columns; those of
+the objective, θ_m f_m, are the existing z_m.
 """
 
 from __future__ import annotations
@@ -19,26 +19,26 @@ Constraint = tuple[float, dict[int, float]]
 
 
 class Products:
-    """Columns for products of two columns, made when they are first needed."""
+    """Columns for products of two columns, created on demand."""
 
     def __init__(self, first: int, theta: dict[int, int], f: dict[int, int], z: dict[int, int]) -> None:
         self._first = first
-        self._known = {tuple(sorted((theta[m], f[m]))): z[m] for m in z}
+        self._columns = {tuple(sorted((theta[m], f[m]))): z[m] for m in z}
         self.made = 0
 
     def column(self, a: int, b: int) -> int:
         """The column of a·b."""
         key = (a, b) if a <= b else (b, a)
-        if key not in self._known:
-            self._known[key] = self._first + self.made
+        if key not in self._columns:
+            self._columns[key] = self._first + self.made
             self.made += 1
-        return self._known[key]
+        return self._columns[key]
 
 
 def rlt_rows(
     subset: str, program: ThetaProgram, box: ThetaBox, products: Products, random: np.random.Generator
 ) -> list[tuple[Row, float, float]]:
-    """The rows of a subset of all products; see ``ThetaOptions.rlt``."""
+    """Rows for a subset of all products; see ``ThetaOptions.rlt``."""
     if subset == "Max.0k":
         return []
     constraints = _constraints(program, box)
@@ -53,7 +53,7 @@ def rlt_rows(
 
 
 def sample_pairs(count: int, wanted: int, random: np.random.Generator) -> list[tuple[int, int]]:
-    """So many different pairs i <= j of ``count`` constraints, all of them if there are no more."""
+    """Sample distinct pairs i <= j of ``count`` constraints; all of them if there are not enough."""
     whole = count * (count + 1) // 2
     drawn = np.sort(random.choice(whole, min(wanted, whole), replace=False, shuffle=False))
     # Pair number j(j+1)/2 + i is (i, j).
@@ -62,18 +62,18 @@ def sample_pairs(count: int, wanted: int, random: np.random.Generator) -> list[t
 
 
 def _constraints(program: ThetaProgram, box: ThetaBox) -> list[Constraint]:
-    found: list[Constraint] = []
+    constraints: list[Constraint] = []
     for row, lower, upper in (*program.rows, *program.tangents):
         if np.isfinite(lower):
-            found.append((-lower, dict(row)))
+            constraints.append((-lower, dict(row)))
         if np.isfinite(upper):
-            found.append((upper, {c: -v for c, v in row.items()}))
+            constraints.append((upper, {c: -v for c, v in row.items()}))
     for column in range(program.count):
         if np.isfinite(box.low[column]):
-            found.append((-float(box.low[column]), {column: 1.0}))
+            constraints.append((-float(box.low[column]), {column: 1.0}))
         if np.isfinite(box.high[column]):
-            found.append((float(box.high[column]), {column: -1.0}))
-    return found
+            constraints.append((float(box.high[column]), {column: -1.0}))
+    return constraints
 
 
 def _touching_objective(program: ThetaProgram, constraints: list[Constraint]) -> list[tuple[int, int]]:

@@ -1,4 +1,4 @@
-"""``induce_globally``: the best grammar, and a proof of how good it is."""
+"""``induce_globally``: the most likely grammar, with a proof of its optimality gap."""
 
 from __future__ import annotations
 
@@ -45,15 +45,19 @@ def induce_globally(
     progress: ProgressCallback | None = None,
     should_stop: Callable[[], bool] | None = None,
 ) -> Result:
-    """Parameters and parses with the highest joint log-likelihood, to within ``epsilon`` (Gormley & Eisner 2013).
+    """Maximise the joint log-likelihood of parameters and parses to within ``epsilon`` (Gormley & Eisner 2013).
 
-    Anytime: at the time limit (seconds), or when ``should_stop`` says so, the best so far is returned with the bound so far. ``checkpoint``: a
-    file that keeps the state of the search; ``resume``: such a file, from which the search goes on. ``processes``: so many search side by
-    side, on this machine or where the ``engine`` says; with several the same seed may lead to another tree (and another proof). ``block_size``:
-    bound a large corpus by blocks of so many sentences, as many at a time (needs a time limit).
+    method: ``"count"`` branches on counts, ``"theta"`` on parameters as in the paper, ``"milp"`` solves one integer
+        program. The last two need highspy (extra ``induction``).
+    time_limit: in seconds. The search is anytime: at the limit, or when ``should_stop`` returns True, it returns the
+        incumbent and the current bound.
+    checkpoint, resume: file for the state of the search, and such a file to resume from.
+    processes: number of parallel workers, on this machine or on ``engine``; with several, the same seed may give
+        another tree and another proof.
+    block_size: bound a large corpus by blocks of this many sentences, ``processes`` at a time (needs a time limit).
 
-    >>> found = induce_globally([["DET", "NOUN", "VERB"], ["NOUN", "VERB"]])
-    >>> round(found.lower, 3), found.gap <= 0.01
+    >>> result = induce_globally([["DET", "NOUN", "VERB"], ["NOUN", "VERB"]])
+    >>> round(result.lower, 3), result.gap <= 0.01
     (-1.386, True)
     """
     corpus = corpus if isinstance(corpus, TagSentences) else TagSentences.from_tags(corpus)
@@ -68,15 +72,13 @@ def induce_globally(
         best, point = solve_milp(task, epsilon=epsilon, time_limit=time_limit)
         return Result(best.grammar, parses(best), point.lower, point.upper, [point])
     if method == "theta":
-        other = ThetaSearch(task, seed=seed, options=theta_options)
-        other.run(epsilon=epsilon, time_limit=time_limit, progress=progress, should_stop=should_stop)
-        point = other.point()
-        return Result(other.best.grammar, parses(other.best), point.lower, point.upper, other.trace)
+        theta = ThetaSearch(task, seed=seed, options=theta_options)
+        theta.run(epsilon=epsilon, time_limit=time_limit, progress=progress, should_stop=should_stop)
+        point = theta.point()
+        return Result(theta.best.grammar, parses(theta.best), point.lower, point.upper, theta.trace)
     if block_size is not None:
         if time_limit is None or method != "count":
-            raise InputError(
-                "block_size: found no time limit, or another method than count; blocks need both"
-            )
+            raise InputError("block_size: needs a time limit and the method count")
         best, trace, certificate = bound_by_blocks(
             task,
             block_size=block_size,
@@ -93,7 +95,8 @@ def induce_globally(
     search = load_checkpoint(task, resume) if resume else CountSearch(task, seed=seed, options=options)
     if search.nodes and epsilon < search.epsilon:
         raise InputError(
-            f"epsilon: found {epsilon}, expected at least {search.epsilon}: the search of {resume} has thrown away what is within that of the best"
+            f"epsilon: found {epsilon}, expected at least {search.epsilon}: the search of {resume} has pruned all "
+            "nodes within that gap"
         )
     if processes > 1 or engine is not None:
         Coordinator(
@@ -119,7 +122,7 @@ def induce_globally(
 
 
 def count_result(search: CountSearch) -> Result:
-    """The result of a search over counts as it stands."""
+    """The current result of a search over counts."""
     point = search.point()
     return Result(
         search.best.grammar, parses(search.best), point.lower, point.upper, search.trace, search.certificate()

@@ -1,9 +1,10 @@
-"""``method="theta"``: the search of Gormley & Eisner (2013), branch and bound over boxes of log-probabilities.
+"""``method="theta"``: branch and bound over boxes of log-probabilities (Gormley & Eisner 2013).
 
-Kept for comparison, close to the paper: linear relaxations (``theta_program``), optional products of constraints (``rlt``), best first with plunging,
-branching on the largest regret z_m − θ_m f_m at the midpoint in probability space, projections followed by Viterbi EM. Where the paper's
-boxes are narrow in θ (``integral``), counts and arcs are split too: its relaxation of trees has fractional corners, so that
-boxes of θ alone need never close the gap. Bounds come from a solver with tolerances: there is no certificate.
+Kept for comparison, close to the paper: linear relaxations (``theta_program``), optional RLT products (``rlt``), best-first
+search with plunging, branching on the largest regret z_m − θ_m f_m at the midpoint in probability space, and projections
+followed by Viterbi EM. Unlike the paper, boxes that are narrow in θ are split on counts and arcs too (``integral``): the
+relaxation of trees has fractional vertices, so boxes of θ alone may never close the gap. Bounds come from a
+floating-point solver, so there is no certificate.
 """
 
 from __future__ import annotations
@@ -27,14 +28,14 @@ _TOLERANCE = 1e-7
 
 @dataclass(order=True)
 class ThetaNode:
-    """A box still to be looked into, under the bound of its parent."""
+    """An open node, ordered by the bound of its parent."""
 
     order: tuple[float, int]
     box: ThetaBox = field(compare=False)
 
 
 class ThetaSearch:
-    """The state of one search; ``run`` goes on until a gap or a time limit is reached."""
+    """The state of one search; ``run`` continues until a gap or a time limit is reached."""
 
     def __init__(self, task: InductionTask, *, seed: int = 0, options: ThetaOptions = ThetaOptions()) -> None:
         if task.constraint is not None:
@@ -54,11 +55,11 @@ class ThetaSearch:
 
     @property
     def threshold(self) -> float:
-        """What a node must be able to exceed."""
+        """Pruning threshold."""
         return self.best.value + self.epsilon * abs(self.best.value)
 
     def point(self) -> TracePoint:
-        """The search as it stands."""
+        """The current state, for the trace."""
         nodes = [n for n in (self._plunging, self.open[0] if self.open else None) if n is not None]
         upper = max([self.threshold, *(-n.order[0] for n in nodes)])
         return TracePoint(self.seconds, self.best.value, min(upper, 0.0), self.nodes, len(self.open))
@@ -71,9 +72,9 @@ class ThetaSearch:
         progress: ProgressCallback | None = None,
         should_stop: Callable[[], bool] | None = None,
     ) -> None:
-        """Best first with plunging, until (U - L)/|L| <= epsilon or the time is over."""
+        """Search best-first with plunging until (U - L)/|L| <= epsilon or the time limit."""
         self.epsilon = epsilon
-        began, before, told = time.monotonic(), self.seconds, -math.inf
+        began, before, reported = time.monotonic(), self.seconds, -math.inf
         if self.best.heads is None:
             self.best.restart(first=0, restarts=self.options.first_restarts, seed=self.seed)
         while self._plunging is not None or self.open:
@@ -82,9 +83,9 @@ class ThetaSearch:
                 should_stop and should_stop()
             ):
                 break
-            if self.seconds - told >= 0.5:
-                told = self.seconds
-                self._tell(progress)
+            if self.seconds - reported >= 0.5:
+                reported = self.seconds
+                self._report(progress)
             node = self._plunging or heapq.heappop(self.open)
             self._plunging = None
             if -node.order[0] <= self.threshold:
@@ -95,12 +96,14 @@ class ThetaSearch:
             children = self._expand(node, time_limit=left)
             for child in children[1:]:
                 heapq.heappush(self.open, child)
-            self._plunging = children[0] if children else None  # the child that the linear program points to
+            self._plunging = (
+                children[0] if children else None
+            )  # plunge into the child with the relaxed solution
         self.seconds = before + time.monotonic() - began
-        self._tell(progress)
+        self._report(progress)
 
     def walk_step(self, node: object | None) -> list[object]:
-        """For ``estimate_tree``: bound and split one node; its children."""
+        """For ``estimate_tree``: bound and split one node; return its children."""
         if node is None:
             if self.best.heads is None:
                 self.best.restart(first=0, restarts=self.options.first_restarts, seed=self.seed)
@@ -108,39 +111,39 @@ class ThetaSearch:
         assert isinstance(node, ThetaNode)
         return list(self._expand(node))
 
-    def _tell(self, progress: ProgressCallback | None) -> None:
+    def _report(self, progress: ProgressCallback | None) -> None:
         self.trace.append(self.point())
         if progress:
             progress(self.trace[-1])
 
-    # ---- one node
-
     def _expand(self, node: ThetaNode, *, time_limit: float | None = None) -> list[ThetaNode]:
-        """Bound, project, branch: the children, the one with the relaxed solution first; none if the node is closed."""
+        """Bound, project and branch; return the children, the one with the relaxed solution first (none if pruned)."""
         self.nodes += 1
         products = Products(self.program.count, self.program.theta, self.program.f, self.program.z)
         extra = rlt_rows(self.options.rlt, self.program, node.box, products, self._random)
-        found = self.program.solve(
+        solution = self.program.solve(
             node.box,
             extra=extra,
             products=products.made,
             cut_rounds=self.options.cut_rounds,
             time_limit=time_limit,
         )
-        if found.status == "infeasible":
+        if solution.status == "infeasible":
             return []
-        bound = min(-node.order[0], found.value + _TOLERANCE) if found.status == "optimal" else -node.order[0]
+        bound = -node.order[0]
+        if solution.status == "optimal":
+            bound = min(bound, solution.value + _TOLERANCE)
         if bound <= self.threshold:
             return []
-        # Where the solver gave up, its point may lie far outside the box.
-        x = np.clip(np.nan_to_num(found.columns[: self.program.count]), node.box.low, node.box.high)
+        # A point of a solver that gave up may lie far outside the box.
+        x = np.clip(np.nan_to_num(solution.columns[: self.program.count]), node.box.low, node.box.high)
         self._project(x)
         halves = self._halves(node.box, x)
         self.made += len(halves)
         return [ThetaNode((-bound, self.made - i), half) for i, half in enumerate(halves)]
 
     def _halves(self, box: ThetaBox, x: Vector) -> list[ThetaBox]:
-        """Two boxes, the one that holds x first; none if the box is a single solution."""
+        """Two boxes, the one that contains x first; none if the box is a single solution."""
         program, options = self.program, self.options
         theta, f, z = (np.array([c[m] for m in program.used]) for c in (program.theta, program.f, program.z))
         regret = x[z] - x[theta] * x[f]
@@ -169,7 +172,7 @@ class ThetaSearch:
         return _integer(box, open_counts[0], x) if open_counts else []
 
     def _project(self, x: Vector) -> None:
-        """From a relaxed solution to parses, by its parameters or by its arcs, then Viterbi EM."""
+        """Project a relaxed solution onto parses, by its parameters or its arcs, then run Viterbi EM."""
         if self.options.projection == "parses":
             flat = self.program.nearest_trees(x)
             if self.task.satisfies(flat):
@@ -190,7 +193,7 @@ class ThetaSearch:
 
 
 def nearest_on_simplex(point: Vector) -> Vector:
-    """The point of the probability simplex nearest to the given one (Chen & Ye 2011), O(n log n).
+    """Euclidean projection onto the probability simplex (Chen & Ye 2011), O(n log n).
 
     >>> nearest_on_simplex(np.array([0.5, 0.9])).round(3).tolist()
     [0.3, 0.7]

@@ -1,7 +1,8 @@
 """The mathematical program of Gormley & Eisner (2013), relaxed to a linear program over a box of parameters.
 
-Columns: those of the parses (``tree_program``), log-probabilities θ, and z for the products θ_m f_m of the objective. Rows that
-hold everywhere are made once; the concave envelopes of the products depend on the box, and tangent cuts of Σ exp θ ≤ 1 come where a solution violates it; those that bound no recent solution are dropped.
+Columns: those of the parses (``tree_program``), log-probabilities θ, and z for the products θ_m f_m of the objective.
+Rows that hold everywhere are added once. The concave (McCormick) envelopes of the products depend on the box. Tangent cuts
+of Σ exp θ ≤ 1 are added where a solution violates it, and dropped when they have not been active recently.
 """
 
 from __future__ import annotations
@@ -19,32 +20,32 @@ from arcwise.induction.global_search.problem import InductionTask
 from arcwise.induction.global_search.tree_program import RangedRow, TreeProgram
 
 LEAST_THETA = -25.0
-"""Log-probabilities below this are not told apart. Σ exp θ ≤ 1 is loosened by what that adds, so that no solution is lost."""
+"""Lower bound of log-probabilities. Σ exp θ ≤ 1 is relaxed by what this adds, so that no solution is lost."""
 _FIRST_TANGENTS = (0.02, 0.1, 0.3, 0.6, 0.95)
 _USED = 1e-9
 _MOST_TANGENTS = 8
-"""Per distribution, of those that solutions asked for; the ones used last are kept."""
-
+"""Tangent cuts per distribution; the most recently active are kept."""
 _MANY_COLUMNS = 5000
-"""Programs with more are solved from scratch: the last basis then costs more than it saves (13 s instead of 1 s, 200 sentences)."""
+"""Larger programs are solved from scratch: there the last basis costs more than it saves (13 s instead of 1 s for 200
+sentences)."""
 
 
 @dataclass(frozen=True, eq=False)
 class ThetaBox:
-    """Ranges of all columns: those of θ and f are what the search splits (and arcs, to make them whole)."""
+    """Ranges of all columns; the search branches on θ and f, and on arcs to make them integral."""
 
     low: Vector
     high: Vector
 
     def child(self, column: int, low: float, high: float) -> ThetaBox:
-        """The box with the range of one column cut to low..high."""
+        """The box with one column restricted to low..high."""
         lows, highs = self.low.copy(), self.high.copy()
         lows[column], highs[column] = max(low, lows[column]), min(high, highs[column])
         return ThetaBox(lows, highs)
 
 
 class ThetaProgram(TreeProgram):
-    """The linear program; ``solve`` gives the relaxation of a box."""
+    """The linear program; ``solve`` returns the relaxation of a box."""
 
     def __init__(self, task: InductionTask) -> None:
         super().__init__(task)
@@ -59,14 +60,14 @@ class ThetaProgram(TreeProgram):
             points = [float(np.log(p)) for p in _FIRST_TANGENTS] + [-float(np.log(len(run)))]
             self.rows += [self._tangent(run, dict.fromkeys(run, at)) for at in points]
         self.tangents: list[RangedRow] = []
-        self._last_used: list[int] = []  # the call of solve in which each tangent last bounded a solution
+        self._last_used: list[int] = []  # call of solve in which each tangent was last active
         self._calls = 0
         costs = np.zeros(self.count)
         costs[list(self.z.values())] = 1.0
         self._lp.add_columns(costs, lower=self.low, upper=self.high)
 
     def root(self) -> ThetaBox:
-        """The whole space, with the ranges of the counts made as narrow as the trees of each sentence make them."""
+        """The whole space, with count ranges as narrow as the trees of each sentence allow."""
         box = ThetaBox(np.array(self.low), np.array(self.high))
         for m in self.used:
             one = np.zeros(self.features.count)
@@ -76,15 +77,11 @@ class ThetaProgram(TreeProgram):
                 ends[self.f[m]] = round(sign * float(most @ [w for _, w in self.task.sentences]))
         return box
 
-    # ---- columns and rows
-
     def _tangent(self, run: list[int], at: dict[int, float]) -> RangedRow:
-        """Σ exp(t)(θ + 1 − t) ≤ 1 + slack: below Σ exp θ everywhere (18)."""
+        """Tangent cut Σ exp(t)(θ + 1 − t) ≤ 1 + slack, which underestimates Σ exp θ (18)."""
         row = {self.theta[m]: float(np.exp(at[m])) for m in run}
         limit = 1.0 + len(run) * np.exp(LEAST_THETA) - sum(np.exp(at[m]) * (1.0 - at[m]) for m in run)
         return row, -np.inf, float(limit)
-
-    # ---- solving
 
     def envelopes(self, box: ThetaBox) -> list[RangedRow]:
         """z ≤ f_high θ + θ_low f − θ_low f_high and z ≤ f_low θ + θ_high f − θ_high f_low (20, 21)."""
@@ -104,9 +101,10 @@ class ThetaProgram(TreeProgram):
         cut_rounds: int,
         time_limit: float | None = None,
     ) -> Solution:
-        """The relaxation of a box; ``extra`` rows may use ``products`` more columns. Tangents are added where Σ exp θ is too large.
+        """Solve the relaxation of a box; ``extra`` rows may use ``products`` more columns.
 
-        After ``time_limit`` seconds the solution may be one without the last tangents, or of status "limit".
+        Adds tangent cuts where Σ exp θ is too large. At the time limit the solution may lack the last cuts, or have
+        status "limit".
         """
         until = math.inf if time_limit is None else time.monotonic() + time_limit
         self._put_fixed_rows()
@@ -119,12 +117,12 @@ class ThetaProgram(TreeProgram):
         of_box = [*self.envelopes(box), *extra]
         kept, fresh = len(self.tangents), self.count > _MANY_COLUMNS
         self._put(of_box)
-        found = self._lp.solve(fresh=fresh, time_limit=time_limit)
+        solution = self._lp.solve(fresh=fresh, time_limit=time_limit)
         for _ in range(cut_rounds):
             left = until - time.monotonic()
-            if found.status != "optimal" or left <= 0:
+            if solution.status != "optimal" or left <= 0:
                 break
-            new = self._violated(found.columns)
+            new = self._violated(solution.columns)
             if not new:
                 break
             self._put(new)
@@ -132,19 +130,19 @@ class ThetaProgram(TreeProgram):
             better = self._lp.solve(fresh=fresh, time_limit=None if time_limit is None else left)
             if better.status == "limit":
                 break
-            found = better
-        self._leave_box(kept, len(of_box), found)
-        return found
+            solution = better
+        self._leave_box(kept, len(of_box), solution)
+        return solution
 
-    def _leave_box(self, kept: int, of_box: int, found: Solution) -> None:
-        """Delete the rows of the box, and the tangents that have not been used for longest if there are too many."""
+    def _leave_box(self, kept: int, of_box: int, solution: Solution) -> None:
+        """Delete the rows of the box and, if there are too many, the least recently active tangents."""
         first = len(self.rows)
         box_rows = np.arange(first + kept, first + kept + of_box)
         self._lp.delete_rows(box_rows)
         self._calls += 1
         self._last_used += [self._calls] * (len(self.tangents) - kept)
-        if found.status == "optimal":
-            duals = np.delete(found.duals, box_rows)[first:]
+        if solution.status == "optimal":
+            duals = np.delete(solution.duals, box_rows)[first:]
             for i in np.flatnonzero(np.abs(duals) > _USED):
                 self._last_used[i] = self._calls
         surplus = len(self.tangents) - _MOST_TANGENTS * len(self.runs)

@@ -1,7 +1,7 @@
-"""Parses of a corpus as a linear program: the trees of Gormley & Eisner (2013), relaxed, and the counts of their steps.
+"""Parses of a corpus as a linear program: the relaxed tree polytope of Gormley & Eisner (2013), with feature counts.
 
-Columns: arcs e and flows of every sentence, one "has a child" per word and side, counts f. Rows: their equations 5–16, with arcs that may be
-fractional, and the posterior constraint.
+Columns: arcs e and flows of every sentence, one "has a child" per word and side, counts f. Rows: equations 5–16 of the
+paper, with fractional arcs, and the posterior constraint.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ RangedRow = tuple[Row, float, float]
 
 
 class TreeProgram:
-    """Columns and rows of the relaxed parses; whoever makes one gives the columns to ``_lp`` with their costs."""
+    """Columns and rows of the relaxed parses; subclasses add the columns to ``_lp`` with their costs."""
 
     def __init__(self, task: InductionTask, *, least: int | None = None) -> None:
-        """``least``: how many arcs the posterior constraint asks for here, if not as many as in the task."""
+        """``least``: arcs required by the posterior constraint, if different from the task."""
         self.task = task
         self.features = task.features
         self.count = 0
@@ -44,7 +44,10 @@ class TreeProgram:
         self._lp = LinearProgram()
 
     def nearest_trees(self, x: Vector) -> Heads:
-        """The trees with the most of the fractional arcs of a solution, flat over the words of ``task.sentences`` (Eisner & Satta 1999)."""
+        """Project fractional arcs onto the trees that contain most of them (Eisner & Satta 1999).
+
+        Returns heads, flat over the words of ``task.sentences``.
+        """
         heads = []
         for arcs, (tags, _) in zip(self.arcs, self.task.sentences, strict=True):
             scores = np.full((len(tags) + 1, len(tags) + 1), -np.inf)
@@ -107,7 +110,7 @@ class TreeProgram:
                 self._sums[later + 1].update({**dict.fromkeys(children, weight), some: -weight})  # (16)
 
     def _put_fixed_rows(self) -> None:
-        """The rows that hold everywhere, the first time."""
+        """Add the rows that hold everywhere, unless they are there already."""
         self._put(self.rows[self._lp.rows :])
 
     def _put(self, rows: list[RangedRow]) -> None:
