@@ -41,9 +41,9 @@ class InputFile:
 def find_inputs(patterns: Sequence[str], *, format: InputFormat | None = None) -> list[InputFile]:
     """List the input files in order of name, each once.
 
-    Each of ``patterns`` is a file, a folder, a glob (``crawl/*.jsonl.gz``, ``**`` for any depth) or ``@FILE``, a
-    list with one name per line. Hidden files of folders and globs are skipped. ``format`` None: by file name;
-    files with an unknown suffix are text.
+    Each of ``patterns`` is a file, a folder, a glob (``crawl/*.jsonl.gz``, ``**`` for any depth) or
+    ``@FILE``, a list with one name per line. Hidden files of folders and globs are skipped. ``format`` None:
+    by file name; files with an unknown suffix are text.
     """
     paths = sorted({os.path.normpath(path) for pattern in patterns for path in _paths_of(pattern)})
     if not paths:

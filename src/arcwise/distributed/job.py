@@ -41,8 +41,8 @@ from arcwise.treebanks.files import PathLike, make_folder, open_output
 _ERRORS_EVERY = 30.0
 """Seconds between updates of errors.jsonl while the job runs."""
 _MOST_ROUNDS = 10
-"""Restarts of the engine without a finished shard in between, before the job fails. More than the attempts that
-``attempts.py`` needs to isolate a record that crashes its worker."""
+"""Restarts of the engine without a finished shard in between, before the job fails. More than the attempts
+that ``attempts.py`` needs to isolate a record that crashes its worker."""
 
 
 def _check_not_blank(text: str) -> None:
@@ -75,7 +75,7 @@ class CorpusOptions:
     threads: int = option(1, "Threads per worker.", low=1)
     overwrite: bool = option(
         False,
-        "Start over if the folder holds the output of another model or other options, or the input has changed.",
+        "Start over if the folder has output of another model or other options, or the input has changed.",
     )
 
     def __post_init__(self) -> None:
@@ -203,8 +203,8 @@ class CorpusJob:
     def _outcomes(self, todo: list[Shard]) -> Generator[Outcome, None, None]:
         """Yield the outcome of each shard as it finishes.
 
-        When the engine gives up a shard whose workers died, it is started again: the shard counts its attempts
-        and isolates the record that crashes them.
+        When the engine gives up a shard whose workers died, it is started again: the shard counts its
+        attempts and isolates the record that crashes them.
         """
         options = self.options
         work = ParseShard(

@@ -34,8 +34,8 @@ from arcwise.treebanks import Treebank
 from arcwise.treebanks.files import open_output
 
 _BATCH = 10_000
-"""Bytes of text parsed at a time. 1,700 words are enough for full speed and need 20 MB; six times as many words
-need 42 MB."""
+"""Bytes of text parsed at a time. 1,700 words are enough for full speed and need 20 MB; six times as many
+words need 42 MB."""
 
 
 @dataclass(frozen=True)
@@ -147,7 +147,7 @@ class ParseShard:
     threads: int = 1
 
     def prepare(self) -> None:
-        """Open the model and parse once, in the process from which workers are forked, so that they share memory."""
+        """Open the model and parse once, before workers are forked, so that they share its memory."""
         pipeline = as_pipeline(_parser(self.model))
         if pipeline is not None:
             pipeline("Warm.")
@@ -221,7 +221,10 @@ class ParseShard:
                 yield ParsedRecord(file.name, sentence.line, trees, kind="sentences")
 
     def _trees(self, batch: Sequence[Record]) -> list[Treebank | str]:
-        """The trees of each record, or an error message; if a batch fails, its records are tried one by one."""
+        """The trees of each record, or an error message.
+
+        If a batch fails, its records are tried one by one.
+        """
         if len(batch) == 1 and isinstance(batch[0], BrokenRecord):
             return [batch[0].reason]
         try:

@@ -1,4 +1,4 @@
-"""``CorpusParser``: a parser for other engines. It takes a batch of rows with texts and returns them with trees.
+"""``CorpusParser``: a parser for other engines, which adds trees to batches of rows with texts.
 
 Ray Data, Hugging Face datasets, dask and Spark call it on many batches in many processes;
 docs/how-to/a-billion-words.md has a recipe for each.
@@ -44,12 +44,12 @@ class CorpusParser:
     The columns are ``conllu`` (text), or lists of sentences that are lists of words: ``forms``, ``heads``,
     ``labels``, ``head_probabilities``, … A row without a text gets empty values and a message in ``error``.
 
-    A batch is a mapping of columns (Ray Data, datasets), a pandas table (dask), an Arrow table, or an iterator
-    of those (Spark's ``mapInPandas``); the result is of the same type. Only the fields below are pickled; each
-    process opens the model once.
+    A batch is a mapping of columns (Ray Data, datasets), a pandas table (dask), an Arrow table, or an
+    iterator of those (Spark's ``mapInPandas``); the result is of the same type. Only the fields below are
+    pickled; each process opens the model once.
 
-    >>> CorpusParser("en", columns=("forms", "heads"))({"text": ["Birds sing."], "n": [1]})
-    {'text': ['Birds sing.'], 'n': [1], 'forms': [[['Birds', 'sing', '.']]], 'heads': [[[2, 0, 2]]], 'error': ['']}
+    >>> CorpusParser("en", columns=("forms", "heads"))({"text": ["Birds sing."]})
+    {'text': ['Birds sing.'], 'forms': [[['Birds', 'sing', '.']]], 'heads': [[[2, 0, 2]]], 'error': ['']}
     """
 
     model: str = "en"

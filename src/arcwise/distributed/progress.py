@@ -92,7 +92,8 @@ class JobProgress:
         left = self._bytes_left * seconds / max(self._bytes_done, 1)
         return (
             f"{self._done:,} of {self._shards:,} shards, {self._before + self._words:,} words, "
-            f"{self._words / seconds:,.0f} words/s, {duration(left)} left, {errors:,} error{'s' * (errors != 1)}"
+            f"{self._words / seconds:,.0f} words/s, {duration(left)} left, "
+            f"{errors:,} error{'s' * (errors != 1)}"
         )
 
     def _print(self, line: str, *, now: bool) -> None:

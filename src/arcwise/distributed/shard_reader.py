@@ -1,4 +1,7 @@
-"""Reading of shards. A process keeps its file open where the last shard ended: compressed files cannot seek."""
+"""``ShardReader``: the records of a shard.
+
+A process keeps its file open where the last shard ended: compressed files cannot seek.
+"""
 
 from __future__ import annotations
 

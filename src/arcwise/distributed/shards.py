@@ -1,7 +1,7 @@
 """Shards: how files are split into pieces that are parsed and written one by one.
 
-A shard is a run of whole records of one file. Where a file is split depends only on its bytes and the requested
-size. The plan of a file is kept in the output folder, so that each file is scanned once.
+A shard is a run of whole records of one file. Where a file is split depends only on its bytes and the
+requested size. The plan of a file is kept in the output folder, so that each file is scanned once.
 """
 
 from __future__ import annotations
@@ -179,8 +179,8 @@ _ENDS: dict[InputFormat, tuple[tuple[re.Pattern[bytes], int], ...]] = {
         (re.compile(rb"(?=[^\x80-\xbf])"), 1 << 3),
     ),
 }
-"""Format → where a shard may end, in order of preference, each with the bytes searched for it. Text falls back
-from paragraphs to lines, words and characters."""
+"""Format → where a shard may end, in order of preference, each with the bytes searched for it. Text falls
+back from paragraphs to lines, words and characters."""
 
 
 def first_end(data: bytes, size: int, format: InputFormat) -> int | None:

@@ -18,7 +18,8 @@ from arcwise.errors import ArcwiseError, WorkerError
 ATTEMPTS = 3
 """An item fails once its worker has died this many times."""
 AHEAD = 16
-"""Ordered results: at most this many items per worker run ahead of the one being waited for (backpressure)."""
+"""Ordered results: at most this many items per worker run ahead of the one being waited for
+(backpressure)."""
 
 _SHOWN = Repr()
 _SHOWN.maxother = _SHOWN.maxstring = 80
@@ -165,7 +166,7 @@ class Dispatcher:
                 self._failed_starts += place in self._starting
                 self._starting.discard(place)
                 self._idle.discard(place)
-                # Every slot may fail once by bad luck (out of memory, say); beyond that it is the work itself.
+                # Each slot may fail once by bad luck (memory, say); beyond that it is the work itself.
                 if self._failed_starts > self._most + ATTEMPTS:
                     raise WorkerError(f"workers die as they start ({how})")
 
@@ -197,7 +198,7 @@ class _Run:
         return bool(self.waiting or self.held or self._outcomes)
 
     def take(self, place: int) -> _Task | None:
-        """Assign an item to a worker: preferably the one it had in the previous map, else the first waiting."""
+        """Assign an item to a worker: the one it had in the previous map if that waits, else the first."""
         if not self.waiting:
             return None
         task = next((task for task in self.waiting if task.number % self._workers == place), self.waiting[0])

@@ -42,8 +42,8 @@ class Forks:
     """``workers`` processes on this machine, like ``Processes``, for work that holds much memory.
 
     Work with a method ``prepare`` is prepared once, before workers are forked; it must not leave threads
-    behind. Workers that die are forked again, and a fork server that dies is replaced. If the caller itself is
-    killed, workers finish their current item, then exit.
+    behind. Workers that die are forked again, and a fork server that dies is replaced. If the caller itself
+    is killed, workers finish their current item, then exit.
     """
 
     workers: int
@@ -136,7 +136,7 @@ def _start_server(work: SharedValue, common: SharedValue) -> _ForkServer:
 
 @contextmanager
 def _worker_environment() -> Iterator[None]:
-    """Set ``_WORKER_ENV`` for processes started inside the block, except where the user has set a variable."""
+    """Set ``_WORKER_ENV`` for processes started inside the block; variables of the user win."""
     unset = {name: value for name, value in _WORKER_ENV.items() if name not in os.environ}
     os.environ.update(unset)
     try:

@@ -184,7 +184,7 @@ def run_item(work: _HasValue, common: SharedValue, message: bytes) -> Any:
 
 
 def _listen(pipe: Connection, inbox: SimpleQueue[bytes]) -> None:
-    """Receive messages in a thread, so that a worker whose caller is gone exits even in the middle of an item."""
+    """Receive messages in a thread: a worker whose caller is gone exits even in the middle of an item."""
     try:
         while True:
             inbox.put(pipe.recv_bytes())

@@ -42,9 +42,9 @@ class Engine(Protocol):
     def map(
         self, work: Callable[[Item], Result], items: Iterable[Item], *, ordered: bool = True
     ) -> Iterator[Result]:
-        """Yield ``work(item)`` for each item, in the order of the items or, if not ``ordered``, as they finish.
+        """Yield ``work(item)`` for each item.
 
-        Items are consumed on demand, so the iterable may be endless. Closing the iterator (or Ctrl-C)
+        Results come in the order of the items or, if not ``ordered``, as they finish. Items are consumed on demand, so the iterable may be endless. Closing the iterator (or Ctrl-C)
         cancels unfinished work.
         """
         ...

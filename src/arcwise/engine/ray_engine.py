@@ -22,10 +22,10 @@ from arcwise.optional import require
 class RayEngine:
     """``workers`` actors with ``threads`` cores each, on whichever machines of the cluster have room.
 
-    ``address``: a running cluster (``auto``, ``10.0.0.1:6379``); without one, the cluster of ``RAY_ADDRESS``, or
-    Ray on this machine. All machines need the same version of arcwise. ``work`` goes into Ray's object store
-    once. If a worker or a machine dies, another worker retries its items, up to three times. The engine does not
-    wait for workers that have no room yet.
+    ``address``: a running cluster (``auto``, ``10.0.0.1:6379``); without one, the cluster of ``RAY_ADDRESS``,
+    or Ray on this machine. All machines need the same version of arcwise. ``work`` goes into Ray's object
+    store once. If a worker or a machine dies, another worker retries its items, up to three times. The engine
+    does not wait for workers that have no room yet.
     """
 
     workers: int
@@ -114,7 +114,8 @@ class _RayWorkers:
         if self.pending:
             return [self.pending.pop()]
         self.ray.wait(list(self.awaited), num_returns=1)
-        # Collect everything that is ready: with a thousand workers, each call of wait costs more than its events.
+        # Collect everything that is ready: with a thousand workers, each call of wait costs more than its
+        # events.
         ready, _ = self.ray.wait(list(self.awaited), num_returns=len(self.awaited), timeout=0)
         return [self._event(reference, self.awaited.pop(reference)) for reference in ready]
 

@@ -1,4 +1,4 @@
-"""``SharedValue``: a value that one process writes and its workers read, optionally without copying arrays."""
+"""``SharedValue``: a value that one process writes and its workers read, with or without copies of arrays."""
 
 from __future__ import annotations
 

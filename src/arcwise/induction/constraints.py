@@ -35,7 +35,9 @@ UNIVERSAL_RULES: frozenset[tuple[str, str]] = frozenset(
 
 @dataclass(frozen=True)
 class ArcShare:
-    """Constraint: at least ``share`` of all arcs, including root arcs, match ``rules``, (head tag, child tag) pairs.
+    """Constraint: at least ``share`` of all arcs match ``rules``.
+
+    Rules are (head tag, child tag) pairs; root arcs count too.
 
     >>> ArcShare(frozenset({("ROOT", "VERB"), ("VERB", "NOUN")}), 0.75).least(words=10)
     8
@@ -52,8 +54,8 @@ class ArcShare:
     def least(self, words: int) -> int:
         """Number of matching arcs required in a corpus of this many words.
 
-        Computed from the decimal digits of ``share``: the float 0.55 * 100 is 55.00000000000001, which would round
-        up to 56.
+        Computed from the decimal digits of ``share``: the float 0.55 * 100 is 55.00000000000001, which would
+        round up to 56.
         """
         return math.ceil(Fraction(str(self.share)) * words)
 
@@ -77,8 +79,8 @@ class ArcShare:
         most = round(native.dmv_decode_batch(marks.astype(np.float64), corpus.batch, 1)[1].sum())
         if most < self.least(corpus.words):
             raise ConstraintError(
-                f"share: found {self.share} ({self.least(corpus.words)} of {corpus.words} arcs), but parses of this "
-                f"corpus have at most {most} such arcs"
+                f"share: found {self.share} ({self.least(corpus.words)} of {corpus.words} arcs), "
+                f"but parses of this corpus have at most {most} such arcs"
             )
 
 

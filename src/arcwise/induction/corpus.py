@@ -60,15 +60,16 @@ class TagSentences:
     ) -> TagSentences:
         """Take the tags of a column, from sentences of at most ``max_length`` words.
 
-        ``without_punctuation`` removes punctuation, and sentences that consist of nothing else. A column without
-        any tag raises ``InputError``.
+        ``without_punctuation`` removes punctuation, and sentences that consist of nothing else. A column
+        without any tag raises ``InputError``.
         """
         column_number(column)
         words = treebank.column(column)
         visible = VisibleWords.of(treebank, without_punctuation=without_punctuation)
         if words and all(tag == "_" for tag in words):
             raise InputError(
-                f"{treebank.source}: the column {column} has no tags ('_' for every word); tag the corpus first"
+                f"{treebank.source}: the column {column} has no tags ('_' for every word); "
+                "tag the corpus first"
             )
         sentences = [
             [words[a + i] for i in np.flatnonzero(visible.mask[a:b])]
@@ -147,7 +148,7 @@ class VisibleWords:
 
     @classmethod
     def of(cls, treebank: Treebank, *, without_punctuation: bool = False) -> VisibleWords:
-        """Select all words, or all but punctuation as ``arcwise evaluate`` defines it: by UPOS, else by form."""
+        """Select all words, or all but punctuation (by UPOS, else by form, as in ``arcwise evaluate``)."""
         mask = np.ones(treebank.word_count, bool)
         if without_punctuation:
             pairs = zip(treebank.column("upos"), treebank.column("form"), strict=True)
@@ -166,8 +167,9 @@ class VisibleWords:
     def expand(self, heads: Heads) -> Heads:
         """Extend heads of the visible words (flat, numbered among themselves) to all words.
 
-        The other words attach to the nearest visible word before them, or else to the first one after them, so that
-        their arcs cross no others. In a sentence without visible words the first word heads the others.
+        The other words attach to the nearest visible word before them, or else to the first one after them,
+        so that their arcs cross no others. In a sentence without visible words the first word heads the
+        others.
         """
         if self.mask.all():
             return heads

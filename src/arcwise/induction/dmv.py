@@ -25,7 +25,7 @@ Heads = npt.NDArray[np.int32]
 
 SIDES = ("left", "right")
 _LOWEST = -1e6
-"""Replaces minus infinity when a tree is required anyway: the best tree then has the fewest impossible steps."""
+"""Replaces minus infinity where a tree is required: the best one then has the fewest impossible steps."""
 
 
 @dataclass(frozen=True)
@@ -96,8 +96,9 @@ def log_ratio(counts: Vector, features: Features, *, smoothing: float = 0.0) -> 
 class DMV:
     """A generative model of sentences of tags with projective, single-rooted trees.
 
-    The root's tag is drawn first; each word then draws its children on the left and on the right, nearest first,
-    and before each child decides whether to stop. ``log_probabilities`` is flat, in the order of ``Features``.
+    The root's tag is drawn first; each word then draws its children on the left and on the right, nearest
+    first, and before each child decides whether to stop. ``log_probabilities`` is flat, in the order of
+    ``Features``.
 
     >>> grammar = DMV.uniform(("N", "V"))
     >>> trees = grammar.parse([["N", "V"]])
@@ -176,8 +177,8 @@ class DMV:
     ) -> Treebank:
         """Replace HEAD by the Viterbi trees and DEPREL by ``root`` and ``dep``.
 
-        ``without_punctuation``: for a grammar trained without it. Punctuation then attaches to the preceding word (at
-        the start of a sentence to the first word) as ``punct``.
+        ``without_punctuation``: for a grammar trained without it. Punctuation then attaches to the preceding
+        word (at the start of a sentence to the first word) as ``punct``.
         """
         words = VisibleWords.of(treebank, without_punctuation=without_punctuation)
         heads = np.zeros(0, np.int32)
@@ -196,7 +197,7 @@ class DMV:
         return float(native.dmv_expected_counts_batch(_over(self, corpus.tags), corpus.batch)[1].sum())
 
     def expected_counts(self, sentences: Sequence[Sequence[str]] | TagSentences) -> Vector:
-        """Expected count of each feature under the posterior over trees (inside-outside), O(n³) per sentence."""
+        """Expected count of each feature over the trees (inside-outside), O(n³) per sentence."""
         corpus = _corpus(sentences, self.tags)
         return native.dmv_expected_counts_batch(self.log_probabilities, corpus.batch)[0]
 
@@ -261,8 +262,8 @@ class DMV:
             "tags": list(self.tags),
             "column": column,
             "without_punctuation": without_punctuation,
-            "about": "root, child: probabilities of the tags, in order; decision: of stop and continue, before the first "
-            "child of a side and later",
+            "about": "root, child: probabilities of the tags, in order; decision: of stop and continue, "
+            "before the first child of a side and later",
             "root": probabilities(0, size),
             "child": {f"{t} {s}": probabilities(child(side, head, 0), size) for side, s, head, t in heads},
             "decision": {

@@ -30,9 +30,9 @@ _BATCH_SECONDS = 0.25
 class LocalSearch:
     """The best of several restarts.
 
-    ``value``: log-likelihood of the sentences under ``grammar`` (EM), or of sentences and parses jointly (Viterbi
-    EM). ``trace``: its value after each iteration (for EM, preceded by that of the initial parameters). ``values``:
-    the final value of every restart.
+    ``value``: log-likelihood of the sentences under ``grammar`` (EM), or of sentences and parses jointly
+    (Viterbi EM). ``trace``: its value after each iteration (for EM, preceded by that of the initial
+    parameters). ``values``: the final value of every restart.
     """
 
     grammar: DMV
@@ -54,11 +54,13 @@ def em(
     time_limit: float | None = None,
     progress: Callable[[int, float], None] | None = None,
 ) -> LocalSearch:
-    """Run expectation maximisation (Klein & Manning 2004), O(n³) per sentence and iteration; keep the best restart.
+    """Run expectation maximisation (Klein & Manning 2004) and keep the best restart.
+
+    O(n³) per sentence and iteration.
 
     ``start``: ``harmonic`` (head probability proportional to 1/distance), ``uniform`` (a random tree for each
-    sentence) or ``random`` (parameters). ``smoothing``: added to every count in the M-step. ``time_limit``: seconds
-    after which no new restart begins.
+    sentence) or ``random`` (parameters). ``smoothing``: added to every count in the M-step. ``time_limit``:
+    seconds after which no new restart begins.
 
     >>> search = em([["DET", "NOUN", "VERB"], ["NOUN", "VERB"]])
     >>> bool((np.diff(search.trace) >= -1e-9).all())
@@ -96,12 +98,15 @@ def viterbi_em(
     time_limit: float | None = None,
     progress: Callable[[int, float], None] | None = None,
 ) -> LocalSearch:
-    """Run Viterbi EM (Spitkovsky et al. 2010): parse and re-estimate until convergence; keep the best restart.
+    """Run Viterbi EM (Spitkovsky et al. 2010) and keep the best restart.
+
+    Each iteration parses with the current parameters and re-estimates them from the parses.
 
     ``polish``: after convergence, continue without smoothing to a local maximum of the likelihood itself.
     ``constraint``: the parses must satisfy it. ``e_step``: ``"exact"`` parses by dynamic programming (under a
-    constraint, with a bonus on the arcs that it counts); ``"relaxed"`` solves the linear program of Gormley & Eisner
-    (2013) and projects onto the nearest trees. The latter needs highspy, starts uniformly and is not polished.
+    constraint, with a bonus on the arcs that it counts); ``"relaxed"`` solves the linear program of Gormley &
+    Eisner (2013) and projects onto the nearest trees. The latter needs highspy, starts uniformly and is not
+    polished.
 
     >>> search = viterbi_em([["DET", "NOUN", "VERB"], ["NOUN", "VERB"]], polish=True, restarts=20)
     >>> round(search.value, 3)

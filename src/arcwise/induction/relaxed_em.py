@@ -1,8 +1,8 @@
 """Viterbi EM with a linear program as E-step, as in Gormley & Eisner (2013), section 7.
 
-The E-step solves the linear relaxation of parsing under fixed parameters, with the posterior constraint, slightly
-tightened, as a row. Fractional arcs are projected onto the nearest projective trees; these are discarded if they
-violate the constraint.
+The E-step solves the linear relaxation of parsing under fixed parameters, with the posterior constraint,
+slightly tightened, as a row. Fractional arcs are projected onto the nearest projective trees; these are
+discarded if they violate the constraint.
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ from arcwise.induction.global_search.problem import InductionTask
 from arcwise.induction.global_search.tree_program import TreeProgram
 
 TIGHTER = 0.05
-"""The program tightens the constraint by this share of the arcs: 80 % for a constraint of 75 %, as in the paper."""
+"""The program tightens the constraint by this share of the arcs: 80 % for a constraint of 75 %, as in the
+paper."""
 _IMPOSSIBLE = -1e3
 """Replaces a log-probability of minus infinity, which linear programs do not accept."""
 
@@ -30,7 +31,8 @@ _IMPOSSIBLE = -1e3
 class RelaxedParser(TreeProgram):
     """Parses with the relaxed program.
 
-    ``parsed`` counts calls, ``discarded`` those whose trees violated the constraint; ``solution`` is the last one.
+    ``parsed`` counts calls, ``discarded`` those whose trees violated the constraint; ``solution`` is the last
+    one.
     """
 
     def __init__(self, task: InductionTask, *, tighter: float = TIGHTER) -> None:
@@ -96,9 +98,9 @@ def relaxed_restart(
     iterations: int = 100,
     should_stop: Callable[[], bool] | None = None,
 ) -> RelaxedRestart | None:
-    """One run of Viterbi EM from uniform parameters, ties broken at random; None if all parses were discarded.
+    """Run Viterbi EM once from uniform parameters, breaking ties at random.
 
-    It stops when parses do not change, do not improve (the E-step is not exact), or are discarded.
+    Returns None if all parses were discarded. It stops when parses do not change, do not improve (the E-step is not exact), or are discarded.
     """
     task, features, best = parser.task, parser.features, None
     uniform = log_ratio(np.zeros(features.count), features)

@@ -1,8 +1,8 @@
 """Upper bound for a large corpus: the sum of the upper bounds of blocks of its sentences.
 
-Blocks are searched independently and in parallel, each with parameters of its own, so the sum of their bounds bounds
-the corpus; their certificates together form its certificate. A posterior constraint applies to the incumbent only;
-blocks are bounded without it.
+Blocks are searched independently and in parallel, each with parameters of its own, so the sum of their bounds
+bounds the corpus; their certificates together form its certificate. A posterior constraint applies to the
+incumbent only; blocks are bounded without it.
 """
 
 from __future__ import annotations
@@ -46,7 +46,8 @@ def bound_by_blocks(
 ) -> tuple[Incumbent, list[TracePoint], dict[str, Any]]:
     """Return the incumbent, the trace of the bounds and the certificate, in about ``time_limit`` seconds.
 
-    ``processes``: number of blocks searched in parallel. ``engine``: where (default: processes of this machine).
+    ``processes``: number of blocks searched in parallel. ``engine``: where (default: processes of this
+    machine).
     """
     if block_size < 1:
         raise InputError(f"blocks: found {block_size}, expected at least one sentence per block")
@@ -107,7 +108,10 @@ def _bound_block(
 
 
 def climb(best: Incumbent, *, seconds: float, seed: int) -> None:
-    """Improve the incumbent: Viterbi EM from random parameters for a quarter of the time, then near the incumbent."""
+    """Improve the incumbent.
+
+    Viterbi EM from random parameters for a quarter of the time, then near the incumbent.
+    """
     began, done, restarts = time.monotonic(), 0, 1
     while not done or time.monotonic() - began < seconds:
         started = time.monotonic()

@@ -2,23 +2,23 @@
 
 A certificate is a JSON object, which ``arcwise.induction.verifier`` checks without any code of the search:
 
-- ``tags``, ``sentences``: the corpus, as tag numbers. ``constraint``: null, or the marked features and their minimum
-  number.
+- ``tags``, ``sentences``: the corpus, as tag numbers. ``constraint``: null, or the marked features and their
+  minimum number.
 - ``heads``: the incumbent's parses, one list per sentence. ``lower``: their log-likelihood.
 - ``upper``: the claimed upper bound, an integer in units of 1/2**30.
 - ``enumerate_up_to``: count vectors of sentences up to this length are enumerated.
-- ``coordinates``: the counts that have a multiplier. ``multipliers``: lists of integers in units of 1/2**30, or
-  objects with ``prices`` (such a list), ``blocks`` (0: roots, 1 + t: left of tag t, 1 + T + t: right of it) and
-  ``messages``, which replace prices in those blocks: integers in units of 1/2**16, one for each vector (arcs by child
-  tag, words with a child) that a sentence can add to the block, in lexicographic order, sentence by sentence, block by
-  block; little-endian 32-bit, zlib, base64.
+- ``coordinates``: the counts that have a multiplier. ``multipliers``: lists of integers in units of 1/2**30,
+  or objects with ``prices`` (such a list), ``blocks`` (0: roots, 1 + t: left of tag t, 1 + T + t: right of
+  it) and ``messages``, which replace prices in those blocks: integers in units of 1/2**16, one for each
+  vector (arcs by child tag, words with a child) that a sentence can add to the block, in lexicographic order,
+  sentence by sentence, block by block; little-endian 32-bit, zlib, base64.
 - ``nodes``: the tree, root first. ``use``: multipliers (by number) applied in sequence. ``split``: [sentence,
-  coordinate, at] with ``children``: the nodes with coordinate <= at and with coordinate > at, null for an infeasible
-  side. Sentence -1 refers to the counts of the corpus, others to those of one sentence's parse (of the distinct
-  sentences if there is no constraint).
+  coordinate, at] with ``children``: the nodes with coordinate <= at and with coordinate > at, null for an
+  infeasible side. Sentence -1 refers to the counts of the corpus, others to those of one sentence's parse (of
+  the distinct sentences if there is no constraint).
 
-For a corpus bounded by blocks: ``blocks``, a certificate for every ``block_size`` sentences; their bounds sum to
-``upper``.
+For a corpus bounded by blocks: ``blocks``, a certificate for every ``block_size`` sentences; their bounds sum
+to ``upper``.
 """
 
 from __future__ import annotations
@@ -35,6 +35,7 @@ from arcwise.induction.global_search.messages import DualMessages, Prices
 from arcwise.induction.global_search.problem import Incumbent, InductionTask
 
 SCALE = 2**30
+"""Bounds are integers in units of 1/SCALE: exact arithmetic makes them reproducible by the verifier."""
 """Bounds are integers in units of 1/SCALE: exact arithmetic makes them reproducible by the verifier."""
 VERSION = 2
 KIND = "arcwise grammar induction certificate"

@@ -1,10 +1,10 @@
 """Parallel branch and bound over counts: a coordinator with one queue of open nodes, and many workers.
 
-The coordinator holds the proof, the open nodes and the incumbent. A worker gets the open node with the highest bound
-and the incumbent, searches the subtree below for a few seconds, and returns that subtree with its open nodes. So work
-goes wherever there is some, a better incumbent prunes the other workers' trees from their next node on, and if a
-worker dies, the engine reassigns its node. The search begins with a race: every worker starts at the root with other
-splits and other restarts, and the tree with the lowest bound is kept.
+The coordinator holds the proof, the open nodes and the incumbent. A worker gets the open node with the
+highest bound and the incumbent, searches the subtree below for a few seconds, and returns that subtree with
+its open nodes. So work goes wherever there is some, a better incumbent prunes the other workers' trees from
+their next node on, and if a worker dies, the engine reassigns its node. The search begins with a race: every
+worker starts at the root with other splits and other restarts, and the tree with the lowest bound is kept.
 """
 
 from __future__ import annotations
@@ -25,11 +25,12 @@ from arcwise.treebanks.files import PathLike
 
 CHECKPOINT_SECONDS = 30.0
 _WRITING = 10
-"""The next checkpoint waits this many times as long as the last one took: at most a tenth of the time is writing."""
+"""The next checkpoint waits this many times as long as the last one took: at most a tenth of the time is
+writing."""
 _RACE_SECONDS = 3.0
 _LEAST_SECONDS, _MOST_SECONDS, _SHARE = 0.5, 10.0, 0.1
-"""A worker keeps a node for this share of the elapsed time, within limits: short at first, so that there soon are
-nodes for everyone; long later, so that messages are few."""
+"""A worker keeps a node for this share of the elapsed time, within limits: short at first, so that there soon
+are nodes for everyone; long later, so that messages are few."""
 _SPLITS = (0.1, 0.5, 0.3, 0.0, 0.7)
 """Split points of the workers in the race (``CountOptions.middle``)."""
 

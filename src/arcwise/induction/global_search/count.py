@@ -1,10 +1,11 @@
 """``method="count"``: branch and bound over boxes of counts.
 
-For fixed counts the optimal parameters are relative frequencies, so the likelihood is a convex function of the counts
-alone. A node is a box of counts, bounded by Lagrangian relaxation: blocks of the function over the box on one side,
-parses of the sentences on the other. The multipliers start as prices of counts, from a linear program over parses and
-points (native/kernels/induction/count_problem.hpp, count_master.hpp), and become messages about what each sentence adds
-to each block (``messages``). Bounds are computed in exact integer arithmetic; every step goes into a certificate.
+For fixed counts the optimal parameters are relative frequencies, so the likelihood is a convex function of
+the counts alone. A node is a box of counts, bounded by Lagrangian relaxation: blocks of the function over the
+box on one side, parses of the sentences on the other. The multipliers start as prices of counts, from a
+linear program over parses and points (native/kernels/induction/count_problem.hpp, count_master.hpp), and
+become messages about what each sentence adds to each block (``messages``). Bounds are computed in exact
+integer arithmetic; every step goes into a certificate.
 """
 
 from __future__ import annotations
@@ -34,7 +35,10 @@ _LOOK_ALWAYS, _LOOK_EVERY = 200, 10
 
 
 class CountSearch:
-    """The state of one search; ``run`` continues until a gap or a time limit is reached, and can be called again."""
+    """The state of one search.
+
+    ``run`` continues until a gap or a time limit is reached, and can be called again.
+    """
 
     def __init__(self, task: InductionTask, *, seed: int = 0, options: CountOptions = CountOptions()) -> None:
         if task.constraint is not None:
@@ -110,8 +114,9 @@ class CountSearch:
     ) -> None:
         """Search best-first until (U - L)/|L| <= epsilon.
 
-        Stops earlier after ``time_limit`` more seconds, ``node_limit`` more nodes, or when ``should_stop`` returns True.
-        After ``pause_after`` seconds no further node is expanded, but at least one is, completely.
+        Stops earlier after ``time_limit`` more seconds, ``node_limit`` more nodes, or when ``should_stop``
+        returns True. After ``pause_after`` seconds no further node is expanded, but at least one is,
+        completely.
         """
         self.epsilon = epsilon
         began, before, reported = time.monotonic(), self.seconds, -math.inf
@@ -279,7 +284,8 @@ class CountSearch:
     ) -> None:
         """Split the range of a count, or the parses of a sentence once all counts are fixed.
 
-        Both children inherit the bound of the node, from the multipliers in ``use``, unless they have a better one.
+        Both children inherit the bound of the node, from the multipliers in ``use``, unless they have a
+        better one.
         """
         number, box = node.number, node.box
         count = self.options.candidates if messages is not None else 1
@@ -345,8 +351,8 @@ class CountSearch:
     def _settle(self, number: int, box: native.CountBox) -> None:
         """Close a node that cannot be split.
 
-        Either each sentence has one parse left (and the bound without multipliers is its likelihood), or the remaining
-        parses of long sentences have the same counts; then the bound stays.
+        Either each sentence has one parse left (and the bound without multipliers is its likelihood), or the
+        remaining parses of long sentences have the same counts; then the bound stays.
         """
         heads = self.problem.only_parses(box)
         if len(heads):

@@ -1,9 +1,9 @@
 """Size of a search tree, estimated by random walks from the root to a leaf (Knuth 1975).
 
-A walk bounds a node, splits it, and continues with one of its open children, chosen at random. A node reached after
-choices among b_1, …, b_d children stands for b_1·…·b_d nodes of its depth; the mean over walks is an unbiased estimate
-of the size of the tree that a search with this incumbent and epsilon would build. Its variance is high; it serves to
-compare strategies (Gormley & Eisner 2013, table 1).
+A walk bounds a node, splits it, and continues with one of its open children, chosen at random. A node reached
+after choices among b_1, …, b_d children stands for b_1·…·b_d nodes of its depth; the mean over walks is an
+unbiased estimate of the size of the tree that a search with this incumbent and epsilon would build. Its
+variance is high; it serves to compare strategies (Gormley & Eisner 2013, table 1).
 """
 
 from __future__ import annotations
@@ -29,7 +29,8 @@ class Walkable(Protocol):
 class TreeEstimate:
     """Estimated nodes and seconds of the whole search, with their standard errors.
 
-    ``walks`` is 0 if the time limit was reached during the first walk: nodes and seconds are then underestimates.
+    ``walks`` is 0 if the time limit was reached during the first walk: nodes and seconds are then
+    underestimates.
     """
 
     nodes: float

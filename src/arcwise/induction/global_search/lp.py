@@ -38,7 +38,9 @@ def _highs() -> Any:
 
 
 class LinearProgram:
-    """Maximises ``costs . x`` subject to ranged rows; columns and rows can be added, and the last basis is kept.
+    """Maximises ``costs . x`` subject to ranged rows.
+
+    Columns and rows can be added between solves; the last basis is kept.
 
     >>> lp = LinearProgram()
     >>> lp.add_rows([1.0], [1.0])
@@ -63,7 +65,10 @@ class LinearProgram:
         columns: Any = (),
         values: Any = (),
     ) -> None:
-        """Add rows ``lower <= a.x <= upper``; row r has entries ``starts[r] .. starts[r+1]-1``, none without ``starts``."""
+        """Add rows ``lower <= a.x <= upper``.
+
+        Row r has entries ``starts[r] .. starts[r+1]-1``, none without ``starts``.
+        """
         count = len(lower)
         first = np.zeros(count, np.int32) if starts is None else np.asarray(starts, np.int32)[:count]
         status = self._solver.addRows(
@@ -153,22 +158,22 @@ class LinearProgram:
         solver.run()
         status = _status(solver)
         if status == "limit" and time_limit is None:
-            solver.clearSolver()  # trouble with numbers: once more from scratch
+            solver.clearSolver()  # numerical trouble: retry from scratch
             solver.run()
             status = _status(solver)
-        found, info = solver.getSolution(), solver.getInfo()
+        point, info = solver.getSolution(), solver.getInfo()
         return Solution(
             status,
             float(info.objective_function_value),
-            np.array(found.col_value, float),
-            np.array(found.row_dual, float),
+            np.array(point.col_value, float),
+            np.array(point.row_dual, float),
             float(info.mip_dual_bound),
         )
 
 
-def _check(status: Any, what: str) -> None:
+def _check(status: Any, kind: str) -> None:
     if str(status).endswith("kError"):
-        raise ValueError(f"HiGHS does not take these {what}: an entry is given twice or out of range")
+        raise ValueError(f"HiGHS rejects these {kind}: an entry is given twice or out of range")
 
 
 def _maximise() -> Any:
@@ -181,10 +186,10 @@ def _status(solver: Any) -> Status:
     import highspy
 
     status = solver.getModelStatus()
-    known: dict[Any, Status] = {
+    statuses: dict[Any, Status] = {
         highspy.HighsModelStatus.kOptimal: "optimal",
         highspy.HighsModelStatus.kInfeasible: "infeasible",
         highspy.HighsModelStatus.kUnbounded: "unbounded",
         highspy.HighsModelStatus.kUnboundedOrInfeasible: "infeasible",
     }
-    return known.get(status, "limit")
+    return statuses.get(status, "limit")

@@ -1,9 +1,9 @@
 """Dual bounds by messages between blocks and sentences, and their serialization in certificates.
 
-With prices on counts, a block may choose any point, whether or not parses add up to it. With messages, every block
-chooses what each sentence adds to it, and there is a multiplier for every vector that a sentence can add to a block
-(native/kernels/induction/count_agreement.hpp). Bounds at the root become as tight as those of thousands of nodes with
-prices only.
+With prices on counts, a block may choose any point, whether or not parses add up to it. With messages, every
+block chooses what each sentence adds to it, and there is a multiplier for every vector that a sentence can
+add to a block (native/kernels/induction/count_agreement.hpp). Bounds at the root become as tight as those of
+thousands of nodes with prices only.
 """
 
 from __future__ import annotations
@@ -76,8 +76,8 @@ class MessageBounds:
         return self.kernel.tighten(box, agreement, threshold)
 
     def written(self, messages: DualMessages, coordinates: npt.NDArray[np.int64]) -> dict[str, Any]:
-        """Serialize for a certificate: prices of the coordinates, block numbers, and the blocks' messages (sentence by
-        sentence, vectors in lexicographic order)."""
+        """Serialize for a certificate: prices of the coordinates, block numbers, and the blocks' messages
+        (sentence by sentence, vectors in lexicographic order)."""
         agreeing = np.flatnonzero(messages.blocks).tolist()
         order = np.concatenate([self._order(b) for b in agreeing]) if agreeing else np.zeros(0, np.int64)
         return {
@@ -100,7 +100,10 @@ class MessageBounds:
         return DualMessages(start, values, blocks)
 
     def number_of(self, block: int) -> int:
-        """Number of a block in certificates: 0 for the roots, then left sides by head tag, then right sides."""
+        """Number of a block in certificates.
+
+        It is 0 for the roots, then left sides by head tag, then right sides.
+        """
         last, t = self.problem.block_coordinates[block][-1], self._tags
         return 0 if last < t else (last - 2 * t) // (t + 1) + 1
 

@@ -25,7 +25,7 @@ class CountOptions:
     )
     enumerate_up_to: int = option(
         8,
-        "Enumerate the parses of sentences of up to this many words; decode longer ones by dynamic programming.",
+        "Enumerate the parses of sentences up to this length; longer ones use dynamic programming.",
         low=0,
         high=20,
     )
@@ -78,14 +78,14 @@ class ThetaOptions:
 
     rlt: str = option(
         "Max.0k",
-        "RLT products of constraints: Max.0k (none), Max.1k, Max.10k, Max.100k (a random sample), Obj.Filter (those of "
-        "the objective's variables), All.",
+        "RLT products of constraints: Max.0k (none), Max.1k, Max.10k, Max.100k (a random sample), "
+        "Obj.Filter (those of the objective's variables), All.",
         choices=SUBSETS,
     )
     projection: Projection = option(
         "normalise",
-        "Projection of a relaxed solution: normalised parameters, the nearest point of the simplex, or the best trees of "
-        "its arcs.",
+        "Projection of a relaxed solution: normalised parameters, the nearest point of the simplex, or "
+        "the best trees of its arcs.",
     )
     smoothing: float = option(0.0, "Added to probabilities before projection.", low=0)
     integral: bool = option(True, "Branch on counts and arcs too, where θ is narrow.")

@@ -23,8 +23,8 @@ NO_MARKS = np.zeros(0, np.uint8)
 class InductionTask:
     """A corpus with an optional posterior constraint, in the form that searches need.
 
-    Equal sentences share one parse, because they have the same optimum for fixed parameters. Under a constraint on the
-    whole corpus they may need different parses, so every sentence is kept separate.
+    Equal sentences share one parse, because they have the same optimum for fixed parameters. Under a
+    constraint on the whole corpus they may need different parses, so every sentence is kept separate.
     """
 
     corpus: TagSentences
@@ -189,8 +189,9 @@ ProgressCallback = Callable[[TracePoint], None]
 class Result:
     """The best parameters and parses, and their optimality gap.
 
-    ``lower``: joint log-likelihood of the parses under the parameters. ``upper``: upper bound for any parameters and
-    parses. ``certificate``: input of ``arcwise.induction.verifier`` (None for methods without one).
+    ``lower``: joint log-likelihood of the parses under the parameters. ``upper``: upper bound for any
+    parameters and parses. ``certificate``: input of ``arcwise.induction.verifier`` (None for methods without
+    one).
     """
 
     parameters: DMV

@@ -1,7 +1,9 @@
-"""The Reformulation Linearization Technique (Sherali & Adams 1990): products of pairs of constraints, linearised.
+"""The reformulation-linearization technique (RLT; Sherali & Adams 1990).
 
-(g_i − G_i x)(g_j − G_j x) ≥ 0 holds wherever both constraints do. Products of two columns become new columns; those of
-the objective, θ_m f_m, are the existing z_m.
+It adds linearised products of pairs of constraints:
+
+(g_i − G_i x)(g_j − G_j x) ≥ 0 holds wherever both constraints do. Products of two columns become new columns;
+those of the objective, θ_m f_m, are the existing z_m.
 """
 
 from __future__ import annotations

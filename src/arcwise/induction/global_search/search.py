@@ -45,16 +45,19 @@ def induce_globally(
     progress: ProgressCallback | None = None,
     should_stop: Callable[[], bool] | None = None,
 ) -> Result:
-    """Maximise the joint log-likelihood of parameters and parses to within ``epsilon`` (Gormley & Eisner 2013).
+    """Maximise the joint log-likelihood of parameters and parses to within a gap ``epsilon``.
 
-    method: ``"count"`` branches on counts, ``"theta"`` on parameters as in the paper, ``"milp"`` solves one integer
-        program. The last two need highspy (extra ``induction``).
-    time_limit: in seconds. The search is anytime: at the limit, or when ``should_stop`` returns True, it returns the
-        incumbent and the current bound.
+    The problem and ``method="theta"`` are those of Gormley & Eisner (2013).
+
+    method: ``"count"`` branches on counts, ``"theta"`` on parameters as in the paper, ``"milp"`` solves one
+        integer program. The last two need highspy (extra ``induction``).
+    time_limit: in seconds. The search is anytime: at the limit, or when ``should_stop`` returns True, it
+        returns the incumbent and the current bound.
     checkpoint, resume: file for the state of the search, and such a file to resume from.
-    processes: number of parallel workers, on this machine or on ``engine``; with several, the same seed may give
-        another tree and another proof.
-    block_size: bound a large corpus by blocks of this many sentences, ``processes`` at a time (needs a time limit).
+    processes: number of parallel workers, on this machine or on ``engine``; with several, the same seed may
+        give another tree and another proof.
+    block_size: bound a large corpus by blocks of this many sentences, ``processes`` at a time (needs a time
+    limit).
 
     >>> result = induce_globally([["DET", "NOUN", "VERB"], ["NOUN", "VERB"]])
     >>> round(result.lower, 3), result.gap <= 0.01
@@ -95,8 +98,8 @@ def induce_globally(
     search = load_checkpoint(task, resume) if resume else CountSearch(task, seed=seed, options=options)
     if search.nodes and epsilon < search.epsilon:
         raise InputError(
-            f"epsilon: found {epsilon}, expected at least {search.epsilon}: the search of {resume} has pruned all "
-            "nodes within that gap"
+            f"epsilon: found {epsilon}, expected at least {search.epsilon}: "
+            f"the search of {resume} has pruned the nodes within that gap"
         )
     if processes > 1 or engine is not None:
         Coordinator(

@@ -1,10 +1,10 @@
 """``method="theta"``: branch and bound over boxes of log-probabilities (Gormley & Eisner 2013).
 
-Kept for comparison, close to the paper: linear relaxations (``theta_program``), optional RLT products (``rlt``), best-first
-search with plunging, branching on the largest regret z_m − θ_m f_m at the midpoint in probability space, and projections
-followed by Viterbi EM. Unlike the paper, boxes that are narrow in θ are split on counts and arcs too (``integral``): the
-relaxation of trees has fractional vertices, so boxes of θ alone may never close the gap. Bounds come from a
-floating-point solver, so there is no certificate.
+Kept for comparison, close to the paper: linear relaxations (``theta_program``), optional RLT products
+(``rlt``), best-first search with plunging, branching on the largest regret z_m − θ_m f_m at the midpoint in
+probability space, and projections followed by Viterbi EM. Unlike the paper, boxes that are narrow in θ are
+split on counts and arcs too (``integral``): the relaxation of trees has fractional vertices, so boxes of θ
+alone may never close the gap. Bounds come from a floating-point solver, so there is no certificate.
 """
 
 from __future__ import annotations
@@ -117,7 +117,10 @@ class ThetaSearch:
             progress(self.trace[-1])
 
     def _expand(self, node: ThetaNode, *, time_limit: float | None = None) -> list[ThetaNode]:
-        """Bound, project and branch; return the children, the one with the relaxed solution first (none if pruned)."""
+        """Bound, project and branch.
+
+        Return the children, the one with the relaxed solution first (none if pruned).
+        """
         self.nodes += 1
         products = Products(self.program.count, self.program.theta, self.program.f, self.program.z)
         extra = rlt_rows(self.options.rlt, self.program, node.box, products, self._random)

@@ -1,8 +1,9 @@
 """The mathematical program of Gormley & Eisner (2013), relaxed to a linear program over a box of parameters.
 
-Columns: those of the parses (``tree_program``), log-probabilities θ, and z for the products θ_m f_m of the objective.
-Rows that hold everywhere are added once. The concave (McCormick) envelopes of the products depend on the box. Tangent cuts
-of Σ exp θ ≤ 1 are added where a solution violates it, and dropped when they have not been active recently.
+Columns: those of the parses (``tree_program``), log-probabilities θ, and z for the products θ_m f_m of the
+objective. Rows that hold everywhere are added once. The concave (McCormick) envelopes of the products depend
+on the box. Tangent cuts of Σ exp θ ≤ 1 are added where a solution violates it, and dropped when they have not
+been active recently.
 """
 
 from __future__ import annotations
@@ -26,8 +27,8 @@ _USED = 1e-9
 _MOST_TANGENTS = 8
 """Tangent cuts per distribution; the most recently active are kept."""
 _MANY_COLUMNS = 5000
-"""Larger programs are solved from scratch: there the last basis costs more than it saves (13 s instead of 1 s for 200
-sentences)."""
+"""Larger programs are solved from scratch: there the last basis costs more than it saves (13 s instead of 1 s
+for 200 sentences)."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,8 +104,8 @@ class ThetaProgram(TreeProgram):
     ) -> Solution:
         """Solve the relaxation of a box; ``extra`` rows may use ``products`` more columns.
 
-        Adds tangent cuts where Σ exp θ is too large. At the time limit the solution may lack the last cuts, or have
-        status "limit".
+        Adds tangent cuts where Σ exp θ is too large. At the time limit the solution may lack the last cuts,
+        or have status "limit".
         """
         until = math.inf if time_limit is None else time.monotonic() + time_limit
         self._put_fixed_rows()

@@ -1,7 +1,7 @@
-"""Parses of a corpus as a linear program: the relaxed tree polytope of Gormley & Eisner (2013), with feature counts.
+"""Parses of a corpus as a linear program: the relaxed trees of Gormley & Eisner (2013).
 
-Columns: arcs e and flows of every sentence, one "has a child" per word and side, counts f. Rows: equations 5–16 of the
-paper, with fractional arcs, and the posterior constraint.
+Columns: arcs e and flows of every sentence, one "has a child" per word and side, counts f. Rows: equations
+5–16 of the paper, with fractional arcs, and the posterior constraint.
 """
 
 from __future__ import annotations
