@@ -162,7 +162,7 @@ def test_verify_names_the_rules_and_refuses_them_unless_asked(
     )
     assert "nothing is said about other parses" in printed
     assert run(["verify", str(proof), str(corpus), "--constrain", "0.8"]) == 1  # the universal rules
-    assert "asked for were those in which" in capsys.readouterr().err
+    assert "requested were those in which" in capsys.readouterr().err
     forged = json.loads(proof.read_text())
     forged["constraint"] = None
     proof.write_text(json.dumps(forged))

@@ -189,7 +189,7 @@ def old_version(c: dict[str, Any]) -> None:
     [
         (lower_claim, "upper: found|leaf .* not below"),
         (better_parses, "lower: found"),
-        (no_tree, "sentence 1 is no projective tree"),
+        (no_tree, "sentence 1 is not a projective tree"),
         (other_parse, "lower: found"),
         (drop_child, "leaves out counts above"),
         (shared_child, "is a child of two nodes|not below"),

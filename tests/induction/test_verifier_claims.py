@@ -59,7 +59,7 @@ def test_a_certificate_about_all_parses_is_no_proof_for_rules(free: dict[str, An
     assert proved.claim == (
         f"some parses have log-likelihood {proved.lower:.4f}, none have more than {proved.upper:.4f}"
     )
-    with pytest.raises(CertificateError, match="one was asked for, but the certificate is about all parses"):
+    with pytest.raises(CertificateError, match="one was requested, but the certificate is about all parses"):
         verify(free, CORPUS.strings, constraint=RULES)
 
 
@@ -73,7 +73,7 @@ def test_a_certificate_about_all_parses_is_no_proof_for_rules(free: dict[str, An
     ],
 )
 def test_another_constraint_than_the_one_asked_for_is_refused(ruled: dict[str, Any], other: ArcShare) -> None:
-    with pytest.raises(CertificateError, match=r"the certificate is about parses in which .* asked for were"):
+    with pytest.raises(CertificateError, match=r"the certificate is about parses in which .* requested were"):
         verify(ruled, CORPUS.strings, constraint=other)
 
 

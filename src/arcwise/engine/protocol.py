@@ -44,8 +44,8 @@ class Engine(Protocol):
     ) -> Iterator[Result]:
         """Yield ``work(item)`` for each item.
 
-        Results come in the order of the items or, if not ``ordered``, as they finish. Items are consumed on demand, so the iterable may be endless. Closing the iterator (or Ctrl-C)
-        cancels unfinished work.
+        Results come in the order of the items or, if not ``ordered``, as they finish. Items are consumed on
+        demand, so the iterable may be endless. Closing the iterator (or Ctrl-C) cancels unfinished work.
         """
         ...
 

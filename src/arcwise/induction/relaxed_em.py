@@ -100,7 +100,8 @@ def relaxed_restart(
 ) -> RelaxedRestart | None:
     """Run Viterbi EM once from uniform parameters, breaking ties at random.
 
-    Returns None if all parses were discarded. It stops when parses do not change, do not improve (the E-step is not exact), or are discarded.
+    Returns None if all parses were discarded. It stops when parses do not change, do not improve (the E-step
+    is not exact), or are discarded.
     """
     task, features, best = parser.task, parser.features, None
     uniform = log_ratio(np.zeros(features.count), features)

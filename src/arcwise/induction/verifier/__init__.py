@@ -1,4 +1,4 @@
-"""Checks the certificates of grammar induction; shares no code with the search."""
+"""Verifier of grammar-induction certificates; it shares no code with the search."""
 
 from arcwise.induction.verifier.claim import CertificateError, Constraint, Rules, Verified
 from arcwise.induction.verifier.verify import verify

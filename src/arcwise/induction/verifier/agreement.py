@@ -1,13 +1,15 @@
-"""For the verifier: bounds under messages, in which blocks and sentences agree vector by vector, without anything of the search.
+"""Bounds under messages between blocks and sentences.
 
-Every sentence adds one vector to each block (arcs by the child's tag, words with a child). A message m(s, b, u) stands on each vector u that
-sentence s can add to block b. For any messages
+Every sentence adds one vector to each block (arcs by child tag, words with a child). There is a message m(s,
+b, u) for each vector u that sentence s can add to block b. For any messages, the sum of
 
-- the sum over blocks of the highest G(u_1 + … + u_S) - Σ_s m(s, b, u_s), over choices of one vector for each sentence,
-- and the sum over sentences of the highest Σ_b m(s, b, u_b(p)), over the parses p that may be used,
+- for every block, the maximum of G(u_1 + … + u_S) - Σ_s m(s, b, u_s) over choices of one vector for each
+  sentence,
+- for every sentence, the maximum of Σ_b m(s, b, u_b(p)) over the parses p that are still allowed,
 
-bounds the likelihood of the parses in a box: for the vectors of such parses the messages cancel. The first is a dynamic program over partial
-sums, which are cells of a grid. Blocks without messages have prices, as in ``bounds``.
+bounds the likelihood of the parses in a box: for the vectors of such parses the messages cancel. The first
+maximum is a dynamic program over partial sums, which are cells of a grid. Blocks without messages have
+prices, as in ``bounds``.
 """
 
 from __future__ import annotations
@@ -33,13 +35,13 @@ from arcwise.induction.verifier.parses import Ints
 from arcwise.induction.verifier.points import MOST_CELLS
 
 UNIT = 2**14
-"""CertificateMessages are given in units of 2**-16, bounds in units of 2**-30. Sums of a block are formed in units of 2**-16, its gains rounded up to
-them, in integers of 32 bits."""
+"""Messages are in units of 2**-16, bounds in units of 2**-30. Sums of a block are computed in units of
+2**-16, with its gains rounded up to them, in 32-bit integers: the grids are large."""
 LARGEST = 2**28
-"""All messages of a block together, and its gains, are smaller than this."""
+"""Limit of the sum of all messages of a block, and of its gains."""
 IMPOSSIBLE = -(2**29)
-"""Below any sum of messages and gains. Two such sums less a message of each sentence still have 32 bits. Where messages raise an impossible
-sum, the bound is higher than it needs to be, never lower."""
+"""Below any sum of messages and gains. Two such sums minus a message of each sentence still fit into 32 bits.
+If messages raise an impossible sum, the bound becomes higher than necessary, never lower."""
 _SHORTEST_ROW = 256
 
 
@@ -48,21 +50,20 @@ Sums = npt.NDArray[np.int32]
 
 @dataclass(frozen=True, eq=False)
 class CertificateMessages:
-    """Prices of counts, and for some blocks (by number) the messages of each sentence, one for every vector of its share."""
+    """Prices of counts and, for some blocks (by number), the messages of each sentence for the vectors of its
+    share."""
 
     prices: Ints
     by_block: dict[int, list[Ints]]
 
 
 def read_messages(bounds: Bounds, prices: Ints, blocks: Any, packed: Any) -> CertificateMessages:
-    """The messages of a certificate; ``CertificateError`` if they are not of the right form."""
-    known = range(len(bounds.blocks))
-    if type(blocks) is not list or not all(is_int(b, 0, known[-1]) for b in blocks):
-        raise CertificateError("multipliers: messages are about blocks that do not exist")
+    """Read the messages of a certificate; ``CertificateError`` if they are malformed."""
+    last = len(bounds.blocks) - 1
+    if type(blocks) is not list or not all(is_int(b, 0, last) for b in blocks):
+        raise CertificateError("multipliers: messages refer to blocks that do not exist")
     if len(set(blocks)) < len(blocks) or not all(bounds.can_be_listed[b] for b in blocks):
-        raise CertificateError(
-            "multipliers: messages are about a block twice, or about one of long sentences"
-        )
+        raise CertificateError("multipliers: messages refer to a block twice, or to one with long sentences")
     sizes = [0 if s.vectors is None else len(s.shares[b].vectors) for b in blocks for s in bounds.sentences]
     values = _unpacked(packed, sum(sizes)) * UNIT
     if len(values) and int(np.abs(values).max()) // UNIT * len(bounds.sentences) >= LARGEST:
@@ -73,7 +74,7 @@ def read_messages(bounds: Bounds, prices: Ints, blocks: Any, packed: Any) -> Cer
 
 
 def _unpacked(packed: Any, count: int) -> Ints:
-    """So many integers of 32 bits from text."""
+    """Decode this many 32-bit integers from text."""
     try:
         if type(packed) is not str:
             raise ValueError
@@ -82,7 +83,7 @@ def _unpacked(packed: Any, count: int) -> Ints:
         if len(data) != 4 * count or not reader.eof:
             raise ValueError
     except (ValueError, binascii.Error, zlib.error):
-        raise CertificateError(f"multipliers: messages are no {count} packed integers") from None
+        raise CertificateError(f"multipliers: messages are not {count} packed integers") from None
     return np.frombuffer(data, "<i4").astype(np.int64)
 
 
@@ -97,7 +98,7 @@ class AgreedBound:
         by_prices = bounds.bound(box, self.prices, without=messages.by_block.keys())
         self.linear = by_prices
         self.of_parses = [self._parse_values(i) for i in range(len(bounds.sentences))]
-        self.sums = {b: _Sums(bounds, b, box, own) for b, own in messages.by_block.items()}
+        self.sums = {b: _Sums(bounds, b, box, values) for b, values in messages.by_block.items()}
         blocks = list(by_prices.blocks)
         for b, sums in self.sums.items():
             blocks[b] = sums.best
@@ -109,11 +110,11 @@ class AgreedBound:
 
     @property
     def value(self) -> int:
-        """In units of 2**-30."""
+        """The bound in units of 2**-30."""
         return self.bound.value
 
     def _parse_values(self, i: int) -> Ints | None:
-        """What the messages and prices pay the parses of a short sentence."""
+        """Sum of messages and prices for each parse of a short sentence."""
         sentence, alive = self.bounds.sentences[i], self.box.alive[i]
         if sentence.vectors is None:
             return None
@@ -123,19 +124,19 @@ class AgreedBound:
         return total
 
     def tightened(self, upper: int) -> Box | None:
-        """The box without parses, points and ends of ranges with which the bound is at most ``upper``."""
+        """The box without parses, points and ends of ranges for which the bound is at most ``upper``."""
         box, bounds, value = self.box, self.bounds, self.value
         of_blocks = sum(sums.best for sums in self.sums.values())
         alive = list(box.alive)
         for i, (sentence, paid) in enumerate(zip(bounds.sentences, self.of_parses, strict=True)):
             if paid is None:
                 continue
-            # With a parse: every block at its best given the vector of the parse, all other sentences at theirs.
-            given = paid.copy()
+            # For each parse: every block at its best given the parse's vector, all other sentences at theirs.
+            with_parse = paid.copy()
             for b, sums in self.sums.items():
                 of_parse = sentence.shares[b].of_parse[alive[i]]
-                given += sums.given[i][of_parse] * UNIT
-            good = value - of_blocks - self.bound.sentences[i] + given > upper
+                with_parse += sums.best_with[i][of_parse] * UNIT
+            good = value - of_blocks - self.bound.sentences[i] + with_parse > upper
             alive[i] = alive[i] if good.all() else alive[i][good]
         low, high, points = box.low.copy(), box.high.copy(), list(box.points)
         for b, block in enumerate(bounds.blocks):
@@ -146,10 +147,10 @@ class AgreedBound:
                 continue
             sums = self.sums[b]
             good = sums.ends * UNIT > upper - (value - sums.best)
-            own = points[b]
-            if own is not None:
-                kept = sums.holds(own.values[:, : len(block.point)], good)
-                points[b] = own if kept.all() else own.kept(kept)
+            listed = points[b]
+            if listed is not None:
+                kept = sums.holds(listed.values[:, : len(block.point)], good)
+                points[b] = listed if kept.all() else listed.kept(kept)
                 if not kept.any():
                     return None
                 continue
@@ -162,10 +163,11 @@ class AgreedBound:
 
 
 class _Sums:
-    """The sums that parses alive can add to one block, as cells of a grid, and the best choices for each.
+    """The sums that the remaining parses can add to one block, as cells of a grid.
 
-    Sums of the first sentences lie in a part of the grid: their array has the first coordinates as axes of their own, as long as they need
-    to be, and the last ones as one axis, in which a cell stands where it does in the whole grid.
+    Sums of the first sentences occupy a part of the grid: their array has the first coordinates as separate
+    axes, as long as necessary, and the last ones as one axis, in which a cell has the same position as in the
+    whole grid.
     """
 
     def __init__(self, bounds: Bounds, b: int, box: Box, messages: Sequence[Ints]) -> None:
@@ -174,14 +176,14 @@ class _Sums:
         short = [i for i, s in enumerate(bounds.sentences) if s.vectors is not None]
         looks = {i: _look(box, i) for i in short}
         weights = np.array([bounds.sentences[i].weight for i in short])
-        own = self.block.point
-        low = np.array([look.low[own] for look in looks.values()]).reshape(-1, self.width)
-        ranges = np.array([look.high[own] for look in looks.values()]).reshape(-1, self.width) - low
+        point = self.block.point
+        low = np.array([look.low[point] for look in looks.values()]).reshape(-1, self.width)
+        ranges = np.array([look.high[point] for look in looks.values()]).reshape(-1, self.width) - low
         self.offset: Ints = weights @ low
         self.shape: tuple[int, ...] = tuple((weights @ ranges + 1).tolist())
         if math.prod(self.shape) > MOST_CELLS:
             raise CertificateError(
-                f"multipliers: messages are about block {b}, whose sums are too many to list"
+                f"multipliers: messages refer to block {b}, which has too many sums to list"
             )
         self.outer = self._axes()
         self.strides = np.array([math.prod(self.shape[c + 1 :]) for c in range(self.width)], np.int64)
@@ -190,7 +192,7 @@ class _Sums:
         for place, i in sorted(enumerate(short), key=lambda at: -len(looks[at[1]].seen[b])):
             sentence, numbers = bounds.sentences[i], looks[i].seen[b]
             vectors = sentence.shares[b].vectors
-            moves = np.empty((len(numbers) + 1, self.outer + 1), np.int64)  # and last, the furthest
+            moves = np.empty((len(numbers) + 1, self.outer + 1), np.int64)  # the last row is the furthest
             steps = np.empty((len(numbers) + 1, self.width), np.int64)
             steps[:-1] = vectors[numbers, : self.width]
             steps[:-1] -= low[place]
@@ -210,7 +212,10 @@ class _Sums:
         self.best = int(self.ends.max()) * UNIT
 
     def _axes(self) -> int:
-        """How many of the first coordinates have an axis of their own."""
+        """Number of coordinates with a separate axis.
+
+        The others form rows of at least ``_SHORTEST_ROW`` cells.
+        """
         count, row = self.width, 1
         while count > 0 and row < _SHORTEST_ROW:
             count -= 1
@@ -239,7 +244,7 @@ class _Sums:
         return rounded.astype(np.int32).reshape(*self.shape[: self.outer], -1)
 
     def values_of(self, good: Mask) -> Ints:
-        """The sums that cells stand for."""
+        """The sums of cells."""
         cells = np.flatnonzero(good)
         return np.stack(np.unravel_index(cells, self.shape), axis=1).astype(np.int64) + self.offset
 
@@ -249,24 +254,27 @@ class _Sums:
         return inside, np.where(inside, steps @ self.strides, 0)
 
     def holds(self, values: Ints, good: Mask) -> Mask:
-        """Which sums lie in good cells."""
+        """Mask of the sums in good cells."""
         inside, cells = self._cells_of(values)
-        found: Mask = inside & good.reshape(-1)[cells]
-        return found
+        held: Mask = inside & good.reshape(-1)[cells]
+        return held
 
     @cached_property
-    def given(self) -> dict[int, Ints]:
-        """For each short sentence, the best of the block with each vector of its share."""
+    def best_with(self) -> dict[int, Ints]:
+        """For each short sentence, the best value of the block with each vector of its share."""
         out: dict[int, Ints] = {}
         after = self.last[tuple(slice(0, n) for n in self.before[-1].shape)]
         for step, before in zip(reversed(self.steps), self.before[-2::-1], strict=True):
-            out[step.sentence], after = step.given(before, after)
+            out[step.sentence], after = step.best_with(before, after)
         return out
 
 
 @dataclass(frozen=True, eq=False)
 class _Step:
-    """What one sentence adds: the numbers of its vectors, where each leads, and what it costs."""
+    """The contribution of one sentence.
+
+    The numbers of its vectors, their shifts in the grid, and their prices.
+    """
 
     sentence: int
     size: int
@@ -276,15 +284,19 @@ class _Step:
     prices: Sums
 
     def added(self, sums: Sums) -> Sums:
-        """The best sums with this sentence: of each cell, over the vectors v, the highest ``sums[cell - shift_v] - price_v``."""
+        """Best sums including this sentence.
+
+        Per cell the maximum over vectors v of ``sums[cell - shift_v] - price_v``.
+        """
         to = tuple((np.array(sums.shape) + self.furthest).tolist())
         out = native.verifier_sums_added(
             sums.ravel(), sums.shape, to, self.shifts.ravel(), self.prices, IMPOSSIBLE
         )
         return out.reshape(to)
 
-    def given(self, before: Sums, after: Sums) -> tuple[Ints, Sums]:
-        """The best of all with each of its vectors, and the best of this and the later sentences for each sum of those before."""
+    def best_with(self, before: Sums, after: Sums) -> tuple[Ints, Sums]:
+        """The best total with each vector, and the best of this and later sentences for each sum of earlier
+        ones."""
         best, both = native.verifier_sums_given(
             before.ravel(),
             after.ravel(),
@@ -294,9 +306,9 @@ class _Step:
             self.prices,
             IMPOSSIBLE,
         )
-        found = np.full(self.size, 2 * IMPOSSIBLE, np.int64)
-        found[self.numbers] = best
-        return found, both.reshape(before.shape)
+        values = np.full(self.size, 2 * IMPOSSIBLE, np.int64)
+        values[self.numbers] = best
+        return values, both.reshape(before.shape)
 
 
 def _look(box: Box, i: int) -> Look:

@@ -1,15 +1,17 @@
-"""For the verifier: bounds on the likelihood of parses, in exact integer arithmetic, without anything of the search.
+"""Lagrangian bounds on the likelihood of parses, in exact integer arithmetic.
 
-All values are integers in units of 1/2**30. x log x is irrational; it is rounded outwards from fifty correct digits. The bound of a box
-of counts under multipliers mu is the sum of
+All values are integers in units of 1/2**30. x log x is irrational; it is rounded outwards from fifty correct
+digits. The bound of a box of counts under multipliers mu is the sum of
 
-- for every sentence, the highest mu . counts of the parses that may be used;
-- for every block (side, head tag), the highest G - mu . counts over its points, where with φ(x) = x log x
-  G = φ(N-some) + 2 φ(some) + φ(children-some) - 2 φ(children) + Σ φ(arcs to a tag) - φ(N), N the words of the tag;
-- for the roots, the highest Σ φ(roots of a tag) - φ(S) - mu . counts.
+- for every sentence, the maximum of mu . counts over the parses that are still allowed;
+- for every block (side, head tag), the maximum of G - mu . counts over its points, where with φ(x) = x log x
+  G = φ(N-some) + 2 φ(some) + φ(children-some) - 2 φ(children) + Σ φ(arcs to a tag) - φ(N), N the words of the
+  tag;
+- for the roots, the maximum of Σ φ(roots of a tag) - φ(S) - mu . counts.
 
-It holds for any multipliers: the counts of a tree are both sides of the exchange. The points of a block are those that the parses which may
-be used can add up to (``verified_points``), or all integer points of the box where these would be too many to list.
+It holds for any multipliers, because the counts of a tree appear with both signs. The points of a block are
+those that the allowed parses can add up to (``points``), or all integer points of the box if these are too
+many to list.
 """
 
 from __future__ import annotations
@@ -27,7 +29,9 @@ from arcwise.induction.verifier.points import Points
 
 SCALE = 2**30
 NOTHING = -(2**61)
+"""Value of an impossible point; two of them still fit into 64 bits."""
 _LARGEST_TABLE = 256
+"""Ranges of single parts are tightened only up to this total: the dynamic program is quadratic in it."""
 
 
 def phi_tables(most: int) -> tuple[Ints, Ints]:
@@ -36,7 +40,7 @@ def phi_tables(most: int) -> tuple[Ints, Ints]:
     with localcontext() as context:
         context.prec = 50
         for x in range(2, most + 1):
-            value = Decimal(x) * Decimal(x).ln() * SCALE  # good to forty digits and more
+            value = Decimal(x) * Decimal(x).ln() * SCALE  # correct to more than forty digits
             margin = Decimal("1e-20")
             up.append(int((value + margin).to_integral_value(ROUND_CEILING)))
             down.append(int((value - margin).to_integral_value(ROUND_FLOOR)))
@@ -51,11 +55,11 @@ class Bound:
     sentences: list[int]
     blocks: list[int]
     owed: int
-    """Of a constraint: minus what its price earns at least."""
+    """The constraint's term: minus its price times the number of arcs that it requires."""
 
 
 class Bounds:
-    """Everything about one corpus that bounds need."""
+    """The data of one corpus that bounds need."""
 
     def __init__(
         self,
@@ -92,25 +96,26 @@ class Bounds:
             vectors = count_vectors(at, tags, self.marked)
             shares = tuple(_share(vectors[:, block.all]) for block in self.blocks)
             return TaggedSentence(tags, weight, vectors, vectors.min(axis=0), vectors.max(axis=0), shares)
-        # One Viterbi run with a price of 1 on each coordinate, one with -1.
-        one = np.zeros((at.count, at.count), np.int64)
-        one[: at.priced, : at.priced] = np.eye(at.priced, dtype=np.int64)
+        # Ranges by Viterbi, with a price of 1 on each coordinate and with -1.
+        unit = np.zeros((at.count, at.count), np.int64)
+        unit[: at.priced, : at.priced] = np.eye(at.priced, dtype=np.int64)
         for b in range(2 * at.tags):
             for t in range(at.tags):
-                one[at.child(b, t), at.children(b)] = 1
-        one[:, at.constrained] = self.marked
+                unit[at.child(b, t), at.children(b)] = 1
+        unit[:, at.constrained] = self.marked
         return TaggedSentence(
-            tags, weight, None, -best_values(at, tags, -one), best_values(at, tags, one), ()
+            tags, weight, None, -best_values(at, tags, -unit), best_values(at, tags, unit), ()
         )
 
-    # ---- boxes
-
     def propagated(self, box: Box) -> Box | None:
-        """The box without parses and points that cannot fit and counts that cannot occur; None if nothing is left."""
+        """The box without infeasible parses, points and counts; None if nothing is left."""
         return Propagation(self, box).run()
 
     def split(self, box: Box, sentence: int, coordinate: int, at: int, *, above: bool) -> Box:
-        """The part of the box where a count is at most (or above) ``at``: of the corpus (sentence -1), or of a sentence's parse."""
+        """The part of the box where a count is at most (or above) ``at``.
+
+        The count is that of the corpus (sentence -1) or of a sentence's parse.
+        """
         if sentence < 0:
             low, high = box.low.copy(), box.high.copy()
             if above:
@@ -120,40 +125,42 @@ class Bounds:
             return replace(box, low=low, high=high)
         vectors = self.sentences[sentence].vectors
         if vectors is None:
-            raise ValueError("a split of a sentence that is not enumerated")
-        own = vectors[box.alive[sentence], coordinate]
+            raise ValueError("cannot split on a sentence that is not enumerated")
+        counts = vectors[box.alive[sentence], coordinate]
         alive = list(box.alive)
-        alive[sentence] = alive[sentence][own > at if above else own <= at]
+        alive[sentence] = alive[sentence][counts > at if above else counts <= at]
         return replace(box, alive=tuple(alive))
 
     def gains(self, block: CountBlock, values: Ints) -> Ints:
         """G of points, rounded up."""
         up, down = self.phi_up, self.phi_down
         parts = values[:, : len(block.parts)]
-        found: Ints = up[parts].sum(axis=1) - down[block.words]
+        gains: Ints = up[parts].sum(axis=1) - down[block.words]
         if block.some >= 0:
             total, some = parts.sum(axis=1), values[:, len(block.parts)]
-            found = found + up[block.words - some] + 2 * up[some] + up[total - some] - 2 * down[total]
-        return found
+            gains = gains + up[block.words - some] + 2 * up[some] + up[total - some] - 2 * down[total]
+        return gains
 
     def gains_of_ranges(self, block: CountBlock, ranges: Sequence[Ints], box: Box, nothing: int) -> Ints:
-        """G of all points with values in ranges, one range and one axis per coordinate; ``nothing`` where no trees have such counts."""
+        """G of all points in a product of ranges, one axis per coordinate.
+
+        ``nothing`` for impossible counts.
+        """
         up, down, axes = self.phi_up, self.phi_down, np.ix_(*ranges)
         parts = axes[: len(block.parts)]
         total: Ints = sum(parts[1:], parts[0])
-        found: Ints = sum((up[p] for p in parts[1:]), up[parts[0]]) - down[block.words]
+        gains: Ints = sum((up[p] for p in parts[1:]), up[parts[0]]) - down[block.words]
         if block.some < 0:
-            return np.where(total == block.words, found, nothing)
+            return np.where(total == block.words, gains, nothing)
         some = axes[-1]
         exists = (some <= total) & ((some > 0) | (total == 0)) & (some <= block.words)
         exists &= (total >= box.low[block.children]) & (total <= box.high[block.children])
-        found = found + (up[np.maximum(block.words - some, 0)] + 2 * up[some]) - 2 * down[total]
-        return np.where(exists, found + up[np.maximum(total - some, 0)], nothing)
-
-    # ---- bounds
+        gains = gains + (up[np.maximum(block.words - some, 0)] + 2 * up[some]) - 2 * down[total]
+        return np.where(exists, gains + up[np.maximum(total - some, 0)], nothing)
 
     def bound(self, box: Box, mu: Ints, *, without: Collection[int] = ()) -> Bound:
-        """The bound of the box under multipliers, one per coordinate (0 for ``children``); ``without`` some blocks."""
+        """Bound of the box under multipliers, one per coordinate (0 for ``children``), excluding some
+        blocks."""
         prices = self._prices(mu)
         sentences = []
         for s, alive in zip(self.sentences, box.alive, strict=True):
@@ -169,31 +176,31 @@ class Bounds:
     def _block_bound(self, b: int, box: Box, mu: Ints) -> int:
         block, points = self.blocks[b], box.points[b]
         if block.some >= 0 and not box.high[list(block.parts)].any():
-            return 0  # G of no children: φ(N) - φ(N)
+            return 0  # without children G = φ(N) - φ(N)
         if points is None:
             return _BlockTable(self, block, box, mu).best()
         return int((points.gains - points.values @ mu[block.all]).max())
 
     def parse_values(self, sentence: TaggedSentence, alive: Ints, mu: Ints) -> Ints:
-        """What multipliers pay parses of a short sentence, for all its copies."""
+        """Value of multipliers for each parse of a short sentence, for all its copies."""
         return sentence.weight * self._values(sentence, alive, self._prices(mu))
 
     def _prices(self, mu: Ints) -> Ints:
-        """What a parse earns per unit of each coordinate."""
+        """Price per unit of each coordinate of a parse."""
         prices: Ints = mu + self.marked * mu[self.at.constrained]
         prices[self.at.priced :] = 0
         return prices
 
     def _values(self, sentence: TaggedSentence, alive: Ints, prices: Ints) -> Ints:
-        """prices . counts of the parses of a short sentence: the sum over its shares of the blocks."""
+        """prices . counts for the parses of a short sentence, summed over its shares of the blocks."""
         total = np.zeros(len(alive), np.int64)
         for block, share in zip(self.blocks, sentence.shares, strict=True):
-            earned = share.vectors @ prices[block.all]
-            total += earned[share.of_parse[alive]] if len(earned) > 1 else earned[0]
+            values = share.vectors @ prices[block.all]
+            total += values[share.of_parse[alive]] if len(values) > 1 else values[0]
         return total
 
     def tightened(self, box: Box, mu: Ints, bound: Bound, upper: int) -> Box | None:
-        """The box without parses, points and ends of ranges with which the bound is at most ``upper``."""
+        """The box without parses, points and ends of ranges for which the bound is at most ``upper``."""
         spare = bound.value - upper
         prices = self._prices(mu)
         alive, points = list(box.alive), list(box.points)
@@ -211,11 +218,14 @@ class Bounds:
     def tighten_block(
         self, b: int, box: Box, mu: Ints, needed: int, low: Ints, high: Ints, points: list[Points | None]
     ) -> bool:
-        """Delete points of a block, or cut ends of its ranges, whose value is at most ``needed``; whether any is left."""
-        block, own = self.blocks[b], points[b]
-        if own is not None:
-            good = own.gains - own.values @ mu[block.all] > needed
-            points[b] = own if good.all() else own.kept(good)
+        """Delete points of a block, or trim its ranges, where the value is at most ``needed``.
+
+        Returns whether anything is left.
+        """
+        block, listed = self.blocks[b], points[b]
+        if listed is not None:
+            good = listed.gains - listed.values @ mu[block.all] > needed
+            points[b] = listed if good.all() else listed.kept(good)
             return bool(good.any())
         for coordinate, values in _BlockTable(self, block, box, mu).by_coordinate():
             kept = np.flatnonzero(values > needed)
@@ -227,7 +237,10 @@ class Bounds:
 
 
 def _share(vectors: Ints) -> Share:
-    """Rows are compared by one number each, which has their order."""
+    """Distinct vectors.
+
+    Rows are compared by a single number that preserves their order, if it fits 64 bits.
+    """
     sizes = vectors.max(axis=0) + 1
     if math.prod(sizes.tolist()) >= 2**62:
         different, numbers = np.unique(vectors, axis=0, return_inverse=True)
@@ -238,7 +251,7 @@ def _share(vectors: Ints) -> Share:
 
 
 class _BlockTable:
-    """The highest values of a block over the integer points of a box, by dynamic programming over its parts."""
+    """Maximum value of a block over the integer points of a box, by dynamic programming over its parts."""
 
     def __init__(self, bounds: Bounds, block: CountBlock, box: Box, mu: Ints) -> None:
         self.bounds, self.block, self.mu = bounds, block, mu
@@ -260,7 +273,7 @@ class _BlockTable:
         return values
 
     def extended(self, sums: Ints, part: int) -> Ints:
-        """The best for each total, with one more part."""
+        """Best value for each total, with one more part."""
         out = np.full_like(sums, NOTHING)
         for g, value in enumerate(self.part_values(part), int(self.low[part])):
             np.maximum(out[g:], sums[: len(sums) - g] + value, out=out[g:])
@@ -268,7 +281,10 @@ class _BlockTable:
         return floored
 
     def after(self) -> Ints:
-        """Shape (totals, values of some): what a total and ``some`` add; (totals, 1) for the roots."""
+        """Shape (totals, values of some): the contribution of a total and ``some``.
+
+        (totals, 1) for the roots.
+        """
         up, down, words = self.bounds.phi_up, self.bounds.phi_down, self.block.words
         k = np.arange(self.total_low, self.total_high + 1)[:, None]
         if self.block.children < 0:
@@ -286,22 +302,22 @@ class _BlockTable:
         return allowed
 
     def best(self) -> int:
-        """The highest value of any point."""
+        """Maximum over all points."""
         totals = self.prefix[-1][self.total_low :]
         return int(np.maximum(totals + self.after().max(axis=1), NOTHING).max())
 
     def by_coordinate(self) -> list[tuple[int, Ints]]:
-        """For each coordinate, the highest value for each of its values from 0 on."""
-        found = []
+        """For each coordinate, the maximum for each of its values from 0 on."""
+        maxima = []
         after = self.after()
         totals = self.prefix[-1][self.total_low :]
         joint = totals[:, None] + after
         block = self.block
         if block.children >= 0:
-            found.append((block.children, _from(self.total_low, joint.max(axis=1))))
-            found.append((block.some, _from(int(self.low[block.some]), joint.max(axis=0))))
+            maxima.append((block.children, _from(self.total_low, joint.max(axis=1))))
+            maxima.append((block.some, _from(int(self.low[block.some]), joint.max(axis=0))))
         if self.total_high > _LARGEST_TABLE:
-            return found
+            return maxima
         outer = _from(self.total_low, after.max(axis=1))
         suffix = self.prefix[0]
         for c in reversed(range(len(self.parts))):
@@ -315,9 +331,9 @@ class _BlockTable:
                     int((others[: len(others) - g] + outer[g:]).max()) + int(v)
                     for g, v in enumerate(self.part_values(part), int(self.low[part]))
                 ]
-                found.append((part, _from(int(self.low[part]), np.array(values, np.int64))))
+                maxima.append((part, _from(int(self.low[part]), np.array(values, np.int64))))
             suffix = self.extended(suffix, part)
-        return found
+        return maxima
 
 
 def _from(first: int, values: Ints) -> Ints:

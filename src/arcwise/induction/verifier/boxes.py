@@ -1,4 +1,4 @@
-"""For the verifier: boxes of counts, and what is left of them once parses and points that cannot fit are gone."""
+"""Boxes of counts, and constraint propagation in them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,8 @@ _ONLY = np.zeros(1, np.int64)
 
 @dataclass(frozen=True, eq=False)
 class Share:
-    """The different vectors that a sentence can add to a block (one per row, K last), and which of them each parse adds."""
+    """The distinct vectors that a sentence can add to a block (one per row), and the one that each parse
+    adds."""
 
     vectors: Ints
     of_parse: Ints
@@ -29,7 +30,7 @@ class Share:
 
 @dataclass(frozen=True, eq=False)
 class TaggedSentence:
-    """A sentence, how often it counts, and its count vectors with their shares of the blocks; None: too long, its ranges instead."""
+    """A sentence with its weight and the count vectors of its parses; None: too long, only their ranges."""
 
     tags: tuple[int, ...]
     weight: int
@@ -41,7 +42,7 @@ class TaggedSentence:
 
 @dataclass(frozen=True)
 class CountBlock:
-    """Coordinates that G of a block takes together; ``some`` and ``children`` are -1 for the roots."""
+    """The coordinates of one block of the likelihood; ``some`` and ``children`` are -1 for the roots."""
 
     parts: tuple[int, ...]
     some: int
@@ -55,13 +56,14 @@ class CountBlock:
 
     @cached_property
     def all(self) -> Ints:
-        """The same with children last."""
+        """The coordinates of a point, then children."""
         return np.array([*self.parts, self.some, self.children] if self.some >= 0 else self.parts)
 
 
 @dataclass(frozen=True, eq=False)
 class Look:
-    """What the parses ``alive`` of a short sentence can add: ranges, and of each block the numbers of the vectors of its share."""
+    """Ranges of the parses ``alive`` of a short sentence, and the vectors (by number) that they add to each
+    block."""
 
     alive: Ints
     low: Ints
@@ -71,9 +73,10 @@ class Look:
 
 @dataclass(frozen=True, eq=False)
 class Box:
-    """Ranges of the corpus counts, which count vectors of each sentence may still be used, and the points of each block (None: all).
+    """A node's ranges of the corpus counts.
 
-    ``looks``: what was found out about the sentences of the box that this one is part of.
+    ``alive``: the allowed count vectors of each sentence. ``points``: those of each block (None: all).
+    ``looks``: cached ranges of the sentences, inherited from the parent box.
     """
 
     low: Ints
@@ -84,7 +87,7 @@ class Box:
 
 
 class Propagation:
-    """Deletes parses and points that cannot fit into a box and shrinks it, until nothing changes."""
+    """Deletes infeasible parses and points of a box and shrinks it, to a fixed point."""
 
     def __init__(self, bounds: Bounds, box: Box) -> None:
         self.bounds = bounds
@@ -97,7 +100,7 @@ class Propagation:
         self.looks = list(box.looks)
 
     def run(self) -> Box | None:
-        """The box that is left, if any."""
+        """The remaining box, or None if it is empty."""
         self.short = [i for i, s in enumerate(self.sentences) if s.vectors is not None]
         if not all(len(self.alive[i]) for i in self.short):
             return None
@@ -114,7 +117,7 @@ class Propagation:
         return Box(self.low, self.high, tuple(self.alive), tuple(self.points), tuple(self.looks))
 
     def _look_at(self, i: int) -> None:
-        """What the parses of a short sentence that are alive can add."""
+        """Update the ranges of a short sentence."""
         look = self.looks[i]
         if look is None or look.alive is not self.alive[i]:
             look = self.looks[i] = self._look(self.sentences[i], self.alive[i])
@@ -132,8 +135,8 @@ class Propagation:
             used[share.of_parse[alive]] = True
             numbers = np.flatnonzero(used)
             seen.append(numbers)
-            own = share.vectors[numbers]
-            low[block.all], high[block.all] = own.min(axis=0), own.max(axis=0)
+            vectors = share.vectors[numbers]
+            low[block.all], high[block.all] = vectors.min(axis=0), vectors.max(axis=0)
         if self.bounds.marked.any():
             marked = sentence.vectors[alive, at.constrained]
             low[at.constrained], high[at.constrained] = marked.min(), marked.max()
@@ -158,7 +161,7 @@ class Propagation:
             for i, s in enumerate(self.sentences):
                 if s.vectors is None:
                     continue
-                # w·a must leave room for what the others have at least, and need at most.
+                # w·a must fit between what the other sentences leave at least and at most.
                 least = -((sum_high - s.weight * self.highs[i] - self.low) // s.weight)
                 most = (self.high - (sum_low - s.weight * self.lows[i])) // s.weight
                 if (least <= self.lows[i]).all() and (most >= self.highs[i]).all():
@@ -173,16 +176,16 @@ class Propagation:
         return True
 
     def _fitting(self, i: int, least: Ints, most: Ints) -> Mask:
-        """Which parses of a short sentence have all counts in least..most."""
+        """Mask of the parses of a short sentence with all counts in least..most."""
         sentence, alive, at = self.sentences[i], self.alive[i], self.bounds.at
         assert sentence.vectors is not None
         marked = sentence.vectors[alive, at.constrained]
         fits: Mask = (marked >= least[at.constrained]) & (marked <= most[at.constrained])
         for block, share, seen in zip(self.bounds.blocks, sentence.shares, self._seen(i), strict=True):
             if len(share.vectors) == 1:
-                continue  # it fits, else its range would leave nothing
-            own = share.vectors[seen]
-            out = ((own < least[block.all]) | (own > most[block.all])).any(axis=1)
+                continue  # feasible, else its range would be empty
+            vectors = share.vectors[seen]
+            out = ((vectors < least[block.all]) | (vectors > most[block.all])).any(axis=1)
             if out.any():
                 unfit = np.zeros(len(share.vectors), bool)
                 unfit[seen[out]] = True
@@ -190,7 +193,7 @@ class Propagation:
         return fits
 
     def _take(self, b: int, points: Points) -> bool:
-        """Make these the points of a block; whether the box became narrower."""
+        """Set the points of a block; return whether the box became narrower."""
         block = self.bounds.blocks[b]
         self.points[b] = points
         low, high = points.ranges
@@ -200,7 +203,10 @@ class Propagation:
         return narrower
 
     def _fit_points(self) -> bool | None:
-        """Delete the points outside the box; whether the box became narrower. None: a block has no point left."""
+        """Delete points outside the box.
+
+        Return whether it became narrower, or None if a block has no points left.
+        """
         narrower = False
         for b, points in enumerate(self.points):
             if points is None or self._holds(self.bounds.blocks[b], points):
@@ -212,7 +218,7 @@ class Propagation:
         return narrower
 
     def _holds(self, block: CountBlock, points: Points) -> bool:
-        """Whether the box of a block is that of its points."""
+        """Whether the ranges of a block are those of its points."""
         low, high = points.ranges
         return bool((low == self.low[block.all]).all() and (high == self.high[block.all]).all())
 
@@ -221,7 +227,7 @@ class Propagation:
         return inside
 
     def _list_points(self) -> bool | None:
-        """List the points of blocks that fewer vectors add up to than before; as ``_fit_points``."""
+        """List the points of blocks with fewer vectors than before; returns as ``_fit_points``."""
         narrower = False
         for b, block in enumerate(self.bounds.blocks):
             if not self.bounds.can_be_listed[b] or not self.short:
@@ -251,7 +257,8 @@ class Propagation:
         return narrower
 
     def _shrink(self) -> bool:
-        """``children`` is the sum of the parts, and ``some`` lies between 1 and it unless it is 0."""
+        """Enforce that ``children`` is the sum of the parts, and ``some`` is from 1 to ``children`` unless
+        that is 0."""
         low, high = self.low.tolist(), self.high.tolist()
         for block in self.bounds.blocks:
             total_low = total_high = block.words

@@ -1,4 +1,4 @@
-"""For the verifier: what a certificate claims, and about which parses."""
+"""What a certificate claims, and about which parses."""
 
 from __future__ import annotations
 
@@ -16,11 +16,14 @@ ROOT = "ROOT"
 
 
 class CertificateError(ArcwiseError):
-    """The certificate does not prove what it claims, or not what was asked; the message says why."""
+    """The certificate does not prove its claim, or claims something else than requested."""
 
 
 class Rules(Protocol):
-    """A demand on parses: at least ``share`` of all arcs are of the types ``rules``, (head tag, child tag) with ``ROOT`` for the root."""
+    """A posterior constraint: at least ``share`` of all arcs match ``rules``.
+
+    Rules are (head tag, child tag) pairs, with ``ROOT`` for the root.
+    """
 
     @property
     def rules(self) -> Collection[tuple[str, str]]: ...
@@ -31,9 +34,10 @@ class Rules(Protocol):
 
 @dataclass(frozen=True)
 class Constraint:
-    """The claim is about parses with at least ``least`` of the ``arcs`` arcs of the corpus (root arcs included) of the types ``arc_types``.
+    """Restricts a claim to parses with at least ``least`` of ``arcs`` arcs of the types ``arc_types``.
 
-    ``features``: the same as numbers, sorted: t for the root's tag t, then T + (side·T + head)·T + child, side 0 left and 1 right.
+    ``features``: the types as sorted numbers: t for a root of tag t, then T + (side·T + head)·T + child, side
+    0 left and 1 right. Root arcs count too.
     """
 
     tags: tuple[str, ...]
@@ -43,7 +47,7 @@ class Constraint:
 
     @classmethod
     def of_rules(cls, wanted: Rules, tags: Sequence[str], arcs: int) -> Constraint:
-        """What the rules demand of a corpus with these tags and so many arcs."""
+        """The constraint that rules impose on a corpus with these tags and this many arcs."""
         number, t = {tag: i for i, tag in enumerate(tags)}, len(tags)
         features: set[int] = set()
         for head, child in wanted.rules:
@@ -58,7 +62,7 @@ class Constraint:
 
     @property
     def arc_types(self) -> tuple[str, ...]:
-        """The types of arcs in words: 'ROOT → VERB', 'VERB → NOUN', 'NOUN → DET on its left'."""
+        """Readable arc types: 'ROOT → VERB', 'VERB → NOUN', 'NOUN → DET on its left'."""
         t, of_pair = len(self.tags), dict[tuple[str, str], list[int]]()
         for feature in self.features:
             if feature < t:
@@ -73,22 +77,23 @@ class Constraint:
         )
 
     def marked(self, at: Coordinates) -> Ints:
-        """1 for the coordinates that the constraint counts."""
+        """Mask of the coordinates that the constraint counts."""
         marks, t = np.zeros(at.count, np.int64), at.tags
         for feature in self.features:
             marks[feature if feature < t else at.child(*divmod(feature - t, t))] = 1
         return marks
 
     def __str__(self) -> str:
-        return f"at least {self.least} of the {self.arcs} arcs are of the types {', '.join(self.arc_types) or '(none)'}"
+        types = ", ".join(self.arc_types) or "(none)"
+        return f"at least {self.least} of the {self.arcs} arcs are of the types {types}"
 
 
 @dataclass(frozen=True)
 class Verified:
-    """What has been proved: some parses have the log-likelihood ``lower``, none have more than ``upper``.
+    """A proved claim: some parses have log-likelihood ``lower``, none have more than ``upper``.
 
-    ``lower`` is the likelihood of the certificate's parses, computed anew and rounded down. With a ``constraint`` both are
-    about parses that keep to it, and about no others.
+    ``lower`` is recomputed from the certificate's parses and rounded down. With a ``constraint``, the claim
+    is only about parses that satisfy it.
     """
 
     lower: float
@@ -99,17 +104,17 @@ class Verified:
 
     @property
     def gap(self) -> float:
-        """(upper - lower) / |lower|."""
+        """Relative gap, (upper - lower) / |lower|."""
         if self.upper <= self.lower:
             return 0.0
         return (self.upper - self.lower) / abs(self.lower) if self.lower else np.inf
 
     @property
     def claim(self) -> str:
-        """The same in a sentence."""
+        """The claim in a sentence."""
         if self.constraint is None:
             return f"some parses have log-likelihood {self.lower:.4f}, none have more than {self.upper:.4f}"
         return (
-            f"of the parses in which {self.constraint}, some have log-likelihood {self.lower:.4f}, none have more than {self.upper:.4f}; "
-            "nothing is said about other parses"
+            f"of the parses in which {self.constraint}, some have log-likelihood {self.lower:.4f}, "
+            f"none have more than {self.upper:.4f}; nothing is said about other parses"
         )

@@ -1,7 +1,7 @@
-"""For the verifier: the form of certificates. What passes here has the types and ranges that the rest relies on.
+"""Validation of certificates: types and ranges that the rest of the verifier relies on.
 
-The form is described in ``arcwise.induction.global_search.certificate``. A certificate is a JSON value that anyone may have written:
-nothing about it is taken for granted.
+The format is described in ``arcwise.induction.global_search.certificate``. A certificate is untrusted JSON:
+anyone may have written it.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from arcwise.induction.verifier.claim import CertificateError, Constraint
 KIND = "arcwise grammar induction certificate"
 BLOCKS_KIND = "arcwise grammar induction certificate by blocks"
 VERSIONS = (1, 2)
-"""Those of version 1 have prices alone."""
+"""Version 1 has prices only, no messages."""
 MOST_ENUMERATED = 20
 _LARGEST = 2**61
 
 
 @dataclass(frozen=True, eq=False)
 class Certificate:
-    """A certificate about one corpus, whose form is right. ``sentences`` are those of the corpus, as tag numbers."""
+    """A well-formed certificate about one corpus; ``sentences`` are tag numbers."""
 
     tags: tuple[str, ...]
     sentences: list[tuple[int, ...]]
@@ -33,14 +33,14 @@ class Certificate:
     enumerate_up_to: int
     coordinates: list[int]
     multipliers: list[Any]
-    """Checked one by one when they are used: there may be very many."""
+    """Validated when they are used: there may be very many."""
     nodes: list[Any]
-    """So are nodes."""
+    """Validated when they are visited."""
 
 
 @dataclass(frozen=True, eq=False)
 class BlocksCertificate:
-    """A certificate of a corpus by blocks of sentences; ``blocks`` are unread, None where one was not looked into."""
+    """A certificate by blocks of sentences; ``blocks`` are not validated yet, None for unsearched ones."""
 
     block_size: int
     heads: list[list[int]]
@@ -50,17 +50,17 @@ class BlocksCertificate:
 
 
 def is_int(value: object, low: int = -_LARGEST, high: int = _LARGEST) -> bool:
-    """Whether a JSON value is an integer (true is none) from low to high."""
+    """Whether a JSON value is an integer (not a boolean) from low to high."""
     return type(value) is int and low <= value <= high
 
 
 def is_blocks(certificate: object) -> bool:
-    """Whether it says that it is one by blocks."""
+    """Whether it claims to be a certificate by blocks."""
     return isinstance(certificate, dict) and certificate.get("kind") == BLOCKS_KIND
 
 
 def read(certificate: Any, sentences: Sequence[Sequence[str]]) -> Certificate:
-    """The certificate, if its form is right and it is about these sentences."""
+    """Validate a certificate about these sentences."""
     _check_head(certificate, KIND)
     tags = _value(certificate, "tags", list, "a list of different tags")
     if not tags or not all(isinstance(t, str) for t in tags) or len(set(tags)) < len(tags):
@@ -95,7 +95,7 @@ def read(certificate: Any, sentences: Sequence[Sequence[str]]) -> Certificate:
 
 
 def read_blocks(certificate: Any, sentences: Sequence[Sequence[str]]) -> BlocksCertificate:
-    """A certificate by blocks, if its own form is right."""
+    """Validate a certificate by blocks, but not its blocks."""
     _check_head(certificate, BLOCKS_KIND)
     size = _value(certificate, "block_size", int, "a number of sentences")
     if not is_int(size, 1):
@@ -110,8 +110,8 @@ def read_blocks(certificate: Any, sentences: Sequence[Sequence[str]]) -> BlocksC
 
 def _check_head(certificate: Any, kind: str) -> None:
     if not isinstance(certificate, dict) or certificate.get("kind") != kind:
-        found = certificate.get("kind") if isinstance(certificate, dict) else type(certificate).__name__
-        raise CertificateError(f"kind: found {_shown(found)}, expected {kind!r}")
+        actual = certificate.get("kind") if isinstance(certificate, dict) else type(certificate).__name__
+        raise CertificateError(f"kind: found {_shown(actual)}, expected {kind!r}")
     version = certificate.get("version")
     if not is_int(version) or version not in VERSIONS:
         expected = " or ".join(map(str, VERSIONS))
@@ -121,7 +121,7 @@ def _check_head(certificate: Any, kind: str) -> None:
 def _value(certificate: dict[str, Any], name: str, kind: type, expected: str) -> Any:
     value = certificate.get(name)
     if type(value) is not kind:
-        raise CertificateError(f"{name}: missing, or not of the expected kind: {expected}")
+        raise CertificateError(f"{name}: missing, or of the wrong type; expected {expected}")
     return value
 
 
@@ -131,17 +131,18 @@ def _corpus(claimed: list[Any], tags: list[str], sentences: Sequence[Sequence[st
             f"sentences: the certificate is about {len(claimed)} sentences, the corpus has {len(sentences)}"
         )
     number = {t: i for i, t in enumerate(tags)}
-    found = []
-    for i, (its, own) in enumerate(zip(claimed, sentences, strict=True), 1):
-        numbers = [number.get(t, -1) for t in own]
-        if type(its) is not list or not its or its != numbers or not all(is_int(t, 0) for t in its):
+    corpus = []
+    for i, (certified, sentence) in enumerate(zip(claimed, sentences, strict=True), 1):
+        numbers = [number.get(t, -1) for t in sentence]
+        same = type(certified) is list and certified == numbers
+        if not same or not certified or not all(is_int(t, 0) for t in certified):
             raise CertificateError(
-                f"sentences: sentence {i} of the corpus is not that of the certificate ({' '.join(own)})"
+                f"sentences: sentence {i} of the corpus is not that of the certificate ({' '.join(sentence)})"
             )
-        found.append(tuple(numbers))
-    if not found:
+        corpus.append(tuple(numbers))
+    if not corpus:
         raise CertificateError("sentences: found none, expected at least one")
-    return found
+    return corpus
 
 
 def _constraint(certificate: dict[str, Any], tags: tuple[str, ...], words: int) -> Constraint | None:
@@ -151,7 +152,7 @@ def _constraint(certificate: dict[str, Any], tags: tuple[str, ...], words: int) 
     if constraint is None:
         return None
     if not isinstance(constraint, dict) or constraint.keys() != {"marked", "least"}:
-        raise CertificateError("constraint: expected null, or marked features and their least number")
+        raise CertificateError("constraint: expected null, or marked features and their minimum number")
     marked, least, t = constraint["marked"], constraint["least"], len(tags)
     if type(marked) is not list or not all(is_int(f, 0, t + 2 * t * t - 1) for f in marked):
         raise CertificateError(f"constraint: expected marked features from 0 to {t + 2 * t * t - 1}")
@@ -167,14 +168,14 @@ def _heads(certificate: dict[str, Any], sentences: Sequence[Sequence[object]]) -
     for i, (heads, words) in enumerate(zip(parses, sentences, strict=True), 1):
         n = len(words)
         if type(heads) is not list or len(heads) != n or not all(is_int(h, 0, n) for h in heads):
-            raise CertificateError(f"heads: the parse of sentence {i} is no list of {n} heads")
+            raise CertificateError(f"heads: the parse of sentence {i} is not a list of {n} heads")
     return parses
 
 
 def _lower(certificate: dict[str, Any]) -> float:
     lower: Any = certificate.get("lower")
     if not (is_int(lower) or type(lower) is float):
-        raise CertificateError("lower: missing, or not of the expected kind: a log-likelihood")
+        raise CertificateError("lower: missing, or of the wrong type; expected a log-likelihood")
     return float(lower)
 
 

@@ -1,8 +1,9 @@
-"""For the verifier: what counts the trees of a sentence can have, found anew, without anything of the search.
+"""Feature counts of the trees of a sentence, computed independently of the search.
 
-Coordinates of a tree over tags 0..T-1, as in certificates: ``t``: the root has tag t. ``T + b(T+1) + t``: arcs from a head of block b to a child
-of tag t, where block b = side·T + tag of the head, side 0 left and 1 right. ``T + b(T+1) + T``: words of block b with a child ("some").
-``T + 2T(T+1) + b``: all arcs of block b ("children"). Last: arcs that the constraint counts.
+Coordinates of a tree over tags 0..T-1, as in certificates: ``t``: the root has tag t. ``T + b(T+1) + t``:
+arcs from a head of block b to a child of tag t, where block b = side·T + tag of the head, side 0 left and 1
+right. ``T + b(T+1) + T``: words of block b with a child ("some"). ``T + 2T(T+1) + b``: all arcs of block b
+("children"). Last: arcs that the constraint counts.
 """
 
 from __future__ import annotations
@@ -18,16 +19,16 @@ Ints = npt.NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Coordinates:
-    """The numbers of the coordinates."""
+    """Numbering of the coordinates."""
 
     tags: int
 
     def child(self, block: int, tag: int) -> int:
-        """Arcs of a block to a tag."""
+        """Arcs of a block to a child tag."""
         return self.tags + block * (self.tags + 1) + tag
 
     def some(self, block: int) -> int:
-        """Words of a block that have a child."""
+        """Words of a block with a child."""
         return self.child(block, self.tags)
 
     def children(self, block: int) -> int:
@@ -36,22 +37,22 @@ class Coordinates:
 
     @property
     def priced(self) -> int:
-        """The first so many coordinates determine the others."""
+        """Number of coordinates that have prices; they determine the others."""
         return self.tags + 2 * self.tags * (self.tags + 1)
 
     @property
     def constrained(self) -> int:
-        """The arcs that the constraint counts."""
+        """Arcs that the constraint counts."""
         return self.priced + 2 * self.tags
 
     @property
     def count(self) -> int:
-        """How many there are."""
+        """Number of coordinates."""
         return self.constrained + 1
 
 
 def tree_counts(at: Coordinates, tags: Sequence[int], heads: Sequence[int], marked: Ints) -> Ints:
-    """The coordinates of one tree; ``heads[m-1]`` is the head of word m."""
+    """Coordinates of one tree; ``heads[m-1]`` is the head of word m."""
     counts = np.zeros(at.count, np.int64)
     for i, tag in enumerate(tags, 1):
         for side, others in ((0, range(1, i)), (1, range(i + 1, len(tags) + 1))):
@@ -67,7 +68,7 @@ def tree_counts(at: Coordinates, tags: Sequence[int], heads: Sequence[int], mark
 
 
 def is_projective_tree(heads: Sequence[int]) -> bool:
-    """Whether the heads are a projective tree with one root."""
+    """Whether the heads form a projective tree with one root."""
     n = len(heads)
     if not all(isinstance(h, int) for h in heads):
         return False
@@ -84,10 +85,10 @@ def is_projective_tree(heads: Sequence[int]) -> bool:
 
 
 def count_vectors(at: Coordinates, tags: Sequence[int], marked: Ints) -> Ints:
-    """The different coordinate vectors of all trees of a sentence, one per row.
+    """Distinct coordinate vectors of all trees of a sentence, one per row.
 
-    Sets of vectors instead of numbers in the usual chart: ``half[side, h, e]`` for the children of word h on a side, which cover the
-    words up to e.
+    The usual chart, with sets of vectors as values: ``half[side, h, e]`` for the children of word h on a
+    side, which cover the words up to e.
     """
     n = len(tags)
     half: dict[tuple[int, int, int], Ints] = {}
@@ -122,21 +123,21 @@ def _fill(
         half[side, head, end] = nothing
         return
     step, block = (1, at.tags + tags[head - 1]) if side else (-1, tags[head - 1])
-    found = []
-    for child in range(head + step, end + step, step):  # the outermost
+    vectors = []
+    for child in range(head + step, end + step, step):  # the outermost child
         arc = nothing.copy()
         arc[0, at.child(block, tags[child - 1])] = arc[0, at.children(block)] = 1
         outer = _sums(arc, half[side, child, end])
-        for k in range(head, child, step):  # what comes before covers the words up to k
+        for k in range(head, child, step):  # earlier children cover the words up to k
             before = nothing if k == head else unfinished[side, head, k]
-            found.append(_sums(_sums(outer, half[1 - side, child, k + step]), before))
-    unfinished[side, head, end] = _different(found)
+            vectors.append(_sums(_sums(outer, half[1 - side, child, k + step]), before))
+    unfinished[side, head, end] = _different(vectors)
     half[side, head, end] = unfinished[side, head, end].copy()
     half[side, head, end][:, at.some(block)] += 1
 
 
 def _sums(a: Ints, b: Ints) -> Ints:
-    """Every row of a plus every row of b, each sum once."""
+    """Distinct sums of a row of a and a row of b."""
     return _different([(a[:, None, :] + b[None, :, :]).reshape(-1, a.shape[1])])
 
 
@@ -144,13 +145,13 @@ def _different(parts: list[Ints]) -> Ints:
     rows = np.concatenate(parts)
     if len(rows) < 2:
         return rows
-    small = np.ascontiguousarray(rows.astype(np.uint8))  # counts of a sentence of at most 255 words
+    small = np.ascontiguousarray(rows.astype(np.uint8))  # counts of an enumerated sentence are below 256
     _, first = np.unique(small.view(np.dtype((np.void, small.shape[1]))).ravel(), return_index=True)
     return rows[first]
 
 
 def best_values(at: Coordinates, tags: Sequence[int], prices: Ints) -> Ints:
-    """max over trees of (priced coordinates . prices), for each column of ``prices``: Viterbi, in integers, O(n³)."""
+    """Maximum over trees of coordinates . prices, for each column of ``prices`` (integer Viterbi, O(n³))."""
     n = len(tags)
     right: dict[tuple[int, int], Ints] = {}
     left: dict[tuple[int, int], Ints] = {}
@@ -165,7 +166,7 @@ def best_values(at: Coordinates, tags: Sequence[int], prices: Ints) -> Ints:
         for i in range(1, n - width + 1):
             j = i + width
             to_right, to_left = at.tags + tags[i - 1], tags[j - 1]
-            # The first child on a side is paid "some".
+            # The first child on a side adds the price of "some".
             ways = [left[i + 1, j] + prices[at.some(to_right)]]
             ways += [right_open[i, k] + left[k + 1, j] for k in range(i + 1, j)]
             right_arc[i, j] = np.maximum.reduce(ways) + prices[at.child(to_right, tags[j - 1])]

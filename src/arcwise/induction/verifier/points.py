@@ -1,7 +1,8 @@
-"""For the verifier: the points of a block that parses can add up to, found anew, without anything of the search.
+"""The points of a block that parses can add up to, computed independently of the search.
 
-Every sentence adds one vector to a block (arcs by the child's tag, and words with a child); which ones depends on the parses that may be
-used. The sums are bits of a grid, kept in one integer: adding a sentence is or-ing shifted copies.
+Every sentence adds one vector to a block (arcs by child tag, and words with a child), which depends on its
+parse. The sums are bits of a grid, stored in one Python integer: adding a sentence is an OR of shifted
+copies.
 """
 
 from __future__ import annotations
@@ -18,23 +19,27 @@ from arcwise.induction.verifier.parses import Ints
 MOST_CELLS = 2**20
 MOST_POINTS = 2**14
 LARGEST_COUNT = 255
+"""Limits of the search's point lists: the verifier must list points wherever the search did."""
 
 
 @dataclass(frozen=True, eq=False)
 class Points:
-    """Points of a block, one per row (for blocks with a sum, ``children`` last), with the value of each; ``summands``: of how many vectors of sentences they were made."""
+    """Points of a block, one per row (``children`` last, if the block has it), with their gains.
+
+    ``summands``: number of sentence vectors that they were computed from.
+    """
 
     values: Ints
     gains: Ints
     summands: int
 
     def kept(self, mask: npt.NDArray[np.bool_]) -> Points:
-        """Those of the mask."""
+        """The points of a mask."""
         return Points(self.values[mask], self.gains[mask], self.summands)
 
     @cached_property
     def ranges(self) -> tuple[Ints, Ints]:
-        """The lowest and highest value of each coordinate, ``children`` last."""
+        """Minimum and maximum of each coordinate, ``children`` last."""
         return self.values.min(axis=0), self.values.max(axis=0)
 
 
@@ -48,7 +53,7 @@ class Grid:
 
     @property
     def strides(self) -> Ints:
-        """The last coordinate varies fastest."""
+        """Strides of the grid; the last coordinate varies fastest."""
         return np.append(np.cumprod(self.sizes[:0:-1])[::-1], 1)
 
     def _flags(self) -> npt.NDArray[np.uint8]:
@@ -57,7 +62,7 @@ class Grid:
         return np.unpackbits(data, bitorder="little")[:cells]
 
     def points(self, low: Ints | None = None, high: Ints | None = None) -> Ints:
-        """All of them, one per row; those with values from ``low`` to ``high``."""
+        """The sums from ``low`` to ``high``, one per row."""
         first = np.zeros_like(self.sizes) if low is None else np.maximum(low - self.offset, 0)
         end = self.sizes if high is None else np.minimum(high - self.offset + 1, self.sizes)
         part = tuple(slice(int(a), max(int(a), int(e))) for a, e in zip(first, end, strict=True))
@@ -65,16 +70,16 @@ class Grid:
         return np.stack(cells, axis=1).astype(np.int64) + (first + self.offset)
 
     def contains(self, values: Ints) -> npt.NDArray[np.bool_]:
-        """Which of the rows are sums."""
+        """Mask of the rows that are sums."""
         steps = values - self.offset
         inside = ((steps >= 0) & (steps < self.sizes)).all(axis=1)
         cells = np.where(inside, steps @ self.strides, 0)
-        found: npt.NDArray[np.bool_] = inside & (self._flags()[cells] > 0)
-        return found
+        held: npt.NDArray[np.bool_] = inside & (self._flags()[cells] > 0)
+        return held
 
 
 def sums(choices: Sequence[Ints], weights: Sequence[int]) -> Grid | None:
-    """All sums of one row per choice, times its weight; None if the grid would be too large.
+    """All weighted sums of one row per choice; None if the grid would be too large.
 
     >>> grid = sums([np.array([[0, 1], [1, 0]]), np.array([[1, 1]])], [2, 1])
     >>> grid.points().tolist()

@@ -1,8 +1,9 @@
-"""Checks the certificate of a grammar induction: that no parses and parameters are more likely than it claims.
+"""``verify``: check that no parses and parameters are more likely than a certificate claims.
 
-The verifier shares no code with the search. It needs no solver and trusts no tolerance: it walks the tree of boxes (``walk``), recomputes each
-bound in exact integer arithmetic (``bounds``), and rejects the certificate with a reason if a leaf is not below the claim, or if its form is
-not what it should be (``form``). What is proved, and about which parses, is in ``claim``.
+The verifier shares no code with the search. It needs no solver and relies on no tolerance: it walks the tree
+of boxes (``walk``), recomputes each bound in exact integer arithmetic (``bounds``), and rejects the
+certificate with a reason if a leaf is not below the claim or the certificate is malformed (``form``).
+``claim`` describes what is proved.
 """
 
 from __future__ import annotations
@@ -32,11 +33,13 @@ def verify(
     threads: int = 1,
     progress: Callable[[int, int], None] | None = None,
 ) -> Verified:
-    """Check a certificate against the corpus it is about, sentences of tags; ``CertificateError`` with the reason if it fails.
+    """Check a certificate against its corpus, given as tag sequences.
 
-    A certificate may be about parses that keep to a posterior constraint alone, which proves less. It is accepted only where
-    that very ``constraint`` (an ``ArcShare``, or anything with ``rules`` and ``share``) is asked for; without, only one about all parses is.
-    ``threads``: so many processes side by side, with the same outcome. ``progress`` is told how many of the nodes are done.
+    Raises ``CertificateError`` with the reason if the check fails. A certificate may be about the parses that
+    satisfy a posterior constraint, which proves less. It is accepted only with that very ``constraint`` (an
+    ``ArcShare``, or anything with ``rules`` and ``share``); without one, only a certificate about all parses
+    is. ``threads``: number of parallel processes; the outcome is the same. ``progress`` is called with the
+    number of nodes done and in total.
     """
     if is_blocks(certificate):
         if constraint is not None:
@@ -48,7 +51,7 @@ def verify(
     counted: dict[tuple[int, ...], int] = {}
     for s in numbers:
         counted[s] = counted.get(s, 0) + 1
-    # Without a constraint equal sentences may share their parse (for any parameters they have the same best one).
+    # Without a constraint equal sentences share a parse: for any parameters they have the same optimum.
     kinds = list(counted.items()) if claim.constraint is None else [(s, 1) for s in numbers]
     at = Coordinates(len(claim.tags))
     marked, least = np.zeros(at.count, np.int64), 0
@@ -60,11 +63,11 @@ def verify(
     return Verified(lower, claim.upper / SCALE, nodes, leaves, claim.constraint)
 
 
-_NOT_CONSTRAINED = "constraint: one was asked for, but the certificate is about all parses"
+_NOT_CONSTRAINED = "constraint: one was requested, but the certificate is about all parses"
 
 
 def _check_constraint(claimed: Constraint | None, wanted: Rules | None) -> None:
-    """What is claimed must be about the parses that were asked for."""
+    """Check that the claim is about the requested parses."""
     if claimed is None and wanted is None:
         return
     if claimed is None:
@@ -72,12 +75,13 @@ def _check_constraint(claimed: Constraint | None, wanted: Rules | None) -> None:
     if wanted is None:
         raise CertificateError(
             f"constraint: the certificate is not about all parses, only about those in which {claimed}; "
-            "it is checked only where this constraint is asked for"
+            "request this constraint to check it"
         )
     expected = Constraint.of_rules(wanted, claimed.tags, claimed.arcs)
     if expected != claimed:
         raise CertificateError(
-            f"constraint: the certificate is about parses in which {claimed}; asked for were those in which {expected}"
+            f"constraint: the certificate is about parses in which {claimed}; "
+            f"requested were those in which {expected}"
         )
 
 
@@ -87,17 +91,18 @@ def _verify_blocks(
     threads: int,
     progress: Callable[[int, int], None] | None,
 ) -> Verified:
-    """The likelihood of a corpus is at most the sum of those of its blocks."""
+    """Verify by blocks: the likelihood of a corpus is at most the sum of those of its blocks."""
     claim = read_blocks(certificate, sentences)
     size = claim.block_size
     parts = [list(sentences[a : a + size]) for a in range(0, len(sentences), size)]
     todo = [(b, block, part) for b, (block, part) in enumerate(zip(claim.blocks, parts, strict=True), 1)]
-    todo = [t for t in todo if t[1] is not None]  # not looked into: its likelihood is at most 0
+    todo = [t for t in todo if t[1] is not None]  # unsearched blocks: their log-likelihood is at most 0
     nodes = leaves = total = 0
-    for done, found in enumerate(local_engine(max(1, min(threads, len(todo)))).map(_verify_block, todo), 1):
-        if isinstance(found, str):
-            raise CertificateError(found)
-        proved, upper = found
+    engine = local_engine(max(1, min(threads, len(todo))))
+    for done, outcome in enumerate(engine.map(_verify_block, todo), 1):
+        if isinstance(outcome, str):
+            raise CertificateError(outcome)
+        proved, upper = outcome
         nodes, leaves, total = nodes + proved.nodes, leaves + proved.leaves, total + upper
         if progress:
             progress(done, len(todo))
@@ -114,10 +119,10 @@ def _verify_blocks(
 
 
 def _verify_block(numbered: tuple[int, Any, Sequence[Sequence[str]]]) -> tuple[Verified, int] | str:
-    """What a block proves, or why it does not."""
+    """The proof of a block, or the reason why it fails."""
     number, block, part = numbered
     if not isinstance(block, dict) or block.get("kind") != KIND or block.get("constraint") is not None:
-        return f"blocks: block {number} is no certificate without constraint"
+        return f"blocks: block {number} is not a certificate without constraint"
     try:
         return verify(block, part), int(block["upper"])
     except CertificateError as error:
@@ -133,11 +138,14 @@ def _check_lower(
     marked: Ints,
     least: int,
 ) -> float:
-    """The parses are trees, satisfy the constraint, and are as likely as claimed; their likelihood, rounded down."""
+    """Check that the parses are trees, satisfy the constraint and are as likely as claimed.
+
+    Returns their log-likelihood, rounded down.
+    """
     total = np.zeros(at.count, np.int64)
     for i, (tags, heads) in enumerate(zip(numbers, parses, strict=True), 1):
         if not is_projective_tree(heads):
-            raise CertificateError(f"heads: the parse of sentence {i} is no projective tree with one root")
+            raise CertificateError(f"heads: the parse of sentence {i} is not a projective tree with one root")
         total += tree_counts(at, tags, heads, marked)
     if total[at.constrained] < least:
         raise CertificateError(
@@ -154,7 +162,7 @@ def _check_lower(
 
 
 def _likelihood(total: Ints, at: Coordinates, numbers: Numbers) -> float:
-    """log-likelihood of parses with these counts under the ratios of the counts, from fifty digits, rounded down."""
+    """Log-likelihood of parses under their relative frequencies, from fifty digits, rounded down."""
     with localcontext() as context:
         context.prec = 50
 

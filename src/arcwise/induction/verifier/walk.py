@@ -1,6 +1,7 @@
-"""For the verifier: walks the tree of boxes of a certificate and bounds every leaf anew.
+"""Traversal of a certificate's tree: recompute the bound of every leaf.
 
-The tree is cut into subtrees, always at the same places; they are walked one after the other or side by side, with the same outcome.
+The tree is cut into subtrees, always at the same places; they are checked sequentially or in parallel, with
+the same outcome.
 """
 
 from __future__ import annotations
@@ -22,14 +23,14 @@ from arcwise.induction.verifier.parses import Ints
 
 Progress = Callable[[int, int], None]
 _FEWEST_SUBTREES, _MOST_SUBTREES, _NODES_A_SUBTREE = 4, 256, 8
-"""Into how many subtrees a tree is cut: many for a large one, so that many processes have work; few for a small one, for what is above them
-is walked by one."""
+"""Number of subtrees: many for a large tree, so that many processes have work; few for a small one, because a
+single process checks the part above them."""
 _LARGEST_SPLIT = 2**31
 
 
 @dataclass(frozen=True)
 class Walked:
-    """What a walk has seen; ``error``: why it ended before its end."""
+    """The result of a traversal; ``error``: why it was aborted."""
 
     nodes: tuple[int, ...]
     leaves: int
@@ -37,7 +38,10 @@ class Walked:
 
 
 class Walk:
-    """Walks the tree of boxes of a certificate. Raises nothing of its own: what is wrong is in ``Walked.error``."""
+    """Traverses the tree of a certificate.
+
+    Parts return errors in ``Walked.error`` instead of raising them.
+    """
 
     def __init__(self, certificate: Certificate, bounds: Bounds) -> None:
         self.nodes, self.multipliers = certificate.nodes, certificate.multipliers
@@ -46,15 +50,18 @@ class Walk:
         self.words = sum(map(len, certificate.sentences))
 
     def run(self, *, threads: int = 1, progress: Progress | None = None) -> tuple[int, int]:
-        """The number of leaves and of nodes, if every leaf is below the claim; ``CertificateError`` if not."""
+        """Return the numbers of leaves and nodes.
+
+        Raise ``CertificateError`` unless every leaf is below the claim.
+        """
         if self.bounds.root is None:
             raise CertificateError("constraint: no parses satisfy it")
 
-        def tell(done: int) -> None:
+        def report(done: int) -> None:
             if progress:
                 progress(done, len(self.nodes))
 
-        first, subtrees = self._cut(self.bounds.root, tell)
+        first, subtrees = self._cut(self.bounds.root, report)
         seen, leaves = set(first.nodes), first.leaves
         if first.error is not None:
             raise CertificateError(first.error)
@@ -66,11 +73,11 @@ class Walk:
                 raise CertificateError(f"nodes: node {min(twice)} is a child of two nodes")
             seen.update(part.nodes)
             leaves += part.leaves
-            tell(len(seen))
+            report(len(seen))
         return leaves, len(seen)
 
-    def _cut(self, root: Box, tell: Callable[[int], None]) -> tuple[Walked, list[tuple[int, Box]]]:
-        """Walk from the root, into the largest subtree first, until there are enough of them; what was seen, and the subtrees."""
+    def _cut(self, root: Box, report: Callable[[int], None]) -> tuple[Walked, list[tuple[int, Box]]]:
+        """Traverse from the root, largest subtree first, until there are enough subtrees; return both."""
         sizes = self._sizes()
         enough = min(max(len(self.nodes) // _NODES_A_SUBTREE, _FEWEST_SUBTREES), _MOST_SUBTREES)
         waiting, seen, leaves = [(-sizes.get(0, 1), 0, root)], set[int](), 0
@@ -81,13 +88,13 @@ class Walk:
                 children, closed = self._children(number, box)
             except CertificateError as error:
                 return Walked(tuple(seen), leaves, str(error)), []
-            tell(len(seen))
+            report(len(seen))
             leaves += closed
-            known = seen | {n for _, n, _ in waiting}
-            twice = [child for child, _ in children if child in known] or _repeated(children)
+            visited = seen | {n for _, n, _ in waiting}
+            twice = [child for child, _ in children if child in visited] or _repeated(children)
             if twice:
-                why = f"nodes: node {twice[0]} is a child of two nodes"
-                return Walked(tuple(seen), leaves, why), []
+                reason = f"nodes: node {twice[0]} is a child of two nodes"
+                return Walked(tuple(seen), leaves, reason), []
             for child, half in children:
                 heapq.heappush(waiting, (-sizes.get(child, 1), child, half))
         return Walked(tuple(seen), leaves), [
@@ -95,7 +102,7 @@ class Walk:
         ]
 
     def _sizes(self) -> dict[int, int]:
-        """About how many nodes are below each: enough to cut the tree well, whatever the nodes hold."""
+        """Approximate subtree sizes, for cutting the tree; robust to malformed nodes."""
         parents: list[tuple[int, list[int]]] = []
         waiting, seen = [0], {0}
         while waiting:
@@ -113,7 +120,7 @@ class Walk:
         return sizes
 
     def subtree(self, start: tuple[int, Box]) -> Walked:
-        """Walk one subtree, deepest first."""
+        """Traverse one subtree, depth-first."""
         seen, leaves, waiting = set[int](), 0, [start]
         while waiting:
             number, box = waiting.pop()
@@ -128,14 +135,13 @@ class Walk:
             waiting += children
         return Walked(tuple(seen), leaves)
 
-    # ---- one node
-
     def _children(self, number: int, box: Box) -> tuple[list[tuple[int, Box]], int]:
-        """The children of a node with their boxes, and how many leaves it closes: itself, or halves that nothing fits into."""
+        """The children of a node with their boxes, and the number of leaves that it closes (itself, or empty
+        halves)."""
         node = self.nodes[number] if 0 <= number < len(self.nodes) else None
         if not isinstance(node, dict) or type(node.get("use")) is not list:
             raise CertificateError(f"nodes: node {number} is missing or has no list of multipliers")
-        if self.upper >= 0:  # no probability is above 1
+        if self.upper >= 0:  # probabilities are at most 1
             return [], 1
         last = None
         for use in node["use"]:
@@ -160,12 +166,12 @@ class Walk:
             and all(is_int(x, -_LARGEST_SPLIT, _LARGEST_SPLIT) for x in split)
             and all(c is None or is_int(c, 0) for c in children)
         ):
-            raise CertificateError(f"nodes: node {number} has no proper split")
+            raise CertificateError(f"nodes: node {number} has no valid split")
         sentence, coordinate, value = split
         sentences = self.bounds.sentences
         sound = -1 <= sentence < len(sentences) and 0 <= coordinate < self.bounds.at.count
         if not sound or (sentence >= 0 and sentences[sentence].vectors is None):
-            raise CertificateError(f"nodes: node {number} is split at what does not exist")
+            raise CertificateError(f"nodes: node {number} is split at a coordinate that does not exist")
         out: list[tuple[int, Box]] = []
         closed = 0
         for child, above in zip(children, (False, True), strict=True):
@@ -182,7 +188,10 @@ class Walk:
         return out, closed
 
     def _bounded(self, box: Box, use: Any) -> tuple[int, Box | None]:
-        """The bound of a box under multipliers, by number, and the box that is left; none if the bound is low enough."""
+        """The bound of a box under multipliers (by number), and the remaining box.
+
+        None if the bound is low enough.
+        """
         values = self.multipliers[use] if is_int(use, 0, len(self.multipliers) - 1) else None
         if isinstance(values, dict):
             prices = self._mu(use, values.get("prices"))
@@ -190,10 +199,10 @@ class Walk:
             agreed = AgreedBound(self.bounds, box, messages)
             return agreed.value, None if agreed.value <= self.upper else agreed.tightened(self.upper)
         mu = self._mu(use, values)
-        found = self.bounds.bound(box, mu)
-        if found.value <= self.upper:
-            return found.value, None
-        return found.value, self.bounds.tightened(box, mu, found, self.upper)
+        bound = self.bounds.bound(box, mu)
+        if bound.value <= self.upper:
+            return bound.value, None
+        return bound.value, self.bounds.tightened(box, mu, bound, self.upper)
 
     def _mu(self, use: Any, values: Any) -> Ints:
         at = self.bounds.at
@@ -203,7 +212,7 @@ class Walk:
         most = (2**61 - 1) // (4 * (self.words + 1))
         if not all(is_int(v, -most, most) for v in values):
             raise CertificateError(
-                f"multipliers: number {use} is no list of integers, or too large to compute with exactly"
+                f"multipliers: number {use} is not a list of integers, or too large to compute with exactly"
             )
         mu = np.zeros(at.count, np.int64)
         mu[self.coordinates] = values
@@ -215,5 +224,5 @@ class Walk:
 
 
 def _repeated(children: list[tuple[int, Box]]) -> list[int]:
-    """A number that both children have."""
+    """The number that both children share, if any."""
     return [children[0][0]] if len(children) == 2 and children[0][0] == children[1][0] else []
