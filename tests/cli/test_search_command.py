@@ -170,9 +170,9 @@ def test_what_is_left_out_is_told(sample: Path, tmp_path: Path, capsys: Output) 
 @pytest.mark.parametrize(
     "arguments, said",
     [
-        (["upos="], "query, character 6: found the end, expected a value"),
-        (["upos=X", "--set", "upos"], "changes, character 5: found the end, expected '=' after upos"),
-        (["upos=X", "--table", "pos"], "table, character 1: found 'pos', expected 'upos'"),
+        (["upos="], "query, character 6: unexpected end; expected a value"),
+        (["upos=X", "--set", "upos"], "changes, character 5: unexpected end; expected '=' after upos"),
+        (["upos=X", "--table", "pos"], "table, character 1: unexpected 'pos'; did you mean 'upos'?"),
         (["upos=X", "--count", "--conllu"], "--count: found --conllu beside it"),
         (["upos=X", "--table", "upos", "--set", "upos=Y"], "--table: found --set beside it"),
         (["upos=X", "--json", "--conllu"], "--json: found --conllu beside it"),

@@ -137,7 +137,7 @@ class Api:
         except NotFound as error:
             return _error(404, str(error))
         except QueryError as error:
-            return json_response({"error": str(error), "position": error.position, "what": error.what}, 400)
+            return json_response({"error": str(error), "position": error.position, "what": error.source}, 400)
         except ArcwiseError as error:
             return _error(400, str(error))
 

@@ -6,69 +6,69 @@ from arcwise.errors import InputError
 from arcwise.treebanks.search import MassEdit, Query, QueryError, read_table
 
 WRONG_QUERIES = [
-    ("", 0, "found the end, expected a word"),
-    ("   ", 3, "found the end"),
+    ("", 0, "unexpected end; expected a word"),
+    ("   ", 3, "unexpected end"),
     ("nsubj", 0, "expected a word"),
     ("upos", 0, "expected a word"),
-    ("upos=", 5, "found the end, expected a value"),
+    ("upos=", 5, "unexpected end; expected a value"),
     ("upos==X", 5, "expected a value"),
     ("upos=VERB >", 11, "[] is any word"),
-    ("upos=VERB > )", 12, "found ')'"),
-    ("upos=VERB >> obj", 13, "labels stand after > and <"),
+    ("upos=VERB > )", 12, "unexpected ')'"),
+    ("upos=VERB >> obj", 13, "only > and < take labels"),
     ("upos=VERB nsubj", 10, "expected a relation"),
     ("upos=VERB > obj (upos=NOUN", 26, "expected ')'"),
     ("[upos=VERB", 10, "expected ']'"),
     ("[upos=VERB or ]", 14, "expected a test"),
-    ("upos=NOUN or upos=VERB", 10, "inside of brackets"),
-    ('form="a', 5, "expected a second quotation mark"),
-    ('lemma~"("', 6, "expected a regular expression"),
-    ("upos~A|B", 6, "quotes around"),
-    ("Upos=VERB", 0, "found 'Upos', expected 'upos'"),
-    ("label=obj", 0, "found 'label', expected 'deprel'"),
-    ("lema=be", 0, "found 'lema', expected 'lemma'"),
+    ("upos=NOUN or upos=VERB", 10, "inside brackets"),
+    ('form="a', 5, "the closing quotation mark is missing"),
+    ('lemma~"("', 6, "invalid regular expression"),
+    ("upos~A|B", 6, "in quotes"),
+    ("Upos=VERB", 0, "unexpected 'Upos'; did you mean 'upos'?"),
+    ("label=obj", 0, "unexpected 'label'; did you mean 'deprel'?"),
+    ("lema=be", 0, "unexpected 'lema'; did you mean 'lemma'?"),
     ("Case=Acc", 0, "a feature is feats.Case"),
-    ("upos.x=A", 5, "found 'x', expected no more after upos"),
+    ("upos.x=A", 5, "unexpected 'x'; upos has no keys"),
     ("prev=X", 0, "prev.upos"),
     ("head.next=X", 0, "next.upos"),
-    ("depth>x", 6, "found 'x', expected a number"),
+    ("depth>x", 6, "unexpected 'x'; expected a number"),
     ("depth=x", 6, "expected a number"),
     ("depth~1", 5, "a number"),
     ("projective=maybe", 11, "yes or no"),
     ("upos=A ..{3,2} upos=B", 9, "low"),
     ("upos=A ..{0} upos=B", 9, "low"),
     ("upos=A ..{x} upos=B", 9, "{2}"),
-    ("upos=A .{2} upos=B", 8, "no numbers after ."),
+    ("upos=A .{2} upos=B", 8, ". takes no bounds"),
     ("upos=A . upos=B . upos=C", 16, "parentheses"),
     ("upos=A < upos=B < upos=C", 16, "parentheses"),
     ("upos=A == upos=B", 7, "never the same word"),
-    ("upos=A !> upos=B", 10, "brackets around"),
-    ("upos=A !> (upos=B)", 10, "brackets around"),
-    ("upos=A !> @b[upos=B]", 12, "nothing more"),
-    ("upos=A !> @b", 10, "found @b, expected a word that the query finds (@1)"),
-    ("upos=A ! upos=B", 9, "a relation after '!'"),
-    ("[upos=A > @b]", 10, "no name inside of brackets"),
-    ("[> obj upos=A @b]", 7, "brackets around"),
-    ("@2 > obj", 0, "the number of a word"),
+    ("upos=A !> upos=B", 10, "in brackets"),
+    ("upos=A !> (upos=B)", 10, "in brackets"),
+    ("upos=A !> @b[upos=B]", 12, "takes no conditions"),
+    ("upos=A !> @b", 10, "unexpected @b; it is not a matched word (matched words: @1)"),
+    ("upos=A ! upos=B", 9, "expected a relation after '!'"),
+    ("[upos=A > @b]", 10, "brackets cannot contain names"),
+    ("[> obj upos=A @b]", 7, "in brackets"),
+    ("@2 > obj", 0, "refer to an earlier word"),
     ("@ > obj", 0, "a name after @"),
     ("@a.lemma=be", 9, "@v[lemma=be]"),
-    ("@a.lemma=@b.lemma", 0, "found @a, expected a word that the query finds (none)"),
+    ("@a.lemma=@b.lemma", 0, "unexpected @a; it is not a matched word (matched words: none)"),
     ("@a .. @b; @a.lemma~@b.lemma", 18, "between two words"),
-    ("@a .. @b; @a.lemma<@b.lemma", 18, "no number"),
+    ("@a .. @b; @a.lemma<@b.lemma", 18, "not a number"),
     ("@a.", 3, "after ."),
     ("sentence", 8, "a test of the sentence"),
-    ("sentence upos=VERB", 9, "found 'upos', expected a property of sentences"),
+    ("sentence upos=VERB", 9, "unexpected 'upos'; expected a sentence property"),
     ("sentence [length>3 > obj]", 19, "a test such as length>20"),
-    ("[" * 3000, 41, "at most 40 brackets"),
-    ("[] > (" * 3000, 246, "at most 40 brackets"),
-    ("upos=VERB, lemma=be", 5, "tests stand side by side"),
-    ("[upos=VERB, lemma=be]", 6, "tests stand side by side"),
+    ("[" * 3000, 41, "nested at most 40 deep"),
+    ("[] > (" * 3000, 246, "nested at most 40 deep"),
+    ("upos=VERB, lemma=be", 5, "separate tests by spaces"),
+    ("[upos=VERB, lemma=be]", 6, "separate tests by spaces"),
     ("lemma=be*", 6, 'lemma~"be"'),
     ("upos=/V.*/", 5, 'lemma~"V."'),
     ("upos=VERB > *", 12, "[] is any word"),
     ("upos=VERB and > obj", 14, "a test such as upos=VERB"),
     ("upos=A; without", 15, "expected a word"),
     ("upos=A;; upos=B", 7, "expected a word"),
-    ("without @v !> @x; @v[upos=A]", 14, "found @x"),
+    ("without @v !> @x; @v[upos=A]", 14, "unexpected @x"),
 ]  # fmt: skip
 
 
@@ -78,7 +78,7 @@ def test_wrong_query(query: str, position: int, said: str) -> None:
         Query.parse(query)
     assert said in str(caught.value)
     assert caught.value.position == position, str(caught.value)
-    assert str(caught.value).startswith(f"query, character {position + 1}: found ")
+    assert str(caught.value).startswith(f"query, character {position + 1}: unexpected ")
     assert "\n" not in str(caught.value)
     assert caught.value.pointed() == f"{query}\n{' ' * position}^"
 
@@ -87,24 +87,24 @@ WRONG_CHANGES = [
     ("", 0, "a change such as"),
     ("deprel", 6, "expected '=' after deprel"),
     ("deprel=", 7, "expected a value"),
-    ("deprel==x", 6, "= once"),
-    ("3.deprel=x", 0, "found '3', expected a word that the query finds (1, v)"),
-    ("2.deprel=x", 0, "(1, v)"),
+    ("deprel==x", 6, "use a single ="),
+    ("3.deprel=x", 0, "unexpected '3'; it is not a matched word (matched words: 1, v)"),
+    ("2.deprel=x", 0, "matched words: 1, v)"),
     ("id=3", 0, "a column that can be set"),
     ("udeprel=x", 0, "a column that can be set"),
     ("head.upos=X", 0, "a column that can be set"),
     ("v.head.upos=X", 2, "a column that can be set"),
-    ("upso=X", 0, "found 'upso', expected 'upos'"),
-    ("head=x", 5, "expected a number, _ or a found word"),
+    ("upso=X", 0, "unexpected 'upso'; did you mean 'upos'?"),
+    ("head=x", 5, "expected a number, _ or a matched word"),
     ("head=-1", 5, "expected a number"),
-    ("head=@w", 5, "found 'w', expected a word"),
+    ("head=@w", 5, "unexpected 'w'; it is not a matched word"),
     ("head=@v.upos", 8, "its .head"),
     ("upos=@v", 5, "such as @v.lemma"),
     ("upos=@v.depth", 8, "such as @v.lemma"),
-    ('feats.Case="a|b"', 11, "without |"),
+    ('feats.Case="a|b"', 11, "also without |"),
     ('lemma="a\tb"', 6, "without tabs"),
     ('lemma=""', 6, "_ removes it"),
-    ("upos=A; upos=B", 8, "each field once"),
+    ("upos=A; upos=B", 8, "a field can be set once"),
     ("upos=A upos=B", 7, "; and another change"),
     ("feats=Case=Acc", 10, "; and another change"),
 ]  # fmt: skip
@@ -120,12 +120,13 @@ def test_wrong_changes(changes: str, position: int, said: str) -> None:
 
 
 def test_changes_of_sentences_are_refused() -> None:
-    with pytest.raises(InputError, match="finds sentences alone"):
+    with pytest.raises(InputError, match="matches only sentences"):
         MassEdit.parse("sentence length>3", "upos=X")
 
 
 @pytest.mark.parametrize(
-    "table, said", [("", "a property"), ("x.lemma", "(1, 2)"), ("upos lemma", "','"), ("lema", "'lemma'")]
+    "table, said",
+    [("", "a property"), ("x.lemma", "matched words: 1, 2)"), ("upos lemma", "','"), ("lema", "'lemma'")],
 )
 def test_wrong_table(table: str, said: str) -> None:
     with pytest.raises(QueryError, match=r"^table, character") as caught:

@@ -154,7 +154,7 @@ def test_hits_that_clash_are_told_and_the_first_stands() -> None:
     plans = list(MassEdit.parse("upos=A > x", "lemma=@2.form").plan(treebank))
     assert [(e.row, e.value) for e in plans[0].edits] == [("1", "b")]
     assert [(r.hit.words, r.reason) for r in plans[0].refused] == [
-        ({"1": 1, "2": 3}, "lemma of word 1 is b by an earlier hit, and c by this one")
+        ({"1": 1, "2": 3}, "an earlier hit sets lemma of word 1 to b, this one to c")
     ]
 
 
@@ -163,7 +163,7 @@ def test_hits_that_clash_are_told_and_the_first_stands() -> None:
     [
         ("1.head=@2", "words 1 -> 2 -> 1 would form a cycle"),
         ("1.head=@1", "word 1 would be its own head"),
-        ("1.head=7", "HEAD 7 is no word of the sentence, which has 3"),
+        ("1.head=7", "HEAD 7 is outside the sentence (3 words)"),
     ],
 )
 def test_heads_that_make_no_tree_are_refused(change: str, reason: str) -> None:

@@ -1,4 +1,4 @@
-"""What is said of one word or of the sentence, from text: tests, brackets, and relations that find no word."""
+"""Parser of conditions on one word or on the sentence: tests, brackets, relations to unmatched words."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
-from arcwise.treebanks.search.scanner import NUMBER_SIGNS, Scanner
+from arcwise.treebanks.search.scanner import NUMERIC_OPERATORS, Scanner
 from arcwise.treebanks.search.syntax import (
     KEYED,
     MISSING,
+    RELATION_OPERATORS,
     SENTENCE_NUMBERS,
-    SIGNS,
     STEPS,
     WORD_NUMBERS,
     AllOf,
@@ -25,11 +25,11 @@ from arcwise.treebanks.search.syntax import (
 )
 
 _BOUNDS = re.compile(r"\{\s*(\d{1,6})\s*(,)?\s*(\d{1,6})?\s*\}")
-WORD = "a word: a test such as upos=VERB, [ ] or @name"
+EXPECTED_WORD = "expected a word: a test such as upos=VERB, [ ] or @name"
 
 
 def is_number(text: str) -> bool:
-    """Whether a property, as it is written, can be compared as a number: ``depth``, ``head.id``, ``misc.HeadProb``.
+    """Whether a property, as written, can be compared as a number: ``depth``, ``head.id``, ``misc.HeadProb``.
 
     >>> [is_number(p) for p in ("depth", "head.id", "misc.HeadProb", "upos")]
     [True, True, True, False]
@@ -41,80 +41,78 @@ def is_number(text: str) -> bool:
 
 
 class ConditionParser:
-    """Reads the rules ``test``, ``condition`` and ``relation`` of the grammar."""
+    """Recursive-descent parser of the rules ``test``, ``condition`` and ``relation``."""
 
     def __init__(self, text: str) -> None:
         self.scan = Scanner(text)
 
-    def _has(self, relation: Relation) -> Exists:
-        """What stands after a relation that finds no word: "[" conditions "]", or nothing after a label."""
+    def _exists(self, relation: Relation) -> Exists:
+        """What follows a relation to a word outside the match: "[" conditions "]", optional after a label."""
         if self.scan.take("["):
             condition = self._conditions() if not self.scan.sees("]") else AllOf()
             self.scan.expect("]")
             return Exists(relation, condition)
         if self.scan.sees("@"):
-            raise self.scan.error("no name inside of brackets (they find no word; see without)")
+            raise self.scan.error("brackets cannot contain names, since they match no word (see without)")
         if self.scan.sees_test(is_number) or self.scan.sees("("):
-            raise self.scan.error("brackets around what is said of the other word: [ ]")
+            raise self.scan.error("put the conditions on the other word in brackets: [ ]")
         if relation.label is None:
-            raise self.scan.error("a label or [ ]")
+            raise self.scan.error("expected a label or [ ]")
         return Exists(relation, AllOf())
 
     def _relation(self) -> tuple[Relation, bool] | None:
-        """relation = [ "!" ] sign [ "{" bounds "}" ] [ label ]"""
+        """relation = [ "!" ] operator [ "{" bounds "}" ] [ label ]; with whether it is negated."""
         start = self.scan.at
         negated = self.scan.take("!")
-        sign = next((s for s in SIGNS if self.scan.sees(s)), None)
-        if sign is None:
+        operator = next((symbol for symbol in RELATION_OPERATORS if self.scan.sees(symbol)), None)
+        if operator is None:
             if negated:
-                raise self.scan.error("a relation after '!' (or, in brackets, a test)")
+                raise self.scan.error("expected a relation after '!' (or, in brackets, a test)")
             return None
-        self.scan.at += len(sign)
-        kind, high = SIGNS[sign]
+        self.scan.at += len(operator)
+        kind, high = RELATION_OPERATORS[operator]
         low = 1
         if self.scan.sees("{"):
-            low, high = self._bounds(sign)
+            low, high = self._bounds(operator)
         self.scan.skip()
-        if sign in (">", "<"):
+        if operator in (">", "<"):
             return Relation(kind, low, high, self._label()), negated
         if not (self.scan.sees("(") or self._sees_word()):
-            expected = f"a word (labels stand after > and < alone), after {sign}"
-            raise self.scan.error(expected if self.scan.sees_value() else f"{WORD} after {sign}")
+            no_label = f"expected a word after {operator} (only > and < take labels)"
+            raise self.scan.error(no_label if self.scan.sees_value() else f"{EXPECTED_WORD} after {operator}")
         if start == self.scan.at:
             return None
         return Relation(kind, low, high), negated
 
-    def _bounds(self, sign: str) -> tuple[int, int | None]:
-        """ "{" number [ "," [ number ] ] "}" after a doubled sign."""
-        if SIGNS[sign][1] is not None:
-            raise self.scan.error(f"no numbers after {sign} (they stand after >> << .. and ,,)")
-        found = _BOUNDS.match(self.scan.text, self.scan.at)
-        if not found:
-            raise self.scan.error("{2}, {2,5} or {2,}")
-        low = int(found[1])
-        high = int(found[3]) if found[3] else None if found[2] else low
+    def _bounds(self, operator: str) -> tuple[int, int | None]:
+        """ "{" number [ "," [ number ] ] "}" after a doubled operator."""
+        if RELATION_OPERATORS[operator][1] is not None:
+            raise self.scan.error(f"{operator} takes no bounds (only >> << .. and ,, do)")
+        match = _BOUNDS.match(self.scan.text, self.scan.at)
+        if not match:
+            raise self.scan.error("expected bounds such as {2}, {2,5} or {2,}")
+        low = int(match[1])
+        high = int(match[3]) if match[3] else None if match[2] else low
         if low < 1 or (high is not None and high < low):
-            raise self.scan.error("{low,high} with 1 ≤ low ≤ high")
-        self.scan.at = found.end()
+            raise self.scan.error("expected {low,high} with 1 ≤ low ≤ high")
+        self.scan.at = match.end()
         return low, high
 
     def _label(self) -> PropertyTest | None:
-        """label = value { "|" value } | "~" expression"""
+        """label = value { "|" value } | "~" regex"""
         at = self.scan.at
         deprel = Property("deprel")
         if self.scan.take("~"):
-            expression = self._expression()
+            regex = self._regex()
             self.scan.skip()
-            return PropertyTest(deprel, "~", (expression,), at)
+            return PropertyTest(deprel, "~", (regex,), at)
         if self.scan.sees_test(is_number) or self.scan.sees_keyword("or") or not self.scan.sees_value():
             return None
-        if any(self.scan.sees(sign) for sign in SIGNS):
+        if any(self.scan.sees(operator) for operator in RELATION_OPERATORS):
             return None
         labels = self.scan.values()
         self.scan.skip()
         return PropertyTest(deprel, "=", labels, at)
-
-    # ---- conditions
 
     def _sees_word(self) -> bool:
         return self.scan.sees("@") or self.scan.sees("[") or self.scan.sees_test(is_number)
@@ -127,7 +125,7 @@ class ConditionParser:
 
     def _conditions(self, *, of_sentence: bool = False) -> Condition:
         """conditions = all { "or" all }; all = condition { condition }"""
-        with self.scan.inside():
+        with self.scan.nested():
             alternatives = self._alternatives(of_sentence)
         return alternatives[0] if len(alternatives) == 1 else AnyOf(tuple(alternatives))
 
@@ -156,12 +154,12 @@ class ConditionParser:
                 return Not(self._condition(of_sentence))
             self.scan.at = at
         if not of_sentence:
-            found = self._relation()
-            if found is not None:
-                relation, negated = found
-                has = self._has(relation)
-                return Not(has) if negated else has
-        raise self.scan.error("a test such as length>20" if of_sentence else "a test such as upos=VERB")
+            parsed = self._relation()
+            if parsed is not None:
+                relation, negated = parsed
+                exists = self._exists(relation)
+                return Not(exists) if negated else exists
+        raise self.scan.error(f"expected a test such as {'length>20' if of_sentence else 'upos=VERB'}")
 
     def _tests(self, *, of_sentence: bool = False) -> Condition:
         """test { [ "and" ] test }"""
@@ -171,66 +169,66 @@ class ConditionParser:
         return all_of(conditions)
 
     def _test(self, of_sentence: bool) -> PropertyTest:
-        """test = property sign value { "|" value }"""
+        """test = property operator value { "|" value }"""
         start = self.scan.at
         if not self.scan.sees_test(is_number):
-            raise self.scan.error("a test such as upos=VERB")
-        found = self.scan.property(of_sentence=of_sentence)
+            raise self.scan.error("expected a test such as upos=VERB")
+        prop = self.scan.property(of_sentence=of_sentence)
         self.scan.skip()
         at = self.scan.at
-        sign = self.scan.comparison()
-        numeric = found.name in (SENTENCE_NUMBERS if of_sentence else WORD_NUMBERS)
-        if sign in ("~", "!~"):
+        operator = self.scan.comparison()
+        numeric = prop.name in (SENTENCE_NUMBERS if of_sentence else WORD_NUMBERS)
+        if operator in ("~", "!~"):
             if numeric:
-                raise self.scan.error(
-                    f"one of = != < <= > >= after {found}, a number", found=repr(sign), at=at
-                )
-            values: tuple[str, ...] = (self._expression(),)
+                hint = f"{prop} is a number; expected one of = != < <= > >="
+                raise self.scan.error(hint, unexpected=repr(operator), at=at)
+            values: tuple[str, ...] = (self._regex(),)
         else:
-            with self._at_value():
-                values = (self.scan.value(),) if sign in NUMBER_SIGNS else self.scan.values()
-                self._check_values(found, sign, values, numeric=numeric)
+            with self._errors_at_value():
+                values = (self.scan.value(),) if operator in NUMERIC_OPERATORS else self.scan.values()
+                self._check_values(prop, operator, values, numeric=numeric)
         self.scan.skip()
-        return PropertyTest(found, sign, values, start)
+        return PropertyTest(prop, operator, values, start)
 
     @contextmanager
-    def _at_value(self) -> Iterator[None]:
-        """Errors of values are told where the value begins."""
+    def _errors_at_value(self) -> Iterator[None]:
+        """Report errors of values at the position where the value starts."""
         start = self.scan.at
         try:
             yield
-        except _WrongValue as wrong:
-            raise self.scan.error(wrong.expected, found=repr(wrong.value), at=start) from None
+        except _InvalidValue as error:
+            raise self.scan.error(error.hint, unexpected=repr(error.value), at=start) from None
 
-    def _check_values(self, found: Property, sign: str, values: tuple[str, ...], *, numeric: bool) -> None:
+    def _check_values(self, prop: Property, operator: str, values: tuple[str, ...], *, numeric: bool) -> None:
         for value in values:
-            if sign in NUMBER_SIGNS or (numeric and value != MISSING):
+            if operator in NUMERIC_OPERATORS or (numeric and value != MISSING):
                 try:
                     float(value)
                 except ValueError:
-                    raise _WrongValue(value, f"a number after {found}{sign}") from None
-            if found.name == "projective" and value not in ("yes", "no", MISSING):
-                raise _WrongValue(value, "yes or no after projective")
+                    raise _InvalidValue(value, f"expected a number after {prop}{operator}") from None
+            if prop.name == "projective" and value not in ("yes", "no", MISSING):
+                raise _InvalidValue(value, "expected yes or no after projective")
 
-    def _expression(self) -> str:
+    def _regex(self) -> str:
         at = self.scan.at
-        text = self.scan.value(is_expression=True)
+        regex = self.scan.value(is_regex=True)
         if self.scan.sees("|"):
-            raise self.scan.error(f'quotes around an expression with signs: "{text}|…"')
+            raise self.scan.error(f'put a regular expression with special characters in quotes: "{regex}|…"')
         try:
-            re.compile(text)
+            re.compile(regex)
         except re.error as error:
-            raise self.scan.error(f"a regular expression ({error.msg})", found=repr(text), at=at) from None
-        return text
+            hint = f"invalid regular expression ({error.msg})"
+            raise self.scan.error(hint, unexpected=repr(regex), at=at) from None
+        return regex
 
 
-class _WrongValue(Exception):
-    def __init__(self, value: str, expected: str) -> None:
-        super().__init__(value, expected)
-        self.value, self.expected = value, expected
+class _InvalidValue(Exception):
+    def __init__(self, value: str, hint: str) -> None:
+        super().__init__(value, hint)
+        self.value, self.hint = value, hint
 
 
 def all_of(conditions: Sequence[Condition]) -> Condition:
-    """All of them, as one condition."""
-    kept = [c for c in conditions if c != AllOf()]
-    return kept[0] if len(kept) == 1 else AllOf(tuple(kept))
+    """The conjunction of conditions, simplified."""
+    nontrivial = [c for c in conditions if c != AllOf()]
+    return nontrivial[0] if len(nontrivial) == 1 else AllOf(tuple(nontrivial))

@@ -1,4 +1,4 @@
-"""Of which words (or sentences) a condition holds: one flag each, over the whole treebank at once."""
+"""Evaluate conditions over all words or sentences of a treebank at once, as boolean arrays."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from arcwise.treebanks.search.relations import has
+from arcwise.treebanks.search.relations import has_related
 from arcwise.treebanks.search.syntax import MISSING, AllOf, AnyOf, Condition, Exists, Not, PropertyTest
 from arcwise.treebanks.search.values import Columns, Flags, Floats, Texts, Values
 
-COMPARE: Mapping[str, Callable[[Any, Any], Any]] = {
+COMPARISONS: Mapping[str, Callable[[Any, Any], Any]] = {
     "<": operator.lt,
     "<=": operator.le,
     ">": operator.gt,
@@ -22,32 +22,34 @@ COMPARE: Mapping[str, Callable[[Any, Any], Any]] = {
 
 
 def words_where(condition: Condition, columns: Columns) -> Flags:
-    """Of which words the condition holds, shape (words,)."""
+    """Which words satisfy the condition, shape (words,)."""
 
     def holds(part: Condition) -> Flags:
         if isinstance(part, PropertyTest):
-            return tested(part, columns.of_words(part.property))
+            return evaluate_test(part, columns.of_words(part.property))
         if isinstance(part, Exists):
-            return has(part.relation, holds(part.condition), columns, labelled(part.relation.label, columns))
+            return has_related(
+                part.relation, holds(part.condition), columns, with_label(part.relation.label, columns)
+            )
         return _combined(part, holds, columns.size)
 
     return holds(condition)
 
 
 def sentences_where(condition: Condition, columns: Columns) -> Flags:
-    """Of which sentences the condition holds, shape (sentences,)."""
+    """Which sentences satisfy the condition, shape (sentences,)."""
 
     def holds(part: Condition) -> Flags:
         if isinstance(part, PropertyTest):
-            return tested(part, columns.of_sentences(part.property))
+            return evaluate_test(part, columns.of_sentences(part.property))
         return _combined(part, holds, len(columns.starts) - 1)
 
     return holds(condition)
 
 
-def labelled(label: PropertyTest | None, columns: Columns) -> Flags | None:
-    """Which words have such a label; None if any will do."""
-    return None if label is None else tested(label, columns.of_words(label.property))
+def with_label(label: PropertyTest | None, columns: Columns) -> Flags | None:
+    """Which words have the label; None if any label matches."""
+    return None if label is None else evaluate_test(label, columns.of_words(label.property))
 
 
 def _combined(part: Condition, holds: Callable[[Condition], Flags], size: int) -> Flags:
@@ -62,30 +64,30 @@ def _combined(part: Condition, holds: Callable[[Condition], Flags], size: int) -
     return flags
 
 
-def tested(test: PropertyTest, values: Values) -> Flags:
-    """Where the test holds."""
-    if test.sign in ("!=", "!~"):
+def evaluate_test(test: PropertyTest, values: Values) -> Flags:
+    """Where the test is true."""
+    if test.operator in ("!=", "!~"):
         return ~_equal(test, values)
-    if test.sign in ("=", "~"):
+    if test.operator in ("=", "~"):
         return _equal(test, values)
     numbers = values.numbers() if isinstance(values, Texts) else values
     with np.errstate(invalid="ignore"):
-        found: Flags = COMPARE[test.sign](numbers, float(test.values[0]))
-    return found
+        flags: Flags = COMPARISONS[test.operator](numbers, float(test.values[0]))  # NaN compares false
+    return flags
 
 
 def _equal(test: PropertyTest, values: Values) -> Flags:
     if not isinstance(values, Texts):
-        return _among(test.values, values)
-    if test.sign.endswith("~"):
+        return _is_one_of(test.values, values)
+    if test.operator.endswith("~"):
         search = re.compile(test.values[0]).search
         return values.where(lambda text: search(text) is not None)
-    wanted = set(test.values)
-    return values.where(lambda text: text in wanted)
+    accepted = set(test.values)
+    return values.where(lambda text: text in accepted)
 
 
-def _among(wanted: tuple[str, ...], numbers: Floats) -> Flags:
-    found = np.zeros(len(numbers), bool)
-    for value in wanted:
-        found |= np.isnan(numbers) if value == MISSING else numbers == float(value)
-    return found
+def _is_one_of(values: tuple[str, ...], numbers: Floats) -> Flags:
+    flags = np.zeros(len(numbers), bool)
+    for value in values:
+        flags |= np.isnan(numbers) if value == MISSING else numbers == float(value)
+    return flags

@@ -1,4 +1,4 @@
-"""``MassEdit``: the same change wherever a query finds something, looked at before it is made."""
+"""``MassEdit``: apply the same changes to all matches of a query, with a preview."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from arcwise.trees import UNKNOWN, find_cycle
 
 @dataclass(frozen=True)
 class RefusedHit:
-    """A hit at which nothing is changed, and why."""
+    """A hit that is not edited, and the reason."""
 
     hit: Hit
     reason: str
@@ -27,7 +27,7 @@ class RefusedHit:
 
 @dataclass(frozen=True)
 class Plan:
-    """What a mass edit does to one sentence."""
+    """The edits of one sentence, and the hits that are refused."""
 
     sentence: int
     edits: list[SetField]
@@ -36,52 +36,53 @@ class Plan:
 
 @dataclass(frozen=True)
 class MassEdit:
-    """A query and what is set at each of its hits.
+    """A query and the assignments to make at each of its hits.
 
-    All values are those before the edit. Hits are taken in order. A hit is left out whole if it would set a field otherwise than an
-    earlier hit of the sentence did, or if a cycle would come of it; ``plan`` says which.
+    Values are read before any edit. Hits are processed in order. A hit is refused as a whole if it
+    conflicts with an earlier hit of the sentence or would create a cycle; ``plan`` has the reasons.
 
-    >>> treebank = Treebank.from_string("1\\tBirds\\tbird\\tNOUN\\t_\\t_\\t2\\tnsubj\\t_\\t_\\n2\\tsing\\tsing\\tVERB\\t_\\t_\\t0\\troot\\t_\\t_\\n\\n")
-    >>> list(MassEdit.parse("upos=VERB > nsubj", "2.feats.Case=Nom; 2.deprel=subj").preview(treebank))
-    [(0, [SetField(row='1', column='feats', value='Case=Nom'), SetField(row='1', column='deprel', value='subj')])]
+    >>> rows = ["1 Birds _ NOUN _ _ 2 nsubj _ _", "2 sing _ VERB _ _ 0 root _ _"]
+    >>> treebank = Treebank.from_string("\\n".join(rows).replace(" ", "\\t") + "\\n\\n")
+    >>> list(MassEdit.parse("upos=VERB > nsubj", "2.feats.Case=Nom").preview(treebank))
+    [(0, [SetField(row='1', column='feats', value='Case=Nom')])]
     >>> list(MassEdit.parse("upos=VERB > nsubj", "head=@2").plan(treebank))[0].refused[0].reason
     'words 1 -> 2 -> 1 would form a cycle'
     """
 
     query: Query
-    changes: tuple[Assignment, ...]
+    assignments: tuple[Assignment, ...]
 
     @classmethod
     def parse(cls, query: str, changes: str) -> MassEdit:
-        """From the texts of both; ``QueryError``, with the place, if one is not understood."""
-        read = Query.parse(query)
-        return cls(read, parse_assignments(changes, read.names))
+        """Parse a query and its changes; raises ``QueryError`` with the position of a syntax error."""
+        parsed = Query.parse(query)
+        return cls(parsed, parse_assignments(changes, parsed.names))
 
     def plan(self, treebank: Treebank | Columns) -> Iterator[Plan]:
-        """What is done to each sentence with a hit, and what is not."""
+        """Yield the plan of each sentence with a hit."""
         columns = treebank if isinstance(treebank, Columns) else Columns(treebank)
         for number, hits in groupby(self.query.hits(columns), key=lambda hit: hit.sentence):
             draft = _Draft(columns, number)
             refused = []
             for hit in hits:
-                reason = draft.take(hit, self.changes)
+                reason = draft.apply(hit, self.assignments)
                 if reason:
                     refused.append(RefusedHit(hit, reason))
             yield Plan(number, draft.edits(), tuple(refused))
 
     def preview(self, treebank: Treebank | Columns) -> Iterator[tuple[int, list[SetField]]]:
-        """(sentence, edits) for each sentence that would change."""
+        """Yield (sentence, edits) for each sentence that would change."""
         for plan in self.plan(treebank):
             if plan.edits:
                 yield plan.sentence, plan.edits
 
     def apply(self, treebank: Treebank) -> Treebank:
-        """The treebank after the edits; all other bytes are as they were."""
+        """Apply the edits; all other bytes stay unchanged."""
         return with_edits(treebank, dict(self.preview(treebank)))
 
 
 def with_edits(treebank: Treebank, edits: Mapping[int, Sequence[SetField]]) -> Treebank:
-    """The treebank after edits of some of its sentences; all other bytes are as they were."""
+    """Apply edits to some sentences; all other bytes stay unchanged."""
     blocks = [
         edited(sentence.source_bytes, edits[sentence.number])
         if sentence.number in edits
@@ -96,19 +97,19 @@ def with_edits(treebank: Treebank, edits: Mapping[int, Sequence[SetField]]) -> T
     )
 
 
-Claim = dict[str | None, str]
-"""What is set of a field: key → value; the key None is the whole field."""
+FieldValues = dict[str | None, str]
+"""Values to set in a field, by key; the key None is the whole field."""
 
 
 @dataclass
 class _Draft:
-    """One sentence while hits are taken."""
+    """The new fields of one sentence while its hits are processed."""
 
     columns: Columns
     number: int
     fields: dict[tuple[int, str], str] = field(default_factory=dict)
-    """Fields that hits have set, by word and column."""
-    claims: dict[tuple[int, str], Claim] = field(default_factory=dict)
+    """Fields set so far, by word and column."""
+    requested: dict[tuple[int, str], FieldValues] = field(default_factory=dict)
 
     @property
     def first(self) -> int:
@@ -118,70 +119,70 @@ class _Draft:
     def length(self) -> int:
         return int(self.columns.starts[self.number + 1]) - self.first
 
-    def take(self, hit: Hit, changes: tuple[Assignment, ...]) -> str | None:
-        """Set the fields of a hit; or the reason why not."""
-        claims: dict[tuple[int, str], Claim] = {}
-        for change in changes:
-            value = self._value(change, hit)
-            claims.setdefault((hit.words[change.word], change.column), {})[change.key] = value
-        for place, claim in claims.items():
-            reason = self._clash(place, claim)
+    def apply(self, hit: Hit, assignments: tuple[Assignment, ...]) -> str | None:
+        """Set the fields of a hit, or return the reason why it is refused."""
+        requested: dict[tuple[int, str], FieldValues] = {}
+        for assignment in assignments:
+            value = self._value(assignment, hit)
+            place = hit.words[assignment.word], assignment.column
+            requested.setdefault(place, {})[assignment.key] = value
+        for place, values in requested.items():
+            reason = self._conflict(place, values)
             if reason:
                 return reason
-        fields = {place: self._changed(place, claim) for place, claim in claims.items()}
-        reason = self._wrong_heads({word: v for (word, column), v in fields.items() if column == "head"})
+        fields = {place: self._changed(place, values) for place, values in requested.items()}
+        reason = self._head_problem({word: v for (word, column), v in fields.items() if column == "head"})
         if reason:
             return reason
         self.fields.update(fields)
-        for place, claim in claims.items():
-            self.claims[place] = {**self.claims.get(place, {}), **claim}
+        for place, values in requested.items():
+            self.requested[place] = {**self.requested.get(place, {}), **values}
         return None
 
-    def _value(self, change: Assignment, hit: Hit) -> str:
-        if change.other is None:
-            return change.value
-        if change.source is None:
-            return str(hit.words[change.other])
-        values = self.columns.of_words(change.source)
-        place = self.first + hit.words[change.other] - 1
-        return text_at(values, place) or MISSING
+    def _value(self, assignment: Assignment, hit: Hit) -> str:
+        if assignment.source_word is None:
+            return assignment.value
+        word = hit.words[assignment.source_word]
+        if assignment.source is None:
+            return str(word)
+        return text_at(self.columns.of_words(assignment.source), self.first + word - 1) or MISSING
 
-    def _clash(self, place: tuple[int, str], claim: Claim) -> str | None:
+    def _conflict(self, place: tuple[int, str], values: FieldValues) -> str | None:
         word, column = place
-        before = self.claims.get(place)
-        if before is None or before == claim:
+        before = self.requested.get(place)
+        if before is None or before == values:
             return None
-        for key, value in claim.items():
+        for key, value in values.items():
             name = column if key is None else f"{column}.{key}"
-            if (None in before) != (None in claim):
-                return f"{column} of word {word} is set otherwise by an earlier hit"
+            if (None in before) != (None in values):
+                return f"{column} of word {word} was set differently by an earlier hit"
             if before.get(key, value) != value:
-                return f"{name} of word {word} is {before[key]} by an earlier hit, and {value} by this one"
+                return f"an earlier hit sets {name} of word {word} to {before[key]}, this one to {value}"
         return None
 
-    def _changed(self, place: tuple[int, str], claim: Claim) -> str:
-        text = self._now(place)
-        for key, value in claim.items():
+    def _changed(self, place: tuple[int, str], values: FieldValues) -> str:
+        text = self._current(place)
+        for key, value in values.items():
             text = value if key is None else with_key(text, place[1], key, value)
         return text
 
-    def _now(self, place: tuple[int, str]) -> str:
+    def _current(self, place: tuple[int, str]) -> str:
         return self.fields.get(place) or self._original(place)
 
     def _original(self, place: tuple[int, str]) -> str:
         word, column = place
         return text_at(self.columns.of_words(Property(column)), self.first + word - 1)
 
-    def _wrong_heads(self, new: dict[int, str]) -> str | None:
-        """What is wrong with the tree that would come of it."""
+    def _head_problem(self, new: dict[int, str]) -> str | None:
+        """Why the new heads would not form a tree; None if they do."""
         if not new:
             return None
         heads = np.concatenate([[UNKNOWN], self.columns.heads[self.first : self.first + self.length]])
-        known = {word: text for (word, column), text in self.fields.items() if column == "head"}
-        for word, text in {**known, **new}.items():
+        earlier = {word: text for (word, column), text in self.fields.items() if column == "head"}
+        for word, text in {**earlier, **new}.items():
             heads[word] = UNKNOWN if text == MISSING else int(text)
             if heads[word] > self.length:
-                return f"HEAD {text} is no word of the sentence, which has {self.length}"
+                return f"HEAD {text} is outside the sentence ({self.length} words)"
             if heads[word] == word:
                 return f"word {word} would be its own head"
         cycle = find_cycle(heads.astype(np.int32))
@@ -190,7 +191,7 @@ class _Draft:
         return f"words {' -> '.join(str(word) for word in [*cycle, cycle[0]])} would form a cycle"
 
     def edits(self) -> list[SetField]:
-        """The fields that differ from the file."""
+        """The edits for all fields that differ from the file."""
         return [
             SetField(str(word), column, text)
             for (word, column), text in self.fields.items()

@@ -1,20 +1,23 @@
-"""``Query``: a search of a treebank, and its hits."""
+"""``Query``: a search of a treebank, its hits, and hints for queries without hits."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from difflib import get_close_matches
 
 from arcwise.treebanks.search.matching import find
 from arcwise.treebanks.search.query_parser import parse_query
-from arcwise.treebanks.search.syntax import ParsedQuery
-from arcwise.treebanks.search.values import Columns
+from arcwise.treebanks.search.syntax import AllOf, AnyOf, Condition, Exists, Not, ParsedQuery, PropertyTest
+from arcwise.treebanks.search.values import Columns, Texts
 from arcwise.treebanks.treebank import Treebank
+
+_MAX_COMPARED = 1000  # fuzzy matching against more distinct values would be slow
 
 
 @dataclass(frozen=True)
 class Hit:
-    """A sentence (numbered from 0) and the words found in it (numbered from 1), by their names in the query."""
+    """A match: the sentence (from 0) and the words (from 1) by their names in the query."""
 
     sentence: int
     words: dict[str, int]
@@ -22,9 +25,10 @@ class Hit:
 
 @dataclass(frozen=True)
 class Query:
-    """A search, made by ``Query.parse``. The language: docs/reference/search.md.
+    """A search, made by ``Query.parse``. docs/reference/search.md describes the language.
 
-    >>> treebank = Treebank.from_string("1\\tBirds\\tbird\\tNOUN\\t_\\t_\\t2\\tnsubj\\t_\\t_\\n2\\tsing\\tsing\\tVERB\\t_\\t_\\t0\\troot\\t_\\t_\\n\\n")
+    >>> rows = ["1 Birds _ NOUN _ _ 2 nsubj _ _", "2 sing _ VERB _ _ 0 root _ _"]
+    >>> treebank = Treebank.from_string("\\n".join(rows).replace(" ", "\\t") + "\\n\\n")
     >>> list(Query.parse("upos=VERB > nsubj").hits(treebank))
     [Hit(sentence=0, words={'1': 2, '2': 1})]
     """
@@ -34,29 +38,71 @@ class Query:
 
     @classmethod
     def parse(cls, text: str) -> Query:
-        """The query of a text; ``QueryError``, with the place, if it is not understood."""
+        """Parse a query; raises ``QueryError`` with the position of a syntax error."""
         return cls(text, parse_query(text))
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The words of a hit, in the order of the query: their names, or else their numbers in it."""
+        """The words of a hit in the order of the query: their names, or their numbers if they have none."""
         return tuple(self.parsed.pattern.words)
 
     def hits(self, treebank: Treebank | Columns) -> Iterator[Hit]:
-        """All hits, in order. ``Columns(treebank)`` keeps what was computed, for a series of searches of one treebank."""
+        """Yield all hits, in order. Pass ``Columns(treebank)`` to share work between several searches."""
         columns = treebank if isinstance(treebank, Columns) else Columns(treebank)
         names = self.names
-        for rows in find(self.parsed, columns):
-            starts = columns.starts[rows.sentence]
-            numbers = [(rows.words[name] - starts + 1).tolist() for name in names]
-            for sentence, *words in zip(rows.sentence.tolist(), *numbers, strict=True):
+        for matches in find(self.parsed, columns):
+            starts = columns.starts[matches.sentence]
+            numbers = [(matches.words[name] - starts + 1).tolist() for name in names]
+            for sentence, *words in zip(matches.sentence.tolist(), *numbers, strict=True):
                 yield Hit(sentence, dict(zip(names, words, strict=True)))
 
     def count(self, treebank: Treebank | Columns) -> tuple[int, int]:
-        """How many hits there are, and how many sentences have one."""
+        """The number of hits, and of sentences with a hit."""
         columns = treebank if isinstance(treebank, Columns) else Columns(treebank)
         hits = sentences = 0
-        for rows in find(self.parsed, columns):  # blocks end with sentences
-            hits += len(rows.sentence)
-            sentences += len(set(rows.sentence.tolist()))
+        for matches in find(self.parsed, columns):  # a sentence is never split between blocks
+            hits += len(matches.sentence)
+            sentences += len(set(matches.sentence.tolist()))
         return hits, sentences
+
+
+def unseen(query: Query, columns: Columns) -> dict[str, str]:
+    """Tests whose values do not occur in the treebank → the closest value that does, or "".
+
+    >>> from arcwise.treebanks import Sentence
+    >>> unseen(Query.parse("upos=Verb"), Columns(Sentence.from_words(["Go"], upos=["VERB"]).treebank))
+    {'upos=Verb': 'VERB'}
+    """
+    pattern = query.parsed.pattern
+    conditions = [*pattern.words.values(), *(c.relation.label for c in pattern.links if c.relation.label)]
+    suggestions: dict[str, str] = {}
+    for test in (test for condition in conditions for test in _positive_tests(condition)):
+        values = columns.of_words(test.property)
+        if test.operator != "=" or not isinstance(values, Texts):
+            continue
+        seen = {values.strings[code] for code in set(values.codes.tolist())}
+        if not seen & set(test.values):
+            suggestions[f"{test.property}={'|'.join(test.values)}"] = _closest(test.values[0], seen)
+    return suggestions
+
+
+def _positive_tests(condition: Condition) -> Iterator[PropertyTest]:
+    """The tests that are not under a negation."""
+    if isinstance(condition, PropertyTest):
+        yield condition
+    elif isinstance(condition, (AllOf, AnyOf)):
+        for part in condition.conditions:
+            yield from _positive_tests(part)
+    elif isinstance(condition, Exists):
+        yield from _positive_tests(condition.condition)
+        if condition.relation.label:
+            yield condition.relation.label
+    else:
+        assert isinstance(condition, Not)
+
+
+def _closest(value: str, seen: set[str]) -> str:
+    same = sorted(candidate for candidate in seen if candidate.lower() == value.lower())
+    if same or len(seen) > _MAX_COMPARED:
+        return same[0] if same else ""
+    return next(iter(get_close_matches(value, sorted(seen), 1)), "")

@@ -1,4 +1,4 @@
-"""What a query says, as values: tests of words, relations between words, and the parts of a query. ``reading`` makes them from text."""
+"""Syntax tree of a query: conditions on words, relations between words, patterns."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from arcwise.errors import InputError
 
 
 class QueryError(InputError):
-    """A query that is not understood: ``query, character 7: found …, expected …``."""
+    """A syntax error: ``query, character 7: unexpected …; expected …``."""
 
-    def __init__(self, message: str, text: str, position: int, what: str = "query") -> None:
-        super().__init__(message, text, position, what)
-        self.message, self.text, self.position, self.what = message, text, position, what
+    def __init__(self, message: str, text: str, position: int, source: str = "query") -> None:
+        super().__init__(message, text, position, source)
+        self.message, self.text, self.position, self.source = message, text, position, source
 
     def __str__(self) -> str:
-        return f"{self.what}, character {self.position + 1}: {self.message}"
+        return f"{self.source}, character {self.position + 1}: {self.message}"
 
     def pointed(self) -> str:
-        """The query and, below it, a sign under the place.
+        """The query, with a caret under the position of the error.
 
-        >>> print(QueryError("found …", "upos=", 5).pointed())
+        >>> print(QueryError("unexpected …", "upos=", 5).pointed())
         upos=
              ^
         """
@@ -30,15 +30,15 @@ class QueryError(InputError):
 
 
 STEPS = ("head", "prev", "next")
-"""Words from which a property may be taken instead: ``head.upos``."""
+"""Prefixes that take a property from another word: ``head.upos``."""
 WORD_TEXTS = ("form", "lemma", "upos", "xpos", "feats", "deprel", "udeprel", "deps", "misc", "projective")
 WORD_NUMBERS = ("id", "head", "distance", "depth", "children")
 SENTENCE_TEXTS = ("sent_id", "text", "comment", "projective")
 SENTENCE_NUMBERS = ("length", "depth", "roots")
 KEYED = ("feats", "misc", "comment")
-"""Properties with keys of their own: ``feats.Case``."""
+"""Properties that are key-value pairs: ``feats.Case``."""
 MISSING = "_"
-"""The value of a property that is not there."""
+"""The value of a property that is missing."""
 
 
 @dataclass(frozen=True)
@@ -55,105 +55,108 @@ class Property:
 
 @dataclass(frozen=True)
 class PropertyTest:
-    """A property compared with values: true if it has one of them (``=``), none (``!=``), is less than the one (``<``), …"""
+    """A property compared with values: equal to one (``=``), to none (``!=``), less than (``<``), …"""
 
     property: Property
-    sign: str
+    operator: str
     values: tuple[str, ...]
     position: int = field(default=0, compare=False)
 
 
 @dataclass(frozen=True)
 class Not:
-    """The condition does not hold."""
+    """Negation."""
 
     condition: Condition
 
 
 @dataclass(frozen=True)
 class AllOf:
-    """All of the conditions hold; with none, true of every word."""
+    """Conjunction; true of every word if empty."""
 
     conditions: tuple[Condition, ...] = ()
 
 
 @dataclass(frozen=True)
 class AnyOf:
-    """One of the conditions holds, at least."""
+    """Disjunction."""
 
     conditions: tuple[Condition, ...]
 
 
 @dataclass(frozen=True)
 class Exists:
-    """There is a word in this relation for which the condition holds."""
+    """There is a word in this relation that satisfies the condition."""
 
     relation: Relation
     condition: Condition
 
 
 Condition: TypeAlias = PropertyTest | Not | AllOf | AnyOf | Exists
-"""What may be said of one word, or of the sentence."""
+"""A condition on one word, or on the sentence."""
 
 
 class RelationKind(enum.Enum):
-    """Where the right word of a relation is, seen from the left one."""
+    """What the right word of a relation is to the left one."""
 
-    BELOW = "below"
-    ABOVE = "above"
-    AFTER = "after"
-    BEFORE = "before"
+    DESCENDANT = "descendant"
+    ANCESTOR = "ancestor"
+    FOLLOWING = "following"
+    PRECEDING = "preceding"
     SIBLING = "sibling"
     SAME = "same"
 
     @property
     def inverse(self) -> RelationKind:
-        """Where the left word is, seen from the right one."""
-        pairs = {RelationKind.BELOW: RelationKind.ABOVE, RelationKind.AFTER: RelationKind.BEFORE}
+        """What the left word is to the right one."""
+        pairs = {
+            RelationKind.DESCENDANT: RelationKind.ANCESTOR,
+            RelationKind.FOLLOWING: RelationKind.PRECEDING,
+        }
         return (pairs | {b: a for a, b in pairs.items()}).get(self, self)
 
 
-SIGNS: dict[str, tuple[RelationKind, int | None]] = {
-    ">>": (RelationKind.BELOW, None),
-    "<<": (RelationKind.ABOVE, None),
-    "..": (RelationKind.AFTER, None),
-    ",,": (RelationKind.BEFORE, None),
+RELATION_OPERATORS: dict[str, tuple[RelationKind, int | None]] = {
+    ">>": (RelationKind.DESCENDANT, None),
+    "<<": (RelationKind.ANCESTOR, None),
+    "..": (RelationKind.FOLLOWING, None),
+    ",,": (RelationKind.PRECEDING, None),
     "==": (RelationKind.SAME, 1),
-    ">": (RelationKind.BELOW, 1),
-    "<": (RelationKind.ABOVE, 1),
-    ".": (RelationKind.AFTER, 1),
-    ",": (RelationKind.BEFORE, 1),
+    ">": (RelationKind.DESCENDANT, 1),
+    "<": (RelationKind.ANCESTOR, 1),
+    ".": (RelationKind.FOLLOWING, 1),
+    ",": (RelationKind.PRECEDING, 1),
     "$": (RelationKind.SIBLING, 1),
 }
-"""Sign → where the right word is, and how many steps away it may be at most. Longer signs come first."""
+"""Operator → relation, maximal number of steps. Longer operators come first: the first match wins."""
 
 
 @dataclass(frozen=True)
 class Relation:
-    """The right word is ``low`` to ``high`` steps below, above, after or before the left one (None: any number)."""
+    """The right word is a descendant, … of the left one, ``low`` to ``high`` steps away (None: any)."""
 
     kind: RelationKind
     low: int = 1
     high: int | None = 1
     label: PropertyTest | None = None
-    """What must hold of DEPREL of the lower word; relations of head and child alone have one."""
+    """Test of the DEPREL of the lower word; only relations between head and child have one."""
 
     @property
     def inverse(self) -> Relation:
-        """The same, seen from the right word."""
+        """The relation of the left word to the right one."""
         return Relation(self.kind.inverse, self.low, self.high, self.label)
 
     @property
     def is_unique(self) -> bool:
-        """Whether a left word has one right word at most."""
+        """Whether a left word has at most one right word."""
         return self.kind is RelationKind.SAME or (
-            self.kind not in (RelationKind.SIBLING, RelationKind.BELOW) and self.low == self.high
+            self.kind not in (RelationKind.SIBLING, RelationKind.DESCENDANT) and self.low == self.high
         )
 
 
 @dataclass(frozen=True)
 class Link:
-    """A relation between two words of the query, or that it does not hold."""
+    """A relation between two words of the query, possibly negated."""
 
     left: str
     relation: Relation
@@ -163,32 +166,32 @@ class Link:
 
 @dataclass(frozen=True)
 class PropertyComparison:
-    """Properties of two words compared: ``@a.lemma=@b.lemma``."""
+    """Compares properties of two words: ``@a.lemma=@b.lemma``."""
 
     left: str
     left_property: Property
-    sign: str
+    operator: str
     right: str
     right_property: Property
 
 
 @dataclass(frozen=True)
 class Pattern:
-    """Words by name, each with its condition, and the links between them and to words that were found before."""
+    """Conditions on words, by name, and links between these words or to words of an outer pattern."""
 
     words: dict[str, Condition]
     links: tuple[Link, ...] = ()
 
     @property
     def outer(self) -> tuple[str, ...]:
-        """The words of links that are none of its own, in order of appearance."""
+        """The linked words that belong to an outer pattern, in order of appearance."""
         ends = (end for link in self.links for end in (link.left, link.right))
         return tuple(dict.fromkeys(end for end in ends if end not in self.words))
 
 
 @dataclass(frozen=True)
 class ParsedQuery:
-    """A whole query: what is to be found, what must not be there, and of which sentences."""
+    """A whole query: the pattern to match, excluded patterns, comparisons, a condition on the sentence."""
 
     pattern: Pattern
     excluded: tuple[Pattern, ...] = ()
