@@ -89,7 +89,7 @@ def test_an_edit_of_a_sentence_that_changed_meanwhile(file: Path) -> None:
     with AnnotationDocument.open(file) as document:
         seen = document.block_version(0)
         document.edit(0, [UPOS], version_of_block=seen)
-        with pytest.raises(ChangedMeanwhile, match="sentence 1: was changed meanwhile") as error:
+        with pytest.raises(ChangedMeanwhile, match="sentence 1: was changed in the meantime") as error:
             document.edit(0, [SetField("1", "upos", "Y")], version_of_block=seen)
         assert error.value.block == document.block(0)
         for act in (document.join_sentences, document.remove_sentence):
@@ -128,9 +128,9 @@ def test_sentences_are_split_joined_inserted_removed(file: Path) -> None:
         for _ in range(5):
             document.undo()
         assert data(document) == ALL.encode()
-        with pytest.raises(InputError, match="sentence 3: is the last"):
+        with pytest.raises(InputError, match="sentence 3: is the last one"):
             document.join_sentences(2)
-        with pytest.raises(InputError, match="found no sentence"):
+        with pytest.raises(InputError, match="the text has no sentence"):
             document.insert_sentences(0, b"")
         with pytest.raises(InputError, match=r"expected 0\.\.3"):
             document.insert_sentences(4, PLAIN.encode())

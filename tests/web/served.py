@@ -54,7 +54,9 @@ def open_session(
     """A session of a file, as the command makes it. ``a``: the file that ``file`` began as a copy of."""
     document = AnnotationDocument.open(file)
     other = None if beside is None else FileComparison.read(document, beside, a=a)
-    return Session(document, events=Events(), beside=other, model=None if model is None else ("small", model))
+    return Session(
+        document, events=Events(), comparison=other, model=None if model is None else ("small", model)
+    )
 
 
 def row(sentence: dict[str, Any], identifier: str) -> dict[str, str]:

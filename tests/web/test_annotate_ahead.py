@@ -60,7 +60,7 @@ def test_without_asking_first_the_answer_is_the_sentence_as_it_is(thinking: Serv
 def test_what_was_described_is_not_described_again(thinking: Served) -> None:
     edits = _accepting(thinking.sentence(0), "4")
     _would(thinking, edits)
-    ahead = thinking.session._ahead
+    ahead = thinking.session._lookahead
     assert ahead._next is not None
     known = ahead._next[2][1]
     before, _ = thinking.session.view.present(0)
@@ -75,7 +75,7 @@ def test_what_was_described_is_not_described_again(thinking: Served) -> None:
 def test_what_another_model_thought_is_not_told(thinking: Served, parser: Any) -> None:
     edits = _accepting(thinking.sentence(0), "4")
     _would(thinking, edits)
-    ahead, thinker = thinking.session._ahead, thinking.session._thinker
+    ahead, thinker = thinking.session._lookahead, thinking.session._suggestions
     assert ahead._next is not None
     known = ahead._next[2]
     thinker._models["trained"] = LoadedModel.of("trained", "another", parser)
@@ -88,7 +88,7 @@ def test_what_another_model_thought_is_not_told(thinking: Served, parser: Any) -
 
 
 def test_what_was_described_ahead_is_not_told_of_another_sentence(thinking: Served) -> None:
-    ahead = thinking.session._ahead
+    ahead = thinking.session._lookahead
     before, _ = thinking.session.view.present(0)
     begun = ahead.begin(0, before, [SetField("4", "head", "5")])
     thinking.set(0, "4", head="2")  # somebody else was quicker
@@ -98,7 +98,7 @@ def test_what_was_described_ahead_is_not_told_of_another_sentence(thinking: Serv
 
 def test_edits_that_cannot_be_made(thinking: Served) -> None:
     before, _ = thinking.session.view.present(0)
-    assert thinking.session._ahead.begin(0, before, [SetField("99", "head", "1")]) is None
+    assert thinking.session._lookahead.begin(0, before, [SetField("99", "head", "1")]) is None
     edits = [{"kind": "set-field", "row": "99", "column": "head", "value": "1"}]
     assert thinking.post("/api/sentence/0/would", {"edits": edits}).status == 400
     assert thinking.post("/api/sentence/0/would", {"edits": []}).status == 400

@@ -1,99 +1,92 @@
-"""Two people: how another file annotates the same sentences, where the two differ, and what was decided between them."""
+"""Comparison of a document with another annotator's file: differences, agreement and adjudication."""
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from arcwise.annotation.document import AnnotationDocument
 from arcwise.errors import InputError
 from arcwise.evaluation.agreement import agreement_of
 from arcwise.treebanks import COLUMNS as ROW
 from arcwise.treebanks import Sentence, Treebank
-from arcwise.treebanks.alignment import carried, numbered_alike, same_rows
+from arcwise.treebanks.adjudication import Choice, field_from
 from arcwise.treebanks.blocks import SentenceBlock
 from arcwise.treebanks.differences import FieldDifference, SentenceDifference, SideBySide
 from arcwise.treebanks.edits import Edit, SetComment, SetField
 from arcwise.treebanks.files import PathLike
 
 COMPARED = ("id", "form", "lemma", "upos", "xpos", "feats", "head", "deprel", "deps")
-"""What is compared; ``id`` tells of rows that one side lacks."""
+"""The compared columns; a difference in ``id`` is a row that one side lacks."""
 ADJUDICATED = "adjudicated"
-"""The comment that says which fields of a sentence were decided between the two: ``# adjudicated = 3:head 5:deprel``."""
+"""The comment that records the adjudicated fields of a sentence: ``# adjudicated = 3:head 5:deprel``."""
 Json = dict[str, Any]
 
 
 @dataclass(frozen=True)
-class _Places:
-    """Where the sentences of the document are in the other files; holds until sentences are added, removed, split or joined."""
+class _Alignment:
+    """The sentences of the document in A and B; valid until sentences are added, removed, split or joined."""
 
     in_a: dict[int, int]
     in_b: dict[int, int]
 
 
 @dataclass(frozen=True)
-class _Compared:
-    """A and B as they were at a version of the document."""
+class _Differences:
+    """The differences between A and B at one version of the document."""
 
     version: int
-    differences: tuple[SentenceDifference, ...]
+    sentences: tuple[SentenceDifference, ...]
     agreement: Json
 
 
-@dataclass(frozen=True)
-class Choice:
-    """What is right in one field: what A has, what B has, or another ``value``."""
-
-    row: str
-    column: str
-    choice: Literal["a", "b", "value"]
-    value: str | None = None
-
-    @classmethod
-    def from_json(cls, values: Json) -> Choice:
-        """The choice that a JSON object tells."""
-        row, column, choice, value = (values.get(name) for name in ("row", "column", "choice", "value"))
-        if not isinstance(row, str):
-            raise InputError(f"row: found {row!r}, expected the ID of a row")
-        if column not in COMPARED[1:]:
-            raise InputError(f"column: found {column!r}, expected one of {', '.join(COMPARED[1:])}")
-        if choice not in ("a", "b", "value"):
-            raise InputError(f"choice: found {choice!r}, expected a, b or value")
-        if (choice == "value") != isinstance(value, str):
-            raise InputError(f"value: found {value!r}, expected text with choice value, and nothing else")
-        return cls(row, column, choice, value)
+def choice_from_json(values: Mapping[str, Any], sentence: int) -> Choice:
+    """Read the choice for one field from a request: ``row``, ``column``, ``choice`` and, for a new value, ``value``."""
+    row, column, take, value = (values.get(name) for name in ("row", "column", "choice", "value"))
+    if not isinstance(row, str):
+        raise InputError(f"row: found {row!r}, expected the ID of a row")
+    if column not in COMPARED[1:]:
+        raise InputError(f"column: found {column!r}, expected one of {', '.join(COMPARED[1:])}")
+    if take not in ("a", "b", "value"):
+        raise InputError(f"choice: found {take!r}, expected a, b or value")
+    if (take == "value") != isinstance(value, str):
+        raise InputError(f"value: found {value!r}, expected text only with choice value")
+    return Choice(take, sentence, row, column, value)
 
 
 class FileComparison:
-    """The document beside another file, B. What B is compared with is A: the file that was given, if the document is another one
-    (``--output``), else the document itself as it is now."""
+    """A document compared with another file, B.
+
+    B is compared with A: the document itself, or the original file if the document is a copy of it (``--output``).
+    """
 
     def __init__(
         self, document: AnnotationDocument, b: Treebank, *, name: str, a: Treebank | None = None
     ) -> None:
+        """``name``: the name of B; ``a``: the original file if the document is a copy."""
         self.name = name
         self._document, self._a, self._b = document, a, b
         self._lock = threading.Lock()
-        self._places: _Places | None = None
-        self._compared: _Compared | None = None
+        self._alignment: _Alignment | None = None
+        self._differences: _Differences | None = None
 
     @classmethod
     def read(cls, document: AnnotationDocument, b: PathLike, *, a: PathLike | None = None) -> FileComparison:
-        """Read the other file, and A if the document is not A itself."""
+        """Read B, and A if the document is a copy of it."""
         return cls(document, Treebank.read(b), name=Path(b).name, a=None if a is None else Treebank.read(a))
 
     def changed(self, *, renumbered: bool) -> None:
-        """The document changed; ``renumbered``: sentences have other numbers than before."""
+        """Update after a change of the document; ``renumbered``: sentence numbers have changed."""
         if renumbered:
             with self._lock:
-                self._places = None
+                self._alignment = None
 
-    def _found(self) -> _Places:
+    def _aligned(self) -> _Alignment:
         with self._lock:
-            if self._places is None:
+            if self._alignment is None:
                 treebank = self._document.treebank()
                 in_b = SideBySide(treebank, self._b).pairs
                 in_a = (
@@ -101,50 +94,54 @@ class FileComparison:
                     if self._a is None
                     else SideBySide(treebank, self._a).pairs
                 )
-                self._places = _Places(in_a, in_b)
-            return self._places
+                self._alignment = _Alignment(in_a, in_b)
+            return self._alignment
 
-    def _comparison(self) -> _Compared:
+    def _compared(self) -> _Differences:
         with self._lock:
-            version = self._document.version
-            known = self._compared
-            if known is None or (self._a is None and known.version != version):
+            version, cached = self._document.version, self._differences
+            if cached is None or (self._a is None and cached.version != version):
                 sides = SideBySide(self._document.treebank() if self._a is None else self._a, self._b)
-                known = _Compared(version, tuple(sides.differences(COMPARED)), _agreement_json(sides))
-                self._compared = known
-            return known
-
-    # ---- showing
+                cached = _Differences(version, tuple(sides.differences(COMPARED)), _agreement_json(sides))
+                self._differences = cached
+            return cached
 
     def of(self, number: int, sentence: Sentence) -> Json | None:
-        """Where a sentence of the document differs from B: row → column → (ours, theirs); None if B has no such sentence."""
-        other = self._other(number)
-        if other is None:
+        """The differences of a sentence from B: row → column → (ours, theirs); None if B lacks the sentence."""
+        counterpart = self._in_b(number)
+        if counterpart is None:
             return None
         rows: dict[str, dict[str, list[str | None]]] = {}
-        for field in _fields(sentence, other):
+        for field in _fields(sentence, counterpart):
             rows.setdefault(field.row, {})[field.column] = [field.a, field.b]
         return {"rows": rows, "adjudicated": sorted(_adjudicated(sentence))}
 
-    def _other(self, number: int) -> Sentence | None:
-        """The sentence of B that a sentence of the document is."""
-        b = self._found().in_b.get(number)
-        return None if b is None else self._b[b]
+    def _in_a(self, number: int, sentence: Sentence) -> Sentence | None:
+        if self._a is None:
+            return sentence
+        place = self._aligned().in_a.get(number)
+        return None if place is None else self._a[place]
+
+    def _in_b(self, number: int) -> Sentence | None:
+        place = self._aligned().in_b.get(number)
+        return None if place is None else self._b[place]
 
     def to_json(self, first: int, count: int) -> Json:
-        """How well A and B agree, and a part of the sentences in which they differ."""
-        compared = self._comparison()
-        numbers = {a: number for number, a in self._found().in_a.items()}
-        shown = compared.differences[first : first + count]
-        items = [self._item(found, None if found.a is None else numbers.get(found.a)) for found in shown]
-        return {"agreement": compared.agreement, "items": items, "total": len(compared.differences)}
+        """The agreement of A and B, and a page of the sentences in which they differ."""
+        compared = self._compared()
+        numbers = {a: number for number, a in self._aligned().in_a.items()}
+        items = [
+            self._item(difference, None if difference.a is None else numbers.get(difference.a))
+            for difference in compared.sentences[first : first + count]
+        ]
+        return {"agreement": compared.agreement, "items": items, "total": len(compared.sentences)}
 
-    def _item(self, found: SentenceDifference, number: int | None) -> Json:
+    def _item(self, difference: SentenceDifference, number: int | None) -> Json:
         present = None if number is None else self._document.sentence(number)
         values = {} if present is None else {row[0]: dict(zip(ROW, row, strict=True)) for row in present.rows}
         marks = set() if present is None else _adjudicated(present)
         rows = []
-        for field in found.fields:
+        for field in difference.fields:
             now = values.get(field.row, {}).get(field.column)
             chosen = now if f"{field.row}:{field.column}" in marks else None
             rows.append(
@@ -160,55 +157,39 @@ class FileComparison:
             )
         return {
             "sentence": number,
-            "sent_id": found.sent_id,
-            "text": found.text,
-            "only": "a" if found.b is None else "b" if found.a is None else None,
+            "sent_id": difference.sent_id,
+            "text": difference.text,
+            "only": "a" if difference.b is None else "b" if difference.a is None else None,
             "rows": rows,
         }
 
-    # ---- deciding
-
-    def adjudicating(self, sentence: Sentence, number: int, choices: Sequence[Choice]) -> list[Edit]:
-        """The edits that decide some fields of a sentence; a comment remembers that they were decided."""
+    def adjudication_edits(self, sentence: Sentence, number: int, choices: Sequence[Choice]) -> list[Edit]:
+        """The edits that apply choices to a sentence; a comment records which fields were adjudicated."""
         edits: list[Edit] = []
+        marks = _adjudicated(sentence)
         for choice in choices:
-            chosen = choice.value
-            if chosen is None:
-                chosen = self._value_of(choice.choice, sentence, number, choice.row, choice.column)
-            edits.append(SetField(choice.row, choice.column, chosen or "_"))
-        marks = _adjudicated(sentence) | {f"{choice.row}:{choice.column}" for choice in choices}
+            assert choice.row is not None
+            assert choice.column is not None
+            value = choice.value if choice.take == "value" else self._side_value(choice, sentence, number)
+            edits.append(SetField(choice.row, choice.column, value or "_"))
+            marks.add(f"{choice.row}:{choice.column}")
         return [*edits, SetComment(ADJUDICATED, " ".join(sorted(marks)))]
 
-    def _value_of(self, side: str, sentence: Sentence, number: int, row: str, column: str) -> str:
-        """The value that A or B has, by the numbers that the words have in the document."""
-        other = self._other(number) if side == "b" else self._of_a(number, sentence)
-        if other is None:
-            raise InputError(f"choice: found {side!r}, expected another: that file has no such sentence")
-        ours, theirs = SentenceBlock(sentence.conllu_bytes), SentenceBlock(other.conllu_bytes)
-        to = same_rows(ours, theirs)
-        found = theirs.by_id.get(to.get(row.encode("utf-8", "replace"), b""))
-        if found is None:
-            raise InputError(f"row: found {row!r}, expected one that both files have")
-        value, back = found[ROW.index(column)], {b: a for a, b in to.items()}
-        taken = value if numbered_alike(theirs, back) else carried(value, column, back)
-        if taken is None:
-            raise InputError(
-                f"choice: the head that {side} has is a word that the sentence has not; expected another value"
-            )
-        return taken.decode()
-
-    def _of_a(self, number: int, sentence: Sentence) -> Sentence | None:
-        """The sentence of A that a sentence of the document is."""
-        if self._a is None:
-            return sentence
-        place = self._found().in_a.get(number)
-        return None if place is None else self._a[place]
+    def _side_value(self, choice: Choice, sentence: Sentence, number: int) -> str:
+        """The value that A or B has for a field, with heads renumbered to the words of the document."""
+        source = self._in_b(number) if choice.take == "b" else self._in_a(number, sentence)
+        if source is None:
+            raise InputError(f"choice: file {choice.take} does not have this sentence; choose another value")
+        assert choice.row is not None
+        assert choice.column is not None
+        blocks = SentenceBlock(source.conllu_bytes), SentenceBlock(sentence.conllu_bytes)
+        return field_from(*blocks, choice.row, choice.column)
 
 
 def _fields(a: Sentence, b: Sentence) -> Iterator[FieldDifference]:
-    pair = (Treebank(side.conllu_bytes, strict=False) for side in (a, b))
-    for found in SideBySide(*pair).differences(COMPARED):
-        yield from found.fields
+    sides = (Treebank(side.conllu_bytes, strict=False) for side in (a, b))
+    for difference in SideBySide(*sides).differences(COMPARED):
+        yield from difference.fields
 
 
 def _adjudicated(sentence: Sentence) -> set[str]:
@@ -216,6 +197,10 @@ def _adjudicated(sentence: Sentence) -> set[str]:
 
 
 def _agreement_json(sides: SideBySide) -> Json:
-    found = agreement_of(sides)
-    short = {"kappa_heads": found.heads.kappa, "kappa_labels": found.labels.kappa, "alpha": found.arcs.alpha}
-    return {**found.to_json(), **short}
+    agreement = agreement_of(sides)
+    short = {
+        "kappa_heads": agreement.heads.kappa,
+        "kappa_labels": agreement.labels.kappa,
+        "alpha": agreement.arcs.alpha,
+    }
+    return {**agreement.to_json(), **short}

@@ -80,7 +80,7 @@ def run(
             document,
             events=Events(),
             model=given,
-            beside=None if beside is None else _beside(document, beside, file if output else None),
+            comparison=None if beside is None else _beside(document, beside, file if output else None),
         )
         for notice in document.notices:
             typer.echo(notice, err=True)

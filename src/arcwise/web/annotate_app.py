@@ -1,4 +1,4 @@
-"""``arcwise annotate`` as an ASGI application: the page, its files, the API, behind the door."""
+"""``arcwise annotate`` as an ASGI application: the page, its static files and the API, behind access control."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ THREADS = 8
 
 
 def static_folder() -> Path:
-    """The files of the page, in the package."""
+    """The static files in the package."""
     return Path(str(files("arcwise") / "web" / "static"))
 
 
-def annotate_app(session: Session, door: AccessPolicy) -> AccessControl:
-    """The application. It starts the session; whoever made that closes it when the application has ended."""
+def annotate_app(session: Session, policy: AccessPolicy) -> AccessControl:
+    """The application. It starts the session; the caller closes the session when the application has stopped."""
     threads = ThreadPoolExecutor(THREADS, thread_name_prefix="arcwise-request")
 
     @contextlib.asynccontextmanager
@@ -43,7 +43,7 @@ def annotate_app(session: Session, door: AccessPolicy) -> AccessControl:
         *Api(session, threads).routes(),
         Mount("/static", StaticFiles(directory=static_folder(), follow_symlink=False)),
     ]
-    return AccessControl(Starlette(routes=routes, lifespan=lifespan, exception_handlers=_HANDLERS), door)
+    return AccessControl(Starlette(routes=routes, lifespan=lifespan, exception_handlers=_HANDLERS), policy)
 
 
 async def _page(_: Request) -> Response:
@@ -51,15 +51,15 @@ async def _page(_: Request) -> Response:
 
 
 async def _http_error(request: Request, error: Any) -> Response:
-    told = {
-        404: f"address: found {request.url.path!r}, expected one of the API",
-        405: f"method: found {request.method}, expected another one",
+    messages = {
+        404: f"{request.url.path} does not exist; see docs/reference/annotate-api.md",
+        405: f"{request.url.path} does not support {request.method}",
     }
-    return json_response({"error": told.get(error.status_code, str(error.detail))}, error.status_code)
+    return json_response({"error": messages.get(error.status_code, str(error.detail))}, error.status_code)
 
 
-async def _own_error(_: Request, error: Exception) -> Response:
-    return json_response({"error": f"arcwise made a mistake: {type(error).__name__}: {error}"}, 500)
+async def _internal_error(_: Request, error: Exception) -> Response:
+    return json_response({"error": f"Internal error: {type(error).__name__}: {error}"}, 500)
 
 
-_HANDLERS: Any = {404: _http_error, 405: _http_error, 400: _http_error, 500: _own_error}
+_HANDLERS: Any = {404: _http_error, 405: _http_error, 400: _http_error, 500: _internal_error}

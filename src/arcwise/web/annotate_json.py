@@ -1,4 +1,4 @@
-"""A sentence as the JSON that the page of ``arcwise annotate`` draws; docs/reference/annotate-api.md describes it."""
+"""JSON of sentences and suggestions for the annotation page; documented in docs/reference/annotate-api.md."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Json = dict[str, Any]
 
 
 def sentence_json(sentence: Sentence, number: int, version: str) -> Json:
-    """What the file has: comments, notes, rows and what is decided."""
+    """The contents of the file: comments, notes, rows and annotation states."""
     lines = sentence.comment_lines
     return {
         "number": number,
@@ -72,73 +72,77 @@ def overview_json(sentence: Sentence, number: int) -> Json:
     }
 
 
-def thoughts_json(thoughts: SentenceSuggestions | None) -> Json | None:
-    """What the parser thinks of each word, by the ID of the word; None without a parser."""
-    if thoughts is None:
+def thoughts_json(suggestions: SentenceSuggestions | None) -> Json | None:
+    """The suggestions, by word ID; None without a parser."""
+    if suggestions is None:
         return None
-    second = thoughts.second_best
+    second = suggestions.second_best
     return {
-        "words": {str(m): thought_json(thought) for m, thought in enumerate(thoughts.words, 1)},
-        "entropy": thoughts.entropy,
-        "probability": thoughts.probability,
+        "words": {str(m): thought_json(word) for m, word in enumerate(suggestions.words, 1)},
+        "entropy": suggestions.entropy,
+        "probability": suggestions.probability,
         "second_best": second
         and {
             "heads": {str(m): int(head) for m, head in enumerate(second.heads, 1)},
             "labels": {str(m): label for m, label in enumerate(second.labels, 1)},
             "probability": second.probability,
         },
-        "note": thoughts.note,
-        "clash": [str(word) for word in thoughts.clash],
+        "note": suggestions.note,
+        "clash": [str(word) for word in suggestions.clash],
     }
 
 
-def thought_json(thought: WordSuggestion) -> Json:
-    """What it thinks of one word."""
+def thought_json(word: WordSuggestion) -> Json:
+    """The suggestion for one word."""
     return {
-        "decided_head": thought.decided_head,
-        "decided_label": thought.decided_label,
-        "head": thought.head,
-        "label": thought.label,
-        "probability": thought.probability,
-        "label_probability": thought.label_probability,
-        "entropy": thought.entropy,
-        "gain": thought.gain,
-        "alternatives": [[arc.head, arc.label, arc.probability] for arc in _offered(thought)],
-        "tags": dict(thought.tags),
-        "upos_probability": thought.upos_probability,
+        "decided_head": word.decided_head,
+        "decided_label": word.decided_label,
+        "head": word.head,
+        "label": word.label,
+        "probability": word.probability,
+        "label_probability": word.label_probability,
+        "entropy": word.entropy,
+        "gain": word.gain,
+        "alternatives": [[arc.head, arc.label, arc.probability] for arc in _offered(word)],
+        "tags": dict(word.tags),
+        "upos_probability": word.upos_probability,
     }
 
 
-def _offered(thought: WordSuggestion) -> list[LabelledArc]:
-    """Its alternatives without the label root below another head than 0, unless that is what is proposed: a parser that has learned little
-    gives it some probability, and nobody means it."""
+def _offered(word: WordSuggestion) -> list[LabelledArc]:
+    """The alternatives, except arcs labelled root whose head is a word, unless suggested.
+
+    A parser trained on little data gives them some probability, but they are never what an annotator wants.
+    """
     return [
         arc
-        for arc in thought.alternatives
-        if arc.head == 0 or arc.label != "root" or (arc.head, arc.label) == (thought.head, thought.label)
+        for arc in word.alternatives
+        if arc.head == 0 or arc.label != "root" or (arc.head, arc.label) == (word.head, word.label)
     ]
 
 
 def changed_json(before: SentenceSuggestions | None, after: Json, rows: Sequence[str]) -> list[Json]:
-    """The words whose proposal is another one after an edit of some rows, and the row whose decision did it: the only one that changed,
-    else None. Nothing is told if words were split or joined."""
+    """The suggestions that changed with an edit, and the row that caused it: the only edited row, else None.
+
+    Empty if words were split or joined, since word numbers then differ.
+    """
     words = after["words"]
     if before is None or len(before.words) != len(words):
         return []
-    found = []
+    changed = []
     for m, was in enumerate(before.words, 1):
         now = words[str(m)]
-        is_proposal = not (now["decided_head"] and now["decided_label"]) and str(m) not in rows
-        if is_proposal and (was.head, was.label) != (now["head"], now["label"]):
+        is_suggestion = not (now["decided_head"] and now["decided_label"]) and str(m) not in rows
+        if is_suggestion and (was.head, was.label) != (now["head"], now["label"]):
             because = rows[0] if len(rows) == 1 else None
-            found.append(_changed(m, (was.head, was.label), (now["head"], now["label"]), because))
-    return found
+            changed.append(_changed(m, (was.head, was.label), (now["head"], now["label"]), because))
+    return changed
 
 
-def reason_json(reason: SuggestionChange) -> Json:
-    """Why a proposal is another one than it would be if nothing were decided."""
-    because = None if reason.because is None else str(reason.because)
-    return _changed(reason.word, reason.was, reason.now, because)
+def reason_json(change: SuggestionChange) -> Json:
+    """A changed suggestion and its cause."""
+    because = None if change.because is None else str(change.because)
+    return _changed(change.word, change.was, change.now, because)
 
 
 def _changed(word: int, was: tuple[int, str], now: tuple[int, str], because: str | None) -> Json:

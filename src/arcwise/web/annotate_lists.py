@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from arcwise.annotation.worklist import By, Worklist
 
 STEP = 4
-"""Sentences that are scored in one go."""
+"""Sentences scored in one background step: a few, so that requests do not wait."""
 KEPT = 8
-"""Searches whose hits are kept."""
+"""Searches whose hits are cached."""
 
 
 class Worklists:
@@ -32,34 +32,34 @@ class Worklists:
         self._lists: dict[str, Worklist] = {}
 
     def get(self, by: str, assistant: Assistant | None) -> Worklist:
-        """The worklist of an order; perhaps not complete yet."""
+        """The worklist of an order, created on first use; it may still be incomplete."""
         from arcwise.annotation.worklist import By, Worklist
 
-        orders: tuple[By, ...] = tuple(known for known in get_args(By) if known != "search")
-        order = next((known for known in orders if known == by), None)
+        orders: tuple[By, ...] = tuple(order for order in get_args(By) if order != "search")
+        order = next((order for order in orders if order == by), None)
         if order is None:
             raise InputError(f"worklist: found {by!r}, expected one of {', '.join(orders)}")
         if assistant is None:
-            raise InputError(f"worklist: {by} needs a model that thinks along: train one, or start with one")
+            raise InputError(f"worklist: {by} needs a model; train one, or start the server with one")
         with self._lock:
-            found = self._lists.get(by)
-            if found is None:
-                found = self._lists[by] = Worklist(
+            worklist = self._lists.get(by)
+            if worklist is None:
+                worklist = self._lists[by] = Worklist(
                     self._document.sentence, len(self._document), assistant, by=order
                 )
                 self._background.add(self._step)
-        return found
+        return worklist
 
     def _step(self) -> bool:
         with self._lock:
             lists = list(self._lists.values())
         for worklist in lists:
             if not worklist.ready:
-                return bool(worklist.step(STEP)) or any(not other.ready for other in lists)
+                return bool(worklist.step(STEP)) or any(not pending.ready for pending in lists)
         return False
 
     def changed(self, numbers: Sequence[int], count: int | None) -> None:
-        """These sentences are not what they were; ``count``: how many there are now, if that changed."""
+        """Rescore changed sentences; ``count``: the new number of sentences, if it changed."""
         with self._lock:
             lists = list(self._lists.values())
         for worklist in lists:
@@ -68,13 +68,13 @@ class Worklists:
             self._background.add(self._step)
 
     def forget(self) -> None:
-        """Another parser thinks along: all orders are another one."""
+        """Discard all worklists: the model has changed."""
         with self._lock:
             self._lists.clear()
 
 
 class Searches:
-    """Searches of one document. Hits and columns are kept until the document changes."""
+    """Searches of a document. Hits and columns are cached until the document changes."""
 
     def __init__(self, document: AnnotationDocument) -> None:
         self._document = document
@@ -83,32 +83,31 @@ class Searches:
         self._hits: OrderedDict[tuple[str, int], list[Hit]] = OrderedDict()
 
     def hits(self, query: str) -> list[Hit]:
-        """All hits of a query, in the order of the file."""
-        asked = Query.parse(query)
-        version, columns = self._now()
+        """All hits of a query, in file order."""
+        parsed = Query.parse(query)
+        version, columns = self._current()
         key = query, version
         with self._lock:
             if key in self._hits:
                 return self._hits[key]
-        found = list(asked.hits(columns))
+        hits = list(parsed.hits(columns))
         with self._lock:
-            self._hits[key] = found
+            self._hits[key] = hits
             while len(self._hits) > KEPT:
                 self._hits.popitem(last=False)
-        return found
+        return hits
 
     def sentences(self, query: str) -> list[tuple[int, int]]:
-        """The sentences that have a hit, each with how many."""
+        """The sentences with hits, each with its number of hits."""
         return sorted(Counter(hit.sentence for hit in self.hits(query)).items())
 
     def plan(self, query: str, changes: str) -> list[Plan]:
-        """What some changes of all hits do to each sentence, and what they cannot do."""
-        asked = MassEdit.parse(query, changes)
-        _, columns = self._now()
-        return list(asked.plan(columns))
+        """The edits that a mass edit makes to each sentence, and the hits it refuses."""
+        _, columns = self._current()
+        return list(MassEdit.parse(query, changes).plan(columns))
 
-    def _now(self) -> tuple[int, Columns]:
-        """The document as it is now, and its version."""
+    def _current(self) -> tuple[int, Columns]:
+        """The version of the document and its columns."""
         with self._lock:
             if self._columns is None or self._columns[0] != self._document.version:
                 version = self._document.version

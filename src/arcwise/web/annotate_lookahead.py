@@ -1,62 +1,70 @@
-"""What is done before it is asked for: the sentence that edits make is described while they go to the disk; and the page may ask what there would
-be to see after the edits that the next key makes, before it is pressed."""
+"""Work ahead of requests: describing an edited sentence while the edit is written to disk, and before Enter is pressed."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from typing import NamedTuple
 
-from arcwise.annotation.document import AnnotationDocument
+from arcwise.annotation.document import AnnotationDocument, PreparedEdit
 from arcwise.annotation.proposals import retraction_edits
 from arcwise.annotation.store import block_digest
 from arcwise.errors import InputError
 from arcwise.treebanks import Sentence, Treebank
-from arcwise.treebanks.edits import Edit, edited
+from arcwise.treebanks.edits import Edit
 from arcwise.web.annotate_suggestions import LoadedModel, SuggestionService
 from arcwise.web.annotate_view import Json, View
 
-Begun = tuple[bytes, "Future[Json]"]
-"""The bytes of a sentence, and its description."""
+
+class Description(NamedTuple):
+    """An edit and the description of the sentence that it produces."""
+
+    edit: PreparedEdit
+    sentence: Future[Json]
 
 
 class Lookahead:
-    """One thread that runs ahead of the requests. What it finds is used only if it turns out to be what is asked for."""
+    """One thread that works ahead of requests. A result is used only for exactly the edit, sentence and model it is for."""
 
-    def __init__(self, document: AnnotationDocument, view: View, thinker: SuggestionService) -> None:
-        self._document, self._view, self._thinker = document, view, thinker
-        self._thread = ThreadPoolExecutor(1, thread_name_prefix="arcwise-ahead")
-        self._next: tuple[LoadedModel | None, int, Begun] | None = None
+    def __init__(self, document: AnnotationDocument, view: View, suggestions: SuggestionService) -> None:
+        self._document, self._view, self._suggestions = document, view, suggestions
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="arcwise-lookahead")
+        self._next: tuple[LoadedModel | None, int, Description] | None = None
 
-    def begin(self, number: int, before: Sentence, edits: Sequence[Edit]) -> Begun | None:
-        """Begin to describe what edits make of a sentence; None if they cannot be made."""
+    def begin(self, number: int, before: Sentence, edits: Sequence[Edit]) -> Description | None:
+        """Start to describe the sentence that edits produce; None if they are invalid."""
+        predicted, self._next = self._next, None
+        if predicted is not None:
+            model, sentence, description = predicted
+            if (model, sentence) == (self._suggestions.model, number) and description.edit.applies_to(
+                before.source_bytes, edits
+            ):
+                return description
         try:
-            block = edited(before.source_bytes, edits)
-        except InputError:  # the document says what is wrong
+            edit = PreparedEdit.of(before.source_bytes, edits)
+        except InputError:  # the document reports it, after its check of the version
             return None
-        guessed, self._next = self._next, None
-        if guessed is not None and guessed[:2] == (self._thinker.model, number) and guessed[2][0] == block:
-            return guessed[2]
-        return block, self._thread.submit(self._described, number, block)
+        return Description(edit, self._thread.submit(self._describe, number, edit))
 
-    def _described(self, number: int, block: bytes) -> Json:
-        return self._view.described(number, Treebank(block, strict=False)[0], block_digest(block))
+    def _describe(self, number: int, edit: PreparedEdit) -> Json:
+        return self._view.described(number, Treebank(edit.after, strict=False)[0], block_digest(edit.after))
 
-    def sentence(self, number: int, begun: Begun | None) -> Json:
-        """The sentence as it is now, with everything that is known of it."""
-        if begun is None or self._document.block(number) != begun[0]:
+    def sentence(self, number: int, description: Description | None) -> Json:
+        """The current sentence; computed again unless it is the one described."""
+        if description is None or self._document.block(number) != description.edit.after:
             return self._view.sentence(number)
-        return self._view.completed(number, begun[1].result())
+        return self._view.completed(number, description.sentence.result())
 
     def would(self, number: int, edits: Sequence[Edit]) -> Json:
-        """The sentence as it would be after some edits, and the version that it has now; nothing is changed."""
-        model = self._thinker.model
+        """The sentence as it would be after some edits, and its current version; changes nothing."""
+        model = self._suggestions.model
         sentence, version = self._view.present(number)
-        block = edited(sentence.source_bytes, [*retraction_edits(sentence, edits), *edits])
-        found: Future[Json] = Future()
-        found.set_result(self._described(number, block))
-        self._next = model, number, (block, found)
-        return {"version": version, "sentence": self._view.completed(number, found.result())}
+        edit = PreparedEdit.of(sentence.source_bytes, [*retraction_edits(sentence, edits), *edits])
+        future: Future[Json] = Future()
+        future.set_result(self._describe(number, edit))
+        self._next = model, number, Description(edit, future)
+        return {"version": version, "sentence": self._view.completed(number, future.result())}
 
     def close(self) -> None:
-        """End; what is begun is done first."""
+        """Stop the thread after its current work."""
         self._thread.shutdown()

@@ -1,4 +1,4 @@
-"""One treebank while it is annotated: what each request of the page does with the document and with those who think about it."""
+"""One annotation session: what each request of the page does to the document and to the services around it."""
 
 from __future__ import annotations
 
@@ -26,22 +26,21 @@ if TYPE_CHECKING:
     from arcwise.parsing.parser import Parser
 
 SAVED_AFTER = 2.0
-"""Seconds without an edit after which the file is written."""
+"""Seconds without an edit before the file is saved."""
 WATCHED = 0.5
-"""Seconds between two looks at the file."""
+"""Seconds between checks of the file on disk."""
 
 
 class StaleVersion(ArcwiseError):
-    """The page saw an older version of the sentence; ``present`` is what it is now."""
+    """The request refers to an older version of the sentence; ``present`` is the current one."""
 
-    def __init__(self, told: str, present: Json) -> None:
-        super().__init__(told)
+    def __init__(self, message: str, present: Json) -> None:
+        super().__init__(message)
         self.present = present
 
 
 class Session:
-    """What the page may ask. Every method may be called from any thread. Changes are made one after the other; looking, thinking and
-    checking wait for none of them."""
+    """The operations of the page. Thread-safe: changes are serialised; reading, suggestions and checks run in parallel."""
 
     def __init__(
         self,
@@ -49,94 +48,97 @@ class Session:
         *,
         events: Events,
         model: tuple[str, Parser] | None = None,
-        beside: FileComparison | None = None,
+        comparison: FileComparison | None = None,
     ) -> None:
         self.events = events
-        self.background = Background(failed=lambda told: events.publish("failed", told=told))
+        self.background = Background(failed=lambda message: events.publish("failed", told=message))
         self._document = document
         self._changing = threading.RLock()
-        self._thinker = SuggestionService(
-            document.path, model, events, new_model=self._new_model, trained=self._doubt
+        self._suggestions = SuggestionService(
+            document.path, model, events, new_model=self._new_model, trained=self._detect_errors
         )
         self._checks = Checks(
             document, self.background, lambda version: events.publish("checked", version=version)
         )
         self._searches = Searches(document)
         self._lists = Worklists(document, self.background)
-        self._beside = beside
-        self.view = View(document, self._thinker, self._checks, self._lists, self._searches, beside)
-        self._ahead = Lookahead(document, self.view, self._thinker)
+        self._comparison = comparison
+        self.view = View(document, self._suggestions, self._checks, self._lists, self._searches, comparison)
+        self._lookahead = Lookahead(document, self.view, self._suggestions)
         self._on_disk = "same"
         self._last_edit = self._saving_took = 0.0
 
     def _new_model(self) -> None:
         self._lists.forget()
 
-    def _doubt(self) -> None:
-        """After a training: which annotation would parsers that did not see it doubt?"""
-        with contextlib.suppress(InputError):  # too little for that, or at it already
-            self.find_doubts()
+    def _detect_errors(self) -> None:
+        """Look for suspicious annotations after a training."""
+        with contextlib.suppress(InputError):  # too few sentences, or already running
+            self.detect_errors()
 
     def start(self) -> None:
-        """Begin what is done in the background."""
+        """Start the background work."""
         self.background.every(WATCHED, self._watch)
         self._checks.start()
         self.background.start()
 
     def close(self) -> None:
-        """Save what is not saved, and let go of the file."""
+        """Save unsaved edits and release the file."""
         self.background.stop()
         self._checks.close()
-        self._ahead.close()
-        self._thinker.close()
+        self._lookahead.close()
+        self._suggestions.close()
         try:
             if not self._document.saved:
                 self._document.save()
-        finally:  # what cannot be saved stays in the journal
+        finally:  # edits that cannot be saved stay in the journal
             self._document.close()
 
     def document(self) -> Json:
-        """The file as a whole."""
-        own = self._document
+        """The state of the whole file."""
+        document = self._document
         return {
-            "name": own.path.name,
-            "sentences": len(own),
-            "version": own.version,
-            **self._thinker.to_json(),
+            "name": document.path.name,
+            "sentences": len(document),
+            "version": document.version,
+            **self._suggestions.to_json(),
             "inventory": self._checks.inventory_json(),
-            "beside": self._beside.name if self._beside else None,
-            "saved": own.saved,
+            "beside": self._comparison.name if self._comparison else None,
+            "saved": document.saved,
             "on_disk": self._on_disk,
-            "can_undo": own.can_undo,
-            "can_redo": own.can_redo,
-            "read_only": own.read_only,
-            "notices": list(own.notices),
+            "can_undo": document.can_undo,
+            "can_redo": document.can_redo,
+            "read_only": document.read_only,
+            "notices": list(document.notices),
         }
-
-    # ---- editing
 
     def edit(
         self, number: int, version: str | None, edits: Sequence[Mapping[str, Any]], *, page: str = ""
     ) -> Json:
-        """The sentence after some edits. ``page``: who edits, so that it need not take in its own edits."""
+        """Edit a sentence and return it. ``page``: the window that edits, which ignores the event of its own edit."""
         return self._edit(number, version, _edits(edits), page)
 
     def _edit(self, number: int, version: str | None, edits: Sequence[Edit], page: str) -> Json:
         before, _ = self.view.present(number)
-        known = self._thinker.known(before)
-        made = [*retraction_edits(before, edits), *edits]
-        begun = self._ahead.begin(number, before, made)
-        self._change(number, lambda: self._document.edit(number, made, version_of_block=version), page)
-        after = self._ahead.sentence(number, begun)
+        earlier = self._suggestions.cached(before)
+        all_edits = [*retraction_edits(before, edits), *edits]
+        # Suggestions for the new sentence are computed in another thread while the journal is flushed to disk.
+        description = self._lookahead.begin(number, before, all_edits)
+        prepared = None if description is None else description.edit
+        edit = self._document.edit
+        self._change(
+            number, lambda: edit(number, all_edits, version_of_block=version, prepared=prepared), page
+        )
+        after = self._lookahead.sentence(number, description)
         if after["thoughts"] is not None:
             rows = sorted({row for edit in edits if (row := getattr(edit, "row", None)) is not None})
-            changed = changed_json(known, after["thoughts"], rows)
+            changed = changed_json(earlier, after["thoughts"], rows)
             after["thoughts"] = {**after["thoughts"], "changed": changed}
         return after
 
     def would(self, number: int, edits: Sequence[Mapping[str, Any]]) -> Json:
-        """What there would be to see after some edits; nothing is changed."""
-        return self._ahead.would(number, _edits(edits))
+        """The sentence as it would be after some edits; changes nothing."""
+        return self._lookahead.would(number, _edits(edits))
 
     def accept(
         self,
@@ -147,63 +149,64 @@ class Session:
         *,
         page: str = "",
     ) -> Json:
-        """The sentence with proposals made decisions: of some words, or of all that are probable enough."""
+        """Accept suggestions of a sentence: of some words, or of all that reach the threshold."""
         sentence, present = self.view.present(number)
         if version not in (None, present):
             raise self._stale(number)
-        edits = acceptance_edits(sentence, self.view.think(sentence), words=words, threshold=threshold)
+        edits = acceptance_edits(sentence, self.view.suggest(sentence), words=words, threshold=threshold)
         return self._edit(number, present, edits, page) if edits else self.view.sentence(number)
 
     def split(self, number: int, version: str | None, row: str, *, page: str = "") -> Json:
-        """The first part of the sentence, which ends before a row."""
+        """Split a sentence before a row and return its first part."""
         split = self._document.split_sentence
         self._change(number, lambda: split(number, row, version_of_block=version), page)
         return self.view.sentence(number)
 
     def join(self, number: int, version: str | None, *, page: str = "") -> Json:
-        """The sentence with the next one behind it."""
+        """Join a sentence with the next one."""
         join = self._document.join_sentences
         self._change(number, lambda: join(number, version_of_block=version), page)
         return self.view.sentence(number)
 
     def remove(self, number: int, version: str | None, *, page: str = "") -> Json:
-        """Take a sentence out."""
+        """Remove a sentence."""
         remove = self._document.remove_sentence
         self._change(number, lambda: remove(number, version_of_block=version), page)
         return {"sentences": len(self._document)}
 
     def insert(self, number: int | None, conllu: str, *, page: str = "") -> Json:
-        """Put sentences before a sentence, or at the end."""
+        """Insert sentences before a sentence, or at the end."""
         with self._changing:
             at = len(self._document) if number is None else number
-            self._tell(self._document.insert_sentences(at, conllu.encode("utf-8", "surrogatepass")), page)
+            self._announce(self._document.insert_sentences(at, conllu.encode("utf-8", "surrogatepass")), page)
         return {"number": at, "sentences": len(self._document)}
 
     def _change(self, number: int, change: Callable[[], DocumentChange | None], page: str) -> None:
         try:
             with self._changing:
                 self.view.check(number)
-                self._tell(change(), page)
+                self._announce(change(), page)
         except ChangedMeanwhile:
             raise self._stale(number) from None
 
     def _stale(self, number: int) -> StaleVersion:
         return StaleVersion(
-            f"sentence {number}: was changed meanwhile; this is how it is now", self.view.sentence(number)
+            f"sentence {number}: was changed in the meantime; the answer has its current version",
+            self.view.sentence(number),
         )
 
     def undo(self, *, page: str = "") -> Json:
-        """One step back: where, and the sentence there; number None if there is nothing to undo."""
-        return self._stepped(self._document.undo, page)
+        """Undo one step: its sentence; the number is None if there is nothing to undo."""
+        return self._step(self._document.undo, page)
 
     def redo(self, *, page: str = "") -> Json:
-        """One step forward again."""
-        return self._stepped(self._document.redo, page)
+        """Redo one step."""
+        return self._step(self._document.redo, page)
 
-    def _stepped(self, step: Callable[[], DocumentChange | None], page: str) -> Json:
+    def _step(self, step: Callable[[], DocumentChange | None], page: str) -> Json:
         with self._changing:
             change = step()
-            self._tell(change, page)
+            self._announce(change, page)
         if change is None:
             return {"number": None, "sentence": None, "told": None}
         number = min(change.first, len(self._document) - 1)
@@ -213,20 +216,20 @@ class Session:
             "told": change.told,
         }
 
-    def _tell(self, change: DocumentChange | None, page: str) -> None:
-        """Everybody who thinks about sentences, and every page, of a change."""
+    def _announce(self, change: DocumentChange | None, page: str) -> None:
+        """Tell all services and all pages about a change."""
         if change is None:
             return
         self._last_edit = time.monotonic()
-        renumbered = any(len(part.before) != len(part.after) for part in change.parts)
-        numbers = sorted(part.first + at for part in change.parts for at in range(len(part.after)))
+        renumbered = any(len(splice.before) != len(splice.after) for splice in change.parts)
+        numbers = sorted(splice.first + at for splice in change.parts for at in range(len(splice.after)))
         count = len(self._document)
         self._checks.changed(change)
-        touched, now = numbers or [change.first], count if renumbered else None
-        self._lists.changed(touched, now)
-        self._thinker.changed(touched, now)
-        if self._beside:
-            self._beside.changed(renumbered=renumbered)
+        touched, new_count = numbers or [change.first], count if renumbered else None
+        self._lists.changed(touched, new_count)
+        self._suggestions.changed(touched, new_count)
+        if self._comparison:
+            self._comparison.changed(renumbered=renumbered)
         self.events.publish(
             "changed",
             version=change.version,
@@ -238,51 +241,45 @@ class Session:
             page=page,
         )
 
-    # ---- the whole file
-
     def mass_edit(self, query: str, changes: str, *, apply: bool, page: str = "") -> Json:
-        """What edits of all that a search finds would change; or, with ``apply``, make them: one step of undo."""
+        """Preview edits of all search hits or, with ``apply``, make them as one undo step."""
         if not apply:
             return self.view.planned(self._searches.plan(query, changes))
         with self._changing:
             edits = {plan.sentence: plan.edits for plan in self._searches.plan(query, changes) if plan.edits}
-            self._tell(self._document.edit_many(edits, f"{changes} where {query}"), page)
-            count = sum(len(own) for own in edits.values())
+            self._announce(self._document.edit_many(edits, f"{changes} where {query}"), page)
+            count = sum(map(len, edits.values()))
             return {"sentences": len(edits), "edits": count, "version": self._document.version}
 
     def adjudicate(self, number: int, choices: Sequence[Json], *, page: str = "") -> Json:
-        """Decide differences of a sentence: each for ``a``, for ``b``, or for another value."""
-        sentence, version = self.view.present(number)
-        from arcwise.annotation.comparison import Choice
+        """Resolve differences of a sentence: each in favour of ``a``, ``b``, or another value."""
+        from arcwise.annotation.comparison import choice_from_json
 
-        made = [Choice.from_json(choice) for choice in choices]
-        edits = self.view.needed_beside().adjudicating(sentence, number, made)
+        sentence, version = self.view.present(number)
+        parsed = [choice_from_json(choice, number) for choice in choices]
+        edits = self.view.require_comparison().adjudication_edits(sentence, number, parsed)
         return self._edit(number, version, edits, page)
 
-    # ---- learning
-
     def training(self) -> Json:
-        """Where the training stands."""
-        return self._thinker.training()
+        """The state of the training."""
+        return self._suggestions.training()
 
     def train(self, *, cancel: bool = False) -> Json:
-        """Begin to train on what is decided, or end it."""
-        return self._thinker.cancel() if cancel else self._thinker.train(self._document.treebank())
+        """Start a training on the current annotation, or stop it."""
+        return self._suggestions.cancel() if cancel else self._suggestions.train(self._document.treebank())
 
     def use_model(self, which: str) -> Json:
-        """Let another model think along."""
-        self._thinker.use(which)
-        return self._thinker.to_json()
+        """Switch the model that gives suggestions."""
+        self._suggestions.use(which)
+        return self._suggestions.to_json()
 
-    def find_doubts(self) -> Json:
-        """Look for improbable annotation, in the background."""
-        self._thinker.find_doubts(self._document.treebank())
+    def detect_errors(self) -> Json:
+        """Look for suspicious annotations in the background."""
+        self._suggestions.detect_errors(self._document.treebank())
         return {"started": True}
 
-    # ---- the file on disk
-
     def save(self) -> Json:
-        """Write the file."""
+        """Save the file."""
         began = time.monotonic()
         self._document.save()
         self._saving_took = time.monotonic() - began
@@ -290,36 +287,38 @@ class Session:
         self.events.publish("saved", version=self._document.version)
         return {"saved": True, "version": self._document.version}
 
-    def take_in(self, *, page: str = "") -> Json:
-        """Merge what another program did to the file."""
+    def merge_external_changes(self, *, page: str = "") -> Json:
+        """Merge the changes that another program made to the file."""
         with self._changing:
-            taken = self._document.merge_external_changes()
+            merge = self._document.merge_external_changes()
             self._on_disk = "same"
-            self._tell(taken.change, page)
+            self._announce(merge.change, page)
         return {
-            "conflicts": len(taken.conflicts),
-            "changed": taken.change is not None,
+            "conflicts": len(merge.conflicts),
+            "changed": merge.change is not None,
             "version": self._document.version,
         }
 
     def _watch(self) -> None:
-        """Look at the file: was it changed by somebody else? Is there something to save, and a moment to do it?"""
+        """Notice changes of the file on disk, and save after a pause in editing."""
         state = self._document.state_on_disk()
         if state != self._on_disk:
             self._on_disk = state
             self.events.publish("changed-on-disk", state=state)
         idle = time.monotonic() - self._last_edit
-        if state == "same" and not self._document.saved and idle > max(SAVED_AFTER, 20 * self._saving_took):
+        # A large file takes long to write: saving may take at most a twentieth of the time.
+        pause = max(SAVED_AFTER, 20 * self._saving_took)
+        if state == "same" and not self._document.saved and idle > pause:
             try:
                 self.save()
             except (
                 ArcwiseError
-            ) as error:  # a full disk, say: the journal has it all, and it is tried again later
+            ) as error:  # a full disk, say; the journal has every edit, and saving is retried
                 self._last_edit = time.monotonic()
                 self.events.publish("failed", told=str(error))
 
 
-def _edits(given: Sequence[Mapping[str, Any]]) -> list[Edit]:
-    if not given:
-        raise InputError("edits: found none, expected at least one")
-    return [edit_from_json(edit) for edit in given]
+def _edits(values: Sequence[Mapping[str, Any]]) -> list[Edit]:
+    if not values:
+        raise InputError("edits: the list is empty; expected at least one edit")
+    return [edit_from_json(edit) for edit in values]

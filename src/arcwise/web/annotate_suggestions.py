@@ -1,4 +1,4 @@
-"""The parser that thinks along: the one that was given, or the one that was trained on what is decided."""
+"""``SuggestionService``: suggestions of the given model or of the one trained on the current annotation."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ if TYPE_CHECKING:
     from arcwise.annotation.assistant import Assistant
     from arcwise.parsing.parser import Parser
 
-REMEMBERED = 256
-"""Sentences whose thoughts are kept."""
+CACHED = 256
+"""Sentences whose suggestions are cached."""
 Which = Literal["given", "trained"]
 Json = dict[str, Any]
 
 
 @dataclass(frozen=True)
 class LoadedModel:
-    """A parser and what the page shows of it."""
+    """A parser with its assistant, and what the page shows of it."""
 
     which: Which
     name: str
@@ -39,8 +39,9 @@ class LoadedModel:
 
     @classmethod
     def of(cls, which: Which, name: str, parser: Parser) -> LoadedModel:
-        """A model with its assistant."""
-        from arcwise.annotation.assistant import Assistant  # the first page may need none of it
+        """A model with a new assistant."""
+        # Imported here: it loads numpy and all parsers, which the first page does not need without a model.
+        from arcwise.annotation.assistant import Assistant
 
         return cls(which, name, parser, Assistant(parser))
 
@@ -56,8 +57,10 @@ class LoadedModel:
 
 
 class SuggestionService:
-    """SentenceSuggestions of sentences, trainings and doubts. ``new_model`` is called, from any thread, when another parser thinks along, ``trained`` when one
-    was trained."""
+    """Suggestions, training and error detection for a document.
+
+    ``new_model`` is called, from any thread, when another model gives suggestions; ``trained`` after a training.
+    """
 
     def __init__(
         self,
@@ -68,61 +71,60 @@ class SuggestionService:
         new_model: Callable[[], None] = lambda: None,
         trained: Callable[[], None] = lambda: None,
     ) -> None:
+        """``given``: name and parser of the model on the command line, which is preferred over a trained one."""
         self._events, self._new_model, self._trained = events, new_model, trained
         self._lock = threading.Lock()
-        self._thoughts: OrderedDict[tuple[int, bytes, bool], Future[SentenceSuggestions]] = OrderedDict()
-        self._generation = 0
+        self._cache: OrderedDict[tuple[int, bytes, bool], Future[SentenceSuggestions]] = OrderedDict()
+        self._generation = 0  # part of the cache key, so that a late result of an earlier model is never used
         self._models: dict[Which, LoadedModel] = {}
-        self._learner = BackgroundTrainer(file, on_change=self._training_changed)
-        self._trainings = len(self._learner.history)
-        self._doubts = ErrorDetection(on_change=self._doubts_changed)
+        self._trainer = BackgroundTrainer(file, on_change=self._training_changed)
+        self._trainings = len(self._trainer.history)
+        self._errors = ErrorDetection(on_change=self._detection_changed)
         if given is not None:
             self._models["given"] = LoadedModel.of("given", *given)
-        learnt = self._learner.model()
-        if learnt is not None:
-            self._models["trained"] = LoadedModel.of("trained", "trained", learnt)
+        trained_parser = self._trainer.model()
+        if trained_parser is not None:
+            self._models["trained"] = LoadedModel.of("trained", "trained", trained_parser)
         self.model = self._models.get("given") or self._models.get("trained")
 
     def to_json(self) -> Json:
-        """The model that thinks along, and those that could."""
+        """The active model and the available ones."""
         return {
             "model": self.model.to_json() if self.model else None,
             "models": [model.to_json() for model in self._models.values()],
         }
 
-    # ---- thinking
-
-    def think(self, sentence: Sentence, *, gains: bool = False) -> SentenceSuggestions | None:
-        """What the parser thinks of a sentence; None without one. Whoever asks while another is at it waits for that."""
+    def suggest(self, sentence: Sentence, *, gains: bool = False) -> SentenceSuggestions | None:
+        """Suggestions for a sentence; None without a model. Concurrent requests for one sentence share one computation."""
         with self._lock:
             model, key = self.model, (self._generation, sentence.source_bytes, gains)
             if model is None or not len(sentence):
                 return None
-            found = self._thoughts.get(key)
-            if found is not None:
-                self._thoughts.move_to_end(key)
+            pending = self._cache.get(key)
+            if pending is not None:
+                self._cache.move_to_end(key)
             else:
-                mine = self._thoughts[key] = Future()
-                while len(self._thoughts) > REMEMBERED:
-                    self._thoughts.popitem(last=False)
-        if found is not None:
-            return found.result()
+                future = self._cache[key] = Future()
+                while len(self._cache) > CACHED:
+                    self._cache.popitem(last=False)
+        if pending is not None:
+            return pending.result()
         try:
-            mine.set_result(model.assistant.suggest(sentence, gains=gains))
+            future.set_result(model.assistant.suggest(sentence, gains=gains))
         except BaseException as error:
             with self._lock:
-                self._thoughts.pop(key, None)
-            mine.set_exception(error)
-        return mine.result()
+                self._cache.pop(key, None)
+            future.set_exception(error)
+        return future.result()
 
-    def known(self, sentence: Sentence) -> SentenceSuggestions | None:
-        """What the parser thinks of a sentence, if that is known already."""
+    def cached(self, sentence: Sentence) -> SentenceSuggestions | None:
+        """Suggestions for a sentence if they have been computed; never waits."""
         with self._lock:
-            found = self._thoughts.get((self._generation, sentence.source_bytes, False))
-        return found.result() if found is not None and found.done() and not found.exception() else None
+            future = self._cache.get((self._generation, sentence.source_bytes, False))
+        return future.result() if future is not None and future.done() and not future.exception() else None
 
     def use(self, which: str) -> None:
-        """Another of the models thinks along from now on."""
+        """Switch to another model."""
         model = {str(name): model for name, model in self._models.items()}.get(which)
         if model is None:
             raise InputError(
@@ -131,51 +133,47 @@ class SuggestionService:
         with self._lock:
             self.model = model
             self._generation += 1
-            self._thoughts.clear()
+            self._cache.clear()
         self._new_model()
         self._events.publish("model", model=model.to_json())
 
-    # ---- learning
-
     def train(self, treebank: Treebank) -> Json:
-        """Begin to train on what is decided."""
-        self._learner.start(treebank)
+        """Start a training on the annotation of a treebank."""
+        self._trainer.start(treebank)
         return self.training()
 
     def cancel(self) -> Json:
-        """End the training."""
-        self._learner.cancel()
+        """Stop the training."""
+        self._trainer.cancel()
         return self.training()
 
     def training(self) -> Json:
-        """Where the training stands, and all trainings of the file."""
+        """The state of the training, and the history of all trainings of the file."""
         return {
-            **asdict(self._learner.state),
-            "history": [asdict(trained) for trained in self._learner.history],
+            **asdict(self._trainer.state),
+            "history": [asdict(record) for record in self._trainer.history],
         }
 
     def _training_changed(self, state: TaskState) -> None:
         self._progress("train", state)
         if state.state != "idle":
             return
-        history = self._learner.history
+        history = self._trainer.history
         if len(history) == self._trainings:
             return
         self._trainings = len(history)
-        parser = self._learner.model()
+        parser = self._trainer.model()
         if parser is not None:
             self._models["trained"] = LoadedModel.of("trained", "trained", parser)
             self.use("trained")
             self._events.publish("trained", **asdict(history[-1]))
             self._trained()
 
-    # ---- doubts
+    def detect_errors(self, treebank: Treebank) -> None:
+        """Look for suspicious annotations in the background."""
+        self._errors.start(treebank)
 
-    def find_doubts(self, treebank: Treebank) -> None:
-        """Look for words whose annotation is improbable, in the background."""
-        self._doubts.start(treebank)
-
-    def _doubts_changed(self, state: TaskState) -> None:
+    def _detection_changed(self, state: TaskState) -> None:
         self._progress("doubts", state)
         if state.state == "idle":
             self._events.publish("doubts", told=state.told)
@@ -185,28 +183,28 @@ class SuggestionService:
             "progress", work=work, done=state.progress, total=1, told=state.told, state=state.state
         )
 
-    def doubts(self, number: int) -> list[Json]:
-        """Those of a sentence."""
+    def suspicious_words(self, number: int) -> list[Json]:
+        """The suspicious annotations of a sentence."""
         return [
             {
-                "row": str(doubt.word),
-                "head": doubt.head,
-                "label": doubt.label,
-                "probability": doubt.probability,
+                "row": str(word.word),
+                "head": word.head,
+                "label": word.label,
+                "probability": word.probability,
                 "instead": {
-                    "head": doubt.instead_head,
-                    "label": doubt.instead_label,
-                    "probability": doubt.instead_probability,
+                    "head": word.instead_head,
+                    "label": word.instead_label,
+                    "probability": word.instead_probability,
                 },
             }
-            for doubt in self._doubts.of(number)
+            for word in self._errors.of(number)
         ]
 
     def changed(self, numbers: list[int], count: int | None) -> None:
-        """These sentences are not what they were; ``count``: how many there are now, if that changed."""
-        self._doubts.changed(numbers, count=count)
+        """Forget results for changed sentences; ``count``: the new number of sentences, if it changed."""
+        self._errors.changed(numbers, count=count)
 
     def close(self) -> None:
-        """End what runs in other threads and processes."""
-        self._learner.cancel()
-        self._doubts.cancel()
+        """Stop all background processes."""
+        self._trainer.cancel()
+        self._errors.cancel()

@@ -1,4 +1,4 @@
-"""What the page looks at: sentences with all that is known of them, lists of sentences, findings and differences."""
+"""Read-only answers of the server: sentences with suggestions and findings, lists, search hits, differences."""
 
 from __future__ import annotations
 
@@ -23,36 +23,34 @@ if TYPE_CHECKING:
     from arcwise.annotation.comparison import FileComparison
 
 MAX_COUNT = 1000
-"""Sentences, findings or hits of one answer."""
+"""Maximum number of sentences, findings or hits in one answer."""
 Json = dict[str, Any]
 
 
 class NotFound(ArcwiseError):
-    """There is no such sentence."""
+    """The requested sentence or word does not exist."""
 
 
 @dataclass(frozen=True)
 class View:
-    """The document, and those who know something of its sentences. Nothing here changes it."""
+    """The document and the services that describe its sentences. Nothing here changes the document."""
 
     document: AnnotationDocument
-    thinker: SuggestionService
+    suggestions: SuggestionService
     checks: Checks
     lists: Worklists
     searches: Searches
-    beside: FileComparison | None
-
-    # ---- sentences
+    comparison: FileComparison | None
 
     def sentences(self, first: int, count: int, worklist: str | None, query: str | None) -> Json:
-        """A part of the list of sentences, in the order of the file, of a worklist, or those that a search finds."""
+        """A page of the list of sentences: in file order, in the order of a worklist, or those with search hits."""
         total, ready = len(self.document), True
         chosen: Sequence[tuple[int, float | None, int | None]]
         if worklist is not None:
-            model = self.thinker.model
-            found = self.lists.get(worklist, model.assistant if model else None)
-            items = found.items()
-            total, ready = len(items), found.ready
+            model = self.suggestions.model
+            ranked = self.lists.get(worklist, model.assistant if model else None)
+            items = ranked.items()
+            total, ready = len(items), ranked.ready
             chosen = [
                 (item.number, item.value, item.word) for item in items[first : first + min(count, MAX_COUNT)]
             ]
@@ -65,6 +63,7 @@ class View:
         return {"items": list(self.overviews(chosen)), "total": total, "ready": ready}
 
     def overviews(self, chosen: Sequence[tuple[int, float | None, int | None]]) -> list[Json]:
+        """List entries of sentences, from (number, value, word to look at)."""
         count = len(self.document)
         return [
             {**overview_json(self.document.sentence(number), number), "value": value, "word": word}
@@ -73,47 +72,45 @@ class View:
         ]
 
     def sentence(self, number: int, *, gains: bool = False) -> Json:
-        """One sentence with everything that is known of it."""
+        """One sentence with suggestions, findings, suspicious words and differences."""
         sentence, version = self.present(number)
         return self.completed(number, self.described(number, sentence, version, gains=gains))
 
     def described(self, number: int, sentence: Sentence, version: str, *, gains: bool = False) -> Json:
-        """What is known of a sentence from itself, whether the document has it already or not."""
+        """The part of the description that depends on the sentence alone, whether or not it is in the document yet."""
         return {
             **sentence_json(sentence, number, version),
-            "thoughts": thoughts_json(self.think(sentence, gains=gains)),
+            "thoughts": thoughts_json(self.suggest(sentence, gains=gains)),
             "findings": self.checks.of(sentence),
         }
 
     def completed(self, number: int, described: Json) -> Json:
-        """The same with what is known of the sentence in the document."""
-        sentence = self.document.sentence(number) if self.beside else None
+        """Add the part of the description that depends on the document."""
+        sentence = self.document.sentence(number) if self.comparison else None
         return {
             **described,
-            "doubts": self.thinker.doubts(number),
-            "beside": self.beside.of(number, sentence) if self.beside and sentence else None,
+            "doubts": self.suggestions.suspicious_words(number),
+            "beside": self.comparison.of(number, sentence) if self.comparison and sentence else None,
         }
 
     def reconsider(self, number: int, word: int) -> Json:
-        """The alternatives of a word as if it were open, and why its proposal is what it is."""
+        """The suggestion for a word if it were unannotated, and the decision that explains it."""
         sentence, _ = self.present(number)
-        model = self.thinker.model
+        model = self.suggestions.model
         if model is None:
-            raise InputError("model: there is none, expected one that thinks along")
+            raise InputError("there is no model; train one, or start the server with one")
         if not 1 <= word <= len(sentence):
-            raise NotFound(f"word: found {word}, expected 1 to {len(sentence)}")
-        reasons = [reason for reason in model.assistant.explain_changes(sentence) if reason.word == word]
-        thought = model.assistant.reconsider(sentence, word)
+            raise NotFound(f"word {word} does not exist; the sentence has {len(sentence)} words")
+        changes = [change for change in model.assistant.explain_changes(sentence) if change.word == word]
+        suggestion = model.assistant.reconsider(sentence, word)
         return {
             "row": str(word),
-            "thought": thought_json(thought),
-            "because": [reason_json(r) for r in reasons],
+            "thought": thought_json(suggestion),
+            "because": [reason_json(change) for change in changes],
         }
 
-    # ---- of the whole file
-
     def search(self, query: str, first: int, count: int) -> Json:
-        """What a search finds."""
+        """A page of search hits."""
         hits = self.searches.hits(query)
         shown = hits[first : first + min(count, MAX_COUNT)]
         named = {
@@ -132,6 +129,7 @@ class View:
         return {"hits": items, "total": len(hits), "sentences": len({hit.sentence for hit in hits})}
 
     def planned(self, plans: Sequence[Plan]) -> Json:
+        """The preview of a mass edit."""
         changed = [plan for plan in plans if plan.edits]
         shown = {plan.sentence: plan for plan in changed[:MAX_COUNT]}
         items = [
@@ -152,38 +150,42 @@ class View:
         return {"changes": items, "total": len(changed), "edits": edits, "refused": refused[:MAX_COUNT]}
 
     def validate(self, first: int, count: int) -> Json:
-        """What is wrong with the file, as ``arcwise validate`` tells it; words that are open are not wrong."""
+        """A page of validation findings, as of ``arcwise validate``; unannotated words are not reported."""
         version, findings, ready = self.checks.whole()
         shown = findings[first : first + min(count, MAX_COUNT)]
         return {"findings": shown, "total": len(findings), "version": version, "ready": ready}
 
     def differences(self, first: int, count: int) -> Json:
-        """Where the two annotations differ, and how well they agree."""
-        return self.needed_beside().to_json(first, min(count, MAX_COUNT))
-
-    # ---- what the rest is made of
+        """Agreement with the other file, and a page of differences."""
+        return self.require_comparison().to_json(first, min(count, MAX_COUNT))
 
     def present(self, number: int) -> tuple[Sentence, str]:
+        """The current sentence and its version."""
         self.check(number)
         block = self.document.block(number)
         return Treebank(block, source=str(self.document.path), strict=False)[0], block_digest(block)
 
-    def think(self, sentence: Sentence, *, gains: bool = False) -> SentenceSuggestions | None:
+    def suggest(self, sentence: Sentence, *, gains: bool = False) -> SentenceSuggestions | None:
+        """Suggestions for a sentence; one that cannot be parsed gets a note instead."""
         try:
-            return self.thinker.think(sentence, gains=gains)
-        except ArcwiseError as error:  # rows that nobody can read
+            return self.suggestions.suggest(sentence, gains=gains)
+        except ArcwiseError as error:
             return SentenceSuggestions((), note=str(error))
 
     def check(self, number: int) -> None:
+        """Raise ``NotFound`` if there is no such sentence."""
         if not 0 <= number < len(self.document):
-            raise NotFound(f"sentence: found {number}, expected 0 to {len(self.document) - 1}")
+            raise NotFound(
+                f"sentence {number} does not exist; the file has {len(self.document)} sentences, from 0"
+            )
 
-    def needed_beside(self) -> FileComparison:
-        if self.beside is None:
-            raise InputError("beside: there is no other file, expected the server to be started with one")
-        return self.beside
+    def require_comparison(self) -> FileComparison:
+        """The comparison with the other file; ``InputError`` if there is none."""
+        if self.comparison is None:
+            raise InputError("there is no file to compare with; start the server with a second file")
+        return self.comparison
 
 
 def _ids(hit: Hit) -> dict[str, str]:
-    """The words of a hit, by name, as IDs of rows."""
+    """The words of a hit: name → row ID."""
     return {name: str(word) for name, word in hit.words.items()}

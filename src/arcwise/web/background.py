@@ -1,4 +1,4 @@
-"""Work that waits for people: one thread does it in small steps, and none while a request is being answered."""
+"""Background work in one thread, in small steps that pause while requests are being answered."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 QUIET = 0.02
-"""Seconds without a request before the next step."""
+"""Seconds without a request before the next step runs."""
 PATIENCE = 0.5
-"""Seconds after which a step is done whatever is asked."""
+"""Seconds after which a step runs despite requests, so that a busy page cannot starve it."""
 
 Step = Callable[[], bool]
-"""Does a little (some milliseconds) and says whether there is more to do."""
+"""Does a few milliseconds of work and returns whether there is more."""
 
 
 @dataclass
-class _Clock:
-    """Something that is done again and again."""
+class _Timer:
+    """Periodic work."""
 
     seconds: float
     work: Callable[[], None]
@@ -28,49 +28,49 @@ class _Clock:
 
 
 class Background:
-    """A thread for what nobody waits for. ``failed`` is told what went wrong; steps that failed are not tried again."""
+    """A thread for low-priority work. ``failed`` is called with error messages; a failed step is not retried."""
 
-    def __init__(self, failed: Callable[[str], None] = lambda told: None) -> None:
+    def __init__(self, failed: Callable[[str], None] = lambda message: None) -> None:
         self._failed = failed
         self._woken = threading.Condition()
         self._jobs: deque[Step] = deque()
-        self._clocks: list[_Clock] = []
-        self._asked = 0
-        self._last_asked = 0.0
+        self._timers: list[_Timer] = []
+        self._requests = 0
+        self._last_request = 0.0
         self._stopping = False
         self._thread = threading.Thread(target=self._run, name="arcwise-background", daemon=True)
 
     @contextlib.contextmanager
     def foreground(self) -> Iterator[None]:
-        """While a request is being answered."""
+        """Context in which a request is answered: no step starts."""
         with self._woken:
-            self._asked += 1
+            self._requests += 1
         try:
             yield
         finally:
             with self._woken:
-                self._asked -= 1
-                self._last_asked = time.monotonic()
+                self._requests -= 1
+                self._last_request = time.monotonic()
 
     def add(self, step: Step) -> None:
-        """Do ``step`` until it says that there is no more to do."""
+        """Run ``step`` repeatedly until it returns false."""
         with self._woken:
             if step not in self._jobs:
                 self._jobs.append(step)
             self._woken.notify()
 
     def every(self, seconds: float, work: Callable[[], None]) -> None:
-        """Do ``work`` again and again."""
+        """Run ``work`` periodically."""
         with self._woken:
-            self._clocks.append(_Clock(seconds, work, time.monotonic() + seconds))
+            self._timers.append(_Timer(seconds, work, time.monotonic() + seconds))
             self._woken.notify()
 
     def start(self) -> None:
-        """Begin."""
+        """Start the thread."""
         self._thread.start()
 
     def stop(self) -> None:
-        """End, after the step that is being done."""
+        """Stop after the current step."""
         with self._woken:
             self._stopping = True
             self._woken.notify()
@@ -79,31 +79,31 @@ class Background:
 
     def _run(self) -> None:
         while not self._stopping:
-            for clock in self._due():
-                self._attempt(clock.work)
+            for timer in self._due():
+                self._attempt(timer.work)
             job = self._next_job()
             if job is not None and self._attempt(job):
                 with self._woken:
                     self._jobs.append(job)
 
-    def _due(self) -> list[_Clock]:
+    def _due(self) -> list[_Timer]:
         now = time.monotonic()
         with self._woken:
-            due = [clock for clock in self._clocks if clock.due <= now]
-        for clock in due:
-            clock.due = now + clock.seconds
+            due = [timer for timer in self._timers if timer.due <= now]
+        for timer in due:
+            timer.due = now + timer.seconds
         return due
 
     def _next_job(self) -> Step | None:
-        """The next step when it is quiet; None when something else is due."""
+        """Wait for a quiet moment and return the next step; None if a timer is due first."""
         began = time.monotonic()
         with self._woken:
             while not self._stopping:
                 now = time.monotonic()
-                next_due = min((clock.due for clock in self._clocks), default=now + 60)
+                next_due = min((timer.due for timer in self._timers), default=now + 60)
                 if next_due <= now:
                     return None
-                quiet = not self._asked and now - self._last_asked >= QUIET
+                quiet = not self._requests and now - self._last_request >= QUIET
                 if self._jobs and (quiet or now - began >= PATIENCE):
                     return self._jobs.popleft()
                 self._woken.wait(QUIET / 2 if self._jobs else next_due - now)
@@ -112,6 +112,6 @@ class Background:
     def _attempt(self, work: Callable[[], bool | None]) -> bool:
         try:
             return bool(work())
-        except Exception as error:  # told, and the thread goes on with the rest
+        except Exception as error:  # reported; the thread continues with other work
             self._failed(f"{type(error).__name__}: {error}")
             return False

@@ -1,4 +1,4 @@
-"""Server-sent events: what happened meanwhile, told to every page that listens."""
+"""Server-sent events, published to every connected page."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 KEEP_ALIVE = 15.0
-"""Seconds after which a line without meaning is sent, so that a connection that is gone is noticed."""
+"""Seconds after which a comment line is sent, so that a closed connection is noticed."""
 MAX_WAITING = 1000
-"""Events that a slow listener may have before it; one that has more is dropped, and connects again."""
+"""Queue length at which a slow listener is disconnected; the browser then reconnects."""
 
 
 class Events:
-    """A board: any thread publishes, every listener gets everything from then on."""
+    """Publishes events from any thread to all listeners."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -23,7 +23,7 @@ class Events:
         self._closed = False
 
     def publish(self, kind: str, **values: Any) -> None:
-        """Tell all listeners. May be called from any thread; waits for nobody."""
+        """Send an event to all listeners; thread-safe, never blocks."""
         text = encoded({"kind": kind, **values})
         with self._lock:
             listeners = list(self._listeners)
@@ -31,7 +31,7 @@ class Events:
             listener.put(text)
 
     async def listen(self) -> AsyncIterator[bytes]:
-        """The events from now on, as the bytes of a stream of server-sent events."""
+        """Events from now on, as bytes of a server-sent event stream."""
         listener = _Listener(asyncio.get_running_loop())
         with self._lock:
             if self._closed:
@@ -46,7 +46,7 @@ class Events:
                 self._listeners.discard(listener)
 
     def close(self) -> None:
-        """End all streams: the server stops."""
+        """End all streams, when the server stops."""
         with self._lock:
             self._closed = True
             listeners = list(self._listeners)
@@ -55,12 +55,12 @@ class Events:
 
     @property
     def listeners(self) -> int:
-        """How many listen now."""
+        """The number of listeners."""
         return len(self._listeners)
 
 
 class _Listener:
-    """The events that one connection has not sent yet."""
+    """The queue of one connection."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = loop
@@ -85,7 +85,7 @@ class _Listener:
 
 
 def encoded(value: Any) -> bytes:
-    r"""One event as it is sent.
+    r"""Encode one event.
 
     >>> encoded({"kind": "saved"})
     b'data: {"kind": "saved"}\n\n'

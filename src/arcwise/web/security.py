@@ -1,8 +1,8 @@
-"""Who may ask a server on this machine: the page that it served itself, with the token of its address, and nobody else.
+"""Access control of a local server: only the page that it served itself, with the token of its address, may send requests.
 
-Any page of the web can make a browser send requests to 127.0.0.1. Four things keep those out: the Host must be this machine's own name
-(else a foreign name that was bound to 127.0.0.1 could ask: DNS rebinding); the Origin must be the server's own; everything but the
-files of the page needs a token that only the address has; and no answer allows other origins to read it.
+Any web page can make a browser send requests to 127.0.0.1. Four checks keep those out: the Host must be a name of this
+machine (against DNS rebinding, where a foreign name resolves to 127.0.0.1); the Origin must be the server's own; everything
+except the static files needs a token that only the address has; and no response allows other origins to read it.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 ADDRESS = "127.0.0.1"
 TOKEN_HEADER = "X-Arcwise-Token"
 MAX_BODY = 16 * 2**20
-"""Bytes of a request; larger ones are refused before they are read."""
+"""Maximum size of a request body in bytes; larger ones are refused before they are read."""
 TOKEN_IN_ADDRESS = ("/", "/api/events")
-"""Paths whose token may stand in the address: what a browser opens without headers of ours."""
+"""Paths whose token may be a query parameter: those that a browser opens without custom headers."""
 
 CONTENT_SECURITY_POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; font-src 'self'; "
@@ -37,11 +37,11 @@ HEADERS: Mapping[str, str] = {
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cache-Control": "no-store",
 }
-"""What every answer has."""
+"""Headers of every response."""
 
 
 def new_token() -> str:
-    """A token that nobody guesses: 192 random bits.
+    """A random token of 192 bits.
 
     >>> len(new_token())
     32
@@ -51,7 +51,7 @@ def new_token() -> str:
 
 @dataclass(frozen=True)
 class Refusal:
-    """Why a request is not served: the status and one sentence."""
+    """Why a request is refused: HTTP status and reason."""
 
     status: int
     reason: str
@@ -59,7 +59,7 @@ class Refusal:
 
 @dataclass(frozen=True)
 class AccessPolicy:
-    """What a request must show. ``port``: that of the server; ``token``: that of its address."""
+    """The requirements on requests: the token and the port of the server."""
 
     token: str
     port: int
@@ -67,20 +67,20 @@ class AccessPolicy:
 
     @property
     def hosts(self) -> tuple[str, str]:
-        """The names under which the server may be asked."""
+        """Accepted values of the Host header."""
         return f"{ADDRESS}:{self.port}", f"localhost:{self.port}"
 
     @property
     def address(self) -> str:
-        """What is opened in the browser."""
+        """The URL to open in the browser."""
         return f"http://{ADDRESS}:{self.port}/?token={self.token}"
 
     def refusal(self, method: str, path: str, query: str, headers: Mapping[str, str]) -> Refusal | None:
-        """Why a request is refused; None: it may come in. Names of ``headers`` are in lower case.
+        """Why a request is refused; None if it is allowed. Names of ``headers`` are in lower case.
 
-        >>> door = AccessPolicy("secret", 8000)
-        >>> door.refusal("GET", "/api/document", "", {"host": "127.0.0.1:8000", "x-arcwise-token": "secret"})
-        >>> door.refusal("GET", "/api/document", "", {"host": "evil.example:8000", "x-arcwise-token": "secret"})
+        >>> policy = AccessPolicy("secret", 8000)
+        >>> policy.refusal("GET", "/api/document", "", {"host": "127.0.0.1:8000", "x-arcwise-token": "secret"})
+        >>> policy.refusal("GET", "/api/document", "", {"host": "evil.example:8000", "x-arcwise-token": "secret"})
         Refusal(status=403, reason="Host: found 'evil.example:8000', expected 127.0.0.1:8000")
         """
         return (
@@ -102,21 +102,24 @@ class AccessPolicy:
         origin = headers.get("origin")
         if origin is not None and origin.lower() not in {f"http://{host}" for host in self.hosts}:
             return Refusal(403, f"Origin: found {origin!r}, expected http://{self.hosts[0]}")
-        site = headers.get("sec-fetch-site", "same-origin")  # old browsers and programs do not say
+        site = headers.get("sec-fetch-site", "same-origin")  # old browsers and programs do not send it
         if path != "/" and site not in ("same-origin", "none"):
             return Refusal(403, f"Sec-Fetch-Site: found {site!r}, expected same-origin")
         return None
 
     def _wrong_token(self, path: str, query: str, headers: Mapping[str, str]) -> Refusal | None:
-        if path.startswith("/static/"):  # files of the package, the same for everybody
+        if path.startswith("/static/"):  # files of the package, not secret
             return None
-        found = headers.get(TOKEN_HEADER.lower(), "")
-        if not found and path in TOKEN_IN_ADDRESS:
-            found = parse_qs(query).get("token", [""])[0]
-        if secrets.compare_digest(found.encode(), self.token.encode()):
+        token = headers.get(TOKEN_HEADER.lower(), "")
+        if not token and path in TOKEN_IN_ADDRESS:
+            token = parse_qs(query).get("token", [""])[0]
+        if secrets.compare_digest(token.encode(), self.token.encode()):  # constant time
             return None
-        told = f"is wrong, expected that of the address ({TOKEN_HEADER})" if found else "is missing"
-        return Refusal(403, f"token: {told}; the whole address was printed when the server started")
+        problem = "is wrong" if token else "is missing"
+        return Refusal(
+            403,
+            f"token: {problem}; send the one of the address printed at the start, in the header {TOKEN_HEADER}",
+        )
 
     def _wrong_body(self, method: str, headers: Mapping[str, str]) -> Refusal | None:
         if method not in ("GET", "HEAD", "POST"):
@@ -125,7 +128,9 @@ class AccessPolicy:
         if length.isascii() and length.isdecimal() and int(length) > self.max_body:
             return self._too_large()
         kind = headers.get("content-type", "").partition(";")[0].strip().lower()
-        if method == "POST" and kind != "application/json":  # what a form of another page could send
+        if (
+            method == "POST" and kind != "application/json"
+        ):  # a form of another page can send other types without a preflight request
             return Refusal(415, f"Content-Type: found {kind!r}, expected application/json")
         return None
 
@@ -134,14 +139,14 @@ class AccessPolicy:
 
 
 class BodyTooLarge(Exception):
-    """More bytes came than a request may have."""
+    """The body of a request exceeds the limit."""
 
 
 class AccessControl:
-    """The server behind its door: requests that may not come in are answered here, and every answer gets the headers above."""
+    """ASGI middleware that refuses requests by the policy and adds security headers to every response."""
 
-    def __init__(self, app: ASGIApp, door: AccessPolicy) -> None:
-        self._app, self._door = app, door
+    def __init__(self, app: ASGIApp, policy: AccessPolicy) -> None:
+        self._app, self._policy = app, policy
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
@@ -154,25 +159,25 @@ class AccessControl:
     async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
         headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
         query = scope["query_string"].decode("latin-1")
-        refusal = self._door.refusal(scope["method"], scope["path"], query, headers)
+        refusal = self._policy.refusal(scope["method"], scope["path"], query, headers)
         send = _with_headers(send)
         if refusal is None:
             try:
                 await self._app(scope, self._limited(receive), send)
             except BodyTooLarge:
-                refusal = self._door._too_large()
+                refusal = self._policy._too_large()
         if refusal is not None:
             await _refuse(refusal, send)
 
     def _limited(self, receive: Receive) -> Receive:
-        """``receive``, that stops a body that told no length, or another one."""
+        """``receive`` with a limit on the body, for requests without or with a wrong Content-Length."""
         read = 0
 
         async def limited() -> Message:
             nonlocal read
             message = await receive()
             read += len(message.get("body", b""))
-            if read > self._door.max_body:
+            if read > self._policy.max_body:
                 raise BodyTooLarge
             return message
 
@@ -180,15 +185,13 @@ class AccessControl:
 
 
 def _with_headers(send: Send) -> Send:
-    own = [(name.lower().encode(), value.encode()) for name, value in HEADERS.items()]
-    names = {name for name, _ in own}
+    added = [(name.lower().encode(), value.encode()) for name, value in HEADERS.items()]
+    names = {name for name, _ in added}
 
     async def sending(message: Message) -> None:
         if message["type"] == "http.response.start":
-            others = [
-                (name, value) for name, value in message.get("headers", []) if name.lower() not in names
-            ]
-            message = {**message, "headers": [*others, *own]}
+            kept = [(name, value) for name, value in message.get("headers", []) if name.lower() not in names]
+            message = {**message, "headers": [*kept, *added]}
         await send(message)
 
     return sending

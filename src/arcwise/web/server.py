@@ -1,4 +1,4 @@
-"""A server of one application on this machine: a port, signals, a graceful end."""
+"""Run an ASGI application with uvicorn: socket, signals, graceful shutdown."""
 
 from __future__ import annotations
 
@@ -19,20 +19,19 @@ if TYPE_CHECKING:
     from starlette.types import ASGIApp
 
 
-SWITCH = 0.0005
-"""Seconds that one thread may keep the others from running: a request waits no longer for work in the background."""
+SWITCH_INTERVAL = 0.0005
+"""Thread switch interval in seconds: requests wait at most this long for background threads (Python's default is 5 ms)."""
 
 
 def require_web(*libraries: str) -> None:
-    """``MissingExtraError`` unless the libraries of a server, and these, are installed."""
+    """Raise ``MissingExtraError`` unless the libraries of the extra ``web``, and these, are installed."""
     require("starlette", "uvicorn", *libraries)
 
 
 def listening_socket(port: int) -> socket.socket:
-    """A socket that listens on this machine alone; port 0: any free one. ``OptionError`` if the port is taken."""
-    made = socket.socket(
-        socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP
-    )  # named, so that asyncio sends small answers at once
+    """A socket listening on 127.0.0.1; port 0 picks a free one. Raises ``OptionError`` if the port is taken."""
+    # With an explicit protocol, asyncio sets TCP_NODELAY and small responses are sent at once.
+    made = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         made.bind((ADDRESS, port))
@@ -53,15 +52,20 @@ def serve(
     alive: int | None = None,
     settings: Mapping[str, Any] = {},
 ) -> None:
-    """Serve until Ctrl-C or SIGTERM (``signals``); then open requests are answered and the application is shut down. ``stopping`` is called
-    at the signal, ``started`` when requests are answered. ``alive``: the end of a pipe; when the other end closes, it is as if a signal had
-    come. ``settings``: those of uvicorn that differ from ours."""
+    """Serve until a signal arrives, then finish open requests and shut the application down.
+
+    stopping: called when the signal arrives.
+    started: called when the server accepts requests.
+    signals: the signals that stop the server; a second one stops it at once.
+    alive: the read end of a pipe; the server stops when its other end closes.
+    settings: overrides of uvicorn's configuration.
+    """
     import uvicorn
 
     class Server(uvicorn.Server):
         @contextlib.contextmanager
         def capture_signals(self) -> Iterator[None]:
-            """Ours: a signal ends the server, and nothing is raised afterwards."""
+            """Stop at a signal, without raising it again afterwards as uvicorn does."""
             before = {number: signal.signal(number, self.handle_exit) for number in signals}
             try:
                 yield
@@ -71,28 +75,34 @@ def serve(
 
         def handle_exit(self, sig: int, frame: Any) -> None:
             stopping()
-            self.force_exit = self.should_exit  # the second time
+            self.force_exit = self.should_exit  # at the second signal
             self.should_exit = True
 
         async def startup(self, sockets: list[socket.socket] | None = None) -> None:
             await super().startup(sockets)
             if alive is not None:
-                asyncio.get_running_loop().add_reader(alive, self._alone, alive)
+                asyncio.get_running_loop().add_reader(alive, self._orphaned, alive)
             started()
 
-        def _alone(self, alive: int) -> None:
-            """Whoever watched over us is gone."""
+        def _orphaned(self, alive: int) -> None:
+            """Stop because the supervising process has exited."""
             asyncio.get_running_loop().remove_reader(alive)
             self.handle_exit(signal.SIGTERM, None)
 
-    own: dict[str, Any] = {
-        "log_level": "error", "access_log": False, "server_header": False, "date_header": False, "proxy_headers": False, "ws": "none",
-        "timeout_graceful_shutdown": 5, "lifespan": "on",
-    }  # fmt: skip
-    config = uvicorn.Config(app, **{**own, **settings})
+    defaults: dict[str, Any] = {
+        "log_level": "error",
+        "access_log": False,
+        "server_header": False,
+        "date_header": False,
+        "proxy_headers": False,
+        "ws": "none",
+        "timeout_graceful_shutdown": 5,
+        "lifespan": "on",
+    }
+    config = uvicorn.Config(app, **{**defaults, **settings})
     before = sys.getswitchinterval()
-    sys.setswitchinterval(SWITCH)
-    gc.freeze()  # what is there now stays: no request waits until all of it was looked through
+    sys.setswitchinterval(SWITCH_INTERVAL)
+    gc.freeze()  # long-lived objects: keep them out of collections, which would delay requests
     try:
         Server(config).run(sockets=[listening])
     finally:
