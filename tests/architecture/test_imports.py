@@ -122,6 +122,8 @@ def test_strings_that_name_modules_name_some() -> None:
 def test_every_public_name_is_there() -> None:
     assert set(arcwise._HOME) == set(arcwise.__all__)
     assert all(getattr(arcwise, name) is not None for name in arcwise.__all__)
+    page = (ROOT / "docs" / "reference" / "arcwise.md").read_text()
+    assert [name for name in arcwise.__all__ if f"`{name}`" not in page] == []
 
 
 def test_an_upward_import_is_named(tmp_path: Path) -> None:
