@@ -9,9 +9,9 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
-from architecture.rooms import ROOT
 
 import arcwise
+from architecture.rooms import ROOT
 
 CLIENT = Path(__file__).with_name("typed_client.py")
 

@@ -116,8 +116,9 @@ def parse_a_treebank(treebank: Treebank) -> None:
 
 def mistakes(scores: Floats) -> None:
     """Each line is an error that a type checker must report: --strict refuses an ignore that is not needed."""
-    arcwise.Treebnak  # type: ignore[attr-defined]
+    _ = arcwise.Treebnak  # type: ignore[attr-defined]
     TreeDistribution(scores)  # type: ignore[call-arg]
-    TreeDistribution(scores, projective=True, single_root=True)[0]  # type: ignore[index]
-    TreeDistribution(scores, projective=True, single_root=True).best()[0]  # type: ignore[index]
-    TreeDistributionBatch([scores], projective=True, single_root=True).best().heads  # type: ignore[attr-defined]
+    trees = TreeDistribution(scores, projective=True, single_root=True)
+    _ = trees[0], trees.best()[0]  # type: ignore[index]
+    batch = TreeDistributionBatch([scores], projective=True, single_root=True)
+    _ = batch.best().heads  # type: ignore[attr-defined]
