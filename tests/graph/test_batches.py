@@ -125,5 +125,5 @@ def test_a_parser_trained_in_batches_does_not_depend_on_threads() -> None:
 
 
 def test_a_trainer_without_batches_refuses_them() -> None:
-    with pytest.raises(OptionError, match="log-linear does not read it"):
+    with pytest.raises(OptionError, match="log-linear ignores it"):
         GraphParser.train(small_treebank(), config=GraphConfig(trainer="log-linear", batch=4))

@@ -154,7 +154,7 @@ def test_batch_training_in_parts_reaches_the_same_point(batch: GraphLearner) -> 
 
 def test_a_trainer_that_cannot_be_mixed_says_so() -> None:
     with pytest.raises(
-        OptionError, match="parts: found 2, expected 1, the default: the trainer eg does not read it"
+        OptionError, match="parts: found 2, expected 1, the default: the trainer eg ignores it"
     ):
         GraphParser.train(small_treebank(), config=replace(SMALL, trainer="eg", parts=2))
 

@@ -14,12 +14,11 @@ from arcwise.evaluation.attachment import UasLas, uas_las
 from arcwise.evaluation.calibration import calibration
 from arcwise.graph import GraphConfig, GraphParser
 from arcwise.learning import folds as folds_module
-from arcwise.learning.cross_validation import FoldScores, best_epoch
+from arcwise.learning.cross_validation import FoldScores, best_epoch, pooled
 from arcwise.learning.folds import (
     Folds,
     development,
     shared_words,
-    together,
     warnings,
 )
 from arcwise.parsing import ParseOptions
@@ -103,7 +102,7 @@ def test_the_best_epoch_is_that_of_all_words_together() -> None:
     epoch, scores = best_epoch([one, two])
     assert epoch == 1
     assert [score.las for score in scores] == pytest.approx([0.6, 0.575, 0.425])
-    assert together([1, 3], [UasLas(1, 1), UasLas(0, 0)]).uas == 0.25
+    assert pooled([1, 3], [UasLas(1, 1), UasLas(0, 0)]).uas == 0.25
 
 
 def by_hand(bank: Treebank, folds: Folds, config: GraphConfig) -> Iterator[tuple[GraphParser, Treebank]]:

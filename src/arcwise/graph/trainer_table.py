@@ -1,7 +1,7 @@
-"""The table of trainers of the graph-based parser: one entry each, from which configuration, help, reference page and contract tests are made.
+"""The trainers of the graph-based parser, one table entry each.
 
-A new trainer is a new entry. It runs over each of the four tree classes.
-"""
+Configuration, help, reference page and contract tests are generated from the table. Every trainer works with
+each of the four tree classes."""
 
 from __future__ import annotations
 
@@ -28,30 +28,32 @@ Maker = Callable[["GraphConfig", native.ArcTable, native.ArcData, int], "EpochTr
 
 @dataclass(frozen=True)
 class TrainerKind:
-    """A way to train: how it is made, what it reads and what it gives."""
+    """A training algorithm: its factory, the options it uses, and its properties."""
 
     make: Maker
     text: str
-    """What it does."""
+    """Description for help and the reference page."""
     paper: str
     reads: tuple[str, ...]
-    """The options of ``GraphConfig`` that it reads, beside those that every trainer reads."""
+    """The options of ``GraphConfig`` that it uses in addition to those that all trainers use."""
     defaults: Mapping[str, float] = field(default_factory=dict)
-    """Its own values of options whose default is None."""
+    """Its defaults for options whose general default is None."""
     probabilistic: bool = False
-    """Whether its scores are log-probabilities, so that minimum risk may be chosen for parsing."""
+    """Whether its scores are log-probabilities, so that minimum-risk decoding is a candidate."""
     whole_trees: bool = False
-    """Whether it needs all heads; unknown ones are then filled in by a perceptron trained on the known ones."""
+    """Whether it needs complete trees; a perceptron trained on the known heads then fills in the others."""
     learns_distributions: bool = False
-    """Whether it learns from a teacher's probabilities; others learn from trees: those of the treebank, and the teacher's of the text."""
+    """Whether it learns from soft targets; others learn from trees, in distillation the teacher's trees of
+    the text."""
     batch: bool = False
-    """Whether it makes a step after all sentences: ``parts`` are then summed, and not mixed."""
+    """Whether it updates once per pass: the gradients of ``parts`` are then summed, not the parameters
+    mixed."""
     needs: str | None = None
-    """A library beyond the plain install; that it is there is asked before training starts."""
+    """An optional library that it needs; checked before training starts."""
 
     @property
     def decoders(self) -> tuple[str, ...]:
-        """The decoders among which the development data choose."""
+        """The candidates for decoder selection on development data."""
         latent = "clusters" in self.reads
         return ("map", *(("mbr",) if self.probabilistic else ()), *(("max-z",) if latent else ()))
 
@@ -72,7 +74,7 @@ TRAINERS: Mapping[str, TrainerKind] = {
         lambda config, table, data, threads: MarginTrainer(
             config, table, data, threads, update=native.MarginUpdate.mira
         ),
-        "a margin as large as the loss against the `k` best trees; Hildreth's algorithm; averaged",
+        "margin-infused updates against the `k` best trees (Hildreth's algorithm), averaged",
         "McDonald et al. 2005, 2.3",
         reads=("k", "C", "try_C", "loss_augmented", "minimum_risk", "batch", *_ONLINE),
         defaults={"C": 0.01},
@@ -81,7 +83,7 @@ TRAINERS: Mapping[str, TrainerKind] = {
         lambda config, table, data, threads: MarginTrainer(
             config, table, data, threads, update=native.MarginUpdate.mira_factored
         ),
-        "a margin for every wrong head of every word; averaged",
+        "one margin constraint per wrong head of each word, averaged",
         "McDonald et al. 2005, 2.3",
         reads=("C", "try_C", "batch", *_ONLINE),
         defaults={"C": 0.01},
@@ -90,7 +92,7 @@ TRAINERS: Mapping[str, TrainerKind] = {
         lambda config, table, data, threads: LossTrainer(
             config, table, data, loss=native.TreeLoss.likelihood
         ),
-        "likelihood of the gold tree, one step of SGD or AdaGrad per sentence",
+        "conditional log-likelihood, one step of SGD or AdaGrad per sentence",
         "Koo et al. 2007, 4",
         reads=_LIKELIHOOD,
         defaults={"learning_rate": 0.02},
@@ -101,7 +103,7 @@ TRAINERS: Mapping[str, TrainerKind] = {
         lambda config, table, data, threads: LossTrainer(
             config, table, data, loss=native.TreeLoss.softmax_margin
         ),
-        "log-linear, with the costs of wrong heads and labels added to the scores while it learns, so that costly trees lose most",
+        "log-linear with cost-augmented scores: wrong heads and labels cost 1 during training",
         "Gimpel & Smith 2010",
         reads=_LIKELIHOOD,
         defaults={"learning_rate": 0.02},
@@ -112,7 +114,7 @@ TRAINERS: Mapping[str, TrainerKind] = {
         lambda config, table, data, threads: BatchTrainer(
             config, table.cells, likelihood_objective(config, table, data, threads=threads)
         ),
-        "the same with a Gaussian prior, by L-BFGS or conjugate gradient (needs scipy)",
+        "log-linear with a Gaussian prior, by L-BFGS or conjugate gradient (needs scipy)",
         "Koo et al. 2007, 4.1",
         reads=("C", "try_C", "solver", "parts"),
         defaults={"C": 1.0},
@@ -123,8 +125,9 @@ TRAINERS: Mapping[str, TrainerKind] = {
     ),
     "eg": TrainerKind(
         lambda config, table, data, threads: ExponentiatedGradientTrainer(config, table, data),
-        "max-margin by exponentiated gradient, each sentence with a step of its own that never lowers the dual, and with moves of "
-        "probability to the worst violator (Lacoste-Julien et al. 2013); primal, dual and the gap between them are told",
+        "max-margin by exponentiated gradient with a step size per sentence that never lowers the dual, and "
+        "Frank-Wolfe "
+        "steps towards the worst violator (Lacoste-Julien et al. 2013); reports primal, dual and duality gap",
         "Koo et al. 2007, figure 2",
         reads=("C", "try_C", "beta", "gap"),
         defaults={"C": 0.01},
@@ -134,7 +137,7 @@ TRAINERS: Mapping[str, TrainerKind] = {
         lambda config, table, data, threads: LossTrainer(
             config, table, data, loss=native.TreeLoss.likelihood
         ),
-        "log-linear, arcs in one of some clusters that nobody told it, which are summed out",
+        "log-linear with latent clusters per arc, marginalised",
         "Smith & Smith 2007, 5",
         reads=("clusters", *_LIKELIHOOD),
         defaults={"learning_rate": 0.02},
@@ -146,18 +149,18 @@ TRAINERS: Mapping[str, TrainerKind] = {
 
 
 def readers(option: str) -> list[str]:
-    """The trainers that read an option; none for an option that every trainer reads."""
+    """The trainers that use an option; empty for an option that all use."""
     return [name for name, kind in TRAINERS.items() if option in kind.reads]
 
 
 def own_options() -> list[str]:
-    """The options that some trainers read and others do not."""
+    """The options that only some trainers use."""
     return list(dict.fromkeys(option for kind in TRAINERS.values() for option in kind.reads))
 
 
 def trainer_markdown() -> str:
-    """The table of the reference page."""
-    lines = ["| trainer | what it does | options that it reads |", "|---|---|---|"]
+    """The table of trainers for the reference page."""
+    lines = ["| trainer | algorithm | options |", "|---|---|---|"]
     for name, kind in TRAINERS.items():
         options = [
             f"`{option}`" + (f" ({kind.defaults[option]:g})" if option in kind.defaults else "")

@@ -1,14 +1,16 @@
-"""Options: what each field of a configuration may be, declared beside its default and checked in one place.
+"""Configuration options: default, description and allowed values of each field, declared together and checked
+in one place.
 
-A configuration is a frozen dataclass whose fields are made by ``option`` and whose ``__post_init__`` calls ``check_options``. Python, TOML
-files and the command line all end there, so a value that cannot be is refused with the same words everywhere. Help texts and the reference
-pages are made from the same declarations (``declared``).
+A configuration is a frozen dataclass whose fields are made by ``option`` and whose ``__post_init__`` calls
+``check_options``. Values from Python, TOML files and the command line all pass through it, so an invalid
+value gives the same message everywhere. Help texts and reference pages are generated from the declarations
+(``declared``).
 
 >>> from dataclasses import dataclass
 >>> @dataclass(frozen=True)
 ... class Training:
-...     epochs: int = option(8, "Passes over the data.", low=1, high=100)
-...     step: float | None = option(None, "Of the optimiser.", above=0)
+...     epochs: int = option(8, "Training epochs.", low=1, high=100)
+...     step: float | None = option(None, "Learning rate.", above=0)
 ...     def __post_init__(self) -> None:
 ...         check_options(self)
 >>> Training(step=1)
@@ -31,7 +33,7 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 from arcwise.errors import InputError, OptionError
 
 SEEDS = 2**63 - 1
-"""The largest seed: the largest whole number of a TOML file."""
+"""The largest seed: TOML integers are signed 64-bit."""
 
 _KEY = "arcwise option"
 _WORDS = {int: "a whole number", float: "a number", str: "text", bool: "true or false"}
@@ -39,7 +41,7 @@ _WORDS = {int: "a whole number", float: "a number", str: "text", bool: "true or 
 
 @dataclass(frozen=True)
 class Option:
-    """What was declared of a field: its meaning, and the values that it takes."""
+    """The declaration of a field: its description and allowed values."""
 
     text: str
     low: float | None = None
@@ -48,9 +50,9 @@ class Option:
     below: float | None = None
     choices: tuple[str, ...] = ()
     check: Callable[[str], object] | None = None
-    """For text: raises ``InputError`` if it is not understood."""
+    """For text: raises ``InputError`` if it cannot be parsed."""
     form: str = ""
-    """What ``check`` wants, in words."""
+    """The syntax that ``check`` accepts, in words."""
 
 
 def option(
@@ -65,26 +67,26 @@ def option(
     check: Callable[[str], object] | None = None,
     form: str = "",
 ) -> Any:
-    """A field of a configuration. ``low`` and ``high`` may be reached, ``above`` and ``below`` may not; of a list, each item is meant.
+    """Declare a field of a configuration.
 
-    Choices of a ``Literal`` are known from the annotation.
-    """
+    ``low`` and ``high`` are inclusive bounds, ``above`` and ``below`` exclusive ones; for a list they apply
+    to each item. The choices of a ``Literal`` are taken from the annotation."""
     declaration = Option(text, low, high, above, below, choices, check, form)
     return field(default=default, metadata={_KEY: declaration})
 
 
 def section(kind: type[Any], text: str) -> Any:
-    """A field that is a configuration itself, a section of the TOML file."""
+    """Declare a field that is itself a configuration: a section of the TOML file."""
     return field(default_factory=kind, metadata={_KEY: Option(text)})
 
 
 @dataclass(frozen=True)
 class Declared:
-    """A field of a configuration: its type taken apart, and its declaration if it has one."""
+    """A field of a configuration: its type, analysed, and its declaration if it has one."""
 
     name: str
     base: Any
-    """The type of the value, of each item of a list, or of the value if it is not None."""
+    """The type of the value, or of each item of a list, without ``| None``."""
     option: Option | None
     default: Any
     choices: tuple[Any, ...] = ()
@@ -93,12 +95,12 @@ class Declared:
 
     @property
     def text(self) -> str:
-        """What the option means."""
+        """The description."""
         return self.option.text if self.option else ""
 
     @property
     def values(self) -> str:
-        """The values that it takes, in words, as messages, help and reference pages have them."""
+        """The allowed values in words, for messages, help and reference pages."""
         if self.choices:
             return f"one of {', '.join(map(str, self.choices))}"
         if self.option and self.option.form:
@@ -107,12 +109,12 @@ class Declared:
 
     @property
     def is_declared(self) -> bool:
-        """Whether something is said of the values beyond their type, where the type leaves anything open."""
+        """Whether the allowed values are declared, or the type already determines them."""
         if self.option is None:
             return False
-        told = (self.option.low, self.option.high, self.option.above, self.option.below)
+        bounds = (self.option.low, self.option.high, self.option.above, self.option.below)
         closed = self.base is bool or is_dataclass(self.base)
-        return closed or bool(self.choices or self.option.check) or any(v is not None for v in told)
+        return closed or bool(self.choices or self.option.check) or any(bound is not None for bound in bounds)
 
     def _bounds(self) -> str:
         o, word = self.option, _WORDS.get(self.base, "")
@@ -121,21 +123,21 @@ class Declared:
         if o.low is not None and o.high is not None:
             return f"{_plain(o.low)}..{_plain(o.high)}"
         parts = (("of at least", o.low), ("above", o.above), ("of at most", o.high), ("below", o.below))
-        told = " and ".join(f"{how} {_plain(bound)}" for how, bound in parts if bound is not None)
-        return f"{word} {told}" if told else ""
+        bounds = " and ".join(f"{how} {_plain(bound)}" for how, bound in parts if bound is not None)
+        return f"{word} {bounds}" if bounds else ""
 
     def refuse(self, value: object, expected: str) -> OptionError:
-        """The error that names option, value and what was expected."""
+        """The error that names the option, the value and the expected values."""
         return OptionError(self.name, f"found {value!r}, expected {expected}")
 
     def checked(self, value: Any) -> Any:
-        """The value in the type of the field, or ``OptionError``."""
+        """Convert the value to the type of the field, or raise ``OptionError``."""
         if value is self.default or (value is None and self.optional):
             return value
         if self.many:
             if not isinstance(value, list | tuple):
                 raise self.refuse(value, f"a list, each item {self.values}")
-            same = tuple(value) == self.default  # e.g. the templates of a model file: known to be right
+            same = tuple(value) == self.default  # often the templates of a model file: skip checking each
             return self.default if same else tuple(self._item(item) for item in value)
         return self._item(value)
 
@@ -170,7 +172,7 @@ class Declared:
 
 
 def declared(kind: type[Any]) -> Mapping[str, Declared]:
-    """Name → field of a dataclass, in order; those made by ``option`` with what they declare."""
+    """The fields of a dataclass by name, in order, with their declarations."""
     return _cached(kind)
 
 
@@ -183,42 +185,46 @@ _cached: Callable[[Any], Mapping[str, Declared]] = lru_cache(maxsize=None)(_find
 
 
 def check_options(config: Any) -> None:
-    """Every field of a configuration checked and put into its type: lists become tuples, whole numbers numbers. For ``__post_init__``."""
-    for name, known in declared(type(config)).items():
-        object.__setattr__(config, name, known.checked(getattr(config, name)))
+    """Check every field and convert it to its type (lists to tuples, ints to floats). For
+    ``__post_init__``."""
+    for name, declaration in declared(type(config)).items():
+        object.__setattr__(config, name, declaration.checked(getattr(config, name)))
 
 
 def changed(config: Any) -> dict[str, Any]:
     """The options that differ from their defaults."""
-    found = {name: getattr(config, name) for name in declared(type(config))}
-    return {name: value for name, value in found.items() if value != declared(type(config))[name].default}
+    values = {name: getattr(config, name) for name in declared(type(config))}
+    return {name: value for name, value in values.items() if value != declared(type(config))[name].default}
 
 
 def short_repr(config: Any) -> str:
-    """For ``__repr__``: the options that differ from their defaults, as one would write them."""
-    return f"{type(config).__name__}({', '.join(f'{name}={value!r}' for name, value in changed(config).items())})"
+    """A ``__repr__`` with only the options that differ from their defaults."""
+    arguments = ", ".join(f"{name}={value!r}" for name, value in changed(config).items())
+    return f"{type(config).__name__}({arguments})"
 
 
 def refuse_unread(config: Any, unread: Mapping[str, str]) -> None:
-    """``OptionError`` if one of these options, name → why nothing reads it, is not what it is by default."""
-    found = changed(config)
+    """Raise ``OptionError`` if one of the ignored options (name → reason) is not at its default."""
+    values = changed(config)
     for name, why in unread.items():
-        if name in found:
+        if name in values:
             default = declared(type(config))[name].default
             expected = "no value" if default in (None, ()) else f"{default!r}, the default"
-            raise OptionError(name, f"found {found[name]!r}, expected {expected}: {why}")
+            raise OptionError(name, f"found {values[name]!r}, expected {expected}: {why}")
 
 
 def markdown(kind: type[Any], *, read_by: Mapping[str, list[str]] | None = None) -> str:
-    """The options of a configuration as a table of a reference page. ``read_by``: those who read an option, if not all do."""
+    """The options of a configuration as a Markdown table. ``read_by``: option → its users, if not all use
+    it."""
     lines = ["| option | default | values | meaning |", "|---|---|---|---|"]
-    for known in declared(kind).values():
-        if is_dataclass(known.base):
+    for declaration in declared(kind).values():
+        if is_dataclass(declaration.base):
             continue
-        values = f"a list, each {known.values}" if known.many else known.values
-        read = f" (*{', '.join(read_by[known.name])}*)" if read_by and known.name in read_by else ""
-        text = f"{known.text}{read}".replace("|", "\\|")
-        lines.append(f"| `{known.name}` | {_shown(known.default)} | {values} | {text} |")
+        name = declaration.name
+        values = f"a list, each {declaration.values}" if declaration.many else declaration.values
+        users = f" (*{', '.join(read_by[name])}*)" if read_by and name in read_by else ""
+        text = f"{declaration.text}{users}".replace("|", "\\|")
+        lines.append(f"| `{name}` | {_shown(declaration.default)} | {values} | {text} |")
     return "\n".join(lines)
 
 
@@ -238,7 +244,7 @@ def _declared(f: Field[Any], hint: Any) -> Declared:
 
 
 def _typed(base: Any, value: Any) -> Any:
-    """The value as the type has it (numpy's numbers become plain ones); None if it is of another type."""
+    """Convert the value to the type (numpy numbers to Python ones); None if it is of another type."""
     if base is int:
         return int(value) if isinstance(value, Integral) and not isinstance(value, bool) else None
     if base is float:

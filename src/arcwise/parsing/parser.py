@@ -33,7 +33,8 @@ SentenceConstraints = Sequence[Constraints | None] | None
 
 @dataclass(frozen=True)
 class Capabilities:
-    """What a parser can do: the options of a parse that it takes, what it gives, what it learns from. What it lacks it refuses."""
+    """What a parser can do: the options of a parse that it takes, what it gives, what it learns from. What it
+    lacks it refuses."""
 
     decoders: tuple[Decoder, ...] = ()
     """The values of ``decode``; empty: it has one way to decode, and no choice."""
@@ -76,48 +77,51 @@ class ParseOptions:
 
     decode: Decoder | None = option(
         None,
-        "map: the best tree; mbr: the tree with the most expected right heads; mbr-labelled: with the most expected right heads and labels; "
-        "max-z: the best tree with its best latent clusters; greedy: the best head of each word, tree or not.",
+        "Decoder: map, the highest-scoring tree; mbr, minimum Bayes risk for heads; mbr-labelled, minimum "
+        "Bayes risk for "
+        "heads and labels; max-z, the best tree with its best latent clusters; greedy, the best head of each "
+        "word, which "
+        "need not be a tree.",
     )
-    projective: bool | None = option(None, "Whether arcs may not cross.")
-    single_root: bool | None = option(None, "Whether exactly one word is the root.")
+    projective: bool | None = option(None, "Require projective trees (no crossing arcs).")
+    single_root: bool | None = option(None, "Require exactly one root.")
     k_best: int = option(
         1,
-        "How many trees per sentence (fewer where the model allows fewer), best first, as further sentences.",
+        "Number of best trees per sentence, written as separate sentences, best first.",
         low=1,
         high=MAX_K_BEST,
     )
     confidence: bool = option(
         False,
-        "Write how sure the parser is: HeadProb and DeprelProb in MISC, tree_prob and tree_entropy in comments.",
+        "Write confidences: HeadProb and DeprelProb in MISC, tree_prob and tree_entropy in comments.",
     )
     keep: tuple[Kept, ...] = option(
         (),
-        "Columns in which everything that is not _ stays as it is; the rest is tagged and parsed around it.",
+        "Columns whose values (other than _) are kept; tagger and parser predict the rest given them.",
     )
-    keep_heads: bool = option(
-        False, "Keep the heads and labels that the input has: short for head and deprel."
-    )
+    keep_heads: bool = option(False, "Keep the heads and labels of the input; same as keep = head, deprel.")
     misc_constraints: bool = option(
-        False, "Obey what the MISC column says of a word: Head=3, NotHead=2,5 or Deprel=obj."
+        False, "Obey constraints in the MISC column: Head=3, NotHead=2,5 or Deprel=obj."
     )
     alternatives: int = option(
         0,
-        "Write so many most probable pairs of head and label of each word: Alternatives=HEAD:DEPREL:PROBABILITY,… in MISC.",
+        "Write this many most probable head-label pairs per word in MISC "
+        "(Alternatives=HEAD:DEPREL:PROBABILITY,…).",
         low=0,
         high=MAX_ALTERNATIVES,
     )
-    beam: int | None = option(None, "Beam of a transition-based parser.", low=1, high=MAX_BEAM)
+    beam: int | None = option(None, "Beam size of a transition-based parser.", low=1, high=MAX_BEAM)
     max_words: int = option(
         1000,
-        "A sentence with more words is parsed in pieces, cut at the best places (the comment parse_note says so); "
-        "a transition-based parser, whose time is linear, takes it whole.",
+        "Parse longer sentences in pieces, cut at punctuation (noted in the comment parse_note). "
+        "Transition-based "
+        "parsers, which take linear time, ignore it.",
         low=1,
         high=MAX_WORDS,
     )
     device: Device | None = option(
         None,
-        "Where the transformer of a neural parser runs; auto, and if nothing is said: on a GPU if there is one.",
+        "Device for the transformer of a neural parser (default: auto, a GPU if available).",
     )
 
     __repr__ = short_repr
@@ -126,7 +130,8 @@ class ParseOptions:
         check_options(self)
 
     def check(self, kind: str, capabilities: Capabilities) -> None:
-        """Raise ``InputError`` if something is asked for that a parser of ``kind``, with these capabilities, does not have."""
+        """Raise ``InputError`` if something is asked for that a parser of ``kind``, with these capabilities,
+        does not have."""
         able = {
             "decode": self.decode in capabilities.decoders,
             "projective": self.projective in capabilities.projective,
@@ -144,7 +149,8 @@ class ParseOptions:
         if lacking:
             raise OptionError(
                 "keep",
-                f"found {', '.join(lacking)}, which a {kind} parser does not keep (it keeps {', '.join(capabilities.keep)})",
+                f"found {', '.join(lacking)}, which a {kind} parser does not keep (it keeps "
+                f"{', '.join(capabilities.keep)})",
             )
 
     @property
@@ -168,7 +174,8 @@ def reject_constraints(kind: str, constraints: SentenceConstraints) -> None:
 
 @runtime_checkable
 class Parser(Protocol):
-    """A trained parser. ``kind`` is the kind of its model file; ``arcwise.models`` opens a file of any kind."""
+    """A trained parser. ``kind`` is the kind of its model file; ``arcwise.models`` opens a file of any
+    kind."""
 
     kind: ClassVar[str]
 
@@ -202,7 +209,8 @@ class Parser(Protocol):
         constraints: SentenceConstraints = None,
         threads: int = 1,
     ) -> Analysis:
-        """``parse``, and the trees with their probabilities as arrays where the parser gives one tree a sentence."""
+        """``parse``, and the trees with their probabilities as arrays where the parser gives one tree a
+        sentence."""
         ...
 
     @property

@@ -1,4 +1,4 @@
-"""``TransitionConfig``: everything that can be chosen when a transition-based parser is trained."""
+"""``TransitionConfig``: the training options of the transition-based parser."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _TEMPLATE = "a template such as 'a:p b:w distance'"
 
 
 def _check_system(text: str) -> None:
-    """A file is read when a parser is trained: a model that was trained with one needs it no more."""
+    """Check a system's name; a TOML file is read only for training, so that a model does not need it."""
     if not text.endswith(".toml"):
         system(text)
 
@@ -31,79 +31,94 @@ class TransitionConfig:
 
     system: str = option(
         "arc-eager",
-        "A named system, with parameters if it has any (`bounded(K=4,D=3)`), or the path of a TOML file.",
+        "Transition system: a name, with parameters if it has any (`bounded(K=4,D=3)`), or the path of a "
+        "TOML file.",
         check=_check_system,
         form=_SYSTEM,
     )
     beam: int = option(
         1,
-        "How many derivations are followed at once, in training and in parsing; 1 is greedy.",
+        "Beam size in training and parsing (1 is greedy).",
         low=1,
         high=MAX_BEAM,
     )
     update: UpdateRule | None = option(
         None,
-        "local: after every wrong move (greedy); early: where no correct derivation is left in the beam; max-violation: where the beam is "
-        "most wrong. None: local for beam 1, else max-violation.",
+        "When to update: local after every wrong transition (greedy); early when the gold derivation falls "
+        "off the beam; "
+        "max-violation at the largest margin violation. Default: local for beam 1, else max-violation.",
     )
     trainer: Literal["perceptron", "mira"] = option(
         "perceptron",
-        "perceptron: steps of 1; mira: passive-aggressive steps of at most C, with a margin.",
+        "perceptron: steps of size 1; mira: passive-aggressive steps of at most C, with a margin.",
     )
-    C: float = option(0.02, "mira: the largest step.", above=0)
+    C: float = option(0.02, "Aggressiveness (mira): the largest step.", above=0)
     warm_epochs: int = option(
         3,
-        "With a beam: so many first epochs learn from single moves, which is faster.",
+        "With a beam: number of initial epochs with local updates, which are faster.",
         low=0,
         high=10_000,
     )
     explore: float = option(
         0.9,
-        "Greedy training: probability to go on from the parser's own wrong move, after the first epoch. With the dynamic oracle where the "
-        "system has one (see `arcwise systems`); other bottom-up systems with K > 2 take what a move costs as if all tokens were active; "
-        "the rest never explore.",
+        "Exploration: probability of following the parser's own wrong transition in greedy training, after "
+        "the first "
+        "epoch. Uses the dynamic oracle where the system has one (see `arcwise systems`); other bottom-up "
+        "systems with "
+        "K > 2 compute costs as if all tokens were active; the rest never explore.",
         low=0,
         high=1,
     )
-    epochs: int = option(10, "Passes over the training data.", low=1, high=10_000)
+    epochs: int = option(10, "Training epochs.", low=1, high=10_000)
     patience: int = option(
         0,
-        "Stop after so many epochs without a better score on the development data; 0 never stops early.",
+        "Early stopping: epochs without improvement on the development data before training stops (0 "
+        "disables it).",
         low=0,
         high=10_000,
     )
     parts: int = option(
         1,
-        "In so many parts each epoch is learned at the same time, by as many workers as there are; the weights are mixed after each epoch: "
-        "more parts learn less per epoch.",
+        "Data parallelism: split each epoch into this many parts, trained in parallel by the available "
+        "workers. Parameters "
+        "are mixed after each epoch, so more parts learn less per epoch.",
         low=1,
         high=1024,
     )
-    labelled: bool = option(True, "Whether arcs have labels (DEPREL).")
-    single_root: bool = option(True, "Whether exactly one word has the root as its head.")
+    labelled: bool = option(True, "Predict labels (DEPREL).")
+    single_root: bool = option(True, "Require exactly one word to be attached to the root.")
     unreachable: Unreachable = option(
         "closest",
-        "What becomes of sentences whose tree the system cannot build: skip them, make them projective, or train on a near tree that it can "
-        "build. They are counted and told.",
+        "Sentences whose tree the system cannot derive: skip them, projectivise them, or train on the "
+        "closest tree that it "
+        "can derive. Their number is reported.",
     )
-    seed: int = option(1, "The same seed gives the same model.", low=0, high=SEEDS)
-    word: Literal["form", "lower"] = option("lower", "What `w` means in templates.")
-    tag: Literal["upos", "xpos"] = option("upos", "What `p` means in templates.")
+    seed: int = option(1, "Random seed; the same seed gives the same model.", low=0, high=SEEDS)
+    word: Literal["form", "lower"] = option(
+        "lower", "What `w` stands for in templates: the form or its lower case."
+    )
+    tag: Literal["upos", "xpos"] = option("upos", "What `p` stands for in templates: the tag column.")
     word_dropout: float = option(
-        0.5, "a: a word of frequency f is taken for an unknown one with probability a/(a+f).", low=0
+        0.5,
+        "Word dropout a: a word of frequency f is replaced by the unknown word with probability a/(a+f).",
+        low=0,
     )
-    move_bits: int = option(22, "The table of moves has 2^move_bits rows.", low=6, high=28)
-    label_bits: int = option(18, "The table of labels has 2^label_bits rows.", low=6, high=26)
+    move_bits: int = option(22, "Hash-table size for transition templates: 2^move_bits rows.", low=6, high=28)
+    label_bits: int = option(18, "Hash-table size for label templates: 2^label_bits rows.", low=6, high=26)
     distance_in_labels: bool = option(
         False,
-        "Systems with D > 1: whether the templates of labels, like those of moves, are conjoined with how many places the two tokens are "
-        "apart (Bohnet et al. 2016 have it in all templates).",
+        "Systems with D > 1: conjoin label templates, like transition templates, with the distance of the "
+        "two tokens "
+        "(Bohnet et al. 2016 do so in all templates).",
     )
     move_templates: tuple[str, ...] = option(
-        MOVE_TEMPLATES, "Templates that score the move itself.", check=check_template, form=_TEMPLATE
+        MOVE_TEMPLATES, "Feature templates that score the transition.", check=check_template, form=_TEMPLATE
     )
     label_templates: tuple[str, ...] = option(
-        LABEL_TEMPLATES, "Templates that score the label of an arc.", check=check_template, form=_TEMPLATE
+        LABEL_TEMPLATES,
+        "Feature templates that score the label of an arc.",
+        check=check_template,
+        form=_TEMPLATE,
     )
 
     __repr__ = short_repr
@@ -115,35 +130,34 @@ class TransitionConfig:
 
     @property
     def effective_update(self) -> UpdateRule:
-        """The update rule, or what suits the beam if none was given."""
+        """The update rule, or the default for the beam."""
         return self.update or ("local" if self.beam == 1 else "max-violation")
 
     def refuse_unread(self) -> None:
-        """``OptionError`` if an option is set that training will not read: asked when a parser is trained."""
+        """Raise ``OptionError`` for an option that training would ignore."""
         unread = {}
         if self.trainer != "mira":
-            unread["C"] = f"the trainer {self.trainer} does not read it (mira does)"
+            unread["C"] = f"the trainer {self.trainer} ignores it (used by mira)"
         if self.effective_update == "local":
-            unread["warm_epochs"] = "the update local does not read it (early and max-violation do)"
+            unread["warm_epochs"] = "the update local ignores it (used by early and max-violation)"
         elif min(self.warm_epochs, self.epochs) < 2:
             unread["explore"] = (
-                f"the update {self.effective_update} explores in warm_epochs alone, after the first"
+                f"the update {self.effective_update} explores only in warm_epochs, after the first"
             )
         if system(self.system).max_distance == 1:
-            unread["distance_in_labels"] = (
-                f"{self.system} joins neighbours alone (D = 1) and does not read it"
-            )
+            unread["distance_in_labels"] = f"{self.system} only attaches neighbours (D = 1) and ignores it"
         if system(self.system).many_heads:
             for name in ("labelled", "single_root", "unreachable", "explore", "parts"):
-                unread[name] = f"{self.system} builds graphs and does not read it"
+                unread[name] = f"{self.system} builds graphs and ignores it"
         refuse_unread(self, unread)
 
     def check_distillation(self, distillation: Distillation) -> None:
-        """``OptionError`` if the parser cannot learn what is taught: asked before the teacher reads anything."""
+        """Raise ``OptionError`` if the parser cannot use soft targets and no text is given; called before the
+        teacher runs."""
         built = system(self.system)
         if built.many_heads:
             raise OptionError(
-                "teacher", f"found one, but {self.system} builds graphs, and teachers know trees"
+                "teacher", f"found one, but {self.system} builds graphs, and teachers predict trees"
             )
         greedy = self.effective_update == "local" or min(self.warm_epochs, self.epochs) > 0
         if not (built.is_arc_decomposable and greedy):
