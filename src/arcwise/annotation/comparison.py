@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -41,20 +41,6 @@ class _Differences:
     version: int
     sentences: tuple[SentenceDifference, ...]
     agreement: Json
-
-
-def choice_from_json(values: Mapping[str, Any], sentence: int) -> Choice:
-    """Read the choice for one field from a request: ``row``, ``column``, ``choice`` and, for a new value, ``value``."""
-    row, column, take, value = (values.get(name) for name in ("row", "column", "choice", "value"))
-    if not isinstance(row, str):
-        raise InputError(f"row: found {row!r}, expected the ID of a row")
-    if column not in COMPARED[1:]:
-        raise InputError(f"column: found {column!r}, expected one of {', '.join(COMPARED[1:])}")
-    if take not in ("a", "b", "value"):
-        raise InputError(f"choice: found {take!r}, expected a, b or value")
-    if (take == "value") != isinstance(value, str):
-        raise InputError(f"value: found {value!r}, expected text only with choice value")
-    return Choice(take, sentence, row, column, value)
 
 
 class FileComparison:

@@ -1,4 +1,4 @@
-"""The JSON API of ``arcwise annotate`` (docs/reference/annotate-api.md): routes, parameters and error responses."""
+"""The JSON API of ``arcwise annotate`` (docs/reference/annotate-api.md): declared requests, routes and error responses."""
 
 from __future__ import annotations
 
@@ -6,19 +6,163 @@ import asyncio
 import json
 from collections.abc import Callable
 from concurrent.futures import Executor
+from typing import Annotated, Any, Literal, TypeVar
 
+from pydantic import BeforeValidator, Field, model_validator
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
 from arcwise.annotation.document import ChangedOnDisk
-from arcwise.errors import ArcwiseError, InputError
+from arcwise.errors import ArcwiseError
+from arcwise.schema import Flag, JsonObject, Probability, Text, check_json, refused
+from arcwise.treebanks.adjudication import Choice
 from arcwise.treebanks.search import QueryError
 from arcwise.web.annotate_session import Session, StaleVersion
 from arcwise.web.annotate_view import Json, NotFound
 
 PAGE_HEADER = "X-Arcwise-Page"
 """The name of a page, which events of its own edits carry."""
+
+
+def _index(value: Any) -> int:
+    text = str(value)
+    if isinstance(value, bool) or not (text.isascii() and text.isdecimal() and len(text) < 10):
+        raise refused("a number from 0")
+    return int(text)
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise refused("text")
+    return value
+
+
+Index = Annotated[int, BeforeValidator(_index)]
+"""A non-negative integer; a string of digits in paths and queries."""
+FileText = Annotated[Any, BeforeValidator(_text)]
+"""Text of a file, which may contain lone surrogates (invalid bytes); pydantic's strings refuse those."""
+
+
+class EmptyRequest(JsonObject):
+    """A request without parameters."""
+
+
+class PartRequest(JsonObject):
+    """A page of a list."""
+
+    first: Index = Field(0, alias="from")
+    count: Index = 100
+
+
+class ListRequest(PartRequest):
+    """A page of the list of sentences, in the order of a worklist or of a search."""
+
+    worklist: Text | None = None
+    query: FileText | None = None
+
+
+class SentenceRequest(JsonObject):
+    """A sentence, with ``gains="1"`` also the expected information gains."""
+
+    number: Index
+    gains: Text | None = None
+
+
+class WordRequest(JsonObject):
+    """A word of a sentence."""
+
+    number: Index
+    word: Index
+
+
+class VersionRequest(JsonObject):
+    """A change of a sentence; ``version``: the version it applies to, None for any."""
+
+    number: Index
+    version: Text | None = None
+
+
+class EditsRequest(VersionRequest):
+    """Edits of a sentence."""
+
+    edits: list[dict[str, Any]]
+
+
+class AcceptRequest(VersionRequest):
+    """Accepting suggestions: of some words, or of those that reach a threshold."""
+
+    words: list[Text] | None = None
+    threshold: Probability | None = None
+
+
+class SplitRequest(VersionRequest):
+    """Splitting a sentence before a row."""
+
+    row: Text
+
+
+class InsertRequest(JsonObject):
+    """Inserting sentences before a sentence, or at the end."""
+
+    before: Index | None = None
+    conllu: FileText
+
+
+class SearchRequest(PartRequest):
+    """A search."""
+
+    query: FileText
+
+
+class MassEditRequest(JsonObject):
+    """Editing all hits of a search."""
+
+    query: FileText
+    changes: FileText
+    apply: Flag = False
+
+
+class TrainRequest(JsonObject):
+    """Starting or stopping a training."""
+
+    cancel: Flag = False
+
+
+class ModelRequest(JsonObject):
+    """Choosing the model that gives suggestions."""
+
+    which: Text
+
+
+class ChoiceRequest(JsonObject):
+    """The choice for one field in which two files differ."""
+
+    row: Text
+    column: Literal["form", "lemma", "upos", "xpos", "feats", "head", "deprel", "deps"]
+    choice: Literal["a", "b", "value"]
+    value: FileText | None = None
+
+
+class AdjudicateRequest(JsonObject):
+    """Choices for a sentence; a request with a single choice has its fields itself."""
+
+    sentence: Index
+    choices: list[ChoiceRequest]
+
+    @model_validator(mode="before")
+    @classmethod
+    def _single(cls, values: Any) -> Any:
+        return values if "choices" in values else {**values, "choices": [values]}
+
+    def parsed(self) -> list[Choice]:
+        """The choices as the comparison takes them."""
+        return [Choice(c.choice, self.sentence, c.row, c.column, c.value) for c in self.choices]
+
+
+RequestType = TypeVar("RequestType", bound=JsonObject)
+Handler = Callable[[RequestType, str], Json]
+"""(request, name of the page) → response."""
 
 
 class Api:
@@ -29,111 +173,94 @@ class Api:
 
     def routes(self) -> list[Route]:
         """All routes of the API."""
-        return [*self._sentences(), *self._edits(), *self._file(), *self._services()]
-
-    def _sentences(self) -> list[Route]:
-        session = self._session
+        session, view, of = self._session, self._session.view, "/api/sentence/{number}"
+        get, post = self._get, self._post
         return [
-            self._get("/api/document", lambda q: session.document()),
-            self._get(
+            get("/api/document", EmptyRequest, lambda r, page: session.document()),
+            get(
                 "/api/sentences",
-                lambda q: session.view.sentences(*q.part(), q.text("worklist"), q.text("query")),
+                ListRequest,
+                lambda r, page: view.sentences(r.first, r.count, r.worklist, r.query),
             ),
-            self._get(
-                "/api/sentence/{number}",
-                lambda q: session.view.sentence(q.sentence, gains=q.text("gains") == "1"),
-            ),
-            self._get(
-                "/api/sentence/{number}/word/{word}",
-                lambda q: session.view.reconsider(q.sentence, q.number("word")),
-            ),
-        ]
-
-    def _edits(self) -> list[Route]:
-        session, of = self._session, "/api/sentence/{number}"
-        return [
-            self._post(
+            get(of, SentenceRequest, lambda r, page: view.sentence(r.number, gains=r.gains == "1")),
+            get(f"{of}/word/{{word}}", WordRequest, lambda r, page: view.reconsider(r.number, r.word)),
+            post(
                 f"{of}/edits",
-                lambda q: session.edit(q.sentence, q.text("version"), q.objects("edits"), page=q.page),
+                EditsRequest,
+                lambda r, page: session.edit(r.number, r.version, r.edits, page=page),
             ),
-            self._post(f"{of}/would", lambda q: session.would(q.sentence, q.objects("edits"))),
-            self._post(
+            post(f"{of}/would", EditsRequest, lambda r, page: session.would(r.number, r.edits)),
+            post(
                 f"{of}/accept",
-                lambda q: session.accept(
-                    q.sentence, q.text("version"), q.texts("words"), q.share("threshold"), page=q.page
-                ),
+                AcceptRequest,
+                lambda r, page: session.accept(r.number, r.version, r.words, r.threshold, page=page),
             ),
-            self._post(
+            post(
                 f"{of}/split",
-                lambda q: session.split(q.sentence, q.text("version"), q.needed("row"), page=q.page),
+                SplitRequest,
+                lambda r, page: session.split(r.number, r.version, r.row, page=page),
             ),
-            self._post(f"{of}/join", lambda q: session.join(q.sentence, q.text("version"), page=q.page)),
-            self._post(f"{of}/remove", lambda q: session.remove(q.sentence, q.text("version"), page=q.page)),
-            self._post(
-                "/api/insert",
-                lambda q: session.insert(q.maybe_number("before"), q.needed("conllu"), page=q.page),
+            post(f"{of}/join", VersionRequest, lambda r, page: session.join(r.number, r.version, page=page)),
+            post(
+                f"{of}/remove",
+                VersionRequest,
+                lambda r, page: session.remove(r.number, r.version, page=page),
             ),
-            self._post("/api/undo", lambda q: session.undo(page=q.page)),
-            self._post("/api/redo", lambda q: session.redo(page=q.page)),
-        ]
-
-    def _file(self) -> list[Route]:
-        session = self._session
-        return [
-            self._post("/api/save", lambda q: session.save()),
-            self._post("/api/take-in", lambda q: session.merge_external_changes(page=q.page)),
-            self._post("/api/search", lambda q: session.view.search(q.needed("query"), *q.part())),
-            self._post(
+            post("/api/insert", InsertRequest, lambda r, page: session.insert(r.before, r.conllu, page=page)),
+            post("/api/undo", EmptyRequest, lambda r, page: session.undo(page=page)),
+            post("/api/redo", EmptyRequest, lambda r, page: session.redo(page=page)),
+            post("/api/save", EmptyRequest, lambda r, page: session.save()),
+            post("/api/take-in", EmptyRequest, lambda r, page: session.merge_external_changes(page=page)),
+            post("/api/search", SearchRequest, lambda r, page: view.search(r.query, r.first, r.count)),
+            post(
                 "/api/mass-edit",
-                lambda q: session.mass_edit(
-                    q.needed("query"), q.needed("changes"), apply=q.flag("apply"), page=q.page
-                ),
+                MassEditRequest,
+                lambda r, page: session.mass_edit(r.query, r.changes, apply=r.apply, page=page),
             ),
-            self._get("/api/validate", lambda q: session.view.validate(*q.part())),
-        ]
-
-    def _services(self) -> list[Route]:
-        session = self._session
-        return [
-            self._get("/api/train", lambda q: session.training()),
-            self._post("/api/train", lambda q: session.train(cancel=q.flag("cancel"))),
-            self._post("/api/model", lambda q: session.use_model(q.needed("which"))),
-            self._post("/api/doubts", lambda q: session.detect_errors()),
-            self._get("/api/differences", lambda q: session.view.differences(*q.part())),
-            self._post(
+            get("/api/validate", PartRequest, lambda r, page: view.validate(r.first, r.count)),
+            get("/api/train", EmptyRequest, lambda r, page: session.training()),
+            post("/api/train", TrainRequest, lambda r, page: session.train(cancel=r.cancel)),
+            post("/api/model", ModelRequest, lambda r, page: session.use_model(r.which)),
+            post("/api/doubts", EmptyRequest, lambda r, page: session.detect_errors()),
+            get("/api/differences", PartRequest, lambda r, page: view.differences(r.first, r.count)),
+            post(
                 "/api/adjudicate",
-                lambda q: session.adjudicate(q.number("sentence"), q.choices(), page=q.page),
+                AdjudicateRequest,
+                lambda r, page: session.adjudicate(r.sentence, r.parsed(), page=page),
             ),
             Route("/api/events", self._events, methods=["GET"]),
         ]
 
-    def _get(self, path: str, handler: Callable[[AnnotateRequest], Json]) -> Route:
+    def _get(self, path: str, kind: type[RequestType], handler: Handler[RequestType]) -> Route:
         async def endpoint(request: Request) -> Response:
-            return await self._respond(
-                AnnotateRequest({**request.query_params, **request.path_params}, request), handler
-            )
+            values = {**request.query_params, **request.path_params}
+            return await self._respond(request, kind, values, handler)
 
         return Route(path, endpoint, methods=["GET"])
 
-    def _post(self, path: str, handler: Callable[[AnnotateRequest], Json]) -> Route:
+    def _post(self, path: str, kind: type[RequestType], handler: Handler[RequestType]) -> Route:
         async def endpoint(request: Request) -> Response:
             try:
-                values = json.loads(await request.body() or b"{}")
+                body = json.loads(await request.body() or b"{}")
             except (ValueError, RecursionError) as error:
                 return _error(400, f"body: is not valid JSON ({error})")
-            if not isinstance(values, dict):
-                return _error(400, f"body: found {type(values).__name__}, expected a JSON object")
-            return await self._respond(AnnotateRequest({**values, **request.path_params}, request), handler)
+            if not isinstance(body, dict):
+                return _error(400, f"body: found {type(body).__name__}, expected a JSON object")
+            return await self._respond(request, kind, {**body, **request.path_params}, handler)
 
         return Route(path, endpoint, methods=["POST"])
 
     async def _respond(
-        self, request: AnnotateRequest, handler: Callable[[AnnotateRequest], Json]
+        self, request: Request, kind: type[RequestType], values: Json, handler: Handler[RequestType]
     ) -> Response:
+        page = request.headers.get(PAGE_HEADER, "")[:64]
         loop = asyncio.get_running_loop()
         try:
+            checked = check_json(kind, values, "body")
             with self._session.background.foreground():
-                return await loop.run_in_executor(self._threads, lambda: json_response(handler(request)))
+                return await loop.run_in_executor(
+                    self._threads, lambda: json_response(handler(checked, page))
+                )
         except StaleVersion as stale:
             return json_response({"error": str(stale), "sentence": stale.present}, 409)
         except ChangedOnDisk as error:
@@ -147,83 +274,6 @@ class Api:
 
     async def _events(self, request: Request) -> Response:
         return StreamingResponse(self._session.events.listen(), media_type="text/event-stream")
-
-
-class AnnotateRequest:
-    """The values of a request, each checked when it is read."""
-
-    def __init__(self, values: Json, request: Request) -> None:
-        self._values = values
-        self.page = request.headers.get(PAGE_HEADER, "")[:64]
-
-    def number(self, name: str, default: int | None = None) -> int:
-        """A non-negative integer."""
-        value = self._values.get(name, default)
-        text = str(value)
-        if isinstance(value, bool) or not (text.isascii() and text.isdecimal() and len(text) < 10):
-            raise InputError(f"{name}: found {value!r}, expected a number from 0")
-        return int(text)
-
-    def maybe_number(self, name: str) -> int | None:
-        """A non-negative integer, or None if missing."""
-        return None if self._values.get(name) is None else self.number(name)
-
-    @property
-    def sentence(self) -> int:
-        """The sentence number in the path."""
-        return self.number("number")
-
-    def part(self) -> tuple[int, int]:
-        """The requested page of a list: first item and number of items."""
-        return self.number("from", 0), self.number("count", 100)
-
-    def text(self, name: str) -> str | None:
-        """A string, or None if missing."""
-        value = self._values.get(name)
-        if value is not None and not isinstance(value, str):
-            raise InputError(f"{name}: found {value!r}, expected text")
-        return value
-
-    def needed(self, name: str) -> str:
-        """A required string."""
-        value = self.text(name)
-        if value is None:
-            raise InputError(f"{name}: is missing, expected text")
-        return value
-
-    def texts(self, name: str) -> list[str] | None:
-        """A list of strings, or None if missing."""
-        value = self._values.get(name)
-        if value is not None and not (isinstance(value, list) and all(isinstance(t, str) for t in value)):
-            raise InputError(f"{name}: found {value!r}, expected a list of texts")
-        return value
-
-    def objects(self, name: str) -> list[Json]:
-        """A list of JSON objects."""
-        value = self._values.get(name)
-        if not (isinstance(value, list) and all(isinstance(o, dict) for o in value)):
-            raise InputError(f"{name}: found {value!r}, expected a list of objects")
-        return value
-
-    def choices(self) -> list[Json]:
-        """Several choices, or a single one given by the request itself."""
-        return self.objects("choices") if "choices" in self._values else [self._values]
-
-    def share(self, name: str) -> float | None:
-        """A number from 0 to 1, or None if missing."""
-        value = self._values.get(name)
-        if value is None:
-            return None
-        if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
-            raise InputError(f"{name}: found {value!r}, expected a number from 0 to 1")
-        return float(value)
-
-    def flag(self, name: str) -> bool:
-        """A boolean, false if missing."""
-        value = self._values.get(name, False)
-        if not isinstance(value, bool):
-            raise InputError(f"{name}: found {value!r}, expected true or false")
-        return value
 
 
 def json_response(value: Json, status: int = 200) -> Response:

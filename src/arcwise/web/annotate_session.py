@@ -24,6 +24,7 @@ from arcwise.web.events import Events
 if TYPE_CHECKING:
     from arcwise.annotation.comparison import FileComparison
     from arcwise.parsing.parser import Parser
+    from arcwise.treebanks.adjudication import Choice
 
 SAVED_AFTER = 2.0
 """Seconds without an edit before the file is saved."""
@@ -251,13 +252,10 @@ class Session:
             count = sum(map(len, edits.values()))
             return {"sentences": len(edits), "edits": count, "version": self._document.version}
 
-    def adjudicate(self, number: int, choices: Sequence[Json], *, page: str = "") -> Json:
+    def adjudicate(self, number: int, choices: Sequence[Choice], *, page: str = "") -> Json:
         """Resolve differences of a sentence: each in favour of ``a``, ``b``, or another value."""
-        from arcwise.annotation.comparison import choice_from_json
-
         sentence, version = self.view.present(number)
-        parsed = [choice_from_json(choice, number) for choice in choices]
-        edits = self.view.require_comparison().adjudication_edits(sentence, number, parsed)
+        edits = self.view.require_comparison().adjudication_edits(sentence, number, choices)
         return self._edit(number, version, edits, page)
 
     def training(self) -> Json:
