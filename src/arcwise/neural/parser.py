@@ -164,7 +164,7 @@ class NeuralParser(TrainedParser[NeuralModel], ScoredParser):
             options,
             constraints,
             threads,
-            tagged=lambda bank: bank.annotate(**own._tags(bank, options, threads)),
+            tag_columns=lambda bank: own._tags(bank, options, threads),
         )
 
     def _tagging(self) -> Self:
@@ -196,14 +196,16 @@ class NeuralParser(TrainedParser[NeuralModel], ScoredParser):
     def _tags(self, treebank: Treebank, options: ParseOptions, threads: int) -> dict[str, Any]:
         """The columns of tags that the networks fill in."""
         found = self._placed(options).scorer.tags(treebank, threads=threads)
-        read = self.model.look_alikes.view(treebank)
+        names = self.model.tags.names
+        # Only lemma scripts read the forms; a view of a treebank is not free.
+        read = self.model.look_alikes.view(treebank) if "lemma" in names else treebank
         columns: dict[str, Any] = {}
         for name, coded in self.model.tags.annotations(read, [codes for codes, _ in found]).items():
             if name in self.model.writes:
                 own = treebank.column(name) if name in options.kept else None
                 columns[name] = coded if own is None else coded.where_blank(own)
         if options.confidence and "upos" in columns:
-            sure = found[self.model.tags.names.index("upos")][1]
+            sure = found[names.index("upos")][1]
             kept = treebank.column("upos") if "upos" in options.kept else None
             columns["misc_update"] = upos_confidence(sure, kept)
         return columns

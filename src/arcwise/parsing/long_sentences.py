@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from arcwise.parsing.output import TreeParser, analysis, annotated
+from arcwise.parsing.output import TagColumns, TreeParser, analysis, annotated
 from arcwise.parsing.parser import TAGS, ParseOptions, SentenceConstraints
 from arcwise.parsing.parses import Analysis, Note, Parses, Probabilities
 from arcwise.treebanks import Sentence, Treebank
@@ -51,14 +51,12 @@ def analyse_any_length(
     constraints: SentenceConstraints,
     threads: int,
     *,
-    tagged: Callable[[Treebank], Treebank] | None = None,
+    tag_columns: TagColumns | None = None,
 ) -> Analysis:
     """``analysis``, but that sentences longer than ``options.max_words`` are parsed in pieces."""
 
     def analyse(part: Treebank, own_options: ParseOptions, given: SentenceConstraints) -> Analysis:
-        if tagged is None:
-            return analysis(parser, part, own_options, given, threads)
-        return analysis(parser, part, own_options, given, threads, tagged=tagged)
+        return analysis(parser, part, own_options, given, threads, tag_columns=tag_columns)
 
     is_long = treebank.sentence_lengths > options.max_words
     if not is_long.any():

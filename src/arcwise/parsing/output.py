@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from logging import INFO, WARNING
 from typing import Any, Protocol
 
@@ -15,6 +15,9 @@ from arcwise.parsing.parser import ParseOptions, SentenceConstraints
 from arcwise.parsing.parses import Analysis, Floats, KBestParses, Note, Parses
 from arcwise.treebanks import Treebank
 from arcwise.treebanks.columns import Coded
+
+TagColumns = Callable[[Treebank], Mapping[str, Any]]
+"""The columns (arguments of ``Treebank.annotate``) that a parser writes besides heads and labels."""
 
 
 class TreeParser(Protocol):
@@ -50,17 +53,21 @@ def analysis(
     constraints: SentenceConstraints,
     threads: int,
     *,
-    tagged: Callable[[Treebank], Treebank] = lambda treebank: treebank,
+    tag_columns: TagColumns | None = None,
 ) -> Analysis:
-    """The treebank with the parser's trees, or k best trees, written into it; and the trees as arrays. ``tagged``: what a parser that also
-    tags makes of the treebank; asked once it has parsed."""
+    """The treebank with the parser's trees, or k best trees, written into it; and the trees as arrays.
+
+    ``tag_columns``: the columns that a parser which also tags writes; called once it has parsed."""
     if options.k_best > 1:
         best = parser.k_best_parses(treebank, options=options, constraints=constraints, threads=threads)
         log_notes(best.notes, best.unparsed)
-        return Analysis(with_k_best(tagged(treebank), best, options), notes=best.notes)
+        if tag_columns is not None:
+            treebank = treebank.annotate(**tag_columns(treebank))
+        return Analysis(with_k_best(treebank, best, options), notes=best.notes)
     parses = parser.parses(treebank, options=options, constraints=constraints, threads=threads)
     log_notes(parses.notes, parses.unparsed)
-    written = annotated(tagged(treebank), parses, alternatives=options.alternatives)
+    tags = {} if tag_columns is None else tag_columns(treebank)
+    written = annotated(treebank, parses, alternatives=options.alternatives, tags=tags)
     return Analysis(written, parses, parses.notes)
 
 
@@ -70,11 +77,13 @@ def log_notes(notes: Iterable[Note], unparsed: Collection[int]) -> None:
         logger.log(WARNING if note.sentence in unparsed else INFO, "%s", note)
 
 
-def annotated(treebank: Treebank, parses: Parses, *, alternatives: int = 0) -> Treebank:
+def annotated(
+    treebank: Treebank, parses: Parses, *, alternatives: int = 0, tags: Mapping[str, Any] = {}
+) -> Treebank:
     """The treebank with the heads and labels of a parse. If it has probabilities: HeadProb (of the head) and DeprelProb (of head and
     label together) in MISC, and the comments tree_prob (of the tree, its labels left open) and tree_entropy (the same, in bits).
     ``alternatives``: so many pairs of head and label of each word in MISC. What there is to know of a sentence is in the comment parse_note."""
-    columns: dict[str, Any] = {"heads": parses.heads}
+    columns: dict[str, Any] = {**tags, "heads": parses.heads}
     if parses.label_names:
         columns["deprel"] = Coded(parses.labels, parses.label_names)
     comments = _notes(parses.notes, len(treebank))
@@ -93,7 +102,15 @@ def annotated(treebank: Treebank, parses: Parses, *, alternatives: int = 0) -> T
     if alternatives and parses.alternatives is not None:
         pairs.append(_others(parses.alternatives, alternatives))
     if pairs:
-        columns["misc_update"] = _joined(pairs, _unparsed_words(treebank, parses.unparsed))
+        update = _joined(pairs, _unparsed_words(treebank, parses.unparsed))
+        if "misc_update" in tags:
+            # One merge of both writes what two merges, one after the other, would.
+            coded = tags["misc_update"]
+            words = zip(coded.codes.tolist(), update, strict=True)
+            update = [
+                f"{coded.strings[code]}|{pair}" if pair else coded.strings[code] for code, pair in words
+            ]
+        columns["misc_update"] = update
     if any(comments):
         columns["comments"] = comments
     return treebank.annotate(**columns, strict=False)  # greedy heads need not be trees

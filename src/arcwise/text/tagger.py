@@ -205,10 +205,12 @@ class Tagger(Packable):
         ``keep``: columns (``upos``, ``xpos``, ``feats``) whose values, where they are not ``_``, are given: the tags of the word, and of its neighbours,
         are those that fit them best.
         """
+        return self._tags(treebank, self.look_alikes.view(treebank), keep, threads)
+
+    def _tags(self, treebank: Treebank, read: Treebank, keep: Collection[str], threads: int) -> Tags:
         kept: tuple[Any, Any, Any] = None, lists_of([[]]), lists_of([[]])
         if {"upos", "xpos", "feats"} & set(keep):
             kept = self._kept_sets(treebank, keep)
-        read = self.look_alikes.view(treebank)
         return Tags(*self._model.tag(read.layout, read.data, *kept, threads))
 
     def tag(
@@ -223,10 +225,11 @@ class Tagger(Packable):
 
         ``keep``: those of the four columns in which everything that is not ``_`` stays.
         """
-        tags = self.tags(treebank, keep=keep, threads=threads)
+        read = self.look_alikes.view(treebank)
+        tags = self._tags(treebank, read, keep, threads)
         xpos, feats = self._columns_of_bundles
         found = {
-            "lemma": lemmas_by(self.look_alikes.view(treebank), tags.script, self._scripts),
+            "lemma": lemmas_by(read, tags.script, self._scripts),
             "upos": Coded(self._upos_of_state[tags.state], self.alphabet.upos),
             "xpos": Coded(xpos.codes[tags.bundle], xpos.strings),
             "feats": Coded(feats.codes[tags.bundle], feats.strings),

@@ -46,16 +46,16 @@ class Treebank(Sequence[Sentence]):
         self.data = data
         self.source = source
         self.first_line = first_line
-        self.layout = native.treebank_layout(data)
         if strict and self.layout.problems:
             raise InputError(str(self._problem(*self.layout.problems[0])))
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in self.__dict__.items() if name not in ("layout", "surface")}
 
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state)
-        self.layout = native.treebank_layout(self.data)
+    @cached_property
+    def layout(self) -> native.TreebankLayout:
+        """Index of sentences, rows and fields, built when first needed: a parse that is only written needs none."""
+        return native.treebank_layout(self.data)
 
     @classmethod
     def read(cls, path: PathLike, *, strict: bool = True) -> Treebank:
