@@ -1,4 +1,4 @@
-"""Models by name: every kind opened and loaded; ``arcwise.models.training`` trains one."""
+"""Open and load models of every kind by name; ``arcwise.models.training`` trains them."""
 
 from arcwise.models.registry import (
     KINDS,

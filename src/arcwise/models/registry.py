@@ -1,4 +1,4 @@
-"""The registry: every kind of model, and how one is opened."""
+"""The registry of model kinds: open, load and find models."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class ModelKind:
-    """A kind of model. Its room is imported only when a model of the kind is asked for."""
+    """A kind of model. Its package is imported only when a model of the kind is opened or trained."""
 
     description: str
     open: Callable[[Packed], Parser]
-    """The parser of a packed model."""
+    """Restores the parser from a packed model."""
     parser: Callable[[], type[Any]] | None = None
-    """The class whose ``train`` makes such a parser from a treebank; None: ``train_parser`` cannot."""
+    """Returns the class with ``train``; None if ``train_parser`` cannot train this kind."""
     config: Callable[[], type[Any]] | None = None
-    """Its configuration, a frozen dataclass."""
+    """Returns its configuration class, a frozen dataclass."""
 
 
 def _open_graph(packed: Packed) -> Parser:
@@ -104,35 +104,32 @@ KINDS: dict[str, ModelKind] = {
     "dmv": ModelKind("a grammar, made by 'arcwise induce'", _open_dmv),
     "pipeline": ModelKind("from raw text to trees, made by 'arcwise train --pipeline'", _open_pipeline),
 }
-"""Kind of model → how it is opened and trained."""
+"""Every kind of model by name."""
 
 
 def trainable() -> list[str]:
-    """The kinds of parser that ``train_parser`` makes."""
+    """List the kinds of parser that ``train_parser`` can train."""
     return [name for name, kind in KINDS.items() if kind.parser is not None]
 
 
 def trainable_kind(name: str) -> tuple[type[Any], type[Any]]:
-    """The parser class and the configuration of a kind that can be trained."""
+    """Return the parser class and the configuration class of a trainable kind."""
     kind = KINDS.get(name)
     if kind is None or kind.parser is None or kind.config is None:
-        told = f" ({name} is {kind.description})" if kind else ""
-        raise OptionError("kind", f"found {name!r}, expected one of {', '.join(trainable())}{told}")
+        hint = f" ({name} is {kind.description})" if kind else ""
+        raise OptionError("kind", f"found {name!r}, expected one of {', '.join(trainable())}{hint}")
     return kind.parser(), kind.config()
 
 
-# ---- opening
-
-
 def open_packed(packed: Packed) -> Parser:
-    """The parser of a packed model, whatever its kind."""
+    """Restore a parser of any kind from a packed model."""
     if packed.kind not in KINDS:
         raise ModelError(f"{packed.path}: found kind {packed.kind!r}, expected one of {', '.join(KINDS)}")
     return KINDS[packed.kind].open(packed)
 
 
 def open_model(path: PathLike) -> Parser:
-    """The parser in a model file, whatever its kind; or a model that comes with arcwise, by its name."""
+    """Open a model file of any kind, or a shipped model by name."""
     path = model_path(path)
     start = perf_counter()
     if starts_as_json(path):
@@ -146,13 +143,13 @@ def open_model(path: PathLike) -> Parser:
 
 
 def written_by(name: PathLike) -> str | None:
-    """The version of arcwise that wrote a model; None if the file does not say, as those of arcwise 0.2 and before."""
+    """Return the version of arcwise that wrote a model; None for files of 0.2 and earlier, which do not record it."""
     path = model_path(name)
     if starts_as_json(path):
         from arcwise.induction.dmv import read_json
 
-        found = read_json(path)
-        version = found.get("written_by") if isinstance(found, dict) else None
+        values = read_json(path)
+        version = values.get("written_by") if isinstance(values, dict) else None
         return None if version is None else str(version)
     return read_model(path).written_by
 
@@ -169,7 +166,7 @@ def _log_loaded(packed: Packed, seconds: float) -> None:
 
 
 def shipped_models() -> dict[str, Path]:
-    """Name → file of the models that come with arcwise.
+    """Return the names and files of the models shipped with arcwise.
 
     >>> "en" in shipped_models()
     True
@@ -179,19 +176,20 @@ def shipped_models() -> dict[str, Path]:
 
 
 def model_path(name: PathLike) -> Path:
-    """The file of a model, by the name of a shipped one (``en``) or by its path."""
+    """Return the file of a shipped model (``en``), or the path if it is no such name."""
     shipped = shipped_models()
     if isinstance(name, str) and name in shipped:
         return shipped[name]
     path = Path(name)
     if path_kind(path) is None:
-        raise ModelError(
-            f"{name}: no such model file, nor a model that comes with arcwise ({_named(shipped)}); {_HOW_TO_GET_ONE}"
-        )
+        raise ModelError(f"{name}: no such model file or shipped model ({_named(shipped)}); {_HOW_TO_TRAIN}")
     return path
 
 
-_HOW_TO_GET_ONE = "a treebank of the language makes one: 'arcwise train --pipeline --train FILE.conllu --model NAME.arcwise'"
+_HOW_TO_TRAIN = (
+    "train a model on a treebank of the language: "
+    "'arcwise train --pipeline --train FILE.conllu --model NAME.arcwise'"
+)
 
 
 def _named(shipped: Iterable[str]) -> str:
@@ -199,7 +197,7 @@ def _named(shipped: Iterable[str]) -> str:
 
 
 def load(name: PathLike | None = None) -> Pipeline:
-    """A pipeline from raw text to trees: the name of a model that comes with arcwise, or a file of ``arcwise train --pipeline``.
+    """Load a pipeline from raw text to trees: a shipped model by name, or a file of ``arcwise train --pipeline``.
 
     >>> nlp = load("en")
     >>> doc = nlp("The birds sing. They fly, too!")
@@ -212,7 +210,7 @@ def load(name: PathLike | None = None) -> Pipeline:
 
     if name is None:
         raise ModelError(
-            f"name: found none, expected a model that comes with arcwise ({_named(shipped_models())}) or a file; {_HOW_TO_GET_ONE}"
+            f"name: found none, expected a shipped model ({_named(shipped_models())}) or a file; {_HOW_TO_TRAIN}"
         )
     start = perf_counter()
     packed = read_model(model_path(name))
@@ -226,22 +224,23 @@ def load(name: PathLike | None = None) -> Pipeline:
 
 
 _IN_USE: WeakValueDictionary[str, Shipped] = WeakValueDictionary()
-"""The shipped models that this process has loaded and still uses."""
+"""Shipped models in use by this process, so that unpickled pipelines can share their parts."""
 
 
 @cache
 def _digest(name: str) -> str:
-    """What tells the file of a shipped model from that of another version of arcwise."""
+    """Hash of a shipped model file, which differs between versions of arcwise."""
     return hashlib.sha256(shipped_models()[name].read_bytes()).hexdigest()
 
 
 def reload_shipped(name: str, digest: str, card: Mapping[str, Any]) -> Pipeline:
-    """A shipped pipeline that another process sent by its name; it shares the parts of one that is in use here."""
+    """Unpickle a shipped pipeline by name; it shares the parts of one that this process already uses."""
     from arcwise.pipeline.pipeline import Pipeline
 
     if name not in shipped_models() or _digest(name) != digest:
         raise ModelError(
-            f"{name}: the process that sent this pipeline has another version of arcwise, with another model"
+            f"{name}: the pickled pipeline is from another version of arcwise, with a different model; "
+            "install the same version in both processes"
         )
     shipped = _IN_USE.get(name) or load(name).shipped
     assert shipped is not None
