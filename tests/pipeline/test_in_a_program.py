@@ -103,7 +103,8 @@ def test_load_says_what_there_is() -> None:
     ):
         arcwise.load()
     with pytest.raises(
-        ModelError, match=r"^de: no such model file or shipped model .*\(en-fast, en\); .*arcwise train --pipeline"
+        ModelError,
+        match=r"^de: no such model file or shipped model .*\(en-fast, en\); .*arcwise train --pipeline",
     ):
         arcwise.load("de")
 
