@@ -234,7 +234,7 @@ def test_the_folder_to_write_into_is_a_file(command: str, name: str, here: Prepa
         told = refused(here, here.arguments(command, **{name: str(target)}), capsys)
         assert "is a file, expected a folder" in told
     told = refused(here, here.arguments(command, **{name: str(here.folder / TREEBANK / "x")}), capsys)
-    assert "cannot be made" in told
+    assert "cannot be created" in told
 
 
 # ---- folders of files, whose names nobody typed
@@ -284,7 +284,7 @@ def test_a_folder_cannot_be_parsed_into_itself_or_a_file(here: Prepared, texts: 
         assert "is in the folder that is read" in refused(here, [*arguments, str(target)], capsys)
     file = str(here.folder / OTHER)
     assert "is a file, expected a folder" in refused(here, [*arguments, file], capsys)
-    assert "cannot be made" in refused(here, [*arguments, f"{file}/x"], capsys)
+    assert "cannot be created" in refused(here, [*arguments, f"{file}/x"], capsys)
     assert not (texts / "new").exists()
 
 

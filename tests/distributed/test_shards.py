@@ -205,7 +205,7 @@ def test_a_file_that_is_cut_off_is_parsed_as_far_as_it_goes(packing: str, tmp_pa
     found = read(plan)
     assert 1000 < len(found) < 5000
     assert not any(isinstance(record, BrokenRecord) for record in found)
-    assert "is no intact" in plan.broken[0].reason
+    assert "is not an intact" in plan.broken[0].reason
     assert plan.broken[0].line > len(found) // 2
 
 

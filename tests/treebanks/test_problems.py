@@ -97,7 +97,7 @@ def test_empty_and_missing_files(tmp_path: Path) -> None:
         Treebank.read(tmp_path)
     broken = tmp_path / "broken.xz"
     broken.write_bytes(b"not xz")
-    with pytest.raises(InputError, match=r"is no intact \.xz file"):
+    with pytest.raises(InputError, match=r"is not an intact \.xz file"):
         Treebank.read(broken)
     cut = tmp_path / "cut.gz"
     cut.write_bytes(b"\x1f\x8b\x08")

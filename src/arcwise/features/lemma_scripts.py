@@ -1,4 +1,4 @@
-"""Lemma scripts: how a lemma is made from a form, such that words that inflect alike have the same script."""
+"""Lemma scripts: edit scripts from a form to its lemma, shared by words that inflect alike."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from arcwise.treebanks.columns import Coded
 from arcwise.treebanks.treebank import Treebank
 
 LemmaScript = tuple[str, int, int, str, str, bool]
-"""Case of the lemma ('l' lower, 'k' as the form, 't' lower but for the first letter), characters dropped at the start and at
-the end, characters added there, and whether the lemma is the last of these whatever the form."""
+"""Case ('l' lower, 'k' as the form, 't' lower except the first letter), characters dropped at the start and at the end,
+strings added there, and whether the lemma is the last string regardless of the form."""
 
 NO_LEMMA: LemmaScript = ("k", 0, 0, "", "_", True)
-"""Of words whose lemma is not told."""
+"""The script of words without a lemma."""
 _CASES = "lkt"
 
 
 def lemma_script(form: str, lemma: str) -> LemmaScript:
-    """The script that makes ``lemma`` from ``form``, around their longest common part.
+    """Compute the script from ``form`` to ``lemma``, around their longest common substring.
 
     >>> lemma_script("Walked", "walk"), lemma_script("talked", "talk")
     (('l', 0, 2, '', '', False), ('l', 0, 2, '', '', False))
@@ -51,7 +51,7 @@ def lemma_script(form: str, lemma: str) -> LemmaScript:
 
 
 def script_text(script: LemmaScript) -> str:
-    """The script as text, for a model file.
+    """Serialise a script for a model file.
 
     >>> script_text(("l", 0, 2, "", "e", False)), read_script('["l", 0, 2, "", "e", false]')
     ('["l", 0, 2, "", "e", false]', ('l', 0, 2, '', 'e', False))
@@ -61,23 +61,23 @@ def script_text(script: LemmaScript) -> str:
 
 @cache
 def read_script(text: str) -> LemmaScript:
-    """The script that ``script_text`` told; ``ValueError`` if it told none."""
-    found = json.loads(text)
+    """Parse the output of ``script_text``; raises ``ValueError`` if it is not a script."""
+    script = json.loads(text)
     kinds = (str, int, int, str, str, bool)
-    if not isinstance(found, list) or [type(part) for part in found] != list(kinds) or found[0] not in _CASES:
+    if not isinstance(script, list) or [type(p) for p in script] != list(kinds) or script[0] not in _CASES:
         raise ValueError(f"found {text!r}, expected a lemma script")
-    return tuple(found)
+    return tuple(script)
 
 
 def scripts_of(treebank: Treebank) -> Coded:
-    """The lemma script of every word, as text; that of a word without lemma leaves it so."""
+    """The lemma script of every word, serialised; words without a lemma have ``NO_LEMMA``."""
     pairs = list(zip(treebank.column("form"), treebank.column("lemma"), strict=True))
-    made = {pair: script_text(_script(*pair)) for pair in dict.fromkeys(pairs)}
-    return Coded.of([made[pair] for pair in pairs])
+    scripts = {pair: script_text(_script(*pair)) for pair in dict.fromkeys(pairs)}
+    return Coded.of([scripts[pair] for pair in pairs])
 
 
 def lemmas_by(treebank: Treebank, codes: npt.NDArray[np.integer], scripts: native.LemmaScripts) -> Coded:
-    """The lemmas that the words have by their scripts, each a number of ``scripts``."""
+    """Apply lemma scripts to the words of a treebank; ``codes``: the number of each word's script."""
     return Coded(*scripts.lemmas(treebank.layout, treebank.data, script=codes.astype(np.uint16)))
 
 

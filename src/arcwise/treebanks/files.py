@@ -1,4 +1,4 @@
-"""Opening files the same way everywhere: ``-`` is stdin/stdout, .gz, .xz and .zst are packed, writing is atomic."""
+"""Open files uniformly: ``-`` is stdin/stdout, .gz, .xz and .zst are compressed, and writing is atomic."""
 
 from __future__ import annotations
 
@@ -20,12 +20,11 @@ from arcwise.optional import require
 
 PathLike = str | os.PathLike[str]
 
-
 _GZ_LEVEL = 5
-"""Three per cent larger than 9, the best, and nearly twice as fast, for CoNLL-U."""
+"""On CoNLL-U three per cent larger than level 9, and nearly twice as fast."""
 _ZST_PIECE = 1 << 17
 _ZST_LEVEL = 3
-"""The library's own choice: a third of the size of CoNLL-U at hundreds of megabytes a second."""
+"""The library's default: a third of the size of CoNLL-U, at hundreds of megabytes per second."""
 
 STANDARD_INPUT, STANDARD_OUTPUT = "standard input", "standard output"
 
@@ -41,7 +40,7 @@ def _explain(error: OSError, path: PathLike, doing: Literal["read", "write"]) ->
 
 @contextlib.contextmanager
 def _explained(path: PathLike) -> Iterator[None]:
-    """Errors of writing as ``InputError`` that names the file; but a reader of ours that has gone is no error of the file."""
+    """Convert write errors to ``InputError`` with the file name; a broken pipe is not an error of the file and passes through."""
     try:
         yield
     except BrokenPipeError:
@@ -51,7 +50,7 @@ def _explained(path: PathLike) -> Iterator[None]:
 
 
 class _Output:
-    """What ``open_output`` gives: takes bytes, and names the file when they cannot be written (a full disk)."""
+    """A binary output stream whose errors (a full disk) name the file."""
 
     def __init__(self, stream: BinaryIO, path: PathLike) -> None:
         self._stream, self._path = stream, path
@@ -62,18 +61,18 @@ class _Output:
             return self._stream.write(data)
 
     def flush(self) -> None:
-        """Hand on what was written, to whoever reads it meanwhile."""
+        """Flush the stream."""
         with _explained(self._path):
             self._stream.flush()
 
 
 @contextlib.contextmanager
 def open_input(path: PathLike) -> Iterator[BinaryIO]:
-    """A binary stream of the (unpacked) bytes of ``path``; ``-`` is standard input."""
+    """Open ``path`` as a binary stream, decompressed if necessary; ``-`` is standard input."""
     name = os.fspath(path)
     try:
         if name == "-":
-            if sys.stdin is None:  # closed by whoever started us
+            if sys.stdin is None:  # the parent process closed it
                 raise InputError(f"{STANDARD_INPUT}: is closed, expected something to read")
             yield sys.stdin.buffer
         elif name.endswith(".gz"):
@@ -91,17 +90,17 @@ def open_input(path: PathLike) -> Iterator[BinaryIO]:
     except OSError as error:
         raise _explain(error, path, "read") from error
     except (EOFError, lzma.LZMAError, zlib.error) as error:
-        raise InputError(f"{path}: is no intact {Path(name).suffix} file ({error})") from error
+        raise InputError(f"{path}: is not an intact {Path(name).suffix} file ({error})") from error
 
 
 class _UnpackedZst(io.RawIOBase):
-    """The unpacked bytes of all frames of a .zst file. It notices where the last frame is cut off, which the library's reader does not."""
+    """A reader of all frames of a .zst file; unlike the library's reader, it detects a truncated last frame."""
 
     def __init__(self, packed: BinaryIO) -> None:
         self._library, self._packed = zst_library(), packed
         self._frame: Any = None
         self._left = b""
-        """Packed bytes after the last frame that has ended."""
+        """Compressed bytes after the end of the last complete frame."""
         self._ready = memoryview(b"")
 
     def readable(self) -> bool:
@@ -116,12 +115,12 @@ class _UnpackedZst(io.RawIOBase):
         return taken
 
     def _unpack(self) -> bool:
-        """Unpack some more; False at the end of the file."""
+        """Decompress more; False at the end of the file."""
         packed = self._left or self._packed.read(_ZST_PIECE)
         self._left = b""
         if not packed:
             if self._frame is not None:
-                raise EOFError("its last frame is cut off")
+                raise EOFError("its last frame is truncated")
             return False
         if self._frame is None:
             self._frame = self._library.ZstdDecompressor().decompressobj()
@@ -135,7 +134,7 @@ class _UnpackedZst(io.RawIOBase):
 
 
 def zst_library() -> Any:
-    """The module ``zstandard``; ``MissingExtraError`` where it is not installed."""
+    """Import ``zstandard``; raises ``MissingExtraError`` if it is not installed."""
     require("zstandard")
     import zstandard
 
@@ -143,7 +142,7 @@ def zst_library() -> Any:
 
 
 def read_bytes(path: PathLike) -> bytes:
-    """All (unpacked) bytes of ``path``."""
+    """Read all bytes of ``path``, decompressed if necessary."""
     with open_input(path) as stream:
         return stream.read()
 
@@ -157,18 +156,18 @@ _OTHER_ENCODINGS = {
     b"+/v9": ("UTF-7", "UTF-7"),
     b"\x84\x31\x95\x33": ("GB 18030", "GB18030"),
 }
-"""Byte order mark → the encoding, and how iconv calls it; longer marks first."""
+"""Byte order mark → the encoding and its name for iconv; longer marks first, since UTF-32LE starts like UTF-16LE."""
 _WITHOUT_MARK: Mapping[tuple[bool, ...], tuple[str, str]] = {
     (True, False, False, False): ("UTF-32", "UTF-32LE"),
     (False, False, False, True): ("UTF-32", "UTF-32BE"),
     (True, False, True, False): ("UTF-16", "UTF-16LE"),
     (False, True, False, True): ("UTF-16", "UTF-16BE"),
 }
-"""Which of the first four bytes are not zero → the encoding: files begin with letters, digits or # of ASCII."""
+"""Which of the first four bytes are non-zero → the encoding; CoNLL-U starts with an ASCII digit or ``#``."""
 
 
 def refuse_other_encoding(start: bytes, path: PathLike) -> None:
-    """``InputError`` that names the encoding if a text begins as in another one than UTF-8: by its byte order mark, or by its zeros.
+    """Raise ``InputError`` if a text is in another encoding than UTF-8, judged by its byte order mark or its zero bytes.
 
     >>> refuse_other_encoding("# sent_id".encode("utf-16"), "a.conllu")
     Traceback (most recent call last):
@@ -176,9 +175,9 @@ def refuse_other_encoding(start: bytes, path: PathLike) -> None:
     """
     marks = (names for mark, names in _OTHER_ENCODINGS.items() if start.startswith(mark))
     zeros = _WITHOUT_MARK.get(tuple(byte != 0 for byte in start[:4]))
-    found = next(marks, zeros)
-    if found:
-        name, command = found
+    encoding = next(marks, zeros)
+    if encoding:
+        name, command = encoding
         raise InputError(f"{path}: is {name} text, expected UTF-8 (iconv -f {command} -t UTF-8 converts it)")
 
 
@@ -196,10 +195,10 @@ def _packed(raw: IO[bytes], name: str) -> BinaryIO:
 
 @contextlib.contextmanager
 def open_output(path: PathLike, *, durable: bool = False) -> Iterator[_Output]:
-    """A binary stream to ``path``, which appears whole or not at all; ``-`` is standard output.
+    """Open ``path`` for atomic writing: the file appears complete or not at all. ``-`` is standard output.
 
-    A link is followed. Errors of writing, such as a full disk, are ``InputError``. ``durable``: the bytes are on the disk
-    before the file takes its name, so that this holds when the power fails, too.
+    Symbolic links are followed. Write errors, such as a full disk, raise ``InputError``. durable: sync to disk before the
+    rename, so that the file is also complete after a power failure.
     """
     name = os.fspath(path)
     if name == "-":
@@ -207,19 +206,19 @@ def open_output(path: PathLike, *, durable: bool = False) -> Iterator[_Output]:
         return
     check_output(path)
     target = Path(os.path.realpath(name))
-    if path_kind(target) == "device":  # a device or a pipe cannot be renamed onto
+    if path_kind(target) == "device":  # a file cannot be renamed onto a device or a pipe
         with _explained(path):
             raw: BinaryIO = target.open("wb")
         yield from _written(raw, raw, path)
         return
-    # Named before it exists: whenever Ctrl-C comes, the file is found and removed.
+    # Named before it is created, so that Ctrl-C at any moment can remove it.
     temporary = target.with_name(f".{target.name}.{secrets.token_hex(4)}.part")
     try:
         with _explained(path):
             raw = temporary.open("xb")
         yield from _written(raw, _packed(raw, name), path, durable=durable)
         with _explained(path):
-            if target.exists():  # who may read the file is not ours to change
+            if target.exists():  # keep its permissions
                 temporary.chmod(stat.S_IMODE(target.stat().st_mode))
             temporary.replace(target)
             if durable:
@@ -241,7 +240,7 @@ def _standard_output() -> Iterator[_Output]:
 
 
 def sync_folder(folder: Path) -> None:
-    """Put the names of a folder on the disk, where the system can."""
+    """Sync a folder's entries to disk, where the system supports it."""
     with contextlib.suppress(OSError):  # Windows cannot open a folder
         descriptor = os.open(folder, os.O_RDONLY)
         try:
@@ -251,7 +250,7 @@ def sync_folder(folder: Path) -> None:
 
 
 def _written(raw: BinaryIO, stream: BinaryIO, path: PathLike, *, durable: bool = False) -> Iterator[_Output]:
-    """Hands out the stream and closes it and what it packs into; what is left to write may not fit on the disk either."""
+    """Yield the stream, then close it and the raw file under it, which can fail too: buffered bytes may not fit on the disk."""
     try:
         yield _Output(stream, path)
         with _explained(path):
@@ -267,7 +266,7 @@ def _written(raw: BinaryIO, stream: BinaryIO, path: PathLike, *, durable: bool =
 
 
 def path_kind(path: PathLike) -> Literal["file", "folder", "device", None]:
-    """What there is at a path; ``None`` if nothing is, or nothing can be (``Path.exists`` fails on a name that is too long)."""
+    """The kind of file at a path; None if there is none. (``Path.exists`` raises for names that are too long.)"""
     try:
         mode = Path(path).stat().st_mode
     except (OSError, ValueError):
@@ -276,7 +275,7 @@ def path_kind(path: PathLike) -> Literal["file", "folder", "device", None]:
 
 
 def same_file(path: PathLike, other: PathLike) -> bool:
-    """Whether two paths lead to the same file, through links too."""
+    """Whether two paths, after following links, are the same file."""
     try:
         return Path(path).samefile(other)
     except (OSError, ValueError):
@@ -284,7 +283,7 @@ def same_file(path: PathLike, other: PathLike) -> bool:
 
 
 def check_output(path: PathLike) -> None:
-    """``InputError`` if ``path`` cannot be written, so far as can be seen: said before long work, not after."""
+    """Raise ``InputError`` if ``path`` is visibly not writable; called before long work rather than after it."""
     name = os.fspath(path)
     if name == "-":
         return
@@ -300,10 +299,10 @@ def check_output(path: PathLike) -> None:
 
 
 def make_folder(path: PathLike) -> None:
-    """Make a folder, and those above it, where they are not there yet."""
+    """Create a folder and its parents, if missing."""
     if path_kind(path) not in ("folder", None):
         raise InputError(f"{path}: is a file, expected a folder")
     try:
         Path(path).mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise InputError(f"{path}: cannot be made ({error.strerror or error})") from error
+        raise InputError(f"{path}: cannot be created ({error.strerror or error})") from error

@@ -52,7 +52,7 @@ class Files:
                 raise InputError(f"{path}: is a file, expected a folder")
             above = next((p for p in Path(path).parents if path_kind(p) is not None), None)
             if path_kind(path) is None and above is not None and path_kind(above) != "folder":
-                raise InputError(f"{path}: cannot be made ({above} is a file)")
+                raise InputError(f"{path}: cannot be created ({above} is a file)")
         written: list[str] = []
         for name in self.outputs:
             for path in _paths(given, [] if name in folders else [name]):
