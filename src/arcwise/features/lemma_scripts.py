@@ -14,8 +14,11 @@ from arcwise.treebanks.columns import Coded
 from arcwise.treebanks.treebank import Treebank
 
 LemmaScript = tuple[str, int, int, str, str, bool]
-"""Case ('l' lower, 'k' as the form, 't' lower except the first letter), characters dropped at the start and at the end,
-strings added there, and whether the lemma is the last string regardless of the form."""
+"""Case, characters dropped at the start and at the end, strings added there, whether the lemma is constant.
+
+Case is 'l' (lower), 'k' (as the form) or 't' (lower except the first letter). A constant lemma is the last
+string, regardless of the form.
+"""
 
 NO_LEMMA: LemmaScript = ("k", 0, 0, "", "_", True)
 """The script of words without a lemma."""

@@ -10,11 +10,13 @@ PAUSE = 0.1
 
 
 class PausingReader:
-    """A stream whose ``read`` returns the requested size, or what has arrived when the writer pauses; ``b""`` only at the end.
+    """A stream whose ``read`` returns the requested size, or what has arrived when the writer pauses.
 
-    immediate: hand on whatever has arrived, without waiting for a pause. Regular files never pause. A stream that
-    ``select`` cannot watch (pipes on Windows) is read without waiting if ``immediate``, otherwise until the
-    requested size has arrived.
+    It returns ``b""`` only at the end.
+
+    immediate: hand on whatever has arrived, without waiting for a pause. Regular files never pause. A stream
+    that ``select`` cannot watch (pipes on Windows) is read without waiting if ``immediate``, otherwise until
+    the requested size has arrived.
 
     >>> import io
     >>> source = PausingReader(io.BytesIO(b"\\nBirds sing.\\nFish swim.\\n"))

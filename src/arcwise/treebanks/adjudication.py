@@ -38,14 +38,12 @@ class Choice:
             raise InputError(f"take: found {self.take!r}, expected a, b or value")
         if (self.take == "value") != (self.value is not None):
             raise InputError(
-                f"value: found {self.value!r} with take={self.take!r}, expected a value only with take='value'"
+                f"value: found {self.value!r} with take={self.take!r}, expected a value if take='value'"
             )
         if (self.sentence is None) == (self.sentence_b is None):
             raise InputError("sentence: expected a number in A, or sentence_b for a sentence that only B has")
         if (self.row is None) != (self.column is None):
-            raise InputError(
-                f"row, column: found {self.row!r}, {self.column!r}, expected both, or none for a whole sentence"
-            )
+            raise InputError(f"row, column: found {self.row!r}, {self.column!r}, expected both or neither")
         if self.row is None and self.take == "value":
             raise InputError("value: expected a row and a column")
 
@@ -65,10 +63,11 @@ class Choice:
 
 
 def adjudicated(a: Treebank, b: Treebank, choices: Sequence[Choice]) -> bytes:
-    r"""Apply choices to file A and return the resulting bytes; a later choice for the same place overrides an earlier one.
+    r"""Apply choices to file A and return the resulting bytes.
 
-    Places without a choice stay as in A. Heads taken from B are renumbered to A's words. The result is not checked to be
-    a tree, since several choices may be needed to make one; validate it afterwards.
+    A later choice for the same place overrides an earlier one. Places without a choice stay as in A. Heads
+    taken from B are renumbered to A's words. The result is not checked to be a tree, since several choices
+    may be needed to make one; validate it afterwards.
 
     >>> row = "1\tHi\t_\t{}\t_\t_\t0\troot\t_\t_\n\n"
     >>> a, b = (Treebank.from_string(row.format(tag)) for tag in ("INTJ", "X"))
@@ -95,8 +94,8 @@ def adjudicated(a: Treebank, b: Treebank, choices: Sequence[Choice]) -> bytes:
 def field_from(source: SentenceBlock, target: SentenceBlock, row: str, column: str) -> str:
     """Return the field that ``source`` has for a row of ``target``, another version of the same sentence.
 
-    HEAD and DEPS are renumbered to the words of ``target``. Raises ``InputError`` if ``source`` lacks the row, or if the
-    field refers to a word that ``target`` lacks.
+    HEAD and DEPS are renumbered to the words of ``target``. Raises ``InputError`` if ``source`` lacks the
+    row, or if the field refers to a word that ``target`` lacks.
     """
     to_source = same_rows(target, source)
     image = to_source.get(row.encode("utf-8", "replace"), b"")

@@ -22,14 +22,16 @@ _SMALL = 400
 
 
 def same_sentences(a: Sequence[SentenceBlock], b: Sequence[SentenceBlock]) -> dict[int, int]:
-    r"""Align the sentences of two files: index in ``a`` → index in ``b``; sentences of either side may be unaligned.
+    r"""Align the sentences of two files: index in ``a`` → index in ``b``.
 
-    Criteria, in this order: the same sent_id and words; the same sent_id and half of the words; the same words in several
-    consecutive sentences with other sent_ids; the same sent_id; the same words; half of the words, between aligned
-    sentences. Each criterion is tried first between aligned neighbours, then anywhere.
+    Sentences of either side may stay unaligned. Criteria, in this order: the same sent_id and words; the same
+    sent_id and half of the words; the same words in several consecutive sentences with other sent_ids; the
+    same sent_id; the same words; half of the words, between aligned sentences. Each criterion is tried first
+    between aligned neighbours, then anywhere.
 
     >>> row = "1\t{}\t_\t_\t_\t_\t0\troot\t_\t_\n\n"
-    >>> a, b = ([SentenceBlock(row.format(form).encode()) for form in forms] for forms in (["Hi", "Ho"], ["Ho", "Hi", "He"]))
+    >>> versions = (["Hi", "Ho"], ["Ho", "Hi", "He"])
+    >>> a, b = ([SentenceBlock(row.format(form).encode()) for form in forms] for forms in versions)
     >>> same_sentences(a, b)
     {0: 1, 1: 0}
     """
@@ -124,7 +126,7 @@ class _Matching:
                 self.pair(i, places[name])
 
     def renamed(self) -> None:
-        """Align sentences with the same words and other sent_ids, where several in a row moved by the same distance.
+        """Align runs of sentences with the same words and other sent_ids, moved by the same distance.
 
         That happens when a file is renumbered; a single such sentence is no evidence against its sent_id.
         """
@@ -244,8 +246,8 @@ def same_shape(a: SentenceBlock, b: SentenceBlock) -> bool:
 def same_rows(a: SentenceBlock, b: SentenceBlock) -> dict[bytes, bytes]:
     """Align the rows of two versions of a sentence: ID in ``a`` → ID in ``b``, including the root ``0``.
 
-    Words are aligned by their forms, and where a run of words was replaced by equally many. Multiword tokens and empty
-    nodes follow their words.
+    Words are aligned by their forms, and where a run of words was replaced by equally many. Multiword tokens
+    and empty nodes follow their words.
     """
     if same_shape(a, b):
         return {b"0": b"0"} | {row[0]: row[0] for row in a.rows}

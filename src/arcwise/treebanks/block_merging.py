@@ -37,7 +37,7 @@ class RawConflict:
 
 @dataclass(frozen=True)
 class MergedBlock:
-    """The lines of a merged sentence without line ends, and its conflicts, which the comments do not record yet."""
+    """The lines of a merged sentence, without line ends, and its still unrecorded conflicts."""
 
     comments: Sequence[bytes]
     rows: Sequence[bytes]
@@ -52,8 +52,8 @@ def picked(base: _Value, mine: _Value, theirs: _Value) -> _Value:
 def merge_block(base: SentenceBlock | None, mine: SentenceBlock, theirs: SentenceBlock) -> MergedBlock:
     """Merge two versions of a sentence that both sides changed, or that both added (``base`` is None).
 
-    If one side changed the words themselves, the other side's annotation is carried over to them. If that fails, or both
-    changed the words, the whole sentence is one conflict.
+    If one side changed the words themselves, the other side's annotation is carried over to them. If that
+    fails, or both changed the words, the whole sentence is one conflict.
     """
     merged = _merge_rows(base, mine, theirs)
     if merged is None:
@@ -82,7 +82,10 @@ def _merge_rows(
 
 
 class _RowMerge:
-    """Merge of rows where only ``lead`` may have changed the words; changes by ``other`` are carried over to it."""
+    """Merge of rows where only ``lead`` may have changed the words.
+
+    Changes by ``other`` are carried over to it.
+    """
 
     def __init__(
         self,
@@ -168,7 +171,7 @@ class _RowMerge:
         return carried(value, COLUMNS[column], self.to_lead) if self.is_renumbered else value
 
     def _restore_tree(self) -> bool:
-        """Return to my heads where the merged heads are no tree any more; False if words cannot be treated one by one."""
+        """Return to my heads where the merged heads are not a tree; False if that is not possible."""
         while wrong := self._wrong_heads():
             if self.lead is not self.mine:
                 return False
@@ -247,7 +250,10 @@ def merged_pairs(base: bytes, mine: bytes, theirs: bytes) -> bytes | None:
 def _merge_comments(
     base: Sequence[bytes], mine: Sequence[bytes], theirs: Sequence[bytes]
 ) -> tuple[Sequence[bytes], list[RawConflict]]:
-    """Merge comments by key, or by the whole line if a key is repeated; new comments keep their predecessor."""
+    """Merge comments by key, or by the whole line if a key is repeated.
+
+    New comments keep their predecessor.
+    """
     if theirs in (base, mine):
         return mine, []
     if mine == base:

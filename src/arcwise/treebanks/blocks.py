@@ -21,7 +21,10 @@ Fields = tuple[bytes, ...]
 
 @dataclass(frozen=True)
 class SentenceBlock:
-    """One sentence of a file. ``data``: its bytes, including the blank lines after it; ``last``: whether it ends the file."""
+    """One sentence of a file.
+
+    ``data``: its bytes, including the blank lines after it; ``last``: whether it ends the file.
+    """
 
     data: bytes
     last: bool = False
@@ -97,7 +100,7 @@ class SentenceBlock:
         return self.is_sound and row.encode("utf-8", "replace") in self.by_id and column in COLUMNS[1:]
 
     def with_field(self, row: str, column: str, value: bytes) -> SentenceBlock:
-        """Replace one field without any check, and nothing else (unlike ``edits.SetField``, which keeps DEPS consistent)."""
+        """Replace one field and nothing else, unchecked (``edits.SetField`` checks and updates DEPS)."""
         lines = self.data.split(b"\n")
         at = next(i for i, line in enumerate(lines) if line.startswith(row.encode() + b"\t"))
         end = b"\r" if lines[at].endswith(b"\r") else b""

@@ -16,7 +16,9 @@ _EXPECTED = "expected a Treebank, a Sentence, or a list of sentences, each a Sen
 
 
 def as_treebank(value: Any) -> Treebank:
-    """Return ``value`` as a treebank; raises ``InputError`` for plain text, which only a pipeline can tokenize.
+    """Return ``value`` as a treebank.
+
+    Raises ``InputError`` for plain text, which only a pipeline can tokenize.
 
     >>> as_treebank([["Birds", "sing"], ["Fish", "swim"]])
     Treebank('<sentences>': 2 sentences, 4 words)

@@ -12,7 +12,10 @@ import numpy.typing as npt
 from arcwise.errors import InputError
 
 COLUMNS = ("id", "form", "lemma", "upos", "xpos", "feats", "head", "deprel", "deps", "misc")
-"""The columns of CoNLL-U. CoNLL-X calls four of them CPOSTAG (upos), POSTAG (xpos), PHEAD (deps), PDEPREL (misc)."""
+"""The columns of CoNLL-U.
+
+CoNLL-X calls four of them CPOSTAG (upos), POSTAG (xpos), PHEAD (deps), PDEPREL (misc).
+"""
 
 
 class FieldStrings(tuple[str, ...]):
@@ -58,7 +61,9 @@ _UPOS_CONFIDENCES = FieldStrings(f"UposProb={thousandths / 1000:.3f}" for thousa
 
 
 def upos_confidence(probabilities: npt.NDArray[np.float32], kept: Sequence[str] | None = None) -> Coded:
-    """Format a tagger's confidence in the UPOS of each word for MISC; a tag that was ``kept`` from the input has 1.
+    """Format a tagger's confidence in the UPOS of each word for MISC.
+
+    A tag that was ``kept`` from the input has 1.
 
     kept: the UPOS of the input, ``_`` where the tagger chose.
 

@@ -1,8 +1,8 @@
 """Merge conflicts. The merged sentence keeps mine, and comments record theirs.
 
-The format is ``# conflict = PLACE theirs=VALUE``. PLACE is a row and a column (``3 head``), a comment by its key (``comment
-text``), or the whole ``sentence``, with one comment per line of it. An empty value means that they removed it.
-``# conflict = sentence mine=`` means that the sentence is theirs and mine had removed it.
+The format is ``# conflict = PLACE theirs=VALUE``. PLACE is a row and a column (``3 head``), a comment by its
+key (``comment text``), or the whole ``sentence``, with one comment per line of it. An empty value means that
+they removed it. ``# conflict = sentence mine=`` means that the sentence is theirs and mine had removed it.
 """
 
 from __future__ import annotations
@@ -25,7 +25,8 @@ _SENTENCE = re.compile(r"sentence(-\d+)?")
 class Conflict:
     """One place that both sides changed; a version is None if it was removed there.
 
-    place: a row and a column (``3 head``), ``comment KEY``, or ``sentence``. kept: the side whose value the file has.
+    place: a row and a column (``3 head``), ``comment KEY``, or ``sentence``. kept: the side whose value the
+    file has.
     """
 
     sentence: int
@@ -48,7 +49,8 @@ class Conflict:
             return f"{where}: {summary}"
         row, _, column = self.place.partition(" ")
         place = self.place if row == "comment" else f"word {row} {column.upper()}"
-        return f"{where}: {place}: mine {_shown(self.mine)}, theirs {_shown(self.theirs)}, base {_shown(self.base)}"
+        mine, theirs, base = map(_shown, (self.mine, self.theirs, self.base))
+        return f"{where}: {place}: mine {mine}, theirs {theirs}, base {base}"
 
     def to_json(self) -> dict[str, Any]:
         """Return all fields as a JSON object."""
@@ -61,7 +63,10 @@ def _shown(value: str | None) -> str:
 
 @dataclass(frozen=True)
 class Record:
-    """A conflict as recorded in comments: the ``value`` of the ``side`` that was not kept; None if it removed it."""
+    """A conflict as recorded in comments: the ``value`` of the ``side`` that was not kept.
+
+    ``value`` is None if that side removed the place.
+    """
 
     place: str
     side: Side
@@ -115,7 +120,7 @@ def with_records(comments: Sequence[bytes], new: Iterable[Record]) -> list[bytes
 
 
 def resolved(block: bytes, place: str, take: Side) -> bytes:
-    r"""Resolve one conflict: remove its comments, and use its recorded value if ``take`` is the side that was not kept.
+    r"""Resolve one conflict: remove its comments, and use its recorded value if that is of side ``take``.
 
     Returns empty bytes if that side removed the sentence.
 

@@ -21,9 +21,10 @@ def convert(
 ) -> Iterator[bytes]:
     """Convert a file, yielding the bytes of one sentence at a time, in bounded memory.
 
-    The format ``words`` has one word per line, with ``columns`` separated by tabs, and a blank line between sentences.
-    Anything that a format cannot express is dropped: CoNLL-X has no comments, multiword tokens or empty nodes. The
-    projective heads of CoNLL-X (PHEAD, PDEPREL) become PHead= and PDeprel= in MISC of CoNLL-U.
+    The format ``words`` has one word per line, with ``columns`` separated by tabs, and a blank line between
+    sentences. Anything that a format cannot express is dropped: CoNLL-X has no comments, multiword tokens or
+    empty nodes. The projective heads of CoNLL-X (PHEAD, PDEPREL) become PHead= and PDeprel= in MISC of
+    CoNLL-U.
     """
     numbers = [column_number(name) for name in columns]
     if source == "words":

@@ -31,8 +31,11 @@ COMMENTS = "comments"
 
 @dataclass(frozen=True)
 class FieldDifference:
-    """A field that differs. ``row``: its ID in A, or in B if A lacks the row. A missing row is reported in the column ``id``,
-    with None on the side that lacks it."""
+    """A field that differs.
+
+    ``row``: its ID in A, or in B if A lacks the row. A missing row is reported in the column ``id``, with
+    None on the side that lacks it.
+    """
 
     row: str
     column: str
@@ -54,7 +57,10 @@ class CommentDifference:
 
 @dataclass(frozen=True)
 class SentenceDifference:
-    """A sentence that differs. ``a``, ``b``: its numbers from 0, None where it is missing; ``moved``: its position differs."""
+    """A sentence that differs.
+
+    ``a``, ``b``: its numbers from 0, None where it is missing; ``moved``: its position differs.
+    """
 
     a: int | None
     b: int | None
@@ -117,7 +123,7 @@ class SideBySide:
 
     @cached_property
     def word_pairs(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-        """Aligned words: their numbers in A and in B, flat over all sentences (``Treebank.sentence_words``)."""
+        """Aligned words: their indices in A and in B, flat over all sentences."""
         starts = [side.sentence_words.astype(np.int64) for side in (self.a, self.b)]
         in_a: list[npt.NDArray[np.int64]] = [np.zeros(0, np.int64)]
         in_b: list[npt.NDArray[np.int64]] = [np.zeros(0, np.int64)]
@@ -165,11 +171,11 @@ def differences(
 ) -> list[SentenceDifference]:
     r"""Return the sentences in which two versions of a treebank differ, in the order of ``a``.
 
-    Sentences are aligned by sent_id, else by words (``alignment.same_sentences``); words by position, or by form where some
-    were split, joined, added or removed.
+    Sentences are aligned by sent_id, else by words (``alignment.same_sentences``); words by position, or by
+    form where some were split, joined, added or removed.
 
-    columns: the columns to compare, possibly with ``comments``; by default everything, including moved sentences. Sentences
-    that one side lacks are always reported.
+    columns: the columns to compare, possibly with ``comments``; by default everything, including moved
+    sentences. Sentences that one side lacks are always reported.
 
     >>> row = "1\tHi\t_\t{}\t_\t_\t0\troot\t_\t_\n\n"
     >>> a, b = (Treebank.from_string(row.format(tag)) for tag in ("INTJ", "X"))
@@ -180,7 +186,7 @@ def differences(
 
 
 def totals(sentences: Sequence[SentenceDifference]) -> dict[str, int]:
-    """Count the differing fields of each column (``id``: rows that one side lacks) and comments, most frequent first."""
+    """Count differing fields by column (``id``: missing rows) and comments, most frequent first."""
     counts = Counter(f.column for sentence in sentences for f in sentence.fields)
     counts[COMMENTS] = sum(len(sentence.comments) for sentence in sentences)
     return {name: count for name, count in counts.most_common() if count}

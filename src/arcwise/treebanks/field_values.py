@@ -26,7 +26,10 @@ class LabelledArc(NamedTuple):
 
 
 class EnhancedArc(NamedTuple):
-    """An arc of the enhanced graph (DEPS). The head is an ID, since empty nodes (``8.1``) can be heads; ``0`` is the root."""
+    """An arc of the enhanced graph (DEPS).
+
+    The head is an ID, since empty nodes (``8.1``) can be heads; ``0`` is the root.
+    """
 
     head: str
     label: str
@@ -120,8 +123,8 @@ def enhanced_arcs(field: str) -> list[EnhancedArc] | None:
 def read_alternatives(misc: str) -> list[LabelledArc]:
     """Read a parser's alternatives from MISC.
 
-    >>> read_alternatives("SpaceAfter=No|Alternatives=2:nmod:poss:0.7000,0:root:0.2")
-    [LabelledArc(head=2, label='nmod:poss', probability=0.7), LabelledArc(head=0, label='root', probability=0.2)]
+    >>> [tuple(arc) for arc in read_alternatives("SpaceAfter=No|Alternatives=2:nmod:poss:0.7000,0:root:0.2")]
+    [(2, 'nmod:poss', 0.7), (0, 'root', 0.2)]
     """
     value = pairs(misc).get(ALTERNATIVES, "") if ALTERNATIVES in misc else ""
     return [LabelledArc(int(head), label, float(p)) for head, label, p in _ARC.findall(value)]

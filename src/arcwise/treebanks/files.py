@@ -40,7 +40,10 @@ def _explain(error: OSError, path: PathLike, doing: Literal["read", "write"]) ->
 
 @contextlib.contextmanager
 def _explained(path: PathLike) -> Iterator[None]:
-    """Convert write errors to ``InputError`` with the file name; a broken pipe is not an error of the file and passes through."""
+    """Convert write errors to ``InputError`` with the file name.
+
+    A broken pipe is not an error of the file and passes through.
+    """
     try:
         yield
     except BrokenPipeError:
@@ -94,7 +97,10 @@ def open_input(path: PathLike) -> Iterator[BinaryIO]:
 
 
 class _UnpackedZst(io.RawIOBase):
-    """A reader of all frames of a .zst file; unlike the library's reader, it detects a truncated last frame."""
+    """A reader of all frames of a .zst file.
+
+    Unlike the library's reader, it detects a truncated last frame.
+    """
 
     def __init__(self, packed: BinaryIO) -> None:
         self._library, self._packed = zst_library(), packed
@@ -156,7 +162,10 @@ _OTHER_ENCODINGS = {
     b"+/v9": ("UTF-7", "UTF-7"),
     b"\x84\x31\x95\x33": ("GB 18030", "GB18030"),
 }
-"""Byte order mark → the encoding and its name for iconv; longer marks first, since UTF-32LE starts like UTF-16LE."""
+"""Byte order mark → the encoding and its name for iconv.
+
+Longer marks first, since UTF-32LE starts like UTF-16LE.
+"""
 _WITHOUT_MARK: Mapping[tuple[bool, ...], tuple[str, str]] = {
     (True, False, False, False): ("UTF-32", "UTF-32LE"),
     (False, False, False, True): ("UTF-32", "UTF-32BE"),
@@ -167,7 +176,7 @@ _WITHOUT_MARK: Mapping[tuple[bool, ...], tuple[str, str]] = {
 
 
 def refuse_other_encoding(start: bytes, path: PathLike) -> None:
-    """Raise ``InputError`` if a text is in another encoding than UTF-8, judged by its byte order mark or its zero bytes.
+    """Raise ``InputError`` if a text is not UTF-8, judged by its byte order mark or zero bytes.
 
     >>> refuse_other_encoding("# sent_id".encode("utf-16"), "a.conllu")
     Traceback (most recent call last):
@@ -197,8 +206,8 @@ def _packed(raw: IO[bytes], name: str) -> BinaryIO:
 def open_output(path: PathLike, *, durable: bool = False) -> Iterator[_Output]:
     """Open ``path`` for atomic writing: the file appears complete or not at all. ``-`` is standard output.
 
-    Symbolic links are followed. Write errors, such as a full disk, raise ``InputError``. durable: sync to disk before the
-    rename, so that the file is also complete after a power failure.
+    Symbolic links are followed. Write errors, such as a full disk, raise ``InputError``. durable: sync to
+    disk before the rename, so that the file is also complete after a power failure.
     """
     name = os.fspath(path)
     if name == "-":
@@ -250,7 +259,7 @@ def sync_folder(folder: Path) -> None:
 
 
 def _written(raw: BinaryIO, stream: BinaryIO, path: PathLike, *, durable: bool = False) -> Iterator[_Output]:
-    """Yield the stream, then close it and the raw file under it, which can fail too: buffered bytes may not fit on the disk."""
+    """Yield the stream, then close it and the raw file; flushing may still fail on a full disk."""
     try:
         yield _Output(stream, path)
         with _explained(path):
@@ -266,7 +275,7 @@ def _written(raw: BinaryIO, stream: BinaryIO, path: PathLike, *, durable: bool =
 
 
 def path_kind(path: PathLike) -> Literal["file", "folder", "device", None]:
-    """The kind of file at a path; None if there is none. (``Path.exists`` raises for names that are too long.)"""
+    """The kind of file at a path; None if there is none or the name is too long for one."""
     try:
         mode = Path(path).stat().st_mode
     except (OSError, ValueError):
@@ -283,7 +292,10 @@ def same_file(path: PathLike, other: PathLike) -> bool:
 
 
 def check_output(path: PathLike) -> None:
-    """Raise ``InputError`` if ``path`` is visibly not writable; called before long work rather than after it."""
+    """Raise ``InputError`` if ``path`` is visibly not writable.
+
+    Called before long work rather than after it.
+    """
     name = os.fspath(path)
     if name == "-":
         return

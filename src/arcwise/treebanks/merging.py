@@ -24,10 +24,11 @@ class Merged:
 def merge(base: bytes, mine: bytes, theirs: bytes) -> Merged:
     r"""Merge the changes from ``base`` to ``mine`` with those from ``base`` to ``theirs``.
 
-    Changes to different words, or to different columns of a word, do not conflict; head and label of a word are one unit.
-    The result has the sentences that one side added, removed, split, joined or moved; sentences that nobody changed keep
-    the bytes of base. Where both sides changed the same place, or both changes together would not be a tree, mine stays
-    and a comment records theirs (``arcwise.treebanks.conflicts``), so that no annotation is lost.
+    Changes to different words, or to different columns of a word, do not conflict; head and label of a word
+    are one unit. The result has the sentences that one side added, removed, split, joined or moved; sentences
+    that nobody changed keep the bytes of base. Where both sides changed the same place, or both changes
+    together would not be a tree, mine stays and a comment records theirs (``arcwise.treebanks.conflicts``),
+    so that no annotation is lost.
 
     >>> row = "1\tHi\t{}\t{}\t_\t_\t0\troot\t_\t_\n\n"
     >>> versions = (row.format(*values).encode() for values in (("_", "_"), ("hi", "_"), ("_", "INTJ")))
@@ -75,8 +76,7 @@ class _Merge:
         return Merged(b"".join(parts), tuple(self.conflicts))
 
     def _order(self) -> list[_Slot]:
-        """The order of the side that moved sentences (mine if both did), with the other side's additional sentences after
-        their predecessors."""
+        """The order of the side that moved sentences (mine if both did), with the other's additions."""
         added = self._added_by_both()
         of_mine = [self._slot_of_mine(m, added) for m in range(len(self.mine))]
         shared = {slot.theirs: slot for slot in of_mine if slot.theirs is not None}
@@ -138,7 +138,10 @@ def _moved(to: dict[int, int]) -> bool:
 
 
 def _woven(lead: Sequence[_Slot], other: Sequence[_Slot], *, other_first: bool) -> list[_Slot]:
-    """Insert the additional sentences of ``other`` into ``lead``; ``other_first`` if both add some after the same sentence."""
+    """Insert the additional sentences of ``other`` into ``lead``.
+
+    ``other_first`` if both add some after the same sentence.
+    """
     ours, shared = set(lead), set(lead) & set(other)
     after: dict[_Slot | None, list[_Slot]] = {}
     previous: _Slot | None = None

@@ -9,7 +9,7 @@ from arcwise.treebanks.columns import COLUMNS
 
 
 class ProblemKind(IntEnum):
-    """The kinds of problem, in the order of ``ProblemKind`` in native/kernels/treebanks/treebank_layout.hpp."""
+    """The kinds of problem, numbered as in native/kernels/treebanks/treebank_layout.hpp."""
 
     COLUMN_COUNT = 0
     BAD_ID = 1
@@ -58,8 +58,8 @@ class Problem:
 def describe(kind: ProblemKind, number: int, field: str, row_id: str) -> str:
     """The message for a problem.
 
-    number: the count, ID or byte that the native reader reports with it. field: the text at its place. row_id: the ID of
-    its row.
+    number: the count, ID or byte that the native reader reports with it. field: the text at its place.
+    row_id: the ID of its row.
     """
     plural = "s" * (number != 1)
     match kind:
@@ -71,7 +71,7 @@ def describe(kind: ProblemKind, number: int, field: str, row_id: str) -> str:
             )
             return f"found {number} column{plural}, expected 10 separated by tabs{hint}"
         case ProblemKind.BAD_ID:
-            return f"found ID {row_id!r}, expected a number (here {number}), a range like 2-3 or a decimal like 8.1"
+            return f"found ID {row_id!r}, expected a number (here {number}), a range (2-3) or a decimal (8.1)"
         case ProblemKind.ID_ORDER:
             return f"found ID {row_id!r}, expected {number} (IDs count 1, 2, 3, … without gaps)"
         case ProblemKind.MISSING_BLANK:

@@ -1,7 +1,7 @@
-"""The rows of a sentence: what an ID stands for, which rows are tokens of the text, and the text that tokens spell.
+"""The row model: kinds of rows, which rows are tokens of the text, and the text that tokens spell.
 
-Readers differ in what they keep: ``Sentence.rows`` has plain fields, validation needs line numbers, editing needs line
-ends. All of them classify IDs, find tokens and join text by the functions here.
+Readers differ in what they keep: ``Sentence.rows`` has plain fields, validation needs line numbers, editing
+needs line ends. All of them classify IDs, find tokens and join text by the functions here.
 """
 
 from __future__ import annotations
@@ -43,7 +43,9 @@ def row_kind(identifier: str) -> RowKind:
 
 @dataclass(slots=True, eq=False)
 class Row:
-    """One row of a sentence, with its fields as text; rows are compared by identity, since editing moves them.
+    """One row of a sentence, with its fields as text.
+
+    Rows are compared by identity, since editing moves them.
 
     line: its line in the file, from 1 (0 if unknown). end: its line end.
     """
@@ -60,7 +62,7 @@ class Row:
 
     @property
     def span(self) -> tuple[int, int]:
-        """First and last word of a multiword token; both numbers of an empty node; twice the number of a word."""
+        """First and last word (of a word: twice its number); both numbers of an empty node."""
         first, _, last = self.fields[0].replace(".", "-").partition("-")
         return int(first), int(last or first)
 
@@ -152,7 +154,9 @@ def joined_text(tokens: Iterable[Sequence[str]]) -> str:
 
 
 def gaps_in_text(text: str, forms: Iterable[str], *, whole: bool = True) -> list[str] | None:
-    """The white space after each token in a text; None if the text does not start with, or is not all of, these tokens.
+    """The white space after each token in a text.
+
+    None if the text does not start with, or is not all of, these tokens.
 
     whole: require that nothing follows the last token.
 

@@ -203,7 +203,10 @@ class Sentence:
 
     @cached_property
     def label_probabilities(self) -> list[float] | None:
-        """The joint probability of each head and label (DeprelProb in MISC); None unless every word has one."""
+        """The joint probability of each head and label (DeprelProb in MISC).
+
+        None unless every word has one.
+        """
         probabilities = self._misc_probabilities(LABEL_PROBABILITY)
         return [p for p in probabilities if p is not None] if None not in probabilities else None
 
@@ -220,7 +223,7 @@ class Sentence:
         """The tokens of the text, with their offsets: multiword tokens, and words outside of them."""
         return [Token(self, row, at) for at, row in enumerate(self.token_rows)]
 
-    # Cached lookups of Word and Token. None of them refers back to the sentence, which reference counting can thus free.
+    # Cached lookups of Word and Token. None refers back to the sentence, so reference counting can free it.
 
     @cached_property
     def token_rows(self) -> list[TokenRow]:

@@ -21,11 +21,13 @@ def split(
 ) -> dict[str, Treebank]:
     """Split ``treebank`` into named parts whose word counts are roughly proportional to ``shares``.
 
-    by: the unit that stays together; a document starts at a ``# newdoc`` comment. seed: draw the units at random; without
-    it, parts are contiguous. Each part keeps the order of the file, and every sentence is in exactly one part.
+    by: the unit that stays together; a document starts at a ``# newdoc`` comment. seed: draw the units at
+    random; without it, parts are contiguous. Each part keeps the order of the file, and every sentence is in
+    exactly one part.
 
     >>> bank = Treebank.from_string("1\\ta\\t_\\t_\\t_\\t_\\t0\\troot\\t_\\t_\\n\\n" * 10)
-    >>> {name: len(part) for name, part in split(bank, shares={"train": 8, "dev": 1, "test": 1}, seed=1).items()}
+    >>> parts = split(bank, shares={"train": 8, "dev": 1, "test": 1}, seed=1)
+    >>> {name: len(part) for name, part in parts.items()}
     {'train': 8, 'dev': 1, 'test': 1}
     """
     _check_shares(shares)
@@ -64,7 +66,7 @@ def _documents(treebank: Treebank) -> list[list[Sentence]]:
 
 
 def _bounds(words: np.ndarray[tuple[int], np.dtype[np.int64]], shares: list[float]) -> list[int]:
-    """Cut the units so that the number of words before each cut is closest to its share, and no part is empty."""
+    """Choose the cuts whose word counts are closest to the shares, such that no part is empty."""
     before = np.concatenate([[0], np.cumsum(words)])
     goals = np.cumsum(shares)[:-1] / sum(shares) * before[-1]
     bounds = [0]

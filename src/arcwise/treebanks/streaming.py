@@ -27,7 +27,8 @@ class Readable(Protocol):
 def stream(path: PathLike, *, batch_bytes: int = _BATCH, strict: bool = True) -> Iterator[Treebank]:
     """Read ``path`` as a series of treebanks of about ``batch_bytes`` each, never splitting a sentence.
 
-    Their ``data``, concatenated, are the bytes of the file. Memory is bounded by the batch, or by the longest sentence.
+    Their ``data``, concatenated, are the bytes of the file. Memory is bounded by the batch, or by the longest
+    sentence.
     """
     with open_input(path) as source:
         yield from stream_opened(source, path, batch_bytes=batch_bytes, strict=strict)
@@ -36,7 +37,10 @@ def stream(path: PathLike, *, batch_bytes: int = _BATCH, strict: bool = True) ->
 def stream_opened(
     source: Readable, path: PathLike, *, batch_bytes: int = _BATCH, strict: bool = True
 ) -> Iterator[Treebank]:
-    """``stream`` for an open file; messages call it ``path``. Each ``read`` completes one batch, or part of a sentence."""
+    """``stream`` for an open file; messages call it ``path``.
+
+    Each ``read`` completes one batch, or part of a sentence.
+    """
     line = 1
     sentences = 0
     rest = b""

@@ -25,9 +25,10 @@ _RANGE = re.compile(r"(?:.*\|)?TokenRange=(\d+):(\d+)(?:\||$)")
 class Surface:
     """A text, and the places of its tokens.
 
-    If every token states its place (``TokenRange`` in MISC, as tokenizers write it), these places are used and ``start`` is
-    where the text begins, so that a part of a longer text keeps its places there. Otherwise the text is rebuilt from
-    SpacesAfter, else from ``# text``, else from SpaceAfter=No; a blank line precedes each paragraph and document.
+    If every token states its place (``TokenRange`` in MISC, as tokenizers write it), these places are used
+    and ``start`` is where the text begins, so that a part of a longer text keeps its places there. Otherwise
+    the text is rebuilt from SpacesAfter, else from ``# text``, else from SpaceAfter=No; a blank line precedes
+    each paragraph and document.
     """
 
     text: str
@@ -40,7 +41,8 @@ class Surface:
         """Read or rebuild the text of a treebank.
 
         >>> from arcwise.treebanks import Treebank
-        >>> rows = "1\\tHi\\t_\\t_\\t_\\t_\\t_\\t_\\t_\\tSpaceAfter=No\\n2\\t!\\t_\\t_\\t_\\t_\\t_\\t_\\t_\\t_\\n\\n"
+        >>> empty = "\\t_" * 7
+        >>> rows = f"1\\tHi{empty}\\tSpaceAfter=No\\n2\\t!{empty}\\t_\\n\\n"
         >>> Surface.of(Treebank.from_string(rows * 2))
         Surface(text='Hi! Hi!', start=0, places=[[(0, 2), (2, 3)], [(4, 6), (6, 7)]])
         """
@@ -135,7 +137,10 @@ def _rebuild(sentences: Sequence[Sentence], rows: Sequence[Sequence[TokenRow]]) 
 
 
 def _gaps(comment_lines: Sequence[str], tokens: Sequence[TokenRow]) -> Iterator[str | None]:
-    """The white space after each token, a space where nothing states it; None after the last if nothing states it."""
+    """The white space after each token, a space where nothing states it.
+
+    None after the last if nothing states it.
+    """
     text = next((line.partition("=")[2].strip() for line in comment_lines if line.startswith("text =")), None)
     gaps = None if text is None else gaps_in_text(text, [token.fields[1] for token in tokens])
     for number, token in enumerate(tokens):

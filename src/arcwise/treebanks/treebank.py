@@ -38,7 +38,7 @@ class Treebank(Sequence[Sentence]):
     def __init__(
         self, data: bytes, *, source: str = "<string>", strict: bool = True, first_line: int = 1
     ) -> None:
-        """Index ``data``. ``strict``: raise ``InputError`` for the first problem; otherwise collect ``problems``."""
+        """Index ``data``. ``strict``: raise ``InputError`` for the first problem."""
         if len(data) > _MAX_BYTES:
             raise InputError(
                 f"{source}: is larger than 4 GB; read it piece by piece with arcwise.treebanks.stream"
@@ -59,7 +59,10 @@ class Treebank(Sequence[Sentence]):
 
     @classmethod
     def read(cls, path: PathLike, *, strict: bool = True) -> Treebank:
-        """Read a file (also .gz, .xz, .zst, or ``-`` for standard input); raises ``InputError`` if it has no sentence."""
+        """Read a file (also .gz, .xz, .zst, or ``-`` for standard input).
+
+        Raises ``InputError`` if it has no sentence.
+        """
         data = read_bytes(path)
         refuse_other_encoding(data[:4], path)
         treebank = cls(data, source=str(path), strict=strict)
@@ -104,7 +107,7 @@ class Treebank(Sequence[Sentence]):
         return Sentence(self, at % len(self))
 
     def spread(self, most: int) -> Treebank:
-        """Return at most ``most`` sentences, evenly spread over the treebank, since treebanks are often sorted by genre.
+        """Return at most ``most`` sentences, evenly spread, since treebanks are often sorted by genre.
 
         >>> len(Treebank(b"1\\ta\\t_\\t_\\t_\\t_\\t0\\troot\\t_\\t_\\n\\n" * 5).spread(2))
         2
@@ -131,7 +134,9 @@ class Treebank(Sequence[Sentence]):
         return Surface.of(self)
 
     def to_json(self) -> dict[str, Any]:
-        """Return the treebank as values for ``json.dumps``, without loss; docs/reference/json.md describes the fields.
+        """Return the treebank as values for ``json.dumps``, without loss.
+
+        The fields are described in docs/reference/json.md.
 
         >>> values = Treebank.from_string("1\\tHi\\t_\\tINTJ\\t_\\t_\\t0\\troot\\t_\\t_\\n\\n").to_json()
         >>> values["sentences"][0]["words"]
@@ -143,7 +148,9 @@ class Treebank(Sequence[Sentence]):
 
     @classmethod
     def from_json(cls, values: Mapping[str, Any], *, source: str = "<json>") -> Treebank:
-        """Create a treebank from such values, or from those of one sentence. Only the forms of words are required.
+        """Create a treebank from such values, or from those of one sentence.
+
+        Only the forms of words are required.
 
         >>> Treebank.from_json({"sentences": [{"words": [{"form": "Birds"}, {"form": "sing"}]}]})[0].forms
         ['Birds', 'sing']
@@ -184,9 +191,10 @@ class Treebank(Sequence[Sentence]):
         """Return a treebank with columns of its words replaced; all other bytes stay unchanged.
 
         heads: one int per word; -1 writes ``_``.
-        columns: ``form``, ``lemma``, ``upos``, ``xpos``, ``feats``, ``deprel``, ``deps`` or ``misc``, each with one string per
-        word, or ``Coded``.
-        misc_update: ``Key=Value|…`` per word; replaces attributes with the same key and keeps the others ("" changes nothing).
+        columns: ``form``, ``lemma``, ``upos``, ``xpos``, ``feats``, ``deprel``, ``deps`` or ``misc``, each
+        with one string per word, or ``Coded``.
+        misc_update: ``Key=Value|…`` per word; replaces attributes with the same key and keeps the others;
+        "" changes nothing.
         comments: per sentence, ``# key = value`` lines to add.
         strict: require that the heads form trees.
         """

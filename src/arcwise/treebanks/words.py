@@ -198,7 +198,7 @@ class Token:
     """A token of the text: a word, or a multiword token that covers several words.
 
     >>> from arcwise import Treebank
-    >>> rows = "1-2\\tal\\t_\\t_\\t_\\t_\\t_\\t_\\t_\\t_\\n1\\ta\\t_\\t_\\t_\\t_\\t_\\t_\\t_\\t_\\n2\\tel\\t_\\t_\\t_\\t_\\t_\\t_\\t_\\t_\\n\\n"
+    >>> rows = "".join(row + "\\t_" * 8 + "\\n" for row in ("1-2\\tal", "1\\ta", "2\\tel")) + "\\n"
     >>> (token,) = Treebank.from_string(rows)[0].tokens
     >>> token, token.words
     (<Token 1-2 al 0:2>, <Words a el>)

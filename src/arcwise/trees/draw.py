@@ -1,7 +1,7 @@
 """Draw a tree as text: one word per line, with arcs at the left as nested brackets.
 
-Every head has a vertical line, its *rail*, in a column that no overlapping rail uses; a branch with an arrow leads from
-the rail to each modifier. The width thus grows with the depth of the tree, not with its length.
+Every head has a vertical line, its *rail*, in a column that no overlapping rail uses; a branch with an arrow
+leads from the rail to each modifier. The width thus grows with the depth of the tree, not with its length.
 """
 
 from __future__ import annotations
@@ -39,9 +39,9 @@ def draw(
 
     ``●`` marks a root, ``?`` an unknown head. Where arcs cross, the branch passes behind the rail.
 
-    tags: one per word. probabilities: of each head, 0..1; shown as ``head 90%``. label_probabilities: of each head and
-    label together; shown instead of those. color: use terminal colours: magenta for non-projective arcs; with
-    probabilities, green from 0.9, yellow from 0.5, red below.
+    tags: one per word. probabilities: of each head, 0..1; shown as ``head 90%``. label_probabilities: of each
+    head and label together; shown instead of those. color: use terminal colours: magenta for non-projective
+    arcs; with probabilities, green from 0.9, yellow from 0.5, red below.
 
     >>> tree = Tree.from_heads([2, 3, 0, 5, 3], ["det", "nsubj", "root", "case", "obl"])
     >>> print(draw(tree, ["The", "cat", "sleeps", "on", "it"], tags=["DET", "NOUN", "VERB", "ADP", "PRON"]))
@@ -97,7 +97,10 @@ def check_probabilities(probabilities: Probabilities | None) -> None:
 
 @dataclass
 class Rails:
-    """The columns of the rails. Column 1 is next to the words; a head's rail is left of its modifiers' rails."""
+    """The columns of the rails.
+
+    Column 1 is next to the words; a head's rail is left of its modifiers' rails.
+    """
 
     tree: Tree
     column: dict[int, int] = field(default_factory=dict)

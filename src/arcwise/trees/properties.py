@@ -3,8 +3,9 @@
 Definitions follow Kuhlmann and Nivre 2006, "Mildly non-projective dependency structures". Throughout:
 
 - A word *dominates* itself, its modifiers, their modifiers, and so on; its *yield* is the words it dominates.
-- The root dominates every word, so an arc from the root is never non-projective, and the root has no gaps. The root is
-  at position 0, before the first word, so an arc from it can cross another arc; each function says whether it counts.
+- The root dominates every word, so an arc from the root is never non-projective, and the root has no gaps.
+  The root is at position 0, before the first word, so an arc from it can cross another arc; each function
+  says whether it counts.
 - In a partial tree, a word with an unknown head is the top of a separate fragment, and no arc leads to it.
 """
 
@@ -107,10 +108,10 @@ def non_projective_arcs(tree: Tree) -> list[Arc]:
 
 
 def crossing_arcs(tree: Tree, *, root_arcs: bool = True) -> list[tuple[Arc, Arc]]:
-    """All pairs of crossing arcs, each arc as (head, modifier), the one that starts further left first. O(n²).
+    """All pairs of crossing arcs, each arc as (head, modifier), the one that starts further left first.
 
-    Two arcs cross if each has exactly one end strictly between the ends of the other. root_arcs: include arcs from the
-    root, as arcs from position 0.
+    O(n²). Two arcs cross if each has exactly one end strictly between the ends of the other. root_arcs:
+    include arcs from the root, as arcs from position 0.
 
     >>> crossing_arcs(Tree.from_heads([3, 0, 2]))
     [((0, 2), (3, 1))]
@@ -136,7 +137,9 @@ def root_count(tree: Tree) -> int:
 
 
 def gap_degree(tree: Tree) -> int:
-    """The largest number of gaps (interruptions) in the yield of a word; 0 means projective. The root has none.
+    """The largest number of gaps (interruptions) in the yield of a word; 0 means projective.
+
+    The root has none.
 
     >>> gap_degree(Tree.from_heads([3, 0, 2])), gap_degree(Tree.from_heads([0, 1, 1]))
     (1, 0)
@@ -145,10 +148,12 @@ def gap_degree(tree: Tree) -> int:
 
 
 def edge_degree(tree: Tree) -> int:
-    """The largest number of components strictly under one arc that its head does not dominate; 0 means projective.
+    """The largest number of components strictly under one arc that its head does not dominate.
 
-    The components are those of the forest of the words strictly between head and modifier (Nivre 2006, "Constraints on
-    non-projective dependency parsing"). Arcs from the root have degree 0.
+    0 means projective.
+
+    The components are those of the forest of the words strictly between head and modifier (Nivre 2006,
+    "Constraints on non-projective dependency parsing"). Arcs from the root have degree 0.
 
     >>> edge_degree(Tree.from_heads([5, 0, 2, 2, 2])), edge_degree(Tree.from_heads([5, 0, 0, 0, 0]))
     (1, 3)
@@ -167,9 +172,12 @@ def is_planar(tree: Tree) -> bool:
 
 
 def is_well_nested(tree: Tree) -> bool:
-    """Whether no two disjoint subtrees interleave: no l₁ < l₂ < r₁ < r₂ with l₁, r₁ in one and l₂, r₂ in the other.
+    """Whether no two disjoint subtrees interleave.
 
-    The subtree of the root contains all words and is left out. Every planar tree with one root is well-nested.
+    That is, there are no l₁ < l₂ < r₁ < r₂ with l₁, r₁ in one subtree and l₂, r₂ in the other.
+
+    The subtree of the root contains all words and is left out. Every planar tree with one root is
+    well-nested.
 
     >>> is_well_nested(Tree.from_heads([3, 4, 0, 3])), is_well_nested(Tree.from_heads([5, 5, 1, 2, 0]))
     (True, False)

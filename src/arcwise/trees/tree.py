@@ -21,7 +21,8 @@ UNKNOWN = -1
 class Tree:
     """A dependency tree over words 1..n with the artificial root 0.
 
-    heads: shape (n+1,): ``heads[0] = -1``; ``heads[m]`` is the head of word m, or -1 if unknown (a partial tree).
+    heads: shape (n+1,): ``heads[0] = -1``; ``heads[m]`` is the head of word m, or -1 if unknown (a partial
+    tree).
     labels: None, or n+1 strings with ``labels[0] = ""``.
 
     >>> tree = Tree.from_heads([2, 0, 2], ["nsubj", "root", "obj"])
@@ -90,7 +91,9 @@ class Tree:
 
     @property
     def is_projective(self) -> bool:
-        """Whether every head dominates all words between itself and its modifiers (``arcwise.trees.is_projective``)."""
+        """Whether every head dominates all words between itself and its modifiers
+        (``arcwise.trees.is_projective``).
+        """
         from arcwise.trees.properties import is_projective
 
         return is_projective(self)

@@ -1,4 +1,7 @@
-"""Edits of one sentence as small values; applying them to the bytes of the sentence leaves all other bytes unchanged."""
+"""Edits of one sentence as small values.
+
+Applying them to the bytes of the sentence leaves all other bytes unchanged.
+"""
 
 from __future__ import annotations
 
@@ -77,8 +80,8 @@ _KINDS: Mapping[str, type[Any]] = {kind.kind: kind for kind in get_args(Edit)}
 def edited(block: bytes, edits: Sequence[Edit]) -> bytes:
     r"""Apply edits in order to the bytes of a sentence; the result is checked once, after the last edit.
 
-    ``# text`` is updated if it agreed with the words before. Problems that the sentence had may stay; raises ``InputError`` if
-    the edits would add another.
+    ``# text`` is updated if it agreed with the words before. Problems that the sentence had may stay; raises
+    ``InputError`` if the edits would add another.
 
     >>> block = b"1\tHi\t_\t_\t_\t_\t0\troot\t_\t_\n\n"
     >>> edited(block, [SetField("1", "upos", "INTJ")])
@@ -109,7 +112,9 @@ def edit_to_json(edit: Edit) -> dict[str, Any]:
 
 
 def edit_from_json(values: Mapping[str, Any]) -> Edit:
-    """Read an edit from a JSON object; fields with a default may be missing. Raises ``InputError`` if it is not an edit.
+    """Read an edit from a JSON object; fields with a default may be missing.
+
+    Raises ``InputError`` if it is not an edit.
 
     >>> edit_from_json({"kind": "set-deps", "row": "2", "deps": [["0", "root"]]})
     SetDeps(row='2', deps=(('0', 'root'),))
@@ -127,7 +132,8 @@ def edit_from_json(values: Mapping[str, Any]) -> Edit:
         raise InputError(
             f"{name}: found {', '.join(arguments) or 'no fields'}, expected {', '.join(declared)}"
         )
-    return kind(**{n: _typed(v, f"{name}: {n}", str(declared[n].type)) for n, v in arguments.items()})  # type: ignore[no-any-return]
+    typed = {n: _typed(value, f"{name}: {n}", str(declared[n].type)) for n, value in arguments.items()}
+    return kind(**typed)  # type: ignore[no-any-return]
 
 
 def _listed(value: Any) -> Any:

@@ -1,8 +1,8 @@
 """Edits of the comments of a sentence, including annotators' notes.
 
-A note on a sentence is ``# note = …``, on a row ``# note 3 = …`` (or ``3-4``, ``8.1``), on an arc ``# note 5>3 = …`` (from
-head 5 to word 3; ``0>3`` from the root). Other tools preserve these lines like any comment; arcwise also renumbers them
-when words are split, joined or removed.
+A note on a sentence is ``# note = …``, on a row ``# note 3 = …`` (or ``3-4``, ``8.1``), on an arc
+``# note 5>3 = …`` (from head 5 to word 3; ``0>3`` from the root). Other tools preserve these lines like any
+comment; arcwise also renumbers them when words are split, joined or removed.
 """
 
 from __future__ import annotations
@@ -74,7 +74,10 @@ class RemoveComment:
 
 @dataclass(frozen=True)
 class SetNote:
-    """Set a note on the sentence (``on=""``), a row (``"3"``) or an arc (``"5>3"``); an empty text removes it."""
+    """Set a note on the sentence (``on=""``), a row (``"3"``) or an arc (``"5>3"``).
+
+    An empty text removes it.
+    """
 
     kind: ClassVar[str] = "set-note"
     on: str

@@ -1,4 +1,7 @@
-"""``EditedSentence``: the lines of one sentence as mutable rows and comments; unchanged lines keep their exact bytes."""
+"""``EditedSentence``: the lines of one sentence as mutable rows and comments.
+
+Unchanged lines keep their exact bytes.
+"""
 
 from __future__ import annotations
 
@@ -73,7 +76,7 @@ class EditedSentence:
 
     @classmethod
     def checked(cls, data: bytes) -> EditedSentence:
-        """Read the bytes of one sentence and note whether its rows can be numbered; ``InputError`` unless it is one."""
+        """Read one sentence and note whether its rows can be numbered; ``InputError`` unless it is one."""
         treebank = Treebank(data, strict=False)
         if len(treebank) != 1:
             raise InputError(f"found {len(treebank)} sentences, expected the bytes of one")
@@ -91,7 +94,10 @@ class EditedSentence:
         return (self.lead + body + self.tail).encode("utf-8", "surrogateescape")
 
     def row(self, identifier: str, *, kinds: tuple[RowKind, ...] = ("word", "multiword", "empty")) -> Row:
-        """Return the row with an ID; ``InputError`` if none of these kinds has it, or its columns are broken."""
+        """Return the row with an ID.
+
+        Raises ``InputError`` if none of these kinds has it, or its columns are broken.
+        """
         for row in self.rows:
             if row.id == identifier and row.kind in kinds:
                 if len(row.fields) != len(COLUMNS):
@@ -116,7 +122,10 @@ class EditedSentence:
         return words[start : stop + 1]
 
     def spans(self) -> Spans:
-        """Return the multiword tokens with their first and last words; ``InputError`` if rows cannot be numbered."""
+        """Return the multiword tokens with their first and last words.
+
+        Raises ``InputError`` if rows cannot be numbered.
+        """
         if self.unsound is not None:
             raise InputError(f"{self.unsound}; fix this first")
         by_id = {row.id: row for row in self.words()}
@@ -169,7 +178,8 @@ class EditedSentence:
     ) -> None:
         """Number the rows again after some were added or removed, and update every reference to them.
 
-        moved: old IDs of removed rows, each with the row that replaces it. gone: old IDs that nothing replaces.
+        moved: old IDs of removed rows, each with the row that replaces it. gone: old IDs that nothing
+        replaces.
         start: the last word, and the last empty node after it, that precede the first row.
         """
         fresh = self._count(*start, gone)
@@ -180,7 +190,10 @@ class EditedSentence:
         self._rename(fresh, names, gone)
 
     def _count(self, start: int, minor: int, gone: Collection[str]) -> dict[int, str]:
-        """The new ID of every word and empty node; gaps in the numbers of empty nodes stay, unless a removed node left them."""
+        """The new ID of every word and empty node.
+
+        Gaps in the numbers of empty nodes stay, unless a removed node left them.
+        """
         fresh: dict[int, str] = {}
         for word, row in self._numbered():
             if row.kind == "word":
@@ -236,7 +249,7 @@ def drop_misc_about(row: Row, words: Collection[str]) -> None:
 
 
 def check_readable(before: bytes, after: bytes, *, added: int = 0) -> None:
-    """Raise ``InputError`` if ``after`` has a problem that ``before`` had not, or not ``added`` more sentences."""
+    """Raise ``InputError`` if ``after`` has a new problem, or does not have ``added`` more sentences."""
     old = native.treebank_layout(before)
     new = Treebank(after, strict=False)
     if not new.layout.problems and len(new) == old.sentence_count + added:

@@ -1,4 +1,4 @@
-"""References to rows by number outside of ID and HEAD: in DEPS, in MISC, and in notes and conflicts among the comments."""
+"""References to rows by number in DEPS, in MISC, and in the comments of notes and conflicts."""
 
 from __future__ import annotations
 
@@ -56,9 +56,12 @@ def renumbered_deps(deps: str, names: Mapping[str, str], gone: Collection[str]) 
 
 
 def renumbered_misc(misc: str, names: Mapping[str, str]) -> str:
-    """Renumber the attributes of MISC that refer to words: Head and NotHead (constraints), Alternatives (a parser's), CopyOf (UD).
+    """Renumber the attributes of MISC that refer to words.
 
-    >>> renumbered_misc("Head=2,5|SpaceAfter=No|Alternatives=5:obj:0.6,2:nmod:poss:0.2|CopyOf=5", {"2": "3", "5": "6"})
+    These are Head and NotHead (constraints), Alternatives (written by a parser) and CopyOf (of UD).
+
+    >>> misc = "Head=2,5|SpaceAfter=No|Alternatives=5:obj:0.6,2:nmod:poss:0.2|CopyOf=5"
+    >>> renumbered_misc(misc, {"2": "3", "5": "6"})
     'Head=3,6|SpaceAfter=No|Alternatives=6:obj:0.6,3:nmod:poss:0.2|CopyOf=6'
     """
     return "|".join(_renumbered_part(part, names) for part in misc.split("|"))

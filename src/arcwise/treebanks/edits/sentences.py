@@ -12,8 +12,8 @@ from arcwise.treebanks.rows import Row
 def split_block(data: bytes, before_row: str) -> tuple[bytes, bytes]:
     """Split a sentence before a word.
 
-    Words whose head ends up in the other part lose HEAD and DEPREL. Comments stay with the first part, except notes on
-    words of the second, whose sent_id is that of the first with ``-2`` appended.
+    Words whose head ends up in the other part lose HEAD and DEPREL. Comments stay with the first part, except
+    notes on words of the second, whose sent_id is that of the first with ``-2`` appended.
     """
     left, right = EditedSentence.checked(data), EditedSentence.checked(data)
     spans = left.spans()
@@ -22,7 +22,7 @@ def split_block(data: bytes, before_row: str) -> tuple[bytes, bytes]:
         start, stop = left.rows.index(first), left.rows.index(last)
         if start < at <= stop:
             raise InputError(
-                f"row {before_row}: is inside the multiword token {row.id}, expected a word that begins a token"
+                f"row {before_row}: is inside the multiword token {row.id}, expected its first word"
             )
         at = left.rows.index(row) if at == start else at
     if not any(row.kind == "word" for row in left.rows[:at]):
@@ -65,16 +65,16 @@ def _clear_head(row: Row) -> None:
 def join_blocks(first: bytes, second: bytes) -> bytes:
     """Join two sentences into one.
 
-    Roots of the second lose HEAD and DEPREL; its sent_id and newpar are dropped. Raises ``InputError`` if the second begins
-    a document.
+    Roots of the second lose HEAD and DEPREL; its sent_id and newpar are dropped. Raises ``InputError`` if the
+    second begins a document.
     """
     left, right = EditedSentence.checked(first), EditedSentence.checked(second)
     if any(c.key.split()[:1] == ["newdoc"] for c in right.comments):
         raise InputError("join: the second sentence begins a new document (newdoc)")
     if right.lead.strip("\r\n"):
         raise InputError("join: found comments without words before the second sentence, expected none")
-    agree = all(b.comment("text") is not None and b.comment("text").value == b.text() for b in (left, right))  # type: ignore[union-attr]
     texts = [comment.value for b in (left, right) if (comment := b.comment("text")) is not None]
+    agree = texts == [left.text(), right.text()]
     empty_nodes = [row.id.partition(".") for row in left.rows if row.kind == "empty"]
     n = len(left.words())
     minor = max((int(number) for word, _, number in empty_nodes if int(word) == n), default=0)

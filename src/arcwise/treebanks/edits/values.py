@@ -27,9 +27,9 @@ _NOT_IN_EMPTY_NODES = ("head", "deprel")
 class SetField:
     """Set one field of a row. ``row``: its ID as in the file (``3``, ``3-4``, ``8.1``).
 
-    Setting HEAD, DEPREL or UPOS is a decision: the parser's statements about that column leave MISC (HeadProb and
-    Alternatives; DeprelProb; UposProb). A head can thus be decided while its label is still a suggestion. If DEPS has the
-    same arc as HEAD and DEPREL, it changes with them.
+    Setting HEAD, DEPREL or UPOS is a decision: the parser's statements about that column leave MISC (HeadProb
+    and Alternatives; DeprelProb; UposProb). A head can thus be decided while its label is still a suggestion.
+    If DEPS has the same arc as HEAD and DEPREL, it changes with them.
     """
 
     kind: ClassVar[str] = "set-field"
@@ -108,7 +108,10 @@ def check_deps(sentence: EditedSentence, row: Row, arcs: Arcs) -> None:
 
 @dataclass(frozen=True)
 class SetDeps:
-    """Set the enhanced heads of a word or empty node: pairs of an ID (``0``, ``3``, ``8.1``) and a label; none gives ``_``."""
+    """Set the enhanced heads of a word or empty node: pairs of an ID (``0``, ``3``, ``8.1``) and a label.
+
+    An empty tuple gives ``_``.
+    """
 
     kind: ClassVar[str] = "set-deps"
     row: str

@@ -17,10 +17,12 @@ _SPACES = ("SpaceAfter", "SpacesAfter")
 
 @dataclass(frozen=True)
 class SplitWord:
-    """Split a word into several. Part number ``keep`` (from 1) keeps the annotation and the children; the others have none.
+    """Split a word into several.
 
-    multiword: keep the old form as a multiword token over the parts. Otherwise the parts are separate words, with
-    SpaceAfter=No between them where the old form had no space. Splitting a word of a multiword token makes that longer.
+    Part number ``keep`` (from 1) keeps the annotation and the children; the others have none.
+    multiword: keep the old form as a multiword token over the parts. Otherwise the parts are separate words,
+    with SpaceAfter=No between them where the old form had no space. Splitting a word of a multiword token
+    makes that longer.
     """
 
     kind: ClassVar[str] = "split-word"
@@ -68,9 +70,9 @@ class SplitWord:
 class JoinWords:
     """Join neighbouring words into one.
 
-    The new word has the annotation of the word nearest to the root, among those that no other joined word dominates, and
-    the children of all. ``form`` defaults to the text of the words, including spaces. A multiword token over exactly these
-    words is removed and provides the form.
+    The new word has the annotation of the word nearest to the root, among those that no other joined word
+    dominates, and the children of all. ``form`` defaults to the text of the words, including spaces. A
+    multiword token over exactly these words is removed and provides the form.
     """
 
     kind: ClassVar[str] = "join-words"
@@ -103,7 +105,10 @@ class JoinWords:
 
 @dataclass(frozen=True)
 class MakeMultiword:
-    """Add a multiword token over two or more existing words; ``form`` defaults to their forms, concatenated."""
+    """Add a multiword token over two or more existing words.
+
+    ``form`` defaults to their forms, concatenated.
+    """
 
     kind: ClassVar[str] = "make-multiword"
     first: str
@@ -128,7 +133,10 @@ class MakeMultiword:
 
 @dataclass(frozen=True)
 class RemoveMultiword:
-    """Remove a multiword token (``3-4``) and keep its words, with SpaceAfter=No between them if their forms spell it."""
+    """Remove a multiword token (``3-4``) and keep its words.
+
+    They get SpaceAfter=No between them if their forms spell the token.
+    """
 
     kind: ClassVar[str] = "remove-multiword"
     row: str
@@ -148,7 +156,7 @@ class RemoveMultiword:
 
 @dataclass(frozen=True)
 class AddEmptyNode:
-    """Add an empty node after a word (``8``; ``0``: before the first) or after another empty node (``8.1``)."""
+    """Add an empty node after a word (``8``; ``0`` is before the first) or an empty node (``8.1``)."""
 
     kind: ClassVar[str] = "add-empty-node"
     after: str
@@ -234,8 +242,11 @@ def _text(tokens: list[Row]) -> str:
 
 
 def _height(sentence: EditedSentence, row: Row, run: list[Row]) -> tuple[bool, bool, int]:
-    """Sort key for the words of a run: those that no other word of it dominates first (a cycle would result otherwise),
-    then those with a head, then those near the root."""
+    """Sort key for the words of a run.
+
+    Words that no other word of the run dominates come first (a cycle would result otherwise), then those with
+    a head, then those near the root.
+    """
     by_id = {word.id: word for word in sentence.words()}
     above: list[Row] = []
     at = by_id.get(row["head"])
