@@ -11,16 +11,15 @@ import os
 import pickle
 import signal
 import socket
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from arcwise.engine.dispatch import Died, attempt
 from arcwise.engine.processes import _LocalWorkers, _WorkerProcess, local_pool, run_item
-from arcwise.engine.protocol import Item, Result, WorkerPool
+from arcwise.engine.protocol import Item, PoolEngine, Result, WorkerPool
 from arcwise.engine.shared_value import SharedValue
-from arcwise.errors import InputError
 
 if TYPE_CHECKING:
     from multiprocessing.context import SpawnProcess
@@ -38,7 +37,7 @@ parsing a corpus)."""
 
 
 @dataclass(frozen=True)
-class Forks:
+class Forks(PoolEngine):
     """``workers`` processes on this machine, like ``Processes``, for work that holds much memory.
 
     Work with a method ``prepare`` is prepared once, before workers are forked; it must not leave threads
@@ -46,24 +45,9 @@ class Forks:
     is killed, workers finish their current item, then exit.
     """
 
-    workers: int
-
-    def __post_init__(self) -> None:
-        if self.workers < 1:
-            raise InputError(f"workers: found {self.workers}, expected at least 1")
-
-    def map(
-        self, work: Callable[[Item], Result], items: Iterable[Item], *, ordered: bool = True
-    ) -> Iterator[Result]:
-        """Yield ``work(item)`` for each item, in order or as they finish."""
-        with self.pool(work) as pool:
-            yield from pool.map(items, ordered=ordered)
-
-    @contextmanager
-    def pool(self, work: Callable[[Item], Result]) -> Iterator[WorkerPool[Item, Result]]:
+    def pool(self, work: Callable[[Item], Result]) -> AbstractContextManager[WorkerPool[Item, Result]]:
         """Use the same processes for several maps."""
-        with local_pool(_ForkedWorkers, work, self.workers) as pool:
-            yield pool
+        return local_pool(_ForkedWorkers, work, self.workers)
 
 
 @dataclass

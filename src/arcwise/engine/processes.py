@@ -5,17 +5,16 @@ from __future__ import annotations
 import os
 import pickle
 import signal
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, field
 from queue import SimpleQueue
 from threading import Thread
 from typing import TYPE_CHECKING, Any, Protocol
 
 from arcwise.engine.dispatch import Died, Dispatcher, Done, Event, Ready, attempt
-from arcwise.engine.protocol import Item, Result, WorkerPool
+from arcwise.engine.protocol import Item, PoolEngine, Result, WorkerPool
 from arcwise.engine.shared_value import SharedValue
-from arcwise.errors import InputError
 
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Processes:
+class Processes(PoolEngine):
     """``workers`` processes on this machine, started for each ``map`` (or ``pool``) and stopped after it.
 
     ``work`` is written once for all workers, so it may be large (a pipeline); items are sent one by one.
@@ -32,24 +31,9 @@ class Processes:
     worker dies (killed, out of memory), another one retries its item; the third death raises ``WorkerError``.
     """
 
-    workers: int
-
-    def __post_init__(self) -> None:
-        if self.workers < 1:
-            raise InputError(f"workers: found {self.workers}, expected at least 1")
-
-    def map(
-        self, work: Callable[[Item], Result], items: Iterable[Item], *, ordered: bool = True
-    ) -> Iterator[Result]:
-        """Yield ``work(item)`` for each item, in order or as they finish."""
-        with self.pool(work) as pool:
-            yield from pool.map(items, ordered=ordered)
-
-    @contextmanager
-    def pool(self, work: Callable[[Item], Result]) -> Iterator[WorkerPool[Item, Result]]:
+    def pool(self, work: Callable[[Item], Result]) -> AbstractContextManager[WorkerPool[Item, Result]]:
         """Use the same processes for several maps."""
-        with local_pool(_LocalWorkers, work, self.workers) as pool:
-            yield pool
+        return local_pool(_LocalWorkers, work, self.workers)
 
 
 @contextmanager

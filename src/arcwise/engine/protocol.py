@@ -7,6 +7,8 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeVar
 
+from arcwise.errors import InputError
+
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 PoolItem = TypeVar("PoolItem", contravariant=True)
@@ -52,6 +54,28 @@ class Engine(Protocol):
     def pool(self, work: Callable[[Item], Result]) -> AbstractContextManager[WorkerPool[Item, Result]]:
         """Start workers for several maps with the same work; they stop at the end of the ``with`` block."""
         ...
+
+
+@dataclass(frozen=True)
+class PoolEngine:
+    """Base of the engines with ``workers`` outside this process, which define ``pool``."""
+
+    workers: int
+
+    def __post_init__(self) -> None:
+        if self.workers < 1:
+            raise InputError(f"workers: found {self.workers}, expected at least 1")
+
+    def map(
+        self, work: Callable[[Item], Result], items: Iterable[Item], *, ordered: bool = True
+    ) -> Iterator[Result]:
+        """Yield ``work(item)`` for each item, in order or as they finish."""
+        with self.pool(work) as pool:
+            yield from pool.map(items, ordered=ordered)
+
+    def pool(self, work: Callable[[Item], Result]) -> AbstractContextManager[WorkerPool[Item, Result]]:
+        """Use the same workers for several maps."""
+        raise NotImplementedError
 
 
 @dataclass(frozen=True)

@@ -6,20 +6,20 @@ Ray starts and places the actors and notices when they die; items are scheduled 
 from __future__ import annotations
 
 import pickle
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
 from arcwise.engine.dispatch import Died, Dispatcher, Done, Event, Ready, attempt
-from arcwise.engine.protocol import Item, Result, WorkerPool
+from arcwise.engine.protocol import Item, PoolEngine, Result, WorkerPool
 from arcwise.errors import InputError
 from arcwise.optional import require
 
 
 @dataclass(frozen=True)
-class RayEngine:
+class RayEngine(PoolEngine):
     """``workers`` actors with ``threads`` cores each, on whichever machines of the cluster have room.
 
     ``address``: a running cluster (``auto``, ``10.0.0.1:6379``); without one, the cluster of ``RAY_ADDRESS``,
@@ -28,23 +28,15 @@ class RayEngine:
     does not wait for workers that have no room yet.
     """
 
-    workers: int
     address: str | None = None
     threads: int = 1
     """Cores per worker."""
 
     def __post_init__(self) -> None:
-        for name, number in (("workers", self.workers), ("threads", self.threads)):
-            if number < 1:
-                raise InputError(f"{name}: found {number}, expected at least 1")
+        super().__post_init__()
+        if self.threads < 1:
+            raise InputError(f"threads: found {self.threads}, expected at least 1")
         require("ray")
-
-    def map(
-        self, work: Callable[[Item], Result], items: Iterable[Item], *, ordered: bool = True
-    ) -> Iterator[Result]:
-        """Yield ``work(item)`` for each item, in order or as they finish."""
-        with self.pool(work) as pool:
-            yield from pool.map(items, ordered=ordered)
 
     @contextmanager
     def pool(self, work: Callable[[Item], Result]) -> Iterator[WorkerPool[Item, Result]]:

@@ -14,14 +14,14 @@ from arcwise import native
 from arcwise.errors import ConstraintError, InputError
 from arcwise.induction.constraints import ArcShare
 from arcwise.induction.corpus import TagSentences
-from arcwise.induction.dmv import DMV, Features
+from arcwise.induction.dmv import DMV
+from arcwise.induction.global_search.problem import InductionTask
 from arcwise.optional import require
 
 Start = Literal["uniform", "random", "harmonic"]
 EStep = Literal["exact", "relaxed"]
 E_STEPS: tuple[EStep, ...] = ("exact", "relaxed")
 STARTS: tuple[Start, ...] = ("uniform", "random", "harmonic")
-_NO_MARKS = np.zeros(0, np.uint8)
 _BATCH_SECONDS = 0.25
 """Restarts per native call take about this long, so that progress and the time limit stay responsive."""
 
@@ -66,21 +66,18 @@ def em(
     >>> bool((np.diff(search.trace) >= -1e-9).all())
     True
     """
-    return _restarts(
-        corpus,
-        False,
-        start,
-        smoothing,
-        False,
-        restarts,
-        iterations,
-        tolerance,
-        None,
-        seed,
-        threads,
-        time_limit,
-        progress,
+    task = _checked_task(corpus, None, start, restarts, iterations, smoothing)
+    options = native.DmvEmOptions(
+        viterbi=False,
+        start=getattr(native.DmvStart, start),
+        smoothing=smoothing,
+        polish=False,
+        iterations=iterations,
+        tolerance=tolerance,
+        marked=task.marked,
+        least=float(task.least),
     )
+    return _restarts(task, options, restarts, seed, threads, time_limit, progress)
 
 
 def viterbi_em(
@@ -120,104 +117,69 @@ def viterbi_em(
                 "e_step: relaxed starts uniformly and is not polished; use start='uniform', polish=False"
             )
         require("highspy")
-        return _relaxed(corpus, constraint, smoothing, restarts, iterations, seed, time_limit, progress)
-    return _restarts(
-        corpus,
-        True,
-        start,
-        smoothing,
-        polish,
-        restarts,
-        iterations,
-        0.0,
-        constraint,
-        seed,
-        threads,
-        time_limit,
-        progress,
+    task = _checked_task(corpus, constraint, start, restarts, iterations, smoothing)
+    if e_step == "relaxed":
+        from arcwise.induction.relaxed_em import relaxed_restarts
+
+        grammar, value, trace, values = relaxed_restarts(
+            task,
+            smoothing=smoothing,
+            restarts=restarts,
+            iterations=iterations,
+            seed=seed,
+            time_limit=time_limit,
+            progress=progress,
+        )
+        return LocalSearch(grammar, value, np.array(trace), np.array(values))
+    if constraint is not None:
+        constraint.check(task.corpus)
+    options = native.DmvEmOptions(
+        viterbi=True,
+        start=getattr(native.DmvStart, start),
+        smoothing=smoothing,
+        polish=polish,
+        iterations=iterations,
+        tolerance=0.0,
+        marked=task.marked,
+        least=float(task.least),
     )
+    return _restarts(task, options, restarts, seed, threads, time_limit, progress)
 
 
-def _relaxed(
+def _checked_task(
     corpus: TagSentences | Sequence[Sequence[str]],
     constraint: ArcShare | None,
-    smoothing: float,
+    start: Start,
     restarts: int,
     iterations: int,
-    seed: int,
-    time_limit: float | None,
-    progress: Callable[[int, float], None] | None,
-) -> LocalSearch:
-    """Viterbi EM with the linear program, imported only here because it needs a solver."""
-    from arcwise.induction.global_search.problem import InductionTask
-    from arcwise.induction.relaxed_em import relaxed_restarts
-
+    smoothing: float,
+) -> InductionTask:
     corpus = corpus if isinstance(corpus, TagSentences) else TagSentences.from_tags(corpus)
-    _check_counts(restarts, iterations, smoothing)
-    grammar, value, trace, values = relaxed_restarts(
-        InductionTask(corpus, constraint),
-        smoothing=smoothing,
-        restarts=restarts,
-        iterations=iterations,
-        seed=seed,
-        time_limit=time_limit,
-        progress=progress,
-    )
-    return LocalSearch(grammar, value, np.array(trace), np.array(values))
-
-
-def _check_counts(restarts: int, iterations: int, smoothing: float) -> None:
-    for name, value, least in (
-        ("restarts", restarts, 1),
-        ("iterations", iterations, 1),
-        ("smoothing", smoothing, 0),
-    ):
+    if start not in STARTS:
+        raise InputError(f"start: found {start!r}, expected one of {', '.join(STARTS)}")
+    limits = (("restarts", restarts, 1), ("iterations", iterations, 1), ("smoothing", smoothing, 0))
+    for name, value, least in limits:
         if value < least:
             raise InputError(f"{name}: found {value}, expected at least {least}")
+    return InductionTask(corpus, constraint)
 
 
 def _restarts(
-    corpus: TagSentences | Sequence[Sequence[str]],
-    viterbi: bool,
-    start: Start,
-    smoothing: float,
-    polish: bool,
+    task: InductionTask,
+    options: native.DmvEmOptions,
     restarts: int,
-    iterations: int,
-    tolerance: float,
-    constraint: ArcShare | None,
     seed: int,
     threads: int,
     time_limit: float | None,
     progress: Callable[[int, float], None] | None,
 ) -> LocalSearch:
-    corpus = corpus if isinstance(corpus, TagSentences) else TagSentences.from_tags(corpus)
-    if start not in STARTS:
-        raise InputError(f"start: found {start!r}, expected one of {', '.join(STARTS)}")
-    _check_counts(restarts, iterations, smoothing)
-    marked, least_arcs = _NO_MARKS, 0.0
-    if constraint is not None:
-        constraint.check(corpus)
-        marked, least_arcs = constraint.marked(Features(corpus.tags)), float(constraint.least(corpus.words))
-    # Equal sentences share their parse, unless a constraint on the corpus may need different ones.
-    sentences = corpus.batch_of_kinds if constraint is None else corpus.batch
-    options = native.DmvEmOptions(
-        viterbi=viterbi,
-        start=getattr(native.DmvStart, start),
-        smoothing=smoothing,
-        polish=polish,
-        iterations=iterations,
-        tolerance=tolerance,
-        marked=marked,
-        least=least_arcs,
-    )
     began, done, batch = time.monotonic(), 0, 1
     values: list[npt.NDArray[np.float64]] = []
     best: native.DmvRestarts | None = None
     while done < restarts and not (done and time_limit and time.monotonic() - began > time_limit):
         size = min(batch, restarts - done)
         batch_best = native.dmv_em_restarts(
-            sentences, options, first=done, restarts=size, seed=seed, threads=threads
+            task.batch, options, first=done, restarts=size, seed=seed, threads=threads
         )
         done += size
         values.append(batch_best.values)
@@ -232,4 +194,4 @@ def _restarts(
         raise ConstraintError(
             "share: no restart found parses that satisfy the constraint; try more restarts or smoothing"
         )
-    return LocalSearch(DMV(corpus.tags, best.theta), best.value, best.trace, np.concatenate(values))
+    return LocalSearch(DMV(task.corpus.tags, best.theta), best.value, best.trace, np.concatenate(values))
