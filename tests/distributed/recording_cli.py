@@ -1,4 +1,8 @@
-"""``arcwise`` whose workers note every shard that they begin, in the file NOTED, and wait PAUSE seconds then (so that there is time to kill them on any machine): python -m tests.distributed.recording_cli parse --in …"""
+"""The command ``arcwise`` with workers that record each shard they start in the file NOTED.
+
+They then wait PAUSE seconds, so that there is time to kill them on any machine:
+python -m tests.distributed.recording_cli parse --in …
+"""
 
 from __future__ import annotations
 

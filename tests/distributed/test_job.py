@@ -1,4 +1,7 @@
-"""A job: the same as parsing every record by itself, whoever works and however often it is begun; what is broken is told and ends nothing."""
+"""Corpus jobs: the output is that of parsing record by record, for any engine and after any interruption.
+
+Broken records are reported and do not stop a job.
+"""
 
 import gzip
 import json

@@ -1,4 +1,4 @@
-"""kill -9 of any process at any time: the output is that of an undisturbed run to the byte, and at most one shard of work is lost a kill.
+"""kill -9 of any process at any time: byte-identical output, and at most one shard of work lost per kill.
 
 Three kills in ``make test``, twenty in ``make test-long``.
 """
@@ -34,7 +34,7 @@ pytestmark = [
 
 
 def start(folder: Path, out: str, *, pause: float = 0) -> "subprocess.Popen[bytes]":
-    """The command in a process of its own, two workers; it notes what is begun in OUT.noted, and pauses then."""
+    """Start the command with two workers; it records shards in OUT.noted as they start, then pauses."""
     given = ["--in", str(folder / "in"), "--out", str(folder / out), "--model", MODEL]
     size = ["--shard-size", "0.004", "--compress", "gz", "--workers", "2"]
     path = os.pathsep.join([str(Path(__file__).parents[2]), os.environ.get("PYTHONPATH", "")])
@@ -81,8 +81,10 @@ def gone(pids: Iterable[int], *, seconds: float = 60) -> bool:
 
 
 def kill_some(job: "subprocess.Popen[bytes]", draw: random.Random, kills: list[int], notes: Path) -> None:
-    """Kill processes of a job until it ends itself or is killed itself: first a worker, then what forks them, then the job, then any; some
-    as they start, most as they work."""
+    """Kill processes of a job until it ends or is killed: a worker, the fork server, the job, then any.
+
+    Some are killed as they start, most as they work.
+    """
     while len(kills) < KILLS and job.poll() is None:
         wanted = [2, 1, 0][len(kills)] if len(kills) < 3 else draw.choice([None, None, 2])
         if len(kills) < 3 or draw.random() < 0.8:

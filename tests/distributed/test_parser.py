@@ -1,4 +1,4 @@
-"""``CorpusParser`` under the engines of others: the same trees as the pipeline's, whoever calls it and however rows are batched."""
+"""``CorpusParser`` in other engines: the same trees as the pipeline's, however rows are batched."""
 
 import pickle
 from pathlib import Path
@@ -134,3 +134,10 @@ def test_dask(crawl: Path) -> None:
 
 def test_spark_is_written_as_the_others_are() -> None:
     compile(recipe("pyspark"), "recipe", "exec")
+
+
+def test_the_former_name_still_works() -> None:
+    import arcwise.distributed
+
+    with pytest.warns(DeprecationWarning, match="use arcwise.distributed.CorpusParser"):
+        assert arcwise.distributed.Parser is CorpusParser

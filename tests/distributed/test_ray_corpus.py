@@ -1,4 +1,4 @@
-"""A corpus on a cluster of Ray of two nodes, with a worker and a node killed under way: the output is that of one process, to the byte."""
+"""A corpus on a Ray cluster of two nodes: with a worker and a node killed, the output is byte-identical."""
 
 import os
 import signal

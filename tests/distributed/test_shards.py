@@ -1,4 +1,4 @@
-"""How files are cut: all of it, nothing twice, at the ends of records, in the same places whatever the packing; and read again so."""
+"""Sharding of files: complete, without overlap, at record ends, and independent of the compression."""
 
 import gzip
 import json

@@ -1,4 +1,4 @@
-"""A cluster of Ray of two nodes with a core each, in processes of this machine; for tests that say why they skip without Ray."""
+"""A Ray cluster of two single-core nodes in processes of this machine; tests skip without Ray."""
 
 from __future__ import annotations
 

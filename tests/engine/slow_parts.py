@@ -12,7 +12,7 @@ from arcwise.learning.parameter_mixing import PartTraining
 
 
 class Slow:
-    """Notes process and time as the name of a file of a folder, and waits, before it does what its other class does."""
+    """Records process and time as the name of a file in a folder, and waits, before it does its work."""
 
     def __init__(self, folder: Path, seconds: float, given: Any) -> None:
         super().__init__(given)

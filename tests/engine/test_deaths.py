@@ -127,7 +127,7 @@ def test_results_and_items_that_cannot_travel_are_errors_and_cost_no_worker() ->
 
 
 class _Sums:
-    """Work with something that all items have in common; notes which process did an item, and dies where it is told to."""
+    """Work with a common value; records which process ran an item, and dies on request."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder

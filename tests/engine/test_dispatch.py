@@ -1,4 +1,4 @@
-"""Handing out items: whatever workers do, each item is done, in order; an item is given up only when its own worker died too often."""
+"""Scheduling: each item runs, in order, whatever workers do; it fails only if its worker died too often."""
 
 import random
 from collections.abc import Iterator, Sequence
@@ -83,7 +83,8 @@ def test_every_item_is_done_whoever_dies(
 def test_an_item_that_kills_is_tried_so_often_and_named(seed: int, most: int, lethal: int) -> None:
     workers = Pretended(seed, lethal=lethal)
     results = Dispatcher(workers, most).map(range(10))
-    told = rf"item {lethal + 1} of 10 \({lethal}\): its worker died {ATTEMPTS} times, the last time with signal 9"
+    died = f"its worker died {ATTEMPTS} times, the last time with signal 9"
+    told = rf"item {lethal + 1} of 10 \({lethal}\): {died}"
     found = []
     with pytest.raises(WorkerError, match=told):
         found.extend(results)

@@ -1,4 +1,4 @@
-"""Engines: the same results in order wherever the work is done, errors that name the item, nothing left running."""
+"""Engines: the same results in order on every engine, errors that name the item, nothing left running."""
 
 import os
 import signal
@@ -145,7 +145,8 @@ def test_who_stops_asking_ends_the_workers(tmp_path: Path) -> None:
 def test_ctrl_c_ends_the_workers(tmp_path: Path, sent: signal.Signals) -> None:
     code = (
         "import signal, sys; sys.path.insert(0, sys.argv[2])\n"
-        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"  # ignored where the tests run in the background
+        # SIGINT is ignored where the tests run in the background.
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
         "from engine.test_engine import _note_and_sleep\n"
         "from arcwise.engine import Processes\n"
         "from functools import partial\nfrom pathlib import Path\n"

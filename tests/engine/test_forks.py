@@ -1,4 +1,4 @@
-"""Workers that are forks of one process: what other engines do, with the memory of the work shared; whoever is killed is replaced."""
+"""Forked workers: like other engines, with shared memory; killed workers and fork servers are replaced."""
 
 import os
 import platform

@@ -1,4 +1,4 @@
-"""The engine on a real cluster of Ray of two nodes: the same results, also where a worker or a node is killed during a map."""
+"""The engine on a real Ray cluster of two nodes: the same results, even if a worker or a node is killed."""
 
 import os
 import signal
@@ -25,7 +25,7 @@ def engine(cluster: TwoNodes) -> Engine:
 
 
 class Noting:
-    """Work that notes in a folder when it is brought to a worker and which items it does, and takes some time."""
+    """Work that records in a folder when a worker loads it and which items it runs, and takes some time."""
 
     def __init__(self, folder: Path, seconds: float = 0.1, lethal: int = -1) -> None:
         self.folder, self.seconds, self.lethal = folder, seconds, lethal

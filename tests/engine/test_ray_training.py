@@ -1,4 +1,4 @@
-"""Training on a cluster of Ray of two nodes: the model is that of one process, to the byte, also where a worker and a node are killed."""
+"""Training on a Ray cluster of two nodes: a byte-identical model, even if a worker and a node are killed."""
 
 import lzma
 import os

@@ -1,4 +1,4 @@
-"""A search by many workers: the same optimum, proofs that are accepted, workers and coordinators that are killed."""
+"""Parallel search: the same optimum, valid proofs, killed workers and coordinators."""
 
 from __future__ import annotations
 

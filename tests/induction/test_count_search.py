@@ -1,4 +1,4 @@
-"""Global search over counts: it agrees with brute force, its bounds hold, and it can be stopped and resumed."""
+"""Global search over counts: agreement with brute force, valid bounds, stopping and resuming."""
 
 from pathlib import Path
 
@@ -115,7 +115,7 @@ def test_bounds_hold_in_random_boxes_for_random_multipliers(seed: int, data: st.
 def assert_lists_are_sums_of_parses(
     problem: native.CountProblem, box: native.CountBox, corpus: TagSentences, kept: np.ndarray
 ) -> None:
-    """A list holds the points of all counts that were to be kept, and nothing that no parses of the corpus have."""
+    """A list has the points of all counts to be kept, and none that no parses of the corpus have."""
     everything = all_counts(corpus)
     for block, coordinates in enumerate(problem.block_coordinates):
         points = problem.points(box, block)

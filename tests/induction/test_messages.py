@@ -1,4 +1,4 @@
-"""Bounds under messages, held to their definition by enumerating every choice; certificates with them, true and forged."""
+"""Bounds under messages, compared with enumeration; certificates with them, genuine and forged."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A search on a cluster of Ray of two nodes, with a worker and a node killed under way: proved all the same, and the proof is accepted."""
+"""Search on a Ray cluster of two nodes, a worker and a node killed: a complete proof, which is accepted."""
 
 from __future__ import annotations
 
@@ -71,6 +71,7 @@ def test_the_commands_of_the_page(cluster: TwoNodes, tmp_path: Path) -> None:
     cluster.repair()
     corpus, proof = tmp_path / "corpus.conllu", tmp_path / "proof.json"
     corpus.write_text(conllu(CORPUS))
-    given = f"induce {corpus} --learner global --epsilon 0.01 --workers 2 --engine ray --address {cluster.address}"
+    given = f"induce {corpus} --learner global --epsilon 0.01 --workers 2 "
+    given += f"--engine ray --address {cluster.address}"
     assert run([*given.split(), "--certificate", str(proof)]) == 0
     assert run(["verify", str(proof), str(corpus), "--threads", "2"]) == 0

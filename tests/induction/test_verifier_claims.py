@@ -1,4 +1,4 @@
-"""What the verifier says was proved: about which parses, and never more than that, whatever the certificate holds."""
+"""Claims of the verifier: about which parses, and never more than is proved, for any certificate."""
 
 import copy
 import json

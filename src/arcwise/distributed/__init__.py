@@ -11,8 +11,7 @@
 ['# newdoc id = a.jsonl:1', '# sent_id = a.jsonl:1-1']
 """
 
-from typing import Any
-
+from arcwise.deprecation import renamed
 from arcwise.distributed.job import CorpusOptions, Summary, parse_corpus
 from arcwise.distributed.parser import CorpusParser
 from arcwise.distributed.progress import JobProgress
@@ -20,14 +19,4 @@ from arcwise.pipeline.text_fields import TextFields
 
 __all__ = ["CorpusOptions", "CorpusParser", "JobProgress", "Summary", "TextFields", "parse_corpus"]
 
-
-def __getattr__(name: str) -> Any:
-    """Keep the former name of ``CorpusParser`` working."""
-    if name == "Parser":
-        import warnings
-
-        warnings.warn(
-            "arcwise.distributed.Parser is deprecated; use CorpusParser", DeprecationWarning, stacklevel=2
-        )
-        return CorpusParser
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+__getattr__ = renamed(__name__, {"Parser": "arcwise.distributed:CorpusParser"})

@@ -4,6 +4,7 @@ A function with independent pieces (jackknife folds, candidate values of C, shar
 ``Engine`` argument. Its result does not depend on the engine.
 """
 
+from arcwise.deprecation import renamed
 from arcwise.engine.choice import ENGINES, engine_of, local_engine
 from arcwise.engine.forks import Forks
 from arcwise.engine.processes import Processes
@@ -19,3 +20,5 @@ __all__ = [
     "engine_of",
     "local_engine",
 ]
+
+__getattr__ = renamed(__name__, {"Crew": "arcwise.engine:WorkerPool"})

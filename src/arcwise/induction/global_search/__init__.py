@@ -1,5 +1,6 @@
 """Global search for the most likely grammar, with a certificate of its optimality gap."""
 
+from arcwise.deprecation import renamed
 from arcwise.induction.global_search.count import CountSearch
 from arcwise.induction.global_search.estimate import TreeEstimate, estimate_tree
 from arcwise.induction.global_search.options import CountOptions, ThetaOptions
@@ -19,3 +20,5 @@ __all__ = [
     "estimate_tree",
     "induce_globally",
 ]
+
+__getattr__ = renamed(__name__, {"Task": "arcwise.induction.global_search:InductionTask"})
