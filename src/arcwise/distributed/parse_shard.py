@@ -67,6 +67,7 @@ class Marker:
     def write(self, path: Path) -> None:
         """Write it atomically."""
         path.parent.mkdir(parents=True, exist_ok=True)
+        # Durable, like the output before it: after a power cut no marker may stand for a missing output.
         with open_output(path, durable=True) as stream:
             stream.write(json.dumps(asdict(self), ensure_ascii=False).encode())
 
@@ -150,7 +151,7 @@ class ParseShard:
         """Open the model and parse once, before workers are forked, so that they share its memory."""
         pipeline = as_pipeline(_parser(self.model))
         if pipeline is not None:
-            pipeline("Warm.")
+            pipeline("Warm.")  # builds what is built lazily, so that workers share that too
 
     def __call__(self, shard: Shard) -> Outcome:
         """Parse a shard and write it, unless it is finished already."""
@@ -233,7 +234,7 @@ class ParseShard:
                     *self._text_trees([record.text for record in batch if isinstance(record, TextRecord)])
                 ]
             return [self._parse(record.treebank) for record in batch if isinstance(record, TreebankRecord)]
-        except Exception as error:
+        except Exception as error:  # an error of one record must not stop the job
             if len(batch) > 1:
                 return [trees for record in batch for trees in self._trees([record])]
             return [f"cannot be parsed ({type(error).__name__}: {error})"]

@@ -143,7 +143,7 @@ def _error(text: object, row: Document | str | None) -> str:
 
 def _objects(values: Sequence[Any]) -> Any:
     """A numpy column of Python objects."""
-    column = np.empty(len(values), object)
+    column = np.empty(len(values), object)  # np.array would turn lists of equal length into a matrix
     column[:] = values
     return column
 

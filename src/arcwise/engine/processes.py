@@ -75,7 +75,7 @@ class _LocalWorkers:
     def start(self, place: int) -> None:
         from multiprocessing import get_context  # slow to import, and seldom needed
 
-        context = get_context("spawn")
+        context = get_context("spawn")  # forking a process that has threads may deadlock
         ours, theirs = context.Pipe()
         process = context.Process(target=_serve, args=(theirs, self.work, self.common))
         process.start()

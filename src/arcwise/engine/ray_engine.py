@@ -86,6 +86,7 @@ class _RayWorkers:
     pending: list[Event] = field(default_factory=list)
 
     def start(self, place: int) -> None:
+        # No restarts by Ray: the dispatcher starts a new worker and retries the item.
         actor = self.ray.remote(num_cpus=self.threads, max_restarts=0)(_WorkerActor).remote([self.work])
         self.actors[place] = actor
         self.starting.add(place)

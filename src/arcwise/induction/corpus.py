@@ -30,7 +30,7 @@ class TagSentences:
     tags: tuple[str, ...]
     sentences: tuple[tuple[int, ...], ...]
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[Any, ...]:  # without the cached native batches, which cannot be pickled
         return type(self), (self.tags, self.sentences)
 
     @classmethod

@@ -112,15 +112,12 @@ class Proof:
         number = {k: i for i, k in enumerate(used)}
         prices = [m.prices if isinstance(m, DualMessages) else m for m in (self.multipliers[k] for k in used)]
         coordinates = np.flatnonzero(np.any(prices, axis=0)) if prices else np.zeros(0, np.int64)
-        constraint = None
-        if task.constraint is not None:
-            constraint = {"marked": np.flatnonzero(task.marked).tolist(), "least": task.least}
         return {
             "kind": KIND,
             "version": VERSION,
             "tags": list(task.corpus.tags),
             "sentences": [list(s) for s in task.corpus.sentences],
-            "constraint": constraint,
+            "constraint": task.constraint_json,
             "heads": [heads[a:b].tolist() for a, b in pairwise(starts)],
             "lower": best.value,
             "upper": upper,

@@ -54,16 +54,10 @@ def load_checkpoint(task: InductionTask, path: PathLike) -> CountSearch:
     if not isinstance(state, dict) or state.get("kind") != KIND or state.get("version") != VERSION:
         raise InputError(f"{path}: is not a checkpoint of this version of arcwise")
     proof = state["certificate"]
-    marks = (
-        None
-        if task.constraint is None
-        else {"marked": np.flatnonzero(task.marked).tolist(), "least": task.least}
-    )
-    if [list(s) for s in task.corpus.sentences] != proof["sentences"] or list(task.corpus.tags) != proof[
-        "tags"
-    ]:
+    sentences = [list(s) for s in task.corpus.sentences]
+    if sentences != proof["sentences"] or list(task.corpus.tags) != proof["tags"]:
         raise InputError(f"{path}: is a checkpoint of another corpus")
-    if marks != proof["constraint"]:
+    if task.constraint_json != proof["constraint"]:
         raise InputError(f"{path}: is a checkpoint with another constraint")
     search = CountSearch(task, seed=state["seed"], options=CountOptions(**state["options"]))
     for name in ("nodes", "seconds", "restarts_done", "stuck", "cut", "epsilon"):

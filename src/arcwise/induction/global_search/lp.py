@@ -149,8 +149,8 @@ class LinearProgram:
         solver = self._solver
         if fresh:
             solver.clearSolver()
-        solver.setOptionValue("presolve", "on" if fresh else "off")
-        solver.setOptionValue("simplex_strategy", 4 if primal else 1)
+        solver.setOptionValue("presolve", "on" if fresh else "off")  # presolve would discard the basis
+        solver.setOptionValue("simplex_strategy", 4 if primal else 1)  # codes of HiGHS: 4 primal, 1 dual
         until = np.inf if time_limit is None else solver.getRunTime() + max(time_limit, 0.0)
         solver.setOptionValue("time_limit", until)
         if relative_gap is not None:

@@ -55,6 +55,13 @@ class InductionTask:
         """Number of arcs that the constraint requires."""
         return 0 if self.constraint is None else self.constraint.least(self.corpus.words)
 
+    @property
+    def constraint_json(self) -> dict[str, Any] | None:
+        """The constraint as certificates and checkpoints store it."""
+        if self.constraint is None:
+            return None
+        return {"marked": np.flatnonzero(self.marked).tolist(), "least": self.least}
+
     @cached_property
     def tag_words(self) -> Vector:
         """Number of words with each tag."""
@@ -122,6 +129,7 @@ class Incumbent:
         result = native.dmv_em_improve(
             theta, self.task.batch, self._viterbi_em(smoothing, native.DmvStart.uniform)
         )
+        # Rounding alone is no improvement.
         if not result.value > self.value + 1e-9 * max(1.0, abs(result.value)):
             return False
         self.value, self.theta, self.heads = self.task.likelihood(result.counts), result.theta, result.heads

@@ -24,6 +24,7 @@ from arcwise.induction.global_search.rlt import Products, rlt_rows
 from arcwise.induction.global_search.theta_program import LEAST_THETA, ThetaBox, ThetaProgram
 
 _TOLERANCE = 1e-7
+"""Added to the solver's values to make them bounds: the default feasibility tolerance of HiGHS."""
 
 
 @dataclass(order=True)
@@ -156,16 +157,14 @@ class ThetaSearch:
             if regret[k] <= 1e-9:
                 break
             if wide[k] > (options.narrow if options.integral else 1e-9):
-                low, high = box.low[theta[k]], box.high[theta[k]]
-                return _at(box, theta[k], x, float(np.log((np.exp(low) + np.exp(high)) / 2)))
+                return _midpoint(box, theta[k], x)
             if options.integral and box.high[f[k]] > box.low[f[k]]:
                 return _integer(box, f[k], x)
         if not options.integral:
             widest = int(np.argmax(wide))
             if wide[widest] <= 1e-9:
                 return []
-            low, high = box.low[theta[widest]], box.high[theta[widest]]
-            return _at(box, theta[widest], x, float(np.log((np.exp(low) + np.exp(high)) / 2)))
+            return _midpoint(box, theta[widest], x)
         fractional = [
             (abs(x[c] - 0.5), c) for arcs in program.arcs for c in arcs.values() if box.high[c] > box.low[c]
         ]
@@ -208,12 +207,15 @@ def nearest_on_simplex(point: Vector) -> Vector:
     return nearest
 
 
-def _at(box: ThetaBox, column: int, x: Vector, value: float) -> list[ThetaBox]:
+def _midpoint(box: ThetaBox, column: int, x: Vector) -> list[ThetaBox]:
+    """Split a log-probability at the midpoint in probability space."""
+    value = float(np.log((np.exp(box.low[column]) + np.exp(box.high[column])) / 2))
     halves = [box.child(column, -np.inf, value), box.child(column, value, np.inf)]
     return halves if x[column] <= value else halves[::-1]
 
 
 def _integer(box: ThetaBox, column: int, x: Vector) -> list[ThetaBox]:
+    """Split an integer column next to its relaxed value."""
     at = float(np.clip(np.floor(x[column]), box.low[column], box.high[column] - 1))
     halves = [box.child(column, -np.inf, at), box.child(column, at + 1, np.inf)]
     return halves if x[column] - at <= 0.5 else halves[::-1]

@@ -24,6 +24,7 @@ LEAST_THETA = -25.0
 """Lower bound of log-probabilities. Σ exp θ ≤ 1 is relaxed by what this adds, so that no solution is lost."""
 _FIRST_TANGENTS = (0.02, 0.1, 0.3, 0.6, 0.95)
 _USED = 1e-9
+"""Dual value above which a tangent counts as active."""
 _MOST_TANGENTS = 8
 """Tangent cuts per distribution; the most recently active are kept."""
 _MANY_COLUMNS = 5000

@@ -18,6 +18,7 @@ VERSIONS = (1, 2)
 """Version 1 has prices only, no messages."""
 MOST_ENUMERATED = 20
 _LARGEST = 2**61
+"""Limit of integers: sums of two still fit into 64 bits."""
 
 
 @dataclass(frozen=True, eq=False)
