@@ -134,7 +134,7 @@ def test_merge_with_conflicts(here: Path, capsys: Output) -> None:
     assert capsys.readouterr().err.splitlines() == [
         "birds: word 2 HEAD: mine 3, theirs 6, base 3",
         "birds: word 2 DEPREL: mine obj, theirs nsubj, base nsubj",
-        "2 conflicts, told in comments that start with '# conflict'",
+        "2 conflicts, recorded in comments that start with '# conflict'",
     ]
     merged = Treebank.read("out.conllu")
     assert "# conflict = 2 head theirs=6\n# conflict = 2 deprel theirs=nsubj\n" in merged.text
