@@ -182,6 +182,6 @@ def test_greedy_heads_that_are_no_tree_of_the_class_have_no_probability(
 
 def test_parsers_without_distributions_refuse_alternatives() -> None:
     with pytest.raises(
-        InputError, match="alternatives: found 2, which a transition-based parser does not have"
+        InputError, match="alternatives: found 2, which a transition-based parser does not support"
     ):
         made("transition-arc-eager").parse(bank(), options=ParseOptions(alternatives=2))

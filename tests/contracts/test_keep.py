@@ -342,7 +342,7 @@ def test_parsers_that_cannot_say_so_in_one_line(parser: Any) -> None:
         return
     bank = small_treebank()
     some = [Constraints(forbidden=[(1, 2)]), *[None] * (len(bank) - 1)]
-    with pytest.raises(InputError, match=r"^constraints: found some, which a .* parser does not have$"):
+    with pytest.raises(InputError, match=r"^constraints: found some, which a .* parser does not support$"):
         parser.parse(bank, constraints=some)
     assert parser.parse(bank, constraints=[None] * len(bank)).data == parser.parse(bank).data
 

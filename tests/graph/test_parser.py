@@ -112,7 +112,7 @@ def test_map_and_mbr_agree_with_the_distribution(parser: GraphParser) -> None:
 
 
 def test_an_option_of_another_parser_is_refused(parser: GraphParser) -> None:
-    with pytest.raises(InputError, match=r"^beam: found 8, which a graph-based parser does not have"):
+    with pytest.raises(InputError, match=r"^beam: found 8, which a graph-based parser does not support"):
         parser.parse(small_treebank(), options=ParseOptions(beam=8))
 
 

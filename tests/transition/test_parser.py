@@ -203,7 +203,7 @@ def test_what_the_parser_cannot_do_is_refused() -> None:
         ParseOptions(projective=False),
         ParseOptions(keep_heads=True),
     ):
-        with pytest.raises(InputError, match="which a transition-based parser does not have"):
+        with pytest.raises(InputError, match="which a transition-based parser does not support"):
             parser.parse(small_treebank(), options=options)
     with pytest.raises(InputError, match=r"expected 1\.\.64"):
         parser.parse(small_treebank(), options=ParseOptions(beam=65))

@@ -1,7 +1,8 @@
 """The trainers of the graph-based parser, one table entry each.
 
 Configuration, help, reference page and contract tests are generated from the table. Every trainer works with
-each of the four tree classes."""
+each of the four tree classes.
+"""
 
 from __future__ import annotations
 

@@ -364,7 +364,7 @@ def _development(
     table: native.ArcTable, dev: Treebank, alphabets: Alphabets, config: GraphConfig
 ) -> DevelopmentData:
     if not (dev.heads >= 0).any():
-        raise InputError(f"{dev.source}: has no heads, expected trees to compare with")
+        raise InputError(f"{dev.source}: has no heads, expected gold trees")
     data = arc_data(table, dev, alphabets, config.tag)
     gold = GoldTrees.of(dev, alphabets.labels if config.labelled else ())
     return DevelopmentData(data, gold, margins=not config.trainer_kind.probabilistic)

@@ -70,7 +70,8 @@ def option(
     """Declare a field of a configuration.
 
     ``low`` and ``high`` are inclusive bounds, ``above`` and ``below`` exclusive ones; for a list they apply
-    to each item. The choices of a ``Literal`` are taken from the annotation."""
+    to each item. The choices of a ``Literal`` are taken from the annotation.
+    """
     declaration = Option(text, low, high, above, below, choices, check, form)
     return field(default=default, metadata={_KEY: declaration})
 

@@ -317,7 +317,7 @@ class NeuralLearner:
         from arcwise.neural.data import Data
 
         if not (dev.heads >= 0).any():
-            raise InputError(f"{dev.source}: has no heads, expected trees to compare with")
+            raise InputError(f"{dev.source}: has no heads, expected gold trees")
         heads = np.ascontiguousarray(dev.heads, np.int32)
         data = Data.of(dev, self._rows, heads, label_codes(dev, self.labels), (), self.device)
         gold = GoldTrees.of(dev, self.labels)

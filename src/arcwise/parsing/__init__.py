@@ -1,4 +1,4 @@
-"""What a parser is: the protocol, scorers, the options of a parse, its probabilities, how it is written to CoNLL-U."""
+"""Parsers: the protocol, scorers, parse options, parses with probabilities, and their CoNLL-U form."""
 
 from arcwise.parsing.parser import Capabilities, ParseOptions, Parser
 from arcwise.parsing.parses import Analysis, KBestParses, Note, Parses, Probabilities

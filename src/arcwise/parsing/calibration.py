@@ -1,4 +1,4 @@
-"""Confidences that mean something: how reliable they are, and the temperatures and the smoothing that make them so."""
+"""Calibration: measure the reliability of confidences, and fit temperatures and smoothing."""
 
 from __future__ import annotations
 
@@ -19,31 +19,33 @@ from arcwise.treebanks import Treebank
 
 _LOW, _HIGH = 0.01, 10_000.0
 _NEAR = 3.0
-"""The second search looks at temperatures up to so many times higher or lower than those of the first."""
+"""The second search covers temperatures up to this factor above or below those of the first."""
 _GOLDEN = (5**0.5 - 1) / 2
 _GAIN = 1e-5
-"""Nats a word that are worth a step."""
+"""Minimum improvement of a search step, in nats per word."""
 _FIRST_SMOOTHING, _MOST_SMOOTHING = 0.1, 10.0
 _STEPS = tuple(np.log(2) * 0.5**halved for halved in range(3))
-"""Of the search for the smoothing, in its logarithm: by a factor of 2 to 1.19. Those of the temperature are a quarter of that."""
+"""Steps of the search for the smoothing, in its logarithm: factors of 2 to 1.19. Temperature steps are a
+quarter."""
 _DIRECTIONS = np.array([(-1, 1), (0, 1), (1, 1), (1, 0), (1, -1), (0, -1), (-1, -1), (-1, 0)]) * (0.25, 1)
 _SMOOTHINGS = (0.0, 0.001, 0.01, 0.05, 0.15, 0.4, 1.0)
-"""That are tried beside that of the greatest likelihood."""
+"""Candidates in addition to the maximum-likelihood smoothing."""
 _SMALLEST = 1e-7
-_KEPT_SENTENCES = 1000
-"""Of so many sentences scores are kept, so that each is scored once; more are scored again for each temperature tried."""
+_MAX_CACHED_SENTENCES = 1000
+"""Up to this many sentences are scored once and their scores kept; more are scored again at each
+temperature."""
 
 P = TypeVar("P", bound=ScoredParser)
 
 ParserAt = Callable[[float, float, float], ScoredParser]
-"""From the temperatures of heads and of labels, and the smoothing, to the parser with them."""
+"""Makes a parser with given head temperature, label temperature and smoothing."""
 Parts = Sequence[tuple[ParserAt, Treebank]]
-"""Treebanks, each parsed by a parser of its own."""
+"""Treebanks, each with its own parser."""
 
 
 @dataclass(frozen=True)
 class Reliability:
-    """Do HeadProb (the head) and DeprelProb (head and label) mean what they say? ``None``: an unlabelled parser.
+    """Calibration of HeadProb (``heads``) and DeprelProb (``labels``; None for an unlabelled parser).
 
     ``head_loss`` is the mean of -log P(gold head), ``label_loss`` that of -log P(gold label | gold head), in nats.
     """
@@ -55,7 +57,7 @@ class Reliability:
 
 
 def reliability(parser: ScoredParser, treebank: Treebank, *, bins: int = 10, threads: int = 1) -> Reliability:
-    """How well the parser's probabilities agree with a treebank that has the right trees."""
+    """Compare the parser's probabilities with the gold trees of a treebank."""
     return _reliability(parser, treebank, _parsed_by(parser, treebank, threads)(parser.fitted), bins)
 
 
@@ -66,26 +68,27 @@ def _reliability(parser: ScoredParser, treebank: Treebank, parses: Parses, bins:
 
 
 def _losses(parsed: Sequence[tuple[Treebank, Parses]]) -> tuple[float, float]:
-    """The mean of -log P(gold head), and of -log P(gold label | gold head), over the words of all treebanks."""
+    """Mean -log P(gold head) and mean -log P(gold label | gold head) over the words of all treebanks."""
     heads, labels = [np.zeros(0, np.float32)], [np.zeros(0, np.float32)]
     for treebank, parses in parsed:
         assert parses.probabilities is not None
         gold = parses.probabilities.gold
         assert gold is not None
-        known = np.asarray(treebank.heads) >= 0
-        heads.append(gold.head[known])
-        # Labels that the parser does not know (-1) have no probability at any temperature.
+        has_head = np.asarray(treebank.heads) >= 0
+        heads.append(gold.head[has_head])
+        # Labels that the parser does not have (-1) have no probability at any temperature.
         if parses.label_names:
-            labels.append(gold.label[known & (gold.label >= 0)])
+            labels.append(gold.label[has_head & (gold.label >= 0)])
     return _mean_loss(np.concatenate(heads)), _mean_loss(np.concatenate(labels))
 
 
 def _parsed_by(
     parser: ScoredParser, treebank: Treebank, threads: int, *, keep: bool = False
 ) -> Callable[[Temperatures], Parses]:
-    """A function from temperatures to the parse of the treebank with probabilities. ``keep``: its sentences are scored once."""
+    """A function from temperatures to the parse with probabilities. ``keep``: score sentences once and keep
+    the scores."""
     if not (np.asarray(treebank.heads) >= 0).any():
-        raise InputError(f"{treebank.source}: has no heads, expected trees to compare with")
+        raise InputError(f"{treebank.source}: has no heads, expected gold trees")
     options = ParseOptions(confidence=True)
     if not keep:
         return lambda temperatures: _at(parser.with_temperatures, temperatures).parses(
@@ -96,26 +99,25 @@ def _parsed_by(
     gold = np.ascontiguousarray(treebank.heads, np.int32), label_codes(treebank, names)
 
     def parsed(temperatures: Temperatures) -> Parses:
-        found, left = scores, temperatures
+        tempered, remaining = scores, temperatures
         if parser.scores_are_tempered:
             at = parser.fitted
-            found = scores.tempered(temperatures.heads / at.heads, temperatures.labels / at.labels)
-            left = Temperatures(smoothing=temperatures.smoothing)
-        settings = decode_settings(decoding, left, probabilities=True)
-        result = decode_scores(found, settings, gold=gold, threads=threads)
+            tempered = scores.tempered(temperatures.heads / at.heads, temperatures.labels / at.labels)
+            remaining = Temperatures(smoothing=temperatures.smoothing)
+        settings = decode_settings(decoding, remaining, probabilities=True)
+        result = decode_scores(tempered, settings, gold=gold, threads=threads)
         return parses_from_native(result, names, probabilities=True, gold=True)
 
     return parsed
 
 
 def fit_temperatures(parser: P, treebank: Treebank, *, threads: int = 1, steps: int = 18) -> P:
-    """The parser with the temperatures and the smoothing that make the treebank's heads, and its labels given their heads, most
-    probable.
+    """Fit temperatures and smoothing by maximum likelihood of the treebank's heads, and of its labels given their heads.
 
-    Scores are divided by a temperature before they become probabilities (Guo et al. 2017); trees do not change, but for minimum
-    risk. Trained for the best tree, a parser may be sure of heads and yet know labels by small margins only: so labels have
-    a temperature of their own. And trained on little, it rules some right heads out altogether: what smoothing leaves to all heads
-    keeps the temperature from doubting everything instead.
+    Scores are divided by a temperature before normalisation (Guo et al. 2017); this changes no tree except minimum-risk
+    ones. Labels have a temperature of their own, because the margins of labels and heads differ in scale. Smoothing
+    covers gold heads that a parser trained on little data rules out; otherwise a few of them would raise the temperature
+    for all words.
     """
     best = fit_common_temperatures(
         [(parser.with_temperatures, treebank)], start=parser.fitted, threads=threads, steps=steps
@@ -124,8 +126,8 @@ def fit_temperatures(parser: P, treebank: Treebank, *, threads: int = 1, steps: 
 
 
 def calibrated(parser: P, treebank: Treebank, *, threads: int = 1) -> P:
-    """The parser with what makes the treebank's heads and labels most probable, and then, from there on, with the temperatures at which
-    what it says is right as often as it says: what ``arcwise calibrate`` fits."""
+    """Calibrate as ``arcwise calibrate`` does: maximum likelihood first, then match mean confidence and
+    accuracy."""
     likeliest = fit_temperatures(parser, treebank, threads=threads)
     best = match_temperatures([(parser.with_temperatures, treebank)], likeliest.fitted, threads=threads)
     return _at(parser.with_temperatures, best)
@@ -134,70 +136,76 @@ def calibrated(parser: P, treebank: Treebank, *, threads: int = 1) -> P:
 def fit_common_temperatures(
     parts: Parts, *, start: Temperatures = Temperatures(), threads: int = 1, steps: int = 18
 ) -> Temperatures:
-    """The temperatures and the smoothing that make the heads and labels of all treebanks together most probable, each parsed by
-    a parser of its own.
+    """Fit common temperatures and smoothing by maximum likelihood over several treebanks, each with its own parser.
 
-    What training never saw has scores that depend on the temperatures (``GraphScorer``). So after a search with the scores at
-    ``start``, a second one near what it has found scores everything again at each temperature, unless all parsers' scores are simply
-    divided by it.
+    ``GraphScorer`` gives arcs unseen in training scores that depend on the temperatures. After a search with the scores at
+    ``start``, a second, narrower one therefore scores everything again at each temperature, unless the scores of all
+    parsers are simply divided by it.
     """
     low, high = np.full(2, np.log(_LOW)), np.full(2, np.log(_HIGH))
-    small = sum(len(treebank) for _, treebank in parts) <= _KEPT_SENTENCES
-    found = _search(_Losses(parts, start, threads, keep=small), Temperatures(), low, high, steps)
-    found = _smoothed(_Losses(parts, found, threads, keep=small), found)
-    if all(_at(parser_at, found).scores_are_tempered for parser_at, _ in parts):
-        return found
-    middle = np.log([found.heads, found.labels])
+    small = sum(len(treebank) for _, treebank in parts) <= _MAX_CACHED_SENTENCES
+    best = _search(_Losses(parts, start, threads, keep=small), Temperatures(), low, high, steps)
+    best = _fit_smoothing(_Losses(parts, best, threads, keep=small), best)
+    if all(_at(parser_at, best).scores_are_tempered for parser_at, _ in parts):
+        return best
+    middle = np.log([best.heads, best.labels])
     low, high = np.maximum(middle - np.log(_NEAR), low), np.minimum(middle + np.log(_NEAR), high)
-    return _search(_Losses(parts, found, threads, keep=False), found, low, high, max(steps - 7, 1))
+    return _search(_Losses(parts, best, threads, keep=False), best, low, high, max(steps - 7, 1))
 
 
 def match_temperatures(
     parts: Parts, start: Temperatures, *, threads: int = 1, steps: int = 8
 ) -> Temperatures:
-    """The temperatures at which what is said is right as often as it says, on the whole: the mean of the probabilities of the heads found
-    is the share of them that are right, and so for heads with labels. They are sought from ``start`` on; of several smoothings, each with
-    its temperature, the one with the least Brier score of heads is taken.
+    """Find the temperatures at which mean confidence equals accuracy, for heads and for heads with labels.
 
-    What makes the right heads most probable doubts too much where a parser is now and then sure and wrong: one such word counts more
-    than many that are doubted for nothing.
+    The search begins at ``start``; of several smoothings, each with its own temperature, the one with the lowest Brier
+    score of heads wins. Maximum likelihood alone leaves a parser underconfident if it is occasionally confident and wrong,
+    because one such word outweighs many that are doubted for no reason.
     """
     parts = _with_heads(parts)
     if not parts:
         return start
-    said = _Said(parts, start, threads)
-    tried = []
+    calibration_at = _CalibrationAt(parts, start, threads)
+    candidates = []
     for smoothing in sorted({start.smoothing, *_SMOOTHINGS}):
-        own = replace(start, smoothing=smoothing)
-        heads = _matched(lambda t, own=own: said(replace(own, heads=t)).excess, start.heads, steps)  # type: ignore[misc]
-        tried.append(replace(own, heads=heads))
-    found = min(tried, key=lambda one: said(one).brier)
-    return _labels_matched(said, found, steps)
+        smoothed = replace(start, smoothing=smoothing)
+
+        def excess(temperature: float, smoothed: Temperatures = smoothed) -> float:
+            return calibration_at(replace(smoothed, heads=temperature)).excess
+
+        candidates.append(replace(smoothed, heads=_root(excess, start.heads, steps)))
+    best = min(candidates, key=lambda candidate: calibration_at(candidate).brier)
+    return _match_labels(calibration_at, best, steps)
 
 
 def match_label_temperature(
     parts: Parts, start: Temperatures, *, threads: int = 1, steps: int = 8
 ) -> Temperatures:
-    """``start`` with the temperature of labels at which heads with labels are right as often as is said, on the whole."""
+    """Find the label temperature at which the mean confidence of heads with labels equals their accuracy."""
     parts = _with_heads(parts)
-    return _labels_matched(_Said(parts, start, threads), start, steps) if parts else start
+    return _match_labels(_CalibrationAt(parts, start, threads), start, steps) if parts else start
 
 
 def _with_heads(parts: Parts) -> Parts:
-    """Those that have something to compare with."""
+    """The parts whose treebank has any heads."""
     return [(parser_at, treebank) for parser_at, treebank in parts if (np.asarray(treebank.heads) >= 0).any()]
 
 
-def _labels_matched(said: _Said, start: Temperatures, steps: int) -> Temperatures:
-    if not said.labelled:
+def _match_labels(calibration_at: _CalibrationAt, start: Temperatures, steps: int) -> Temperatures:
+    if not calibration_at.labelled:
         return start
-    labels = _matched(lambda t: said(replace(start, labels=t), labels=True).excess, start.labels, steps)
-    return replace(start, labels=labels)
+
+    def excess(temperature: float) -> float:
+        return calibration_at(replace(start, labels=temperature), labels=True).excess
+
+    return replace(start, labels=_root(excess, start.labels, steps))
 
 
-def _matched(excess: Callable[[float], float], start: float, steps: int) -> float:
-    """Where what is said in excess of what is right, which falls with the temperature, is 0: by halving the logarithm. First near ``start``;
-    if it is not there, further on that way."""
+def _root(excess: Callable[[float], float], start: float, steps: int) -> float:
+    """Find the root of a function that decreases with the temperature, by bisection of the logarithm.
+
+    Begins in an interval around ``start`` and moves on to the next one if the root is outside.
+    """
     reach, width = np.log((_LOW, _HIGH)), 2 * np.log(_NEAR)
     first, way = np.log(start / _NEAR), 0
     while True:
@@ -211,11 +219,11 @@ def _matched(excess: Callable[[float], float], start: float, steps: int) -> floa
         first, way = first + turn * width, turn
 
 
-class _Said:
-    """From temperatures to what is said of the heads found, or of heads and labels together, and what of it is right."""
+class _CalibrationAt:
+    """From temperatures to the calibration of heads, or of heads with labels, over all parts."""
 
     def __init__(self, parts: Parts, start: Temperatures, threads: int) -> None:
-        keep = sum(len(treebank) for _, treebank in parts) <= _KEPT_SENTENCES
+        keep = sum(len(treebank) for _, treebank in parts) <= _MAX_CACHED_SENTENCES
         parsers = [(_at(parser_at, start), treebank) for parser_at, treebank in parts]
         self.labelled = any(parser.labels for parser, _ in parsers)
         self._parsed = [
@@ -232,7 +240,8 @@ def _at(parser_at: Callable[[float, float, float], P], temperatures: Temperature
 
 
 class _Losses:
-    """From temperatures to the losses of heads and of labels over all parts. ``keep``: scores stay those at the temperatures ``start``."""
+    """From temperatures to the losses of heads and of labels over all parts. ``keep``: keep the scores at
+    ``start``."""
 
     def __init__(self, parts: Parts, start: Temperatures, threads: int, *, keep: bool) -> None:
         self.labelled = False
@@ -253,7 +262,8 @@ def _search(
     high: npt.NDArray[np.float64],
     steps: int,
 ) -> Temperatures:
-    """Golden section over the logarithms of both temperatures at once, for neither loss depends on the other temperature."""
+    """Golden-section search over both log temperatures at once, as neither loss depends on the other
+    temperature."""
 
     def at(logs: npt.NDArray[np.float64]) -> Temperatures:
         heads, labels = (float(t) for t in np.exp(logs))
@@ -274,9 +284,9 @@ def _search(
     return at((low + high) / 2)
 
 
-def _smoothed(losses_at: _Losses, start: Temperatures) -> Temperatures:
-    """With smoothing, if that makes heads more probable: it and the temperature of heads by steps in the logarithms of both, to wherever
-    the loss falls, smaller ones where it falls nowhere."""
+def _fit_smoothing(losses_at: _Losses, start: Temperatures) -> Temperatures:
+    """Add smoothing if it lowers the head loss: pattern search over the logarithms of smoothing and head
+    temperature."""
 
     def at(logs: npt.NDArray[np.float64]) -> Temperatures:
         heads, smoothing = (float(x) for x in np.exp(logs))
@@ -289,66 +299,69 @@ def _smoothed(losses_at: _Losses, start: Temperatures) -> Temperatures:
         while failed < len(_DIRECTIONS):
             there = here + step * _DIRECTIONS[direction]
             if (loss := losses_at(at(there))[0]) < least - _GAIN:
-                here, least, failed = there, loss, 0  # and on in this direction
+                here, least, failed = there, loss, 0  # continue in this direction
             else:
                 direction, failed = (direction + 1) % len(_DIRECTIONS), failed + 1
     return at(here) if least < losses_at(start)[0] - _GAIN else start
 
 
 def head_calibration_error(parts: Sequence[tuple[Parses, Treebank]]) -> float:
-    """The expected calibration error of the heads of several parses together."""
+    """The expected calibration error of heads over several parses."""
     return _calibration(parts).error
 
 
 def _calibration(
     parts: Sequence[tuple[Parses, Treebank]], *, labels: bool = False, bins: int = 10
 ) -> Calibration:
-    """What several parses say of the heads they found, or of heads and labels together, beside what is right."""
-    said, rights = [np.zeros(0)], [np.zeros(0, np.bool_)]
+    """The calibration of predicted heads, or of heads with labels, over several parses."""
+    confidences, correct = [np.zeros(0)], [np.zeros(0, np.bool_)]
     for parses, treebank in parts:
-        found = parses.probabilities
-        assert found is not None
-        known = np.asarray(treebank.heads) >= 0
-        right = parses.heads == treebank.heads
+        probabilities = parses.probabilities
+        assert probabilities is not None
+        has_head = np.asarray(treebank.heads) >= 0
+        is_correct = parses.heads == treebank.heads
         if labels:
-            right = right & (parses.label_strings == np.array(treebank.column("deprel"), object))
-        said.append(np.asarray(found.label if labels else found.head, np.float64)[known])
-        rights.append(right[known])
-    return calibration(np.concatenate(said), np.concatenate(rights), bins=bins)
+            is_correct = is_correct & (parses.label_strings == np.array(treebank.column("deprel"), object))
+        confidence = probabilities.label if labels else probabilities.head
+        confidences.append(np.asarray(confidence, np.float64)[has_head])
+        correct.append(is_correct[has_head])
+    return calibration(np.concatenate(confidences), np.concatenate(correct), bins=bins)
 
 
 def _mean_loss(probabilities: npt.NDArray[np.float32]) -> float:
-    return (
-        float(-np.log(np.maximum(probabilities, _SMALLEST)).mean()) + 0.0 if len(probabilities) else 0.0
-    )  # never -0.0
+    if not len(probabilities):
+        return 0.0
+    return float(-np.log(np.maximum(probabilities, _SMALLEST)).mean()) + 0.0  # turns -0.0 into 0.0
 
 
 UNCALIBRATED = (
     "confidences are not calibrated: the parser was trained without development data. "
-    "'arcwise calibrate' fits them, 'arcwise train --dev 5fold' needs no other data"
+    "Run 'arcwise calibrate', or train with 'arcwise train --dev 5fold', which needs no other data"
 )
 
 
 def confidence_text(info: Mapping[str, Any]) -> str | None:
-    """What is to be known of the confidences of a parser, by its ``info``: on what they were fitted, or that they were not. None if it has none.
+    """Describe the calibration of a parser from its ``info``; None if it has no confidences.
 
     >>> confidence_text({"temperature": 1.0}) == UNCALIBRATED
     True
-    >>> confidence_text({"temperature": 0.4, "calibration": {"on": "5fold of the training data", "error": 0.031, "doubts": []}})
+    >>> calibration = {"on": "5fold of the training data", "error": 0.031, "doubts": []}
+    >>> confidence_text({"temperature": 0.4, "calibration": calibration})
     'confidences are calibrated on 5fold of the training data (calibration error of heads there 3.1 %)'
     """
     info = info["parser"] if info.get("kind") == "pipeline" else info
     if "temperature" not in info:
         return None
-    found = info.get("calibration")
-    if found is None:
+    calibration = info.get("calibration")
+    if calibration is None:
         return UNCALIBRATED if info["temperature"] == 1.0 else "confidences are calibrated"
-    if found["doubts"]:
-        return f"confidences are calibrated on {found['on']}, but are doubtful: {'; '.join(found['doubts'])}"
-    return f"confidences are calibrated on {found['on']} (calibration error of heads there {100 * found['error']:.1f} %)"
+    text = f"confidences are calibrated on {calibration['on']}"
+    if calibration["doubts"]:
+        return f"{text}, but are unreliable: {'; '.join(calibration['doubts'])}"
+    return f"{text} (calibration error of heads there {100 * calibration['error']:.1f} %)"
 
 
 def confidence_warning(info: Mapping[str, Any]) -> str | None:
-    """The same where there is something to warn of."""
+    """The description if the confidences are not calibrated or unreliable, else None."""
     text = confidence_text(info)
-    return text if text is not None and ("not calibrated" in text or "doubtful" in text) else None
+    return text if text is not None and ("not calibrated" in text or "unreliable" in text) else None

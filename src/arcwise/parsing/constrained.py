@@ -1,8 +1,9 @@
-"""Constrained parsing: collect the constraints of each sentence, parse sentences in groups, assemble the results.
+"""Constrained parsing: collect the constraints of each sentence, parse sentences in groups, assemble the
+results.
 
-Constraints come from kept columns, from MISC and from Python. ``ParseConstraints.of`` joins them for each sentence, widens
-the class of trees where they need it, and groups sentences that can be parsed in one call. ``parse_groups`` parses the
-groups; ``assemble`` puts the parses together in the order of the treebank.
+Constraints come from kept columns, from MISC and from Python. ``ParseConstraints.of`` joins them for each
+sentence, widens the class of trees where they need it, and groups sentences that can be parsed in one call.
+``parse_groups`` parses the groups; ``assemble`` puts the parses together in the order of the treebank.
 """
 
 from __future__ import annotations
@@ -37,7 +38,8 @@ Indices = npt.NDArray[np.int64]
 
 @dataclass(frozen=True)
 class ConstraintGroup:
-    """Sentences parsed in one call: the same class of trees, all with or all without constraints beyond required heads."""
+    """Sentences parsed in one call: the same class of trees, all with or all without constraints beyond
+    required heads."""
 
     treebank: Treebank
     sentences: tuple[int, ...]
@@ -84,7 +86,8 @@ class ConstraintGroup:
         return codes
 
     def forbidden(self) -> npt.NDArray[np.bool_] | None:
-        """The forbidden arcs, flat over the (n+1)² arcs of all sentences; None if required heads are all there is."""
+        """The forbidden arcs, flat over the (n+1)² arcs of all sentences; None if required heads are all
+        there is."""
         unlabelled = [own and replace(own, labels={}) for own in self.constraints]
         if all(constraints is None or _only_heads(constraints) for constraints in unlabelled):
             return None
@@ -134,8 +137,9 @@ class ParseConstraints:
     ) -> ParseConstraints:
         """Collect the constraints of a treebank in groups of at most ``max_group`` sentences.
 
-        ``trees`` and ``label_names`` are the parser's. Raises ``ConstraintError`` if ``constraints`` contradict each other
-        or name a label that the parser does not have; a contradiction in the file leaves its sentence unparsed.
+        ``trees`` and ``label_names`` are the parser's. Raises ``ConstraintError`` if ``constraints``
+        contradict each other or name a label that the parser does not have; a contradiction in the file
+        leaves its sentence unparsed.
         """
         if constraints is not None and len(constraints) != len(treebank):
             raise InputError(
@@ -273,9 +277,9 @@ def parse_groups(
 ) -> tuple[list[tuple[ConstraintGroup, P]], list[Note], list[int]]:
     """Parse every group; returns the parses, all notes, and the sentences left unchanged.
 
-    ``parse`` returns the parses of a group and, for each sentence, whether it has a tree. A sentence without a tree that
-    has the required labels is parsed again without them (they are written all the same); without a tree then, it stays
-    unchanged. Raises ``NoTreeError`` if a sentence without constraints has no tree.
+    ``parse`` returns the parses of a group and, for each sentence, whether it has a tree. A sentence without
+    a tree that has the required labels is parsed again without them (they are written all the same); without
+    a tree then, it stays unchanged. Raises ``NoTreeError`` if a sentence without constraints has no tree.
     """
     parts: list[tuple[ConstraintGroup, P]] = []
     notes, unparsed = list(constraints.notes), list(constraints.unparsed)
@@ -295,7 +299,7 @@ def parse_groups(
                 raise NoTreeError(f"{sentence_name(sentence)}: no tree of the class has a finite score")
             if own.labels:
                 labels = ", ".join(own.labels.values())
-                text = f"no tree has the required labels ({labels}); they are kept, and heads chosen without them"
+                text = f"no tree has the required labels ({labels}); heads are chosen without them"
                 waiting.append(group.part([i], labels=False))
             else:
                 text = "left unchanged: the parser has no tree that satisfies its constraints"

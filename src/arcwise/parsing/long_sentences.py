@@ -1,8 +1,9 @@
-"""Sentences too long to be parsed as a whole (a table, a log file): cut at the best places, parsed piece by piece, put together again.
+"""Parse very long sentences (a table, a log file) in pieces cut at punctuation.
 
-A sentence of n words has n² arcs, and probabilities over its trees take n³ steps: 10,000 words would need gigabytes and minutes. So a sentence
-with more than ``ParseOptions.max_words`` words is cut, and the roots of the later pieces hang on the root of the first. That tree is
-projective if those of the pieces are. The comment ``parse_note`` says that it was done.
+A sentence of n words has n² arcs, and its marginals take O(n³) time: 10,000 words would need gigabytes and
+minutes. A sentence with more than ``ParseOptions.max_words`` words is therefore cut, and the roots of later
+pieces are attached to the root of the first, so the tree is projective if those of the pieces are. The
+comment ``parse_note`` records it.
 """
 
 from __future__ import annotations
@@ -20,8 +21,8 @@ from arcwise.parsing.parses import Analysis, Note, Parses, Probabilities
 from arcwise.treebanks import Sentence, Treebank
 
 PIECE_WORDS = 100
-"""The longest piece: beyond that a sentence is mostly a list, and time grows with the square. Longer ones make the trees of ``en-fast`` a little better and those of
-``en`` worse (``python -m benchmarks.long_sentences``)."""
+"""Maximum length of a piece. Longer pieces make the trees of ``en-fast`` slightly better and those of ``en``
+worse (``python -m benchmarks.long_sentences``), and time grows with the square."""
 _STRENGTHS = {
     ".": 4,
     "!": 4,
@@ -37,7 +38,7 @@ _STRENGTHS = {
     "—": 1,
     "-": 1,
 }
-"""How good it is to cut behind a word; behind others it is 0."""
+"""Preference for cutting after a word that ends in this character; 0 for others."""
 _JOINING_LABELS = ("parataxis", "dep")
 _ROW_WORD, _ROW_MULTIWORD = 0, 1
 
@@ -53,28 +54,33 @@ def analyse_any_length(
     *,
     tag_columns: TagColumns | None = None,
 ) -> Analysis:
-    """``analysis``, but that sentences longer than ``options.max_words`` are parsed in pieces."""
+    """Like ``analysis``, but sentences longer than ``options.max_words`` are parsed in pieces."""
 
-    def analyse(part: Treebank, own_options: ParseOptions, given: SentenceConstraints) -> Analysis:
-        return analysis(parser, part, own_options, given, threads, tag_columns=tag_columns)
+    def analyse(
+        part: Treebank, part_options: ParseOptions, part_constraints: SentenceConstraints
+    ) -> Analysis:
+        return analysis(parser, part, part_options, part_constraints, threads, tag_columns=tag_columns)
 
     is_long = treebank.sentence_lengths > options.max_words
     if not is_long.any():
         return analyse(treebank, options, constraints)
-    found: list[Analysis] = []
+    analyses: list[Analysis] = []
     for (first, last), long in _runs(is_long.tolist()):
         part = _part(treebank, first, last)
-        given = None if constraints is None else constraints[first:last]
-        own = _in_pieces(part[0], options, given, analyse) if long else analyse(part, options, given)
-        found.append(own.numbered_from(first))
-    return _joined(found, treebank)
+        part_constraints = None if constraints is None else constraints[first:last]
+        if long:
+            analysed = _in_pieces(part[0], options, part_constraints, analyse)
+        else:
+            analysed = analyse(part, options, part_constraints)
+        analyses.append(analysed.numbered_from(first))
+    return _joined(analyses, treebank)
 
 
 def _runs(is_long: list[bool]) -> Iterator[tuple[tuple[int, int], bool]]:
-    """The sentences from first to last-1 that are parsed together, and whether it is one that is too long, which is alone."""
+    """Ranges of sentences to parse together, and whether a range is a single too long sentence."""
     first = 0
-    for long, own in groupby(range(len(is_long)), key=is_long.__getitem__):
-        count = len(list(own))
+    for long, run in groupby(range(len(is_long)), key=is_long.__getitem__):
+        count = len(list(run))
         bounds = range(first, first + count + 1) if long else (first, first + count)
         for pair in pairwise(bounds):
             yield pair, long
@@ -99,42 +105,40 @@ def _joined(parts: list[Analysis], treebank: Treebank) -> Analysis:
     if len(parses) < len(parts):
         return Analysis(whole, notes=notes)
     firsts = np.cumsum([0, *(len(part.treebank) for part in parts)]).tolist()
-    unparsed = tuple(first + s for first, own in zip(firsts, parses, strict=False) for s in own.unparsed)
+    unparsed = tuple(first + s for first, part in zip(firsts, parses, strict=False) for s in part.unparsed)
     return Analysis(whole, replace(Parses.joined(parses), notes=notes, unparsed=unparsed), notes)
 
 
-# ---- one sentence
-
-
 def _in_pieces(
-    sentence: Sentence, options: ParseOptions, given: SentenceConstraints, analyse: Analyse
+    sentence: Sentence, options: ParseOptions, constraints: SentenceConstraints, analyse: Analyse
 ) -> Analysis:
-    """The parse of a sentence that is too long."""
+    """Parse a too long sentence in pieces."""
     n = len(sentence)
     too_long = f"{n} words, more than max_words={options.max_words}"
     ends = cut_points(sentence, min(options.max_words, PIECE_WORDS))
-    if _decided_across(sentence, ends, options, given):
+    if _constrained_across(sentence, ends, options, constraints):
         note = Note.of(sentence, f"left unchanged: {too_long}, and its constraints reach across its pieces")
         return Analysis(
             sentence.treebank.annotate(comments=[{"parse_note": note.text}], strict=False), notes=(note,)
         )
     pieces = cut_sentence(sentence, ends)
-    found = analyse(pieces, replace(options, k_best=1), None)
-    assert found.parses is not None
-    parses = together(found.parses, ends, single_root=options.single_root is not False)
+    analysed = analyse(pieces, replace(options, k_best=1), None)
+    assert analysed.parses is not None
+    parses = join_pieces(analysed.parses, ends, single_root=options.single_root is not False)
     if "deprel" in options.kept:
         is_kept = np.array(sentence.deprels) != "_"
-        parses = replace(parses, labels=np.where(is_kept, found.parses.labels, parses.labels))
+        parses = replace(parses, labels=np.where(is_kept, analysed.parses.labels, parses.labels))
     note = Note.of(sentence, f"{too_long}: parsed in {len(ends)} pieces")
     parses = replace(parses, notes=(note,))
-    own = sentence.treebank.annotate(**_tags(found.treebank, sentence.treebank), strict=False)
-    return Analysis(annotated(own, parses, alternatives=options.alternatives), parses, (note,))
+    tagged = sentence.treebank.annotate(**_tags(analysed.treebank, sentence.treebank), strict=False)
+    return Analysis(annotated(tagged, parses, alternatives=options.alternatives), parses, (note,))
 
 
 def cut_points(sentence: Sentence, most: int) -> list[int]:
-    """Where a sentence is cut into pieces of at most ``most`` words: the words after which each ends.
+    """Cut a sentence into pieces of at most ``most`` words; returns the last word of each.
 
-    Each piece ends behind the strongest punctuation of its second half (the last of several), never inside a multiword token.
+    A piece ends after the strongest punctuation of its second half (the last of several), never inside a
+    multiword token.
 
     >>> words = "a b , c d e . f g h".split()
     >>> cut_points(Sentence.from_words(words), 5)
@@ -157,7 +161,7 @@ def cut_points(sentence: Sentence, most: int) -> list[int]:
 
 
 def cut_sentence(sentence: Sentence, ends: list[int]) -> Treebank:
-    """The pieces as sentences of their own; heads outside of a piece are left out, and so are empty nodes and DEPS."""
+    """The pieces as separate sentences, without heads outside the piece, empty nodes and DEPS."""
     rows = iter(sentence.rows)
     fields = next(rows, None)
     lines: list[str] = []
@@ -173,7 +177,7 @@ def cut_sentence(sentence: Sentence, ends: list[int]) -> Treebank:
 
 
 def _row_of_piece(fields: tuple[str, ...], start: int, end: int) -> list[str]:
-    """A row with the numbers that it has in the piece of the words start+1 .. end."""
+    """A row renumbered for the piece of the words start+1 .. end."""
     numbers = [str(int(part) - start) for part in fields[0].split("-")]
     head = fields[6]
     if head.isdecimal() and int(head):
@@ -181,11 +185,11 @@ def _row_of_piece(fields: tuple[str, ...], start: int, end: int) -> list[str]:
     return ["-".join(numbers), *fields[1:6], head, fields[7], "_", fields[9]]
 
 
-def _decided_across(
-    sentence: Sentence, ends: list[int], options: ParseOptions, given: SentenceConstraints
+def _constrained_across(
+    sentence: Sentence, ends: list[int], options: ParseOptions, constraints: SentenceConstraints
 ) -> bool:
-    """Whether something is decided that the pieces cannot keep: constraints, several roots, or heads in another piece."""
-    if given is not None and given[0] is not None:
+    """Whether the sentence has constraints that its pieces cannot satisfy, such as heads in another piece."""
+    if constraints is not None and constraints[0] is not None:
         return True
     if options.misc_constraints and any("Head=" in misc or "Deprel=" in misc for misc in sentence.misc):
         return True
@@ -193,15 +197,15 @@ def _decided_across(
         return False
     heads = sentence.heads[1:]
     piece = np.searchsorted(ends, np.arange(1, len(heads) + 1))
-    known = heads > 0
-    across = np.searchsorted(ends, heads[known]) != piece[known]
+    has_head = heads > 0
+    across = np.searchsorted(ends, heads[has_head]) != piece[has_head]
     return bool(across.any() or (heads == 0).any())
 
 
-def together(parses: Parses, ends: list[int], *, single_root: bool) -> Parses:
-    """The parses of the pieces of one sentence as that of the sentence: the roots of later pieces hang on the first root.
+def join_pieces(parses: Parses, ends: list[int], *, single_root: bool) -> Parses:
+    """Join the parses of a sentence's pieces: the roots of later pieces are attached to the first root.
 
-    How probable a head is, is told within its piece; so are the probability of the tree and its entropy.
+    Probabilities of heads are those within the piece; tree probability and entropy are summed over pieces.
     """
     starts = np.repeat([0, *ends[:-1]], np.diff([0, *ends])).astype(np.int32)
     heads = np.where(parses.heads > 0, parses.heads + starts, parses.heads).astype(np.int32)
@@ -213,11 +217,11 @@ def together(parses: Parses, ends: list[int], *, single_root: bool) -> Parses:
         joining = next((names.index(name) for name in _JOINING_LABELS if name in names), None)
         if joining is not None:
             labels[later] = joining
-    found = parses.probabilities
-    others = None
+    probabilities = parses.probabilities
+    alternatives = None
     if parses.alternatives is not None:
-        others = [
-            [replace(own, head=own.head + int(start)) if own.head else own for own in word]
+        alternatives = [
+            [replace(arc, head=arc.head + int(start)) if arc.head else arc for arc in word]
             for word, start in zip(parses.alternatives, starts, strict=True)
         ]
     return Parses(
@@ -225,19 +229,19 @@ def together(parses: Parses, ends: list[int], *, single_root: bool) -> Parses:
         labels,
         names,
         None
-        if found is None
+        if probabilities is None
         else Probabilities(
-            found.head,
-            found.label,
-            np.array([found.log_tree.sum()]),
-            np.array([found.head_entropy.sum()]),
+            probabilities.head,
+            probabilities.label,
+            np.array([probabilities.log_tree.sum()]),
+            np.array([probabilities.head_entropy.sum()]),
         ),
-        others,
+        alternatives,
     )
 
 
 def _tags(pieces: Treebank, whole: Treebank) -> dict[str, Any]:
-    """The columns of tags that a parser which also tags wrote into the pieces, and how sure it is of UPOS."""
+    """The tag columns that a parser which also tags wrote into the pieces, with the UPOS confidence."""
     columns: dict[str, Any] = {
         name: column for name in TAGS if (column := pieces.column(name)) != whole.column(name)
     }

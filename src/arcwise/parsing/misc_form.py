@@ -1,8 +1,9 @@
-"""What MISC says of a word's arc: constraints that a person wrote, alternatives that a parser wrote.
+"""Arc constraints and alternatives in the MISC column.
 
-Constraints, read if ``ParseOptions.misc_constraints`` asks for it: ``Head=3`` (the head is word 3; 0 is the root), ``Head=2,5`` (one of these),
-``NotHead=2,5`` (none of these), ``Deprel=obj`` (the label). Alternatives: ``Alternatives=3:obj:0.6120,5:nmod:poss:0.2100``, the most
-probable pairs of head and label first, each with the probability of both together; the label is ``_`` where arcs have none.
+Constraints, read with ``ParseOptions.misc_constraints``: ``Head=3`` (the head is word 3; 0 is the root),
+``Head=2,5`` (one of these), ``NotHead=2,5`` (none of these), ``Deprel=obj`` (the label). Alternatives,
+written by parsers: ``Alternatives=3:obj:0.6120,5:nmod:poss:0.2100``, the most probable head-label pairs
+first, each with its joint probability; the label is ``_`` for unlabelled parsers.
 """
 
 from __future__ import annotations
@@ -15,13 +16,13 @@ from arcwise.treebanks import Sentence, Treebank
 from arcwise.treebanks.field_values import ALTERNATIVES, alternatives_text, pairs, read_alternatives
 
 LEAST = 5e-5
-"""Less would be written as 0.0000."""
+"""Smaller probabilities would be written as 0.0000."""
 
 _CONSTRAINTS = ("Head", "NotHead", "Deprel")
 
 
 def format_alternatives(alternatives: Sequence[Alternative], k: int) -> str:
-    """The pair of MISC with the ``k`` most probable pairs of head and label of a word; "" where there is none.
+    """The MISC pair with the ``k`` most probable head-label pairs of a word; "" if there are none.
 
     >>> format_alternatives([Alternative(2, 0.75, (("nmod:poss", 0.7), ("obl", 0.05)))], 2)
     'Alternatives=2:nmod:poss:0.7000,2:obl:0.0500'
@@ -31,20 +32,21 @@ def format_alternatives(alternatives: Sequence[Alternative], k: int) -> str:
 
 
 def sentence_alternatives(sentence: Sentence) -> list[list[LabelledArc]] | None:
-    """Those of every word of a sentence; None if none has any."""
-    found = [read_alternatives(misc) if ALTERNATIVES in misc else [] for misc in sentence.misc]
-    return found if any(found) else None
+    """The alternatives of every word of a sentence; None if no word has any."""
+    by_word = [read_alternatives(misc) if ALTERNATIVES in misc else [] for misc in sentence.misc]
+    return by_word if any(by_word) else None
 
 
 def read_constraints(treebank: Treebank) -> list[Constraints | None]:
-    """What MISC says of the arcs of each sentence; None where it says nothing. ``InputError`` names what it cannot mean."""
+    """Read the constraints of each sentence, None if it has none; raises ``InputError`` for an invalid
+    value."""
     if not any(f"{key}=".encode() in treebank.data for key in _CONSTRAINTS):
         return [None] * len(treebank)
     return [_of_sentence(sentence) for sentence in treebank]
 
 
 def sentence_name(sentence: Sentence) -> str:
-    """How messages name a sentence: its file, and its sent_id or number."""
+    """The file and the sent_id (or number) of a sentence, for messages."""
     return f"{sentence.treebank.source} ({sentence.sent_id or f'sentence {sentence.number + 1}'})"
 
 
@@ -73,6 +75,7 @@ def _heads(value: str, key: str, m: int, n: int, where: str) -> list[int]:
     heads = [int(part) if part.isdecimal() and part.isascii() else -1 for part in value.split(",")]
     if any(not 0 <= h <= n or h == m for h in heads):
         raise InputError(
-            f"{where}: found {key}={value}, expected other words of the sentence (0..{n}) with commas between"
+            f"{where}: found {key}={value}, expected other words of the sentence (0..{n}), separated by "
+            "commas"
         )
     return heads

@@ -1,4 +1,5 @@
-"""What a parse looks like in a treebank: HEAD and DEPREL, confidences in MISC, probabilities and k-best ranks in comments."""
+"""Write parses to CoNLL-U: HEAD and DEPREL, confidences in MISC, probabilities and k-best ranks in
+comments."""
 
 from __future__ import annotations
 
@@ -21,7 +22,7 @@ TagColumns = Callable[[Treebank], Mapping[str, Any]]
 
 
 class TreeParser(Protocol):
-    """A parser that gives its trees as arrays."""
+    """A parser that returns trees as arrays."""
 
     def parses(
         self,
@@ -55,9 +56,10 @@ def analysis(
     *,
     tag_columns: TagColumns | None = None,
 ) -> Analysis:
-    """The treebank with the parser's trees, or k best trees, written into it; and the trees as arrays.
+    """Parse a treebank and write its trees, or k best trees, into it.
 
-    ``tag_columns``: the columns that a parser which also tags writes; called once it has parsed."""
+    ``tag_columns``: the columns that a parser which also tags writes; called after parsing.
+    """
     if options.k_best > 1:
         best = parser.k_best_parses(treebank, options=options, constraints=constraints, threads=threads)
         log_notes(best.notes, best.unparsed)
@@ -72,7 +74,7 @@ def analysis(
 
 
 def log_notes(notes: Iterable[Note], unparsed: Collection[int]) -> None:
-    """Tell the program what there is to know of single sentences; that one was left as it is, as a warning."""
+    """Log the notes on single sentences, as warnings for sentences left unchanged."""
     for note in notes:
         logger.log(WARNING if note.sentence in unparsed else INFO, "%s", note)
 
@@ -80,19 +82,22 @@ def log_notes(notes: Iterable[Note], unparsed: Collection[int]) -> None:
 def annotated(
     treebank: Treebank, parses: Parses, *, alternatives: int = 0, tags: Mapping[str, Any] = {}
 ) -> Treebank:
-    """The treebank with the heads and labels of a parse. If it has probabilities: HeadProb (of the head) and DeprelProb (of head and
-    label together) in MISC, and the comments tree_prob (of the tree, its labels left open) and tree_entropy (the same, in bits).
-    ``alternatives``: so many pairs of head and label of each word in MISC. What there is to know of a sentence is in the comment parse_note."""
+    """Write the heads and labels of a parse into the treebank.
+
+    With probabilities also HeadProb (of the head) and DeprelProb (of head and label) in MISC, and the
+    comments tree_prob (labels summed out) and tree_entropy (in bits). ``alternatives``: number of alternative
+    head-label pairs per word in MISC. Notes go to the comment parse_note.
+    """
     columns: dict[str, Any] = {**tags, "heads": parses.heads}
     if parses.label_names:
         columns["deprel"] = Coded(parses.labels, parses.label_names)
     comments = _notes(parses.notes, len(treebank))
     pairs: list[Sequence[str]] = []
     if parses.probabilities is not None:
-        found = parses.probabilities
-        pairs.append(_confidences(found.head, found.label, labelled=bool(parses.label_names)))
-        of_trees = np.exp(found.log_tree).tolist(), (found.head_entropy / np.log(2)).tolist()
-        for s, (probability, bits) in enumerate(zip(*of_trees, strict=True)):
+        sure = parses.probabilities
+        pairs.append(_confidences(sure.head, sure.label, labelled=bool(parses.label_names)))
+        tree_values = np.exp(sure.log_tree).tolist(), (sure.head_entropy / np.log(2)).tolist()
+        for s, (probability, bits) in enumerate(zip(*tree_values, strict=True)):
             if s not in parses.unparsed:
                 comments[s] = {
                     "tree_prob": f"{probability:.6g}",
@@ -100,7 +105,7 @@ def annotated(
                     **comments[s],
                 }
     if alternatives and parses.alternatives is not None:
-        pairs.append(_others(parses.alternatives, alternatives))
+        pairs.append(_alternatives(parses.alternatives, alternatives))
     if pairs:
         update = _joined(pairs, _unparsed_words(treebank, parses.unparsed))
         if "misc_update" in tags:
@@ -113,26 +118,29 @@ def annotated(
         columns["misc_update"] = update
     if any(comments):
         columns["comments"] = comments
-    return treebank.annotate(**columns, strict=False)  # greedy heads need not be trees
+    return treebank.annotate(**columns, strict=False)  # greedy heads need not form a tree
 
 
 def with_k_best(treebank: Treebank, parses: KBestParses, options: ParseOptions) -> Treebank:
-    """Every sentence as often as it has trees, best first, each with the comments parse_rank, parse_score and tree_prob (the probability of
-    the tree, its labels left open); with ``options.confidence`` also HeadProb and DeprelProb in MISC."""
+    """Repeat every sentence once per tree, best first, with the comments parse_rank, parse_score and
+    tree_prob.
+
+    With ``options.confidence`` also HeadProb and DeprelProb in MISC.
+    """
     counts = parses.counts.tolist()
     numbers = [s for s, count in enumerate(counts) for _ in range(count)]
     repeated = Treebank.from_sentences([treebank[s] for s in numbers], source=treebank.source)
     ranks = [rank + 1 for count in counts for rank in range(count)]
     comments = _notes(parses.notes, len(treebank))
-    told: list[dict[str, str]] = []
+    tree_comments: list[dict[str, str]] = []
     for tree, (s, rank, score) in enumerate(zip(numbers, ranks, parses.scores, strict=True)):
-        own = {"parse_rank": str(rank)}
+        values = {"parse_rank": str(rank)}
         if s not in parses.unparsed:
-            own["parse_score"] = f"{score:.6g}"
+            values["parse_score"] = f"{score:.6g}"
             if parses.probabilities is not None:
-                own["tree_prob"] = f"{np.exp(parses.probabilities.log_tree[tree]):.6g}"
-        told.append({**own, **comments[s]})
-    columns: dict[str, Any] = {"heads": parses.heads, "comments": told}
+                values["tree_prob"] = f"{np.exp(parses.probabilities.log_tree[tree]):.6g}"
+        tree_comments.append({**values, **comments[s]})
+    columns: dict[str, Any] = {"heads": parses.heads, "comments": tree_comments}
     if parses.label_names:
         columns["deprel"] = Coded(parses.labels, parses.label_names)
     pairs: list[Sequence[str]] = []
@@ -143,9 +151,9 @@ def with_k_best(treebank: Treebank, parses: KBestParses, options: ParseOptions) 
             )
         )
     if options.alternatives and parses.alternatives is not None:
-        own_words = _others(parses.alternatives, options.alternatives)
+        by_word = _alternatives(parses.alternatives, options.alternatives)
         starts = treebank.sentence_words.astype(int).tolist()
-        pairs.append([own_words[w] for s in numbers for w in range(starts[s], starts[s + 1])])
+        pairs.append([by_word[w] for s in numbers for w in range(starts[s], starts[s + 1])])
     if pairs:
         unparsed = [tree for tree, s in enumerate(numbers) if s in parses.unparsed]
         columns["misc_update"] = _joined(pairs, _unparsed_words(repeated, unparsed))
@@ -153,19 +161,19 @@ def with_k_best(treebank: Treebank, parses: KBestParses, options: ParseOptions) 
 
 
 def _confidences(head: Floats, label: Floats, *, labelled: bool) -> list[str]:
-    """As MISC has them. Of floats, which are written faster than what an array has."""
+    """The MISC pairs of each word. Formats Python floats, which is faster than formatting numpy scalars."""
     if not labelled:
         return [f"HeadProb={p:.4f}" for p in head.tolist()]
     pairs = zip(head.tolist(), label.tolist(), strict=True)
     return [f"HeadProb={p:.4f}|DeprelProb={q:.4f}" for p, q in pairs]
 
 
-def _others(alternatives: Sequence[Sequence[Alternative]], k: int) -> list[str]:
-    return [format_alternatives(own, k) for own in alternatives]
+def _alternatives(alternatives: Sequence[Sequence[Alternative]], k: int) -> list[str]:
+    return [format_alternatives(word, k) for word in alternatives]
 
 
 def _joined(pairs: Sequence[Sequence[str]], without: set[int]) -> Sequence[str]:
-    """The pairs of each word together; none for the words ``without``."""
+    """Join the MISC pairs of each word; words in ``without`` have none."""
     if len(pairs) == 1 and not without:
         return pairs[0]
     rows = zip(*pairs, strict=True)
@@ -178,8 +186,8 @@ def _unparsed_words(treebank: Treebank, sentences: Iterable[int]) -> set[int]:
 
 
 def _notes(notes: Sequence[Note], sentences: int) -> list[dict[str, str]]:
-    found: list[dict[str, str]] = [{} for _ in range(sentences)]
+    comments: list[dict[str, str]] = [{} for _ in range(sentences)]
     for note in notes:
-        before = found[note.sentence].get("parse_note")
-        found[note.sentence]["parse_note"] = f"{before}; {note.text}" if before else note.text
-    return found
+        before = comments[note.sentence].get("parse_note")
+        comments[note.sentence]["parse_note"] = f"{before}; {note.text}" if before else note.text
+    return comments

@@ -1,4 +1,4 @@
-"""``Parser``: what every trained parser can do, whatever it is inside."""
+"""``Parser``: the interface of every trained parser, and the options of a parse."""
 
 from __future__ import annotations
 
@@ -26,53 +26,52 @@ Kept = Literal["lemma", "upos", "xpos", "feats", "head", "deprel", "deps"]
 KEPT: tuple[Kept, ...] = ("lemma", "upos", "xpos", "feats", "head", "deprel", "deps")
 """The columns whose values can be kept: all that parsers and pipelines write."""
 TAGS: tuple[Kept, ...] = ("lemma", "upos", "xpos", "feats")
-"""Those that a tagger writes, and no parser."""
+"""The columns that a tagger writes."""
 SentenceConstraints = Sequence[Constraints | None] | None
-"""What is decided of each sentence of a treebank before it is parsed; None: nothing."""
+"""Constraints on the tree of each sentence of a treebank, or None."""
 
 
 @dataclass(frozen=True)
 class Capabilities:
-    """What a parser can do: the options of a parse that it takes, what it gives, what it learns from. What it
-    lacks it refuses."""
+    """What a parser supports: parse options, outputs, kinds of training data. It rejects everything else."""
 
     decoders: tuple[Decoder, ...] = ()
-    """The values of ``decode``; empty: it has one way to decode, and no choice."""
+    """The supported values of ``decode``; empty if there is only one way to decode."""
     projective: tuple[bool, ...] = ()
-    """The values of ``projective`` that can be asked for."""
+    """The supported values of ``projective``."""
     single_root: tuple[bool, ...] = ()
-    """The values of ``single_root`` that can be asked for."""
+    """The supported values of ``single_root``."""
     k_best: bool = False
     confidence: bool = False
     keep: tuple[Kept, ...] = TAGS
-    """The columns whose values can be kept."""
+    """The columns whose values it can keep."""
     constraints: bool = False
-    """Whether it parses under ``Constraints``: those of Python, and ``misc_constraints``."""
+    """Whether it supports ``Constraints`` from Python and ``misc_constraints``."""
     alternatives: bool = False
-    """Whether it tells the heads and labels that a word may have besides those of the tree."""
+    """Whether it gives alternative heads and labels for each word."""
     beam: bool = False
     device: bool = False
-    """Whether it runs in torch, on a device that can be chosen."""
+    """Whether it runs in torch, on a selectable device."""
     distributions: bool = False
-    """Whether ``distributions(treebank)`` gives the distribution over all trees of every sentence."""
+    """Whether ``distributions(treebank)`` gives the distribution over all trees of each sentence."""
     supervised: bool = True
-    """Whether it learns from trees or graphs; otherwise from tags alone."""
+    """Whether it is trained on trees or graphs; otherwise on tags alone (grammar induction)."""
     partial_trees: bool = False
-    """Whether it learns from sentences in which some heads are unknown."""
+    """Whether it can be trained on sentences with unknown heads."""
     writes: Literal["trees", "graphs"] = "trees"
     """Trees go to HEAD and DEPREL, graphs to DEPS."""
 
     @property
     def keep_heads(self) -> bool:
-        """Whether heads and labels can be kept."""
+        """Whether it can keep heads and labels."""
         return {"head", "deprel"} <= set(self.keep)
 
 
 @dataclass(frozen=True)
 class ParseOptions:
-    """What a user may ask of a parse. None means: as the model was trained.
+    """Options of a parse. None means: as chosen in training.
 
-    A parser that cannot do something asked for says so (``check``); it never ignores an option silently.
+    A parser rejects options that it does not support (``check``); it never ignores one silently.
     """
 
     decode: Decoder | None = option(
@@ -130,9 +129,9 @@ class ParseOptions:
         check_options(self)
 
     def check(self, kind: str, capabilities: Capabilities) -> None:
-        """Raise ``InputError`` if something is asked for that a parser of ``kind``, with these capabilities,
-        does not have."""
-        able = {
+        """Raise ``OptionError`` for an option that a parser of ``kind``, with these capabilities, does not
+        support."""
+        supported = {
             "decode": self.decode in capabilities.decoders,
             "projective": self.projective in capabilities.projective,
             "single_root": self.single_root in capabilities.single_root,
@@ -144,7 +143,7 @@ class ParseOptions:
             "beam": capabilities.beam,
             "device": capabilities.device,
         }
-        self.reject(kind, *(name for name, has in able.items() if not has))
+        self.reject(kind, *(name for name, is_supported in supported.items() if not is_supported))
         lacking = [column for column in self.keep if column not in capabilities.keep]
         if lacking:
             raise OptionError(
@@ -159,32 +158,31 @@ class ParseOptions:
         return frozenset((*self.keep, *(("head", "deprel") if self.keep_heads else ())))
 
     def reject(self, kind: str, *names: str) -> None:
-        """Raise ``OptionError`` if any of the named options is set: a parser of ``kind`` does not have it."""
-        found = changed(self)
+        """Raise ``OptionError`` if any of these options is set: a parser of ``kind`` does not support it."""
+        values = changed(self)
         for name in names:
-            if name in found:
-                raise OptionError(name, f"found {found[name]}, which a {kind} parser does not have")
+            if name in values:
+                raise OptionError(name, f"found {values[name]}, which a {kind} parser does not support")
 
 
 def reject_constraints(kind: str, constraints: SentenceConstraints) -> None:
-    """Raise ``OptionError`` if there are any: a parser of ``kind`` cannot obey them."""
-    if constraints is not None and any(own is not None for own in constraints):
-        raise OptionError("constraints", f"found some, which a {kind} parser does not have")
+    """Raise ``OptionError`` if there are any: a parser of ``kind`` does not support them."""
+    if constraints is not None and any(sentence is not None for sentence in constraints):
+        raise OptionError("constraints", f"found some, which a {kind} parser does not support")
 
 
 @runtime_checkable
 class Parser(Protocol):
-    """A trained parser. ``kind`` is the kind of its model file; ``arcwise.models`` opens a file of any
-    kind."""
+    """A trained parser. ``kind`` names the kind of its model file; ``arcwise.models`` opens any kind."""
 
     kind: ClassVar[str]
 
     def pack(self, precision: Precision = "float32") -> Packed:
-        """The parser as plain values: what its model file holds."""
+        """The parser as plain values, as in its model file."""
         ...
 
     def save(self, path: PathLike, *, precision: Precision = "float32") -> None:
-        """Write the model file; it appears whole or not at all."""
+        """Write the model file atomically."""
         ...
 
     def parse(
@@ -195,9 +193,10 @@ class Parser(Protocol):
         constraints: SentenceConstraints = None,
         threads: int = 1,
     ) -> Treebank:
-        """The treebank with HEAD and DEPREL replaced (and what the options ask for); nothing else changes.
+        """The treebank with predicted HEAD and DEPREL, and the additional output that the options ask for.
 
-        ``constraints``: for each sentence what its tree must obey, or None.
+        ``constraints``: constraints on the tree of each sentence, or None. All other columns and comments are
+        unchanged.
         """
         ...
 
@@ -209,16 +208,15 @@ class Parser(Protocol):
         constraints: SentenceConstraints = None,
         threads: int = 1,
     ) -> Analysis:
-        """``parse``, and the trees with their probabilities as arrays where the parser gives one tree a
-        sentence."""
+        """Like ``parse``, but also returns trees and probabilities as arrays, for one tree per sentence."""
         ...
 
     @property
     def capabilities(self) -> Capabilities:
-        """What this parser can do."""
+        """What this parser supports."""
         ...
 
     @property
     def info(self) -> Mapping[str, Any]:
-        """What the model is: configuration, data it was trained on, scores, sizes."""
+        """Configuration, training data, scores and sizes of the model."""
         ...

@@ -1,4 +1,4 @@
-"""``Parses``: the trees that a parser found, with their probabilities, as arrays."""
+"""``Parses``: predicted trees with their probabilities, as arrays."""
 
 from __future__ import annotations
 
@@ -19,30 +19,31 @@ Floats = npt.NDArray[np.floating[Any]]
 
 @dataclass(frozen=True)
 class GoldProbabilities:
-    """Probabilities of trees that were asked about (those of an annotation), flat over all words."""
+    """Probabilities of the annotated trees, flat over all words."""
 
     head: Floats
-    """Of the head; 0 where it is unknown."""
+    """Probability of the annotated head; 0 where it is unknown."""
     label: Floats
-    """Of the label given that head; -1 where the parser does not consider such an arc or label."""
+    """Probability of the annotated label given that head; -1 where the parser does not score the arc or
+    label."""
 
 
 @dataclass(frozen=True)
 class Probabilities:
-    """How sure a parser is of its trees. Words and sentences are those of the treebank."""
+    """A parser's confidence in its trees, per word or per sentence of the treebank."""
 
     head: Floats
-    """Of each word's head."""
+    """Probability of each word's head."""
     label: Floats
-    """Of each word's head and label together (the same as ``head`` where there are no labels)."""
+    """Joint probability of each word's head and label (equal to ``head`` for unlabelled parsers)."""
     log_tree: npt.NDArray[np.float64]
-    """The logarithm of the probability of each sentence's tree, its labels left open."""
+    """Log-probability of each sentence's tree, labels summed out."""
     head_entropy: npt.NDArray[np.float64]
-    """How unsure the parser is of each sentence's tree, labels left open, in nats."""
+    """Entropy of each sentence's tree distribution, labels summed out, in nats."""
     gold: GoldProbabilities | None = None
 
     def part(self, sentences: slice, words: slice) -> Probabilities:
-        """Those of some sentences that stand together, and of their words; the arrays are copies."""
+        """The probabilities of a range of sentences and of their words, copied."""
         return Probabilities(
             self.head[words].copy(),
             self.label[words].copy(),
@@ -54,7 +55,7 @@ class Probabilities:
 
 @dataclass(frozen=True)
 class Note:
-    """Something to know about the parse of one sentence: what a person decided made its tree, or made it impossible."""
+    """A remark on the parse of one sentence, such as constraints that no tree satisfies."""
 
     sentence: int
     source: str
@@ -71,15 +72,17 @@ class Note:
         return cls(sentence.number, sentence.treebank.source, sentence.sent_id, text)
 
     def numbered_from(self, first: int) -> Note:
-        """The same where sentence 0 has the number ``first``."""
+        """The note with sentence numbers shifted by ``first``."""
         return replace(self, sentence=self.sentence + first)
 
 
 @dataclass(frozen=True)
 class Parses:
-    """One tree a sentence. ``heads`` and ``labels`` (numbers into ``label_names``, -1: none) are flat over all words.
+    """One tree per sentence. ``heads`` and ``labels`` (indices into ``label_names``, -1: none) are flat over
+    all words.
 
-    Of a sentence that was left as it is, because what it keeps fits no tree, they are those of the treebank.
+    Sentences left unchanged, because no tree satisfies their constraints, have the treebank's heads and
+    labels.
     """
 
     heads: Codes
@@ -87,43 +90,43 @@ class Parses:
     label_names: tuple[str, ...] = ()
     probabilities: Probabilities | None = None
     alternatives: Sequence[Sequence[Alternative]] | None = None
-    """Of each word: the heads and labels that it may have, most probable first; None if not asked for."""
+    """Alternative heads and labels of each word, most probable first; None if not requested."""
     notes: tuple[Note, ...] = ()
     unparsed: tuple[int, ...] = ()
-    """The sentences that were left as they are."""
+    """The sentences left unchanged."""
 
     @classmethod
     def joined(cls, parts: Sequence[Parses]) -> Parses:
-        """The parses of pieces of a text, as one."""
+        """Concatenate the parses of consecutive parts of a text."""
         if len(parts) == 1:
             return parts[0]
-        known = [part.probabilities for part in parts if part.probabilities is not None]
+        probabilities = [part.probabilities for part in parts if part.probabilities is not None]
         return cls(
             np.concatenate([part.heads for part in parts]),
             np.concatenate([part.labels for part in parts]),
             parts[0].label_names,
             Probabilities(
-                np.concatenate([p.head for p in known]),
-                np.concatenate([p.label for p in known]),
-                np.concatenate([p.log_tree for p in known]),
-                np.concatenate([p.head_entropy for p in known]),
+                np.concatenate([p.head for p in probabilities]),
+                np.concatenate([p.label for p in probabilities]),
+                np.concatenate([p.log_tree for p in probabilities]),
+                np.concatenate([p.head_entropy for p in probabilities]),
             )
-            if len(known) == len(parts)
+            if len(probabilities) == len(parts)
             else None,
-            [own for part in parts for own in part.alternatives or ()]
+            [word for part in parts for word in part.alternatives or ()]
             if all(part.alternatives is not None for part in parts)
             else None,
         )
 
     def part(self, sentences: slice, words: slice) -> Parses:
-        """The parses of some sentences that stand together, and of their words; the arrays are copies."""
-        found, first = self.probabilities, sentences.start
+        """The parses of a range of sentences and of their words, copied."""
+        first = sentences.start
         numbers = range(sentences.start, sentences.stop)
         return Parses(
             self.heads[words].copy(),
             self.labels[words].copy(),
             self.label_names,
-            None if found is None else found.part(sentences, words),
+            None if self.probabilities is None else self.probabilities.part(sentences, words),
             None if self.alternatives is None else self.alternatives[words],
             tuple(note.numbered_from(-first) for note in self.notes if note.sentence in numbers),
             tuple(number - first for number in self.unparsed if number in numbers),
@@ -137,7 +140,8 @@ class Parses:
 
 @dataclass(frozen=True)
 class TreeProbabilities:
-    """How probable the k best trees are: each head, each head with its label, each tree (labels left open)."""
+    """Probabilities of the k best trees: of each head, of each head with its label, of each tree (labels
+    summed out)."""
 
     head: Floats
     label: Floats
@@ -146,25 +150,26 @@ class TreeProbabilities:
 
 @dataclass(frozen=True)
 class KBestParses:
-    """The best trees of each sentence, best first, one after the other: heads and labels are flat over the words of all of them."""
+    """The k best trees of each sentence, best first; heads and labels are flat over the words of all
+    trees."""
 
     counts: npt.NDArray[np.int64]
-    """How many trees each sentence has."""
+    """Number of trees of each sentence."""
     heads: Codes
     labels: Codes
     scores: npt.NDArray[np.float64]
     label_names: tuple[str, ...] = ()
     probabilities: TreeProbabilities | None = None
-    """How probable they are; None if the parser does not say."""
+    """Their probabilities; None if the parser has none."""
     alternatives: Sequence[Sequence[Alternative]] | None = None
-    """Of each word of the treebank."""
+    """Alternatives of each word of the treebank."""
     notes: tuple[Note, ...] = ()
     unparsed: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
 class GraphParses:
-    """A graph for each sentence: (head, word, number of the label) of each arc."""
+    """A graph per sentence: (head, word, label index) for each arc."""
 
     graphs: list[list[tuple[int, int, int]]]
     label_names: tuple[str, ...] = ()
@@ -172,38 +177,39 @@ class GraphParses:
 
 @dataclass(frozen=True)
 class Analysis:
-    """A treebank, and the parses that were written into it; None where there is not one tree a sentence (k best, graphs)."""
+    """A parsed treebank, and its parses as arrays; None for k-best trees and graphs."""
 
     treebank: Treebank
     parses: Parses | None = None
     notes: tuple[Note, ...] = ()
-    """What there is to know about single sentences; the same is in their comments (``parse_note``)."""
+    """Remarks on single sentences, also in their comments (``parse_note``)."""
 
     def numbered_from(self, first: int) -> Analysis:
-        """The same of a piece of a file whose first sentence has the number ``first``: notes name sentences as the file has them."""
+        """Shift the sentence numbers of the notes: the treebank is part of a file and begins at sentence
+        ``first``."""
         return replace(self, notes=tuple(note.numbered_from(first) for note in self.notes)) if first else self
 
 
 def parses_from_native(
     result: Any, label_names: tuple[str, ...], *, probabilities: bool, gold: bool = False
 ) -> Parses:
-    """``Parses`` from what the native decoder gave."""
-    found = None
-    if probabilities:
-        found = Probabilities(
-            result.head_probability,
-            result.label_probability,
-            result.log_probability,
-            result.head_entropy,
-            GoldProbabilities(result.asked_head_probability, result.asked_label_probability)
-            if gold
-            else None,
-        )
-    return Parses(result.heads, result.labels, label_names, found)
+    """Convert a result of the native decoder to ``Parses``."""
+    if not probabilities:
+        return Parses(result.heads, result.labels, label_names)
+    confidences = Probabilities(
+        result.head_probability,
+        result.label_probability,
+        result.log_probability,
+        result.head_entropy,
+        GoldProbabilities(result.asked_head_probability, result.asked_label_probability) if gold else None,
+    )
+    return Parses(result.heads, result.labels, label_names, confidences)
 
 
 def k_best_from_native(result: Any, label_names: tuple[str, ...]) -> KBestParses:
-    """``KBestParses`` from what the native decoder gave."""
+    """Convert a result of the native k-best decoder to ``KBestParses``."""
     counts = np.asarray(result.counts, np.int64)
-    found = TreeProbabilities(result.head_probability, result.label_probability, result.log_probability)
-    return KBestParses(counts, result.heads, result.labels, result.scores, label_names, found)
+    probabilities = TreeProbabilities(
+        result.head_probability, result.label_probability, result.log_probability
+    )
+    return KBestParses(counts, result.heads, result.labels, result.scores, label_names, probabilities)

@@ -1,4 +1,4 @@
-"""``ScoredParser``: a scorer and a way to decode; every parser over the one engine is one."""
+"""``ScoredParser``: a parser made of a scorer and the shared decoder."""
 
 from __future__ import annotations
 
@@ -47,19 +47,19 @@ _NATIVE_DECODERS: dict[Decoder, native.Decoder] = {
 }
 """The option ``decode`` → the native decoder."""
 _DENSE_SENTENCES = 64
-"""Of so many sentences the probabilities of all labelled arcs are kept at a time."""
+"""Sentences whose dense labelled marginals are in memory at a time."""
 
 
 @dataclass(frozen=True)
 class Decoding:
-    """How to parse unless told otherwise: chosen on the development data, else as in training."""
+    """The default decoder and tree class: selected on development data, otherwise those of training."""
 
     decode: str = "map"
     projective: bool = False
     single_root: bool = True
 
     def with_options(self, options: ParseOptions) -> Decoding:
-        """The same, but for what the options ask."""
+        """The decoding with the options that are set."""
         return Decoding(
             options.decode or self.decode,
             self.projective if options.projective is None else options.projective,
@@ -74,8 +74,10 @@ class Decoding:
 
 @dataclass(frozen=True)
 class Temperatures:
-    """What scores are divided by before they become probabilities: of heads, and of labels given their heads; and which share of the
-    weight of a word's best arc all its arcs have together beside their own (``TreeDistribution``)."""
+    """Calibration: temperatures of head scores and of label scores given the head, and smoothing.
+
+    Smoothing adds this fraction of a word's best arc weight, spread over all its arcs (``TreeDistribution``).
+    """
 
     heads: float = 1.0
     labels: float = 1.0
@@ -85,7 +87,7 @@ class Temperatures:
 def decode_settings(
     decoding: Decoding, temperatures: Temperatures = Temperatures(), *, probabilities: bool = False
 ) -> native.DecodeSettings:
-    """The same for native code."""
+    """The settings of the native decoder."""
     return native.DecodeSettings(
         decoder=_NATIVE_DECODERS[decoding.decode],  # type: ignore[index]
         projective=decoding.projective,
@@ -98,7 +100,7 @@ def decode_settings(
 
 
 class ScoredParser:
-    """A parser made of any scorer: trees by every decoder, k best, confidences, distributions, calibration.
+    """A parser over any scorer: all decoders, k-best trees, confidences, distributions, calibration.
 
     >>> from arcwise.parsing.scorer import FunctionScorer
     >>> def left_to_right(sentence):
@@ -112,8 +114,7 @@ class ScoredParser:
     kind: ClassVar[str] = "scored"
     description: ClassVar[str] = "scored"
     scores_are_tempered: ClassVar[bool] = False
-    """Whether its scores have been divided by the temperatures (``fitted``) already: by that of heads the logs of the weights of arcs, by
-    that of labels the logs of P(label | arc)."""
+    """Whether its scores are already divided by the temperatures (``fitted``), as in neural parsers."""
 
     def __init__(
         self,
@@ -125,46 +126,47 @@ class ScoredParser:
         self._scorer, self._decoding, self._temperatures = scorer, decoding, temperatures
 
     def __repr__(self) -> str:
-        return f"<{type(self).__name__}: {type(self.scorer).__name__}, {self.decoding.decode}, {self.decoding.trees}>"
+        scorer = type(self.scorer).__name__
+        return f"<{type(self).__name__}: {scorer}, {self.decoding.decode}, {self.decoding.trees}>"
 
     @property
     def scorer(self) -> Scorer:
-        """What makes the scores."""
+        """The scorer."""
         return self._scorer
 
     @property
     def decoding(self) -> Decoding:
-        """How it parses unless told otherwise."""
+        """The default decoder and tree class."""
         return self._decoding
 
     @property
     def temperatures(self) -> Temperatures:
-        """How its scores become probabilities."""
+        """The calibration applied to its scores."""
         return self._temperatures
 
     @property
     def fitted(self) -> Temperatures:
-        """What ``with_temperatures`` was given: ``temperatures``, unless the scores have been divided by it already."""
+        """The calibration set by ``with_temperatures``, whether or not it is already part of the scores."""
         return self.temperatures
 
     def with_temperatures(self, heads: float, labels: float, smoothing: float = 0.0) -> Self:
-        """The same parser with other confidences."""
+        """The same parser with another calibration."""
         temperatures = Temperatures(heads, labels, smoothing)
         return type(self)(self._scorer, decoding=self._decoding, temperatures=temperatures)
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """The labels that it gives; empty if it gives none."""
+        """The labels that it predicts; empty for an unlabelled parser."""
         return self.scorer.labels
 
     @property
     def batch_sentences(self) -> int | None:
-        """Of so many sentences scores are kept at a time; None: of all that are parsed together."""
+        """Number of sentences whose scores are in memory at a time; None: all of a call."""
         return None
 
     @property
     def capabilities(self) -> Capabilities:
-        """Everything but a beam."""
+        """Everything except a beam."""
         return Capabilities(
             decoders=DECODERS,
             projective=(True, False),
@@ -179,20 +181,18 @@ class ScoredParser:
 
     @property
     def info(self) -> Mapping[str, Any]:
-        """What the parser is."""
+        """Kind, number of labels and default decoding."""
         return {"kind": self.kind, "labels": len(self.labels), "decoding": self.decoding}
 
     def pack(self, precision: Precision = "float32") -> Packed:
-        """The scorer, with what the parser adds to it in the header."""
+        """The packed scorer, with decoding and calibration in the header."""
         packed = self.scorer.pack(precision)
         header = {**packed.header, "decoding": vars(self.decoding), "temperatures": vars(self.temperatures)}
         return replace(packed, header=header)
 
     def save(self, path: PathLike, *, precision: Precision = "float32") -> None:
-        """Write the model file; it appears whole or not at all."""
+        """Write the model file atomically."""
         write_model(path, self.pack(precision))
-
-    # ---- parsing
 
     def parse(
         self,
@@ -202,10 +202,11 @@ class ScoredParser:
         constraints: SentenceConstraints = None,
         threads: int = 1,
     ) -> Treebank:
-        """The treebank with HEAD and DEPREL replaced, and what the options ask for added; nothing else changes.
+        """The treebank with predicted HEAD and DEPREL, and the additional output that the options ask for.
 
-        ``constraints``: for each sentence what its tree must obey, or None. Where kept heads need it, a sentence may have crossing arcs or
-        several roots whatever the class of trees; its comment ``parse_note`` says so.
+        ``constraints``: constraints on the tree of each sentence, or None. A sentence whose kept heads need
+        crossing arcs or several roots may have them whatever the class of trees; its comment ``parse_note``
+        says so.
         """
         return self.analyse(treebank, options=options, constraints=constraints, threads=threads).treebank
 
@@ -217,7 +218,7 @@ class ScoredParser:
         constraints: SentenceConstraints = None,
         threads: int = 1,
     ) -> Analysis:
-        """``parse``, and the same as arrays."""
+        """Like ``parse``, but also returns the parses as arrays."""
         return analyse_any_length(self, as_treebank(treebank), options, constraints, threads)
 
     def parses(
@@ -229,8 +230,11 @@ class ScoredParser:
         gold: bool = False,
         threads: int = 1,
     ) -> Parses:
-        """The best trees as arrays; with ``options.confidence`` their probabilities, and with ``gold`` also those of the heads
-        and labels that the treebank has. Everything is conditional on what is decided."""
+        """The best trees as arrays.
+
+        With ``options.confidence`` also their probabilities, and with ``gold`` those of the treebank's own
+        heads and labels. All probabilities are conditional on the constraints.
+        """
         return self._parses(treebank, options, constraints, gold, threads, LEAST)
 
     def _parses(
@@ -242,12 +246,12 @@ class ScoredParser:
         threads: int,
         least: float,
     ) -> Parses:
-        decoding, decisions = self._decided(treebank, options, constraints)
+        decoding, joined = self._joined_constraints(treebank, options, constraints)
         gold = gold and options.confidence
 
-        def found(group: ConstraintGroup) -> tuple[Parses, Codes]:
+        def parse(group: ConstraintGroup) -> tuple[Parses, Codes]:
             settings = self._settings(decoding, group, probabilities=options.confidence)
-            others = None
+            alternatives = None
             if self._is_fused(group) and not options.alternatives:
                 result = self.scorer.decoded(  # type: ignore[attr-defined]
                     group.treebank, settings, required=group.required(), gold=gold, threads=threads
@@ -255,16 +259,16 @@ class ScoredParser:
             else:
                 scores = self._scores(group, threads)
                 bank = group.treebank
-                own = (np.asarray(bank.heads), label_codes(bank, self.labels)) if gold else None
-                result = decode_scores(scores, settings, gold=own, spans=group.spans, threads=threads)
+                gold_arcs = (np.asarray(bank.heads), label_codes(bank, self.labels)) if gold else None
+                result = decode_scores(scores, settings, gold=gold_arcs, spans=group.spans, threads=threads)
                 if options.alternatives and np.all(result.parsed):
-                    others = [
+                    alternatives = [
                         word for sentence in self._alternatives(scores, group, least) for word in sentence
                     ]
             parses = parses_from_native(result, self.labels, probabilities=options.confidence, gold=gold)
-            return replace(parses, alternatives=others), result.parsed
+            return replace(parses, alternatives=alternatives), result.parsed
 
-        return assemble(decisions, *parse_groups(decisions, found), self.labels)
+        return assemble(joined, *parse_groups(joined, parse), self.labels)
 
     def k_best_parses(
         self,
@@ -274,10 +278,11 @@ class ScoredParser:
         constraints: SentenceConstraints = None,
         threads: int = 1,
     ) -> KBestParses:
-        """The ``options.k_best`` best trees of every sentence, all with other heads, and their probabilities."""
-        decoding, decisions = self._decided(treebank, replace(options, alternatives=0), constraints)
+        """The ``options.k_best`` best trees of every sentence, which differ in their heads, and their
+        probabilities."""
+        decoding, joined = self._joined_constraints(treebank, replace(options, alternatives=0), constraints)
 
-        def found(group: ConstraintGroup) -> tuple[KBestParses, Codes]:
+        def parse(group: ConstraintGroup) -> tuple[KBestParses, Codes]:
             settings = self._settings(replace(decoding, decode="map"), group, probabilities=True)
             if self._is_fused(group):
                 result = self.scorer.k_best_decoded(  # type: ignore[attr-defined]
@@ -290,12 +295,12 @@ class ScoredParser:
                 )
             return k_best_from_native(result, self.labels), np.asarray(result.counts)
 
-        best = assemble_k_best(decisions, *parse_groups(decisions, found), self.labels)
+        best = assemble_k_best(joined, *parse_groups(joined, parse), self.labels)
         if not options.alternatives:
             return best
         single = replace(options, k_best=1)
-        others = self.parses(treebank, options=single, constraints=constraints, threads=threads).alternatives
-        return replace(best, alternatives=others)
+        parses = self.parses(treebank, options=single, constraints=constraints, threads=threads)
+        return replace(best, alternatives=parses.alternatives)
 
     def alternatives(
         self,
@@ -306,18 +311,20 @@ class ScoredParser:
         constraints: SentenceConstraints = None,
         threads: int = 1,
     ) -> list[list[list[Alternative]]]:
-        """For each word of each sentence its ``k`` most probable heads, each with its ``k`` most probable labels, given what is
-        decided (``options.keep``, ``constraints``). A sentence whose decisions fit no tree has none."""
-        asked = replace(options, alternatives=k, k_best=1)
-        found = self._parses(treebank, asked, constraints, False, threads, 0.0)
-        assert found.alternatives is not None
+        """The ``k`` most probable heads of each word of each sentence, each with its ``k`` most probable
+        labels.
+
+        Probabilities are conditional on ``options.keep`` and ``constraints``; a sentence without a tree has
+        none.
+        """
+        options = replace(options, alternatives=k, k_best=1)
+        parses = self._parses(treebank, options, constraints, False, threads, 0.0)
+        assert parses.alternatives is not None
         starts = treebank.sentence_words.astype(int).tolist()
-        words = [[replace(own, labels=own.labels[:k]) for own in word[:k]] for word in found.alternatives]
+        words = [[replace(head, labels=head.labels[:k]) for head in word[:k]] for word in parses.alternatives]
         return [words[first:last] for first, last in pairwise(starts)]
 
-    # ---- decisions
-
-    def _decided(
+    def _joined_constraints(
         self, treebank: Treebank, options: ParseOptions, constraints: SentenceConstraints
     ) -> tuple[Decoding, ParseConstraints]:
         options.check(self.description, self.capabilities)
@@ -330,20 +337,20 @@ class ScoredParser:
     def _settings(
         self, decoding: Decoding, group: ConstraintGroup, *, probabilities: bool
     ) -> native.DecodeSettings:
-        own = replace(decoding, projective=group.trees.projective, single_root=group.trees.single_root)
-        return decode_settings(own, self.temperatures, probabilities=probabilities)
+        decoding = replace(decoding, projective=group.trees.projective, single_root=group.trees.single_root)
+        return decode_settings(decoding, self.temperatures, probabilities=probabilities)
 
     def _is_fused(self, group: ConstraintGroup) -> bool:
         return group.is_plain and isinstance(self.scorer, FusedScorer)
 
     def _scores(self, group: ConstraintGroup, threads: int) -> Scores:
-        """The scores of a group, without the arcs and labels that are ruled out."""
+        """The scores of a group under its constraints."""
         required = group.required()
         scores = self.scorer.scores(group.treebank, trees=group.trees, required=required, threads=threads)
         return self.constrain(scores, group, threads=threads)
 
     def constrain(self, scores: Scores, group: ConstraintGroup, *, threads: int = 1) -> Scores:
-        """The scores of the sentences of a group without the arcs and labels that its decisions rule out."""
+        """Rule out the arcs and labels that the constraints of a group forbid."""
         if group.is_free:
             return scores
         heads, smoothing = self.temperatures.heads, self.temperatures.smoothing
@@ -358,7 +365,7 @@ class ScoredParser:
     def _alternatives(
         self, scores: Scores, group: ConstraintGroup, least: float
     ) -> list[list[list[Alternative]]]:
-        spans = [Constraints(subtrees=own) if own else None for own in group.spans]
+        spans = [Constraints(subtrees=spans) if spans else None for spans in group.spans]
         trees = TreeDistributionBatch(
             scores,
             projective=group.trees.projective,
@@ -379,8 +386,11 @@ class ScoredParser:
         constraints: SentenceConstraints = None,
         threads: int = 1,
     ) -> TreeDistributionBatch:
-        """The distribution over (labelled) trees of every sentence, with the parser's temperatures; under ``constraints``, one or
-        None a sentence, if there are any. (``given`` asks the same scores under others.)"""
+        """The distribution over (labelled) trees of every sentence, with the parser's calibration.
+
+        ``constraints``: one or None per sentence; ``given`` of the result conditions the same scores on
+        others.
+        """
         treebank = sentences if isinstance(sentences, Treebank) else Treebank.from_sentences(sentences)
         trees = self.decoding.with_options(ParseOptions(projective=projective, single_root=single_root)).trees
         return TreeDistributionBatch(

@@ -1,4 +1,4 @@
-"""``Scorer``: what turns a treebank into scores. Everything after that is the same for all of them."""
+"""``Scorer``: computes the arc scores of a treebank; decoding is shared by all scorers."""
 
 from __future__ import annotations
 
@@ -20,28 +20,31 @@ from arcwise.treebanks import Sentence, Treebank
 
 @runtime_checkable
 class Scorer(Protocol):
-    """Scores every arc of every sentence. A parser is a scorer and a way to decode."""
+    """Scores every arc of every sentence."""
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """The labels that arcs may have; empty for a parser without labels."""
+        """The labels of arcs; empty for an unlabelled parser."""
         ...
 
     def scores(
         self, treebank: Treebank, *, trees: TreeClass, required: Codes | None = None, threads: int = 1
     ) -> Scores:
-        """The scores of every sentence. A scorer may leave arcs out, but not so many that a sentence has no tree of the class
-        ``trees`` around the ``required`` heads (flat over all words, -1 where free)."""
+        """The scores of every sentence.
+
+        A scorer may prune arcs, but must leave every sentence a tree of the class ``trees`` that has the
+        ``required`` heads (flat over all words, -1 where free).
+        """
         ...
 
     def pack(self, precision: Precision = "float32") -> Packed:
-        """Everything that the scorer consists of."""
+        """The scorer as plain values."""
         ...
 
 
 @runtime_checkable
 class FusedScorer(Scorer, Protocol):
-    """A scorer that also decodes, sentence by sentence, so that scores need not be kept: the same trees, faster."""
+    """A scorer that also decodes, sentence by sentence, without storing scores: the same trees, faster."""
 
     def decoded(
         self,
@@ -52,7 +55,8 @@ class FusedScorer(Scorer, Protocol):
         gold: bool,
         threads: int,
     ) -> native.ParseResult:
-        """``scores(…).batch.decode(…)``; ``gold``: also the probabilities of the treebank's own heads and labels."""
+        """Same as ``scores(…).batch.decode(…)``; ``gold``: also the probabilities of the treebank's heads and
+        labels."""
         ...
 
     def k_best_decoded(
@@ -64,13 +68,13 @@ class FusedScorer(Scorer, Protocol):
         required: Codes | None,
         threads: int,
     ) -> native.KBestResult:
-        """``scores(…).batch.k_best(…)``."""
+        """Same as ``scores(…).batch.k_best(…)``."""
         ...
 
 
 @dataclass(frozen=True)
 class FunctionScorer:
-    """A plain function as a scorer: from a sentence to an array (n+1, n+1), or with L labels (L, n+1, n+1).
+    """A function as a scorer: from a sentence to an array (n+1, n+1), or with L labels (L, n+1, n+1).
 
     >>> def near(sentence):
     ...     words = np.arange(len(sentence) + 1)
@@ -85,7 +89,7 @@ class FunctionScorer:
     def scores(
         self, treebank: Treebank, *, trees: TreeClass, required: Codes | None = None, threads: int = 1
     ) -> Scores:
-        """The function of every sentence."""
+        """The scores of every sentence."""
         matrices = [np.asarray(self.function(sentence), np.float64) for sentence in treebank]
         for sentence, matrix in zip(treebank, matrices, strict=True):
             if matrix.shape[-1:] != (len(sentence) + 1,):
@@ -96,14 +100,14 @@ class FunctionScorer:
         return Scores.dense(matrices, self.labels)
 
     def pack(self, precision: Precision = "float32") -> Packed:
-        """A function is code, and model files hold none."""
+        """Raise ``ModelError``: model files contain no code."""
         raise ModelError("a parser whose scorer is a Python function cannot be saved as a model file")
 
 
 def label_codes(treebank: Treebank, labels: Sequence[str]) -> Codes:
-    """The number of each word's label (DEPREL) among ``labels``, -1 where it is none of them."""
-    known = {label: code for code, label in enumerate(labels)}
-    return np.array([known.get(label, -1) for label in treebank.column("deprel")], np.int32)
+    """The index of each word's label (DEPREL) in ``labels``, -1 if it is not among them."""
+    codes = {label: code for code, label in enumerate(labels)}
+    return np.array([codes.get(label, -1) for label in treebank.column("deprel")], np.int32)
 
 
 def decode_scores(
@@ -114,11 +118,14 @@ def decode_scores(
     spans: Sequence[Sequence[Span]] = (),
     threads: int = 1,
 ) -> native.ParseResult:
-    """The trees of a batch of scores, by the one decoder; ``gold``: heads and labels whose probabilities are wanted too;
-    ``spans``: those of each sentence that must be subtrees."""
+    """Decode a batch of scores.
+
+    ``gold``: heads and labels whose probabilities to compute, too. ``spans``: spans of each sentence that
+    must be subtrees.
+    """
     heads, labels = gold if gold is not None else (None, None)
     ends, starts = span_arrays(spans)
-    found: Any = scores.batch.decode(
+    result: Any = scores.batch.decode(
         settings, asked_heads=heads, asked_labels=labels, span_ends=ends, span_starts=starts, threads=threads
     )
-    return found  # type: ignore[no-any-return]
+    return result  # type: ignore[no-any-return]

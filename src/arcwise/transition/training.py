@@ -331,7 +331,7 @@ def _evaluator(
 ) -> Callable[[Weights], DevScore]:
     """A function that scores weights on the development data."""
     if not (dev.heads >= 0).any():
-        raise InputError(f"{dev.source}: has no heads, expected trees to compare with")
+        raise InputError(f"{dev.source}: has no heads, expected gold trees")
     scorer = make_scorer(config, system, len(labels), vocabulary)
     data = native.TransitionData(scorer, dev.layout, dev.data)
     gold = GoldTrees.of(dev, labels)

@@ -297,7 +297,7 @@ def test_a_treebank_without_heads_is_refused() -> None:
     bare = small_treebank().annotate(heads=np.full(small_treebank().word_count, -1, np.int32))
     with pytest.raises(InputError, match="head"):
         train(bare)
-    with pytest.raises(InputError, match="has no heads, expected trees to compare with"):
+    with pytest.raises(InputError, match="has no heads, expected gold trees"):
         train(small_treebank(), bare)
 
 
