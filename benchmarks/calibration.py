@@ -93,7 +93,7 @@ def halves(name: str, folder: Path, options: argparse.Namespace) -> list[tuple[o
         fitted = fit_temperatures(parser, own, steps=12)
         there, elsewhere = (reliability(fitted, half).heads for half in (own, other))
         errors = (f"{100 * one.error:.2f}" for one in (there, elsewhere))
-        found.append((name, said, *errors, f"{100 * elsewhere.excess:+.2f}"))
+        found.append((name, said, *errors, f"{100 * elsewhere.overconfidence:+.2f}"))
     return found
 
 

@@ -201,7 +201,9 @@ def matched_temperatures_at(parts: Parts, smoothing: float) -> tuple[float, floa
     """Slowly: the temperature of a grid whose probabilities are nearest to the share that is right."""
     parser_at, treebank = parts[0]
     grid = np.geomspace(0.1, 3, 80)
-    excess = [abs(reliability(parser_at(heads, 1.0, smoothing), treebank).heads.excess) for heads in grid]
+    excess = [
+        abs(reliability(parser_at(heads, 1.0, smoothing), treebank).heads.overconfidence) for heads in grid
+    ]
     return float(grid[int(np.argmin(excess))]), 1.0, smoothing
 
 

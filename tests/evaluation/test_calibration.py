@@ -33,7 +33,7 @@ def test_a_review_of_the_least_sure_finds_errors() -> None:
         (0.3, 0.75),
     ]
     assert str(found).endswith(
-        "least sure of: 50 % among 5 %, 50 % among 10 %, 75 % among 20 %, 75 % among 30 % of the words"
+        "least confident words: 50 % in 5 %, 50 % in 10 %, 75 % in 20 %, 75 % in 30 % of the words"
     )
 
 

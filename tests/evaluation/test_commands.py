@@ -110,7 +110,7 @@ def test_compare(files: dict[str, str], capsys: pytest.CaptureFixture[str]) -> N
     assert run(["compare", *arguments, "--worst", "2"]) == 0
     out = capsys.readouterr().out
     assert "Differences (punctuation counted, label subtypes cut)" in out
-    assert "B is better in LAS by more than chance" in out
+    assert "B has a significantly higher LAS" in out
     shown = out[out.index("Sentences that differ most") :].splitlines()
     assert len(shown) == 4
     assert {line.split()[-1] for line in shown[2:]} <= {"birds", "contraction"}

@@ -217,7 +217,7 @@ def test_differing_texts_are_an_error_that_names_both_places() -> None:
 
 
 def test_a_text_that_ends_early_is_an_error() -> None:
-    with pytest.raises(InputError, match="has 'no more text'"):
+    with pytest.raises(InputError, match="has 'the end'"):
         evaluate(treebank(CONTRACTION, BIRDS), treebank(CONTRACTION))
 
 

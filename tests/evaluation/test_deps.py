@@ -31,5 +31,5 @@ def test_empty_nodes_and_labels_with_colons_are_read() -> None:
 def test_bad_deps_are_named() -> None:
     with pytest.raises(InputError, match="found 'nsubj' in DEPS of word 1"):
         deps_arcs(one("nsubj")[0])
-    with pytest.raises(InputError, match="expected the same words"):
+    with pytest.raises(InputError, match="must have the same sentences and words"):
         deps_scores(one("0:root"), one("0:root", "1:x"))

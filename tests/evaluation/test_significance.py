@@ -149,7 +149,7 @@ def test_a_system_against_itself() -> None:
 
 def test_nothing_to_compare() -> None:
     dot = treebank("1\t.\t.\tPUNCT\t_\t_\t0\troot\t_\t_\n\n")
-    with pytest.raises(InputError, match="found no word that counts"):
+    with pytest.raises(InputError, match="there is no word to score"):
         compare(dot, dot, dot, punctuation="skip")
     with pytest.raises(InputError, match="samples: found 0, expected at least 1"):
         compare(dot, dot, dot, samples=0)

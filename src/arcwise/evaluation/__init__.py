@@ -1,4 +1,4 @@
-"""How good is a parser, where does it err, and is it better than another?"""
+"""Evaluate parsers: attachment and CoNLL 2018 scores, breakdowns, significance, calibration."""
 
 from arcwise.evaluation.agreement import Agreement, Coefficients, LabelPair, agreement
 from arcwise.evaluation.attachment import Attachment, GoldTrees, UasLas, attachment, uas_las

@@ -1,4 +1,4 @@
-"""Attachment scores: heads, labels, roots, whole trees."""
+"""Attachment scores: UAS, LAS, label and root accuracy, exact match."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from arcwise.treebanks import Treebank
 
 
 class UasLas(NamedTuple):
-    """Shares of words with the right head (uas), and with the right head and label (las)."""
+    """Unlabelled and labelled attachment score, as fractions."""
 
     uas: float
     las: float
@@ -30,17 +30,18 @@ def uas_las(
     gold_labels: npt.ArrayLike | None = None,
     labels: npt.ArrayLike | None = None,
 ) -> UasLas:
-    """The scores of heads and labels that are flat over the same words; words without a gold head (-1) do not count.
+    """UAS and LAS of flat arrays over the same words; words without a gold head (-1) do not count.
 
-    Labels are strings or numbers. Without labels las is uas. ``attachment`` tells more, and aligns other words.
+    Labels are strings or numbers. Without labels, LAS equals UAS. ``attachment`` computes more scores and
+    aligns different tokenisations.
 
     >>> print(uas_las([2, 0, -1], [2, 1, 1], ["nsubj", "root", "_"], ["obj", "root", "obj"]))
     UAS 50.00 LAS 0.00
     """
-    known = np.asarray(gold_heads) >= 0
-    right: Flags = known & (np.asarray(heads) == np.asarray(gold_heads))
+    annotated = np.asarray(gold_heads) >= 0
+    right: Flags = annotated & (np.asarray(heads) == np.asarray(gold_heads))
     both = right if gold_labels is None else right & (np.asarray(labels) == np.asarray(gold_labels))
-    words = int(known.sum())
+    words = int(annotated.sum())
     return UasLas(_share(int(right.sum()), words), _share(int(both.sum()), words))
 
 
@@ -59,49 +60,54 @@ _SHARES = (
 
 @dataclass(frozen=True)
 class GoldTrees:
-    """Trees that many parses of the same words are scored by: as ``arcwise evaluate`` does unless told otherwise, punctuation
-    counted and subtypes of labels cut (nsubj for nsubj:pass). Words without a gold head do not count.
+    """Gold trees, prepared to score many parses of the same words.
+
+    Scores are those of ``arcwise evaluate`` by default: punctuation counts, label subtypes are ignored
+    (nsubj for nsubj:pass). Words without a gold head do not count.
 
     >>> from arcwise import Treebank
     >>> row = "{}\\t{}\\t_\\t_\\t_\\t_\\t{}\\t{}\\t_\\t_\\n"
-    >>> gold = Treebank.from_string(row.format(1, "Birds", 2, "nsubj:pass") + row.format(2, "sing", 0, "root") + "\\n")
+    >>> rows = row.format(1, "Birds", 2, "nsubj:pass") + row.format(2, "sing", 0, "root")
+    >>> gold = Treebank.from_string(rows + "\\n")
     >>> print(GoldTrees.of(gold, ["nsubj", "obj", "root"]).score([2, 0], [0, 2]))
     UAS 100.00 LAS 100.00
     """
 
     heads: npt.NDArray[np.int32]
     labels: Ints | None
-    """A number for the cut label of each word; None: labels do not count."""
+    """The code of the label of each word, without subtype; None if labels do not count."""
     cut: Ints
-    """The label of a parse → the number of what it is cut to."""
+    """Label of a parse → code of the label without its subtype."""
 
     @classmethod
     def of(cls, treebank: Treebank, labels: Sequence[str]) -> GoldTrees:
-        """The trees of a treebank. ``labels``: what the numbers in parses stand for; none if parses have no labels."""
+        """Prepare the trees of a treebank; ``labels`` is the label alphabet of the parses, or empty."""
         numbers = Codebook()
         gold = WordColumns(treebank, numbers).universal_label if labels else None
         cut = np.array([numbers(without_subtype(label)) for label in labels], np.int64)
         return cls(np.asarray(treebank.heads), gold, cut)
 
     def score(self, heads: npt.ArrayLike, labels: npt.ArrayLike) -> UasLas:
-        """UAS and LAS of a parse; its labels are numbers (negative: none)."""
+        """UAS and LAS of a parse; labels are indices into the alphabet (negative: none)."""
         if self.labels is None:
             return uas_las(self.heads, heads)
-        found = np.asarray(labels)
-        return uas_las(self.heads, heads, self.labels, np.where(found < 0, -1, self.cut[found]))
+        codes = np.asarray(labels)
+        return uas_las(self.heads, heads, self.labels, np.where(codes < 0, -1, self.cut[codes]))
 
 
 @dataclass(frozen=True)
 class Attachment:
-    """Counts over the scored words and the sentences of gold, and the shares of them that are right.
+    """Counts over the scored words and the sentences of gold, and the scores computed from them.
 
-    - ``uas``, ``las``: words with the right head; with the right head and label (Buchholz and Marsi 2006).
-    - ``label_accuracy``: words with the right label, whatever their head.
-    - ``root_accuracy``: sentences whose roots are exactly those of gold (McDonald et al. 2005; one root or several).
-    - ``root_precision``, ``root_recall``, ``root_f1``: of the words that the system makes roots, and of those that gold has, how many
-      are in both (McDonald et al. 2005 for Czech, whose sentences may have several roots). With one root a sentence on both sides all
-      three are ``root_accuracy``.
-    - ``complete``, ``complete_labelled``: sentences in which every scored head (and label) is right.
+    - ``uas``, ``las``: words with the correct head; with the correct head and label (Buchholz and Marsi
+      2006).
+    - ``label_accuracy``: words with the correct label, regardless of the head.
+    - ``root_accuracy``: sentences whose set of roots is correct (McDonald et al. 2005).
+    - ``root_precision``, ``root_recall``, ``root_f1``: over words that are roots (McDonald et al. 2005 for
+      Czech, whose sentences may have several roots). With one root per sentence on both sides all three
+      equal ``root_accuracy``.
+    - ``complete``, ``complete_labelled``: exact match, sentences in which every scored head (and label) is
+      correct.
     """
 
     words: int
@@ -115,7 +121,7 @@ class Attachment:
     gold_roots: int = 0
     system_roots: int = 0
     common_roots: int = 0
-    """Words that are roots in gold, in the system's trees, in both."""
+    """Words that are roots in gold, in the system output, in both."""
 
     @property
     def uas(self) -> float:
@@ -154,12 +160,12 @@ class Attachment:
         return _share(self.labelled_trees_right, self.sentences)
 
     def to_json(self) -> dict[str, Any]:
-        """Counts and shares."""
+        """Counts and scores."""
         return {**asdict(self), **{name: getattr(self, name) for name in _SHARES}}
 
 
 def attachment(verdicts: Verdicts, *, sentences: Flags | None = None) -> Attachment:
-    """The scores over all sentences of gold, or over those that are flagged. O(W).
+    """Attachment scores over all sentences of gold, or over the flagged ones. O(W).
 
     >>> from arcwise import Treebank
     >>> from arcwise.evaluation import verdicts
@@ -175,7 +181,7 @@ def attachment(verdicts: Verdicts, *, sentences: Flags | None = None) -> Attachm
     of_word = verdicts.gold.sentence
     words = verdicts.scored & chosen[of_word]
     gold_roots = chosen[of_word] & (verdicts.gold.heads == ROOT)
-    made_roots = _roots_of_system(verdicts)
+    system_roots = _roots_of_system(verdicts)
 
     def sentences_without(wrong: Flags) -> int:
         return int(chosen.sum() - (per_sentence(wrong, of_word, count)[chosen] > 0).sum())
@@ -186,33 +192,33 @@ def attachment(verdicts: Verdicts, *, sentences: Flags | None = None) -> Attachm
         arcs_right=int((words & verdicts.arc_right).sum()),
         labels_right=int((words & verdicts.label_right).sum()),
         sentences=int(chosen.sum()),
-        roots_right=sentences_without((verdicts.gold.heads == ROOT) != made_roots),
+        roots_right=sentences_without((verdicts.gold.heads == ROOT) != system_roots),
         trees_right=sentences_without(words & ~verdicts.head_right),
         labelled_trees_right=sentences_without(words & ~verdicts.arc_right),
         gold_roots=int(gold_roots.sum()),
         system_roots=int((verdicts.system.heads == ROOT)[chosen[_gold_sentences(verdicts)]].sum()),
-        common_roots=int((gold_roots & made_roots).sum()),
+        common_roots=int((gold_roots & system_roots).sum()),
     )
 
 
 def per_sentence(flags: Flags, sentence: Ints, count: int) -> Ints:
-    """How many words of each of ``count`` sentences are flagged."""
+    """The number of flagged words in each of ``count`` sentences."""
     return np.bincount(sentence[flags], minlength=count)
 
 
 def _roots_of_system(verdicts: Verdicts) -> Flags:
-    """Gold words that the system makes roots."""
-    made = np.zeros(len(verdicts.gold), bool)
+    """Which gold words are roots in the system output."""
+    roots = np.zeros(len(verdicts.gold), bool)
     pairs = verdicts.alignment
-    made[pairs.gold] = verdicts.system.heads[pairs.system] == ROOT
-    return made
+    roots[pairs.gold] = verdicts.system.heads[pairs.system] == ROOT
+    return roots
 
 
 def _gold_sentences(verdicts: Verdicts) -> Ints:
-    """The gold sentence in which each word of the system begins."""
+    """The gold sentence in which each system word starts."""
     starts = verdicts.gold.sentence_spans[:, 0]
-    found: Ints = np.searchsorted(starts, verdicts.system.spans[:, 0], side="right") - 1
-    return found
+    sentences: Ints = np.searchsorted(starts, verdicts.system.spans[:, 0], side="right") - 1
+    return sentences
 
 
 def _share(part: int, whole: int) -> float:

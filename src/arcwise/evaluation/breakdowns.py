@@ -1,4 +1,4 @@
-"""Where the errors are: by label, by arc length, by crossing, by sentence length, and which labels are confused."""
+"""Error analysis: scores by label, arc length, projectivity and sentence length; label confusions."""
 
 from __future__ import annotations
 
@@ -26,8 +26,10 @@ _SENTENCE_LENGTHS = (
 
 @dataclass(frozen=True)
 class ArcGroup:
-    """The arcs of one kind: how many gold has and how many of them were found, how many the system has and how many of
-    them are right; ``heads`` without, ``arcs`` with the label."""
+    """Counts of one group of arcs in gold and system, for precision and recall.
+
+    ``heads`` counts ignore the label, ``arcs`` counts include it.
+    """
 
     name: str
     gold: int
@@ -62,14 +64,14 @@ class ArcGroup:
         return 2 * self.precision * self.recall / both if both else 0.0
 
     def to_json(self) -> dict[str, Any]:
-        """Counts and shares; a share of nothing is null."""
+        """Counts and scores; undefined scores are null."""
         shares = ("head_recall", "head_precision", "recall", "precision", "f1")
         return {**asdict(self), **{name: getattr(self, name) for name in shares}}
 
 
 @dataclass(frozen=True)
 class SentenceGroup:
-    """The scores over the sentences of one kind."""
+    """Scores of one group of sentences."""
 
     name: str
     scores: Attachment
@@ -81,7 +83,7 @@ class SentenceGroup:
 
 @dataclass(frozen=True)
 class Confusion:
-    """``count`` words with the label ``gold`` were given the label ``system``."""
+    """How many words with the gold label ``gold`` have the label ``system``."""
 
     gold: str
     system: str
@@ -93,7 +95,7 @@ class Confusion:
 
 
 def by_label(verdicts: Verdicts) -> list[ArcGroup]:
-    """Every label of gold or system, the most frequent first."""
+    """Scores of every label in gold or system, most frequent first."""
     gold, system = verdicts.gold_labels, verdicts.system_labels
     labels = np.unique(np.concatenate([gold[verdicts.scored], system[verdicts.system_scored]]))
     strings = verdicts.gold.codebook.strings
@@ -107,24 +109,26 @@ def by_label(verdicts: Verdicts) -> list[ArcGroup]:
 
 
 def by_arc_length(verdicts: Verdicts) -> list[ArcGroup]:
-    """Arcs by the number of words from modifier to head (McDonald and Nivre 2007); arcs from the root apart."""
+    """Scores by arc length, the distance from modifier to head (McDonald and Nivre 2007); root arcs apart."""
     starts = [start for start, _ in _ARC_LENGTHS]
 
     def bins(words: WordColumns) -> Ints:
         position = np.arange(len(words))
         length = np.where(words.heads >= 0, np.abs(words.heads - position), 0)
-        found = np.searchsorted(starts, length, side="right") - 1
-        return np.where(words.treebank.heads < 0, len(starts), found)  # a missing head has no length
+        groups = np.searchsorted(starts, length, side="right") - 1
+        return np.where(
+            words.treebank.heads < 0, len(starts), groups
+        )  # missing heads are a group of their own
 
     names = [name for _, name in _ARC_LENGTHS]
     return _grouped(verdicts, [*names, "no head"], bins(verdicts.gold), bins(verdicts.system))
 
 
 def by_crossing(verdicts: Verdicts) -> list[ArcGroup]:
-    """Projective arcs, non-projective arcs, and arcs that cross another (those from the root included).
+    """Scores of projective arcs, non-projective arcs, and arcs that cross another (including root arcs).
 
-    Recall is over the arcs that are so in gold, precision over those that are so in the system's trees. The arcs of a
-    sentence with a cycle belong to none of the three.
+    Recall is over the arcs of the group in gold, precision over those in the system output. Arcs of
+    sentences with a cycle belong to no group.
     """
     gold, system = _shapes(verdicts.gold), _shapes(verdicts.system)
     names = ("projective", "non-projective", "crossing another")
@@ -132,7 +136,7 @@ def by_crossing(verdicts: Verdicts) -> list[ArcGroup]:
 
 
 def by_sentence_length(verdicts: Verdicts) -> list[SentenceGroup]:
-    """Scores over the gold sentences of 1-10, 11-20, … words."""
+    """Scores of the gold sentences with 1-10, 11-20, … words."""
     lengths = verdicts.gold.treebank.sentence_lengths
     starts = [start for start, _ in _SENTENCE_LENGTHS]
     bins = np.searchsorted(starts, lengths, side="right") - 1
@@ -144,15 +148,13 @@ def by_sentence_length(verdicts: Verdicts) -> list[SentenceGroup]:
 
 
 def confusions(verdicts: Verdicts) -> list[Confusion]:
-    """The pairs of labels that differ on scored words, the most frequent first; heads do not matter."""
+    """Label confusions on scored words regardless of heads, most frequent first."""
     pairs = verdicts.alignment
     gold, system = verdicts.gold_labels[pairs.gold], verdicts.system_labels[pairs.system]
     wrong = verdicts.scored[pairs.gold] & (gold != system)
-    found, counts = np.unique(np.stack([gold[wrong], system[wrong]]), axis=1, return_counts=True)
+    pairs_seen, counts = np.unique(np.stack([gold[wrong], system[wrong]]), axis=1, return_counts=True)
     strings = verdicts.gold.codebook.strings
-    rows = [
-        Confusion(strings[g], strings[s], int(n)) for g, s, n in zip(found[0], found[1], counts, strict=True)
-    ]
+    rows = [Confusion(strings[g], strings[s], int(n)) for g, s, n in zip(*pairs_seen, counts, strict=True)]
     return sorted(rows, key=lambda row: (-row.count, row.gold, row.system))
 
 

@@ -1,4 +1,4 @@
-"""Two systems against the same gold: is one better, how sure is that, and where do they differ?"""
+"""Compare two systems on the same gold data: score differences, significance, sentences that differ."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from arcwise.treebanks import Treebank
 
 @dataclass(frozen=True)
 class ScoreDifference:
-    """One score of both systems, the difference B - A with its 95 % bootstrap interval, and three tests of it."""
+    """A score of both systems, the difference B - A with its 95 % bootstrap interval, and three tests."""
 
     metric: str
     a: float
@@ -49,7 +49,7 @@ class ScoreDifference:
 
 @dataclass(frozen=True)
 class DifferingSentence:
-    """A sentence that one system parses better: how many of its words have the right head, the right head and label."""
+    """A sentence that one system parses better, with the numbers of correct heads and arcs."""
 
     number: int
     """From 1."""
@@ -68,7 +68,7 @@ class DifferingSentence:
 
 @dataclass(frozen=True)
 class Comparison:
-    """Everything ``compare`` found. ``to_json()`` is what ``arcwise compare --json`` prints."""
+    """The result of ``compare``. ``to_json()`` is the output of ``arcwise compare --json``."""
 
     files: tuple[Soundness, Soundness, Soundness]
     """Gold, A, B."""
@@ -108,9 +108,9 @@ def compare(
     seed: int = 0,
     worst: int = 10,
 ) -> Comparison:
-    """Compare systems ``a`` and ``b`` on the scored words of ``gold`` (a word that a system has not is wrong).
+    """Compare systems ``a`` and ``b`` on the scored words of ``gold``; words missing in a system are errors.
 
-    ``worst``: how many sentences to list, those in which the numbers of right arcs differ most.
+    ``worst``: the number of sentences to list, those whose numbers of correct arcs differ most.
 
     >>> row = "{}\\t{}\\t_\\t_\\t_\\t_\\t{}\\t{}\\t_\\t_\\n"
     >>> gold = row.format(1, "Birds", 2, "nsubj") + row.format(2, "sing", 0, "root") + "\\n"
@@ -125,14 +125,14 @@ def compare(
         raise InputError(f"worst: found {worst}, expected 0 or more")
     options = Options(punctuation, subtypes)
     words = WordColumns(gold, Codebook())
-    judged = (Verdicts.of(words, a, options), Verdicts.of(words, b, options))
-    scored = judged[0].scored
+    verdicts_a, verdicts_b = Verdicts.of(words, a, options), Verdicts.of(words, b, options)
+    scored = verdicts_a.scored
     if not scored.any():
-        raise InputError(f"{gold.source}: found no word that counts, expected at least one")
+        raise InputError(f"{gold.source}: there is no word to score")
     pairs = {
-        "UAS": (judged[0].head_right, judged[1].head_right),
-        "LAS": (judged[0].arc_right, judged[1].arc_right),
-        "label accuracy": (judged[0].label_right, judged[1].label_right),
+        "UAS": (verdicts_a.head_right, verdicts_b.head_right),
+        "LAS": (verdicts_a.arc_right, verdicts_b.arc_right),
+        "label accuracy": (verdicts_a.label_right, verdicts_b.label_right),
     }
     return Comparison(
         files=(soundness(gold), soundness(a), soundness(b)),

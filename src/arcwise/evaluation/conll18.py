@@ -1,10 +1,9 @@
-"""The metrics of the CoNLL 2018 shared task: Tokens, Sentences, Words, UPOS, XPOS, UFeats, AllTags, Lemmas, UAS, LAS,
-CLAS, MLAS, BLEX.
+"""Metrics of the CoNLL 2018 shared task: tokenisation, tags, features, lemmas, UAS, LAS, CLAS, MLAS, BLEX.
 
-Equal to the official scorer (``udtools.udeval``) to the last digit wherever that one gives a result; it stops at files with
-several roots, cycles or broken rows, which are scored here as they stand. Punctuation counts, subtypes of labels do not,
-only universal features are compared. Zeman et al. 2018, "CoNLL 2018 shared task: multilingual parsing from raw text to
-universal dependencies", section 5.
+Scores equal those of the official scorer (``udtools.udeval``) to the last digit wherever it gives a result;
+it rejects files with several roots, cycles or broken rows, which are scored here. Punctuation counts, label
+subtypes do not, and only universal features are compared. Zeman et al. 2018, "CoNLL 2018 shared task:
+multilingual parsing from raw text to universal dependencies", section 5.
 """
 
 from __future__ import annotations
@@ -23,15 +22,15 @@ CONTENT_LABELS = frozenset([
     "advmod", "discourse", "nmod", "appos", "nummod", "acl", "amod", "conj", "fixed", "flat", "compound",
     "list", "parataxis", "orphan", "goeswith", "reparandum", "root", "dep",
 ])  # fmt: skip
-"""The labels of content words: CLAS, MLAS and BLEX look at these alone."""
+"""Labels of content words; CLAS, MLAS and BLEX score only these."""
 
 FUNCTION_LABELS = frozenset(["aux", "cop", "mark", "det", "clf", "case", "cc"])
-"""The labels of function words, which MLAS looks at below a content word."""
+"""Labels of function words; MLAS compares those attached to a content word."""
 
 
 @dataclass(frozen=True)
 class Score:
-    """How many are right, of how many in gold and system; ``aligned`` counts those that are in both.
+    """Precision, recall and F1 from counts; ``aligned`` counts the words in both.
 
     >>> score = Score(correct=3, gold=4, system=5, aligned=4)
     >>> score.precision, score.recall, score.f1, score.aligned_accuracy
@@ -61,7 +60,7 @@ class Score:
         return self.correct / self.aligned if self.aligned else self.aligned
 
     def to_json(self) -> dict[str, Any]:
-        """Counts and scores, as they go into JSON."""
+        """Counts and scores."""
         return {
             **asdict(self),
             "precision": self.precision,
@@ -73,7 +72,7 @@ class Score:
 
 @dataclass(frozen=True)
 class Conll18:
-    """The scores by the names of the official table: ``result["LAS"].f1``."""
+    """Scores by metric name: ``result["LAS"].f1``."""
 
     scores: dict[str, Score]
 
@@ -81,19 +80,19 @@ class Conll18:
         return self.scores[metric]
 
     def to_json(self) -> dict[str, Any]:
-        """Every score under its name."""
+        """All scores by name."""
         return {name: score.to_json() for name, score in self.scores.items()}
 
 
 def conll18(gold: WordColumns, system: WordColumns, alignment: Alignment) -> Conll18:
-    """All metrics at once. O(W)."""
+    """Compute all metrics. O(W)."""
     g, s = alignment.gold, alignment.system
     same_upos = gold.upos[g] == system.upos[s]
     same_xpos = gold.xpos[g] == system.xpos[s]
     same_feats = gold.universal_feats[g] == system.universal_feats[s]
     same_label = gold.universal_label[g] == system.universal_label[s]
     same_head = same_heads(gold, system, alignment)
-    no_lemma = gold.codebook("_")  # where gold has no lemma, any is right
+    no_lemma = gold.codebook("_")  # where gold has no lemma, every lemma is correct
     same_lemma = (gold.lemma[g] == no_lemma) | (gold.lemma[g] == system.lemma[s])
     same_arc = same_head & same_label
     same_morphology = same_upos & same_feats
@@ -129,7 +128,7 @@ def conll18(gold: WordColumns, system: WordColumns, alignment: Alignment) -> Con
 
 
 def same_heads(gold: WordColumns, system: WordColumns, alignment: Alignment) -> Flags:
-    """Per aligned pair: whether both have the same head. A missing head is never right."""
+    """Per aligned pair: whether the heads are the same. A missing head is never correct."""
     heads = gold.heads[alignment.gold]
     same: Flags = (heads != MISSING) & (heads == alignment.to_gold(system.heads)[alignment.system])
     return same
@@ -140,10 +139,10 @@ def _has_label(words: WordColumns, labels: frozenset[str]) -> Flags:
 
 
 def _same_function_words(gold: WordColumns, system: WordColumns, alignment: Alignment, same: Flags) -> Flags:
-    """Per aligned pair: whether the function words below both are the same, with the same tags.
+    """Per aligned pair: whether both have the same function words as dependents, with the same tags.
 
-    ``same``: whether head, label, UPOS and features of a pair are right. The alignment is one to one, so both have the
-    same function words iff they have equally many, and equally many of the system's are right.
+    ``same``: whether head, label, UPOS and features of a pair agree. The alignment is one to one, so the
+    function words are the same iff gold and system have equally many, and as many of them agree.
     """
     g, s = alignment.gold, alignment.system
     in_gold, in_system = _has_label(gold, FUNCTION_LABELS), _has_label(system, FUNCTION_LABELS)
@@ -155,12 +154,12 @@ def _same_function_words(gold: WordColumns, system: WordColumns, alignment: Alig
 
 
 def _heads_of(heads: Ints, flags: Flags, count: int) -> Ints:
-    """How often each of ``count`` words is the head of a flagged one."""
+    """The number of flagged dependents of each of ``count`` words."""
     return np.bincount(heads[flags & (heads >= 0)], minlength=count)
 
 
 def _span_score(gold: Ints, system: Ints) -> Score:
-    """How many spans are in both."""
+    """Score spans that are in both."""
     if np.array_equal(gold, system):
         return Score(len(gold), len(gold), len(system))
     in_both = Counter(map(tuple, gold.tolist())) & Counter(map(tuple, system.tolist()))

@@ -1,4 +1,4 @@
-"""Scores of dependency graphs in the DEPS column: precision, recall and F1 over arcs."""
+"""Precision, recall and F1 of the arcs of dependency graphs in the DEPS column."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ DepsArc = tuple[str, int, str]
 
 @dataclass(frozen=True)
 class ArcScore:
-    """How many arcs the gold graphs have, the system's have, and both."""
+    """Numbers of arcs in gold, in the system output, and in both."""
 
     gold: int
     system: int
@@ -22,30 +22,30 @@ class ArcScore:
 
     @property
     def precision(self) -> float:
-        """The share of the system's arcs that are gold."""
+        """The fraction of the system's arcs that are in gold."""
         return self.both / self.system if self.system else 0.0
 
     @property
     def recall(self) -> float:
-        """The share of the gold arcs that the system found."""
+        """The fraction of the gold arcs that are in the system output."""
         return self.both / self.gold if self.gold else 0.0
 
     @property
     def f1(self) -> float:
-        """The harmonic mean of both."""
+        """The harmonic mean of precision and recall."""
         return 2 * self.both / (self.gold + self.system) if self.gold + self.system else 0.0
 
 
 @dataclass(frozen=True)
 class DepsScores:
-    """Scores of arcs without and with their labels."""
+    """Unlabelled and labelled scores."""
 
     unlabelled: ArcScore
     labelled: ArcScore
 
 
 def deps_arcs(sentence: Sentence) -> list[DepsArc]:
-    """The arcs of the DEPS column of one sentence's words.
+    """The arcs in the DEPS column of a sentence.
 
     >>> sentence = Sentence.from_words(["She", "sings"], deps=["2:nsubj", "0:root"])
     >>> deps_arcs(sentence)
@@ -57,26 +57,27 @@ def deps_arcs(sentence: Sentence) -> list[DepsArc]:
             head, colon, label = part.partition(":")
             if not colon or not head.replace(".", "", 1).isdecimal():
                 name = sentence.sent_id or f"sentence {sentence.number + 1}"
+                source = sentence.treebank.source
                 raise InputError(
-                    f"{sentence.treebank.source} ({name}): found {part!r} in DEPS of word {word}, expected head:label"
+                    f"{source} ({name}): found {part!r} in DEPS of word {word}, expected head:label"
                 )
             arcs.append((head, word, label))
     return arcs
 
 
 def deps_scores(gold: Treebank, system: Treebank) -> DepsScores:
-    """F1 of the arcs in DEPS; both files have the same words.
+    """Scores of the arcs in DEPS; both files must have the same words.
 
-    >>> def one(deps):
+    >>> def treebank(deps):
     ...     return Treebank.from_sentences([Sentence.from_words(["She", "sings"], deps=deps)])
-    >>> deps_scores(one(["2:nsubj", "0:root"]), one(["2:obj", "0:root"])).labelled.f1
+    >>> deps_scores(treebank(["2:nsubj", "0:root"]), treebank(["2:obj", "0:root"])).labelled.f1
     0.5
     """
     if gold.sentence_words.tolist() != system.sentence_words.tolist():
-        raise InputError(f"{system.source}: has other sentences than {gold.source}, expected the same words")
-    found = [(deps_arcs(g), deps_arcs(s)) for g, s in zip(gold, system, strict=True)]
-    bare = [({a[:2] for a in g}, {a[:2] for a in s}) for g, s in found]
-    return DepsScores(_score(bare), _score([(set(g), set(s)) for g, s in found]))
+        raise InputError(f"{system.source} and {gold.source} must have the same sentences and words")
+    arcs = [(deps_arcs(g), deps_arcs(s)) for g, s in zip(gold, system, strict=True)]
+    unlabelled = [({a[:2] for a in g}, {a[:2] for a in s}) for g, s in arcs]
+    return DepsScores(_score(unlabelled), _score([(set(g), set(s)) for g, s in arcs]))
 
 
 def _score(

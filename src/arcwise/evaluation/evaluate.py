@@ -1,4 +1,4 @@
-"""A system's file against gold: all scores in one result."""
+"""Evaluate the output of a system against gold: all scores in one result."""
 
 from __future__ import annotations
 
@@ -29,25 +29,25 @@ BREAKDOWNS: Mapping[str, Callable[[Verdicts], Sequence[ArcGroup | SentenceGroup]
     "crossing": by_crossing,
     "sentence": by_sentence_length,
 }
-"""What ``by=`` can name."""
+"""The breakdowns that ``by=`` accepts."""
 
 
 @dataclass(frozen=True)
 class Evaluation:
-    """Everything ``evaluate`` found. ``to_json()`` is what ``arcwise evaluate --json`` prints."""
+    """The result of ``evaluate``. ``to_json()`` is the output of ``arcwise evaluate --json``."""
 
     gold: Soundness
     system: Soundness
     options: Options
     attachment: Attachment
-    """Over the words of gold, under ``options``."""
+    """Scores over the words of gold, with ``options``."""
     conll18: Conll18
-    """As the official scorer has it, whatever the options."""
+    """Scores of the shared task, independent of ``options``."""
     breakdowns: Mapping[str, Sequence[ArcGroup | SentenceGroup]] = field(default_factory=dict)
     confusions: Sequence[Confusion] | None = None
 
     def to_json(self) -> dict[str, Any]:
-        """All scores and counts, as dictionaries, lists and numbers."""
+        """All scores and counts as a JSON object."""
         out: dict[str, Any] = {
             "gold": self.gold.to_json(),
             "system": self.system.to_json(),
@@ -70,26 +70,27 @@ def evaluate(
     by: Iterable[str] = (),
     confusion: bool = False,
 ) -> Evaluation:
-    """Score ``system`` against ``gold``: two treebanks of the same text, read with ``strict=False`` to score what is broken.
+    """Score ``system`` against ``gold``, two treebanks of the same text.
 
-    ``by`` names breakdowns (``label``, ``length``, ``crossing``, ``sentence``). O(W) where the tokens are the same.
+    Read them with ``strict=False`` to score files with broken trees. ``by`` names breakdowns (``label``,
+    ``length``, ``crossing``, ``sentence``). O(W) if the tokens are the same.
 
     >>> text = "1\\tHi\\thi\\tINTJ\\t_\\t_\\t0\\troot\\t_\\t_\\n\\n"
     >>> result = evaluate(Treebank.from_string(text), Treebank.from_string(text.replace("INTJ", "X")))
     >>> result.attachment.las, result.conll18["UPOS"].f1
     (1.0, 0.0)
     """
-    wanted = list(by)
-    for name in wanted:
+    names = list(by)
+    for name in names:
         if name not in BREAKDOWNS:
             raise InputError(f"by: found {name!r}, expected one of {', '.join(BREAKDOWNS)}")
-    judged = verdicts(gold, system, Options(punctuation, subtypes))
+    words = verdicts(gold, system, Options(punctuation, subtypes))
     return Evaluation(
         gold=soundness(gold),
         system=soundness(system),
-        options=judged.options,
-        attachment=attachment(judged),
-        conll18=conll18(judged.gold, judged.system, judged.alignment),
-        breakdowns={name: BREAKDOWNS[name](judged) for name in wanted},
-        confusions=confusions(judged) if confusion else None,
+        options=words.options,
+        attachment=attachment(words),
+        conll18=conll18(words.gold, words.system, words.alignment),
+        breakdowns={name: BREAKDOWNS[name](words) for name in names},
+        confusions=confusions(words) if confusion else None,
     )

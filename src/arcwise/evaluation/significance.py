@@ -1,6 +1,7 @@
-"""Is the difference between two parsers more than luck? Four tests on the same sentences, for the same gold words.
+"""Significance tests for the difference between two parsers on the same sentences.
 
-``a`` and ``b`` count what each parser got right in each sentence, ``words`` how many there were.
+``a`` and ``b`` are the numbers of correct words of each parser in each sentence, ``words`` the numbers of
+scored words.
 """
 
 from __future__ import annotations
@@ -13,12 +14,12 @@ import numpy as np
 import numpy.typing as npt
 
 SMALLEST = 1e-300
-"""What p-values below it are given as."""
+"""Smaller p-values are reported as this value."""
 
 
 @dataclass(frozen=True)
 class Interval:
-    """A 95 % interval."""
+    """A 95 % confidence interval."""
 
     low: float
     high: float
@@ -26,7 +27,7 @@ class Interval:
 
 @dataclass(frozen=True)
 class WinLoss:
-    """A two-sided binomial test: were the ``a`` wins of one and the ``b`` wins of the other a fair coin's?"""
+    """A two-sided exact binomial test of ``a`` wins of one parser against ``b`` wins of the other."""
 
     a: int
     b: int
@@ -37,10 +38,11 @@ class WinLoss:
 def paired_bootstrap(
     a: npt.NDArray[Any], b: npt.NDArray[Any], words: npt.NDArray[Any], *, samples: int = 10_000, seed: int
 ) -> Interval:
-    """The 95 % percentile interval of (sum of b - sum of a) / (sum of words) over resampled sentences.
+    """95 % percentile interval of (sum of b - sum of a) / (sum of words) by paired bootstrap over sentences.
 
-    Sentences are drawn with replacement (Efron and Tibshirani 1993, chapter 13; Berg-Kirkpatrick et al. 2012). Drawing S
-    sentences is drawing how often each *kind* of sentence, (b - a, words), comes: a multinomial. O(samples × kinds).
+    Sentences are resampled with replacement (Efron and Tibshirani 1993, chapter 13; Berg-Kirkpatrick et al.
+    2012). Sentences with the same (b - a, words) are interchangeable, so one multinomial draw of the counts
+    of each kind is a resample. O(samples × kinds).
     """
     kinds, counts = np.unique(np.stack([np.subtract(b, a), words]), axis=1, return_counts=True)
     random = np.random.default_rng(seed)
@@ -52,21 +54,22 @@ def paired_bootstrap(
 
 
 def permutation_test(a: npt.NDArray[Any], b: npt.NDArray[Any]) -> float:
-    """The exact two-sided p-value of the paired permutation test: the chance of a difference of sums at least as large as
-    the one found, if in every sentence it were a fair coin's choice which result is whose (Noreen 1989, Yeh 2000).
+    """Exact two-sided p-value of the paired permutation test (Noreen 1989, Yeh 2000).
 
-    No sampling: all permutations at once (Zmigrod et al. 2022). With D = the sum of the differences' sizes, O(D log D). Twelve digits are
-    given and right, however small the value; values below 1e-300 are given as 1e-300.
+    The probability of a difference of sums at least as large as the observed one if the results of the two
+    parsers are swapped at random in every sentence. All permutations are counted, not sampled (Zmigrod et
+    al. 2022), in O(D log D) with D the sum of the absolute differences. The result has twelve correct
+    digits, however small it is; values below 1e-300 are reported as 1e-300.
 
     >>> permutation_test(np.array([1, 2, 3]), np.array([2, 4, 4]))
     0.25
     """
     sizes, counts = np.unique(np.abs(np.subtract(a, b, dtype=np.int64)), return_counts=True)
-    return _coins(sizes[sizes > 0], counts[sizes > 0], abs(int(np.sum(a)) - int(np.sum(b))))
+    return _sign_sum_tail(sizes[sizes > 0], counts[sizes > 0], abs(int(np.sum(a)) - int(np.sum(b))))
 
 
 def sign_test(a: npt.NDArray[Any], b: npt.NDArray[Any]) -> WinLoss:
-    """The sign test on sentences: in how many is a, in how many is b better; ties do not count.
+    """Sign test over sentences: in how many sentences each parser is better; ties are dropped.
 
     >>> sign_test(np.array([1, 1, 1, 2]), np.array([2, 3, 2, 2]))
     WinLoss(a=0, b=3, ties=1, p=0.25)
@@ -75,46 +78,49 @@ def sign_test(a: npt.NDArray[Any], b: npt.NDArray[Any]) -> WinLoss:
 
 
 def mcnemar(a_right: npt.NDArray[np.bool_], b_right: npt.NDArray[np.bool_]) -> WinLoss:
-    """McNemar's test on words: those that a alone gets right against those that b alone gets right (exact binomial)."""
+    """McNemar's exact test over words: those that only a gets right against those that only b gets right."""
     return _win_loss(int((a_right & ~b_right).sum()), int((b_right & ~a_right).sum()), len(a_right))
 
 
 def _win_loss(a: int, b: int, cases: int) -> WinLoss:
-    return WinLoss(a, b, cases - a - b, _coins(np.array([1]), np.array([a + b]), abs(a - b)))
+    return WinLoss(a, b, cases - a - b, _sign_sum_tail(np.array([1]), np.array([a + b]), abs(a - b)))
 
 
-def _coins(sizes: npt.NDArray[np.int64], counts: npt.NDArray[np.int64], found: int) -> float:
-    """P(|X| ≥ found), where X is the sum of ±d decided by fair coins, ``counts`` of them for each of the ``sizes`` d.
+def _sign_sum_tail(sizes: npt.NDArray[np.int64], counts: npt.NDArray[np.int64], observed: int) -> float:
+    """P(|X| ≥ observed) for the sum X of ±d with random signs, ``counts`` terms for each d of ``sizes``.
 
-    The distribution of X is the inverse Fourier transform of Π cos(d t). But rounding in a transform is as large as 1e-16 of the
-    *largest* probability and would leave no right digit in a small tail. So the coins are bent (Esscher 1932): under
-    P'(x) ∝ P(x) exp(θ x) the value found is the expected one and among the likeliest, and
-    P(X ≥ found) = E[exp(θ X)] Σ over x ≥ found of P'(x) exp(-θ x), a sum without cancellation.
+    The distribution of X is the inverse Fourier transform of Π cos(d t). But the rounding error of a
+    transform is about 1e-16 of the *largest* probability, which would leave no correct digit in a small
+    tail. Exponential tilting (Esscher 1932) avoids this: under P'(x) ∝ P(x) exp(θ x) the observed value is
+    the mean, and P(X ≥ observed) = E[exp(θ X)] Σ over x ≥ observed of P'(x) exp(-θ x), a sum without
+    cancellation.
     """
-    if not found:
+    if not observed:
         return 1.0
     total = int(sizes @ counts)
     length = 2 * total + 1
-    theta = _tilt(sizes, counts, found)
+    theta = _tilt(sizes, counts, observed)
     t = 2 * np.pi * np.arange(total + 1) / length
     transform = np.ones(total + 1, np.complex128)
     for size, count in zip(sizes, counts, strict=True):
         # E'[exp(-i t (±d))] = cosh(d (θ - i t)) / cosh(d θ)
         transform *= (np.cos(size * t) - 1j * np.tanh(size * theta) * np.sin(size * t)) ** int(count)
-    tilted = np.fft.irfft(transform, length)[found : total + 1]  # P'(found), …, P'(D)
+    tilted = np.fft.irfft(transform, length)[observed : total + 1]  # P'(observed), …, P'(D)
     tail = float(tilted @ np.exp(-theta * np.arange(len(tilted))))
-    # log E[exp(θ X)] - θ found = Σ log cosh(d θ) - θ found; what is large in both is taken out first
-    log_share = float(counts @ (np.log1p(np.exp(-2 * theta * sizes)) - np.log(2))) + theta * (total - found)
+    # log E[exp(θ X)] - θ observed = Σ log cosh(d θ) - θ observed, without overflow of cosh
+    log_share = float(counts @ (np.log1p(np.exp(-2 * theta * sizes)) - np.log(2))) + theta * (
+        total - observed
+    )
     log_p = math.log(2 * tail) + log_share
     return SMALLEST if log_p < math.log(SMALLEST) else min(float(f"{math.exp(log_p):.12g}"), 1.0)
 
 
-def _tilt(sizes: npt.NDArray[np.int64], counts: npt.NDArray[np.int64], found: int) -> float:
-    """The θ under which ``found`` is expected: Σ d tanh(d θ) = found, by bisection."""
-    low, high = 0.0, 40.0  # at 40 the coins fall all alike
+def _tilt(sizes: npt.NDArray[np.int64], counts: npt.NDArray[np.int64], observed: int) -> float:
+    """The θ under which the mean is ``observed``: Σ d tanh(d θ) = observed, by bisection."""
+    low, high = 0.0, 40.0  # tanh(40) is 1 in double precision
     for _ in range(60):
         middle = (low + high) / 2
-        if counts @ (sizes * np.tanh(sizes * middle)) < found:
+        if counts @ (sizes * np.tanh(sizes * middle)) < observed:
             low = middle
         else:
             high = middle

@@ -1,4 +1,4 @@
-"""What is wrong with the trees of a file that is scored all the same."""
+"""Problems of the trees of a file that is scored nevertheless."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ _EXAMPLES = 5
 
 @dataclass(frozen=True)
 class Soundness:
-    """How many things of each kind are wrong with a file, with the first few in words."""
+    """Counts of the problems of a file, with a few examples."""
 
     source: str
     problems: dict[str, int]
-    """The problems that ``arcwise validate`` lists, by kind."""
+    """Counts of the problems that ``arcwise validate`` reports, by kind."""
     multiple_roots: int
     """Sentences with more than one root."""
     no_root: int
     """Sentences without a root."""
     missing_heads: int
-    """Words without a usable head: they count as wrong."""
+    """Words without a usable head; they count as errors."""
     examples: tuple[str, ...]
 
     @property
@@ -35,13 +35,13 @@ class Soundness:
 
     def __str__(self) -> str:
         parts = [f"{count} × {kind}" for kind, count in self.problems.items()]
-        for count, what in (
+        for count, description in (
             (self.multiple_roots, "sentence{} with several roots"),
             (self.no_root, "sentence{} without a root"),
             (self.missing_heads, "word{} without a head"),
         ):
             if count:
-                parts.append(f"{count} {what.format('s' * (count != 1))}")
+                parts.append(f"{count} {description.format('s' * (count != 1))}")
         return f"{self.source}: {', '.join(parts) or 'sound'}"
 
     def to_json(self) -> dict[str, Any]:
@@ -50,7 +50,7 @@ class Soundness:
 
 
 def soundness(treebank: Treebank) -> Soundness:
-    """Look a treebank over. O(W)."""
+    """Count the problems of a treebank. O(W)."""
     kinds = Counter(kind for kind, *_ in treebank.layout.problems)
     sentence = np.repeat(np.arange(len(treebank)), treebank.sentence_lengths)
     roots = np.bincount(sentence[treebank.heads == 0], minlength=len(treebank))

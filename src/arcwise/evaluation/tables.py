@@ -1,4 +1,4 @@
-"""Results as tables for the terminal. Shares are shown in percent."""
+"""Evaluation results as tables for the terminal, in percent."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _TITLES = {
 
 
 def evaluation_tables(result: Evaluation) -> Group:
-    """All that ``arcwise evaluate`` shows."""
+    """The output of ``arcwise evaluate``."""
     parts: list[RenderableType] = [
         _titled(f"Attachment ({result.options})", _attachment_table(result.attachment)),
         _titled("CoNLL 2018 (punctuation counted, label subtypes cut)", _conll18_table(result.conll18)),
@@ -41,50 +41,50 @@ def evaluation_tables(result: Evaluation) -> Group:
 
 
 def comparison_tables(result: Comparison) -> Group:
-    """All that ``arcwise compare`` shows."""
+    """The output of ``arcwise compare``."""
     _, a, b = result.files
     parts: list[RenderableType] = [
         Text(f"A = {a.source}\nB = {b.source}\n{result.sentences} sentences, {result.words} words scored"),
         _titled(f"Differences ({result.options})", _difference_table(result.differences)),
         _titled(
-            "Tests (two-sided p-values; the sign test counts sentences, McNemar's words)",
+            "Significance (two-sided p-values; the sign test is over sentences, McNemar's over words)",
             _test_table(result.differences),
         ),
-        _verdict(result),
+        _significance(result),
     ]
     if result.worst:
-        parts.append(_titled("Sentences that differ most (right arcs)", _worst_table(result.worst)))
+        parts.append(_titled("Sentences that differ most (correct arcs)", _worst_table(result.worst)))
     return _stacked(parts)
 
 
-def agreement_tables(found: Agreement, totals: Mapping[str, int]) -> Group:
-    """What ``arcwise diff`` shows after the differences: how many in each column, which labels, and how far both agree."""
+def agreement_tables(agreement: Agreement, totals: Mapping[str, int]) -> Group:
+    """The summary of ``arcwise diff``: differences by column, label disagreements, agreement coefficients."""
     counts = _table("column", "differences")
     for name, count in totals.items():
         counts.add_row(escape(name.upper() if name != "comments" else name), str(count))
     parts: list[RenderableType] = [counts] if totals else []
-    if found.label_pairs:
+    if agreement.label_pairs:
         pairs = _table("A", "B", "words")
-        for pair in found.label_pairs[:_CONFUSIONS_SHOWN]:
+        for pair in agreement.label_pairs[:_CONFUSIONS_SHOWN]:
             pairs.add_row(escape(pair.a), escape(pair.b), str(pair.count))
-        more = len(found.label_pairs) - _CONFUSIONS_SHOWN
+        more = len(agreement.label_pairs) - _CONFUSIONS_SHOWN
         rest = [Text(f"… and {more} more pairs (to_json() has all)")] if more > 0 else []
         parts.append(_titled("Labels of the same word", Group(pairs, *rest)))
     shares = _table("", "same %", "of words", "Cohen's κ", "Krippendorff's α")
-    for name, own in found.rows():
-        coefficients = ("–" if value is None else f"{value:.3f}" for value in (own.kappa, own.alpha))
-        shares.add_row(name, "–" if own.share is None else _percent(own.share), str(own.words), *coefficients)
+    for name, row in agreement.rows():
+        coefficients = ("–" if value is None else f"{value:.3f}" for value in (row.kappa, row.alpha))
+        shares.add_row(name, "–" if row.share is None else _percent(row.share), str(row.words), *coefficients)
     only = [
-        f"{count} {what} only in {side}"
-        for what, counts_of in (
-            ("sentences", (found.sentences_only_a, found.sentences_only_b)),
-            ("words", (found.words_only_a, found.words_only_b)),
+        f"{count} {unit} only in {side}"
+        for unit, counts_of in (
+            ("sentences", (agreement.sentences_only_a, agreement.sentences_only_b)),
+            ("words", (agreement.words_only_a, agreement.words_only_b)),
         )
         for side, count in zip("AB", counts_of, strict=True)
         if count
     ]
-    said = f"Agreement ({', '.join([f'{found.sentences} sentences and {found.words} words in both', *only])})"
-    return _stacked([*parts, _titled(said, shares)])
+    common = f"{agreement.sentences} sentences and {agreement.words} words in both"
+    return _stacked([*parts, _titled(f"Agreement ({', '.join([common, *only])})", shares)])
 
 
 def _table(*columns: str) -> Table:
@@ -99,7 +99,7 @@ def _titled(title: str, table: RenderableType) -> RenderableType:
 
 
 def _stacked(parts: Sequence[RenderableType]) -> Group:
-    """The parts, one under the other, with a blank line between."""
+    """Join the parts with blank lines between them."""
     return Group(*[piece for part in parts for piece in (Text(), part)][1:])
 
 
@@ -108,7 +108,7 @@ def _percent(share: float | None) -> str:
 
 
 def _attachment_table(scores: Attachment) -> Table:
-    table = _table("", "%", "right", "of")
+    table = _table("", "%", "correct", "of")
     for name, share, right, of in (
         ("UAS (head)", scores.uas, scores.heads_right, scores.words),
         ("LAS (head and label)", scores.las, scores.arcs_right, scores.words),
@@ -202,12 +202,12 @@ def _p_value(p: float) -> str:
     return f"{p:.4f}" if p >= 1e-4 else "< 0.0001"
 
 
-def _verdict(result: Comparison) -> Text:
+def _significance(result: Comparison) -> Text:
     las = next(row for row in result.differences if row.metric == "LAS")
     if las.permutation_p >= 0.05:
-        return Text("The difference in LAS may be chance (permutation test, p ≥ 0.05).")
+        return Text("The difference in LAS is not significant (permutation test, p ≥ 0.05).")
     better = "B" if las.difference > 0 else "A"
-    return Text(f"{better} is better in LAS by more than chance (permutation test, p < 0.05).")
+    return Text(f"{better} has a significantly higher LAS (permutation test, p < 0.05).")
 
 
 def _worst_table(rows: Sequence[DifferingSentence]) -> Table:

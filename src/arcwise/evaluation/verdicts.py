@@ -1,4 +1,4 @@
-"""For every gold word: does it count, is its head right, is its label right? All scores are sums over these."""
+"""Per-word results: which words are scored, and which heads and labels are correct."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ PUNCTUATION_TAGS = ("PUNCT", ".")  # of UD, and of the universal tags before it 
 
 @dataclass(frozen=True)
 class Options:
-    """What is compared. The defaults are those of UD; the Penn Treebank's is ``punctuation="skip"``.
+    """Scoring options. The defaults are those of UD; the Penn Treebank usually has ``punctuation="skip"``.
 
-    ``punctuation``: ``"count"`` it; ``"skip"`` words with UPOS PUNCT, or where gold has no UPOS with a form of Unicode
-    punctuation alone; ``"skip-label"`` words with the gold label punct. ``subtypes`` of labels: ``"cut"`` compares nsubj for
-    nsubj:pass, ``"keep"`` the whole label.
+    ``punctuation``: ``"count"`` scores it; ``"skip"`` skips words with UPOS PUNCT or, where gold has no
+    UPOS, forms of Unicode punctuation; ``"skip-label"`` skips words with the gold label punct.
+    ``subtypes``: ``"cut"`` compares nsubj for nsubj:pass, ``"keep"`` the whole label.
 
     >>> print(Options())
     punctuation counted, label subtypes cut
@@ -37,12 +37,12 @@ class Options:
     subtypes: Subtypes = "cut"
 
     def __post_init__(self) -> None:
-        for name, value, known in (
+        for name, value, choices in (
             ("punctuation", self.punctuation, get_args(Punctuation)),
             ("subtypes", self.subtypes, get_args(Subtypes)),
         ):
-            if value not in known:
-                raise InputError(f"{name}: found {value!r}, expected one of {', '.join(known)}")
+            if value not in choices:
+                raise InputError(f"{name}: found {value!r}, expected one of {', '.join(choices)}")
 
     def __str__(self) -> str:
         punctuation = {
@@ -61,7 +61,7 @@ class Options:
 
 @dataclass(frozen=True)
 class Verdicts:
-    """The words of gold, and what the system did with each. Words that the system has not are wrong."""
+    """Gold words and the corresponding system output. Gold words missing in the system output are errors."""
 
     gold: WordColumns
     system: WordColumns
@@ -70,29 +70,29 @@ class Verdicts:
 
     @classmethod
     def of(cls, gold: WordColumns, system: Treebank, options: Options) -> Verdicts:
-        """Read and align the system's words; ``gold`` can be judged against several systems."""
+        """Align the words of a system with ``gold``, which can be shared between systems."""
         words = WordColumns(system, gold.codebook)
         return cls(gold, words, align(gold, words), options)
 
     @cached_property
     def scored(self) -> Flags:
-        """Shape (W,): whether a gold word counts."""
+        """Shape (W,): whether a gold word is scored."""
         return ~_punctuation(self.gold, self.options)
 
     @cached_property
     def head_right(self) -> Flags:
-        """Shape (W,): whether the head of a gold word is right."""
+        """Shape (W,): whether the head of a gold word is correct."""
         return self._of_gold(same_heads(self.gold, self.system, self.alignment))
 
     @cached_property
     def label_right(self) -> Flags:
-        """Shape (W,): whether the label of a gold word is right, whatever its head."""
+        """Shape (W,): whether the label of a gold word is correct, regardless of the head."""
         gold, system = self.gold_labels[self.alignment.gold], self.system_labels[self.alignment.system]
         return self._of_gold(gold == system)
 
     @cached_property
     def arc_right(self) -> Flags:
-        """Shape (W,): whether head and label of a gold word are right."""
+        """Shape (W,): whether head and label of a gold word are correct."""
         return self.head_right & self.label_right
 
     @property
@@ -107,13 +107,13 @@ class Verdicts:
 
     @cached_property
     def system_scored(self) -> Flags:
-        """Whether a word of the system counts: as its gold word does, or by its own tag if it has none."""
+        """Whether a system word is scored: like its gold word, or by its own tag if it is not aligned."""
         scored = ~_punctuation(self.system, self.options)
         scored[self.alignment.system] = self.scored[self.alignment.gold]
         return scored
 
     def of_system(self, right: Flags) -> Flags:
-        """Flags of gold words, for the words of the system; false for words that gold has not."""
+        """Map flags from gold words to system words; false for words that are not aligned."""
         out = np.zeros(len(self.system), bool)
         out[self.alignment.system] = right[self.alignment.gold]
         return out
@@ -125,7 +125,7 @@ class Verdicts:
 
 
 def verdicts(gold: Treebank, system: Treebank, options: Options | None = None) -> Verdicts:
-    """What the system did with each gold word; the input of ``attachment`` and of the breakdowns."""
+    """Align a system with gold; the input of ``attachment`` and of the breakdowns."""
     return Verdicts.of(WordColumns(gold, Codebook()), system, options or Options())
 
 
@@ -134,7 +134,7 @@ def _labels(words: WordColumns, options: Options) -> Ints:
 
 
 def _punctuation(words: WordColumns, options: Options) -> Flags:
-    """Which words are skipped as punctuation."""
+    """Which words to skip as punctuation."""
     if options.punctuation == "count":
         return np.zeros(len(words), bool)
     if options.punctuation == "skip-label":
@@ -146,7 +146,7 @@ def _punctuation(words: WordColumns, options: Options) -> Flags:
 
 
 def is_punctuation(form: str) -> bool:
-    """Whether a form is made of Unicode punctuation alone; `` ` `` too, the Penn Treebank's opening quote.
+    """Whether a form consists of Unicode punctuation, including `` ` ``, the Penn Treebank's opening quote.
 
     >>> is_punctuation("``"), is_punctuation("?!"), is_punctuation("U.S.")
     (True, True, False)

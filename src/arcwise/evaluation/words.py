@@ -1,8 +1,8 @@
-"""The words of a treebank as arrays that two treebanks can be compared by.
+"""The words of a treebank as arrays, to compare two treebanks.
 
-Strings become codes from one ``Codebook``, so equal strings have equal codes in every treebank read with it. Every word
-knows the characters that its token covers in the running text (white space left out), which is how words of different
-tokenisations are matched.
+Strings are encoded with one ``Codebook``, so equal strings have equal codes in both treebanks. Every word
+has the span of its token in the text without whitespace, by which words of different tokenisations are
+aligned.
 """
 
 from __future__ import annotations
@@ -21,25 +21,25 @@ Ints = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]
 
 ROOT = -1
-"""The head of a root, among numbers of words."""
+"""The index of the head of a root."""
 MISSING = -2
-"""The head of a word that has none: ``_``, out of range, itself, or no number at all."""
+"""The index of a missing head: ``_``, out of range, the word itself, or not a number."""
 
 SPACES = re.compile("[ \u00a0\u1680\u2000-\u200a\u202f\u205f\u3000]")
-"""The characters of Unicode category Zs: they may stand in a FORM and are no part of the compared text."""
+"""Characters of Unicode category Zs, which can occur in a FORM but are not part of the compared text."""
 
 UNIVERSAL_FEATURES = frozenset([
     "PronType", "NumType", "Poss", "Reflex", "Foreign", "Abbr", "Gender", "Animacy", "Number", "Case",
     "Definite", "Degree", "VerbForm", "Mood", "Tense", "Aspect", "Voice", "Evident", "Polarity", "Person",
     "Polite",
 ])  # fmt: skip
-"""The features that UFeats, AllTags and MLAS compare (those of the CoNLL 2018 shared task)."""
+"""The features that UFeats, AllTags and MLAS compare (as in the CoNLL 2018 shared task)."""
 
 _ROW_MULTIWORD = 1
 
 
 class Codebook:
-    """Numbers for strings, in order of first appearance.
+    """Assigns codes to strings, in order of first appearance.
 
     >>> book = Codebook()
     >>> book("NOUN"), book("VERB"), book("NOUN"), book.strings[1]
@@ -58,7 +58,7 @@ class Codebook:
 
 
 class WordColumns:
-    """The W words of a treebank, flat over all sentences: spans of characters, heads, coded columns."""
+    """The W words of a treebank, flat over all sentences: character spans, heads, coded columns."""
 
     def __init__(self, treebank: Treebank, codebook: Codebook) -> None:
         self.treebank = treebank
@@ -67,17 +67,15 @@ class WordColumns:
     def __len__(self) -> int:
         return self.treebank.word_count
 
-    # ---- columns
-
     def column(self, name: str, value: Callable[[str], Any], rows: npt.NDArray[Any] | None = None) -> Ints:
-        """``value`` of every field of a column, as integers; called once per distinct field."""
+        """Apply ``value`` to every field of a column, calling it once per distinct field."""
         layout = self.treebank.layout
         where = layout.word_rows if rows is None else np.ascontiguousarray(rows, np.uint32)
         codes, strings = layout.column_codes(self.treebank.data, where, COLUMNS.index(name))
         return np.array([value(string) for string in strings], np.int64)[codes]
 
     def coded(self, name: str, spelling: Callable[[str], str] = str) -> Ints:
-        """A column as codes, each field first brought into the given spelling."""
+        """A column as codes, after normalizing each field with ``spelling``."""
         return self.column(name, lambda field: self.codebook(spelling(field)))
 
     @cached_property
@@ -98,7 +96,7 @@ class WordColumns:
 
     @cached_property
     def label(self) -> Ints:
-        """DEPREL as it stands."""
+        """DEPREL with subtypes."""
         return self.coded("deprel")
 
     @cached_property
@@ -108,25 +106,21 @@ class WordColumns:
 
     @cached_property
     def matching_form(self) -> Ints:
-        """What words of multiword tokens are matched by: the lower-cased form."""
+        """The lower-cased form, by which words of multiword tokens are aligned."""
         inside = self.coded("form", str.lower)
         return np.where(self.in_multiword, inside, self.coded("form", lambda f: without_spaces(f).lower()))
 
-    # ---- heads and sentences
-
     @cached_property
     def sentence(self) -> Ints:
-        """The number of the sentence of every word."""
+        """The index of the sentence of every word."""
         return np.repeat(np.arange(len(self.treebank)), self.treebank.sentence_lengths)
 
     @cached_property
     def heads(self) -> Ints:
-        """The number of the head of every word in the whole treebank; ``ROOT`` or ``MISSING``."""
+        """The index of the head of every word in the treebank, or ``ROOT`` or ``MISSING``."""
         heads = self.treebank.heads.astype(np.int64)
         first = self.treebank.sentence_words[:-1].astype(np.int64)[self.sentence]
         return np.where(heads > 0, first + heads - 1, np.where(heads == 0, ROOT, MISSING))
-
-    # ---- tokens and the characters they cover
 
     @cached_property
     def in_multiword(self) -> Flags:
@@ -136,7 +130,7 @@ class WordColumns:
 
     @cached_property
     def _token_rows(self) -> Ints:
-        """The row of the token of every word: its own, or that of its multiword token."""
+        """The row of the token of every word: that of its multiword token, if it is part of one."""
         layout = self.treebank.layout
         token_rows = layout.word_rows.astype(np.int64)
         ranges = np.flatnonzero(layout.row_kinds == _ROW_MULTIWORD)
@@ -153,7 +147,7 @@ class WordColumns:
 
     @cached_property
     def _is_token(self) -> Flags:
-        """Whether a row is a token: a multiword token, or a word outside of one."""
+        """Whether a row is a token: a multiword token, or a word outside one."""
         layout = self.treebank.layout
         is_token: Flags = layout.row_kinds == _ROW_MULTIWORD
         is_token[self._token_rows] = True
@@ -168,7 +162,7 @@ class WordColumns:
 
     @cached_property
     def characters(self) -> str:
-        """The text: the forms of all tokens, without any space."""
+        """The text without spaces: the forms of all tokens."""
         codes, forms = self._forms
         return "".join([forms[code] for code in codes.tolist()])
 
@@ -197,7 +191,7 @@ class WordColumns:
         return np.stack([marks[:-1], marks[1:]], axis=1)
 
     def line_at(self, character: int) -> int:
-        """The line of the file in which the token with this character stands."""
+        """The line of the token that contains a character."""
         token = int(np.searchsorted(self.token_spans[:, 1], character, side="right"))
         rows = np.flatnonzero(self._is_token)
         row = int(rows[min(token, len(rows) - 1)]) if len(rows) else 0

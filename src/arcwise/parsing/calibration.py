@@ -171,7 +171,7 @@ def match_temperatures(
         smoothed = replace(start, smoothing=smoothing)
 
         def excess(temperature: float, smoothed: Temperatures = smoothed) -> float:
-            return calibration_at(replace(smoothed, heads=temperature)).excess
+            return calibration_at(replace(smoothed, heads=temperature)).overconfidence
 
         candidates.append(replace(smoothed, heads=_root(excess, start.heads, steps)))
     best = min(candidates, key=lambda candidate: calibration_at(candidate).brier)
@@ -196,7 +196,7 @@ def _match_labels(calibration_at: _CalibrationAt, start: Temperatures, steps: in
         return start
 
     def excess(temperature: float) -> float:
-        return calibration_at(replace(start, labels=temperature), labels=True).excess
+        return calibration_at(replace(start, labels=temperature), labels=True).overconfidence
 
     return replace(start, labels=_root(excess, start.labels, steps))
 
