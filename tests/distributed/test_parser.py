@@ -1,6 +1,8 @@
 """``CorpusParser`` in other engines: the same trees as the pipeline's, however rows are batched."""
 
 import pickle
+import sys
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -123,7 +125,11 @@ def test_datasets_with_lists() -> None:
 
 
 @pytest.mark.filterwarnings("ignore")  # dask warns of pandas
-def test_dask(crawl: Path) -> None:
+def test_dask(crawl: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # dask asks for its companion library ``distributed``; this folder, on the path of the tests, is not it.
+    spec = find_spec("distributed")
+    if spec is not None and spec.origin is None:
+        monkeypatch.setitem(sys.modules, "distributed", None)
     dask = pytest.importorskip("dask", reason="needs dask: pip install 'dask[dataframe]'")
     pytest.importorskip("dask.dataframe", reason="needs dask: pip install 'dask[dataframe]'")
     with dask.config.set(scheduler="synchronous"):
