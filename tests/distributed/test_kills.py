@@ -1,6 +1,6 @@
 """kill -9 of any process at any time: byte-identical output, and at most one shard of work lost per kill.
 
-Three kills in ``make test``, twenty in ``make test-long``.
+Three kills in ``make test-all``, twenty in ``make test-long``.
 """
 
 import os
