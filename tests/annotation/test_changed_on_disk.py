@@ -138,7 +138,7 @@ def test_everything_was_saved(file: Path) -> None:
         assert document.treebank().data == PLAIN.encode()
         assert not document.can_undo
         assert document.notices == (
-            f"{file}: was changed by another program; what could be undone before is in a.conllu.journal.old",
+            f"{file}: was changed by another program; the earlier undo history is in a.conllu.journal.old",
         )
     assert file.with_name("a.conllu.journal.old").read_bytes() == old
 
@@ -173,9 +173,7 @@ def test_edits_that_fit_nowhere_are_refused_and_kept(file: Path) -> None:
         document.edit(0, lemma("mine"))
     journal = journal_path(file).read_bytes()
     file.write_bytes(PARTIAL.encode())
-    with pytest.raises(
-        InputError, match=r"edits in .* that were not saved do not fit it; bring the old file back"
-    ):
+    with pytest.raises(InputError, match=r"unsaved edits in .* do not match it; restore the old file"):
         AnnotationDocument.open(file)
     assert (journal_path(file).read_bytes(), file.read_bytes()) == (journal, PARTIAL.encode())
     file.write_bytes(ALL.encode())

@@ -109,7 +109,7 @@ def test_several_sentences_are_one_step_and_all_or_none(file: Path) -> None:
         assert document.sentence(2).upos[0] == "X"
         undone = document.undo()
         assert undone is not None
-        assert undone.told == "all X"
+        assert undone.description == "all X"
         assert data(document) == ALL.encode()
         assert document.edit(0, []) is None
         assert document.edit(0, [SetField("1", "upos", "NOUN")]) is None
@@ -297,7 +297,7 @@ def test_a_new_file(tmp_path: Path) -> None:
         document.insert_sentences(0, PLAIN.encode())
         document.save()
     assert path.read_bytes() == PLAIN.encode()
-    with pytest.raises(InputError, match="is there already"):
+    with pytest.raises(InputError, match="already exists"):
         AnnotationDocument.open(path, new=True)
     with pytest.raises(InputError, match="no such folder"):
         AnnotationDocument.open(tmp_path / "no" / "new.conllu", new=True)
@@ -306,11 +306,11 @@ def test_a_new_file(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "content", "told"),
     [
-        ("a.conllu.gz", b"", "is packed, expected a plain file"),
-        ("a.conllu.xz", b"", "is packed, expected a plain file"),
+        ("a.conllu.gz", b"", "is compressed; decompress it"),
+        ("a.conllu.xz", b"", "is compressed; decompress it"),
         ("a.conllu", "1\tx".encode("utf-16"), "is UTF-16 text, expected UTF-8"),
-        ("a.conllu", b"# only a comment\n", "found no sentence, expected CoNLL-U"),
-        ("a.conllu", b"\n\n", "found no sentence, expected CoNLL-U"),
+        ("a.conllu", b"# only a comment\n", "has no sentence; expected CoNLL-U"),
+        ("a.conllu", b"\n\n", "has no sentence; expected CoNLL-U"),
     ],
 )
 def test_files_that_cannot_be_edited(tmp_path: Path, name: str, content: bytes, told: str) -> None:

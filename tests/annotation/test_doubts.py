@@ -89,7 +89,7 @@ def test_a_head_without_label_is_judged_by_itself(planted):
 def test_the_bound(planted):
     assert suspicious_words(planted, below=0.0, config=CONFIG) == []
     assert all(own.probability < 0.02 for own in suspicious_words(planted, below=0.02, config=CONFIG))
-    with pytest.raises(InputError, match="found 3 sentences, expected at least 5"):
+    with pytest.raises(InputError, match="found 3 annotated sentences, expected at least 5"):
         suspicious_words(planted[:3])
 
 
@@ -119,13 +119,13 @@ def test_doubts_in_a_process_of_their_own(planted):
 def test_a_change_of_the_number_of_sentences_forgets_what_follows(planted):
     found = ErrorDetection()
     right = suspicious_words(only_decided(planted), config=CONFIG)
-    found._found = {own.sentence: [own] for own in right}
+    found._words = {own.sentence: [own] for own in right}
     found.changed([10], count=41)
     assert {own.sentence for own in found.all()} == {own.sentence for own in right if own.sentence < 10}
 
 
 def test_too_little_to_doubt(planted):
-    with pytest.raises(InputError, match="found 9 sentences with decided heads, expected at least 10"):
+    with pytest.raises(InputError, match=r"found 9 sentences with annotated heads.* needs at least 10"):
         ErrorDetection().start(planted[:9])
 
 

@@ -93,7 +93,7 @@ def test_the_journal_is_cut_at_every_byte(tmp_path: Path, monkeypatch: pytest.Mo
             with AnnotationDocument.open(again) as document:
                 whole = cut == event.stop
                 assert document.treebank().data == (event.after if whole else event.before), cut
-                torn = [n for n in document.notices if "its last record was torn" in n]
+                torn = [n for n in document.notices if "its last record was incomplete" in n]
                 # A start record and the first edit are one write, of two lines.
                 lines = {i + 1 for i, byte in enumerate(journal) if byte == 10} | {0}
                 assert len(torn) == (cut not in lines)
@@ -327,9 +327,7 @@ def test_a_second_process_is_told_and_a_dead_one_holds_nothing(file: Path) -> No
     assert process.stdin is not None
     assert process.stdout is not None
     assert process.stdout.readline() == "open\n"
-    with pytest.raises(
-        Locked, match=r"a\.conllu: is open in another arcwise annotate, expected one at a time"
-    ):
+    with pytest.raises(Locked, match=r"a\.conllu: is open in another arcwise annotate; close that one first"):
         AnnotationDocument.open(file)
     process.kill()
     process.wait()
@@ -403,7 +401,7 @@ def test_a_journal_that_is_damaged_twice_is_kept_twice(file: Path) -> None:
 @pytest.mark.parametrize("found", [b"my own notes\n", b'{"kind": "start"}\n', b"0" * 5000])
 def test_a_journal_of_somebody_else_is_left_alone(file: Path, found: bytes) -> None:
     journal_path(file).write_bytes(found)
-    with pytest.raises(InputError, match=r"is no journal of arcwise.*move it away"):
+    with pytest.raises(InputError, match=r"is not an arcwise journal; rename or delete it"):
         AnnotationDocument.open(file)
     assert journal_path(file).read_bytes() == found
 
@@ -411,7 +409,7 @@ def test_a_journal_of_somebody_else_is_left_alone(file: Path, found: bytes) -> N
 def test_a_journal_of_zeros_after_the_power_failed(file: Path) -> None:
     journal_path(file).write_bytes(b"\0" * 100)
     with AnnotationDocument.open(file) as document:
-        assert "was torn (100 bytes)" in document.notices[0]
+        assert "was incomplete (100 bytes)" in document.notices[0]
         document.edit(0, lemma("x"))
     with AnnotationDocument.open(file) as document:
         assert document.sentence(0).lemmas[0] == "x"
@@ -420,11 +418,14 @@ def test_a_journal_of_zeros_after_the_power_failed(file: Path) -> None:
 @pytest.mark.parametrize(
     ("record", "told"),
     [
-        ({"kind": "undo"}, "does not fit the file"),
-        ({"kind": "do"}, "does not fit the file"),
-        ({"kind": "start", "journal": 2, "size": 1, "digest": "x", "sentences": 1}, "of a newer arcwise"),
-        ({"kind": "dance"}, "of a newer arcwise"),
-        ({}, "does not fit the file"),
+        ({"kind": "undo"}, "does not match the file"),
+        ({"kind": "do"}, "does not match the file"),
+        (
+            {"kind": "start", "journal": 2, "size": 1, "digest": "x", "sentences": 1},
+            "which a newer version of arcwise wrote",
+        ),
+        ({"kind": "dance"}, "which a newer version of arcwise wrote"),
+        ({}, "does not match the file"),
     ],
 )
 def test_a_journal_that_makes_no_sense(file: Path, record: dict[str, object], told: str) -> None:
@@ -463,7 +464,7 @@ def test_a_journal_that_does_not_fit(file: Path) -> None:
     text = json.dumps(record).encode()
     journal.write_bytes(start + b"\n" + b"%08x %s\n" % (zlib.crc32(text), text))
     kept = journal.read_bytes()
-    with pytest.raises(InputError, match=r"does not fit the file \(sentence 2\); move it away"):
+    with pytest.raises(InputError, match=r"does not match the file \(sentence 2\); rename or delete it"):
         AnnotationDocument.open(file)
     assert (journal.read_bytes(), file.read_bytes()) == (kept, ALL.encode())
 

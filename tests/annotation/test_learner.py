@@ -15,7 +15,7 @@ import pytest
 from arcwise.annotation.assistant import Assistant
 from arcwise.annotation.background_job import BackgroundJob
 from arcwise.annotation.background_trainer import BackgroundTrainer
-from arcwise.annotation.training import MARK, decided_part, small_config, train, what_it_sees
+from arcwise.annotation.training import MARK, decided_part, small_config, train, visible_columns
 from arcwise.errors import InputError
 from arcwise.graph import GraphParser
 from arcwise.learning.model_file import read_model, write_model
@@ -52,7 +52,7 @@ def test_a_file_gets_a_model_beside_it(tmp_path, states):
     shares = [own.progress for own in states]
     assert shares == sorted(shares)
     assert shares[-1] == 1
-    assert any("fold 3 of 5" in own.told for own in states)
+    assert any("fold 3 of 5" in own.message for own in states)
     (line,) = learner.history
     assert line.sentences == 14
     assert line.words == int((treebank.heads >= 0).sum())
@@ -103,7 +103,7 @@ def test_a_file_that_comes_while_it_trains_stays(tmp_path):
     learner.path.write_bytes(b"my notes")
     state = learner.wait(60)
     assert state.state == "failed"
-    assert "was not written by" in state.told
+    assert "was not written by" in state.message
     assert learner.path.read_bytes() == b"my notes"
 
 
@@ -116,7 +116,7 @@ def test_cancelling_leaves_the_model_as_it_was(tmp_path, states):
     learner.start(toy_treebank())
     with pytest.raises(InputError, match="a training is already running"):
         learner.start(small_treebank())
-    while learner.state.told == "starting":
+    while learner.state.message == "starting":
         time.sleep(0.01)
     learner.cancel()
     assert learner.state.state == states[-1].state == "cancelled"
@@ -130,7 +130,7 @@ def test_cancelling_leaves_the_model_as_it_was(tmp_path, states):
 def test_nothing_decided_is_too_little(tmp_path):
     blank = small_treebank()
     blank = blank.annotate(heads=np.full(blank.word_count, -1, np.int32))
-    with pytest.raises(InputError, match="found no decided head"):
+    with pytest.raises(InputError, match="no head is annotated"):
         BackgroundTrainer(tmp_path / "my.conllu").start(blank)
 
 
@@ -146,7 +146,7 @@ def test_a_worker_that_dies_is_told(tmp_path, states):
     learner._job._process.kill()
     state = learner.wait(60)
     assert state.state == "failed"
-    assert state.told
+    assert state.message
 
 
 def test_a_worker_ends_with_the_process_that_started_it(tmp_path):
@@ -212,10 +212,10 @@ def without_tags(treebank, sentences):
 
 def test_tags_are_features_where_the_file_has_them():
     whole = toy_treebank()[:20]
-    assert what_it_sees(whole, whole) == "tags"
-    assert what_it_sees(without_tags(whole, 20), without_tags(whole, 20)) == "words"
+    assert visible_columns(whole, whole) == "tags"
+    assert visible_columns(without_tags(whole, 20), without_tags(whole, 20)) == "words"
     half = without_tags(whole, 10)
-    assert what_it_sees(half[:10], half) == "pipeline"
+    assert visible_columns(half[:10], half) == "pipeline"
 
 
 @pytest.mark.slow
@@ -242,4 +242,4 @@ def test_an_unknown_task_fails_in_words():
     heard = []
     BackgroundJob("train", {"model": "/", "source": "x", "sees": "tags"}, b"", heard.append).wait(30)
     assert heard[-1]["end"] == "failed"
-    assert heard[-1]["told"]
+    assert heard[-1]["message"]

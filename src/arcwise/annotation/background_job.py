@@ -92,7 +92,7 @@ class BackgroundJob:
             end = {"end": "cancelled"}
         if end is None:
             reason = errors[-1].strip() if errors else f"the process exited with status {process.returncode}"
-            end = {"end": "failed", "told": reason}
+            end = {"end": "failed", "message": reason}
         self._report(end)
 
 
@@ -103,8 +103,8 @@ class TaskState:
     state: Literal["idle", "training", "cancelled", "failed"]
     progress: float = 0.0
     """Fraction of the work done, 0..1."""
-    told: str = ""
-    """The current step, the result, or the reason for a failure, in one sentence (the key of the HTTP API)."""
+    message: str = ""
+    """The current step, the result, or the reason for a failure, in one sentence."""
 
 
 class BackgroundTask:
@@ -151,11 +151,11 @@ class BackgroundTask:
     def _receive(self, message: Message) -> None:
         end = message.get("end")
         if end is None:
-            self._state = replace(self._state, progress=message["progress"], told=message["told"])
+            self._state = replace(self._state, progress=message["progress"], message=message["message"])
         elif end == "done":
             self._state = TaskState("idle", 1.0, self._done(message))
         else:
-            self._state = TaskState(end, self._state.progress, message.get("told", ""))
+            self._state = TaskState(end, self._state.progress, message.get("message", ""))
         self._notify()
 
     def _notify(self) -> None:
@@ -222,7 +222,7 @@ def main() -> None:
     try:
         report({"end": "done", **_task(head["task"])(head["request"], data, report)})
     except ArcwiseError as error:
-        report({"end": "failed", "told": str(error)})
+        report({"end": "failed", "message": str(error)})
 
 
 def _exit_at_end_of(stream: BinaryIO) -> None:

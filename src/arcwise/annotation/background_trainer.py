@@ -1,4 +1,4 @@
-"""``BackgroundTrainer``: trains on what is decided, in a process of its own."""
+"""``BackgroundTrainer``: trains a parser on the current annotation in a child process."""
 
 from __future__ import annotations
 
@@ -19,61 +19,67 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class TrainingRecord:
-    """One training: from how much, and how good by cross-validation (None below ten sentences). A line of the history."""
+    """One training: its data and its cross-validated accuracy (None below ten sentences)."""
 
     sentences: int
     words: int
-    """Words with a decided head."""
+    """Words with an annotated head."""
     uas: float | None
     las: float | None
     ece: float | None
-    """The calibration error of heads."""
+    """Expected calibration error of heads."""
     seconds: float
     when: str
-    """Date and time, ISO 8601."""
+    """Date and time in ISO 8601."""
 
 
 class BackgroundTrainer(BackgroundTask):
-    """Trains the graph-based parser on what is decided in a file, in a process of its own. The model and the history of trainings are
-    kept beside the file: ``FILE.arcwise``, which appears whole or not at all, and never in the place of a file that a learner did not write."""
+    """Trains the graph-based parser on the annotation of a file in a child process.
+
+    The model and the history of trainings are stored in ``FILE.arcwise``, which is written atomically and never replaces a
+    file that this class did not write.
+    """
 
     busy = "a training is already running"
 
     def __init__(self, file: PathLike, *, on_change: Callable[[TaskState], None] | None = None) -> None:
-        """``on_change`` is called, from another thread, whenever the state is another one."""
+        """``on_change`` is called, from another thread, whenever the state changes."""
         self.file = Path(file)
         self.path = self.file.with_name(f"{self.file.name}.arcwise")
         super().__init__(on_change)
 
     def start(self, treebank: Treebank) -> None:
-        """Begin to train on what is decided in it. ``InputError`` if nothing is, if it is training already, or if another file is where
-        the model would be written."""
-        from arcwise.annotation.training import decided_part, own_header, what_it_sees
+        """Start a training on the annotation of a treebank.
+
+        Raises ``InputError`` if nothing is annotated, if a training is running, or if the model file was written by
+        something else.
+        """
+        from arcwise.annotation.training import decided_part, trainer_header, visible_columns
 
         with self._lock:
             self._refuse_if_busy()
-            own_header(self.path)
+            trainer_header(self.path)
             check_output(self.path)
             decided = decided_part(list(treebank))
             request = {
                 "model": str(self.path),
                 "source": self.file.name,
-                "sees": what_it_sees(decided, treebank),
+                "sees": visible_columns(decided, treebank),
             }
             self._begin("train", request, decided.data)
         self._notify()
 
     @property
     def history(self) -> tuple[TrainingRecord, ...]:
-        """All trainings of this file, oldest first."""
+        """All trainings of the file, oldest first."""
         try:
-            found = self._header() or {}
+            header = self._header() or {}
         except InputError:
             return ()
-        return tuple(TrainingRecord(**line) for line in found.get("history", ()))
+        return tuple(TrainingRecord(**record) for record in header.get("history", ()))
 
     def model(self) -> Parser | None:
-        """The parser (or pipeline) beside the file, if there is one that a learner wrote."""
+        """The trained parser or pipeline of the file; None if there is none."""
         try:
             if self._header() is None:
                 return None
@@ -84,12 +90,12 @@ class BackgroundTrainer(BackgroundTask):
             return None
 
     def _header(self) -> Mapping[str, Any] | None:
-        """What a learner noted in the model; nothing that trains is imported where there is none."""
+        """The trainer's entry in the model header; training code is imported only if there is a model."""
         if not os.path.lexists(self.path):
             return None
-        from arcwise.annotation.training import own_header
+        from arcwise.annotation.training import trainer_header
 
-        return own_header(self.path)
+        return trainer_header(self.path)
 
     def _done(self, message: Mapping[str, Any]) -> str:
         return "trained"

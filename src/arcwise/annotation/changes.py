@@ -1,4 +1,4 @@
-"""``DocumentChange``: what one step of editing changed, as sentences before and after."""
+"""``DocumentChange``: one editing step, as splices of sentences before and after."""
 
 from __future__ import annotations
 
@@ -10,22 +10,26 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Splice:
-    """Sentences that stand one after the other, before and after a change. ``first``: the number of the first, from 0."""
+    """Consecutive sentences before and after a change. ``first``: the number of the first one, from 0."""
 
     first: int
     before: tuple[bytes, ...]
     after: tuple[bytes, ...]
 
     def to_json(self) -> dict[str, Any]:
-        """For the journal; bytes that are no UTF-8 survive. What stays the same at the start and end of a sentence is told once."""
+        """For the journal. Bytes that are not UTF-8 survive; the unchanged start and end of a sentence are stored once."""
         before, after = _texts(self.before), _texts(self.after)
         if len(before) == len(after):
-            return {"first": self.first, "before": before, "change": list(map(_told_once, before, after))}
+            return {
+                "first": self.first,
+                "before": before,
+                "change": list(map(_changed_middle, before, after)),
+            }
         return {"first": self.first, "before": before, "after": after}
 
     @classmethod
     def from_json(cls, values: dict[str, Any]) -> Splice:
-        """The part that the journal tells."""
+        """Read a splice of the journal."""
         before = values["before"]
         if "change" in values:
             after = [
@@ -45,19 +49,19 @@ def _blocks(texts: Iterable[str]) -> tuple[bytes, ...]:
     return tuple(text.encode("utf-8", "surrogateescape") for text in texts)
 
 
-def _told_once(before: str, after: str) -> tuple[int, str, int]:
-    """How many characters stay at the start, what stands in the middle then, how many stay at the end.
+def _changed_middle(before: str, after: str) -> tuple[int, str, int]:
+    """The number of unchanged characters at the start, the new middle, the number of unchanged characters at the end.
 
-    >>> _told_once("a cat sat", "a dog sat")
+    >>> _changed_middle("a cat sat", "a dog sat")
     (2, 'dog', 4)
     """
-    start = _same(before, after)
-    end = _same(before[start:][::-1], after[start:][::-1])
+    start = _common_prefix(before, after)
+    end = _common_prefix(before[start:][::-1], after[start:][::-1])
     return start, after[start : len(after) - end], end
 
 
-def _same(a: str, b: str) -> int:
-    """How many characters are the same from the start on; by halving, because comparing slices is quick."""
+def _common_prefix(a: str, b: str) -> int:
+    """The length of the common prefix, by bisection: comparing slices is faster than comparing characters."""
     low, high = 0, min(len(a), len(b))
     while low < high:
         middle = (low + high + 1) // 2
@@ -69,39 +73,39 @@ def _same(a: str, b: str) -> int:
 
 
 Splices = tuple[Splice, ...]
-"""From the end of the file to its start, so that numbers hold while they are applied one after the other."""
+"""From the end of the file to its start, so that numbers stay valid while they are applied in order."""
 
 
 @dataclass(frozen=True)
 class DocumentChange:
-    """What one step changed. ``version``: that of the document afterwards."""
+    """One editing step. ``version``: that of the document afterwards; with a description."""
 
     version: int
     parts: Splices
-    told: str
+    description: str
 
     @property
     def first(self) -> int:
-        """The number of the first sentence that changed."""
+        """The number of the first changed sentence."""
         return self.parts[-1].first
 
 
 def inverse(parts: Splices) -> Splices:
-    """The parts that take a change back.
+    """The splices that undo a change.
 
     >>> inverse((Splice(5, (b"x",), ()), Splice(2, (b"a",), (b"b", b"c"))))
     (Splice(first=6, before=(), after=(b'x',)), Splice(first=2, before=(b'b', b'c'), after=(b'a',)))
     """
-    found: list[Splice] = []
+    undo: list[Splice] = []
     shift = 0
-    for part in reversed(parts):
-        found.append(Splice(part.first + shift, part.after, part.before))
-        shift += len(part.after) - len(part.before)
-    return tuple(reversed(found))
+    for splice in reversed(parts):
+        undo.append(Splice(splice.first + shift, splice.after, splice.before))
+        shift += len(splice.after) - len(splice.before)
+    return tuple(reversed(undo))
 
 
 def difference(old: Sequence[bytes], new: Sequence[bytes]) -> Splices:
-    """The parts that make one series of sentences the other.
+    """The splices that turn ``old`` into ``new``.
 
     >>> difference([b"a", b"b", b"c"], [b"a", b"x", b"c", b"d"])
     (Splice(first=3, before=(), after=(b'd',)), Splice(first=1, before=(b'b',), after=(b'x',)))
@@ -112,10 +116,10 @@ def difference(old: Sequence[bytes], new: Sequence[bytes]) -> Splices:
     stop = 0
     while stop < min(len(old), len(new)) - start and old[-1 - stop] == new[-1 - stop]:
         stop += 1
-    middle, other = old[start : len(old) - stop], new[start : len(new) - stop]
-    if len(middle) == len(other):
-        runs = [(i, i + 1, i, i + 1) for i in range(len(middle)) if middle[i] != other[i]]
+    removed, added = old[start : len(old) - stop], new[start : len(new) - stop]
+    if len(removed) == len(added):
+        runs = [(i, i + 1, i, i + 1) for i in range(len(removed)) if removed[i] != added[i]]
     else:
-        codes = SequenceMatcher(None, middle, other, autojunk=False).get_opcodes()
+        codes = SequenceMatcher(None, removed, added, autojunk=False).get_opcodes()
         runs = [(a, b, c, d) for tag, a, b, c, d in codes if tag != "equal"]
-    return tuple(Splice(start + a, tuple(middle[a:b]), tuple(other[c:d])) for a, b, c, d in reversed(runs))
+    return tuple(Splice(start + a, tuple(removed[a:b]), tuple(added[c:d])) for a, b, c, d in reversed(runs))

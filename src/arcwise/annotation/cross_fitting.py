@@ -1,4 +1,4 @@
-"""Cross-fitting: what parsers that never saw a sentence say of its annotation."""
+"""Cross-fitting: detect suspicious annotations with parsers trained on the other sentences."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from arcwise.parsing.parser import ParseOptions
 from arcwise.treebanks import Treebank
 
 _LEAST = 1e-9
-"""What is less probable is told as this: 0 says that a parser does not know the label."""
+"""Lower bound of reported probabilities: 0 is reserved for labels that the parser does not know."""
 
 
 @dataclass(frozen=True)
 class SuspiciousWord:
-    """A decided word that parsers trained on other sentences would annotate otherwise."""
+    """An annotated word that parsers trained on other sentences would annotate differently."""
 
     sentence: int
     word: int
@@ -33,11 +33,11 @@ class SuspiciousWord:
     head: int
     label: str
     probability: float
-    """Of what the file says: its head and label together. 0 where no other sentence has the label, and only there."""
+    """Joint probability of the annotated head and label; 0 only if no other sentence has the label."""
     instead_head: int
     instead_label: str
     instead_probability: float
-    """What the parser says, and how surely."""
+    """The joint probability of the parser's head and label."""
 
 
 def suspicious_words(
@@ -47,39 +47,44 @@ def suspicious_words(
     below: float = 0.1,
     config: GraphConfig | None = None,
     threads: int = 1,
-    tell: Callable[[float, str], None] = lambda share, line: None,
+    report: Callable[[float, str], None] = lambda progress, line: None,
     engine: Engine = ThisProcess(),
 ) -> list[SuspiciousWord]:
-    """The words whose decided head and label (or head, where no label is decided) together have a probability under ``below``, least
-    probable first: for parsers that were trained on other sentences, with temperatures fitted on what these parsers say.
+    """Find words whose annotation is improbable for parsers trained on other sentences, least probable first.
 
-    The treebank has what is decided alone (``only_decided``). ``tell``: how far it is; ``engine``: where the parsers are trained.
+    treebank: the sentences with only their decided heads and labels (``only_decided``).
+    below: the threshold for the joint probability of head and label (of the head where no label is decided), at
+        temperatures fitted on the held-out predictions.
+    report: called with the fraction of the work done and a description of the current step.
+    engine: where the parsers are trained.
     """
     if len(treebank) < folds:
-        raise InputError(f"found {len(treebank)} sentences, expected at least {folds} to cross-fit")
+        raise InputError(f"found {len(treebank)} annotated sentences, expected at least {folds}")
     config = config or small_config(treebank.word_count)
     pairs = Folds(folds).split(treebank)
     trained = engine.map(partial(_trained, config, threads), [others for others, _ in pairs])
     parts = []
     for fold, (_, part) in enumerate(pairs):
-        tell(0.8 * fold / folds, f"a parser that never saw part {fold + 1} of {folds}")
+        report(0.8 * fold / folds, f"training without fold {fold + 1} of {folds}")
         parts.append((next(trained), part))
-    tell(0.8, "fitting confidences")
-    found = fit_common_temperatures(
-        [(own.with_temperatures, part) for own, part in parts], threads=threads, steps=12
+    report(0.8, "calibrating")
+    temperatures = fit_common_temperatures(
+        [(parser.with_temperatures, part) for parser, part in parts], threads=threads, steps=12
     )
-    every: list[SuspiciousWord] = []
-    for fold, (own, part) in enumerate(parts):
-        parser = own.with_temperatures(found.heads, found.labels, found.smoothing)
-        every += _of_part(parser, part, fold, folds, below, threads)
-    return sorted(every, key=lambda doubt: (doubt.probability, doubt.sentence, doubt.word))
+    words: list[SuspiciousWord] = []
+    for fold, (uncalibrated, part) in enumerate(parts):
+        parser = uncalibrated.with_temperatures(
+            temperatures.heads, temperatures.labels, temperatures.smoothing
+        )
+        words += _of_fold(parser, part, fold, folds, below, threads)
+    return sorted(words, key=lambda word: (word.probability, word.sentence, word.word))
 
 
 def _trained(config: GraphConfig, threads: int, others: Treebank) -> GraphParser:
     return GraphParser.train(others, config=config, threads=threads)
 
 
-def _of_part(
+def _of_fold(
     parser: GraphParser, part: Treebank, fold: int, folds: int, below: float, threads: int
 ) -> list[SuspiciousWord]:
     parses = parser.parses(part, options=ParseOptions(confidence=True), gold=True, threads=threads)
@@ -88,38 +93,38 @@ def _of_part(
     assert gold is not None
     labels = part.column("deprel")
     labelled = np.array([label != "_" for label in labels])
-    known = np.where(np.asarray(gold.label) < 0.0, 0.0, np.maximum(gold.label, _LEAST))
-    own = np.maximum(gold.head, _LEAST) * np.where(labelled, known, 1.0)
+    label_probability = np.where(np.asarray(gold.label) < 0.0, 0.0, np.maximum(gold.label, _LEAST))
+    probability = np.maximum(gold.head, _LEAST) * np.where(labelled, label_probability, 1.0)
     starts = part.sentence_words.astype(np.int64)
     heads = np.asarray(part.heads)
-    found = []
-    for w in np.flatnonzero((heads >= 0) & (own < below)):
+    words = []
+    for w in np.flatnonzero((heads >= 0) & (probability < below)):
         s = int(np.searchsorted(starts, w, "right")) - 1
-        said = str(parses.label_strings[w])
-        if (int(parses.heads[w]), said if labelled[w] else "_") == (int(heads[w]), labels[w]):
-            continue  # improbable, and yet nothing is more probable
-        found.append(
+        parsed_label = str(parses.label_strings[w])
+        if (int(parses.heads[w]), parsed_label if labelled[w] else "_") == (int(heads[w]), labels[w]):
+            continue  # improbable, but still the most probable
+        words.append(
             SuspiciousWord(
-                s * folds + fold,
+                s * folds + fold,  # fold k has the sentences k, k + folds, …
                 int(w - starts[s]) + 1,
                 int(heads[w]),
                 labels[w],
-                float(own[w]),
+                float(probability[w]),
                 int(parses.heads[w]),
-                said,
+                parsed_label,
                 float(parses.probabilities.label[w]),
             )
         )
-    return found
+    return words
 
 
-def error_detection_task(request: Mapping[str, Any], data: bytes, tell: Report) -> Mapping[str, Any]:
-    """The doubts of ``data``, for ``annotation.background_job``."""
+def error_detection_task(request: Mapping[str, Any], data: bytes, report: Report) -> Mapping[str, Any]:
+    """Find the suspicious words of ``data``; a task of ``background_job``."""
     treebank = Treebank(data, source=request["source"])
-    found = suspicious_words(
+    words = suspicious_words(
         treebank,
         folds=request["folds"],
         below=request["below"],
-        tell=lambda share, line: tell({"progress": share, "told": line}),
+        report=lambda progress, line: report({"progress": progress, "message": line}),
     )
-    return {"doubts": [asdict(doubt) for doubt in found]}
+    return {"words": [asdict(word) for word in words]}

@@ -161,13 +161,13 @@ class AnnotationDocument:
         edits: Sequence[Edit],
         *,
         version_of_block: str | None = None,
-        told: str = "",
+        description: str = "",
         prepared: PreparedEdit | None = None,
     ) -> DocumentChange | None:
         """Edit one sentence as one undo step; None if nothing changed.
 
         version_of_block: raise ``ChangedMeanwhile`` unless the sentence has this version.
-        told: description of the step.
+        description: shown when the step is undone; by default made from the edits.
         prepared: the result of the edits, used if the sentence is still the one it was computed for.
         """
         with self._guard:
@@ -181,10 +181,10 @@ class AnnotationDocument:
             if after == before:
                 return None
             return self._commit(
-                (Splice(number, (before,), (after,)),), told or f"sentence {number + 1}: {kinds}"
+                (Splice(number, (before,), (after,)),), description or f"sentence {number + 1}: {kinds}"
             )
 
-    def edit_many(self, edits: Mapping[int, Sequence[Edit]], told: str) -> DocumentChange | None:
+    def edit_many(self, edits: Mapping[int, Sequence[Edit]], description: str) -> DocumentChange | None:
         """Edit several sentences as one undo step, all or none; None if nothing changed."""
         with self._guard:
             parts: list[Splice] = []
@@ -193,7 +193,7 @@ class AnnotationDocument:
                 after = self._edited(number, before, edits[number], many=len(edits) > 1)
                 if after != before:
                     parts.append(Splice(number, (before,), (after,)))
-            return self._commit(tuple(parts), told) if parts else None
+            return self._commit(tuple(parts), description) if parts else None
 
     def _edited(self, number: int, block: bytes, edits: Sequence[Edit], *, many: bool) -> bytes:
         try:
@@ -223,7 +223,7 @@ class AnnotationDocument:
                 f"sentences {number + 1} and {number + 2}: joined",
             )
 
-    def insert_sentences(self, number: int, data: bytes, *, told: str = "") -> DocumentChange:
+    def insert_sentences(self, number: int, data: bytes, *, description: str = "") -> DocumentChange:
         """Insert sentences (CoNLL-U) before sentence ``number``, or at the end (``len(document)``)."""
         with self._guard:
             if not 0 <= number <= len(self):
@@ -245,7 +245,9 @@ class AnnotationDocument:
                     (first,),
                     (_BYTE_ORDER_MARK + added[0], *added[1:], first.removeprefix(_BYTE_ORDER_MARK)),
                 )
-            return self._commit((part,), told or f"{len(added)} sentence{'s' * (len(added) > 1)} added")
+            return self._commit(
+                (part,), description or f"{len(added)} sentence{'s' * (len(added) > 1)} added"
+            )
 
     def remove_sentence(self, number: int, *, version_of_block: str | None = None) -> DocumentChange:
         """Remove a sentence."""
@@ -268,13 +270,15 @@ class AnnotationDocument:
         if self.read_only is not None:
             raise InputError(self.read_only)
 
-    def _commit(self, parts: Splices, told: str) -> DocumentChange:
+    def _commit(self, parts: Splices, description: str) -> DocumentChange:
         """Write a change to the journal, then apply it."""
         self._check_writable()
         for part in parts:
             self._check_neighbours(part)
         return self._record(
-            {"kind": "do", "parts": [part.to_json() for part in parts], "told": told}, parts, told
+            {"kind": "do", "parts": [part.to_json() for part in parts], "told": description},
+            parts,
+            description,
         )
 
     def _check_neighbours(self, part: Splice) -> None:
@@ -285,11 +289,11 @@ class AnnotationDocument:
         before, after = (left + b"".join(blocks) + right for blocks in (part.before, part.after))
         check_readable(before, after, added=len(part.after) - len(part.before))
 
-    def _record(self, record: Record, parts: Splices, told: str) -> DocumentChange:
+    def _record(self, record: Record, parts: Splices, description: str) -> DocumentChange:
         self._append(record)
         self._blocks.apply(parts)
         self.version += 1
-        return DocumentChange(self.version, parts, told)
+        return DocumentChange(self.version, parts, description)
 
     def _append(self, record: Record) -> None:
         if self._journal.size:
@@ -419,9 +423,13 @@ class AnnotationDocument:
             theirs, mine = new.all(), self._blocks.all()
             merged, conflicts = (theirs, ()) if self.saved else merged_blocks(self._base.all(), mine, theirs)
             parts, rest = difference(mine, merged), difference(theirs, merged)
-            told = "changes of another program merged"
+            description = "changes of another program merged"
             record = file_record("taken", snapshot.fingerprint, len(snapshot))
-            record |= {"to": [p.to_json() for p in rest], "parts": [p.to_json() for p in parts], "told": told}
+            record |= {
+                "to": [p.to_json() for p in rest],
+                "parts": [p.to_json() for p in parts],
+                "told": description,
+            }
             self._append(record)
             new.apply(rest)
             self._blocks, self._problems = new, snapshot.problems
@@ -430,7 +438,7 @@ class AnnotationDocument:
             if not parts:
                 return ExternalMerge(None, conflicts)
             self.version += 1
-            return ExternalMerge(DocumentChange(self.version, parts, told), conflicts)
+            return ExternalMerge(DocumentChange(self.version, parts, description), conflicts)
 
 
 __getattr__ = renamed(__name__, {"Document": "arcwise.annotation.document:AnnotationDocument"})

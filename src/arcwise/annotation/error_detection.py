@@ -1,4 +1,4 @@
-"""``ErrorDetection``: words whose annotation is improbable for parsers that never saw the sentence, found in a process of its own."""
+"""``ErrorDetection``: suspicious annotations of a document, found by cross-fitting in a child process."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 
 
 class ErrorDetection(BackgroundTask):
-    """The doubts of a file. What was found stays until the sentence is edited or something newer is found.
+    """The suspicious words of a document. They stay until their sentence is edited or a newer search ends.
 
-    ``below``: a word is doubted if its annotation has less probability than this.
+    ``below``: the probability below which an annotation is suspicious.
     """
 
     busy = "a search for suspicious annotations is already running"
@@ -29,61 +29,66 @@ class ErrorDetection(BackgroundTask):
         below: float = 0.1,
         on_change: Callable[[TaskState], None] | None = None,
     ) -> None:
-        """``on_change`` is called, from another thread, whenever the state is another one."""
+        """``on_change`` is called, from another thread, whenever the state changes."""
         super().__init__(on_change)
         self._folds, self._below = folds, below
         self._numbers: list[int] = []
-        self._found: dict[int, list[SuspiciousWord]] = {}
+        self._words: dict[int, list[SuspiciousWord]] = {}
         self._changed_meanwhile: set[int] = set()
 
     def start(self, treebank: Treebank) -> None:
-        """Begin; ``InputError`` if it is at it already, or if fewer than ten sentences have decided heads."""
+        """Start a search; ``InputError`` if one is running, or if fewer than ten sentences have decided heads."""
         from arcwise.learning.folds import SMALLEST
 
         with self._lock:
             self._refuse_if_busy()
-            known = [own for own in treebank if ArcDecisions.of(own).decided_heads]
-            if len(known) < max(SMALLEST, self._folds):
+            annotated = [sentence for sentence in treebank if ArcDecisions.of(sentence).decided_heads]
+            needed = max(SMALLEST, self._folds)
+            if len(annotated) < needed:
                 raise InputError(
-                    f"found {len(known)} sentences with decided heads, expected at least {max(SMALLEST, self._folds)} to doubt any"
+                    f"found {len(annotated)} sentences with annotated heads; the search for suspicious annotations "
+                    f"needs at least {needed}"
                 )
-            self._numbers = [own.number for own in known]
+            self._numbers = [sentence.number for sentence in annotated]
             self._changed_meanwhile = set()
             request = {"folds": self._folds, "below": self._below, "source": "<decided>"}
-            self._begin("doubts", request, only_decided(known).data)
+            self._begin("doubts", request, only_decided(annotated).data)
         self._notify()
 
     def of(self, sentence: int) -> list[SuspiciousWord]:
-        """Those of a sentence, by its number."""
+        """The suspicious words of a sentence."""
         with self._lock:
-            return list(self._found.get(sentence, ()))
+            return list(self._words.get(sentence, ()))
 
     def all(self) -> list[SuspiciousWord]:
-        """Those of all sentences, least probable first."""
+        """All suspicious words, least probable first."""
         with self._lock:
-            found = [doubt for own in self._found.values() for doubt in own]
-        return sorted(found, key=lambda doubt: (doubt.probability, doubt.sentence, doubt.word))
+            words = [word for group in self._words.values() for word in group]
+        return sorted(words, key=lambda word: (word.probability, word.sentence, word.word))
 
     def changed(self, numbers: Iterable[int], *, count: int | None = None) -> None:
-        """These sentences are not what they were: their doubts are forgotten. ``count``: there are now so many sentences, more or fewer than
-        before; the doubts of all from the first of ``numbers`` on are then forgotten."""
+        """Forget the words of changed sentences.
+
+        count: the new number of sentences, if it changed; all sentences from the first of ``numbers`` on are then forgotten,
+        because their numbers have shifted.
+        """
         with self._lock:
-            anew = set(numbers)
+            changed = set(numbers)
             if count is not None:
-                last = max([count, *self._found, *self._numbers], default=count)
-                anew = set(range(min(anew, default=0), last + 1))
-            self._changed_meanwhile |= anew
-            for number in anew:
-                self._found.pop(number, None)
+                last = max([count, *self._words, *self._numbers], default=count)
+                changed = set(range(min(changed, default=0), last + 1))
+            self._changed_meanwhile |= changed
+            for number in changed:
+                self._words.pop(number, None)
 
     def _done(self, message: Mapping[str, Any]) -> str:
         from arcwise.annotation.cross_fitting import SuspiciousWord
 
         with self._lock:
-            found: dict[int, list[SuspiciousWord]] = {}
-            for values in message["doubts"]:
-                own = SuspiciousWord(**{**values, "sentence": self._numbers[values["sentence"]]})
-                if own.sentence not in self._changed_meanwhile:
-                    found.setdefault(own.sentence, []).append(own)
-            self._found = found
-        return f"{sum(map(len, found.values()))} words are doubted"
+            words: dict[int, list[SuspiciousWord]] = {}
+            for values in message["words"]:
+                word = SuspiciousWord(**{**values, "sentence": self._numbers[values["sentence"]]})
+                if word.sentence not in self._changed_meanwhile:
+                    words.setdefault(word.sentence, []).append(word)
+            self._words = words
+        return f"{sum(map(len, words.values()))} suspicious words"

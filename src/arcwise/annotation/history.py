@@ -1,7 +1,8 @@
-"""What a journal tells: the steps that can be undone and redone, and what the file lacks of them.
+"""The history in a journal: steps to undo and redo, and steps that the file lacks.
 
-Records: ``start`` (the file as it was), ``do`` (a step), ``undo``, ``redo``, ``saving`` (the file that is about to be written, with everything
-before ``after``: edits go on meanwhile), ``saved`` (it was), ``taken`` (what another program did to the file was taken in: a step, and how the file on the disk becomes the present state).
+Kinds of records: ``start`` (the file when the journal began), ``do`` (a step), ``undo``, ``redo``, ``saving`` (the file about
+to be written, with everything before ``after``; edits continue meanwhile), ``saved`` (it was written), ``taken`` (another
+program's changes were merged: a step, and the changes from the file on disk to the current state).
 """
 
 from __future__ import annotations
@@ -14,54 +15,54 @@ from arcwise.annotation.journal import Journal, Record
 from arcwise.annotation.store import Fingerprint
 
 FORM = 1
-"""Of the records; the first tells it."""
+"""The format version, written in the first record."""
 
 
 class NewerJournal(Exception):
-    """A record that this arcwise does not know."""
+    """A record of a newer version of arcwise."""
 
 
 @dataclass(frozen=True)
 class Mark:
-    """A state that the file may be in: ``parts`` make it the document as it was before the records from ``after`` on."""
+    """A possible state of the file: applying ``parts`` gives the document before the records from ``after`` on."""
 
     after: int
     file: Fingerprint
     sentences: int
     parts: Splices
     top: int
-    """The last step that was done then, -1 if none."""
+    """The last step applied at that time, -1 if none."""
 
     @property
     def saved(self) -> bool:
-        """Whether the file had everything."""
+        """Whether the file had every step."""
         return not self.parts
 
 
 @dataclass
 class History:
-    """The steps of a journal by their places: those that are done, last one last, and those that were undone."""
+    """The steps of a journal, by their byte offsets: applied ones, latest last, and undone ones."""
 
     done: list[int] = field(default_factory=list)
     undone: list[int] = field(default_factory=list)
     marks: list[Mark] = field(default_factory=list)
-    """The states that the file may be in: what was saved last, and what was being saved since."""
+    """Possible states of the file: the last saved one, and any that was being saved since."""
 
     @property
     def top(self) -> int:
-        """The last step that is done; -1 if there is none."""
+        """The last applied step; -1 if there is none."""
         return self.done[-1] if self.done else -1
 
     @classmethod
     def of(cls, journal: Journal) -> History:
-        """What a journal tells."""
+        """Read the history of a journal."""
         history = cls()
         for place, record in journal.records():
             history.follow(place, record)
         return history
 
     def follow(self, place: int, record: Record) -> None:
-        """One more record."""
+        """Update with one more record."""
         match record["kind"]:
             case "do":
                 self.done.append(place)
@@ -94,12 +95,12 @@ class History:
 
 
 def parts_of(record: Record) -> Splices:
-    """The change that a record tells."""
+    """The change in a record."""
     return tuple(map(Splice.from_json, record["parts"]))
 
 
 def steps_after(journal: Journal, mark: Mark) -> Iterator[Splices]:
-    """What was done since the file was in some state, one change after the other; the first makes the file that state."""
+    """All changes since the file was in a state, in order; the first one leads from the file to the document."""
     yield mark.parts
     history = History()
     for place, record in journal.records():
@@ -114,13 +115,13 @@ def steps_after(journal: Journal, mark: Mark) -> Iterator[Splices]:
 
 
 def file_record(kind: str, file: Fingerprint, sentences: int) -> Record:
-    """A record of the file as it is, or is about to be."""
+    """A record that identifies the file as it is or is about to be."""
     form = {"journal": FORM} if kind == "start" else {}
     return {"kind": kind, **form, "size": file.size, "digest": file.digest, "sentences": sentences}
 
 
 def compacted(journal: Journal, history: History) -> list[Record]:
-    """The records without which nothing could be undone or redone, for a file that has everything."""
+    """The records needed for undo and redo, for a file that has every step."""
     mark = history.marks[-1]
     first = file_record("start", mark.file, mark.sentences)
     steps = [

@@ -1,7 +1,7 @@
-"""``Journal``: what was done to a document, beside its file (``FILE.journal``), one record a line, on the disk before it is shown.
+"""``Journal``: the edits of a document in ``FILE.journal``, one record per line, flushed to disk before an edit is shown.
 
-A line is the CRC-32 of its record in eight hexadecimal digits, a space, the record as JSON. A last line that is not whole was never shown as saved
-and is dropped. The journal is locked as long as it is open; the lock goes with the process, however that ends.
+A line is the CRC-32 of its record in eight hexadecimal digits, a space, and the record as JSON. An incomplete last line was
+never shown as saved and is dropped. The journal is locked while it is open; the system releases the lock with the process.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from arcwise.treebanks.files import sync_folder
 
 try:
     import fcntl
-except ImportError:  # Windows: no lock
+except ImportError:  # Windows, where files are not locked
     fcntl = None  # type: ignore[assignment]
 
 Record = dict[str, Any]
@@ -37,15 +37,19 @@ class Locked(InputError):
 
 
 def journal_path(path: Path) -> Path:
-    """Where the journal of a file is."""
+    """The path of the journal of a file."""
     return path.with_name(path.name + ".journal")
 
 
 class Journal:
-    """The records of one file. ``torn``: how many bytes of a last record were dropped. ``damaged``: where a copy of a journal is that could not be read to its end."""
+    """The records of one file.
+
+    torn: number of bytes of an incomplete last record that was dropped.
+    damaged: path of a copy of the journal, if it could not be read to its end.
+    """
 
     def __init__(self, path: Path, *, writing: bool = True) -> None:
-        """Open the journal of a file, make it if it is not there, lock it. ``writing=False``: only read it."""
+        """Open and lock the journal of a file, creating it if necessary. ``writing=False``: only read it."""
         self.path = journal_path(path)
         self.writing = writing
         self.torn = 0
@@ -80,12 +84,10 @@ class Journal:
             except BaseException:
                 file.close()
                 raise
-            file.close()  # the other process put a new journal in its place, or took it away: again
-
-    # ---- reading
+            file.close()  # another process replaced or removed the journal before the lock: try again
 
     def _lines(self, start: int = 0) -> Iterator[tuple[int, bytes]]:
-        """The lines from a place on, each with its own; a last one may lack its end."""
+        """The lines from an offset on, each with its offset; the last one may be incomplete."""
         at, held = start, list[bytes]()
         while piece := self._piece(at):
             at += len(piece)
@@ -104,7 +106,7 @@ class Journal:
         return self._file.read(_PIECE)
 
     def _sound_size(self) -> int:
-        """How many bytes from the start are whole records."""
+        """The number of bytes up to the first invalid record."""
         size = 0
         for start, line in self._lines():
             if _record(line) is None:
@@ -117,19 +119,17 @@ class Journal:
         if not rest:
             return
         if not self.size and rest.strip(b"\0") and not (len(rest) < 4096 and _TORN_START.fullmatch(rest)):
-            raise InputError(
-                f"{self.path}: is no journal of arcwise, expected one or no such file; move it away"
-            )
+            raise InputError(f"{self.path}: is not an arcwise journal; rename or delete it")
         self.torn = len(rest)
         if not self.writing:
             return
         if any(_record(line + b"\n") is not None for line in rest.split(b"\n")[1:]):
-            self.damaged = self._kept_as("damaged")
+            self.damaged = self._copied_as("damaged")
         self._file.truncate(self.size)
         os.fsync(self._file.fileno())
 
     def records(self) -> Iterator[tuple[int, Record]]:
-        """All records, each with its place."""
+        """All records, each with its offset."""
         for start, line in self._lines():
             if start >= self.size:
                 return
@@ -138,19 +138,17 @@ class Journal:
             yield start, record
 
     def read(self, place: int) -> Record:
-        """The record at a place."""
+        """The record at an offset."""
         _, line = next(self._lines(place), (place, b""))
         record = _record(line)
         if record is None:
             raise InputError(
-                f"{self.path}: found no record at byte {place}, expected one (did another program write it?)"
+                f"{self.path}: there is no record at byte {place}; did another program change the journal?"
             )
         return record
 
-    # ---- writing
-
     def append(self, *records: Record) -> int:
-        """Put records at the end and on the disk; gives the place of the last. All or nothing, as far as the system tells."""
+        """Append records and flush them to disk; returns the offset of the last one. If that fails, none is kept."""
         lines = [_line(record) for record in records]
         data = b"".join(lines)
         if not os.fstat(self._file.fileno()).st_nlink:
@@ -170,13 +168,13 @@ class Journal:
         return self.size - len(lines[-1])
 
     def _put_back(self) -> None:
-        """Somebody removed the journal: it is still open here, and is written again."""
+        """Restore a journal that another program deleted while it was open here."""
         if self.path.exists():
             raise InputError(f"{self.path}: was replaced by another program; the edit was not made")
         self.rewrite(record for _, record in self.records())
 
     def rewrite(self, records: Iterable[Record]) -> None:
-        """Put other records in the place of all, whole or not at all; the lock is kept."""
+        """Replace all records atomically; the lock is kept."""
         temporary = self.path.with_name(f".{self.path.name}.{secrets.token_hex(4)}.part")
         try:
             file = temporary.open("x+b", buffering=0)
@@ -197,24 +195,24 @@ class Journal:
 
     @staticmethod
     def length(records: Iterable[Record]) -> int:
-        """How many bytes some records take."""
+        """The size of some records in bytes."""
         return sum(len(_line(record)) for record in records)
 
     def set_aside(self, *records: Record) -> Path:
-        """Keep the journal under another name, and start anew with some records."""
-        target = self._kept_as("old")
+        """Copy the journal under another name, and start a new one with some records."""
+        target = self._copied_as("old")
         self.rewrite(records)
         return target
 
-    def _kept_as(self, what: str) -> Path:
-        """A copy of the journal under a name that nothing has yet."""
-        names = (self.path.with_name(f"{self.path.name}.{what}{n or ''}") for n in itertools.count())
+    def _copied_as(self, suffix: str) -> Path:
+        """Copy the journal under an unused name."""
+        names = (self.path.with_name(f"{self.path.name}.{suffix}{n or ''}") for n in itertools.count())
         target = next(name for name in names if not name.exists())
         shutil.copyfile(self.path, target)
         return target
 
     def close(self, *, remove: bool = False) -> None:
-        """Let go of the journal; ``remove``: it is no longer needed."""
+        """Close the journal; ``remove``: also delete it."""
         if remove and self.writing and not self._file.closed:
             self.path.unlink(missing_ok=True)
         self._file.close()
@@ -223,14 +221,14 @@ class Journal:
 _OPEN: weakref.WeakSet[Journal] = weakref.WeakSet()
 
 
-def _let_go() -> None:
-    """A process that this one forks must not hold the lock when this one has gone."""
+def _close_in_child() -> None:
+    """Close journals in a forked child, which would otherwise hold their locks after the parent exits."""
     for journal in list(_OPEN):
         journal._file.close()
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_let_go)
+    os.register_at_fork(after_in_child=_close_in_child)
 
 
 def _lock(file: IO[bytes], path: Path) -> None:
@@ -239,15 +237,13 @@ def _lock(file: IO[bytes], path: Path) -> None:
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
-        raise Locked(
-            f"{path}: is open in another arcwise annotate, expected one at a time; close that first"
-        ) from None
+        raise Locked(f"{path}: is open in another arcwise annotate; close that one first") from None
 
 
 def _write(file: IO[bytes], data: bytes) -> int:
-    left = memoryview(data)
-    while left:
-        left = left[file.write(left) :]
+    remaining = memoryview(data)
+    while remaining:  # an unbuffered file may write less than it is given
+        remaining = remaining[file.write(remaining) :]
     return len(data)
 
 
@@ -257,7 +253,7 @@ def _line(record: Record) -> bytes:
 
 
 def _record(line: bytes) -> Record | None:
-    """The record of a line; None if it is not whole."""
+    """The record of a line; None if it is incomplete or damaged."""
     if len(line) < 10 or line[8:9] != b" " or not line.endswith(b"\n"):
         return None
     text = line[9:-1]

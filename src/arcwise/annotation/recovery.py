@@ -1,4 +1,4 @@
-"""Opening a document: the file, its journal, and what the journal has beyond the file."""
+"""Opening a document: reading the file and recovering unsaved edits from its journal."""
 
 from __future__ import annotations
 
@@ -20,11 +20,12 @@ from arcwise.treebanks.files import PathLike, path_kind, refuse_other_encoding
 
 Stamp = tuple[int, int, int]
 _LEFT_OVER = 600
+"""Age in seconds from which a temporary file is taken for one of a killed process; a younger one may be in use."""
 
 
 @dataclass
 class OpenedDocument:
-    """What a document is made of. ``saved_at``: the step that the file has everything up to; None: it never had just that."""
+    """The parts of an opened document. ``saved_at``: the last step that the file has; None if it matches no step."""
 
     path: Path
     blocks: Blocks
@@ -37,12 +38,12 @@ class OpenedDocument:
 
 
 def open_parts(path: PathLike, *, new: bool) -> OpenedDocument:
-    """Open a file and its journal; ``InputError`` says why not."""
+    """Open a file and its journal; ``InputError`` if that is impossible."""
     real = _file(path, new=new)
     try:
         return _opened(path, real)
     except BaseException:
-        if new:  # nothing is in it
+        if new:  # created above and still empty
             real.unlink(missing_ok=True)
         raise
 
@@ -53,12 +54,12 @@ def _opened(path: PathLike, real: Path) -> OpenedDocument:
     try:
         stamp, snapshot = read_snapshot(real, read_only is None)
         if not len(snapshot) and snapshot.fingerprint.size:
-            raise InputError(f"{path}: found no sentence, expected CoNLL-U")
+            raise InputError(f"{path}: has no sentence; expected CoNLL-U")
         opened = OpenedDocument(real, Blocks(snapshot), journal, _history(journal), stamp, -1, read_only)
-        _say_what_was_dropped(opened)
-        _take_up(opened)
+        _report_dropped_records(opened)
+        _recover(opened)
         if read_only is None:
-            _clear_away(real)
+            _delete_leftovers(real)
     except BaseException:
         journal.close(remove=not journal.size)
         raise
@@ -70,53 +71,53 @@ def _history(journal: Journal) -> History:
         return History.of(journal)
     except NewerJournal as error:
         raise InputError(
-            f"{journal.path}: found {error}, expected a record that is known; it is of a newer arcwise"
+            f"{journal.path}: has the record {error}, which a newer version of arcwise wrote"
         ) from None
     except (LookupError, TypeError, ValueError):
         raise InputError(
-            f"{journal.path}: does not fit the file; move it away to open the file without it"
+            f"{journal.path}: does not match the file; rename or delete it to open the file without it"
         ) from None
 
 
-def _clear_away(path: Path) -> None:
-    """Remove what a process left that was killed while it wrote; what is younger may still be written."""
+def _delete_leftovers(path: Path) -> None:
+    """Delete temporary files of processes that were killed while writing."""
     leftover = re.compile(re.escape(f".{path.name}") + r"(\.journal)?\.[0-9a-f]{8}\.part")
-    for other in path.parent.glob(".*.part"):
+    for part in path.parent.glob(".*.part"):
         with contextlib.suppress(OSError):
-            if leftover.fullmatch(other.name) and time.time() - other.stat().st_mtime > _LEFT_OVER:
-                other.unlink()
+            if leftover.fullmatch(part.name) and time.time() - part.stat().st_mtime > _LEFT_OVER:
+                part.unlink()
 
 
 def stamp_of(path: Path) -> Stamp | None:
-    """What changes when a program writes a file, as far as can be seen without reading it; None if there is none."""
+    """Time, size and inode of a file, which change when it is written; None if there is no file."""
     try:
-        found = path.stat()
+        status = path.stat()
     except (OSError, ValueError):
         return None
-    return found.st_mtime_ns, found.st_size, found.st_ino
+    return status.st_mtime_ns, status.st_size, status.st_ino
 
 
 def read_snapshot(path: Path, beside: bool) -> tuple[Stamp, Snapshot]:
-    """The file as it is, and its stamp; read again if it is written meanwhile."""
+    """A snapshot of the file and its stamp; read again if the file changes meanwhile."""
     for _ in range(10):
         stamp = stamp_of(path)
         snapshot = Snapshot(path, folder=path.parent if beside else None)
         if stamp is not None and stamp == stamp_of(path):
             return stamp, snapshot
-    raise InputError(f"{path}: is being written all the time, expected a file at rest")
+    raise InputError(f"{path}: keeps changing while being read")
 
 
 def _file(path: PathLike, *, new: bool) -> Path:
     name = os.fspath(path)
     if name == "-":
-        raise InputError("standard input cannot be edited, expected a file")
+        raise InputError("standard input cannot be edited; give a file")
     if name.endswith((".gz", ".xz", ".zst")):
-        raise InputError(f"{path}: is packed, expected a plain file; unpack it to edit it")
+        raise InputError(f"{path}: is compressed; decompress it to edit it")
     real, kind = Path(os.path.realpath(name)), path_kind(name)
     if kind in ("folder", "device"):
         raise InputError(f"{path}: is a {kind}, expected a file")
     if new and kind is not None:
-        raise InputError(f"{path}: is there already, expected the name of a new file")
+        raise InputError(f"{path}: already exists; give the name of a new file")
     if kind is None and not new:
         raise InputError(f"{path}: no such file")
     if new:
@@ -133,32 +134,34 @@ def _file(path: PathLike, *, new: bool) -> Path:
 
 def _why_read_only(path: Path) -> str | None:
     if not os.access(path, os.W_OK):
-        return f"{path}: is read-only, expected a file that can be written"
+        return f"{path}: is read-only"
     if not os.access(path.parent, os.W_OK | os.X_OK):
-        return f"{path}: is in a folder that is read-only, expected one for the journal"
+        return f"{path}: is in a read-only folder, which cannot hold the journal"
     return None
 
 
-def _say_what_was_dropped(opened: OpenedDocument) -> None:
+def _report_dropped_records(opened: OpenedDocument) -> None:
     journal = opened.journal
     if journal.damaged is not None:
         opened.notices.append(
-            f"{journal.path}: is damaged at byte {journal.size}; what stands before was taken up, a copy is {journal.damaged.name}"
+            f"{journal.path}: is damaged at byte {journal.size}; earlier edits were recovered, a copy is "
+            f"{journal.damaged.name}"
         )
     elif journal.torn:
         opened.notices.append(
-            f"{journal.path}: its last record was torn ({journal.torn} bytes) and is dropped; that edit had not been shown as saved"
+            f"{journal.path}: its last record was incomplete ({journal.torn} bytes) and was dropped; that edit had not been "
+            "shown as saved"
         )
 
 
-def _take_up(opened: OpenedDocument) -> None:
-    """Do again what the journal has beyond the file."""
+def _recover(opened: OpenedDocument) -> None:
+    """Apply the steps that the journal has and the file lacks."""
     history, file = opened.history, opened.blocks.snapshot.fingerprint
     if not history.marks:
         return
     mark = next((m for m in reversed(history.marks) if m.file == file), None)
     if mark is None:
-        _take_up_elsewhere(opened)
+        _recover_into_changed_file(opened)
         return
     try:
         for parts in steps_after(opened.journal, mark):
@@ -166,23 +169,21 @@ def _take_up(opened: OpenedDocument) -> None:
             opened.blocks.apply(parts)
     except (SpliceMismatch, LookupError, TypeError, ValueError) as error:
         raise InputError(
-            f"{opened.journal.path}: does not fit the file ({error}); move it away to open the file without it"
+            f"{opened.journal.path}: does not match the file ({error}); rename or delete it to open the file without it"
         ) from None
     opened.saved_at = mark.top if mark.saved else None
     if history.top != opened.saved_at:
-        opened.notices.append(
-            f"{opened.path}: edits that were not saved were taken up from {opened.journal.path.name}"
-        )
+        opened.notices.append(f"{opened.path}: unsaved edits were recovered from {opened.journal.path.name}")
 
 
-def _take_up_elsewhere(opened: OpenedDocument) -> None:
-    """The file is not one that the journal knows: another program wrote it while it was closed here."""
+def _recover_into_changed_file(opened: OpenedDocument) -> None:
+    """Merge unsaved edits into a file that another program changed while it was closed here."""
     journal, history, mark = opened.journal, opened.history, opened.history.marks[0]
     changes = net_changes(mark.sentences, steps_after(journal, mark)) if _has_more(history, mark) else []
     if not journal.writing:
         opened.history, opened.saved_at = History(), -1
         opened.notices.append(
-            f"{opened.path}: was changed by another program; {journal.path.name} was left alone"
+            f"{opened.path}: was changed by another program; {journal.path.name} was not used"
         )
         return
     snapshot = opened.blocks.snapshot
@@ -190,28 +191,31 @@ def _take_up_elsewhere(opened: OpenedDocument) -> None:
         aside = journal.set_aside()
         opened.history = History()
         opened.notices.append(
-            f"{opened.path}: was changed by another program; what could be undone before is in {aside.name}"
+            f"{opened.path}: was changed by another program; the earlier undo history is in {aside.name}"
         )
         return
     theirs = opened.blocks.all()
-    found = rebased(changes, theirs)
-    if found is None:
+    merged = rebased(changes, theirs)
+    if merged is None:
         raise InputError(
-            f"{opened.path}: was changed by another program, and edits in {journal.path} that were not saved do not fit it; "
-            "bring the old file back, or move the journal away"
+            f"{opened.path}: was changed by another program, and unsaved edits in {journal.path} do not match it; "
+            "restore the old file, or rename or delete the journal"
         )
-    parts = difference(theirs, found[0])
-    told = f"edits taken up from {journal.path.name}"
+    parts = difference(theirs, merged[0])
+    description = f"edits recovered from {journal.path.name}"
     start = file_record("start", snapshot.fingerprint, len(snapshot))
-    aside = journal.set_aside(start, {"kind": "do", "parts": [p.to_json() for p in parts], "told": told})
+    aside = journal.set_aside(
+        start, {"kind": "do", "parts": [p.to_json() for p in parts], "told": description}
+    )
     opened.blocks.apply(parts)
     opened.history = History.of(journal)
-    conflicts = f", {len(found[1])} in conflict (see the comments)" if found[1] else ""
+    conflicts = f", with {len(merged[1])} conflicts (see the comments)" if merged[1] else ""
     opened.notices.append(
-        f"{opened.path}: was changed by another program; edits that were not saved were merged into it{conflicts}, the old journal is {aside.name}"
+        f"{opened.path}: was changed by another program; unsaved edits were merged into it{conflicts}, the old journal "
+        f"is {aside.name}"
     )
 
 
 def _has_more(history: History, mark: Mark) -> bool:
-    """Whether there are steps that the file did not have."""
+    """Whether there are steps that the file lacks."""
     return not mark.saved or history.top != mark.top

@@ -1,7 +1,7 @@
-"""Where the sentences of a document are: a private copy of the file with an index, and the sentences that were edited since.
+"""Storage of a document's sentences: an indexed private copy of the file, and the sentences edited since.
 
-The copy is a file without a name in the same folder, so that memory stays bounded however large the treebank is, and so that another program
-that writes into the file cannot change what is being edited here. It goes with the process.
+The copy is an unnamed file in the same folder. It keeps memory bounded for treebanks of any size, and another program that
+writes to the file cannot change what is being edited. It disappears with the process.
 """
 
 from __future__ import annotations
@@ -30,30 +30,30 @@ MOST_PROBLEMS = 1000
 
 @dataclass(frozen=True)
 class Fingerprint:
-    """What the bytes of a file are known by."""
+    """Size and digest that identify the contents of a file."""
 
     size: int
     digest: str
 
 
 class Hasher:
-    """Takes bytes, gives their fingerprint."""
+    """Computes the fingerprint of bytes added piece by piece."""
 
     def __init__(self) -> None:
         self._hash, self._size = hashlib.blake2b(digest_size=16), 0
 
     def add(self, data: bytes) -> None:
-        """More bytes."""
+        """Add bytes."""
         self._hash.update(data)
         self._size += len(data)
 
     def fingerprint(self) -> Fingerprint:
-        """That of all bytes so far."""
+        """The fingerprint of all bytes so far."""
         return Fingerprint(self._size, self._hash.hexdigest())
 
 
 def fingerprint(path: Path) -> Fingerprint:
-    """That of a file."""
+    """The fingerprint of a file."""
     hasher = Hasher()
     with open_input(path) as stream:
         for piece in iter(lambda: stream.read(_PIECE), b""):
@@ -62,7 +62,7 @@ def fingerprint(path: Path) -> Fingerprint:
 
 
 def block_digest(block: bytes) -> str:
-    """What a sentence is known by while it is being edited."""
+    """The version of a sentence: a digest of its bytes."""
     return hashlib.blake2b(block, digest_size=8).hexdigest()
 
 
@@ -71,20 +71,20 @@ def _explained(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise InputError(f"{path}: cannot be copied to be edited ({error.strerror or error})") from error
+        raise InputError(f"{path}: cannot be copied for editing ({error.strerror or error})") from error
 
 
 class Snapshot:
-    """The bytes of a file at one moment, and where its sentences are."""
+    """The bytes of a file at one moment, with the offsets of its sentences."""
 
     def __init__(self, path: Path, *, folder: Path | None = None) -> None:
-        """Copy and index a file; ``folder``: where the copy is (else where temporary files are)."""
+        """Copy and index a file; ``folder``: where to put the copy (default: the folder of temporary files)."""
         self._guard = threading.Lock()
         hasher, index = Hasher(), _Index(str(path))
         with open_input(path) as stream, _explained(path):
-            self._copy: IO[bytes] = tempfile.TemporaryFile(dir=folder)  # noqa: SIM115 (lives as long as this)
+            self._copy: IO[bytes] = tempfile.TemporaryFile(dir=folder)  # noqa: SIM115 (closed by the finalizer below)
             self.close = weakref.finalize(self, self._copy.close)
-            """Let the copy go; done by itself when nobody has the snapshot any more."""
+            """Close the copy; also called when the snapshot is garbage-collected."""
             for piece in iter(lambda: stream.read(_PIECE), b""):
                 hasher.add(piece)
                 index.add(piece)
@@ -106,7 +106,7 @@ class Snapshot:
 
 
 class _Index:
-    """Finds sentences piece by piece; the boundaries are those that reading everything at once gives."""
+    """Finds sentence boundaries piece by piece, with the same result as reading everything at once."""
 
     def __init__(self, source: str) -> None:
         self.problems: list[Problem] = []
@@ -124,7 +124,7 @@ class _Index:
         return np.concatenate(self._starts)
 
     def _take(self, *, final: bool) -> None:
-        """Index all sentences but the last, which may go on, and whose last line may."""
+        """Index all sentences but the last one, which may continue in the next piece."""
         whole = self._rest if final else self._rest[: self._rest.rfind(b"\n") + 1]
         layout = native.treebank_layout(whole)
         count = layout.sentence_count - (not final)
@@ -143,19 +143,19 @@ class _Index:
         self._rest = self._rest[cut:]
 
     def _add_problems(self, whole: bytes, sentences: int | None) -> None:
-        """Those of the first sentences; of all there is (None)."""
+        """Add the problems of the first sentences (None: of all)."""
         treebank = Treebank(whole, source=self._source, strict=False, first_line=self._line)
         before = [p for p in treebank.layout.problems if sentences is None or p[1] < sentences]
-        found = treebank.first_problems(min(len(before), MOST_PROBLEMS - len(self.problems)))
-        self.problems += [replace(problem, sentence=problem.sentence + self._sentences) for problem in found]
+        problems = treebank.first_problems(min(len(before), MOST_PROBLEMS - len(self.problems)))
+        self.problems += [replace(p, sentence=p.sentence + self._sentences) for p in problems]
 
 
 class SpliceMismatch(Exception):
-    """A change is of other sentences than those that are there."""
+    """A change does not apply to the current sentences."""
 
 
 class Blocks:
-    """The sentences as they are now: a number of the snapshot each, or bytes of its own."""
+    """The current sentences: each is a number in the snapshot, or its edited bytes."""
 
     def __init__(self, snapshot: Snapshot, places: list[int | bytes] | None = None) -> None:
         self.snapshot = snapshot
@@ -177,19 +177,19 @@ class Blocks:
         return self.run(0, len(self))
 
     def check(self, parts: Splices) -> None:
-        """``SpliceMismatch`` if a change is of other sentences than those that are there."""
+        """Raise ``SpliceMismatch`` if a change does not apply to the current sentences."""
         for part in parts:
             last = part.first + len(part.before)
             if last > len(self) or tuple(self.run(part.first, last)) != part.before:
                 raise SpliceMismatch(f"sentence {part.first + 1}")
 
     def apply(self, parts: Splices) -> None:
-        """Make a change."""
+        """Apply a change."""
         for part in parts:
             self.places[part.first : part.first + len(part.before)] = part.after
 
     def pieces(self, size: int = 1 << 20) -> Iterator[tuple[int, bytes]]:
-        """Everything, in pieces of about so many bytes and whole sentences, each with the number of its first."""
+        """The contents in pieces of about ``size`` bytes and whole sentences, each with the number of its first sentence."""
         first, held, kept = 0, 0, list[bytes]()
         for number, stop in self._runs(size):
             data = self[number] if stop == number + 1 else self._stretch(number, stop)
@@ -208,7 +208,7 @@ class Blocks:
         return self.snapshot.read(start, last + 1)
 
     def _runs(self, size: int) -> Iterator[tuple[int, int]]:
-        """Sentences that follow each other in the snapshot, up to ``size`` bytes at a time."""
+        """Runs of sentences that are consecutive in the snapshot, up to ``size`` bytes each."""
         starts, number = self.snapshot.starts, 0
         while number < len(self.places):
             first, stop = self.places[number], number + 1

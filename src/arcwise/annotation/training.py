@@ -1,4 +1,4 @@
-"""What a learner's process does: train a parser, or a pipeline, on what is decided, and write it beside the file."""
+"""The training task of ``BackgroundTrainer``: train a parser or pipeline on the annotation and write the model."""
 
 from __future__ import annotations
 
@@ -24,30 +24,30 @@ from arcwise.pipeline.pipeline import tree_parser
 from arcwise.treebanks import Sentence, Treebank
 
 MARK = "annotate"
-"""The key of a model's header that says that a learner wrote it; its value has the history of trainings."""
+"""The key of the model header that marks a model of ``BackgroundTrainer`` and holds the history of trainings."""
 FOLDS = "5fold"
-HONEST = "log-linear"
-"""The trainer below ten sentences, where there is nothing to fit confidences on: its probabilities are about right as they are."""
+UNCALIBRATED_TRAINER = "log-linear"
+"""The trainer below ten sentences, too few to fit temperatures: a likelihood objective is calibrated best without them."""
 TAGGED = 0.9
-"""A part of a treebank counts as tagged if this share of its words has a UPOS."""
+"""Fraction of words with a UPOS from which a treebank counts as tagged."""
 
 TABLES = ((1_500, 18, 20), (10_000, 20, 22))
-"""(words, arc_bits, row_bits): up to so many words of training data the table of weights has this size."""
+"""(words, arc_bits, row_bits): weight-table size for training data of up to this many words."""
 
 Sees = Literal["words", "tags", "pipeline"]
-"""What the parser that is trained sees: words alone; words and the tags of the file; words and tags, which a tagger fills in."""
+"""Input of the trained parser: words only; words and the file's tags; words and tags from a tagger."""
 
 
 def decided_part(sentences: Sequence[Sentence]) -> Treebank:
-    """The sentences that have a decided head, with what is decided alone."""
-    known = [own for own in sentences if ArcDecisions.of(own).decided_heads]
-    if not known:
-        raise InputError("found no decided head, expected some to learn from")
-    return only_decided(known)
+    """The sentences with at least one decided head, reduced to their decisions."""
+    annotated = [sentence for sentence in sentences if ArcDecisions.of(sentence).decided_heads]
+    if not annotated:
+        raise InputError("no head is annotated; annotate some sentences before training")
+    return only_decided(annotated)
 
 
-def what_it_sees(decided: Treebank, whole: Treebank) -> Sees:
-    """Words alone, if what is decided has no tags; with a tagger, if what is to be parsed lacks them."""
+def visible_columns(decided: Treebank, whole: Treebank) -> Sees:
+    """Words only if the annotated sentences have no tags; a pipeline if other sentences lack them."""
     if _tagged_share(decided) < TAGGED:
         return "words"
     return "tags" if _tagged_share(whole) >= TAGGED else "pipeline"
@@ -59,7 +59,7 @@ def _tagged_share(treebank: Treebank) -> float:
 
 
 def small_config(words: int) -> GraphConfig:
-    """The configuration for a treebank of so many words: a smaller table for little data, which is as good and several times quicker."""
+    """The configuration for this many words: smaller tables are as accurate on little data and several times faster."""
     for most, arc_bits, row_bits in TABLES:
         if words <= most:
             return GraphConfig(arc_bits=arc_bits, row_bits=row_bits)
@@ -67,51 +67,52 @@ def small_config(words: int) -> GraphConfig:
 
 
 def train(decided: Treebank, sees: Sees, *, progress: Progress | None = None) -> Parser:
-    """The parser that a learner makes: graph-based; from ten sentences on, what is chosen and how sure it is comes from cross-validation; below, from a trainer
-    whose probabilities are honest by themselves."""
+    """Train a graph-based parser or a pipeline with it.
+
+    From ten sentences on, cross-validation selects and calibrates the model; below, a likelihood trainer is used without
+    calibration.
+    """
     dev = FOLDS if len(decided) >= SMALLEST else None
     config = small_config(decided.word_count)
     if dev is None:
-        config = config.for_trainer(HONEST)
+        config = config.for_trainer(UNCALIBRATED_TRAINER)
     if sees == "pipeline":
         options = {"trainer": config.trainer, "arc_bits": config.arc_bits, "row_bits": config.row_bits}
         return train_pipeline(decided, dev, parser=options, progress=progress)
     return GraphParser.train(decided, dev, config=config, progress=progress)
 
 
-def own_header(path: Path) -> Mapping[str, Any] | None:
-    """What a learner noted in the model at ``path``; None if nothing is there. ``InputError`` if something is that no learner wrote."""
+def trainer_header(path: Path) -> Mapping[str, Any] | None:
+    """The trainer's entry in the header of a model; None without a file, ``InputError`` for a file of another origin."""
     if not path.exists() and not path.is_symlink():
         return None
     try:
-        found = read_model(path).header.get(MARK)
+        header = read_model(path).header.get(MARK)
     except ModelError:
-        found = None
-    if not isinstance(found, Mapping):
-        raise InputError(
-            f"{path}: is there and was not written by 'arcwise annotate', expected no file, or a model of its own"
-        )
-    return found
+        header = None
+    if not isinstance(header, Mapping):
+        raise InputError(f"{path}: was not written by 'arcwise annotate'; rename or delete it to train here")
+    return header
 
 
-def train_task(request: Mapping[str, Any], data: bytes, tell: Report) -> Mapping[str, Any]:
-    """Train on ``data`` (what is decided), write the model to ``request["model"]``; the new line of the history."""
+def train_task(request: Mapping[str, Any], data: bytes, report: Report) -> Mapping[str, Any]:
+    """Train on ``data`` and write the model to ``request["model"]``; returns the new entry of the history."""
     path = Path(request["model"])
-    own_header(path)
+    trainer_header(path)
     decided = Treebank(data, source=request["source"])
     started = time.monotonic()
-    with _Told(tell, folds=len(decided) >= SMALLEST) as progress:
+    with _ReportedProgress(report, folds=len(decided) >= SMALLEST) as progress:
         model = train(decided, request["sees"], progress=progress)
-    line = history_line(model, decided, time.monotonic() - started)
-    before = own_header(path) or {}
+    record = history_record(model, decided, time.monotonic() - started)
+    before = trainer_header(path) or {}
     packed = model.pack("float32")
-    history = [*before.get("history", []), line]
+    history = [*before.get("history", []), record]
     write_model(path, replace(packed, header={**packed.header, MARK: {"history": history}}))
-    return {"trained": line}
+    return {"trained": record}
 
 
-def history_line(model: Parser, decided: Treebank, seconds: float) -> dict[str, Any]:
-    """How much was learned from, how good the result is by cross-validation, when, in how many seconds."""
+def history_record(model: Parser, decided: Treebank, seconds: float) -> dict[str, Any]:
+    """The history entry of a training: data, cross-validated accuracy, time and duration."""
     parser = tree_parser(model)
     report = parser.info
     return {
@@ -125,15 +126,15 @@ def history_line(model: Parser, decided: Treebank, seconds: float) -> dict[str, 
     }
 
 
-class _Told(Progress):
-    """Progress as messages: the share that is done, and the line that says what is being done."""
+class _ReportedProgress(Progress):
+    """Progress as messages: the fraction done and a description of the current step."""
 
-    def __init__(self, tell: Report, *, folds: bool) -> None:
+    def __init__(self, report: Report, *, folds: bool) -> None:
         super().__init__(shown=False)
-        self._tell, self._folds, self._done = tell, folds, 0.0
+        self._report, self._folds, self._done = report, folds, 0.0
 
     def say(self, line: str) -> None:
-        """A line that a training says."""
+        """Estimate the progress from a log line of the training."""
         fold = re.match(r"fold (\d+) of (\d+)", line)
         if fold:
             self._done = 0.05 + 0.45 * (int(fold[1]) - 1) / int(fold[2])
@@ -143,11 +144,11 @@ class _Told(Progress):
             self._done = 0.7
         elif line.startswith("training on all"):
             self._done = 0.85
-        self._tell({"progress": round(self._done, 3), "told": line})
+        self._report({"progress": round(self._done, 3), "message": line})
 
     @contextmanager
     def epoch(self, number: int, epochs: int, sentences: int) -> Iterator[Any]:
-        """One pass over the sentences."""
+        """One epoch."""
         first = max(self._done, 0.85 if self._folds else 0.05)
 
         def advance(done: int) -> None:
@@ -155,4 +156,4 @@ class _Told(Progress):
 
         yield advance
         self._done = first + (0.99 - first) / (epochs - number + 1)
-        self._tell({"progress": round(self._done, 3), "told": f"epoch {number} of {epochs}"})
+        self._report({"progress": round(self._done, 3), "message": f"epoch {number} of {epochs}"})

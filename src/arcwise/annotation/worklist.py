@@ -1,4 +1,4 @@
-"""``Worklist``: what to annotate next. Sentences are scored in batches in the background, and anew, one by one, where edits come."""
+"""``Worklist``: which sentences to annotate next. Sentences are scored in batches in the background, again after edits."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from arcwise.treebanks import Sentence
 
 By = Literal["entropy", "least-sure", "gain", "repairs", "disagreement", "search"]
 BATCH = 32
-"""Sentences that are scored at a time."""
+"""Sentences scored at a time."""
 
 _ORDERS: Mapping[str, Callable[[Assistant, Sequence[Sentence]], list[Value]]] = {
     "entropy": by_entropy,
@@ -40,24 +40,24 @@ class Item:
 
     number: int
     value: float
-    """What it is ordered by: more comes first."""
+    """The score; higher comes first."""
     word: int | None
-    """The word to look at first (1..n); None: the sentence as a whole."""
+    """The word to look at first (1..n); None for the whole sentence."""
 
 
 class Worklist:
-    """Sentences by what is to be gained from them. Usable before it is complete: ``items`` has those that are scored so far.
+    """Sentences ranked by the value of annotating them. ``items`` has those scored so far.
 
-    ``sentence(number)`` gives a sentence as it is now, for numbers 0..``count``-1; it is called from another thread after ``start``.
-    ``by``: ``entropy`` (how unsure the parser is of the tree), ``least-sure`` (of its least sure word), ``gain`` (what an answer is
-    expected to settle), ``repairs`` (how many errors a look is expected to repair, with a liking for words that repair others),
-    ``disagreement`` (how improbable the parser finds what is annotated), ``search`` (what ``hits`` finds, in
-    the order of the file).
+    sentence: returns the current sentence of a number 0..count-1; called from another thread after ``start``.
+    by: ``entropy`` (of the tree), ``least-sure`` (uncertainty of the least certain word), ``gain`` (expected information
+        gain of the best answer), ``repairs`` (expected number of errors repaired by a review, favouring words that repair
+        others), ``disagreement`` (improbability of the annotation), ``search`` (hits, in file order).
 
     >>> from arcwise.treebanks import Treebank
     >>> words = Treebank.from_string("1\\tHi\\t_\\t_\\t_\\t_\\t_\\t_\\t_\\t_\\n\\n" * 3)
-    >>> found = Worklist(words.__getitem__, 3, None, by="search", hits=lambda own: 1 if own.number != 1 else None)
-    >>> found.step(), found.ready, [item.number for item in found.items()]
+    >>> hits = lambda sentence: None if sentence.number == 1 else 1
+    >>> worklist = Worklist(words.__getitem__, 3, None, by="search", hits=hits)
+    >>> worklist.step(), worklist.ready, [item.number for item in worklist.items()]
     (3, True, [0, 2])
     """
 
@@ -70,11 +70,11 @@ class Worklist:
         by: By,
         hits: Callable[[Sentence], int | None] | None = None,
     ) -> None:
-        """``hits`` (for ``search``): the first word (1..n) that a search finds in a sentence, None if it finds nothing."""
+        """``hits`` (for ``search``): returns the first word (1..n) of a hit in a sentence, None without a hit."""
         if by not in get_args(By):
             raise OptionError("by", f"found {by!r}, expected one of {', '.join(get_args(By))}")
         if by == "search" and hits is None:
-            raise OptionError("hits", "found none, expected what a search finds")
+            raise OptionError("hits", "found none, expected a function that finds hits")
         if by != "search" and (assistant is None or not assistant.gives_probabilities):
             raise OptionError("by", f"found {by!r}, which needs a parser with probabilities")
         self.by = by
@@ -86,34 +86,30 @@ class Worklist:
         self._thread: Thread | None = None
         self._ordered: list[Item] | None = None
 
-    # ---- what there is
-
     @property
     def ready(self) -> bool:
-        """Whether every sentence is scored as it is now."""
+        """Whether every current sentence is scored."""
         with self._signal:
             return len(self._values) == self._count and not self._waiting
 
     @property
     def scored(self) -> int:
-        """How many sentences are."""
+        """The number of scored sentences."""
         with self._signal:
             return len(self._values)
 
     def items(self) -> list[Item]:
-        """Those scored so far, first comes first; sentences with nothing to do are not among them."""
+        """The sentences scored so far, best first, without those that need no work."""
         with self._signal:
             if self._ordered is None:
-                found = [
+                items = [
                     Item(s, value, word) for s, (value, word) in self._values.items() if value > NOTHING[0]
                 ]
-                self._ordered = sorted(found, key=lambda item: (-item.value, item.number))
+                self._ordered = sorted(items, key=lambda item: (-item.value, item.number))
             return list(self._ordered)
 
-    # ---- scoring
-
     def step(self, sentences: int = BATCH) -> int:
-        """Score so many more sentences; how many were. 0: there was none left."""
+        """Score more sentences; returns how many, 0 if none was left."""
         with self._signal:
             numbers = [s for s, _ in zip(self._waiting, range(sentences), strict=False)]
             for s in numbers:
@@ -123,20 +119,20 @@ class Worklist:
         values = self._valued(numbers)
         with self._signal:
             for s, value in values.items():
-                if s < self._count and s not in self._waiting:  # else it has changed meanwhile
+                if s < self._count and s not in self._waiting:  # unless it changed while it was being scored
                     self._values[s] = value
             self._ordered = None
         return len(numbers)
 
     def start(self) -> None:
-        """Score all of them in a thread of its own, which never keeps a program from ending; it goes on as sentences change."""
+        """Score all sentences in a daemon thread, and changed ones again."""
         if self._thread is not None:
             return
         self._thread = Thread(target=self._run, name=f"worklist by {self.by}", daemon=True)
         self._thread.start()
 
     def stop(self) -> None:
-        """End that thread."""
+        """Stop the thread."""
         thread, self._thread = self._thread, None
         with self._signal:
             self._signal.notify_all()
@@ -144,8 +140,10 @@ class Worklist:
             thread.join()
 
     def changed(self, numbers: Iterable[int], *, count: int | None = None) -> None:
-        """These sentences are not what they were: they are scored anew. ``count``: how many sentences there are now, if that
-        changed; all from the first of ``numbers`` on are then scored anew."""
+        """Score changed sentences again.
+
+        count: the new number of sentences, if it changed; all from the first of ``numbers`` on are then scored again.
+        """
         with self._signal:
             anew = [s for s in numbers if s >= 0]
             if count is not None and count != self._count:
@@ -158,7 +156,7 @@ class Worklist:
                 if s < self._count:
                     self._values.pop(s, None)
                     self._waiting[s] = None
-                    self._waiting.move_to_end(s, last=False)  # what was edited is wanted first
+                    self._waiting.move_to_end(s, last=False)  # edited sentences come first
             self._ordered = None
             self._signal.notify_all()
 
@@ -171,7 +169,7 @@ class Worklist:
                     self._signal.wait(1.0)
 
     def _valued(self, numbers: Sequence[int]) -> dict[int, Value]:
-        """The values of sentences; of one that cannot be read or thought about, that there is nothing to do."""
+        """The values of sentences; ``NOTHING`` for one that cannot be read or parsed."""
         sentences: dict[int, Sentence] = {}
         values: dict[int, Value] = {}
         for s in numbers:
@@ -182,9 +180,9 @@ class Worklist:
         try:
             return values | dict(zip(sentences, self._values_of(list(sentences.values())), strict=True))
         except ArcwiseError:
-            for s, own in sentences.items():
+            for s, sentence in sentences.items():
                 try:
-                    values[s] = self._values_of([own])[0]
+                    values[s] = self._values_of([sentence])[0]
                 except ArcwiseError:
                     values[s] = NOTHING
             return values
@@ -193,7 +191,7 @@ class Worklist:
         if not sentences:
             return []
         if self._hits is not None and self.by == "search":
-            found = [self._hits(own) for own in sentences]
-            return [NOTHING if word is None else (1.0, word) for word in found]
+            words = [self._hits(sentence) for sentence in sentences]
+            return [NOTHING if word is None else (1.0, word) for word in words]
         assert self._assistant is not None
         return _ORDERS[self.by](self._assistant, sentences)

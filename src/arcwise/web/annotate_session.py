@@ -214,7 +214,7 @@ class Session:
         return {
             "number": number,
             "sentence": self.view.sentence(number) if number >= 0 else None,
-            "told": change.told,
+            "told": change.description,
         }
 
     def _announce(self, change: DocumentChange | None, page: str) -> None:
@@ -238,7 +238,7 @@ class Session:
             first=change.first,
             sentences=count,
             renumbered=renumbered,
-            told=change.told,
+            told=change.description,
             page=page,
         )
 

@@ -149,8 +149,11 @@ class SuggestionService:
 
     def training(self) -> Json:
         """The state of the training, and the history of all trainings of the file."""
+        state = self._trainer.state
         return {
-            **asdict(self._trainer.state),
+            "state": state.state,
+            "progress": state.progress,
+            "told": state.message,
             "history": [asdict(record) for record in self._trainer.history],
         }
 
@@ -176,11 +179,11 @@ class SuggestionService:
     def _detection_changed(self, state: TaskState) -> None:
         self._progress("doubts", state)
         if state.state == "idle":
-            self._events.publish("doubts", told=state.told)
+            self._events.publish("doubts", told=state.message)
 
     def _progress(self, work: str, state: TaskState) -> None:
         self._events.publish(
-            "progress", work=work, done=state.progress, total=1, told=state.told, state=state.state
+            "progress", work=work, done=state.progress, total=1, told=state.message, state=state.state
         )
 
     def suspicious_words(self, number: int) -> list[Json]:
