@@ -1,4 +1,4 @@
-"""arcwise: dependency parsing with calibrated confidences, exact inference over trees, treebanks and annotation.
+"""Dependency parsing with calibrated confidences, exact inference over trees, treebanks and annotation.
 
 >>> import arcwise
 >>> arcwise.Tree.from_heads([2, 0]).roots

@@ -1,4 +1,4 @@
-"""``python -m arcwise`` is ``arcwise``."""
+"""``python -m arcwise`` runs the command line."""
 
 from arcwise.cli.main import main
 

@@ -1,4 +1,7 @@
-"""Every error that a user can cause derives from ``ArcwiseError``; the command line prints it as one line."""
+"""Errors that a user can cause.
+
+All derive from ``ArcwiseError``; the command line prints them as one line.
+"""
 
 from __future__ import annotations
 
@@ -6,17 +9,18 @@ from typing import Any
 
 
 class ArcwiseError(Exception):
-    """Something the user asked for cannot be done; the message is one sentence that says what and why."""
+    """arcwise cannot do what was requested; the message is one sentence that says what is wrong and why."""
 
 
 class InputError(ArcwiseError):
-    """A file or a value does not have the form that was expected."""
+    """A file or a value is malformed."""
 
 
 class OptionError(InputError):
     """An argument has a value that it cannot have: ``name: found value, expected …``.
 
-    ``name`` is spelled as in Python; the command line puts its own spelling there. ``where``: the file that the value is from.
+    ``name`` is the Python spelling, which the command line replaces by its own.
+    ``where`` is the file that the value comes from.
     """
 
     def __init__(self, name: str, reason: str, where: str = "") -> None:
@@ -27,36 +31,38 @@ class OptionError(InputError):
         return ": ".join(filter(None, (self.where, self.name, self.reason)))
 
     def inside(self, where: str) -> OptionError:
-        """The same error, told of a value of ``where``."""
+        """Return the same error, located in ``where``."""
         return OptionError(self.name, self.reason, where)
 
 
 class NoTreeError(ArcwiseError):
-    """No tree of the requested class exists under the given scores and constraints."""
+    """No tree of the requested class exists under the scores and constraints."""
 
 
 class ConstraintError(ArcwiseError):
-    """Two constraints contradict each other; the message names the clash."""
+    """Constraints contradict each other; the message names them."""
 
 
 class ModelError(ArcwiseError):
-    """A model file is missing, broken, of another kind, or of a version this arcwise cannot read."""
+    """A model file is missing, damaged, of another kind, or of a version that this arcwise cannot read."""
 
 
 class WorkerError(ArcwiseError):
-    """Workers of an engine died again and again at the same work: it takes too much memory, or ends the process that does it."""
+    """Workers died repeatedly on the same work item: it needs too much memory, or crashes the process."""
 
 
 class MissingExtraError(ArcwiseError, ImportError):
-    """An optional library is needed for what was asked; the message says how to install it (``arcwise.optional.require``)."""
+    """An optional library is not installed; the message has the command that installs it."""
 
     def __init__(self, library: str, command: str) -> None:
         are = "are" if " and " in library else "is"
         super().__init__(f"this needs {library}, which {are} not installed: {command}")
-        self._missing = (library, command)
+        self._arguments = (library, command)
 
-    def __str__(self) -> str:  # that of ImportError does not look at what was put before the message
+    def __str__(
+        self,
+    ) -> str:  # ImportError.__str__ ignores changes of args, and callers prepend to the message
         return str(self.args[0])
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), self._missing, {"args": self.args}
+        return type(self), self._arguments, {"args": self.args}

@@ -1,7 +1,7 @@
-"""What arcwise tells the program that uses it, by ``logging`` under the name ``arcwise``; nothing is printed unless the program asks for it.
+"""The logger ``arcwise``. Nothing is printed unless the program configures ``logging``.
 
-INFO: a model was loaded; what training says between its epochs; notes about single sentences. WARNING: data that teach
-little; a sentence was left as it is.
+INFO: a loaded model, training progress between epochs, notes about single sentences.
+WARNING: training data of little use, a sentence left unparsed.
 """
 
 from __future__ import annotations

@@ -1,14 +1,15 @@
-"""What the C library does with memory that was freed: chosen by commands whose process is theirs alone, never by the library for its caller.
+"""glibc malloc settings for commands that own their process; the library never changes those of its caller.
 
-By itself glibc keeps what was freed for the next piece, and learns from each large piece that is freed to keep pieces of that size, up to 32 MB,
-among the small ones; larger ones have pages of their own, which go back to the system at once and come anew, empty, the next time.
+By default glibc keeps freed memory for reuse. Each time a large allocation is freed, it raises the size (up
+to 32 MB) below which allocations come from the heap; larger ones get pages of their own (mmap), which go back
+to the system at once and are zeroed again on the next use.
 
-A service must not grow. The workspaces of a network, some MB each and of another size in every call, leave holes among the small pieces that the
-next ones do not fit. There large pieces have pages of their own, whatever was freed before; and the empty pages among small ones are given
-back now and then.
+A service must not grow: a network's workspaces, some MB each and of a different size in every call, fragment
+the heap. ``mmap_large_allocations`` keeps large allocations out of it, and ``HeapTrimmer`` returns free
+pages.
 
-A training must not wait. Every batch frees and takes the same tensors, many of them larger than 32 MB, and emptying their pages takes a tenth of
-the time. There everything is kept until the end.
+Training must not wait: each batch frees and allocates the same tensors, many above 32 MB, and zeroing their
+pages takes a tenth of the time. ``disable_malloc_trim`` keeps all memory until the process ends.
 """
 
 from __future__ import annotations
@@ -19,45 +20,48 @@ import time
 from collections.abc import Callable
 
 LARGE = 1 << 19
-"""Bytes from which on a piece of memory of a service has pages of its own."""
+"""Bytes from which an allocation of a service gets pages of its own."""
 UNUSED = 1 << 22
-"""Bytes at the end of the heap of a service that may stay unused."""
+"""Bytes that may stay unused at the end of a service's heap."""
 PAUSE = 5.0
-"""Seconds between two times that empty pages are given back."""
+"""Seconds between two trims of the heap."""
 _M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD, _M_MMAP_MAX = -1, -3, -4
-_OF_THE_USER = ("MALLOC_TRIM_THRESHOLD_", "MALLOC_MMAP_THRESHOLD_", "MALLOC_MMAP_MAX_")
-"""Variables of glibc by which a user chooses what is chosen here; others, as MALLOC_ARENA_MAX, have nothing to do with it."""
+_USER_SETTINGS = ("MALLOC_TRIM_THRESHOLD_", "MALLOC_MMAP_THRESHOLD_", "MALLOC_MMAP_MAX_")
+"""glibc's environment variables for the same settings: where a user set one, arcwise changes nothing."""
 
 
 def mmap_large_allocations() -> bool:
-    """For this process and its forks from now on. Whether it could be done: not without glibc, nor where the user chose by its variables."""
-    return _chosen({_M_MMAP_THRESHOLD: LARGE, _M_TRIM_THRESHOLD: UNUSED})
+    """Give large allocations of this process and its forks pages of their own.
+
+    Returns whether the settings took effect: not without glibc, nor against the user's environment variables.
+    """
+    return _set_malloc_options({_M_MMAP_THRESHOLD: LARGE, _M_TRIM_THRESHOLD: UNUSED})
 
 
 def disable_malloc_trim() -> bool:
-    """For this process and its forks from now on: no piece has pages of its own, nothing goes back to the system. Whether it could be done."""
-    return _chosen({_M_MMAP_MAX: 0, _M_TRIM_THRESHOLD: -1})
+    """Keep all freed memory of this process and its forks. Returns whether the settings took effect."""
+    return _set_malloc_options({_M_MMAP_MAX: 0, _M_TRIM_THRESHOLD: -1})
 
 
-def _chosen(values: dict[int, int]) -> bool:
-    if any(name in os.environ for name in _OF_THE_USER):
+def _set_malloc_options(values: dict[int, int]) -> bool:
+    if any(name in os.environ for name in _USER_SETTINGS):
         return False
     if "glibc.malloc" in os.environ.get("GLIBC_TUNABLES", ""):
         return False
-    choose = _of_c_library("mallopt")
-    return choose is not None and all(choose(name, value) for name, value in values.items())
+    mallopt = _libc_function("mallopt")
+    return mallopt is not None and all(mallopt(name, value) for name, value in values.items())
 
 
 class HeapTrimmer:
-    """Gives empty pages back to the system, at most every ``pause`` seconds."""
+    """Returns free heap pages to the system, at most every ``pause`` seconds."""
 
     def __init__(self, pause: float = PAUSE) -> None:
         self._pause = pause
-        self._trim = _of_c_library("malloc_trim")
+        self._trim = _libc_function("malloc_trim")
         self._last = time.monotonic()
 
     def trim_if_due(self) -> bool:
-        """Whether it was time for it."""
+        """Trim if the pause is over. Returns whether it was."""
         now = time.monotonic()
         if self._trim is None or now - self._last < self._pause:
             return False
@@ -66,10 +70,10 @@ class HeapTrimmer:
         return True
 
 
-def _of_c_library(name: str) -> Callable[..., int] | None:
-    """A function of glibc; None where there is none of this name."""
+def _libc_function(name: str) -> Callable[..., int] | None:
+    """Return a function of the C library, or None if it has none of this name."""
     try:
-        found: Callable[..., int] | None = getattr(ctypes.CDLL(None), name, None)
+        function: Callable[..., int] | None = getattr(ctypes.CDLL(None), name, None)
     except (OSError, TypeError):
         return None
-    return found
+    return function

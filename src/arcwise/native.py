@@ -1,8 +1,8 @@
-"""The native module, in the widest form that this machine can run.
+"""The native module, compiled for the widest instruction set that this machine supports.
 
 The kernels are compiled once per instruction set (``_native_baseline``, ``_native_v3``); importing this
-module replaces it by the one chosen. ``ARCWISE_NATIVE=baseline`` in the environment forces a choice.
-"""
+module replaces it with the chosen one. The environment variable ``ARCWISE_NATIVE=baseline`` overrides the
+choice."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ import sys
 from importlib.util import find_spec
 
 
-def _choice() -> str:
+def _variant() -> str:
     forced = os.environ.get("ARCWISE_NATIVE")
     if forced:
         return forced
     from arcwise import _cpu
 
     for variant in ("v3", "baseline"):
-        runs_here = variant == "baseline" or _cpu.has_x86_64_v3()
-        if runs_here and find_spec(f"arcwise._native_{variant}"):
+        is_supported = variant == "baseline" or _cpu.has_x86_64_v3()
+        if is_supported and find_spec(f"arcwise._native_{variant}"):
             return variant
     raise ImportError("arcwise was installed without its native module; reinstall it with a C++20 compiler")
 
 
-sys.modules[__name__] = importlib.import_module(f"arcwise._native_{_choice()}")
+sys.modules[__name__] = importlib.import_module(f"arcwise._native_{_variant()}")

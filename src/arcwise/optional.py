@@ -1,4 +1,4 @@
-"""Libraries that arcwise works without: whether one is here, asked before work starts, and how to get it."""
+"""Optional libraries: check that they are installed before work starts, and say how to install them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from arcwise.errors import MissingExtraError
 
 
 def require(*libraries: str) -> None:
-    """``MissingExtraError``, with advice, unless the libraries are installed; all that are missing are told at once. None is imported.
+    """Raise ``MissingExtraError``, which names all missing libraries, unless all are installed. Imports none.
 
     >>> require("numpy")
     """
@@ -22,19 +22,19 @@ def require(*libraries: str) -> None:
 
 
 def is_installed(library: str) -> bool:
-    """Whether a library can be imported."""
+    """Return whether a library can be imported."""
     try:
         return find_spec(library) is not None
-    except (ImportError, ValueError):  # the package above it is not there, or it was blocked in sys.modules
+    except (ImportError, ValueError):  # its parent package is missing, or it is blocked in sys.modules
         return False
 
 
 def install_command(*libraries: str) -> str:
-    """A command that installs libraries for the Python that runs now, however arcwise itself came there."""
-    python, wanted = Path(sys.executable), " ".join(libraries)
-    if not is_installed("pip"):  # an environment of uv, say
-        return f"uv pip install -p {shlex.quote(str(python))} {wanted}"
+    """Return a command that installs libraries for the running Python, however arcwise was installed."""
+    python, names = Path(sys.executable), " ".join(libraries)
+    if not is_installed("pip"):  # for example, an environment of uv
+        return f"uv pip install -p {shlex.quote(str(python))} {names}"
     pip = shutil.which("pip")
     if pip is not None and Path(pip).parent == python.parent:
-        return f"pip install {wanted}"
-    return f"{shlex.quote(str(python))} -m pip install {wanted}"
+        return f"pip install {names}"
+    return f"{shlex.quote(str(python))} -m pip install {names}"

@@ -25,10 +25,10 @@ _BATCH = 128
 class ArcwiseComponent:
     """Sets sentence boundaries (if none are set), POS, TAG, MORPH, LEMMA, HEAD and DEP of a spaCy ``Doc``.
 
-    How sure the parser is: ``token._.head_probability``, ``token._.label_probability`` (of head and label together), ``sent._.probability`` (of
-    the tree), and ``token._.alternatives`` if ``alternatives`` asks for so many pairs of head and label. Tokens of white space are not parsed: they hang from the token before
-    them, as spaCy's own models have it.
-    """
+    Confidences are ``token._.head_probability``, ``token._.label_probability`` (head and label jointly) and
+    ``sent._.probability`` (the tree). With ``alternatives=k``, ``token._.alternatives`` has the k most
+    probable pairs of head and label. Whitespace tokens are not parsed: they attach to the token before them,
+    as in spaCy's own models."""
 
     def __init__(self, pipeline: Pipeline, *, alternatives: int = 0) -> None:
         self.pipeline = pipeline
@@ -36,12 +36,12 @@ class ArcwiseComponent:
         self.options.check(pipeline.parser.kind, pipeline.parser.capabilities)
 
     def __call__(self, doc: Any) -> Any:
-        """The document, annotated."""
+        """Annotate a document."""
         (parsed,) = self._parsed([doc])
         return parsed
 
     def pipe(self, stream: Iterable[Any], *, batch_size: int = _BATCH) -> Iterator[Any]:
-        """The documents, so many at a time in one call of the parser."""
+        """Annotate a stream of documents, ``batch_size`` in one call of the parser."""
         docs = iter(stream)
         while batch := list(islice(docs, batch_size)):
             yield from self._parsed(batch)
@@ -63,7 +63,7 @@ class ArcwiseComponent:
         return docs
 
     def _set_sentences(self, doc: Any) -> None:
-        """Sentence boundaries from the text, as the pipeline's own tokenizer sees them."""
+        """Set the sentence boundaries that the pipeline's tokenizer finds in the text."""
         starts = {
             sentence.tokens[0].start for sentence in self.pipeline.tokenizer.tokenize(doc.text).treebank
         }
@@ -73,13 +73,13 @@ class ArcwiseComponent:
 
 
 def _annotate(doc: Any, spans: list[list[Any]], sentences: list[ParsedSentence]) -> None:
-    """Put the parse of the words into the document; what else it has (entities, user data) stays."""
+    """Write the parse into the document, and leave the rest (entities, user data) untouched."""
     from spacy.tokens import Doc
 
     columns: dict[str, Any] = _columns(doc, spans, sentences)
     words, spaces = [token.text for token in doc], [bool(token.whitespace_) for token in doc]
-    made = Doc(doc.vocab, words=words, spaces=spaces, **columns)
-    doc.from_array(_SET, made.to_array(_SET))
+    parsed = Doc(doc.vocab, words=words, spaces=spaces, **columns)
+    doc.from_array(_SET, parsed.to_array(_SET))
     for tokens, sentence in zip(spans, sentences, strict=True):
         for token, word in zip(tokens, sentence.words, strict=True):
             token._.head_probability, token._.label_probability = (
@@ -91,26 +91,26 @@ def _annotate(doc: Any, spans: list[list[Any]], sentences: list[ParsedSentence])
 
 
 def _columns(doc: Any, spans: list[list[Any]], sentences: list[ParsedSentence]) -> dict[str, Any]:
-    """What ``Doc`` takes, for all tokens; white space as spaCy has it."""
-    found: dict[str, list[Any]] = {name: [value] * len(doc) for name, value in SPACE.items()}
-    found["lemmas"] = [token.text for token in doc]
-    found["heads"] = [max(0, token.i - 1) for token in doc]
+    """Return the arguments of ``Doc`` for all tokens; whitespace as spaCy annotates it."""
+    values_of: dict[str, list[Any]] = {name: [value] * len(doc) for name, value in SPACE.items()}
+    values_of["lemmas"] = [token.text for token in doc]
+    values_of["heads"] = [max(0, token.i - 1) for token in doc]
     for tokens, sentence in zip(spans, sentences, strict=True):
         span = tokens[0].sent
-        for token in doc[span.start : tokens[0].i]:  # white space at the start of a sentence
-            found["heads"][token.i] = tokens[0].i
+        for token in doc[span.start : tokens[0].i]:  # whitespace at the start of a sentence
+            values_of["heads"][token.i] = tokens[0].i
         columns = (sentence.lemmas, sentence.upos, sentence.xpos, sentence.feats)
         for name, values in zip(("lemmas", "pos", "tags", "morphs"), columns, strict=True):
             for token, value in zip(tokens, values, strict=True):
-                found[name][token.i] = "" if value == "_" else value
+                values_of[name][token.i] = "" if value == "_" else value
         for token, word in zip(tokens, sentence.words, strict=True):
-            found["heads"][token.i] = tokens[word.head_id - 1].i if word.head_id else token.i
-            found["deps"][token.i] = word.label if word.head_id else "ROOT"
-    return found
+            values_of["heads"][token.i] = tokens[word.head_id - 1].i if word.head_id else token.i
+            values_of["deps"][token.i] = word.label if word.head_id else "ROOT"
+    return values_of
 
 
 def make_component(nlp: Any, name: str, model: str = "en", alternatives: int = 0) -> ArcwiseComponent:
-    """The factory: ``nlp.add_pipe("arcwise", config={"model": "en"})``."""
+    """Create the component: ``nlp.add_pipe("arcwise", config={"model": "en"})``."""
     if not isinstance(model, str):
         raise InputError(f"model: found {model!r}, expected the name or file of a model")
     set_extensions()

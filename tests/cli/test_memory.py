@@ -15,7 +15,7 @@ from arcwise.memory import LARGE
 
 pytestmark = [
     pytest.mark.process,
-    pytest.mark.skipif(memory._of_c_library("mallinfo2") is None, reason="needs glibc 2.33"),
+    pytest.mark.skipif(memory._libc_function("mallinfo2") is None, reason="needs glibc 2.33"),
 ]
 
 PIECES = """

@@ -43,7 +43,7 @@ NO_SCORES: list[tuple[Any, str]] = [
     ([["a", "b"], ["c", "d"]], "found text, expected real numbers"),
     ([[0.0, 1.0], [2.0]], "rows of different lengths"),
     (ZEROS + 1j, "found complex numbers, expected real numbers"),
-    (np.array([[None] * 4] * 4), "found objects that are no numbers"),
+    (np.array([[None] * 4] * 4), "found objects that are not numbers"),
     (RequiresGradient(), r"requires gradients, expected scores(\[0\])?\.detach\(\)"),
     (None, "scores"),
     (3.5, "scores"),

@@ -120,7 +120,7 @@ def test_arcs_that_are_forbidden_stay_so() -> None:
     "several, message",
     [
         ([], "several: found none, expected at least one"),
-        ([random_arrays(1, labels=0), random_arrays(1, labels=2)], "other labels"),
+        ([random_arrays(1, labels=0), random_arrays(1, labels=2)], "different labels"),
         ([random_arrays(1, labels=0), random_arrays(1, labels=0, lengths=(3, 1))], "other sentences"),
         ([random_arrays(1, labels=0), random_arrays(1, labels=0, lengths=(3, 2, 4))], "other arcs"),
     ],

@@ -28,7 +28,7 @@ from web.serving import english
 pytestmark = [
     pytest.mark.process,
     pytest.mark.skipif(
-        memory._of_c_library("mallopt") is None or memory._of_c_library("malloc_trim") is None,
+        memory._libc_function("mallopt") is None or memory._libc_function("malloc_trim") is None,
         reason="needs glibc",
     ),
 ]

@@ -1,4 +1,5 @@
-"""Exact inference over dependency trees: ``TreeDistribution``, ``TreeDistributionBatch`` and the functions below them."""
+"""Exact inference over dependency trees: ``TreeDistribution``, ``TreeDistributionBatch`` and the functions
+below them."""
 
 from arcwise.inference.alternatives import Alternative, likeliest_arcs
 from arcwise.inference.constraints import Constraints

@@ -1,4 +1,4 @@
-"""``Alternative``: the heads and labels that a word may have, with their probabilities."""
+"""``Alternative``: candidate heads and labels of a word, with their probabilities."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from arcwise.treebanks.field_values import LabelledArc
 
 @dataclass(frozen=True)
 class Alternative:
-    """A head that a word may have (0 is the root), and the labels that the arc may then have.
+    """A candidate head of a word (0 is the root), with candidate labels of the arc.
 
-    It unpacks as head and probability:
+    Unpacks as head and probability:
 
     >>> head, probability = Alternative(2, 0.75, (("obj", 0.7), ("obl", 0.05)))
     >>> head, probability
@@ -24,15 +24,18 @@ class Alternative:
 
     head: int
     probability: float
-    """Of the head, whatever the label."""
+    """The probability of the head, summed over labels."""
     labels: tuple[tuple[str, float], ...] = ()
-    """Labels, each with the probability of head and label together, most probable first; empty where arcs have none."""
+    """Labels with the joint probability of head and label, most probable first.
+
+    Empty if arcs are unlabelled.
+    """
 
     def __iter__(self) -> Iterator[int | float]:
         return iter((self.head, self.probability))
 
     def labelled_as(self, label: str) -> Alternative:
-        """The same head with a label that is certain."""
+        """Return the same head with a label that is certain."""
         return Alternative(self.head, self.probability, ((label, self.probability),))
 
 
@@ -44,33 +47,37 @@ def alternatives_of(
     k: int | None,
     least: float = 0.0,
 ) -> list[list[Alternative]]:
-    """For each word of a sentence its (``k``) heads of a probability above ``least``, most probable first, each with its
-    (``k``) labels of such a probability. ``marginals`` are (n+1, n+1), ``label_marginals`` (L, n+1, n+1)."""
-    found: list[list[Alternative]] = []
+    """Return the ``k`` most probable heads of each word, each with its ``k`` most probable labels.
+
+    Heads and labels with a probability of at most ``least`` are left out; ``k=None`` keeps all others.
+    ``marginals`` has shape (n+1, n+1), ``label_marginals`` (L, n+1, n+1).
+    """
+    by_word: list[list[Alternative]] = []
     for m in range(1, len(marginals)):
-        column = np.minimum(marginals[:, m], 1.0)
-        own = []
+        column = np.minimum(marginals[:, m], 1.0)  # rounding may leave a marginal just above 1
+        alternatives = []
         for h in _best(column, k, least):
             if label_marginals is None:
-                own.append(Alternative(h, float(column[h])))
+                alternatives.append(Alternative(h, float(column[h])))
                 continue
-            shares = np.minimum(label_marginals[:, h, m], column[h])
-            named = tuple((labels[code], float(shares[code])) for code in _best(shares, k, least))
-            own.append(Alternative(h, float(column[h]), named))
-        found.append(own)
-    return found
+            joint = np.minimum(label_marginals[:, h, m], column[h])
+            named = tuple((labels[code], float(joint[code])) for code in _best(joint, k, least))
+            alternatives.append(Alternative(h, float(column[h]), named))
+        by_word.append(alternatives)
+    return by_word
 
 
 def likeliest_arcs(alternatives: Sequence[Alternative], k: int) -> list[LabelledArc]:
-    """The ``k`` most probable pairs of head and label among those of a word.
+    """Return the ``k`` most probable pairs of head and label of a word.
 
-    >>> likeliest_arcs([Alternative(2, 0.6, (("obj", 0.35), ("obl", 0.25))), Alternative(3, 0.4, (("nmod", 0.4),))], 2)
+    >>> heads = [Alternative(2, 0.6, (("obj", 0.35), ("obl", 0.25))), Alternative(3, 0.4, (("nmod", 0.4),))]
+    >>> likeliest_arcs(heads, 2)
     [LabelledArc(head=3, label='nmod', probability=0.4), LabelledArc(head=2, label='obj', probability=0.35)]
     """
     pairs = [
-        LabelledArc(own.head, label, p)
-        for own in alternatives
-        for label, p in own.labels or (("_", own.probability),)
+        LabelledArc(alternative.head, label, p)
+        for alternative in alternatives
+        for label, p in alternative.labels or (("_", alternative.probability),)
     ]
     return sorted(pairs, key=lambda arc: -arc.probability)[:k]
 

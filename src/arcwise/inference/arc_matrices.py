@@ -1,4 +1,4 @@
-"""Arc scores on their way into native code: checked once, laid out one matrix after the other."""
+"""``ArcMatrices``: the arc scores of a batch, checked once and laid out in one array for native code."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from arcwise.inference.arguments import LARGEST_SCORE, floats
 Floats = npt.NDArray[np.float64]
 Heads = npt.NDArray[np.int32]
 Span = tuple[int, int]
-"""The first and the last word of a span that must be a subtree."""
+"""First and last word of a span that must be a subtree."""
 MINUS_INFINITY = float("-inf")
-"""The score of a forbidden arc, and of the best of no tree."""
+"""The score of a forbidden arc, and of the best tree where there is none."""
 
 _FLOAT64 = np.dtype(np.float64)
 _NO_ENDS = np.empty(0, np.int32)
@@ -27,7 +27,7 @@ _NO_STARTS = np.empty(0, np.int64)
 
 @dataclass(frozen=True)
 class ArcMatrices:
-    """The scores of a batch of sentences. Matrix s is the (n+1)² numbers of ``flat`` from ``offsets[s]``, n = ``lengths[s]``.
+    """The arc scores of a batch. Matrix s has the (n+1)² entries of ``flat`` from ``offsets[s]``.
 
     >>> batch = ArcMatrices.of([np.zeros((3, 3)), np.zeros((2, 2))])
     >>> batch.offsets.tolist(), batch.lengths.tolist()
@@ -39,17 +39,17 @@ class ArcMatrices:
     lengths: npt.NDArray[np.int32]
     span_ends: npt.NDArray[np.int32] = field(default_factory=lambda: _NO_ENDS)
     span_starts: npt.NDArray[np.int64] = field(default_factory=lambda: _NO_STARTS)
-    """Spans that must be subtrees (projective trees alone): those of sentence s are the pairs ``span_starts[s]`` to
-    ``span_starts[s+1]`` of ``span_ends``. Both are empty where there are none."""
+    """Spans that must be subtrees (projective trees only): sentence s has the pairs ``span_starts[s]`` to
+    ``span_starts[s+1]`` of ``span_ends``. Both arrays are empty if there are none."""
 
     @classmethod
     def of(cls, scores: Sequence[npt.ArrayLike] | npt.NDArray[Any]) -> ArcMatrices:
-        """Check the matrices and lay them out. float32 is taken too; arithmetic is double.
+        """Check the matrices and lay them out. float32 is accepted too; arithmetic is in doubles.
 
-        Sentences of one length may come as one array (B, n+1, n+1): nothing is then done sentence by sentence.
+        Sentences of equal length may come as one array (B, n+1, n+1), which needs no loop over sentences.
         """
         if isinstance(scores, str) or not hasattr(scores, "__len__"):
-            raise InputError(f"scores: found {scores!r}, expected a list of arrays, one a sentence")
+            raise InputError(f"scores: found {scores!r}, expected a list of arrays, one per sentence")
         if not len(scores):
             raise InputError("scores: found no sentence, expected at least one")
         if isinstance(scores, np.ndarray) and scores.ndim == 3 and scores.shape[1] == scores.shape[2] > 1:
@@ -66,7 +66,7 @@ class ArcMatrices:
 
     @classmethod
     def of_checked(cls, matrices: Sequence[Floats], spans: Sequence[Sequence[Span]] = ()) -> ArcMatrices:
-        """A batch of matrices that need no check, with the spans of each sentence that must be subtrees."""
+        """Lay out checked matrices, with the spans of each sentence that must be subtrees."""
         ends, starts = span_arrays(spans)
         if len(matrices) == 1:
             lengths, sizes = np.array([len(matrices[0]) - 1], np.int32), np.zeros(1, np.int64)
@@ -80,7 +80,7 @@ class ArcMatrices:
     def of_flat(
         cls, flat: Floats, lengths: npt.NDArray[np.int32], spans: Sequence[Sequence[Span]] = ()
     ) -> ArcMatrices:
-        """A batch of matrices that are laid out already."""
+        """Wrap matrices that are already laid out."""
         sizes = (lengths.astype(np.int64) + 1) ** 2
         return cls(flat, np.cumsum(sizes) - sizes, lengths, *span_arrays(spans))
 
@@ -89,73 +89,79 @@ class ArcMatrices:
 
     @cached_property
     def head_starts(self) -> npt.NDArray[np.int64]:
-        """Shape (B+1,): where the n+1 heads of each sentence start in a flat array."""
+        """Offsets of each sentence's n+1 heads in a flat array, shape (B+1,)."""
         return np.concatenate([[0], np.cumsum(self.lengths.astype(np.int64) + 1)])
 
     def matrices(self, flat: npt.NDArray[Any] | None = None) -> Iterator[npt.NDArray[Any]]:
-        """The matrices of ``flat`` (by default the scores), as views, one a sentence."""
+        """Yield the matrix of each sentence as a view into ``flat`` (default: the scores)."""
         values = self.flat if flat is None else flat
         for offset, n in zip(self.offsets.tolist(), self.lengths.tolist(), strict=True):
             side = n + 1
             yield values[offset : offset + side * side].reshape(side, side)
 
     def heads(self, flat: Heads, k: int = 1) -> Iterator[Heads]:
-        """The heads of each sentence, shape (k, n+1), as views into a flat array of all."""
+        """Yield the heads of each sentence, shape (k, n+1), as views into a flat array."""
         for start, end in zip(self.head_starts[:-1].tolist(), self.head_starts[1:].tolist(), strict=True):
             yield flat[k * start : k * end].reshape(k, end - start)
 
     def k_best(
         self, flat: Heads, values: Floats, counts: npt.NDArray[np.int32]
     ) -> tuple[list[Heads], list[Floats]]:
-        """What a k-best kernel found: the heads, shape (K, n+1), and scores, shape (K,), of each sentence."""
+        """Split the output of a k-best kernel by sentence: heads, shape (K, n+1), and scores, (K,)."""
         self.require_trees(np.where(counts > 0, 0.0, -np.inf))
-        found = counts.tolist()
+        tree_counts = counts.tolist()
+        rows = self.heads(flat, values.shape[1])
         return (
-            [own[:count] for own, count in zip(self.heads(flat, values.shape[1]), found, strict=True)],
-            [own[:count] for own, count in zip(values, found, strict=True)],
+            [heads[:count] for heads, count in zip(rows, tree_counts, strict=True)],
+            [scores[:count] for scores, count in zip(values, tree_counts, strict=True)],
         )
 
     def require_trees(self, values: Floats) -> None:
-        """Raise ``NoTreeError`` where a value is -inf: the sentence has no tree of the class."""
+        """Raise ``NoTreeError`` if a value is -inf: the sentence has no tree of the class."""
         require_trees(values, self.lengths, self.flat)
 
 
 def require_trees(
     values: Floats, lengths: npt.NDArray[np.int32], scores: npt.ArrayLike = MINUS_INFINITY
 ) -> None:
-    """Raise ``NoTreeError`` where the value of a sentence is -inf: it has no tree of the class. ``scores``: those of all."""
+    """Raise ``NoTreeError`` if the value of a sentence is -inf.
+
+    ``scores`` of the batch help to explain why.
+    """
     if not len(values) or values.min() > -np.inf:
         return
     sentence = int(np.argmin(values))
     where = f" (sentence {sentence} of the batch)" if len(lengths) > 1 else ""
+    reason = _why(np.asarray(scores))
     raise NoTreeError(
-        f"scores: no tree of this class exists over the {lengths[sentence]} words{where}: {_why(np.asarray(scores))}"
+        f"scores: no tree of this class exists over the {lengths[sentence]} words{where}: {reason}"
     )
 
 
 def _why(scores: Floats) -> str:
     if ((scores < -LARGEST_SCORE) & (scores > MINUS_INFINITY)).any():
-        return f"scores below {-LARGEST_SCORE:g} add up to -inf; forbid arcs with -inf, or with scores of {-LARGEST_SCORE:g}"
+        lowest = f"{-LARGEST_SCORE:g}"
+        return f"scores below {lowest} add up to -inf; forbid arcs with -inf, or with scores of {lowest}"
     return "too many arcs are forbidden (-inf)"
 
 
 def span_arrays(spans: Sequence[Sequence[Span]]) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int64]]:
-    """``span_ends`` and ``span_starts`` of ``ArcMatrices``; both empty where there is no span."""
+    """Return ``span_ends`` and ``span_starts`` of ``ArcMatrices``; both are empty if there is no span."""
     if not any(spans):
         return _NO_ENDS, _NO_STARTS
-    ends = np.array([end for own in spans for span in own for end in span], np.int32)
-    return ends, np.concatenate([[0], np.cumsum([len(own) for own in spans])]).astype(np.int64)
+    ends = np.array([end for pairs in spans for pair in pairs for end in pair], np.int32)
+    return ends, np.concatenate([[0], np.cumsum([len(pairs) for pairs in spans])]).astype(np.int64)
 
 
 def as_matrix(scores: npt.ArrayLike) -> npt.NDArray[Any]:
-    """``scores`` of one sentence for a native call that checks and converts them itself, and answers nan if it cannot."""
+    """Return scores for a native call on one sentence that checks them itself, and returns nan on failure."""
     if isinstance(scores, np.ndarray) and scores.dtype is _FLOAT64 and scores.ndim == 2:
         return scores
     return check_scores(scores, "scores")
 
 
 def why_no_value(scores: npt.ArrayLike) -> Exception:
-    """What to raise where such a call answered nan or -inf."""
+    """Return the error to raise if such a call returned nan or -inf; raises ``InputError`` for bad scores."""
     matrix = check_scores(scores, "scores")
     return NoTreeError(
         f"scores: no tree of this class exists over the {len(matrix) - 1} words: {_why(matrix)}"
@@ -163,7 +169,7 @@ def why_no_value(scores: npt.ArrayLike) -> Exception:
 
 
 def check_scores(scores: npt.ArrayLike, name: str) -> Floats:
-    """``scores`` as float64 (n+1, n+1), n >= 1, without NaN or too large a number where a score is read."""
+    """Return ``scores`` as float64 (n+1, n+1), n >= 1; raise if a score that is read is NaN or too large."""
     matrix = _check_shape(scores, name)
     if not matrix.max() <= LARGEST_SCORE:
         _check_values(matrix, name)
@@ -182,12 +188,13 @@ def _check_shape(scores: npt.ArrayLike, name: str, sentence: int | None = None) 
 
 
 def _check_values(matrix: Floats, name: str) -> None:
-    """NaN or too large a number is somewhere; column 0 and the diagonal are not read."""
+    """Raise if a score that is read (not in column 0 or on the diagonal) is NaN or too large."""
     wrong = ~(matrix <= LARGEST_SCORE)
     wrong[:, 0] = False
     np.fill_diagonal(wrong, False)
     if wrong.any():
         h, m = (int(i) for i in np.argwhere(wrong)[0])
         raise InputError(
-            f"{name}: found {matrix[h, m]} for the arc {h} → {m}, expected a number up to {LARGEST_SCORE:g}, or -inf"
+            f"{name}: found {matrix[h, m]} for the arc {h} → {m}, "
+            f"expected a number up to {LARGEST_SCORE:g}, or -inf"
         )

@@ -1,4 +1,5 @@
-"""What callers pass, checked once: each function returns the value as the rest wants it, or raises a sentence that names the argument."""
+"""Argument checks: each function returns the normalised value, or raises ``InputError`` with the argument's
+name."""
 
 from __future__ import annotations
 
@@ -13,20 +14,20 @@ from arcwise.errors import InputError
 from arcwise.trees import Tree
 
 LARGEST_SCORE = 1e300
-"""Scores above are refused, finite ones below its negative count as its negative: so no sum over a sentence overflows.
+"""Largest accepted score; finite scores below its negative count as its negative, so that no sum overflows.
 
-As ``LARGEST_SCORE`` in ``score_matrix.hpp``.
+The same as ``LARGEST_SCORE`` in ``score_matrix.hpp``.
 """
 MOST_HEADS = 2**31
-"""So many heads are written in one call, at most: trees asked for, times n+1, over the whole batch."""
+"""Most heads that one call may write: requested trees times n+1, over the whole batch."""
 MOST_THREADS = 1024
 _LARGEST_SEED = 2**64 - 1
 
-_KINDS = {"c": "complex numbers", "U": "text", "S": "text", "O": "objects that are no numbers", "M": "dates"}
+_KINDS = {"c": "complex numbers", "U": "text", "S": "text", "O": "objects that are not numbers", "M": "dates"}
 
 
 def floats(values: npt.ArrayLike, name: str) -> npt.NDArray[np.float64]:
-    """``values`` as an array of float64; it may share their memory."""
+    """Return ``values`` as a float64 array, which may share their memory."""
     if isinstance(values, np.ndarray) and values.dtype.char == "d":
         return values
     if getattr(values, "requires_grad", False):
@@ -34,18 +35,20 @@ def floats(values: npt.ArrayLike, name: str) -> npt.NDArray[np.float64]:
     try:
         array = np.asarray(values)
     except (ValueError, TypeError, RuntimeError) as error:
-        reason = "rows of different lengths" if "inhomogeneous" in str(error) else "what is no array"
+        reason = (
+            "rows of different lengths" if "inhomogeneous" in str(error) else "something that is not an array"
+        )
         raise InputError(
-            f"{name}: found {reason}, expected an array of numbers; a batch of sentences is a list of such arrays"
+            f"{name}: found {reason}, expected an array of numbers; for a batch, a list of such arrays"
         ) from error
     if array.dtype.kind not in "fiub":
-        found = _KINDS.get(array.dtype.kind, f"values of type {array.dtype}")
-        raise InputError(f"{name}: found {found}, expected real numbers")
+        kind = _KINDS.get(array.dtype.kind, f"values of type {array.dtype}")
+        raise InputError(f"{name}: found {kind}, expected real numbers")
     return array.astype(np.float64)
 
 
 def whole(name: str, value: Any, lowest: int, highest: int) -> int:
-    """A whole number within bounds."""
+    """Return an integer within bounds."""
     if type(value) is int and lowest <= value <= highest:
         return value
     try:
@@ -58,12 +61,12 @@ def whole(name: str, value: Any, lowest: int, highest: int) -> int:
 
 
 def thread_count(threads: Any) -> int:
-    """How many threads may work."""
+    """Return a valid number of threads."""
     return whole("threads", threads, 1, MOST_THREADS)
 
 
 def seed_number(seed: Any) -> int:
-    """A seed; a numpy ``Generator`` gives one, and moves on."""
+    """Return a seed; a numpy ``Generator`` draws one, which advances it."""
     if isinstance(seed, np.random.Generator):
         return int(seed.integers(2**63))
     try:
@@ -72,17 +75,18 @@ def seed_number(seed: Any) -> int:
         if isinstance(seed, int):
             raise
         raise InputError(
-            f"seed: found {seed!r}, expected a whole number (the same seed gives the same trees) or a numpy Generator"
+            f"seed: found {seed!r}, expected a whole number (the same seed gives the same trees) "
+            "or a numpy Generator"
         ) from None
 
 
 def tree_count(name: str, count: Any, heads: int, lowest: int) -> int:
-    """How many trees are asked for of each sentence, where one tree of each has so many ``heads``."""
+    """Return a valid number of trees per sentence; one tree per sentence has ``heads`` heads in all."""
     return whole(name, count, lowest, max(MOST_HEADS // max(heads, 1), lowest))
 
 
 def a_tree(tree: Any, words: int) -> Tree:
-    """A tree of the right length."""
+    """Return a tree, after checking its length."""
     if not isinstance(tree, Tree):
         raise InputError(
             f"tree: found {type(tree).__name__} {tree!r}, expected a Tree, such as Tree.from_heads([2, 0, 2])"
@@ -115,7 +119,7 @@ def unpadded(
 
 
 def depth(scores: Any) -> int:
-    """How many indices lead to a number; only the first of each sequence is looked at."""
+    """Return the number of dimensions; looks only at the first element of each sequence."""
     levels = 0
     while isinstance(scores, list | tuple):
         if not scores:

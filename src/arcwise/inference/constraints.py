@@ -1,8 +1,7 @@
-"""What is known about a tree before it is inferred: arcs, labels, subtrees, roots.
+"""``Constraints`` on trees: arcs, labels, subtrees and roots that are decided before inference.
 
-Constraints become a mask: the arcs (and labels) that are allowed; and for subtrees closed cells of the projective chart. So they
-hold in every operation, exactly, whatever library the scores are arrays of, and cost nothing.
-"""
+Constraints become a mask of allowed arcs (and labels) and, for subtrees, closed cells of the projective
+chart. They hold exactly in every operation, for every array library, at no cost."""
 
 from __future__ import annotations
 
@@ -21,14 +20,14 @@ from arcwise.trees import Arc, Tree, find_cycle
 
 @dataclass(frozen=True)
 class Constraints:
-    """What every tree of a sentence must obey.
+    """Constraints that every tree of a sentence must satisfy.
 
-    - ``required``: arcs (head, modifier) that must be there; head 0 makes the modifier a root.
-    - ``forbidden``: arcs that must not.
-    - ``labels``: word → the label that its arc must have.
-    - ``subtrees``: spans (first, last) that must be one word and all its descendants. Projective trees alone.
+    - ``required``: arcs (head, dependent) of every tree; head 0 makes the dependent a root.
+    - ``forbidden``: arcs of no tree.
+    - ``labels``: word → the label of its arc.
+    - ``subtrees``: spans (first, last) of one word and all its descendants (projective trees only).
     - ``max_length``: the longest arc between two words, in words; arcs from the root have no length.
-    - ``roots``: the words that may be roots; None allows all.
+    - ``roots``: the words that may be roots (default: all).
 
     >>> Constraints(required=[(0, 2)], labels={2: "root"}, max_length=5)
     Constraints(required=((0, 2),), labels={2: 'root'}, max_length=5)
@@ -50,12 +49,12 @@ class Constraints:
             object.__setattr__(self, "roots", tuple(sorted({int(root) for root in self.roots})))
 
     def __repr__(self) -> str:
-        given = {name: value for name, value in vars(self).items() if value not in ((), {}, None)}
-        return f"Constraints({', '.join(f'{name}={value!r}' for name, value in given.items())})"
+        fields = {name: value for name, value in vars(self).items() if value not in ((), {}, None)}
+        return f"Constraints({', '.join(f'{name}={value!r}' for name, value in fields.items())})"
 
     @classmethod
     def from_tree(cls, tree: Tree, *, labelled: bool = True) -> Constraints:
-        """The known heads of a (partial) tree, and its labels where it has them, as requirements.
+        """Require the known heads of a (partial) tree, and its labels where it has them.
 
         >>> Constraints.from_tree(Tree.from_heads([2, -1, 2]))
         Constraints(required=((2, 1), (2, 3)))
@@ -66,7 +65,7 @@ class Constraints:
         return cls(required=tree.arcs, labels=labels)
 
     def joined(self, other: Constraints | None) -> Constraints:
-        """These and the others together; ``ConstraintError`` if they give a word two labels.
+        """Combine two sets of constraints; ``ConstraintError`` if they give a word two labels.
 
         >>> Constraints(required=[(0, 2)]).joined(Constraints(forbidden=[(3, 1)], labels={2: "root"}))
         Constraints(required=((0, 2),), forbidden=((3, 1),), labels={2: 'root'})
@@ -78,8 +77,8 @@ class Constraints:
                 raise ConstraintError(
                     f"labels: word {word} has both {label!r} and {other.labels[word]!r} as label"
                 )
-        lengths = [own.max_length for own in (self, other) if own.max_length is not None]
-        roots = [set(own.roots) for own in (self, other) if own.roots is not None]
+        lengths = [c.max_length for c in (self, other) if c.max_length is not None]
+        roots = [set(c.roots) for c in (self, other) if c.roots is not None]
         return Constraints(
             (*self.required, *other.required),
             (*self.forbidden, *other.forbidden),
@@ -90,9 +89,9 @@ class Constraints:
         )
 
     def mask(self, n: int, tree_class: TreeClass, labels: Sequence[str] | None) -> npt.NDArray[np.bool_]:
-        """Which arcs of a sentence of n words are allowed, shape (n+1, n+1), or which labelled arcs, (L, n+1, n+1).
+        """Return the mask of allowed arcs of n words, shape (n+1, n+1), or of labelled arcs, (L, n+1, n+1).
 
-        Raises ``ConstraintError`` if two of them clash, or one clashes with the class.
+        Raises ``ConstraintError`` if constraints contradict each other or the class of trees.
         """
         self._check_numbers(n, tree_class)
         self._check_clashes(n, tree_class)
@@ -116,7 +115,7 @@ class Constraints:
         return mask
 
     def masked(self, scores: Floats, tree_class: TreeClass, labels: Sequence[str] | None) -> Floats:
-        """The scores (… , n+1, n+1) with -inf wherever the mask rules an arc (or its label) out.
+        """Return the scores (… , n+1, n+1) with -inf for arcs and labels that are not allowed.
 
         Raises ``ConstraintError`` if a required arc has no score.
         """
@@ -216,7 +215,7 @@ class Constraints:
 def one_for_each(
     constraints: object, count: int, *, expected: str = "Constraints, or a list of them"
 ) -> list[Constraints | None]:
-    """Constraints as they are given (one for all sentences, None, or a list with one or None for each) for each of ``count`` sentences.
+    """Return one ``Constraints`` or None for each of ``count`` sentences; one for all is repeated.
 
     >>> one_for_each(None, 2)
     [None, None]
@@ -227,21 +226,21 @@ def one_for_each(
         raise InputError(f"constraints: found {constraints!r}, expected {expected}")
     if len(constraints) != count:
         raise InputError(f"constraints: found {len(constraints)}, expected one for each of {count} sentences")
-    for known in constraints:
-        if not isinstance(known, Constraints | None):
-            raise InputError(f"constraints: found {known!r}, expected Constraints or None")
+    for entry in constraints:
+        if not isinstance(entry, Constraints | None):
+            raise InputError(f"constraints: found {entry!r}, expected Constraints or None")
     return list(constraints)
 
 
 def crossing_pair(arcs: Iterable[Arc]) -> tuple[Arc, Arc] | None:
-    """Two arcs that cross, if there are any."""
+    """Return two arcs that cross, or None."""
     ordered = sorted((min(arc), max(arc), arc) for arc in arcs)
-    for i, (left, right, one) in enumerate(ordered):
-        for start, end, other in islice(ordered, i + 1, None):
+    for i, (left, right, arc) in enumerate(ordered):
+        for start, end, later_arc in islice(ordered, i + 1, None):
             if start >= right:
                 break
             if left < start and right < end:
-                return one, other
+                return arc, later_arc
     return None
 
 

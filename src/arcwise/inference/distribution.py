@@ -98,7 +98,10 @@ class TreeDistribution(TreeInference):
         return conditional
 
     def best(self) -> Tree:
-        """Return the highest-scoring tree, each arc with its best label. O(n³) projective, O(n²) non-projective."""
+        """Return the highest-scoring tree, each arc with its best label.
+
+        O(n³) projective, O(n²) non-projective.
+        """
         return self._decoded_trees(native.Decoder.map)[0]
 
     def k_best(self, k: int) -> list[Tree]:
@@ -109,7 +112,7 @@ class TreeDistribution(TreeInference):
         return self._k_best_trees(k)[0]
 
     def k_best_labelled(self, k: int) -> list[Tree]:
-        """Return the k best labelled trees, which differ in heads or labels, best first; fewer if there are fewer."""
+        """Return the k best labelled trees, which differ in heads or labels, best first."""
         return self._k_best_labelled_trees(k)[0]
 
     def minimum_risk(self) -> Tree:
@@ -152,15 +155,16 @@ class TreeDistribution(TreeInference):
 
         >>> trees = TreeDistribution(np.zeros((3, 3)), projective=False, single_root=False)
         >>> trees.alternatives(k=2)[0]
-        [Alternative(head=0, probability=0.666..., labels=()), Alternative(head=2, probability=0.333..., labels=())]
+        [Alternative(head=0, probability=0.666..., labels=()),
+         Alternative(head=2, probability=0.333..., labels=())]
         """
         return self._alternatives(k, least)[0]
 
     def score(self, tree: Tree) -> float:
-        """Return the sum of the tree's arc scores, temperatures applied; -inf for a tree outside the distribution.
+        """Return the sum of the tree's arc scores, temperatures applied.
 
-        An unlabelled tree in a labelled distribution stands for all its labellings.
-        """
+        -inf for a tree outside the distribution. An unlabelled tree in a labelled distribution stands for all
+        its labellings."""
         return float(self._tree_scores([tree])[0])
 
     def log_prob(self, tree: Tree) -> float:
@@ -179,7 +183,7 @@ class TreeDistribution(TreeInference):
         return float(self._expectations([floats(values, "values")])[0])
 
     def expected_attachment(self, tree: Tree, *, labelled: bool = False) -> float:
-        """Return the expected attachment score of a random tree against the known heads of ``tree`` (UAS, or LAS)."""
+        """Return the expected UAS (or LAS) of a random tree against the known heads of ``tree``."""
         return float(self._expected_attachments([tree], labelled)[0])
 
     def entropy(self) -> float:
@@ -191,11 +195,16 @@ class TreeDistribution(TreeInference):
         return float(self._entropies(self._arc_marginals)[0])
 
     def kl(self, other: TreeDistribution) -> float:
-        """Return KL(self ‖ other) = Σ p(tree) log(p(tree) / q(tree)), in nats; inf if ``other`` rules out a tree."""
+        """Return KL(self ‖ other) = Σ p(tree) log(p(tree) / q(tree)), in nats.
+
+        It is inf if ``other`` rules out a possible tree.
+        """
         return float(self._divergences(other)[0])
 
     def cross_entropy(self, other: TreeDistribution) -> float:
-        """Return -Σ p(tree) log q(tree) = entropy + KL(self ‖ other), in nats; inf if ``other`` rules out a tree.
+        """Return -Σ p(tree) log q(tree) = entropy + KL(self ‖ other), in nats.
+
+        It is inf if ``other`` rules out a possible tree.
 
         >>> trees = TreeDistribution(np.zeros((3, 3)), projective=False, single_root=False)
         >>> round(trees.cross_entropy(trees) - trees.entropy(), 12)
@@ -214,11 +223,11 @@ class TreeDistribution(TreeInference):
 class TreeDistributionBatch(TreeInference):
     """The distributions over the dependency trees of several sentences, computed together.
 
-    Each method is that of ``TreeDistribution`` and returns a list with one result per sentence; numbers come as
-    an array (B,). Indexing and iteration yield the ``TreeDistribution`` of each sentence.
+    Each method is that of ``TreeDistribution`` and returns a list with one result per sentence; numbers come
+    as an array (B,). Indexing and iteration yield the ``TreeDistribution`` of each sentence.
 
     scores: a list of score arrays of any lengths, ``Scores``, or one padded array (B, N+1, N+1), with labels
-        (B, L, N+1, N+1), and ``lengths``, the number of words of each sentence, shape (B,); padding is not read.
+        (B, L, N+1, N+1), and ``lengths``, the number of words of each sentence; padding is not read.
     constraints: one for all sentences, or a list with one or None for each.
 
     >>> batch = TreeDistributionBatch([np.zeros((3, 3)), np.zeros((2, 2))], projective=True, single_root=True)
@@ -276,7 +285,7 @@ class TreeDistributionBatch(TreeInference):
         return (self[sentence] for sentence in range(len(self)))
 
     def given(self, constraints: Constraints | Sequence[Constraints | None] | None) -> TreeDistributionBatch:
-        """Condition on constraints (one for all, or one or None for each sentence), which replace earlier ones."""
+        """Condition on constraints, one for all sentences or one for each, which replace earlier ones."""
         conditional = TreeDistributionBatch(self._dense, constraints=constraints, **self._options)
         conditional.__dict__["_highest"] = self._highest
         return conditional
@@ -337,7 +346,7 @@ class TreeDistributionBatch(TreeInference):
         return np.exp(self.log_prob(trees))
 
     def expected(self, values: Sequence[npt.ArrayLike]) -> Floats:
-        """Return the expectation of Σ ``values[s][h, m]`` over the arcs of a tree of each sentence s, shape (B,)."""
+        """Return the expectation of Σ ``values[s][h, m]`` over the arcs of a tree, for each sentence s."""
         return self._expectations([floats(array, "values") for array in self._one_each(values)])
 
     def expected_attachment(self, trees: Sequence[Tree], *, labelled: bool = False) -> Floats:
@@ -363,7 +372,10 @@ class TreeDistributionBatch(TreeInference):
     def sample(
         self, count: int, *, seed: int | np.random.Generator, replace: bool = True
     ) -> list[list[Tree]]:
-        """Draw ``count`` trees of each sentence; a sentence's trees do not depend on the rest of the batch."""
+        """Draw ``count`` trees of each sentence.
+
+        A sentence's trees do not depend on the rest of the batch.
+        """
         return self._samples(count, seed, replace)
 
     def _one_each(self, values: Sequence[_T]) -> Sequence[_T]:

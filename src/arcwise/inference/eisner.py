@@ -1,10 +1,9 @@
-"""Projective trees (Eisner 1996): the best, the k best, sums over all, samples.
+"""Projective trees (Eisner 1996): best tree, k best, partition function, marginals, samples.
 
-Words are 1..n, 0 is the root; ``scores[h, m]`` is the score of the arc h → m, -inf forbids it; column 0 and the diagonal
-are not read. ``single_root``: exactly one arc leaves the root. Each ``_batch`` function takes many sentences of any lengths
-and crosses into native code once. Everything is exact; arithmetic is double, and changes to logarithms by itself where the
-scores are spread too far for a double.
-"""
+Words are 1..n, 0 is the root; ``scores[h, m]`` is the score of the arc h → m, and -inf forbids it; column 0
+and the diagonal are not read. ``single_root``: exactly one arc leaves the root. ``_batch`` functions take
+sentences of any lengths in one native call. Everything is exact: arithmetic is in doubles, and switches to
+logarithms where the scores are too far apart for them."""
 
 from __future__ import annotations
 
@@ -20,7 +19,7 @@ from arcwise.inference.tree_class import PROJECTIVE
 
 
 def eisner_decode(scores: npt.ArrayLike, *, single_root: bool) -> tuple[Heads, float]:
-    """The best projective tree: its heads, shape (n+1,), and its score. O(n³).
+    """Return the heads of the best projective tree, shape (n+1,), and its score. O(n³).
 
     >>> scores = np.array([[0, 1, 9, 1], [0, 0, 2, 1], [0, 8, 0, 7], [0, 1, 1, 0]])
     >>> heads, value = eisner_decode(scores, single_root=True)
@@ -38,14 +37,16 @@ def eisner_decode(scores: npt.ArrayLike, *, single_root: bool) -> tuple[Heads, f
 def eisner_decode_batch(
     scores: Sequence[npt.ArrayLike], *, single_root: bool, threads: int = 1
 ) -> tuple[list[Heads], Floats]:
-    """``eisner_decode`` of every sentence: a list of heads, and the scores, shape (B,)."""
+    """Run ``eisner_decode`` on every sentence: a list of heads, and the scores, shape (B,)."""
     batch = ArcMatrices.of(scores)
     heads, values = NATIVE.decode(batch, PROJECTIVE[bool(single_root)], threads)
-    return [own[0] for own in batch.heads(heads)], values
+    return [rows[0] for rows in batch.heads(heads)], values
 
 
 def eisner_k_best(scores: npt.ArrayLike, *, k: int, single_root: bool) -> tuple[Heads, Floats]:
-    """The k best projective trees, best first: heads, shape (K, n+1), and scores, shape (K,). K < k where there are fewer.
+    """Return the k best projective trees, best first: heads, shape (K, n+1), and scores, shape (K,).
+
+    K < k if there are fewer trees.
 
     Lazy k-best (Huang & Chiang 2005, algorithm 3) over the chart: O(n³ + k n log(k n)).
 
@@ -60,12 +61,12 @@ def eisner_k_best(scores: npt.ArrayLike, *, k: int, single_root: bool) -> tuple[
 def eisner_k_best_batch(
     scores: Sequence[npt.ArrayLike], *, k: int, single_root: bool, threads: int = 1
 ) -> tuple[list[Heads], list[Floats]]:
-    """``eisner_k_best`` of every sentence."""
+    """Run ``eisner_k_best`` on every sentence."""
     return NATIVE.k_best(ArcMatrices.of(scores), PROJECTIVE[bool(single_root)], k, threads)
 
 
 def eisner_log_partition(scores: npt.ArrayLike, *, single_root: bool) -> float:
-    """log Z = log Σ exp(score) over all projective trees. O(n³).
+    """Return log Z = log Σ exp(score) over all projective trees. O(n³).
 
     >>> from math import exp
     >>> round(exp(eisner_log_partition(np.zeros((4, 4)), single_root=True)), 9)  # three words have 7 trees
@@ -80,7 +81,7 @@ def eisner_log_partition(scores: npt.ArrayLike, *, single_root: bool) -> float:
 def eisner_log_partition_batch(
     scores: Sequence[npt.ArrayLike], *, single_root: bool, threads: int = 1
 ) -> Floats:
-    """``eisner_log_partition`` of every sentence, shape (B,)."""
+    """Run ``eisner_log_partition`` on every sentence, shape (B,)."""
     batch = ArcMatrices.of(scores)
     values = NATIVE.log_partition(batch, PROJECTIVE[bool(single_root)], threads)
     batch.require_trees(values)
@@ -88,7 +89,7 @@ def eisner_log_partition_batch(
 
 
 def eisner_marginals(scores: npt.ArrayLike, *, single_root: bool) -> tuple[Floats, float]:
-    """The probability of every arc, shape (n+1, n+1), and log Z: inside-outside, O(n³).
+    """Return the probability of every arc, shape (n+1, n+1), and log Z: inside-outside, O(n³).
 
     >>> marginals, log_partition = eisner_marginals(np.zeros((3, 3)), single_root=False)
     >>> marginals.round(3).tolist()  # three trees over two words
@@ -105,16 +106,17 @@ def eisner_marginals(scores: npt.ArrayLike, *, single_root: bool) -> tuple[Float
 def eisner_marginals_batch(
     scores: Sequence[npt.ArrayLike], *, single_root: bool, threads: int = 1
 ) -> tuple[list[Floats], Floats]:
-    """``eisner_marginals`` of every sentence: a list of matrices, and log Z, shape (B,)."""
+    """Run ``eisner_marginals`` on every sentence: a list of matrices, and log Z, shape (B,)."""
     batch = ArcMatrices.of(scores)
     flat, log_partitions = NATIVE.marginals(batch, PROJECTIVE[bool(single_root)], threads)
     return list(batch.matrices(flat)), log_partitions
 
 
 def eisner_sample(scores: npt.ArrayLike, *, count: int, seed: int, single_root: bool) -> Heads:
-    """``count`` independent draws from p(tree) = exp(score) / Z, shape (count, n+1): top-down through the inside chart.
+    """Draw ``count`` trees independently from p(tree) = exp(score) / Z, shape (count, n+1).
 
-    O(n³) once, then O(n²) a draw. The same seed gives the same trees on every machine.
+    Top-down through the inside chart: O(n³) once, then O(n²) per draw. The same seed draws the same trees on
+    every machine.
 
     >>> eisner_sample(np.zeros((3, 3)), count=4, seed=1, single_root=True).shape
     (4, 3)
@@ -125,5 +127,5 @@ def eisner_sample(scores: npt.ArrayLike, *, count: int, seed: int, single_root: 
 def eisner_sample_batch(
     scores: Sequence[npt.ArrayLike], *, count: int, seed: int, single_root: bool, threads: int = 1
 ) -> list[Heads]:
-    """``eisner_sample`` of every sentence; each draws from a stream of its own, so threads change nothing."""
+    """Run ``eisner_sample`` on every sentence; each has its own random stream, so threads change nothing."""
     return NATIVE.sample(ArcMatrices.of(scores), PROJECTIVE[bool(single_root)], count, seed, 0, threads)

@@ -1,4 +1,4 @@
-"""Which class of trees constraints need: the one asked for, or a wider one where a person decided so."""
+"""The class of trees that constraints need: the requested one, or a wider one."""
 
 from __future__ import annotations
 
@@ -15,17 +15,18 @@ from arcwise.inference.tree_class import TreeClass
 
 @dataclass(frozen=True)
 class FittingClass:
-    """A class that has trees which obey the constraints, and why it is wider than the one asked for ("" if it is not)."""
+    """A class of trees that can satisfy the constraints, and why it is wider than requested ("" if it is
+    not)."""
 
     trees: TreeClass
     reason: str = ""
 
 
 def fitting_class(constraints: Constraints, n: int, wanted: TreeClass) -> FittingClass:
-    """The first of these that has a tree of n words which obeys the constraints on arcs: the class ``wanted``; the same with
-    several roots; the same with crossing arcs; with both.
+    """Return the first class with a tree of n words that satisfies the constraints on arcs.
 
-    ``ConstraintError`` if none has: the constraints clash whatever the class (a cycle), or leave no tree.
+    Tried in this order: the class ``wanted``; with several roots; with crossing arcs; with both. Raises
+    ``ConstraintError`` if there is none: the constraints contradict each other (a cycle), or leave no tree.
 
     >>> fitting_class(Constraints(required=[(0, 1), (0, 2)]), 3, TreeClass(projective=True, single_root=True))
     FittingClass(trees=TreeClass(projective=True, single_root=False), reason='several roots (1 and 2)')
@@ -34,12 +35,14 @@ def fitting_class(constraints: Constraints, n: int, wanted: TreeClass) -> Fittin
     for trees in _wider(wanted):
         if has_tree(arcs, n, trees):
             return FittingClass(trees, _reason(arcs, wanted, trees))
-    arcs.mask(n, TreeClass(projective=False, single_root=False), None)  # a clash whatever the class is told
-    raise ConstraintError("no tree obeys them all")
+    arcs.mask(
+        n, TreeClass(projective=False, single_root=False), None
+    )  # reports a contradiction that no class resolves
+    raise ConstraintError("no tree satisfies them all")
 
 
 def has_tree(constraints: Constraints, n: int, trees: TreeClass) -> bool:
-    """Whether there is a tree of the class, of n words, that obeys the constraints on arcs."""
+    """Return whether a tree of n words of the class satisfies the constraints on arcs."""
     if constraints.subtrees and not trees.projective:
         return False
     try:
@@ -62,13 +65,13 @@ def _wider(wanted: TreeClass) -> list[TreeClass]:
     return list(dict.fromkeys(classes))
 
 
-def _reason(constraints: Constraints, wanted: TreeClass, found: TreeClass) -> str:
-    told = []
-    if wanted.single_root and not found.single_root:
+def _reason(constraints: Constraints, wanted: TreeClass, fitting: TreeClass) -> str:
+    reasons = []
+    if wanted.single_root and not fitting.single_root:
         roots = [m for h, m in constraints.required if h == 0]
-        told.append("several roots" + (f" ({' and '.join(map(str, roots))})" if len(roots) > 1 else ""))
-    if wanted.projective and not found.projective:
+        reasons.append("several roots" + (f" ({' and '.join(map(str, roots))})" if len(roots) > 1 else ""))
+    if wanted.projective and not fitting.projective:
         pair = crossing_pair(constraints.required)
         arcs = " and ".join(f"{h} → {m}" for h, m in pair) if pair else ""
-        told.append("crossing arcs" + (f" ({arcs})" if arcs else ""))
-    return " and ".join(told)
+        reasons.append("crossing arcs" + (f" ({arcs})" if arcs else ""))
+    return " and ".join(reasons)

@@ -1,4 +1,4 @@
-"""The five operations that everything asked of a distribution is made of: the seam for array libraries.
+"""The five operations on which all inference builds, as an interface for array libraries.
 
 | operation | projective | non-projective |
 |---|---|---|
@@ -21,38 +21,41 @@ from arcwise.inference.tree_class import TreeClass
 
 
 class TreeKernels(Protocol):
-    """The operations over a batch of arc matrices, one implementation for each array library. Results are flat over the batch."""
+    """The operations on a batch of arc matrices, implemented once per array library; results are flat."""
 
     def decode(self, batch: ArcMatrices, trees: TreeClass, threads: int) -> tuple[Heads, Floats]:
-        """The heads of the best tree of each sentence, one after the other, and the scores, shape (B,)."""
+        """Return the heads of the best tree of each sentence, concatenated, and the scores, shape (B,)."""
         ...
 
     def k_best(
         self, batch: ArcMatrices, trees: TreeClass, k: int, threads: int
     ) -> tuple[list[Heads], list[Floats]]:
-        """The k best trees of each sentence, best first: heads, shape (K, n+1), and scores, shape (K,), K <= k."""
+        """Return the k best trees of each sentence: heads, shape (K, n+1), and scores, shape (K,), K <= k."""
         ...
 
     def log_partition(self, batch: ArcMatrices, trees: TreeClass, threads: int) -> Floats:
-        """log Σ exp(score) over the trees of each sentence, shape (B,); -inf where there is none."""
+        """Return log Σ exp(score) over the trees of each sentence, shape (B,); -inf if there is none."""
         ...
 
     def marginals(self, batch: ArcMatrices, trees: TreeClass, threads: int) -> tuple[Floats, Floats]:
-        """The probability of every arc, placed as the scores are, and log Z, shape (B,)."""
+        """Return the probability of every arc, laid out as the scores, and log Z, shape (B,)."""
         ...
 
     def sample(
         self, batch: ArcMatrices, trees: TreeClass, count: int, seed: int, stream: int, threads: int
     ) -> list[Heads]:
-        """``count`` draws of each sentence, shape (count, n+1); sentence s draws from stream ``stream + s`` of the seed."""
+        """Draw ``count`` trees of each sentence, shape (count, n+1).
+
+        Sentence s uses stream ``stream + s``.
+        """
         ...
 
 
 class NativeKernels:
-    """numpy arrays, by the kernels in C++."""
+    """The C++ kernels, for numpy arrays."""
 
     def decode(self, batch: ArcMatrices, trees: TreeClass, threads: int) -> tuple[Heads, Floats]:
-        """The best tree of each sentence."""
+        """See ``TreeKernels.decode``."""
         threads = thread_count(threads)
         if trees.projective:
             heads, values = native.eisner_decode_batch(*_arguments(batch, trees), threads, *_spans(batch))
@@ -64,7 +67,7 @@ class NativeKernels:
     def k_best(
         self, batch: ArcMatrices, trees: TreeClass, k: int, threads: int
     ) -> tuple[list[Heads], list[Floats]]:
-        """The k best trees of each sentence."""
+        """See ``TreeKernels.k_best``."""
         k, threads = tree_count("k", k, int(batch.head_starts[-1]), 1), thread_count(threads)
         if trees.projective:
             flat, values, counts = native.eisner_k_best_batch(
@@ -75,14 +78,14 @@ class NativeKernels:
         return batch.k_best(flat, values, counts)
 
     def log_partition(self, batch: ArcMatrices, trees: TreeClass, threads: int) -> Floats:
-        """log Z of each sentence."""
+        """See ``TreeKernels.log_partition``."""
         threads = thread_count(threads)
         if trees.projective:
             return native.eisner_log_partition_batch(*_arguments(batch, trees), threads, *_spans(batch))
         return native.matrix_tree_log_partition_batch(*_arguments(batch, trees), threads)
 
     def marginals(self, batch: ArcMatrices, trees: TreeClass, threads: int) -> tuple[Floats, Floats]:
-        """The probability of every arc, and log Z."""
+        """See ``TreeKernels.marginals``."""
         threads = thread_count(threads)
         if trees.projective:
             flat, values = native.eisner_marginals_batch(*_arguments(batch, trees), threads, *_spans(batch))
@@ -94,7 +97,7 @@ class NativeKernels:
     def sample(
         self, batch: ArcMatrices, trees: TreeClass, count: int, seed: int, stream: int, threads: int
     ) -> list[Heads]:
-        """``count`` draws of each sentence."""
+        """See ``TreeKernels.sample``."""
         count, threads = tree_count("count", count, int(batch.head_starts[-1]), 0), thread_count(threads)
         seed = seed_number(seed)
         if trees.projective:

@@ -1,4 +1,4 @@
-"""Labelled scores, shape (L, n+1, n+1): from arcs to labels and back (Koo et al. 2007, section 3.4)."""
+"""Labelled scores, shape (L, n+1, n+1): sum labels out of arcs, and put them back (Koo et al. 2007, 3.4)."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ import numpy.typing as npt
 from arcwise.inference.arc_matrices import Floats, Heads
 
 LabelCodes = npt.NDArray[np.int64]
-"""Shape (n+1,): the number of each word's label; that of the root means nothing."""
+"""Shape (n+1,): the label code of each word; the root's is meaningless."""
 
 
 def log_sum_scores(labelled: Floats) -> Floats:
-    """Arc scores for summing: logsumexp over labels, shape (n+1, n+1)."""
+    """Sum labels out: logsumexp over labels, shape (n+1, n+1)."""
     top = labelled.max(axis=0)
     shift = np.where(np.isfinite(top), top, 0.0)
     with np.errstate(divide="ignore"):
@@ -25,8 +25,10 @@ def log_sum_scores(labelled: Floats) -> Floats:
 
 
 def log_label_probabilities(labelled: Floats) -> Floats:
-    """log p(label | arc), shape (L, n+1, n+1); -inf for arcs that are forbidden. Taken from the highest score of each arc, so that
-    labels of any size of score have their share."""
+    """Return log p(label | arc), shape (L, n+1, n+1); -inf for forbidden arcs.
+
+    Scores are taken relative to the best label of the arc, so that large scores do not overflow.
+    """
     top = labelled.max(axis=0)
     below = labelled - np.where(np.isfinite(top), top, 0.0)
     total = np.exp(below).sum(axis=0)
@@ -34,12 +36,12 @@ def log_label_probabilities(labelled: Floats) -> Floats:
 
 
 def label_probabilities(labelled: Floats) -> Floats:
-    """p(label | arc), shape (L, n+1, n+1); 0 for arcs that are forbidden."""
+    """Return p(label | arc), shape (L, n+1, n+1); 0 for forbidden arcs."""
     return np.exp(log_label_probabilities(labelled))
 
 
 def sample_labels(labelled: Floats, heads: Heads, rng: np.random.Generator) -> LabelCodes:
-    """A label for each arc of a tree, from p(label | arc)."""
+    """Draw a label for each arc of a tree from p(label | arc)."""
     cumulative = np.cumsum(_of_arcs(label_probabilities(labelled), heads), axis=0)
     cumulative /= np.where(cumulative[-1] > 0, cumulative[-1], 1.0)
     return np.asarray((rng.random(len(heads)) >= cumulative).sum(axis=0).clip(max=len(labelled) - 1))
@@ -48,11 +50,11 @@ def sample_labels(labelled: Floats, heads: Heads, rng: np.random.Generator) -> L
 def k_best_labelled(
     labelled: Floats, structures: Heads, values: Floats, k: int
 ) -> list[tuple[Heads, LabelCodes]]:
-    """The k best labelled trees, from the k best structures (each valued with its best labels), best first.
+    """Return the k best labelled trees from the k best structures (scored with their best labels).
 
-    A labelled tree among the k best has its structure among the k best structures, since every structure above it
-    gives at least one labelled tree that is better. So the labellings of the structures are merged, best first.
-    """
+    The structure of a labelled tree among the k best is itself among the k best structures, since every
+    better structure has at least one better labelled tree. So the labellings of these structures are merged,
+    best first."""
     series = [
         _valued(t, value, _labellings(_of_arcs(labelled, heads)))
         for t, (heads, value) in enumerate(zip(structures, values.tolist(), strict=True))
@@ -69,17 +71,17 @@ def _valued(
 
 
 def _of_arcs(labelled: Floats, heads: Heads) -> Floats:
-    """Shape (L, n+1): the entries of a tree's arcs; the root has none, and gets 0."""
+    """Return the entries of a tree's arcs, shape (L, n+1); 0 for the root, which has no arc."""
     entries = labelled[:, heads, np.arange(len(heads))]
     entries[:, 0] = 0
     return entries
 
 
 def _labellings(of_arcs: Floats) -> Iterator[tuple[float, tuple[int, ...]]]:
-    """Every labelling of one tree, best first, as (loss against the best, label codes): best-first search over ranks.
+    """Yield every labelling of a tree, best first, as (score lost against the best, label codes).
 
-    Each vector of ranks is reached in one way: by raising ranks from left to right.
-    """
+    Best-first search over the ranks of labels. Ranks are raised from left to right only, so that each vector
+    of ranks is reached once."""
     order = np.argsort(-of_arcs, axis=0, kind="stable")
     losses = of_arcs.max(axis=0) - np.take_along_axis(of_arcs, order, axis=0)
     words = of_arcs.shape[1]
@@ -95,5 +97,5 @@ def _labellings(of_arcs: Floats) -> Iterator[tuple[float, tuple[int, ...]]]:
 
 
 def label_names(codes: Sequence[int] | npt.NDArray[np.integer[Any]], names: Sequence[str]) -> tuple[str, ...]:
-    """The labels of a tree, ``""`` for the root."""
+    """Return the labels of a tree, ``""`` for the root."""
     return ("", *(names[code] for code in codes[1:]))

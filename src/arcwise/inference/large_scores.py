@@ -1,9 +1,9 @@
-"""Log-probabilities, entropies and divergences of one sentence, right however large its scores are.
+"""Log probability, entropy and KL divergence of one sentence, accurate for scores of any size.
 
-Each is a difference: of log Z and a score, or of log Z and an expected score. Doubles do as long as the numbers that are subtracted are
-small enough (``LARGE``); beyond, the native ``tall_*`` kernels take ratios of numbers with exponents without bounds and subtract
-nothing. Where labels are involved, P(tree, labels) = P(tree) Π P(label | arc), and each factor is found by itself.
-"""
+Each is a difference: log Z minus a score, or minus an expected score. Doubles suffice as long as the
+subtracted numbers are small enough (``LARGE``); beyond that, the native ``tall_*`` kernels take ratios of
+numbers with an unbounded exponent and subtract nothing. With labels, P(tree, labels) = P(tree) Π P(label |
+arc), and each factor is computed separately. See docs/explanation/large-scores.md."""
 
 from __future__ import annotations
 
@@ -21,109 +21,113 @@ from arcwise.inference.tree_class import TreeClass
 from arcwise.trees import Tree
 
 LARGE = 3e6
-"""A difference of sums of this size is right to nine digits after the point. As ``cancels`` in ``tall_sums.hpp``."""
+"""Differences of sums up to this size are accurate to nine decimals. As ``cancels`` in ``tall_sums.hpp``."""
 FAR = 1e3
-"""So is an expectation over values that lie, on average, so far from those of the best arcs. As ``magnifies`` there."""
+"""So are expectations of values that are, on average, this far from those of the best arcs.
+
+As ``magnifies`` there.
+"""
 
 
-def log_probability(own: SentenceScores, trees: TreeClass, tree: Tree, log_z: float) -> float:
-    """log p(tree); a tree without labels stands for all its labellings. Never above 0, whatever rounding does."""
-    score = own.score(tree, trees)
+def log_probability(sentence: SentenceScores, trees: TreeClass, tree: Tree, log_z: float) -> float:
+    """Return log p(tree), never above 0; an unlabelled tree stands for all its labellings."""
+    score = sentence.score(tree, trees)
     if score == -np.inf:
         return score
-    arcs = own.of_arcs(own.summed, own.scores, tree)
+    arcs = sentence.of_arcs(sentence.summed, sentence.scores, tree)
     if np.abs(arcs).sum() + abs(log_z) < LARGE:
         return min(score - log_z, 0.0)
-    structure = native.tall_log_probability(*_arguments(own, trees), np.ascontiguousarray(tree.heads))
-    if own.labels is None or tree.labels is None:
+    structure = native.tall_log_probability(*_arguments(sentence, trees), np.ascontiguousarray(tree.heads))
+    if sentence.labels is None or tree.labels is None:
         return structure
-    labels = log_label_probabilities(own.scores)
-    return structure + min(float(own.of_arcs(own.summed, labels, tree).sum()), 0.0)
+    labels = log_label_probabilities(sentence.scores)
+    return structure + min(float(sentence.of_arcs(sentence.summed, labels, tree).sum()), 0.0)
 
 
-def entropy(own: SentenceScores, trees: TreeClass, marginals: Floats, log_z: float) -> float:
-    """H = log Z - Σ μ·score; ``marginals`` are shaped as the scores: labelled ones give the entropy of labelled trees."""
-    scores = own.scores if marginals.ndim == own.scores.ndim else own.summed
+def entropy(sentence: SentenceScores, trees: TreeClass, marginals: Floats, log_z: float) -> float:
+    """Return H = log Z - Σ μ·score; labelled ``marginals`` give the entropy of labelled trees."""
+    scores = sentence.scores if marginals.ndim == sentence.scores.ndim else sentence.summed
     possible = marginals > 0
     products = marginals[possible] * scores[possible]
     if np.abs(products).sum() < FAR and abs(log_z) < LARGE:
         return max(log_z - float(products.sum()), 0.0)
-    highest = scores.max(axis=tuple(range(scores.ndim - 1)))  # of each word
+    highest = scores.max(axis=tuple(range(scores.ndim - 1)))  # of each word's arcs
     with np.errstate(invalid="ignore"):  # -inf - -inf, of probability 0
         lost = float(np.where(marginals > 0, marginals * (highest - scores), 0.0).sum())
     if np.abs(highest[1:]).sum() + abs(log_z) < LARGE and lost < FAR:
         return max(fsum([log_z, *(-highest[1:]).tolist()]) + lost, 0.0)
-    within = np.zeros_like(own.summed)
+    within = np.zeros_like(sentence.summed)
     if marginals.ndim == 3:
-        labels = log_label_probabilities(own.scores)
+        labels = log_label_probabilities(sentence.scores)
         within = -_weighted(labels, labels).sum(axis=0)
-    return native.tall_entropy(*_arguments(own, trees), within)
+    return native.tall_entropy(*_arguments(sentence, trees), within)
 
 
 def divergence(
-    own: SentenceScores,
-    trees: TreeClass,
-    other: SentenceScores,
-    other_trees: TreeClass,
+    p: SentenceScores,
+    p_trees: TreeClass,
+    q: SentenceScores,
+    q_trees: TreeClass,
     marginals: Floats,
     log_zs: tuple[float, float],
 ) -> float:
-    """KL(own ‖ other) = Σ μ·(score - other score) - log Z + other log Z; inf where ``other`` rules out a possible tree."""
-    ruled_out = (own.scores > -np.inf) & (other.scores == -np.inf)
+    """Return KL(p ‖ q) = Σ μ·(p score - q score) - p log Z + q log Z.
+
+    Inf if ``q`` rules out a possible tree.
+    """
+    ruled_out = (p.scores > -np.inf) & (q.scores == -np.inf)
     if ruled_out.any() and (
-        marginals[ruled_out].any() or _possible(own, trees)[ruled_out.nonzero()[-2:]].any()
+        marginals[ruled_out].any() or _possible(p, p_trees)[ruled_out.nonzero()[-2:]].any()
     ):
         return np.inf
     with np.errstate(invalid="ignore"):  # -inf - -inf, of probability 0
-        differences = np.where(marginals > 0, own.scores - other.scores, 0.0)
-    words = differences.reshape(-1, len(own) + 1)
-    usual = words[marginals.reshape(words.shape).argmax(axis=0), np.arange(len(own) + 1)]
+        differences = np.where(marginals > 0, p.scores - q.scores, 0.0)
+    words = differences.reshape(-1, len(p) + 1)
+    usual = words[marginals.reshape(words.shape).argmax(axis=0), np.arange(len(p) + 1)]
     further = marginals * (differences - usual)
     sizes = [*log_zs, *usual.tolist()]
     if np.abs(sizes).sum() < LARGE and np.abs(further).sum() < FAR:
         return max(fsum([-log_zs[0], log_zs[1], *usual.tolist()]) + float(further.sum()), 0.0)
-    return _tall_divergence(own, trees, other, other_trees)
+    return _tall_divergence(p, p_trees, q, q_trees)
 
 
-def _tall_divergence(
-    own: SentenceScores, trees: TreeClass, other: SentenceScores, other_trees: TreeClass
-) -> float:
-    """KL to ``other`` restricted to the trees of ``own``, and -log of the probability that ``other`` gives them."""
-    within = np.zeros_like(own.summed)
-    if own.labels is not None:
-        mine, theirs = log_label_probabilities(own.scores), log_label_probabilities(other.scores)
+def _tall_divergence(p: SentenceScores, p_trees: TreeClass, q: SentenceScores, q_trees: TreeClass) -> float:
+    """Return KL(p ‖ q restricted to the trees of p), plus -log of the probability of these trees in q."""
+    within = np.zeros_like(p.summed)
+    if p.labels is not None:
+        mine, theirs = log_label_probabilities(p.scores), log_label_probabilities(q.scores)
         with np.errstate(invalid="ignore"):  # forbidden by both
             within = _weighted(mine, mine - theirs).sum(axis=0)
-    # Arcs that only one of them has are in no tree of both.
-    shared = (own.summed > -np.inf) & (other.summed > -np.inf) & np.isfinite(within)
-    here = np.where(shared, own.summed, -np.inf)
-    there = np.where(shared, other.summed, -np.inf)
-    spans = _spans(own)
+    # An arc that only one of them allows is in no tree of both.
+    shared = (p.summed > -np.inf) & (q.summed > -np.inf) & np.isfinite(within)
+    here = np.where(shared, p.summed, -np.inf)
+    there = np.where(shared, q.summed, -np.inf)
+    spans = _spans(p)
     inside = native.tall_divergence(
-        here, trees.projective, trees.single_root, spans, there, np.where(shared, within, 0.0)
+        here, p_trees.projective, p_trees.single_root, spans, there, np.where(shared, within, 0.0)
     )
     outside = native.tall_log_ratio(
-        *_arguments(other, other_trees), there, trees.projective, trees.single_root, spans
+        *_arguments(q, q_trees), there, p_trees.projective, p_trees.single_root, spans
     )
     return inside + max(outside, 0.0)
 
 
 def _weighted(log_probabilities: Floats, values: Floats) -> Floats:
-    """Probability times value, 0 where the probability is."""
+    """Return probability times value, 0 where the probability is 0."""
     with np.errstate(invalid="ignore"):
         return np.where(log_probabilities > -np.inf, np.exp(log_probabilities) * values, 0.0)
 
 
-def _possible(own: SentenceScores, trees: TreeClass) -> npt.NDArray[np.bool_]:
-    """Which arcs are in some tree, however improbable it is."""
-    flat = np.where(own.summed > -np.inf, 0.0, -np.inf)
-    batch = ArcMatrices.of_checked([flat], [own.spans])
+def _possible(sentence: SentenceScores, trees: TreeClass) -> npt.NDArray[np.bool_]:
+    """Return which arcs occur in some tree, however improbable."""
+    flat = np.where(sentence.summed > -np.inf, 0.0, -np.inf)
+    batch = ArcMatrices.of_checked([flat], [sentence.spans])
     return NATIVE.marginals(batch, trees, 1)[0].reshape(flat.shape) > 0
 
 
-def _arguments(own: SentenceScores, trees: TreeClass) -> tuple[Floats, bool, bool, Heads]:
-    return np.ascontiguousarray(own.summed), trees.projective, trees.single_root, _spans(own)
+def _arguments(sentence: SentenceScores, trees: TreeClass) -> tuple[Floats, bool, bool, Heads]:
+    return np.ascontiguousarray(sentence.summed), trees.projective, trees.single_root, _spans(sentence)
 
 
-def _spans(own: SentenceScores) -> Heads:
-    return np.array([end for span in own.spans for end in span], np.int32)
+def _spans(sentence: SentenceScores) -> Heads:
+    return np.array([end for span in sentence.spans for end in span], np.int32)

@@ -1,4 +1,4 @@
-"""The nearest projective tree: what a projective parser can learn from a tree that is not projective."""
+"""``projectivise``: the nearest projective tree, for training projective parsers on non-projective trees."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from arcwise.trees import Heads, Tree, tree_properties
 
 
 def projectivise(tree: Tree) -> Tree:
-    """The projective tree with the fewest changed heads; labels stay with their words.
+    """Return the projective tree with the fewest changed heads; labels stay with their words.
 
-    Among such trees, changed words go up rather than elsewhere: as near to their old head as can be among the words
-    above it (the lifting of Nivre and Nilsson 2005). A tree with one root keeps to one root. Exact, by Eisner's
-    algorithm; O(n³), nothing to do for a projective tree.
+    Ties prefer lifting (Nivre and Nilsson 2005): a changed word attaches to an ancestor of its old head, as
+    near as possible. A single-root tree stays one. Exact, by Eisner's algorithm, O(n³); projective trees are
+    unchanged.
 
     >>> tree = Tree.from_heads([2, 3, 0, 3, 2], ["det", "nsubj", "root", "advmod", "nmod"])
     >>> projectivise(tree)
@@ -31,7 +31,7 @@ def projectivise(tree: Tree) -> Tree:
 def projectivise_heads(
     heads: npt.NDArray[np.int32], sentence_words: npt.NDArray[np.uint32], *, threads: int = 1
 ) -> npt.NDArray[np.int32]:
-    """``projectivise`` of many trees, heads flat over all words as in ``Treebank``; projective trees are copied."""
+    """Run ``projectivise`` on many trees, with heads flat over all words as in ``Treebank``."""
     if (heads < 0).any():
         word = int(np.flatnonzero(heads < 0)[0])
         raise InputError(f"heads: the head of word {word} (from 0) is unknown, expected complete trees")
@@ -40,25 +40,25 @@ def projectivise_heads(
     for single_root in (True, False):
         chosen = np.flatnonzero((shape.gap_degree > 0) & ((shape.roots == 1) == single_root))
         words = [slice(sentence_words[s], sentence_words[s + 1]) for s in chosen]
-        for own, nearest in zip(
-            words, _nearest([heads[w] for w in words], single_root, threads), strict=True
-        ):
-            projective[own] = nearest
+        trees = _nearest([heads[w] for w in words], single_root, threads)
+        for sentence, nearest in zip(words, trees, strict=True):
+            projective[sentence] = nearest
     return projective
 
 
 @dataclass(frozen=True)
 class Changed:
-    """How many heads changed, and in how many trees."""
+    """The number of changed heads, and of trees with a changed head."""
 
     heads: int
     trees: int
 
 
 def projectivise_treebank(treebank: Treebank, *, threads: int = 1) -> tuple[Treebank, Changed]:
-    """The treebank with the nearest projective tree (``projectivise``) in every sentence.
+    """Return the treebank with every tree projectivised, and how much that changed.
 
-    >>> text = "".join(f"{i}\\tw\\t_\\t_\\t_\\t_\\t{h}\\tdep\\t_\\t_\\n" for i, h in [(1, 3), (2, 0), (3, 2)]) + "\\n"
+    >>> heads = [(1, 3), (2, 0), (3, 2)]
+    >>> text = "".join(f"{i}\\tw\\t_\\t_\\t_\\t_\\t{h}\\tdep\\t_\\t_\\n" for i, h in heads) + "\\n"
     >>> projective, changed = projectivise_treebank(Treebank.from_string(text))
     >>> projective.heads.tolist(), changed
     ([2, 0, 2], Changed(heads=1, trees=1))
@@ -81,22 +81,23 @@ def projectivise_treebank(treebank: Treebank, *, threads: int = 1) -> tuple[Tree
 
 
 def _nearest(trees: list[Heads], single_root: bool, threads: int) -> list[Heads]:
-    """The best projective tree of each under ``_scores``."""
+    """Return the best projective tree of each under ``_scores``."""
     if not trees:
         return []
     lengths = np.array([len(t) for t in trees], np.int32)
     scores = [_scores(t).ravel() for t in trees]
     offsets = np.cumsum([0, *(len(s) for s in scores[:-1])]).astype(np.int64)
     no_spans = np.empty(0, np.int32), np.empty(0, np.int64)
-    found, _ = native.eisner_decode_batch(
+    nearest, _ = native.eisner_decode_batch(
         np.concatenate(scores), offsets, lengths, single_root, threads, *no_spans
     )
     ends = np.cumsum(lengths + 1)
-    return [found[end - n : end] for end, n in zip(ends, lengths, strict=True)]
+    return [nearest[end - n : end] for end, n in zip(ends, lengths, strict=True)]
 
 
 def _scores(heads: Heads) -> npt.NDArray[np.float64]:
-    """1 for each arc of the tree, and for arcs from above the old head a little that never adds up to 1."""
+    """Score the tree's arcs 1, and arcs from ancestors of the old head so little that they sum to less than
+    1."""
     n = len(heads)
     scores = np.zeros((n + 1, n + 1))
     for m in range(1, n + 1):

@@ -1,11 +1,11 @@
-"""Samples without replacement, exactly, from any class of trees and under any constraints.
+"""Exact sampling without replacement, for any class of trees and any constraints.
 
-The trees not drawn yet are kept as a partition into spaces, each "the first words have these heads, the next word has none
-of those". A draw picks a space in proportion to its sum of weights, and a tree from it; the space then falls apart into
-the tree and at most n smaller spaces, whose sums come from one batch call. So each draw is from p(tree) restricted to the
-trees not drawn yet, and no sum is ever found by subtraction. O(n) log partitions a draw, whatever the probabilities are
-(drawing again until a new tree comes would never end where one tree has nearly all the probability).
-"""
+The trees not drawn yet are partitioned into spaces of the form "the first words have these heads, and the
+next word has none of those" (after Lawler 1972). A draw picks a space in proportion to its total weight and
+samples a tree from it; the space then splits into the tree and at most n smaller spaces, whose weights come
+from one batch call. So each draw follows p(tree) restricted to the trees not drawn yet, and no weight is
+computed by subtraction. Cost: O(n) log partitions per draw. Rejection sampling would never finish where one
+tree has nearly all the probability."""
 
 from __future__ import annotations
 
@@ -21,42 +21,44 @@ from arcwise.inference.tree_class import TreeClass
 from arcwise.trees import Tree
 
 _CHUNK = 64
-"""So many spaces are summed in one call: bounds the memory of long sentences."""
+"""Spaces summed in one call: bounds the memory for long sentences."""
 
-Choice = tuple[int, ...]
-"""What a word can have: (head,) or (label code, head)."""
+Attachment = tuple[int, ...]
+"""The attachment of a word: (head,) or (label code, head)."""
 
 
 @dataclass(frozen=True)
 class Space:
-    """The trees in which words 1..len(fixed) have the fixed choices, and the word after them none of the excluded."""
+    """The trees in which the first words have the fixed attachments, and the next word no excluded one."""
 
-    fixed: tuple[Choice, ...]
-    excluded: tuple[Choice, ...]
+    fixed: tuple[Attachment, ...]
+    excluded: tuple[Attachment, ...]
 
     def restricted(self, scores: Floats) -> Floats:
-        """The scores with -inf for everything outside the space."""
+        """Return the scores with -inf for everything outside the space."""
         restricted = scores.copy()
-        for m, choice in enumerate(self.fixed, start=1):
-            kept = scores[(*choice, m)]
+        for m, attachment in enumerate(self.fixed, start=1):
+            kept = scores[(*attachment, m)]
             restricted[..., m] = -np.inf
-            restricted[(*choice, m)] = kept
-        for choice in self.excluded:
-            restricted[(*choice, len(self.fixed) + 1)] = -np.inf
+            restricted[(*attachment, m)] = kept
+        for attachment in self.excluded:
+            restricted[(*attachment, len(self.fixed) + 1)] = -np.inf
         return restricted
 
-    def without(self, choices: list[Choice]) -> list[Space]:
-        """The space less one of its trees, as disjoint spaces."""
+    def without(self, attachments: list[Attachment]) -> list[Space]:
+        """Return the space without one of its trees, as disjoint spaces."""
         start = len(self.fixed)
-        spaces = [Space(self.fixed, (*self.excluded, choices[start]))]
-        spaces += [Space(tuple(choices[:m]), (choices[m],)) for m in range(start + 1, len(choices))]
+        spaces = [Space(self.fixed, (*self.excluded, attachments[start]))]
+        spaces += [
+            Space(tuple(attachments[:m]), (attachments[m],)) for m in range(start + 1, len(attachments))
+        ]
         return spaces
 
 
 def sample_without_replacement(
     sentence: SentenceScores, tree_class: TreeClass, count: int, rng: np.random.Generator
 ) -> list[Tree]:
-    """``count`` different trees, in the order in which they were drawn."""
+    """Draw ``count`` different trees, in the order of the draws."""
     spaces = [Space((), ())]
     log_sums = _log_sums(sentence, tree_class, spaces)
     require_trees(log_sums, np.array([len(sentence)], np.int32))
@@ -68,7 +70,7 @@ def sample_without_replacement(
         chosen = int(rng.choice(len(spaces), p=weights / weights.sum()))
         tree = _draw(sentence, tree_class, spaces[chosen], rng)
         drawn.append(tree)
-        smaller = spaces.pop(chosen).without(_choices(sentence, tree))
+        smaller = spaces.pop(chosen).without(_attachments(sentence, tree))
         spaces += smaller
         log_sums = np.append(np.delete(log_sums, chosen), _log_sums(sentence, tree_class, smaller))
         possible = log_sums > -np.inf
@@ -97,7 +99,7 @@ def _in_space(sentence: SentenceScores, space: Space) -> SentenceScores:
     return SentenceScores(space.restricted(sentence.scores), sentence.labels, sentence.spans)
 
 
-def _choices(sentence: SentenceScores, tree: Tree) -> list[Choice]:
+def _attachments(sentence: SentenceScores, tree: Tree) -> list[Attachment]:
     heads = tree.heads[1:].tolist()
     if sentence.labels is None or tree.labels is None:
         return [(head,) for head in heads]

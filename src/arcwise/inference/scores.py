@@ -1,4 +1,4 @@
-"""``Scores``: the scores of a batch of sentences, as scorers give them and everything after scoring takes them."""
+"""``Scores``: the scores of a batch of sentences, the output of scorers and the input of inference."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from arcwise.inference.sentence_scores import check_arc_scores
 from arcwise.trees import Tree
 
 LOSSES: dict[str, native.TreeLoss] = {loss.name.replace("_", "-"): loss for loss in native.TreeLoss}
-"""Losses on scores; ``native/kernels/inference/tree_loss.hpp`` says what each is."""
+"""Losses on scores, defined in ``native/kernels/inference/tree_loss.hpp``."""
 
 Codes = npt.NDArray[np.int32]
 
 
 @dataclass(frozen=True)
 class Scores:
-    """Scores of every arc of every sentence, in each of its states: a label, a latent cluster, or both.
+    """Scores of every arc of every sentence, one for each of its states: a label, a latent cluster, or both.
 
-    An arc may be missing, and have only some of the labels. ``labels`` is empty where arcs have none.
+    Arcs may be missing, or have only some of the labels. ``labels`` is empty if arcs are unlabelled.
 
     >>> scores = Scores.dense([np.zeros((2, 3, 3))], labels=("nsubj", "obj"))
     >>> len(scores), scores.lengths.tolist(), scores.dense_arrays()[0].shape
@@ -39,7 +39,7 @@ class Scores:
 
     @classmethod
     def dense(cls, matrices: Sequence[npt.ArrayLike], labels: Sequence[str] = ()) -> Scores:
-        """From one array a sentence: (n+1, n+1), or with L labels (L, n+1, n+1); -inf forbids."""
+        """Build from one array per sentence: (n+1, n+1), or with L labels (L, n+1, n+1); -inf forbids."""
         checked = [
             check_arc_scores(matrix, labels or None, f"scores[{s}]") for s, matrix in enumerate(matrices)
         ]
@@ -49,30 +49,30 @@ class Scores:
     def of_checked(
         cls, matrices: Sequence[Floats], labels: tuple[str, ...], *, highest: Floats | None = None
     ) -> Scores:
-        """``dense`` of arrays that need no check. ``highest``: of the scores before constraints took arcs away."""
+        """Build from checked arrays. ``highest``: that of the scores before constraints."""
         return cls(native.ScoreBatch.dense(list(matrices), len(labels), highest), labels)
 
     @classmethod
     def mean(cls, several: Sequence[Scores]) -> Scores:
-        """Scores of the same sentences by several scorers made into one: P(tree) is the geometric mean of theirs, normalised.
+        """Average several scorers' scores of the same sentences: P(tree) is their normalised geometric mean.
 
-        Means are taken of the logs of the weights of arcs, and of P(label | arc); the latter are then normalised.
+        Averages the log weights of arcs and log P(label | arc); the latter are then normalised again.
 
-        >>> one, other = (Scores.dense([np.full((2, 2), value)]) for value in (1.0, 3.0))
-        >>> Scores.mean([one, other]).dense_arrays()[0][0, 1].item()
+        >>> pair = [Scores.dense([np.full((2, 2), value)]) for value in (1.0, 3.0)]
+        >>> Scores.mean(pair).dense_arrays()[0][0, 1].item()
         2.0
         """
         if not several:
             raise InputError("several: found none, expected at least one")
-        if any(one.labels != several[0].labels for one in several):
-            raise InputError("several: found scores with other labels, expected the same for all")
+        if any(scores.labels != several[0].labels for scores in several):
+            raise InputError("several: found scores with different labels, expected the same for all")
         try:
-            return cls(native.ScoreBatch.mean([one.batch for one in several]), several[0].labels)
+            return cls(native.ScoreBatch.mean([scores.batch for scores in several]), several[0].labels)
         except ValueError as error:
             raise InputError(f"several: {error}") from error
 
     def tempered(self, heads: float, labels: float) -> Scores:
-        """The logs of the weights of arcs divided by ``heads``, those of P(label | arc) by ``labels`` and normalised again.
+        """Divide log weights of arcs by ``heads``, and log P(label | arc) by ``labels``, normalised again.
 
         >>> Scores.dense([np.full((2, 2), 3.0)]).tempered(2.0, 1.0).dense_arrays()[0][0, 1].item()
         1.5
@@ -93,7 +93,7 @@ class Scores:
 
     @cached_property
     def lengths(self) -> npt.NDArray[np.int32]:
-        """Shape (B,): words of each sentence."""
+        """The number of words of each sentence, shape (B,)."""
         return np.asarray(self.batch.lengths)
 
     def constrained(
@@ -104,25 +104,31 @@ class Scores:
         forbidden: npt.NDArray[np.bool_] | None = None,
         highest: Floats | None = None,
     ) -> Scores:
-        """Without what is ruled out: ``heads`` and ``labels`` (numbers) flat over all words, -1 where free;
-        ``forbidden`` flat over the (n+1)² arcs of all sentences. ``highest``: of these scores, for smoothing, which then is that of
-        the scores as they are here."""
+        """Return the scores without arcs and labels that are ruled out.
+
+        heads, labels: required heads and label codes, flat over all words; -1 where free.
+        forbidden: flat over the (n+1)² arcs of all sentences.
+        highest: ``highest()`` of the unconstrained scores, so that smoothing stays relative to them.
+        """
         mask = None if forbidden is None else np.ascontiguousarray(forbidden, np.uint8)
         return Scores(self.batch.constrained(heads, labels, mask, highest), self.labels)
 
     def highest(self, temperature: float, *, threads: int = 1) -> Floats:
-        """Flat over words: the logarithm of the highest weight of an arc into each, before constraints took arcs away."""
-        found: dict[float, Floats] = self.__dict__.setdefault("_highest", {})
-        if temperature not in found:
-            found[temperature] = np.asarray(self.batch.highest(temperature, threads))
-        return found[temperature]
+        """Return the log weight of each word's best arc before constraints, flat over words; cached."""
+        cache: dict[float, Floats] = self.__dict__.setdefault("_highest", {})
+        if temperature not in cache:
+            cache[temperature] = np.asarray(self.batch.highest(temperature, threads))
+        return cache[temperature]
 
     def dense_arrays(self, *, temperature: float = 1.0) -> list[Floats]:
-        """One array a sentence, (n+1, n+1) or (L, n+1, n+1), latent clusters summed out; -inf where there is no such arc."""
+        """Return one array per sentence, (n+1, n+1) or (L, n+1, n+1), clusters summed out.
+
+        -inf for missing arcs.
+        """
         return self.split(self.batch.by_label(temperature))
 
     def split(self, flat: Floats) -> list[Floats]:
-        """Numbers flat over sentences, labels, heads and words, as one array a sentence: (n+1, n+1), or (L, n+1, n+1)."""
+        """Split a flat array over sentences, labels, heads and words into one array per sentence."""
         labels = (len(self.labels),) if self.labels else ()
         sides = self.lengths.astype(np.int64) + 1
         sizes = sides * sides * max(len(self.labels), 1)
@@ -132,20 +138,18 @@ class Scores:
             for end, size, side in zip(ends.tolist(), sizes.tolist(), sides.tolist(), strict=True)
         ]
 
-    # ---- the decoder
-
     def decode(
         self, settings: native.DecodeSettings, *, spans: Sequence[Sequence[Span]] = (), threads: int = 1
     ) -> tuple[list[Heads], list[Heads]]:
-        """Of each sentence the heads of the tree asked for, shape (n+1,), and the numbers of its labels, -1 for the root.
+        """Decode each sentence to heads, shape (n+1,), and label codes, -1 for the root.
 
-        ``spans``: those of each sentence that must be subtrees (projective trees alone).
+        ``spans``: for each sentence the spans that must be subtrees (projective trees only).
         """
         ends, starts = span_arrays(spans)
         threads = thread_count(threads)
-        found = self.batch.decode(settings, span_ends=ends, span_starts=starts, threads=threads)
-        require_trees(np.where(np.asarray(found.parsed) > 0, 0.0, -np.inf), self.lengths)
-        return _by_sentence(found.heads, self.lengths), _by_sentence(found.labels, self.lengths)
+        decoded = self.batch.decode(settings, span_ends=ends, span_starts=starts, threads=threads)
+        require_trees(np.where(np.asarray(decoded.parsed) > 0, 0.0, -np.inf), self.lengths)
+        return _by_sentence(decoded.heads, self.lengths), _by_sentence(decoded.labels, self.lengths)
 
     def k_best(
         self,
@@ -155,26 +159,24 @@ class Scores:
         spans: Sequence[Sequence[Span]] = (),
         threads: int = 1,
     ) -> list[tuple[Heads, Heads, Floats]]:
-        """Of each sentence the heads of the k best trees, shape (K, n+1), K <= k, the numbers of their labels, and their scores."""
+        """Return the k best trees of each sentence: heads, shape (K, n+1), label codes, and scores."""
         ends, starts = span_arrays(spans)
         k = tree_count("k", k, int(self.lengths.sum()) + len(self), 1)
         threads = thread_count(threads)
-        found = self.batch.k_best(settings, k, span_ends=ends, span_starts=starts, threads=threads)
-        counts = np.asarray(found.counts, np.int64)
+        decoded = self.batch.k_best(settings, k, span_ends=ends, span_starts=starts, threads=threads)
+        counts = np.asarray(decoded.counts, np.int64)
         require_trees(np.where(counts > 0, 0.0, -np.inf), self.lengths)
         lengths = np.repeat(self.lengths, counts)
-        heads, labels = _by_sentence(found.heads, lengths), _by_sentence(found.labels, lengths)
+        heads, labels = _by_sentence(decoded.heads, lengths), _by_sentence(decoded.labels, lengths)
         last = np.cumsum(counts).tolist()
         return [
             (
                 np.stack(heads[end - count : end]),
                 np.stack(labels[end - count : end]),
-                found.scores[end - count : end],
+                decoded.scores[end - count : end],
             )
             for end, count in zip(last, counts.tolist(), strict=True)
         ]
-
-    # ---- losses
 
     def loss(
         self,
@@ -185,13 +187,14 @@ class Scores:
         single_root: bool,
         threads: int = 1,
     ) -> tuple[Floats, list[Floats]]:
-        """The loss of each sentence against its right tree, shape (B,), and the gradient by its scores, one array a sentence.
+        """Return the loss of each sentence against its gold tree, shape (B,), and the gradients.
 
-        Trees may be partial (heads -1, labels ``""`` or ``_``). A sentence without a tree that agrees has the loss inf, and
-        the gradient 0.
+        Trees may be partial (heads -1, labels ``""`` or ``_``). If no tree agrees with the known part, the
+        loss is inf and the gradient 0.
 
         >>> scores = Scores.dense([np.zeros((3, 3))])
-        >>> values, (gradient,) = scores.loss("likelihood", [Tree.from_heads([2, 0])], projective=True, single_root=True)
+        >>> gold = [Tree.from_heads([2, 0])]
+        >>> values, (gradient,) = scores.loss("likelihood", gold, projective=True, single_root=True)
         >>> values.round(3).tolist(), gradient[2, 1].item()
         ([0.693], -0.5)
         """
@@ -213,16 +216,16 @@ class Scores:
         return values, self.split(gradient)
 
     def _codes(self, tree: Tree) -> Codes:
-        known = {label: code for code, label in enumerate(self.labels)}
+        codes = {label: code for code, label in enumerate(self.labels)}
         names = tree.labels[1:] if tree.labels is not None and self.labels else [""] * len(tree)
         for name in names:
-            if name not in known and name not in ("", "_"):
+            if name not in codes and name not in ("", "_"):
                 raise InputError(f"trees: found the label {name!r}, expected one of {', '.join(self.labels)}")
-        return np.array([known.get(name, -1) for name in names], np.int32)
+        return np.array([codes.get(name, -1) for name in names], np.int32)
 
 
 def _by_sentence(flat: Any, lengths: npt.NDArray[np.int32]) -> list[Heads]:
-    """Numbers flat over words as one array (n+1,) a sentence, -1 for the root."""
+    """Split an array flat over words into one array (n+1,) per sentence, -1 for the root."""
     ends = np.cumsum(lengths.astype(np.int64) + 1)
     starts = ends - lengths - 1
     with_roots = np.full(int(ends[-1]) if len(ends) else 0, -1, np.int32)

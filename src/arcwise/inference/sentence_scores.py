@@ -1,4 +1,5 @@
-"""``SentenceScores``: the weights of one sentence, labelled or not, between arcs (which kernels know) and trees (which users want)."""
+"""``SentenceScores``: the log weights of one sentence, which connect arc arrays (for kernels) and trees (for
+users)."""
 
 from __future__ import annotations
 
@@ -19,8 +20,10 @@ from arcwise.trees import Tree
 
 @dataclass(frozen=True)
 class SentenceScores:
-    """Scores (n+1, n+1) or, with L ``labels``, (L, n+1, n+1), as probabilities see them: temperatures are already in them.
-    ``spans`` must be subtrees."""
+    """Log weights (n+1, n+1) or, with L ``labels``, (L, n+1, n+1), temperatures applied.
+
+    ``spans`` must be subtrees.
+    """
 
     scores: Floats
     labels: tuple[str, ...] | None = None
@@ -28,17 +31,15 @@ class SentenceScores:
 
     @cached_property
     def summed(self) -> Floats:
-        """Shape (n+1, n+1): each arc with all its labels (logsumexp)."""
+        """Log weights of arcs, labels summed out, shape (n+1, n+1)."""
         return self.scores if self.labels is None else labelling.log_sum_scores(self.scores)
 
     def __len__(self) -> int:
         """The number of words."""
         return int(self.scores.shape[-1]) - 1
 
-    # ---- from heads to trees
-
     def drawn_trees(self, draws: Iterable[Heads], rng: np.random.Generator) -> list[Tree]:
-        """The drawn structures, with labels drawn for them."""
+        """Return trees for sampled heads, with labels sampled for them."""
         if self.labels is None:
             return [Tree(heads) for heads in draws]
         return [Tree(heads, self._names(labelling.sample_labels(self.scores, heads, rng))) for heads in draws]
@@ -47,21 +48,23 @@ class SentenceScores:
         assert self.labels is not None
         return labelling.label_names(codes, self.labels)
 
-    # ---- from trees to numbers
-
     def score(self, tree: Tree, tree_class: TreeClass) -> float:
-        """The sum over the arcs of a tree, -inf if it is no tree of the class or breaks a span."""
+        """Return the sum over the arcs of a tree.
+
+        -inf for a tree outside the class or that violates a span.
+        """
         tree = a_tree(tree, len(self))
         if not tree.is_complete:
             raise InputError(
-                "tree: some heads are unknown; for a partial tree use given(Constraints.from_tree(tree)).log_partition"
+                "tree: some heads are unknown; for a partial tree use "
+                "given(Constraints.from_tree(tree)).log_partition"
             )
         if not tree_class.holds(tree) or not all(_is_subtree(tree, span) for span in self.spans):
             return -np.inf
         return float(self.of_arcs(self.summed, self.scores, tree).sum())
 
     def of_arcs(self, of_arcs: Floats, of_labelled_arcs: Floats, tree: Tree) -> Floats:
-        """The entries of the tree's known arcs: with their labels, where both the scores and the tree have labels."""
+        """Return the entries of the tree's known arcs, labelled if both the scores and the tree are."""
         tree = a_tree(tree, len(self))
         words = np.flatnonzero(tree.heads >= 0)
         heads = tree.heads[words]
@@ -77,7 +80,10 @@ class SentenceScores:
         return self.labels.index(label)
 
     def expected(self, values: Floats, marginals: Floats) -> float:
-        """Σ probability · value over all arcs; arcs of probability 0 count nothing, whatever their value."""
+        """Return Σ probability · value over all arcs.
+
+        An arc of probability 0 adds 0, even if its value is inf.
+        """
         if values.ndim == 2 and marginals.ndim == 3:
             marginals = marginals.sum(axis=0)
         if values.shape != marginals.shape:
@@ -87,8 +93,10 @@ class SentenceScores:
 
 
 def check_arc_scores(scores: npt.ArrayLike, labels: Sequence[str] | None, name: str) -> Floats:
-    """A copy of ``scores`` as float64 of the right shape, without NaN or +inf; -inf in column 0 and on the diagonal. Finite scores
-    below -``LARGEST_SCORE`` become that."""
+    """Copy ``scores`` to a float64 array of the right shape; raise for NaN, +inf or a wrong shape.
+
+    Column 0 and the diagonal become -inf, and finite scores below -``LARGEST_SCORE`` become that.
+    """
     array = np.array(floats(scores, name))
     if labels is not None and (array.ndim != 3 or len(array) != len(labels)):
         expected = f"({len(labels)}, n+1, n+1) for {len(labels)} labels"
@@ -96,12 +104,12 @@ def check_arc_scores(scores: npt.ArrayLike, labels: Sequence[str] | None, name: 
     matrix = array if labels is None else array[0]
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or len(matrix) < 2:
         check_scores(matrix, name if labels is None else f"{name} of label {labels[0]!r}")
-    if not np.abs(array).max() <= LARGEST_SCORE:  # also where some are -inf
+    if not np.abs(array).max() <= LARGEST_SCORE:  # also true if some are -inf
         if labels is None:
             check_scores(array, name)
         else:
-            for label, own in zip(labels, array, strict=True):
-                check_scores(own, f"{name} of label {label!r}")
+            for label, scores_of_label in zip(labels, array, strict=True):
+                check_scores(scores_of_label, f"{name} of label {label!r}")
         array[(array < -LARGEST_SCORE) & (array > -np.inf)] = -LARGEST_SCORE
     array[..., 0] = -np.inf
     diagonal = np.arange(array.shape[-1])
@@ -110,7 +118,7 @@ def check_arc_scores(scores: npt.ArrayLike, labels: Sequence[str] | None, name: 
 
 
 def _is_subtree(tree: Tree, span: Span) -> bool:
-    """Whether the words of the span are one word and all its descendants."""
+    """Return whether the words of the span are one word and all its descendants."""
     words = np.arange(1, len(tree) + 1)
     inside = (words >= span[0]) & (words <= span[1])
     head_inside = (tree.heads[1:] >= span[0]) & (tree.heads[1:] <= span[1])

@@ -9,19 +9,19 @@ from arcwise.trees import Tree, is_projective
 
 @dataclass(frozen=True)
 class TreeClass:
-    """A class of trees. Every operation exists for all four, exactly (see ``kernels``)."""
+    """A class of trees. Every operation is exact for all four (see ``kernels``)."""
 
     projective: bool
     single_root: bool
 
     def __contains__(self, other: object) -> bool:
-        """Whether every tree of the other class is one of this class."""
+        """Return whether every tree of the other class belongs to this one."""
         if not isinstance(other, TreeClass):
             return False
         return self.projective <= other.projective and self.single_root <= other.single_root
 
     def holds(self, tree: Tree) -> bool:
-        """Whether a tree is of this class."""
+        """Return whether a tree belongs to this class."""
         return not (self.single_root and len(tree.roots) != 1) and not (
             self.projective and not is_projective(tree)
         )
@@ -30,4 +30,4 @@ class TreeClass:
 PROJECTIVE = {single: TreeClass(projective=True, single_root=single) for single in (False, True)}
 """The projective classes, by ``single_root``."""
 NON_PROJECTIVE = {single: TreeClass(projective=False, single_root=single) for single in (False, True)}
-"""The others."""
+"""The non-projective classes, by ``single_root``."""

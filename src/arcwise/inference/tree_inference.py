@@ -31,7 +31,9 @@ from arcwise.trees import Tree
 
 
 class TreeInference:
-    """Inference over the trees of each sentence of a batch; results are lists or arrays with one entry per sentence.
+    """Inference over the trees of each sentence of a batch.
+
+    Results are lists or arrays with one entry per sentence.
 
     ``TreeDistribution`` is the case of one sentence, ``TreeDistributionBatch`` the general one. Intermediate
     results (masked scores, weights, marginals) are computed when first needed and kept.
@@ -182,7 +184,8 @@ class TreeInference:
         return [Tree(tree_heads, label_names(tree_codes, self.labels)) for tree_heads, tree_codes in pairs]
 
     def _k_best_structures(self, k: int) -> list[tuple[Heads, Heads, Floats]]:
-        """The k best trees of each sentence: heads, shape (K, n+1), codes of their best labels, and scores, (K,)."""
+        """The k best trees of each sentence: heads, shape (K, n+1), codes of their best labels, and
+        scores."""
         k = tree_count("k", k, sum(self._words) + len(self._input), 1)
         if self._is_plain:
             plain = NATIVE.k_best(self._arcs, self.tree_class, k, self.threads)
