@@ -141,7 +141,7 @@ def test_one_line_of_json_for_each(model: str) -> None:
             ("[1]", "found list, expected an object"),
             ('{"text": 3}', "text: found int, expected a string"),
             ('{"id": 9}', "found none of 'text', 'sentences' and 'words'"),
-            ('{"words": [{}]}', "found no 'form'"),
+            ('{"words": [{}]}', "'form' is missing"),
             ("[" * 100_000, "is no JSON"),
         ]:
             send(process, broken + "\n")

@@ -145,7 +145,7 @@ def test_a_good_model_survives_an_interrupted_training(
         assert run(trained(bank, kind, "--seed", "7", "--quiet")) == 130
         told = capsys.readouterr().err
         assert told.splitlines()[-2:] == [
-            f"training was stopped: {model} is left as it was, the new model is {beside}",
+            f"training was stopped: {model} is unchanged, the new model is {beside}",
             "arcwise: stopped",
         ]
         assert model.read_bytes() == before
@@ -217,7 +217,7 @@ def test_a_grammar_survives_an_interrupted_induction(
         )
         assert run([*induce, "--epsilon", "0"]) == 0
         beside = bank.with_name("dmv.stopped-1.json")
-        assert f"{model} is left as it was, the new grammar is {beside}" in capsys.readouterr().out
+        assert f"{model} is unchanged, the new grammar is {beside}" in capsys.readouterr().out
         assert open_model(beside).kind == "dmv"
     else:
 

@@ -241,7 +241,7 @@ def test_punctuation_left_out_of_learning_scoring_and_parsing(
     assert run([*command, *options, "--constrain", "1", "--rules", str(rules)]) == 0
     printed = capsys.readouterr().out
     assert "4 sentences, 14 words, 5 tags, without punctuation" in printed
-    assert "of 14 words (all sentences of the corpus, punctuation left out)" in printed
+    assert "of 14 words (all sentences of the corpus, without punctuation)" in printed
     written = Treebank.read(output)
     for sentence in written:
         assert sentence.tree.is_projective

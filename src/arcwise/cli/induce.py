@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from enum import Enum
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from arcwise.cli._support.files import Files, output_path
+from arcwise.cli._support.options import takes_options
 
 if TYPE_CHECKING:
+    from arcwise.cli._support.induce_globally import Search
     from arcwise.induction import DMV, ArcShare, TagSentences
     from arcwise.induction.parser import DmvParser
     from arcwise.treebanks import Treebank
@@ -22,7 +25,7 @@ FILES = Files(
 )
 
 
-class Learner(str, Enum):
+class Algorithm(str, Enum):
     """How to learn."""
 
     em = "em"
@@ -30,7 +33,7 @@ class Learner(str, Enum):
     search = "global"
 
 
-class Method(str, Enum):
+class SearchMethod(str, Enum):
     """How to search globally."""
 
     counts = "count"
@@ -38,8 +41,8 @@ class Method(str, Enum):
     milp = "milp"
 
 
-class Tags(str, Enum):
-    """Which column has the tags."""
+class TagColumn(str, Enum):
+    """The column with the tags."""
 
     upos = "upos"
     xpos = "xpos"
@@ -52,254 +55,275 @@ class EStep(str, Enum):
     relaxed = "relaxed"
 
 
-class Start(str, Enum):
-    """Where each restart begins."""
+class Initialisation(str, Enum):
+    """The first model of a restart."""
 
     uniform = "uniform"
     random = "random"
     harmonic = "harmonic"
 
 
-def run(
-    corpus: Annotated[
-        str,
-        typer.Argument(
-            help="CoNLL-U file. Its tags are read; its heads, if it has any, only to score the result.",
-            show_default=False,
-        ),
-    ],
-    tags: Annotated[Tags, typer.Option(help="Column with the tags.")] = Tags.upos,
-    without_punctuation: Annotated[
-        bool,
-        typer.Option(
-            "--without-punctuation",
-            help="Leave punctuation out: in learning, in --max-length, in the score, and later in 'arcwise parse', where it hangs on the "
-            "word before it.",
-        ),
-    ] = False,
-    max_length: Annotated[
-        int, typer.Option(help="Learn from sentences of at most this many words.", min=1)
-    ] = 10,
-    sentences: Annotated[int, typer.Option(help="Learn from the first N of them (0: all).", min=0)] = 0,
-    learner: Annotated[
-        Learner,
-        typer.Option(
-            help="em: sum over all parses; viterbi-em: one parse per sentence; global: the best there are."
-        ),
-    ] = Learner.viterbi_em,
-    restarts: Annotated[int, typer.Option(help="How often to start anew; the best is kept.", min=1)] = 100,
+@dataclass(frozen=True)
+class HillClimbing:
+    """Options of EM and Viterbi EM."""
+
+    restarts: Annotated[int, typer.Option(help="Number of restarts; the best is kept.", min=1)] = 100
     start: Annotated[
-        Start | None,
-        typer.Option(help="Where restarts begin (harmonic for em, else uniform).", show_default=False),
-    ] = None,
+        Initialisation | None,
+        typer.Option(
+            help="Initialisation of each restart (harmonic for em, else uniform).", show_default=False
+        ),
+    ] = None
     smoothing: Annotated[
         float | None,
-        typer.Option(help="Added to every count (0 for em, else 1).", min=0.0, show_default=False),
-    ] = None,
+        typer.Option(
+            help="Additive smoothing of the counts (0 for em, else 1).", min=0.0, show_default=False
+        ),
+    ] = None
     e_step: Annotated[
         EStep,
         typer.Option(
             "--e-step",
-            help="viterbi-em: parse by dynamic programming (exact), or by the linear program of Gormley & Eisner 2013 "
-            "(relaxed; slower, starts uniformly, needs highspy installed).",
+            help="viterbi-em: parse by dynamic programming (exact), or with the linear program of Gormley & Eisner 2013 "
+            "(relaxed; slower, uniform start, needs highspy installed).",
         ),
-    ] = EStep.exact,
-    constrain: Annotated[
-        float,
-        typer.Option(help="Share of all arcs that must follow the rules (0: no rules).", min=0.0, max=1.0),
-    ] = 0.0,
-    rules: Annotated[
-        str | None,
-        typer.Option(
-            help="File of rules 'HEAD CHILD CHILD …', one a line (else the universal rules of Naseem et al. 2010).",
-            show_default=False,
-        ),
-    ] = None,
+    ] = EStep.exact
+
+
+@dataclass(frozen=True)
+class GlobalSearch:
+    """Options of the global search."""
+
     method: Annotated[
-        Method,
+        SearchMethod,
         typer.Option(
             help="global: branch and bound over counts, or over parameters (theta, Gormley & Eisner 2013), or one integer "
             "program (milp); theta and milp need highspy installed."
         ),
-    ] = Method.counts,
+    ] = SearchMethod.counts
     rlt: Annotated[
         str,
         typer.Option(
             help="theta: products of constraints: Max.0k, Max.1k, Max.10k, Max.100k, Obj.Filter, All."
         ),
-    ] = "Max.0k",
+    ] = "Max.0k"
     epsilon: Annotated[
         float,
         typer.Option(
-            help="global: stop when the result is proved to be within this share of the best.", min=0.0
+            help="global: stop when the result is provably within this fraction of the optimum.", min=0.0
         ),
-    ] = 0.01,
+    ] = 0.01
     certificate: Annotated[
         str | None,
         typer.Option(help="global: write the proof here, for 'arcwise verify'.", show_default=False),
-    ] = None,
+    ] = None
     checkpoint: Annotated[
         str | None,
-        typer.Option(help="global: keep the state of the search here, to go on later.", show_default=False),
-    ] = None,
+        typer.Option(help="global: checkpoint file, to resume the search later.", show_default=False),
+    ] = None
     resume: Annotated[
-        str | None, typer.Option(help="global: go on from this checkpoint.", show_default=False)
-    ] = None,
+        str | None, typer.Option(help="global: resume from this checkpoint.", show_default=False)
+    ] = None
     blocks: Annotated[
         int,
         typer.Option(
-            help="global: bound a large corpus by blocks of so many sentences (needs --time-limit).", min=0
+            help="global: bound a large corpus in blocks of this many sentences (needs --time-limit).", min=0
         ),
-    ] = 0,
+    ] = 0
     estimate: Annotated[
         int,
-        typer.Option(help="global: do not search; estimate nodes and time by so many random walks.", min=0),
-    ] = 0,
+        typer.Option(
+            help="global: do not search; estimate nodes and time with this many random walks.", min=0
+        ),
+    ] = 0
     plot: Annotated[
         str | None,
-        typer.Option(help="global: draw the bounds over time (.png, .svg, .pdf).", show_default=False),
-    ] = None,
+        typer.Option(help="global: plot the bounds over time (.png, .svg, .pdf).", show_default=False),
+    ] = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class InduceArguments:
+    """The options of ``arcwise induce``, in the order of its help."""
+
+    corpus: Annotated[
+        str,
+        typer.Argument(
+            help="CoNLL-U file. Learning uses only its tags; heads, if there are any, are used to score the result.",
+            show_default=False,
+        ),
+    ]
+    tags: Annotated[TagColumn, typer.Option(help="Column with the tags.")] = TagColumn.upos
+    without_punctuation: Annotated[
+        bool,
+        typer.Option(
+            "--without-punctuation",
+            help="Ignore punctuation in learning, in --max-length, in the score, and later in 'arcwise parse', which attaches "
+            "it to the preceding word.",
+        ),
+    ] = False
+    max_length: Annotated[int, typer.Option(help="Maximum sentence length in words.", min=1)] = 10
+    sentences: Annotated[
+        int, typer.Option(help="Use only the first N of these sentences (0: all).", min=0)
+    ] = 0
+    learner: Annotated[
+        Algorithm,
+        typer.Option(
+            help="em: sum over all parses; viterbi-em: the best parse of each sentence; global: search for the optimum."
+        ),
+    ] = Algorithm.viterbi_em
+    climbing: HillClimbing
+    constrain: Annotated[
+        float,
+        typer.Option(help="Fraction of all arcs that must follow the rules (0: no rules).", min=0.0, max=1.0),
+    ] = 0.0
+    rules: Annotated[
+        str | None,
+        typer.Option(
+            help="File of rules 'HEAD CHILD CHILD …', one per line (default: the universal rules of Naseem et al. 2010).",
+            show_default=False,
+        ),
+    ] = None
+    search: GlobalSearch
     time_limit: Annotated[
         float | None,
-        typer.Option(help="Stop after this many seconds with the best so far.", show_default=False),
-    ] = None,
-    seed: Annotated[int, typer.Option(help="The same seed gives the same result.")] = 0,
-    threads: Annotated[int, typer.Option(help="Processor cores to use.", min=1)] = 1,
+        typer.Option(help="Stop after this many seconds with the best result so far.", show_default=False),
+    ] = None
+    seed: Annotated[int, typer.Option(help="Random seed; the same seed gives the same result.")] = 0
+    threads: Annotated[int, typer.Option(help="Number of threads.", min=1)] = 1
     workers: Annotated[
         int,
         typer.Option(
-            help="global: processes that search side by side, over one queue of open nodes; one that dies costs seconds.",
-            min=1,
+            help="global: number of processes that search in parallel; one that dies costs seconds.", min=1
         ),
-    ] = 1,
+    ] = 1
     engine: Annotated[
         str,
         typer.Option(
-            help="global: where workers are: local, processes of this machine; ray, a cluster (needs ray installed)."
+            help="global: where workers run: local (processes on this machine) or ray (a cluster; needs ray installed)."
         ),
-    ] = "local",
+    ] = "local"
     address: Annotated[
         str | None,
-        typer.Option(help="The cluster of --engine ray, if it is not this machine.", show_default=False),
-    ] = None,
+        typer.Option(
+            help="Address of the cluster for --engine ray, if not this machine.", show_default=False
+        ),
+    ] = None
     output: Annotated[
         str | None,
         typer.Option(
             "--output", "-o", help="Write the corpus with the induced trees here.", show_default=False
         ),
-    ] = None,
+    ] = None
     model: Annotated[
         str | None,
         typer.Option(help="Write the grammar here (JSON), for 'arcwise parse --model'.", show_default=False),
-    ] = None,
-) -> None:
-    """Learn a dependency grammar from the tags of a corpus, without trees, and say how well it fits.
+    ] = None
+
+
+@takes_options
+def run(arguments: InduceArguments) -> None:
+    """Learn a dependency grammar from the tags of a corpus, without trees, and report how well it fits.
 
     The grammar is a dependency model with valence: every word decides on each side whether it has a (further)
     child, and which tag the child has. If the corpus has trees, the share of correct heads is printed too.
 
-    With --learner global the parses and parameters found are the most likely ones there are, up to --epsilon, and
-    --certificate writes a proof of it. The search can be stopped at any time (Ctrl-C, --time-limit): it then says
-    how far from the best its result can be. With --checkpoint it can be killed, and --resume goes on. --workers search
-    side by side, on this machine or (--engine ray) on many.
+    With --learner global the result is the global optimum, up to --epsilon, and --certificate writes a proof of it.
+    You can stop the search at any time (Ctrl-C, --time-limit): it then reports how far from the optimum the result can
+    be. With --checkpoint you can also kill it, and --resume continues. --workers search in parallel, on this machine
+    or (--engine ray) on several.
     """
     from arcwise.cli._support.corpus_tags import Selection, arc_share
     from arcwise.induction.parser import DmvParser
     from arcwise.optional import require
     from arcwise.treebanks import Treebank
 
-    if e_step is EStep.relaxed or (learner is Learner.search and method is not Method.counts):
+    is_global = arguments.learner is Algorithm.search
+    relaxed = arguments.climbing.e_step is EStep.relaxed
+    if relaxed or (is_global and arguments.search.method is not SearchMethod.counts):
         require("highspy")  # before a large corpus is read
-
-    treebank = Treebank.read(corpus)
-    selection = Selection(tags.value, max_length, sentences, without_punctuation)
-    chosen = selection.tags(treebank)
-    without = ", without punctuation" if without_punctuation else ""
-    typer.echo(f"{len(chosen)} sentences, {chosen.words} words, {len(chosen.tags)} tags{without}")
-    untagged = sum(tag == "_" for s in chosen.strings for tag in s)
+    treebank = Treebank.read(arguments.corpus)
+    selection = Selection(
+        arguments.tags.value, arguments.max_length, arguments.sentences, arguments.without_punctuation
+    )
+    tags = selection.tags(treebank)
+    without = ", without punctuation" if arguments.without_punctuation else ""
+    typer.echo(f"{len(tags)} sentences, {tags.words} words, {len(tags.tags)} tags{without}")
+    untagged = sum(tag == "_" for sentence in tags.strings for tag in sentence)
     if untagged:
-        typer.echo(f"{untagged} words have no tag; '_' is taken for a tag of its own", err=True)
-    if learner is not Learner.search and (workers > 1 or engine != "local" or address is not None):
-        raise typer.BadParameter("--workers, --engine and --address: work with --learner global alone")
-    constraint = arc_share(constrain, rules)
-    if learner is Learner.search:
-        from arcwise.cli._support.induce_globally import Search, estimate_search, run_search
-        from arcwise.engine import engine_of
+        typer.echo(f"{untagged} words have no tag; '_' is treated as a tag", err=True)
+    if not is_global and (arguments.workers > 1 or arguments.engine != "local" or arguments.address is not None):
+        raise typer.BadParameter("--workers, --engine and --address: work only with --learner global")
+    constraint = arc_share(arguments.constrain, arguments.rules)
+    stopped = False
+    if is_global:
+        from arcwise.cli._support.induce_globally import estimate_search, run_search
 
-        search = Search(
-            chosen,
-            constraint,
-            method.value,
-            rlt,
-            epsilon,
-            time_limit,
-            seed,
-            blocks,
-            max(threads, workers),
-            engine_of(engine, workers=max(threads, workers), address=address),
-            checkpoint,
-            resume,
-        )
-        if estimate:
-            estimate_search(search, estimate)
+        search = _search(arguments, tags, constraint)
+        if arguments.search.estimate:
+            estimate_search(search, arguments.search.estimate)
             return
-        grammar, stopped = run_search(search, certificate, selection, plot)
+        grammar, stopped = run_search(search, arguments.search.certificate, selection, arguments.search.plot)
     else:
-        begin = start or (Start.harmonic if learner is Learner.em else Start.uniform)
-        grammar = _climb(
-            chosen, learner, begin, e_step, smoothing, restarts, constraint, seed, threads, time_limit
-        )
-        stopped = False
-    parser = DmvParser(grammar, tags.value, without_punctuation)
-    _write(parser, treebank, threads, output, model, stopped=stopped)
+        grammar = _climb(arguments, tags, constraint)
+    parser = DmvParser(grammar, arguments.tags.value, arguments.without_punctuation)
+    _write(parser, treebank, arguments.threads, arguments.output, arguments.model, stopped=stopped)
 
 
-def _climb(
-    chosen: TagSentences,
-    learner: Learner,
-    start: Start,
-    e_step: EStep,
-    smoothing: float | None,
-    restarts: int,
-    constraint: ArcShare | None,
-    seed: int,
-    threads: int,
-    time_limit: float | None,
-) -> DMV:
+def _search(arguments: InduceArguments, tags: TagSentences, constraint: ArcShare | None) -> Search:
+    from arcwise.cli._support.induce_globally import Search
+    from arcwise.engine import engine_of
+
+    processes = max(arguments.threads, arguments.workers)
+    return Search(
+        tags,
+        constraint,
+        arguments.search.method.value,
+        arguments.search.rlt,
+        arguments.search.epsilon,
+        arguments.time_limit,
+        arguments.seed,
+        arguments.search.blocks,
+        processes,
+        engine_of(arguments.engine, workers=processes, address=arguments.address),
+        arguments.search.checkpoint,
+        arguments.search.resume,
+    )
+
+
+def _climb(arguments: InduceArguments, tags: TagSentences, constraint: ArcShare | None) -> DMV:
     """EM or Viterbi EM."""
     from arcwise.induction import em, viterbi_em
 
-    if learner is Learner.em:
-        if e_step is not EStep.exact:
+    climbing = arguments.climbing
+    common: dict[str, Any] = {
+        "restarts": climbing.restarts,
+        "seed": arguments.seed,
+        "threads": arguments.threads,
+        "time_limit": arguments.time_limit,
+    }
+    if arguments.learner is Algorithm.em:
+        if climbing.e_step is not EStep.exact:
             raise typer.BadParameter("--e-step: works with viterbi-em, not with em")
         if constraint is not None:
             raise typer.BadParameter("--constrain: works with viterbi-em and global, not with em")
-        found = em(
-            chosen,
-            start=start.value,
-            smoothing=smoothing or 0.0,
-            restarts=restarts,
-            seed=seed,
-            threads=threads,
-            time_limit=time_limit,
-        )
+        start = climbing.start or Initialisation.harmonic
+        result = em(tags, start=start.value, smoothing=climbing.smoothing or 0.0, **common)
     else:
-        found = viterbi_em(
-            chosen,
+        start = climbing.start or Initialisation.uniform
+        result = viterbi_em(
+            tags,
             start=start.value,
-            e_step=e_step.value,
-            smoothing=1.0 if smoothing is None else smoothing,
+            e_step=climbing.e_step.value,
+            smoothing=1.0 if climbing.smoothing is None else climbing.smoothing,
             constraint=constraint,
-            restarts=restarts,
-            seed=seed,
-            threads=threads,
-            time_limit=time_limit,
+            **common,
         )
-    per_word = found.value / chosen.words
+    per_word = result.value / tags.words
     typer.echo(
-        f"log-likelihood {found.value:.4f} ({per_word:.4f} per word), best of {len(found.values)} restarts"
+        f"log-likelihood {result.value:.4f} ({per_word:.4f} per word), best of {len(result.values)} restarts"
     )
-    return found.grammar
+    return result.grammar
 
 
 def _write(
@@ -311,7 +335,7 @@ def _write(
     *,
     stopped: bool,
 ) -> None:
-    """Score the trees if the corpus has any, and write trees and grammar; that of a search that was stopped goes beside one that is there."""
+    """Score the trees if the corpus has any, and write trees and grammar. A stopped search does not overwrite a grammar."""
     import numpy as np
 
     from arcwise.induction.corpus import VisibleWords
@@ -322,7 +346,7 @@ def _write(
     gold = np.where(words.mask, treebank.heads, -1)
     if (gold >= 0).any():
         score = attachment_accuracy(parsed.heads, gold, treebank.sentence_words)
-        without = ", punctuation left out" if parser.without_punctuation else ""
+        without = ", without punctuation" if parser.without_punctuation else ""
         typer.echo(
             f"correct heads {100 * score.directed:.2f} %, up to direction {100 * score.undirected:.2f} % "
             f"of {score.words} words (all sentences of the corpus{without})"
@@ -333,4 +357,4 @@ def _write(
         target = output_path(model, interrupted=stopped)
         parser.save(target)
         if target != model:
-            typer.echo(f"the search was stopped: {model} is left as it was, the new grammar is {target}")
+            typer.echo(f"the search was stopped: {model} is unchanged, the new grammar is {target}")

@@ -81,13 +81,13 @@ class LazyGroup(TyperGroup):
         if cmd_name not in self.list_commands(ctx):
             return None
         from arcwise.cli._support.files import Files
-        from arcwise.cli._support.options import spelled_for_the_command_line
+        from arcwise.cli._support.options import name_flags_in_errors
         from arcwise.cli._support.usage import PlainCommand, name_values
 
         module = import_module(f"arcwise.cli.{cmd_name.replace('-', '_')}")
         command = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
         run = getattr(module, "FILES", Files()).checked(module.run)
-        run = spelled_for_the_command_line(run, getattr(module, "ALIASES", {}))
+        run = name_flags_in_errors(run, getattr(module, "ALIASES", {}))
         command.command(name=cmd_name, cls=getattr(module, "Command", PlainCommand))(_handle_broken_pipe(run))
         made = typer.main.get_command(command)
         name_values(made, module.run)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from arcwise.cli._support.files import Files, output_path
-from arcwise.cli._support.options import from_declaration
+from arcwise.cli._support.options import from_declaration, takes_options
 from arcwise.distillation import DistillationConfig
 from arcwise.graph.config import TRAINERS, GraphConfig
 from arcwise.learning.options import declared
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from arcwise.distillation import Distillation
+    from arcwise.learning.folds import Development
     from arcwise.learning.model_file import Precision
     from arcwise.learning.progress import Progress
     from arcwise.parsing.parser import Parser
@@ -32,166 +34,115 @@ ALIASES = {"kind": "parser", "feature_columns": "feature_column", "notes": "note
 
 _TRANSITION_TRAINERS = ", ".join(declared(TransitionConfig)["trainer"].choices)
 
-_TAUGHT = ("text", "gold_share", "text_weight", "teacher_folds")
-"""Options that need --teacher."""
-
 FILES = Files(
     reads=("train", "config"), may_read=("dev", "system", "teacher", "text", "encoder"), writes=("model",)
 )
 
 
-def run(
-    train: Annotated[str, typer.Option("--train", help="Treebank to learn from (CoNLL-U, .gz, .xz).")],
-    model: Annotated[str, typer.Option("--model", help="Where to write the model.")],
-    dev: Annotated[
-        str | None,
-        typer.Option(
-            help="On what epoch, C, decoder and the temperatures of confidences are chosen: a treebank; or 5fold (any number): each fifth "
-            "of the training data, parsed by a parser trained on the rest; or none. [default: 5fold for 10 to 1,000 "
-            "sentences, else none]",
-            show_default=False,
-        ),
-    ] = None,
-    parser: Annotated[
-        str | None,
-        typer.Option(
-            help=f"Kind of parser: {' or '.join(trainable())}. [default: graph, or the kind of the TOML file of a pipeline]",
-            show_default=False,
-        ),
-    ] = None,
-    pipeline: Annotated[
-        bool,
-        typer.Option(
-            "--pipeline",
-            help="Train everything from raw text to trees: tokenizer, tagger and parser in one model file.",
-        ),
-    ] = False,
-    jackknife: Annotated[
-        int | None,
-        from_declaration(
-            PipelineConfig,
-            "jackknife",
-            text="With --pipeline: the parser learns from tags as good as it will get, by taggers trained on the other N-1 "
-            "of N parts; 0: from the correct tags.",
-            default=True,
-        ),
-    ] = None,
-    note: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="With --pipeline: KEY=VALUE to keep in the model and show by 'arcwise info', e.g. licence=…; may be repeated.",
-            show_default=False,
-        ),
-    ] = None,
-    config: Annotated[
-        str | None, typer.Option(help="TOML file with options; those given on the command line win.")
-    ] = None,
+@dataclass(frozen=True)
+class ConfigArguments:
+    """Options that override those of the TOML file; which of them a parser reads depends on its kind."""
+
     trainer: Annotated[
         str | None,
         typer.Option(
             help=f"Graph-based: one of {', '.join(TRAINERS)}. Transition-based: one of {_TRANSITION_TRAINERS}."
         ),
-    ] = None,
-    epochs: Annotated[int | None, from_declaration(TransitionConfig, "epochs")] = None,
+    ] = None
+    epochs: Annotated[int | None, from_declaration(TransitionConfig, "epochs")] = None
     projective: Annotated[
         bool | None,
         from_declaration(
             GraphConfig,
             "projective",
             "--projective/--non-projective",
-            text="Graph-based: whether trees may have no crossing arcs.",
+            text="Graph-based: whether to forbid crossing arcs.",
         ),
-    ] = None,
+    ] = None
     single_root: Annotated[
         bool | None, from_declaration(ParseOptions, "single_root", "--single-root/--multi-root")
-    ] = None,
-    labelled: Annotated[
-        bool | None, from_declaration(GraphConfig, "labelled", "--labelled/--unlabelled")
-    ] = None,
+    ] = None
+    labelled: Annotated[bool | None, from_declaration(GraphConfig, "labelled", "--labelled/--unlabelled")] = (
+        None
+    )
     system: Annotated[
         str | None,
         typer.Option(
-            help="Transition system: a name such as arc-eager, a name with parameters such as 'bounded(K=4,D=3)', or a .toml file; "
-            "see 'arcwise systems'."
+            help="Transition system: a name such as arc-eager, a name with parameters such as 'bounded(K=4,D=3)', "
+            "or a .toml file; 'arcwise systems' lists them."
         ),
-    ] = None,
+    ] = None
     beam: Annotated[
-        int | None,
-        from_declaration(
-            TransitionConfig, "beam", text="Transition-based: how many derivations are followed at once."
-        ),
-    ] = None,
+        int | None, from_declaration(TransitionConfig, "beam", text="Transition-based: beam size.")
+    ] = None
     update: Annotated[
         str | None,
-        from_declaration(TransitionConfig, "update", text="Transition-based: where weights are changed."),
-    ] = None,
+        from_declaration(
+            TransitionConfig, "update", text="Transition-based: the step at which a wrong beam is corrected."
+        ),
+    ] = None
     unreachable: Annotated[
         str | None,
         from_declaration(
             TransitionConfig,
             "unreachable",
-            text="Transition-based: what to do with trees that the system cannot build.",
+            text="Transition-based: how to handle trees the system cannot build.",
         ),
-    ] = None,
+    ] = None
     feature_column: Annotated[
         list[str] | None,
         from_declaration(
             GraphConfig,
             "feature_columns",
-            text="Graph-based: a column of your own that takes part in features, e.g. MISC:Cluster; may be repeated.",
+            text="Graph-based: an additional column to use in features, e.g. MISC:Cluster; may be repeated.",
         ),
-    ] = None,
-    size: Annotated[
-        str | None, from_declaration(NeuralConfig, "size", text="Neural: how large the network is.")
-    ] = None,
+    ] = None
+    size: Annotated[str | None, from_declaration(NeuralConfig, "size", text="Neural: network size.")] = None
     objective: Annotated[
-        str | None, from_declaration(NeuralConfig, "objective", text="Neural: what training makes small.")
-    ] = None,
+        str | None, from_declaration(NeuralConfig, "objective", text="Neural: training objective.")
+    ] = None
     ensemble: Annotated[
         int | None,
         from_declaration(
-            NeuralConfig,
-            "ensemble",
-            text="Neural: train so many networks into one model; their scores are averaged.",
+            NeuralConfig, "ensemble", text="Neural: number of networks to train; their scores are averaged."
         ),
-    ] = None,
+    ] = None
     device: Annotated[
         str | None,
         from_declaration(
-            NeuralConfig, "device", text="Neural: where to train; auto takes a GPU if there is one."
+            NeuralConfig, "device", text="Neural: device to train on; auto uses a GPU if there is one."
         ),
-    ] = None,
+    ] = None
     encoder: Annotated[
         str | None,
         from_declaration(
             NeuralConfig,
             "encoder",
-            text="Neural: fine-tune the transformer of this folder, instead of tables and LSTMs.",
+            text="Neural: fine-tune the transformer in this folder instead of training embeddings and LSTMs.",
         ),
-    ] = None,
-    resume: Annotated[
-        bool,
-        typer.Option(
-            "--resume",
-            help="Neural: go on with a training that was killed, from MODEL.checkpoint, with the same options and data.",
-        ),
-    ] = False,
+    ] = None
+
+
+@dataclass(frozen=True)
+class TeacherArguments:
+    """Knowledge distillation."""
+
     teacher: Annotated[
         str | None,
         typer.Option(
-            help="A model whose parser knows probabilities of trees, e.g. a neural ensemble: the new parser learns from these too.",
+            help="Distillation: a model with tree probabilities, e.g. a neural ensemble, to learn from besides the treebank.",
             show_default=False,
         ),
-    ] = None,
+    ] = None
     text: Annotated[
         list[str] | None,
         typer.Option(
-            help="With --teacher: text without trees to learn from; CoNLL-U with words and tags, or raw text if the teacher is a "
-            "pipeline; may be repeated.",
+            help="With --teacher: unannotated text to learn from; CoNLL-U with words and tags, or raw text if the teacher "
+            "is a pipeline; may be repeated.",
             show_default=False,
             metavar="FILE",
         ),
-    ] = None,
+    ] = None
     gold_share: Annotated[
         float | None,
         from_declaration(
@@ -201,7 +152,7 @@ def run(
             "distribution has the rest.",
             default=True,
         ),
-    ] = None,
+    ] = None
     text_weight: Annotated[
         float | None,
         from_declaration(
@@ -210,7 +161,7 @@ def run(
             text="With --text: loss weight of a text sentence relative to a treebank sentence.",
             default=True,
         ),
-    ] = None,
+    ] = None
     teacher_folds: Annotated[
         int | None,
         from_declaration(
@@ -220,144 +171,218 @@ def run(
             "was not trained on (0 uses the teacher as it is).",
             default=True,
         ),
-    ] = None,
-    seed: Annotated[int | None, from_declaration(GraphConfig, "seed")] = None,
-    precision: Annotated[
-        str | None,
-        typer.Option(
-            help="Of the stored weights: float32, float16 or int8; the cost in accuracy is printed. "
-            "[default: float32, int8 with --pipeline]",
-            show_default=False,
-        ),
-    ] = None,
-    threads: Annotated[
-        int, typer.Option(help="Threads; the result does not depend on them, but for a neural network.")
-    ] = 1,
+    ] = None
+
+
+@dataclass(frozen=True)
+class WorkerArguments:
+    """Parallel training."""
+
     workers: Annotated[
         int,
         typer.Option(
             min=1,
-            help="Processes that train at the same time: parts of each epoch, which are then mixed (so the model depends on N), values of C, folds, "
-            "taggers of --jackknife, or networks of --ensemble.",
+            help="Number of training processes. They share each epoch (the model then depends on N), values of C, folds, "
+            "the taggers of --jackknife or the networks of --ensemble.",
         ),
-    ] = 1,
+    ] = 1
     engine: Annotated[
-        str,
-        typer.Option(help="Where the workers are: local, processes of this machine; ray, a cluster of Ray."),
-    ] = "local",
+        str, typer.Option(help="Where workers run: local (processes on this machine) or ray (a Ray cluster).")
+    ] = "local"
     address: Annotated[
         str | None,
         typer.Option(
-            help="With --engine ray: the cluster, e.g. auto or 10.0.0.1:6379. [default: that of RAY_ADDRESS, or Ray on this machine]",
+            help="With --engine ray: address of the cluster, e.g. auto or 10.0.0.1:6379. [default: RAY_ADDRESS, or Ray on "
+            "this machine]",
             show_default=False,
         ),
-    ] = None,
-    quiet: Annotated[bool, typer.Option("--quiet", help="No progress on standard error.")] = False,
-) -> None:
+    ] = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainArguments:
+    """The options of ``arcwise train``, in the order of its help."""
+
+    train: Annotated[str, typer.Option("--train", help="Training treebank (CoNLL-U; .gz, .xz).")]
+    model: Annotated[str, typer.Option("--model", help="Model file to write.")]
+    dev: Annotated[
+        str | None,
+        typer.Option(
+            help="Development data for model selection and calibration: a treebank; 5fold (or any number), "
+            "cross-validation on the training data; or none. [default: 5fold for 10 to 1,000 sentences, else none]",
+            show_default=False,
+        ),
+    ] = None
+    parser: Annotated[
+        str | None,
+        typer.Option(
+            help=f"Kind of parser: {' or '.join(trainable())}. [default: graph, or the kind in the TOML file of a pipeline]",
+            show_default=False,
+        ),
+    ] = None
+    pipeline: Annotated[
+        bool,
+        typer.Option(
+            "--pipeline",
+            help="Train a pipeline from raw text to trees: tokenizer, tagger and parser in one model file.",
+        ),
+    ] = False
+    jackknife: Annotated[
+        int | None,
+        from_declaration(
+            PipelineConfig,
+            "jackknife",
+            text="With --pipeline: train the parser on tags predicted by N-fold jackknifing; 0 uses the gold tags.",
+            default=True,
+        ),
+    ] = None
+    note: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="With --pipeline: KEY=VALUE to store in the model and show in 'arcwise info', e.g. licence=…; may be repeated.",
+            show_default=False,
+        ),
+    ] = None
+    config: Annotated[
+        str | None, typer.Option(help="TOML file with options; options on the command line take precedence.")
+    ] = None
+    settings: ConfigArguments
+    resume: Annotated[
+        bool,
+        typer.Option(
+            "--resume",
+            help="Neural: resume an interrupted training from MODEL.checkpoint, with the same options and data.",
+        ),
+    ] = False
+    distillation: TeacherArguments
+    seed: Annotated[int | None, from_declaration(GraphConfig, "seed")] = None
+    precision: Annotated[
+        str | None,
+        typer.Option(
+            help="Precision of the stored weights: float32, float16 or int8; prints the loss in accuracy. "
+            "[default: float32, int8 with --pipeline]",
+            show_default=False,
+        ),
+    ] = None
+    threads: Annotated[
+        int, typer.Option(help="Number of threads. Only neural training depends on it; other results do not.")
+    ] = 1
+    parallel: WorkerArguments
+    quiet: Annotated[bool, typer.Option("--quiet", help="Show no progress on standard error.")] = False
+
+    def parser_options(self) -> dict[str, Any]:
+        """Options for the configuration of the parser; None where the command line has none."""
+        options = {**asdict(self.settings), "seed": self.seed}
+        options["feature_columns"] = options.pop("feature_column")
+        return options
+
+    def kind(self) -> str:
+        """The kind of parser: that of the option or, for a pipeline, of the TOML file; else graph."""
+        from arcwise.learning.config import read_toml
+
+        if self.parser is not None:
+            return self.parser
+        return str(read_toml(self.config).get("kind", "graph")) if self.pipeline and self.config else "graph"
+
+    def development(self) -> Development:
+        """The development data."""
+        from arcwise.learning.folds import Folds
+        from arcwise.treebanks import Treebank
+
+        if self.dev is None or self.dev in ("auto", "none") or Folds.parse(self.dev) is not None:
+            return self.dev or "auto"
+        return Treebank.read(self.dev)
+
+
+@takes_options
+def run(arguments: TrainArguments) -> None:
     """Train a parser, or with --pipeline everything from raw text to trees, and write it to a model file.
 
-    Ctrl-C ends training and keeps the best model so far; a model that was there before is then left as it is, and the new one is
-    written beside it. Before the first epoch is over there is nothing to keep, and nothing is written.
+    Ctrl-C stops training and keeps the best model so far. A model that exists already is not overwritten then: the new one is written
+    beside it. Before the end of the first epoch there is nothing to keep, and nothing is written.
     'arcwise parse' uses the model, 'arcwise info' describes it.
     """
     from arcwise.engine import engine_of
     from arcwise.errors import InputError
-    from arcwise.learning.folds import Development, Folds
     from arcwise.learning.model_file import check_precision
     from arcwise.learning.progress import Progress
-    from arcwise.models.training import parts_for, train_parser
+    from arcwise.models.training import parts_for, precision_cost, train_parser
     from arcwise.treebanks import Treebank
 
-    where = engine_of(engine, workers=workers, address=address)
-    options: dict[str, Any] = {
-        "trainer": trainer,
-        "epochs": epochs,
-        "projective": projective,
-        "single_root": single_root,
-        "labelled": labelled,
-        "feature_columns": feature_column,
-        "seed": seed,
-        "system": system,
-        "beam": beam,
-        "update": update,
-        "unreachable": unreachable,
-        "size": size,
-        "objective": objective,
-        "ensemble": ensemble,
-        "device": device,
-        "encoder": encoder,
-    }
-    if parser is None:
-        parser = _kind(config, pipeline=pipeline)
-    if not pipeline:
-        options["parts"] = parts_for(parser, config, options, workers)
-    if parser == "neural":
+    parallel = arguments.parallel
+    engine = engine_of(parallel.engine, workers=parallel.workers, address=parallel.address)
+    settings, kind = arguments.parser_options(), arguments.kind()
+    if not arguments.pipeline:
+        settings["parts"] = parts_for(kind, arguments.config, settings, parallel.workers)
+    if kind == "neural":
         from arcwise.neural.config import check_device
 
-        check_device(device or "auto")  # said before anything is read
+        check_device(arguments.settings.device or "auto")  # before the treebank is read, which takes a while
         disable_malloc_trim()
-    checkpoint = _checkpoint(model, parser, resume=resume)
-    for name, value in (("jackknife", jackknife), ("note", note)):
-        if value not in (None, []) and not pipeline:
+    checkpoint = _checkpoint(arguments.model, kind, resume=arguments.resume)
+    for name, value in (("jackknife", arguments.jackknife), ("note", arguments.note)):
+        if value not in (None, []) and not arguments.pipeline:
             raise InputError(f"--{name}: is an option of --pipeline, which was not given")
-    taught = dict(zip(_TAUGHT, (text, gold_share, text_weight, teacher_folds), strict=True))
-    teach = _teach(teacher, config, taught, threads)
-    stored = check_precision(precision or ("int8" if pipeline else "float32"))
-    development: Development = dev or "auto"
-    if dev is not None and dev not in ("auto", "none") and Folds.parse(dev) is None:
-        development = Treebank.read(dev)
-    if pipeline:
-        from arcwise.models.train_pipeline import read_config, read_notes, train_pipeline
-
-        settings, own = read_config(
-            config, kind=parser, jackknife=jackknife, seed=seed, taught=teach is not None
-        )
-        given = own | {name: value for name, value in options.items() if value is not None}
-        options["parts"] = parts_for(settings.kind, None, given, workers)
-        with Progress(shown=not quiet) as progress:
-            whole = train_pipeline(
-                Treebank.read(train),
-                development,
-                config=settings,
-                parser=own | {name: value for name, value in options.items() if value is not None},
-                card=read_notes(note or []),
-                threads=threads,
-                progress=progress,
-                engine=where,
-                checkpoint=checkpoint,
-                teach=teach,
-            )
-            _save(whole, model, stored, bool(whole.parser.info.get("interrupted")), progress)
-        return
-    with Progress(shown=not quiet) as progress:
+    teach = _distillation(arguments)
+    precision = check_precision(arguments.precision or ("int8" if arguments.pipeline else "float32"))
+    development = arguments.development()
+    with Progress(shown=not arguments.quiet) as progress:
+        common: dict[str, Any] = {
+            "threads": arguments.threads,
+            "progress": progress,
+            "engine": engine,
+            "checkpoint": checkpoint,
+        }
+        if arguments.pipeline:
+            _train_pipeline(arguments, kind, settings, development, precision, teach, common)
+            return
         trained = train_parser(
-            parser,
-            Treebank.read(train),
+            kind,
+            Treebank.read(arguments.train),
             development,
-            config=config,
-            options=options,
-            threads=threads,
-            progress=progress,
-            engine=where,
-            checkpoint=checkpoint,
+            config=arguments.config,
+            options=settings,
             distillation=None if teach is None else teach(None),
+            **common,
         )
-        _save(trained, model, stored, bool(trained.info.get("interrupted")), progress)
-        if stored != "float32" and isinstance(development, Treebank):
-            from arcwise.models.training import precision_cost
-
-            progress.say(precision_cost(trained, model, development, threads=threads))
+        _save(trained, arguments.model, precision, bool(trained.info.get("interrupted")), progress)
+        if precision != "float32" and isinstance(development, Treebank):
+            progress.say(precision_cost(trained, arguments.model, development, threads=arguments.threads))
 
 
-def _kind(config: str | None, *, pipeline: bool) -> str:
-    """The kind of parser that the TOML file of a pipeline names, or graph."""
-    from arcwise.learning.config import read_toml
+def _train_pipeline(
+    arguments: TrainArguments,
+    kind: str,
+    settings: dict[str, Any],
+    development: Development,
+    precision: Precision,
+    teach: Callable[..., Distillation] | None,
+    common: dict[str, Any],
+) -> None:
+    from arcwise.models.train_pipeline import read_config, read_notes, train_pipeline
+    from arcwise.models.training import parts_for
+    from arcwise.treebanks import Treebank
 
-    return str(read_toml(config).get("kind", "graph")) if pipeline and config else "graph"
+    config, from_file = read_config(
+        arguments.config, kind=kind, jackknife=arguments.jackknife, seed=arguments.seed, taught=teach is not None
+    )
+    parser_options = from_file | {name: value for name, value in settings.items() if value is not None}
+    parts = parts_for(config.kind, None, parser_options, arguments.parallel.workers)
+    pipeline = train_pipeline(
+        Treebank.read(arguments.train),
+        development,
+        config=config,
+        parser=parser_options if parts is None else {**parser_options, "parts": parts},
+        card=read_notes(arguments.note or []),
+        teach=teach,
+        **common,
+    )
+    interrupted = bool(pipeline.parser.info.get("interrupted"))
+    _save(pipeline, arguments.model, precision, interrupted, common["progress"])
 
 
 def _checkpoint(model: str, parser: str, *, resume: bool) -> str | None:
-    """The file from which a neural training goes on; one that is there is neither overwritten nor taken up unasked."""
+    """The checkpoint of a neural training. One that exists is neither overwritten nor resumed without being asked."""
     from arcwise.errors import InputError
 
     if parser != "neural":
@@ -366,20 +391,20 @@ def _checkpoint(model: str, parser: str, *, resume: bool) -> str | None:
         return None
     path = f"{model}.checkpoint"
     if Path(path).exists() and not resume:
-        raise InputError(f"{path}: a training was interrupted; go on with --resume, or delete the file")
+        raise InputError(f"{path}: a training was interrupted; continue it with --resume, or delete the file")
     if resume and not Path(path).exists():
         raise InputError(f"{path}: no such file, expected the checkpoint of a training to --resume")
     return path
 
 
-def _teach(
-    teacher: str | None, config: str | None, given: dict[str, Any], threads: int
-) -> Callable[..., Distillation] | None:
-    """How the parser is taught, given the tokenizer and tagger of its pipeline (or None); that the teacher can is asked now."""
+def _distillation(arguments: TrainArguments) -> Callable[..., Distillation] | None:
+    """What makes the soft targets, given the tokenizer and tagger of the student's pipeline (or None)."""
     from arcwise.errors import InputError
 
+    values = asdict(arguments.distillation)
+    teacher, texts = values.pop("teacher"), values["text"] or []
     if teacher is None:
-        for name, value in given.items():
+        for name, value in values.items():
             if value not in (None, []):
                 raise InputError(
                     f"--{name.replace('_', '-')}: is an option of --teacher, which was not given"
@@ -388,16 +413,16 @@ def _teach(
     from arcwise.distillation.teacher import read_distillation_config
     from arcwise.models.teacher import load_distillation, open_teacher
 
-    texts = given.pop("text") or []
-    settings = read_distillation_config(config, given)
-    open_teacher(teacher)
+    del values["text"]
+    config = read_distillation_config(arguments.config, values)
+    open_teacher(teacher)  # an unsuitable teacher is refused now, not after the treebank was read
     return lambda student: load_distillation(
-        teacher, texts, config=settings, student=student, threads=threads
+        teacher, texts, config=config, student=student, threads=arguments.threads
     )
 
 
 def _save(trained: Parser, model: str, precision: Precision, interrupted: bool, progress: Progress) -> None:
-    """Write the model; what an interrupted training has goes nowhere near a model that was there before."""
+    """Write the model. An interrupted training does not overwrite a model that exists."""
     target = output_path(model, interrupted=interrupted)
     trained.save(target, precision=precision)
     if not interrupted:
@@ -405,5 +430,5 @@ def _save(trained: Parser, model: str, precision: Precision, interrupted: bool, 
     if target == model:
         progress.say(f"model written to {target}")
         return
-    typer.echo(f"training was stopped: {model} is left as it was, the new model is {target}", err=True)
+    typer.echo(f"training was stopped: {model} is unchanged, the new model is {target}", err=True)
     raise KeyboardInterrupt

@@ -41,7 +41,7 @@ _WAITED_FOR = {
 
 
 @dataclass(frozen=True)
-class Output:
+class ParseOutput:
     """Where trees go, and as what."""
 
     path: str
@@ -75,7 +75,7 @@ class ParseWork:
     reading: InputSettings
     options: ParseOptions
     threads: int
-    output: Output
+    output: ParseOutput
     failed: list[str] = field(default_factory=list)
     """Those of several files that could not be parsed."""
     broken: int = 0
