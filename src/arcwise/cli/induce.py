@@ -252,7 +252,9 @@ def run(arguments: InduceArguments) -> None:
     untagged = sum(tag == "_" for sentence in tags.strings for tag in sentence)
     if untagged:
         typer.echo(f"{untagged} words have no tag; '_' is treated as a tag", err=True)
-    if not is_global and (arguments.workers > 1 or arguments.engine != "local" or arguments.address is not None):
+    if not is_global and (
+        arguments.workers > 1 or arguments.engine != "local" or arguments.address is not None
+    ):
         raise typer.BadParameter("--workers, --engine and --address: work only with --learner global")
     constraint = arc_share(arguments.constrain, arguments.rules)
     stopped = False

@@ -51,6 +51,7 @@ def run(
     if merged.conflicts:
         count = len(merged.conflicts)
         typer.echo(
-            f"{count} conflict{'s' * (count != 1)}, recorded in comments that start with '# conflict'", err=True
+            f"{count} conflict{'s' * (count != 1)}, recorded in comments that start with '# conflict'",
+            err=True,
         )
         raise typer.Exit(1)

@@ -364,7 +364,11 @@ def _train_pipeline(
     from arcwise.treebanks import Treebank
 
     config, from_file = read_config(
-        arguments.config, kind=kind, jackknife=arguments.jackknife, seed=arguments.seed, taught=teach is not None
+        arguments.config,
+        kind=kind,
+        jackknife=arguments.jackknife,
+        seed=arguments.seed,
+        taught=teach is not None,
     )
     parser_options = from_file | {name: value for name, value in settings.items() if value is not None}
     parts = parts_for(config.kind, None, parser_options, arguments.parallel.workers)
