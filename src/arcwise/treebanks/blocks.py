@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 from arcwise import native
 from arcwise.treebanks.columns import COLUMNS
@@ -118,6 +118,7 @@ class SentenceBlock:
         return next((i for i, line in enumerate(self.lines) if not line.startswith(b"#")), len(self.lines))
 
 
+@lru_cache(maxsize=1 << 12)
 def is_word(identifier: bytes) -> bool:
     """Whether an ID is that of a word."""
     return row_kind(identifier.decode("latin-1")) == "word"

@@ -137,8 +137,10 @@ def token_spans(kinds: Iterable[str], ids: Iterable[str]) -> list[tuple[int, int
 
 def token_rows(rows: Sequence[Row]) -> list[Row]:
     """The rows that are tokens of the text."""
-    spans = token_spans([row.kind for row in rows], [row.fields[0] for row in rows])
-    return [rows[index] for index, _, _ in spans]
+    kinds = [row.kind for row in rows]
+    if kinds.count("word") == len(kinds):  # most sentences have neither multiword tokens nor empty nodes
+        return list(rows)
+    return [rows[index] for index, _, _ in token_spans(kinds, [row.fields[0] for row in rows])]
 
 
 def is_glued(misc: str) -> bool:

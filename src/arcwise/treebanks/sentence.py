@@ -229,6 +229,8 @@ class Sentence:
     def token_rows(self) -> list[TokenRow]:
         """The rows that are tokens of the text."""
         rows, layout = self.rows, self.treebank.layout
+        if len(rows) == len(self):  # neither multiword tokens nor empty nodes
+            return [TokenRow(fields, word, word) for word, fields in enumerate(rows, 1)]
         first = int(layout.sentence_rows[self.number])
         kinds = [NATIVE_KINDS[kind] for kind in layout.row_kinds[first : first + len(rows)].tolist()]
         spans = token_spans(kinds, [fields[0] for fields in rows])

@@ -54,7 +54,7 @@ class Treebank(Sequence[Sentence]):
 
     @cached_property
     def layout(self) -> native.TreebankLayout:
-        """Index of sentences, rows and fields, built when first needed: a parse that is only written needs none."""
+        """The native index, built on first use, since a parse that is only written needs none."""
         return native.treebank_layout(self.data)
 
     @classmethod

@@ -56,20 +56,21 @@ class EditedSentence:
     """A sentence being edited: leading lines, comments, rows and trailing blank lines."""
 
     def __init__(self, data: bytes) -> None:
-        lines = data.decode("utf-8", "surrogateescape").split("\n")
-        lines = [line + "\n" for line in lines[:-1]] + ([lines[-1]] if lines[-1] else [])
-        mark = "\ufeff" if lines and lines[0].startswith("\ufeff") else ""
+        *complete, rest = data.decode("utf-8", "surrogateescape").split("\n")
+        lines = [(line[:-1], "\r\n") if line.endswith("\r") else (line, "\n") for line in complete]
+        lines += [(rest, "")] if rest else []
+        mark = "\ufeff" if lines and lines[0][0].startswith("\ufeff") else ""
         if mark:
-            lines[0] = lines[0].removeprefix(mark)
-        first = next((i for i, line in enumerate(lines) if _cut(line)[0] and line[0] != "#"), len(lines))
+            lines[0] = lines[0][0].removeprefix(mark), lines[0][1]
+        first = next((i for i, (text, _) in enumerate(lines) if text and text[0] != "#"), len(lines))
         start = first
-        while start > 0 and lines[start - 1].startswith("#"):
+        while start > 0 and lines[start - 1][0].startswith("#"):
             start -= 1
-        stop = next((i for i in range(first, len(lines)) if not _cut(lines[i])[0]), len(lines))
-        self.lead = mark + "".join(lines[:start])
-        self.comments = [Comment(*_cut(line)) for line in lines[start:first]]
-        self.rows = [_row(*_cut(line)) for line in lines[first:stop]]
-        self.tail = "".join(lines[stop:])
+        stop = next((i for i in range(first, len(lines)) if not lines[i][0]), len(lines))
+        self.lead = mark + "".join(text + end for text, end in lines[:start])
+        self.comments = [Comment(text, end) for text, end in lines[start:first]]
+        self.rows = [_row(text, end) for text, end in lines[first:stop]]
+        self.tail = "".join(text + end for text, end in lines[stop:])
         self.newline = "\r\n" if any(row.end == "\r\n" for row in self.rows) else "\n"
         self.unsound: str | None = None
         """Why the rows cannot be numbered; words can then be neither split nor joined."""
@@ -223,13 +224,6 @@ class EditedSentence:
                 self.comments.remove(comment)
             else:
                 comment.line = line
-
-
-def _cut(line: str) -> tuple[str, str]:
-    """Split a line into its text and its line end."""
-    text = line.removesuffix("\n")
-    text = text.removesuffix("\r") if text != line else text
-    return text, line[len(text) :]
 
 
 def _row(text: str, end: str) -> Row:
