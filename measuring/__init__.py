@@ -1,1 +1,1 @@
-"""What benchmarks and experiments share: timing, memory, tables, trained parsers and other results that are kept."""
+"""Shared by benchmarks and experiments: timing, memory, tables, cached trainings and other cached results."""

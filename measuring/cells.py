@@ -1,4 +1,4 @@
-"""Results that are computed once and kept: what a run that was stopped finds again (trainings are kept by ``measuring.trainings``)."""
+"""Cache of computed results, so that an interrupted run resumes (``measuring.trainings`` caches trainings)."""
 
 from __future__ import annotations
 
@@ -15,46 +15,48 @@ Compute = Callable[[], Any]
 
 
 class Cells:
-    """JSON files in a folder of ~/.cache/arcwise (or ARCWISE_CACHE); a name tells everything that decides what is in the file."""
+    """JSON files in a folder of ~/.cache/arcwise (or ARCWISE_CACHE).
+
+    A cell's name states everything that determines its content.
+    """
 
     def __init__(self, folder: str, *, report_only: bool = False, fresh: bool = False) -> None:
         self.folder = cache_folder() / folder
         self.report_only = report_only
-        """Compute nothing: a cell that is not there ends the program."""
+        """Compute nothing; a missing cell ends the program."""
         self.fresh = fresh
-        """Compute every cell, there or not."""
+        """Recompute every cell."""
         self.commits: list[str] = []
-        """The code that made the cells asked for."""
+        """Commits that computed the cells used so far."""
         self.machines: list[str] = []
-        """Where they were made, if they say so."""
+        """Machines that computed them, where recorded."""
 
     def fill(self, wanted: Mapping[str, Compute], engine: Engine) -> None:
-        """Compute the cells that are not there, where the engine says; each is kept as soon as it is done."""
+        """Compute the missing cells on ``engine``; each is saved as soon as it is done."""
         if self.report_only:
             return
         missing = [(name, compute) for name, compute in wanted.items() if not self._path(name).exists()]
-        for _ in engine.map(self._keep, missing, ordered=False):
+        for _ in engine.map(self._save, missing, ordered=False):
             pass
 
     def _path(self, name: str) -> Path:
         return self.folder / f"{name}.json"
 
-    def _keep(self, named: tuple[str, Compute]) -> None:
+    def _save(self, named: tuple[str, Compute]) -> None:
         name, compute = named
         print(f"… {name}", flush=True)
         self.folder.mkdir(parents=True, exist_ok=True)
-        write_whole(
-            self._path(name), json.dumps({"commit": commit(), "machine": machine(), "found": compute()})
-        )
+        content = {"commit": commit(), "machine": machine(), "found": compute()}
+        write_whole(self._path(name), json.dumps(content))
 
     def cell(self, name: str, compute: Compute) -> Any:
-        """What ``compute`` gave, now or in an earlier run."""
+        """Return the result of ``compute``, from now or from an earlier run."""
         path = self._path(name)
         if self.fresh or not path.exists():
             if self.report_only:
                 raise SystemExit(f"{name} is not done: run without --report")
-            self._keep((name, compute))
-        kept = json.loads(path.read_text())
-        self.commits.append(kept["commit"])
-        self.machines.append(kept.get("machine", ""))
-        return kept["found"]
+            self._save((name, compute))
+        cell = json.loads(path.read_text())
+        self.commits.append(cell["commit"])
+        self.machines.append(cell.get("machine", ""))
+        return cell["found"]

@@ -1,4 +1,4 @@
-"""English as people write it: lines of text, and the words that they have (tests/pipeline/english_lines.txt)."""
+"""Informal English: lines of text with their correct words (tests/pipeline/english_lines.txt)."""
 
 from __future__ import annotations
 
@@ -12,25 +12,25 @@ SENTENCE_END = "‖"
 
 @dataclass(frozen=True)
 class Line:
-    """A text of some kind, and its words; with ``SENTENCE_END`` among them, its sentences too."""
+    """A text, its category and its words; ``SENTENCE_END`` among them marks sentence boundaries."""
 
     kind: str
     text: str
     words: tuple[str, ...]
 
     def agrees(self, sentences: list[list[str]]) -> bool:
-        """Whether these are its words, and its sentences where they count."""
+        """Whether a segmentation has these words, and these sentences where they are marked."""
         end = [SENTENCE_END] if SENTENCE_END in self.words else []
         return [word for sentence in sentences for word in [*sentence, *end]] == list(self.words)
 
 
 def read_lines() -> list[Line]:
-    """All of them, in order."""
-    found: list[Line] = []
+    """Read all lines, in order."""
+    lines: list[Line] = []
     kind = ""
     for text, words in pairwise(FILE.read_text(encoding="utf-8").split("\n")):
         if words.startswith("\t"):
-            found.append(Line(kind, text.replace("\\n", "\n"), tuple(words.split())))
+            lines.append(Line(kind, text.replace("\\n", "\n"), tuple(words.split())))
         elif text.startswith("# "):
             kind = text.removeprefix("# ")
-    return found
+    return lines

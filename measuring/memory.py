@@ -1,4 +1,4 @@
-"""How much memory a process has taken."""
+"""Peak memory of a process."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from pathlib import Path
 
 
 def peak_mb() -> float:
-    """The largest memory of this process so far. (Linux's ``ru_maxrss`` would count what its parent had when it was started.)"""
+    """Return the peak resident memory of this process in MB."""
+    # Not ru_maxrss where /proc exists: on Linux it starts from the parent's memory at the time of the fork.
     status = Path("/proc/self/status")
     if not status.exists():
         return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024

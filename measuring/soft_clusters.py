@@ -1,12 +1,12 @@
-"""Soft clusters of words as features of a parser (Smith & Smith 2007, section 5.1, propose the posteriors of a clustering model as such).
+"""Soft word clusters as parser features, as proposed by Smith & Smith 2007 (section 5.1).
 
-The clustering model is an aspect model (Hofmann 1999; soft like the clusters of Pereira et al. 1993) of a word w and a neighbour c:
+The clustering model is an aspect model (Hofmann 1999; compare Pereira et al. 1993) of a word w and a neighbour c:
 
     p(c | w) = Σ_z q(z | w) p(c | z)
 
-learned by EM from the training text. A word's MISC gets ``Clusters``: the clusters with q(z | w) of at least a quarter, each with its
-quarter (``z7q3``: cluster 7, at least three quarters), and ``any``, so that each cluster of one end of an arc also counts alone. Train with
-``list_columns = ["MISC:Clusters"]``.
+trained by EM on the training text. A word's MISC gets ``Clusters``: the clusters with q(z | w) of at least a quarter,
+each with its quarter (``z7q3``: cluster 7, at least three quarters), and ``any``, so that each cluster of one end of
+an arc is also a feature alone. Train with ``list_columns = ["MISC:Clusters"]``.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from arcwise.treebanks import Treebank
 COLUMN = "MISC:Clusters"
 NEIGHBOURS = 400
 RARE = 2
-"""Words seen less often share what is known of their ending and tag."""
+"""Rarer words are pooled by suffix and tag."""
 ITERATIONS = 40
 Floats = npt.NDArray[np.float64]
 
@@ -35,7 +35,7 @@ class SoftClusters:
     likelihoods: tuple[float, ...]
 
     def values(self, word: str, tag: str) -> str:
-        """What MISC says of a word.
+        """Return the MISC value of a word.
 
         >>> clusters = SoftClusters({"dog": np.array([0.7, 0.3])}, ())
         >>> clusters.values("Dog", "NOUN"), clusters.values("cat", "NOUN")
@@ -46,20 +46,20 @@ class SoftClusters:
         return "Clusters=" + ",".join(["any", *(f"z{z}q{quarter}" for z, quarter in quarters if quarter)])
 
     def annotate(self, treebank: Treebank) -> Treebank:
-        """The treebank with the clusters of its words."""
+        """Return the treebank with its words' clusters in MISC."""
         pairs = zip(treebank.column("form"), treebank.column("upos"), strict=True)
         return treebank.annotate(misc=[self.values(form, tag) for form, tag in pairs])
 
 
 def ending(word: str, tag: str) -> str:
-    """The name under which rare and unknown words are known."""
+    """Return the name under which rare and unknown words are pooled."""
     return f"{tag} …{word.lower()[-3:]}"
 
 
 def soft_clusters(
     train: Treebank, clusters: int, *, iterations: int = ITERATIONS, seed: int = 1
 ) -> SoftClusters:
-    """EM from a random start. O(iterations · words · neighbours · clusters)."""
+    """Fit the model by EM from a random start, in O(iterations · words · neighbours · clusters)."""
     names, counts = neighbour_counts(train)
     rng = np.random.default_rng(seed)
     of_word = _normalised(rng.random((len(names), clusters)) + 0.5)
@@ -77,22 +77,22 @@ def soft_clusters(
 
 
 def neighbour_counts(train: Treebank) -> tuple[list[str], Floats]:
-    """The names of words, and how often each has each of the most frequent neighbours on its left and right."""
+    """Count how often each word has each of the most frequent words to its left and right."""
     forms = [form.lower() for form in train.column("form")]
     frequency = Counter(forms)
     frequent = {word: place for place, (word, _) in enumerate(frequency.most_common(NEIGHBOURS))}
-    own = [
+    names = [
         form if frequency[form] >= RARE else ending(form, tag)
         for form, tag in zip(forms, train.column("upos"), strict=True)
     ]
-    place_of = {name: place for place, name in enumerate(dict.fromkeys(own))}
+    place_of = {name: place for place, name in enumerate(dict.fromkeys(names))}
     counts = np.zeros((len(place_of), 2 * (len(frequent) + 1)))
     outside = len(frequent)
     first = 0
     for length in train.sentence_lengths.tolist():
         codes = [outside, *(frequent.get(form, outside) for form in forms[first : first + length]), outside]
         for i in range(length):
-            word = place_of[own[first + i]]
+            word = place_of[names[first + i]]
             counts[word, codes[i]] += 1
             counts[word, outside + 1 + codes[i + 2]] += 1
         first += length

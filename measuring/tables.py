@@ -1,4 +1,4 @@
-"""Tables in Markdown, and the machine that their figures come from."""
+"""Markdown tables, and a description of this machine."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from pathlib import Path
 
 
 def table(header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
-    """A Markdown table."""
+    """Format a Markdown table."""
     lines = ["| " + " | ".join(map(str, row)) + " |" for row in (header, ["---"] * len(header), *rows)]
     return "\n".join(lines) + "\n"
 
 
 def machine() -> str:
-    """This machine in a few words: processor, cores, Python."""
+    """Describe this machine: processor, cores, Python."""
     model = platform.processor() or platform.machine()
     cpuinfo = Path("/proc/cpuinfo")
     if cpuinfo.exists():
-        found = re.search(r"model name\s*:\s*(.+)", cpuinfo.read_text())
-        model = found.group(1).strip() if found else model
+        match = re.search(r"model name\s*:\s*(.+)", cpuinfo.read_text())
+        model = match.group(1).strip() if match else model
     return f"{model}, {os.cpu_count()} cores, Python {platform.python_version()}"

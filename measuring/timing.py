@@ -1,4 +1,4 @@
-"""Timing on a noisy machine: all contenders in one run, taking turns, the best of several rounds of each."""
+"""Timing on a noisy machine: contenders take turns in one run, and the best of several rounds counts."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ import time
 from collections.abc import Callable, Mapping
 
 PAUSE = 0.02
-"""Seconds before each turn: threads of the last contender (OpenMP's) may keep a core busy for a while with nothing but waiting."""
+"""Seconds of rest before each turn: OpenMP threads of the previous contender may spin for a while."""
 
 
 def interleaved(
     contenders: Mapping[str, Callable[[], object]], *, repeat: int = 7, min_seconds: float = 0.02
 ) -> dict[str, float]:
-    """Seconds per call of each contender: the minimum over ``repeat`` rounds in which each takes its turn.
+    """Return seconds per call of each contender: the minimum over ``repeat`` interleaved rounds.
 
-    A contender faster than ``min_seconds`` is called several times per round, so that the clock does not matter.
+    A contender faster than ``min_seconds`` is called several times per round, to be well above clock resolution.
     """
     calls = {label: _calls_per_round(run, min_seconds) for label, run in contenders.items()}
     best = dict.fromkeys(contenders, float("inf"))

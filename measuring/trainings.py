@@ -1,7 +1,7 @@
-"""Trainings as cells of tables: each is done once and kept, model, figures and parses, outside the repository.
+"""Cached trainings: each is run once, and its model, figures and parses are kept outside the repository.
 
-A cell lies in ~/.cache/arcwise/trainings (or ARCWISE_CACHE): a run that was stopped goes on where it was, and another
-script that asks for the same training finds it. Treebanks are found by ARCWISE_TREEBANKS: NAME/train.conllu.xz, dev, test.
+The cache is ~/.cache/arcwise/trainings (or ARCWISE_CACHE): an interrupted run resumes, and scripts share trainings.
+ARCWISE_TREEBANKS names the folder of treebanks (NAME/train.conllu.xz, dev, test).
 """
 
 from __future__ import annotations
@@ -49,69 +49,69 @@ _KINDS: dict[str, tuple[type[Config], type[AnyParser]]] = {
 
 
 def cache_folder() -> Path:
-    """Where cells are kept."""
+    """Return the cache folder."""
     return Path(os.environ.get("ARCWISE_CACHE", "~/.cache/arcwise")).expanduser()
 
 
 def treebank_folder() -> Path:
-    """Where treebanks lie."""
-    found = os.environ.get("ARCWISE_TREEBANKS")
-    if not found:
+    """Return the folder of treebanks."""
+    folder = os.environ.get("ARCWISE_TREEBANKS")
+    if not folder:
         raise SystemExit("set ARCWISE_TREEBANKS to the folder of treebanks (NAME/train.conllu.xz, dev, test)")
-    return Path(found)
+    return Path(folder)
 
 
 def read_whole(name: str, part: str) -> Treebank:
-    """A part of a treebank as it is."""
+    """Read a part of a treebank unchanged."""
     return Treebank.read(treebank_folder() / name / f"{part}.conllu.xz")
 
 
 @cache
 def read(name: str, part: str) -> Treebank:
-    """A part of a treebank, the subtypes of its labels cut (nsubj for nsubj:pass)."""
+    """Read a part of a treebank without label subtypes (nsubj for nsubj:pass)."""
     whole = read_whole(name, part)
     return whole.annotate(deprel=[label.split(":")[0] for label in whole.column("deprel")])
 
 
 @dataclass(frozen=True)
 class Trained:
-    """What a training left besides its model."""
+    """Figures of a training."""
 
     dev: Attachment
     seconds: float
-    """CPU time of the training, the scoring of each epoch on dev included."""
+    """CPU time of the training, including scoring each epoch on dev."""
     peak_mb: float
-    """The largest memory of the process that trained."""
+    """Peak memory of the training process."""
     model_mb: float
     commit: str
-    """The code that did it."""
+    """Commit of the code that trained."""
     machine: str = ""
-    """Where it was done; older cells do not say."""
+    """Machine that trained; missing in older cells."""
 
 
 @dataclass(frozen=True)
 class Training:
-    """A parser to be trained on a treebank: on forms and gold UPOS alone, or on all columns."""
+    """A parser to train on a treebank: with forms and gold UPOS alone, or with all columns."""
 
     treebank: str
     config: Config
     all_columns: bool = False
     sentences: int = 0
-    """The training set is cut to the first so many sentences; 0: all."""
+    """Use only the first N training sentences; 0 uses all."""
     votes: TransitionConfig | None = None
-    """Give the heads that this parser finds as a feature (``measuring.votes``)."""
+    """Configuration of a parser whose predicted heads become a feature (``measuring.votes``)."""
     soft_clusters: int = 0
-    """Give so many soft clusters of words as values of MISC (``measuring.soft_clusters``); 0: none."""
+    """Number of soft word clusters to add to MISC (``measuring.soft_clusters``); 0 for none."""
 
     @property
     def folder(self) -> Path:
-        """Where the cell lies; another configuration has another folder."""
+        """Cache folder of this training."""
         digest = hashlib.sha256(json.dumps(self.to_json(), sort_keys=True).encode()).hexdigest()[:12]
         return cache_folder() / "trainings" / f"{self.treebank}-{digest}"
 
     @property
     def trained(self) -> Trained | None:
-        """What an earlier run left, if there was one."""
+        """Figures of an earlier run, if there was one."""
         path = self.folder / "trained.json"
         if not path.exists():
             return None
@@ -119,7 +119,7 @@ class Training:
         return Trained(dev=Attachment(**values.pop("dev")), **values)
 
     def to_json(self) -> dict[str, Any]:
-        """Everything that decides the outcome."""
+        """Return everything that determines the outcome."""
         return {
             "treebank": self.treebank,
             "parser": _kind(self.config),
@@ -143,7 +143,7 @@ class Training:
         )
 
     def data(self, part: str) -> Treebank:
-        """A part of the treebank as the parser sees it."""
+        """Return a part of the treebank as the parser sees it."""
         treebank = read(self.treebank, part)
         if part == "train" and self.sentences:
             treebank = treebank[: self.sentences]
@@ -159,29 +159,31 @@ class Training:
         return treebank
 
     def data_without_votes(self, part: str) -> Treebank:
-        """A part of the treebank before another parser has voted."""
+        """Return a part of the treebank without votes."""
         return Training(self.treebank, self.config, self.all_columns, self.sentences).data(part)
 
     def parser(self) -> AnyParser:
-        """The trained parser."""
+        """Load the trained parser."""
         return _KINDS[_kind(self.config)][1].load(self.folder / "model")
 
     def report(self) -> dict[str, Any]:
-        """What the model of a graph-based parser tells of its training: each epoch's numbers, and the epoch that was chosen. Kept
-        beside the model, so that a cell can go to another machine without it."""
+        """Return the training report of a graph-based parser: metrics of each epoch, and the chosen epoch.
+
+        It is cached beside the model, so that a cell can move to another machine without the model.
+        """
         path = self.folder / "report.json"
         if not path.exists():
             parser = self.parser()
             assert isinstance(parser, GraphParser)
             write_whole(path, json.dumps(parser.model.report))
-        found: dict[str, Any] = json.loads(path.read_text())
-        return found
+        report: dict[str, Any] = json.loads(path.read_text())
+        return report
 
     def run(self) -> Trained:
-        """Train, unless that is done already."""
-        known = self.trained
-        if known is not None:
-            return known
+        """Train, unless the cache has it."""
+        cached = self.trained
+        if cached is not None:
+            return cached
         train, dev = self.data("train"), self.data("dev")
         started = time.process_time()
         with Progress() as progress:
@@ -189,7 +191,7 @@ class Training:
         seconds = time.process_time() - started
         self.folder.mkdir(parents=True, exist_ok=True)
         parser.save(self.folder / "model", precision="float16")
-        found = {
+        figures = {
             "dev": to_dict(attachment(verdicts(dev, self.parser().parse(dev)))),
             "seconds": seconds,
             "peak_mb": peak_mb(),
@@ -197,13 +199,13 @@ class Training:
             "commit": commit(),
             "machine": machine(),
         }
-        write_whole(self.folder / "trained.json", json.dumps(found, indent=2))
-        known = self.trained
-        assert known is not None
-        return known
+        write_whole(self.folder / "trained.json", json.dumps(figures, indent=2))
+        trained = self.trained
+        assert trained is not None
+        return trained
 
     def parsed(self, options: ParseOptions = ParseOptions(), part: str = "test") -> Treebank:
-        """The part as the trained parser parses it; kept as well."""
+        """Parse a part with the trained parser; the parse is cached."""
         digest = hashlib.sha256(json.dumps(to_dict(options), sort_keys=True).encode()).hexdigest()[:8]
         path = self.folder / f"{part}-{digest}.conllu"
         if not path.exists():
@@ -211,43 +213,42 @@ class Training:
         return Treebank.read(path)
 
     def judged(self, options: ParseOptions = ParseOptions(), part: str = "test") -> Verdicts:
-        """What is right and what is wrong in that parse."""
+        """Compare that parse with the gold trees."""
         return verdicts(read(self.treebank, part), self.parsed(options, part))
 
     def right_heads(self, options: ParseOptions = ParseOptions()) -> npt.NDArray[np.int64]:
-        """How many heads of each test sentence are right: what tests of significance take."""
+        """Count the correct heads of each test sentence, for significance tests."""
         judged = self.judged(options)
         return per_sentence(judged.head_right, judged.gold.sentence, len(judged.gold.treebank))
 
     def scores(self, options: ParseOptions = ParseOptions(), part: str = "test") -> Attachment:
-        """The attachment scores of that parse: all words counted, punctuation too."""
+        """Return the attachment scores of that parse, punctuation included."""
         return attachment(self.judged(options, part))
 
 
 def run_all(trainings: Iterable[Training], *, engine: Engine = ThisProcess()) -> None:
-    """Do the trainings that are not done, each in a process of its own (so its memory is its own); the ``engine`` says how many
-    at a time."""
+    """Run the missing trainings, each in its own process, so that peak memory is measured per training."""
     missing = list(dict.fromkeys(t for t in trainings if t.trained is None))
     for training in missing:
         training.folder.mkdir(parents=True, exist_ok=True)
         write_whole(training.folder / "training.json", json.dumps(training.to_json(), indent=2))
     for _ in engine.map(partial(_run_apart, len(missing)), enumerate(missing, start=1)):
-        pass  # each is kept by itself
+        pass  # each process caches its own result
 
 
 def best_on_dev(candidates: Iterable[Training]) -> Training:
-    """The candidate with the best LAS (or UAS, of unlabelled parsers) on the development data."""
+    """Return the candidate with the best LAS (UAS for unlabelled parsers) on the development data."""
     return max(candidates, key=lambda t: (t.run().dev.las, t.run().dev.uas))
 
 
 def crossing_words(tree: Tree) -> set[int]:
-    """The words whose arc crosses another one."""
+    """Return the words whose arc crosses another arc."""
     return {modifier for pair in crossing_arcs(tree) for _, modifier in pair}
 
 
 @cache
 def commit() -> str:
-    """The commit of the code, short; ``unknown`` outside a repository."""
+    """Return the short commit hash of the code, or ``unknown`` outside a repository."""
     command = ["git", "-C", str(Path(__file__).parent), "rev-parse", "--short", "HEAD"]
     result = subprocess.run(command, capture_output=True, text=True, check=False)
     return result.stdout.strip() or "unknown"
@@ -260,7 +261,7 @@ def _clusters_of(treebank: str, sentences: int, clusters: int) -> SoftClusters:
 
 
 def _kind(config: Config) -> str:
-    """The kind of parser that has such a configuration."""
+    """Return the kind of parser that a configuration is for."""
     return next(name for name, (kind, _) in _KINDS.items() if isinstance(config, kind))
 
 
@@ -280,14 +281,14 @@ def _run_apart(count: int, numbered: tuple[int, Training]) -> None:
 
 
 def _summary(training: Training) -> str:
-    """The settings that differ from the defaults."""
+    """Format the settings that differ from the defaults."""
     defaults = to_dict(type(training.config)())
-    own = {key: value for key, value in to_dict(training.config).items() if value != defaults[key]}
-    return " ".join(f"{key}={value}" for key, value in own.items() if not isinstance(value, tuple))
+    changed = {key: value for key, value in to_dict(training.config).items() if value != defaults[key]}
+    return " ".join(f"{key}={value}" for key, value in changed.items() if not isinstance(value, tuple))
 
 
 def write_whole(path: Path, text: str) -> None:
-    """Write a file whole or not at all."""
+    """Write a file atomically."""
     with open_output(path) as stream:
         stream.write(text.encode())
 

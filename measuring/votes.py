@@ -1,8 +1,7 @@
-"""Another parser's vote as a feature of each word (McDonald et al. 2005 took that of Collins's parser).
+"""Another parser's prediction as a word feature (McDonald et al. 2005 used Collins's parser).
 
-A word's MISC gets ``Vote``: the direction of the head that the other parser gave it and how far away that is, in the bins that
-feature templates know. ``VOTE_TEMPLATES`` conjoin it with direction and distance of an arc, so that a parser learns how much an
-arc that agrees with the vote is worth.
+A word's MISC gets ``Vote``: direction and binned distance of the head that the other parser predicts. ``VOTE_TEMPLATES``
+conjoin it with direction and distance of an arc, so that the parser learns how much agreement with the vote is worth.
 """
 
 from __future__ import annotations
@@ -22,9 +21,9 @@ VOTE_TEMPLATES = (
 
 
 def with_votes(train: Treebank, treebank: Treebank, voter: TransitionConfig, *, jackknife: bool) -> Treebank:
-    """``treebank`` with the votes of a parser trained on ``train``.
+    """Return ``treebank`` with the votes of a parser trained on ``train``.
 
-    ``jackknife``: the two are the same, and each fifth of it is parsed by a parser that was trained on the other four.
+    With ``jackknife`` the two are the same treebank, and each fifth is parsed by a parser trained on the other four.
     """
     if jackknife:
         fold = np.arange(len(treebank)) % FOLDS
@@ -51,7 +50,7 @@ def _votes(sentence: Sentence) -> list[str]:
 
 
 def _vote(offset: int) -> str:
-    """Direction and binned distance of a head ``offset`` words away.
+    """Encode the direction and binned distance of a head ``offset`` words away.
 
     >>> _vote(-3), _vote(7), _vote(40)
     ('left3', 'right6', 'right11')

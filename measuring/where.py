@@ -1,4 +1,4 @@
-"""Where the trainings of a script are done, and how many at a time: the options of its command line."""
+"""Command-line options of scripts that train: which engine, and how many trainings at a time."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from arcwise.errors import ArcwiseError
 
 
 def add_engine_options(parser: argparse.ArgumentParser) -> None:
-    """``--jobs``, ``--engine`` and ``--address``."""
-    parser.add_argument("--jobs", type=int, default=1, help="trainings at a time (default 1)")
+    """Add ``--jobs``, ``--engine`` and ``--address``."""
+    parser.add_argument("--jobs", type=int, default=1, help="parallel trainings (default 1)")
     parser.add_argument(
         "--engine",
         choices=ENGINES,
         default="local",
-        help="where: processes of this machine, or a cluster of Ray whose machines share this folder, treebanks and cache",
+        help="local processes, or a Ray cluster whose machines share this folder, the treebanks and the cache",
     )
-    parser.add_argument("--address", help="the cluster of --engine ray, if it is not this machine")
+    parser.add_argument("--address", help="address of the Ray cluster (default: this machine)")
 
 
-def engine_from(parser: argparse.ArgumentParser, given: argparse.Namespace) -> Engine:
-    """The engine that was asked for; what cannot be ends the program.
+def engine_from(parser: argparse.ArgumentParser, options: argparse.Namespace) -> Engine:
+    """Return the requested engine; end the program if it is not available.
 
     >>> parser = argparse.ArgumentParser()
     >>> add_engine_options(parser)
@@ -29,6 +29,6 @@ def engine_from(parser: argparse.ArgumentParser, given: argparse.Namespace) -> E
     Processes(workers=2)
     """
     try:
-        return engine_of(given.engine, workers=given.jobs, address=given.address)
+        return engine_of(options.engine, workers=options.jobs, address=options.address)
     except ArcwiseError as error:
         parser.error(str(error))
