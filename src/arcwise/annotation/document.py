@@ -20,6 +20,7 @@ from arcwise.treebanks import Problem, Sentence, Treebank, open_output
 from arcwise.treebanks.edits import Edit, edited, join_blocks, split_block
 from arcwise.treebanks.edits.edited_sentence import check_readable
 from arcwise.treebanks.files import PathLike, path_kind
+from arcwise.treebanks.rows import BOM
 
 __all__ = [
     "AnnotationDocument",
@@ -30,7 +31,6 @@ __all__ = [
     "PreparedEdit",
     "Splice",
 ]
-_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _LARGE_JOURNAL = 1 << 20
 """Journals below this size are not compacted: rewriting them is not worth a disk write."""
 
@@ -234,16 +234,16 @@ class AnnotationDocument:
             part = Splice(number, (), tuple(added))
             if number == len(self) > 0:  # the last sentence may lack its blank line
                 last = self.sentence(number - 1)
-                mark = _BYTE_ORDER_MARK if last.source_bytes.startswith(_BYTE_ORDER_MARK) else b""
+                mark = BOM if last.source_bytes.startswith(BOM) else b""
                 closed = mark + last.conllu_bytes
                 if closed != last.source_bytes:
                     part = Splice(number - 1, (last.source_bytes,), (closed, *added))
-            elif len(self) and self.block(0).startswith(_BYTE_ORDER_MARK) and number == 0:
+            elif len(self) and self.block(0).startswith(BOM) and number == 0:
                 first = self.block(0)
                 part = Splice(
                     0,
                     (first,),
-                    (_BYTE_ORDER_MARK + added[0], *added[1:], first.removeprefix(_BYTE_ORDER_MARK)),
+                    (BOM + added[0], *added[1:], first.removeprefix(BOM)),
                 )
             return self._commit(
                 (part,), description or f"{len(added)} sentence{'s' * (len(added) > 1)} added"

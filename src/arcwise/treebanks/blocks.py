@@ -11,9 +11,7 @@ from functools import cached_property, lru_cache
 
 from arcwise import native
 from arcwise.treebanks.columns import COLUMNS
-from arcwise.treebanks.rows import row_kind
-
-BOM = b"\xef\xbb\xbf"
+from arcwise.treebanks.rows import BOM, row_kind
 
 Fields = tuple[bytes, ...]
 """The ten fields of a row."""

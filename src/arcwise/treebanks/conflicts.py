@@ -13,7 +13,8 @@ from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 from arcwise.errors import InputError
-from arcwise.treebanks.blocks import BOM, SentenceBlock, key_and_value
+from arcwise.treebanks.blocks import SentenceBlock, key_and_value
+from arcwise.treebanks.rows import BOM
 
 Side = Literal["mine", "theirs"]
 

@@ -11,6 +11,7 @@ from arcwise.treebanks.alignment import same_sentences
 from arcwise.treebanks.block_merging import RawConflict, merge_block, picked
 from arcwise.treebanks.blocks import FileBlocks, SentenceBlock
 from arcwise.treebanks.conflicts import Conflict, Record, with_records
+from arcwise.treebanks.rows import BOM
 
 
 @dataclass(frozen=True)
@@ -45,7 +46,7 @@ def merge(base: bytes, mine: bytes, theirs: bytes) -> Merged:
 
 def _blocks(data: bytes, name: str) -> FileBlocks:
     blocks = FileBlocks.of(data)
-    if not blocks and data.strip(b"\xef\xbb\xbf\r\n"):
+    if not blocks and data.strip(BOM + b"\r\n"):
         raise InputError(f"{name}: found no sentence, expected CoNLL-U or an empty file")
     return blocks
 

@@ -6,6 +6,7 @@ needs line ends. All of them classify IDs, find tokens and join text by the func
 
 from __future__ import annotations
 
+import codecs
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -17,6 +18,7 @@ from arcwise.treebanks.field_values import pair_parts
 
 ID, FORM, LEMMA, UPOS, XPOS, FEATS, HEAD, DEPREL, DEPS, MISC = range(len(COLUMNS))
 NO_SPACE = "SpaceAfter=No"
+BOM = codecs.BOM_UTF8
 
 RowKind = Literal["word", "multiword", "empty", "broken", "comment"]
 NATIVE_KINDS: tuple[RowKind, ...] = ("word", "multiword", "empty")

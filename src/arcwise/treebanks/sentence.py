@@ -19,7 +19,7 @@ from arcwise.treebanks.field_values import (
     probability,
     read_alternatives,
 )
-from arcwise.treebanks.rows import NATIVE_KINDS, TokenRow, joined_text, token_spans
+from arcwise.treebanks.rows import BOM, NATIVE_KINDS, TokenRow, joined_text, token_spans
 from arcwise.treebanks.words import Token, Words
 from arcwise.trees import UNKNOWN, Tree
 
@@ -161,7 +161,7 @@ class Sentence:
     @property
     def conllu_bytes(self) -> bytes:
         """``source_bytes`` as a self-contained block: no byte order mark, and always a final blank line."""
-        data = self.source_bytes.removeprefix(b"\xef\xbb\xbf")
+        data = self.source_bytes.removeprefix(BOM)
         if data.endswith((b"\n\n", b"\n\r\n")):
             return data
         newline = b"\r\n" if b"\r\n" in data else b"\n"
@@ -176,7 +176,7 @@ class Sentence:
     def raw_comment_lines(self) -> list[str]:
         """The comment lines before the first word, exactly as in the file."""
         lines: list[str] = []
-        rest = self.source_bytes.removeprefix(b"\xef\xbb\xbf")
+        rest = self.source_bytes.removeprefix(BOM)
         at = 0
         while at < len(rest):
             end = rest.find(b"\n", at)

@@ -194,17 +194,11 @@ def output_writer(name: str, options: frozenset[str] = frozenset()) -> Callable[
 
 def _spaced(sentence: Sentence) -> str:
     parts: list[str] = []
-    inside = 0
-    for identifier, form, *_, misc in sentence.rows:
-        first, _, last = identifier.partition("-")
-        if "." in identifier or (not last and int(first) <= inside):
-            continue
-        inside = int(last) if last else inside
-        said = pairs(misc, bare=False)
-        after = "" if said.get("SpaceAfter") == "No" else " "
+    for token in sentence.tokens:
+        misc = token.misc
         parts += [
-            unescaped(said.get("SpacesBefore", "")),
-            unescaped(said["SpacesInToken"]) if "SpacesInToken" in said else form,
-            unescaped(said["SpacesAfter"]) if "SpacesAfter" in said else after,
+            unescaped(misc.get("SpacesBefore", "")),
+            unescaped(misc["SpacesInToken"]) if "SpacesInToken" in misc else token.form,
+            token.space_after,
         ]
     return "".join(parts)

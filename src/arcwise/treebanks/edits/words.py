@@ -10,7 +10,7 @@ from arcwise.treebanks.columns import COLUMNS
 from arcwise.treebanks.edits.edited_sentence import EditedSentence, Spans, drop_misc_about
 from arcwise.treebanks.edits.references import read_deps, write_deps
 from arcwise.treebanks.edits.values import check_deps
-from arcwise.treebanks.rows import Row
+from arcwise.treebanks.rows import Row, joined_text
 
 _SPACES = ("SpaceAfter", "SpacesAfter")
 
@@ -86,7 +86,9 @@ class JoinWords:
         covered, inside = _relation(sentence, spans, run)
         kept = min(run, key=lambda row: _height(sentence, row, run))
         tokens = [run[0]] if inside else _tokens(sentence, covered, run)
-        form = self.form or ("".join(row["form"] for row in run) if inside else _text(tokens))
+        form = self.form or (
+            "".join(row["form"] for row in run) if inside else joined_text(token.fields for token in tokens)
+        )
         if not inside:
             _move_spaces(tokens[-1], kept)
         kept["form"] = form
@@ -234,11 +236,6 @@ def _tokens(sentence: EditedSentence, covered: Spans, run: list[Row]) -> list[Ro
     token_of = {id(row): span[0] for span in covered for row in _members(sentence, span)}
     tokens = [token_of.get(id(row), row) for row in run]
     return [row for i, row in enumerate(tokens) if i == 0 or row is not tokens[i - 1]]
-
-
-def _text(tokens: list[Row]) -> str:
-    inner = "".join(row["form"] + ("" if row.glued else " ") for row in tokens[:-1])
-    return inner + tokens[-1]["form"]
 
 
 def _height(sentence: EditedSentence, row: Row, run: list[Row]) -> tuple[bool, bool, int]:

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from arcwise.treebanks.columns import column_number
+from arcwise.treebanks.rows import BOM
 from arcwise.treebanks.search.syntax import MISSING, Property
 from arcwise.treebanks.treebank import Treebank
 from arcwise.trees import UNKNOWN, tree_properties
@@ -216,7 +217,7 @@ class Columns:
 
 def _comments(data: bytes) -> list[str]:
     lines: list[str] = []
-    for line in data.removeprefix(b"\xef\xbb\xbf").split(b"\n")[:-1]:
+    for line in data.removeprefix(BOM).split(b"\n")[:-1]:
         if line.startswith(b"#"):
             lines.append(line[1:].decode("utf-8", "replace").strip())
         else:

@@ -6,8 +6,7 @@ import re
 from collections.abc import Iterator
 from functools import cached_property
 
-from arcwise.treebanks.blocks import BOM
-from arcwise.treebanks.rows import Row, row_kind, token_rows
+from arcwise.treebanks.rows import BOM, Row, row_kind, token_rows
 
 _BLANK_LINE = re.compile(rb"^[ \t\r\f\v]*(?:\n|\Z)", re.MULTILINE)
 SENT_ID = re.compile(r"#\s*sent_id\s*=\s*(\S+)")
