@@ -76,8 +76,10 @@ class MessageBounds:
         return self.kernel.tighten(box, agreement, threshold)
 
     def written(self, messages: DualMessages, coordinates: npt.NDArray[np.int64]) -> dict[str, Any]:
-        """Serialize for a certificate: prices of the coordinates, block numbers, and the blocks' messages
-        (sentence by sentence, vectors in lexicographic order)."""
+        """Serialize for a certificate: prices of the coordinates, block numbers, and the blocks' messages.
+
+        Messages are ordered by sentence, then by vector in lexicographic order.
+        """
         agreeing = np.flatnonzero(messages.blocks).tolist()
         order = np.concatenate([self._order(b) for b in agreeing]) if agreeing else np.zeros(0, np.int64)
         return {

@@ -50,8 +50,7 @@ Sums = npt.NDArray[np.int32]
 
 @dataclass(frozen=True, eq=False)
 class CertificateMessages:
-    """Prices of counts and, for some blocks (by number), the messages of each sentence for the vectors of its
-    share."""
+    """Prices of counts, and for some blocks (by number) a message for each vector of each sentence."""
 
     prices: Ints
     by_block: dict[int, list[Ints]]
@@ -295,8 +294,7 @@ class _Step:
         return out.reshape(to)
 
     def best_with(self, before: Sums, after: Sums) -> tuple[Ints, Sums]:
-        """The best total with each vector, and the best of this and later sentences for each sum of earlier
-        ones."""
+        """Best total with each vector; best of this and later sentences for each sum of earlier ones."""
         best, both = native.verifier_sums_given(
             before.ravel(),
             after.ravel(),

@@ -159,8 +159,7 @@ class Bounds:
         return np.where(exists, gains + up[np.maximum(total - some, 0)], nothing)
 
     def bound(self, box: Box, mu: Ints, *, without: Collection[int] = ()) -> Bound:
-        """Bound of the box under multipliers, one per coordinate (0 for ``children``), excluding some
-        blocks."""
+        """Bound of the box under multipliers, one per coordinate (0 for ``children``), ``without`` blocks."""
         prices = self._prices(mu)
         sentences = []
         for s, alive in zip(self.sentences, box.alive, strict=True):

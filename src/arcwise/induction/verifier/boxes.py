@@ -21,8 +21,7 @@ _ONLY = np.zeros(1, np.int64)
 
 @dataclass(frozen=True, eq=False)
 class Share:
-    """The distinct vectors that a sentence can add to a block (one per row), and the one that each parse
-    adds."""
+    """The distinct vectors that a sentence can add to a block, one per row; ``of_parse``: that of each parse."""
 
     vectors: Ints
     of_parse: Ints
@@ -62,8 +61,7 @@ class CountBlock:
 
 @dataclass(frozen=True, eq=False)
 class Look:
-    """Ranges of the parses ``alive`` of a short sentence, and the vectors (by number) that they add to each
-    block."""
+    """Ranges of the parses ``alive`` of a short sentence, and the vectors that they add to each block."""
 
     alive: Ints
     low: Ints
@@ -257,8 +255,7 @@ class Propagation:
         return narrower
 
     def _shrink(self) -> bool:
-        """Enforce that ``children`` is the sum of the parts, and ``some`` is from 1 to ``children`` unless
-        that is 0."""
+        """Enforce that ``children`` is the sum of the parts, and ``some`` is 1..``children`` unless that is 0."""
         low, high = self.low.tolist(), self.high.tolist()
         for block in self.bounds.blocks:
             total_low = total_high = block.words

@@ -136,8 +136,7 @@ class Walk:
         return Walked(tuple(seen), leaves)
 
     def _children(self, number: int, box: Box) -> tuple[list[tuple[int, Box]], int]:
-        """The children of a node with their boxes, and the number of leaves that it closes (itself, or empty
-        halves)."""
+        """The children of a node with their boxes, and the number of leaves closed (itself, empty halves)."""
         node = self.nodes[number] if 0 <= number < len(self.nodes) else None
         if not isinstance(node, dict) or type(node.get("use")) is not list:
             raise CertificateError(f"nodes: node {number} is missing or has no list of multipliers")
