@@ -18,7 +18,7 @@ from arcwise.induction.global_search.problem import Result
 from arcwise.induction.verifier import verify
 from engine.ray_cluster import TwoNodes, wait_until
 from engine.ray_cluster import cluster_of_two_nodes as cluster_of_two_nodes
-from induction.noting_worker import FOLDER, NotingWorker, noted
+from induction.recording_worker import FOLDER, RecordingWorker, noted
 
 pytestmark = [pytest.mark.filterwarnings("ignore"), pytest.mark.timeout(300)]
 CORPUS = DMV.random(("A", "B", "C"), seed=4).sample(8, seed=4, min_length=4, max_length=6)[0]
@@ -31,7 +31,7 @@ def test_a_worker_and_a_node_are_killed(
 ) -> None:
     for name in ("_RACE_SECONDS", "_LEAST_SECONDS", "_MOST_SECONDS"):
         monkeypatch.setattr(coordinator, name, 0.0)  # workers give their nodes back after each one
-    monkeypatch.setattr(coordinator, "Worker", NotingWorker)
+    monkeypatch.setattr(coordinator, "Worker", RecordingWorker)
     monkeypatch.setenv(FOLDER, str(tmp_path))
     alone = induce_globally(CORPUS, epsilon=EPSILON, options=OPTIONS).lower
     found: list[Result] = []

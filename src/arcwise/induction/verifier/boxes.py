@@ -21,7 +21,7 @@ _ONLY = np.zeros(1, np.int64)
 
 @dataclass(frozen=True, eq=False)
 class Share:
-    """The distinct vectors that a sentence can add to a block, one per row; ``of_parse``: that of each parse."""
+    """Distinct vectors that a sentence can add to a block, one per row; ``of_parse``: that of each parse."""
 
     vectors: Ints
     of_parse: Ints
@@ -255,7 +255,7 @@ class Propagation:
         return narrower
 
     def _shrink(self) -> bool:
-        """Enforce that ``children`` is the sum of the parts, and ``some`` is 1..``children`` unless that is 0."""
+        """Enforce that ``children`` is the sum of the parts, and ``some`` is in 1..``children`` (or both 0)."""
         low, high = self.low.tolist(), self.high.tolist()
         for block in self.bounds.blocks:
             total_low = total_high = block.words

@@ -1,4 +1,4 @@
-"""A worker of a search that takes its time and notes what it begins; workers elsewhere import it."""
+"""A slow search worker that records what it starts; workers elsewhere import it."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from arcwise.induction.global_search.fragment import Assignment, Fragment, Worke
 FOLDER = "ARCWISE_TEST_NOTES"
 
 
-class NotingWorker(Worker):
-    """Notes node, process and time as the name of a file in ``folder``."""
+class RecordingWorker(Worker):
+    """Records node, process and time as the name of a file in ``folder``."""
 
     folder: str = ""
 
