@@ -255,7 +255,7 @@ class Propagation:
         return narrower
 
     def _shrink(self) -> bool:
-        """Enforce that ``children`` is the sum of the parts, and ``some`` is in 1..``children`` (or both 0)."""
+        """Enforce that ``children`` is the sum of the parts, with ``some`` in 1..``children`` (or both 0)."""
         low, high = self.low.tolist(), self.high.tolist()
         for block in self.bounds.blocks:
             total_low = total_high = block.words
