@@ -10,9 +10,9 @@ from typing import TypeVar
 from arcwise.treebanks.alignment import carried, numbered_alike, same_rows, same_shape
 from arcwise.treebanks.blocks import Fields, SentenceBlock, is_word, key_and_value
 from arcwise.treebanks.columns import COLUMNS
+from arcwise.treebanks.rows import DEPREL, DEPS, FEATS, FORM, HEAD, LEMMA, MISC, UPOS, XPOS
 
-HEAD, DEPREL, DEPS, MISC = (COLUMNS.index(name) for name in ("head", "deprel", "deps", "misc"))
-_GROUPS = ((1,), (2,), (3,), (4,), (5,), (HEAD, DEPREL), (DEPS,), (MISC,))
+_GROUPS = ((FORM,), (LEMMA,), (UPOS,), (XPOS,), (FEATS,), (HEAD, DEPREL), (DEPS,), (MISC,))
 """Columns that are merged together: a head without its label is not an annotation."""
 _Value = TypeVar("_Value")
 
@@ -192,7 +192,7 @@ class _RowMerge:
         sides = [{row[0]: row[HEAD] for row in side.words} for side in (self.mine, self.theirs)]
         outside = [r for r in changed if heads.get(r, b"0") not in (b"0", b"_", *heads)]
         if self.lead is not self.mine and any(_is_broken(side) for side in sides):
-            return []
+            return []  # a sentence that was no tree before need not be one afterwards
         wrong = outside or [r for r in _on_cycles(heads) if r in changed]
         most = max(_roots(side) for side in sides)
         if not wrong and most and _roots(heads) > most:

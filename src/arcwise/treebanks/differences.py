@@ -129,6 +129,7 @@ class SideBySide:
         in_b: list[npt.NDArray[np.int64]] = [np.zeros(0, np.int64)]
         for a, b in self.pairs.items():
             first, other = self.blocks[0][a], self.blocks[1][b]
+            # Equal bodies need no alignment, which is most of a treebank.
             if first.body == other.body or (first.is_sound and other.is_sound and same_shape(first, other)):
                 places = np.arange(starts[0][a + 1] - starts[0][a])
                 images = places

@@ -110,7 +110,7 @@ class _Merge:
         only = mine or theirs
         if only is None or base is None:
             return None if only is None else (only, ())
-        if only.lines == base.lines:
+        if only.lines == base.lines:  # removed by one side, unchanged by the other
             return None
         conflict = RawConflict.of_sentence(base, mine, theirs)
         return _made(only.comments, only.row_lines, [conflict], only.newline, only.tail, only.last), [

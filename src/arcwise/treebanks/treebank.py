@@ -212,6 +212,7 @@ class Treebank(Sequence[Sentence]):
         if misc_update is not None:
             coded = misc_update if isinstance(misc_update, Coded) else Coded.of(misc_update)
             codes = np.ascontiguousarray(coded.codes, np.int32)
+            # The native code reads -1 as "no change"; an empty update must not get a code.
             if unchanged := [code for code, text in enumerate(coded.strings) if not text]:
                 codes = np.where(np.isin(codes, unchanged), np.int32(-1), codes)
             updates.append((column_number("misc"), _KIND_MERGE, codes, coded.in_bytes("misc")))
@@ -220,6 +221,7 @@ class Treebank(Sequence[Sentence]):
                 raise InputError(
                     f"{COLUMNS[column]}: found {len(codes)} values, expected {self.word_count}, one per word"
                 )
+        # The first 64 KiB show which line ends a file has; searching a large file would be slow.
         newline = "\r\n" if b"\r\n" in self.data[: 1 << 16] else "\n"
         lines = [] if comments is None else [comment_bytes(c, newline) for c in comments]
         if lines and len(lines) != len(self):
