@@ -63,7 +63,7 @@ def test_progress_goes_to_standard_error(folder: Path, capsys: pytest.CaptureFix
     assert train(folder, "--epochs", "2", "--precision", "int8", "--projective", model="other") == 0
     shown = capsys.readouterr()
     assert shown.out == ""
-    assert "2 sentences with crossing arcs were made projective" in shown.err
+    assert "2 sentences with crossing arcs were projectivised" in shown.err
     assert "epoch 2/2  loss" in shown.err
     assert "dev UAS" in shown.err
     assert "cost of the stored precision" in shown.err
@@ -117,7 +117,7 @@ def test_k_best_and_kept_heads(folder: Path, tmp_path: Path) -> None:
     "arguments, message",
     [
         (["parse", "{train}", "--model", "{folder}/none"], "none: no such model file"),
-        (["parse", "{train}", "--model", "{train}"], "is no arcwise model"),
+        (["parse", "{train}", "--model", "{train}"], "is not an arcwise model"),
         (["parse", "{folder}/none", "--model", "{model}"], "none: no such file"),
         (
             ["parse", "{train}", "--model", "{model}", "--decode", "best"],
@@ -141,7 +141,7 @@ def test_k_best_and_kept_heads(folder: Path, tmp_path: Path) -> None:
             ["train", "--train", "{train}", "--model", "{folder}/x", "--feature-column", "WORD:1"],
             "--feature-column: found 'WORD:1', expected MISC:KEY",
         ),
-        (["info", "{train}"], "is no arcwise model"),
+        (["info", "{train}"], "is not an arcwise model"),
     ],
 )
 def test_bad_input_is_one_line_and_exit_2(

@@ -135,7 +135,7 @@ def test_a_good_model_survives_an_interrupted_training(
     interrupt(monkeypatch, epoch=1)
     capsys.readouterr()
     assert run(trained(bank, kind, "--seed", "7")) == 130
-    assert "stopped before the first epoch was over" in capsys.readouterr().err
+    assert "stopped before the end of the first epoch" in capsys.readouterr().err
     assert model.read_bytes() == before
     assert sorted(p.name for p in bank.parent.iterdir()) == ["m.arcwise", "train.conllu"]
 

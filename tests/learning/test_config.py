@@ -43,7 +43,7 @@ def test_toml_and_back(tmp_path: Path) -> None:
         ("epochs = true", "epochs: found True, expected a whole number"),
         ('trainer = "svm"', "trainer: found 'svm', expected one of mira, eg"),
         ("[table]\nbit = 3", "table: found key 'bit', expected one of bits"),
-        ("epochs = ", "is no TOML"),
+        ("epochs = ", "is not valid TOML"),
     ],
 )
 def test_errors_name_the_key_and_what_was_expected(tmp_path: Path, text: str, message: str) -> None:

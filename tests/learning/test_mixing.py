@@ -11,7 +11,7 @@ from hypothesis.extra import numpy as arrays
 
 from arcwise import native
 from arcwise.engine import Processes, ThisProcess
-from arcwise.learning.parameter_mixing import MixingTrainer, PartTraining, changes, dealt
+from arcwise.learning.parameter_mixing import MixingTrainer, PartTraining, changes, split_epoch
 from reference.mixing import mixed
 
 SIXTEENTHS = st.integers(-64, 64).map(lambda n: n / 16)
@@ -82,7 +82,7 @@ def test_changes_that_make_no_sense_are_refused(places: list[int], values: list[
 @given(sentences=st.integers(0, 40), parts=st.integers(1, 50))
 def test_every_sentence_is_dealt_out_once(sentences: int, parts: int) -> None:
     order = np.random.default_rng(1).permutation(sentences).astype(np.int64)
-    found = dealt(3, order, parts)
+    found = split_epoch(3, order, parts)
     assert sorted(np.concatenate([part.order for part in found]).tolist()) == list(range(sentences))
     assert len(found) == max(1, min(parts, sentences))
     assert max(len(part.order) for part in found) - min(len(part.order) for part in found) <= 1

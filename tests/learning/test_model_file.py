@@ -55,7 +55,7 @@ def test_a_damaged_file_is_an_error_of_one_line(tmp_path: Path, damage: str) -> 
             path.unlink()
             path.mkdir()
     with pytest.raises(
-        ModelError, match=r"m: (is no arcwise model|no such model file|cannot be read)"
+        ModelError, match=r"m: (is not an arcwise model|no such model file|cannot be read)"
     ) as error:
         read_model(path)
     assert "\n" not in str(error.value)

@@ -223,5 +223,5 @@ def test_a_cut_file_is_refused(tmp_path: Path) -> None:
     random_parser().save(tmp_path / "m")
     data = (tmp_path / "m").read_bytes()
     (tmp_path / "m").write_bytes(data[: len(data) // 2])
-    with pytest.raises(ModelError, match="is no arcwise model, or a damaged one"):
+    with pytest.raises(ModelError, match="is not an arcwise model, or is damaged"):
         open_model(tmp_path / "m")

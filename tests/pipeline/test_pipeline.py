@@ -191,7 +191,7 @@ def test_bad_input_is_one_line(model: Path, tmp_path: Path, capsys: pytest.Captu
         (["--model", str(graph), "--text", "Hi"], "the model is a graph parser, which needs CoNLL-U"),
         (["--model", str(old), "--text", "Hi"], f"found version 0 of a pipeline model, expected {VERSION}"),
         (["--model", str(other), "--text", "Hi"], "found kind 'oracle', expected one of graph, transition"),
-        (["--model", str(broken), "--text", "Hi"], "broken.txt: is no arcwise model, or a damaged one"),
+        (["--model", str(broken), "--text", "Hi"], "broken.txt: is not an arcwise model, or is damaged"),
         (["--model", "xx", "--text", "Hi"], "xx: no such model file or shipped model"),
         (["--model", str(model), "--text", "Hi", str(broken)], "--text: found files too"),
         (["--model", str(model), "--format", "pdf", "--text", "Hi"], "--format: found 'pdf'"),

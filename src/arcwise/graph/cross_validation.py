@@ -43,8 +43,8 @@ def train_cross_validated(
     distilled: DistillationData | None = None,
     engine: Engine = ThisProcess(),
 ) -> GraphModel:
-    """Choose the epoch by cross-validation, then decoder and temperatures from the held-out parsers of that epoch; then
-    train on the whole treebank."""
+    """Choose the epoch by cross-validation, then decoder and temperatures from the held-out parsers of that
+    epoch; then train on the whole treebank."""
     tasks = fold_tasks(folds, train, distilled)
     chosen = cross_validate(
         folds, tasks, partial(_train_fold, config, threads), engine=engine, progress=progress
@@ -64,7 +64,7 @@ def train_cross_validated(
     )
     progress.say(f"training on all {len(train)} sentences")
     learner = GraphLearner.of(train, final, threads, progress, distilled)
-    counts = learner.told(progress, threads)
+    counts = learner.report_features(progress, threads)
     best = learner.run(None, threads, progress, engine=engine)
     assert best.weights is not None
     best.score = score
@@ -85,7 +85,8 @@ def _learner(task: FoldTask[DistillationData], config: GraphConfig, threads: int
 def _train_fold(
     config: GraphConfig, threads: int, task: FoldTask[DistillationData]
 ) -> tuple[None, FoldScores]:
-    """Train without the fold and score each epoch on it. The weights are not kept: only those of the chosen epoch matter."""
+    """Train without the fold and score each epoch on it. The weights are not kept: only those of the chosen
+    epoch matter."""
     learner = _learner(task, config, threads)
     decoding = Decoding("map", config.projective, config.single_root)
     data = learner.development(task.held_out)

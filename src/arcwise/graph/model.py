@@ -1,4 +1,4 @@
-"""``GraphModel``: the parts of a trained graph-based parser, and its model file."""
+"""``GraphModel``: the components of a trained graph-based parser, and its model file."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ VERSION = 1
 
 @dataclass(frozen=True)
 class GraphModel(Packable):
-    """Configuration, alphabets, table and its weights; what was learned from what; how to turn scores into probabilities."""
+    """Configuration, alphabets, hash table and weights; the training report; decoding and calibration."""
 
     config: GraphConfig
     alphabets: Alphabets
@@ -40,15 +40,15 @@ class GraphModel(Packable):
     weights: npt.NDArray[np.float32]
     decoding: Decoding
     temperature: float = 1.0
-    """Scores are divided by this before they become probabilities; see ``arcwise calibrate``."""
+    """Divides arc scores before normalisation; see ``arcwise calibrate``."""
     label_temperature: float = 1.0
-    """The same for labels given their heads."""
+    """Divides label scores given the head."""
     smoothing: float = 0.0
-    """The share of the weight of a word's best arc that all its arcs have together beside their own."""
+    """Fraction of a word's best arc weight that is spread over all its arcs."""
     report: Mapping[str, Any] = field(default_factory=dict)
-    """Data, scores and history of the training."""
+    """Data, scores and history of training."""
     look_alikes: LookAlikes = field(default_factory=LookAlikes)
-    """How words are read."""
+    """Character substitutions applied to words before feature extraction."""
 
     @property
     def summary(self) -> str:
@@ -60,7 +60,7 @@ class GraphModel(Packable):
         return f"<GraphModel: {self.summary}>"
 
     def with_temperatures(self, heads: float, labels: float, smoothing: float = 0.0) -> GraphModel:
-        """The same model with other confidences."""
+        """The same model with another calibration."""
         return replace(self, temperature=heads, label_temperature=labels, smoothing=smoothing)
 
     def pack(self, precision: Precision = "float32") -> Packed:
@@ -89,7 +89,7 @@ class GraphModel(Packable):
 
     @classmethod
     def unpack(cls, packed: Packed) -> GraphModel:
-        """The model again."""
+        """Rebuild the model."""
         packed.expect(KIND, VERSION)
         try:
             header = packed.header
@@ -122,4 +122,4 @@ class GraphModel(Packable):
                 LookAlikes.unpack(header.get("look_alikes")),  # models of 0.1 have none
             )
         except (KeyError, TypeError, ValueError) as error:
-            raise ModelError(f"{packed.path}: is a damaged graph model ({error})") from error
+            raise ModelError(f"{packed.path}: damaged graph model ({error})") from error

@@ -1,4 +1,5 @@
-"""``GraphParser``: the arc-factored parser of McDonald et al. 2005, Koo et al. 2007 and Smith & Smith 2007."""
+"""``GraphParser``: the arc-factored parser of McDonald et al. 2005, Koo et al. 2007 and Smith & Smith
+2007."""
 
 from __future__ import annotations
 
@@ -44,25 +45,23 @@ class GraphParser(TrainedParser[GraphModel], ScoredParser):
 
     @cached_property
     def scorer(self) -> GraphScorer:
-        """Hashed features and their weights."""
+        """The scorer over hashed features."""
         return GraphScorer(self.model)
 
     @property
     def decoding(self) -> Decoding:
-        """How it parses unless told otherwise."""
+        """The default decoder and tree class."""
         return self.model.decoding
 
     @property
     def temperatures(self) -> Temperatures:
-        """How its scores become probabilities."""
+        """The calibration applied to its scores."""
         model = self.model
         return Temperatures(model.temperature, model.label_temperature, model.smoothing)
 
     def with_temperatures(self, heads: float, labels: float, smoothing: float = 0.0) -> Self:
-        """The same parser with other confidences."""
+        """The same parser with another calibration."""
         return type(self)(self.model.with_temperatures(heads, labels, smoothing))
-
-    # ---- training
 
     @classmethod
     @renamed_keyword("teaching", "distillation")
@@ -77,12 +76,15 @@ class GraphParser(TrainedParser[GraphModel], ScoredParser):
         engine: Engine = ThisProcess(),
         distillation: Distillation | None = None,
     ) -> Self:
-        """Train on ``train``; epoch, C (``config.try_C``) and decoder are chosen on ``dev`` if it is given: a treebank, or folds of
-        the training data (``"5fold"``; ``"auto"``: for a small treebank). Temperatures are fitted on it too: without it, confidences
-        mean little. Values of C, folds, and ``config.parts`` of an epoch are learned where the ``engine`` says.
+        """Train a parser.
 
-        Trees may be partial (heads ``_``). Ctrl-C keeps the best weights so far. The same seed gives the same parser at any
-        number of threads. ``distillation``: another parser, from whose distributions it learns too.
+        ``dev`` selects the epoch, C (``config.try_C``) and the decoder, and calibrates confidences: a
+        treebank, cross-validation (``"5fold"``) or ``"auto"`` (cross-validation for a small treebank). The
+        ``engine`` runs values of C, folds and ``config.parts`` in parallel. ``distillation``: also learn from
+        a teacher's tree distributions.
+
+        Trees may be partial (heads ``_``). Ctrl-C keeps the best weights so far. The same seed gives the same
+        parser at any number of threads.
         """
         from arcwise.graph.training import train_model
 
@@ -97,7 +99,7 @@ class GraphParser(TrainedParser[GraphModel], ScoredParser):
 
     @property
     def capabilities(self) -> Capabilities:
-        """Everything but a beam; it learns from partial trees."""
+        """Everything except a beam; partial trees are supported in training."""
         return replace(super().capabilities, partial_trees=True)
 
     @property

@@ -1,5 +1,4 @@
-"""Training in parts that an engine does at the same time: online trainers are mixed after each epoch (``learning.parameter_mixing``), the
-objective of batch training is a sum over the parts."""
+"""Data-parallel training: parameter mixing for online trainers, summed gradients for batch training."""
 
 from __future__ import annotations
 
@@ -29,14 +28,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class LearnerSource:
-    """What a ``GraphLearner`` is made from; it travels, where a ``GraphLearner`` does not, and makes the same one."""
+    """The inputs of a ``GraphLearner``. Unlike the learner it can be pickled; a worker builds the same
+    learner from it."""
 
     train: Treebank
     config: GraphConfig
     distilled: DistillationData | None
 
     def learner(self) -> GraphLearner:
-        """The learner, made silently."""
+        """Build the learner without progress output."""
         from arcwise.graph.training import GraphLearner
 
         return GraphLearner.of(self.train, self.config, 1, Progress(shown=False), self.distilled)
@@ -44,7 +44,7 @@ class LearnerSource:
 
 @contextmanager
 def trainer_of(learner: GraphLearner, engine: Engine, threads: int) -> Iterator[EpochTrainer]:
-    """The trainer of the configuration; in ``config.parts`` parts, if there are several, done where the engine says."""
+    """The configured trainer; with several ``config.parts``, one that trains them on the engine."""
     config = learner.config
     if config.parts == 1:
         yield config.trainer_kind.make(config, learner.table, learner.data, threads)
@@ -53,8 +53,8 @@ def trainer_of(learner: GraphLearner, engine: Engine, threads: int) -> Iterator[
             yield BatchTrainer(config, learner.table.cells, SummedObjective(pool, learner, config.parts))
     else:
         with engine.pool(PartTraining(partial(_mixable, learner.source))) as mixed:
-            own = config.trainer_kind.make(config, learner.table, learner.data, threads)
-            yield MixingTrainer(_online(own), mixed, parts=config.parts, threads=threads)
+            main = config.trainer_kind.make(config, learner.table, learner.data, threads)
+            yield MixingTrainer(_online(main), mixed, parts=config.parts, threads=threads)
 
 
 def _mixable(source: LearnerSource) -> MixableTrainer:
@@ -63,20 +63,19 @@ def _mixable(source: LearnerSource) -> MixableTrainer:
 
 
 def _online(trainer: EpochTrainer) -> MixableTrainer:
-    assert hasattr(trainer, "tables")  # TrainerKind.batch says so of the others, and eg has no parts
+    assert hasattr(trainer, "tables")  # batch trainers are handled above, and eg rejects the option parts
     return trainer  # type: ignore[return-value]
 
 
-# ---- sums of gradients
-
 Range = tuple[int, int]
 KEPT_OBJECTIVES = 4
-"""Each has tables of its own. A worker of a pool has one part, or some of those that died."""
+"""Objectives cached by a worker, each with tables of its own; it has several after another worker died."""
 
 
 @dataclass(frozen=True)
 class PartValue:
-    """The loss of some sentences, and its gradient by the weights of the places that occur in them."""
+    """The loss of a range of sentences, and its gradient for the weights of the features that occur in
+    them."""
 
     places: npt.NDArray[np.uint32]
     loss: float
@@ -85,7 +84,7 @@ class PartValue:
 
 
 class PartObjective:
-    """The work of an engine: the loss of the sentences of a range, at weights of all cells."""
+    """The task of an engine: the loss of a range of sentences at given weights of all cells."""
 
     def __init__(self, source: LearnerSource) -> None:
         self._source = source
@@ -105,8 +104,8 @@ class PartObjective:
             )
         return self._objectives[sentences]
 
-    def __call__(self, given: tuple[npt.NDArray[np.float64], Range]) -> PartValue:
-        weights, sentences = given
+    def __call__(self, task: tuple[npt.NDArray[np.float64], Range]) -> PartValue:
+        weights, sentences = task
         objective = self._objective(sentences)
         places = objective.places
         loss, gradient = objective(weights[places])
@@ -114,7 +113,10 @@ class PartObjective:
 
 
 class SummedObjective:
-    """An ``Objective``: the sum over the parts, added up in their order. A part is a range of sentences; its worker keeps it."""
+    """An ``Objective`` summed over parts, in their order so that the result is reproducible.
+
+    A part is a range of sentences that stays with its worker.
+    """
 
     def __init__(
         self,
@@ -128,14 +130,14 @@ class SummedObjective:
 
     @cached_property
     def places(self) -> npt.NDArray[np.uint32]:
-        """The places that occur in any part."""
+        """The cells of features that occur in any part."""
         occurs = np.zeros(self._cells, np.bool_)
         for part in self._pool.map_with(np.zeros(self._cells), self._ranges):
             occurs[part.places] = True
         return np.flatnonzero(occurs).astype(np.uint32)
 
     def __call__(self, x: npt.NDArray[np.float64]) -> tuple[float, npt.NDArray[np.float64]]:
-        """The loss and its gradient at the weights ``x`` of the places."""
+        """The loss and its gradient at the weights ``x`` of the cells in ``places``."""
         weights, gradient = np.zeros(self._cells), np.zeros(self._cells)
         weights[self.places] = x
         loss, self.skipped = 0.0, 0

@@ -1,4 +1,4 @@
-"""``GraphScorer``: hashed features and their weights, as a scorer."""
+"""``GraphScorer``: arc scores from hashed features."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from arcwise.treebanks import Treebank
 
 
 class GraphScorer:
-    """The scores of arcs are sums of the weights of their features (McDonald et al. 2005)."""
+    """Scores arcs by the sum of the weights of their features (McDonald et al. 2005)."""
 
     def __init__(self, model: GraphModel) -> None:
         self._model = model
@@ -43,8 +43,11 @@ class GraphScorer:
     def scores(
         self, treebank: Treebank, *, trees: TreeClass, required: Codes | None = None, threads: int = 1
     ) -> Scores:
-        """The scores of every arc with every label, of any class of ``trees``. What training never saw the like of has a low
-        score, which the model's temperatures make a low probability; none has the probability 0."""
+        """The scores of every arc with every label.
+
+        Arcs and labels unlike any in training get a low score that depends on the temperatures, so that their
+        probability is low but never 0.
+        """
         batch = self._native.scores(self._data(treebank), required, threads=threads)
         return Scores(batch, self.labels)
 
@@ -57,10 +60,10 @@ class GraphScorer:
         gold: bool,
         threads: int,
     ) -> native.ParseResult:
-        """``scores`` and the decoder in one go."""
+        """Score and decode in one native call."""
         data = self._data(treebank)
-        own: dict[str, Any] = {"asked_heads": data.heads, "asked_labels": data.labels} if gold else {}
-        return self._native.parse(data, required, settings=settings, threads=threads, **own)
+        arcs: dict[str, Any] = {"asked_heads": data.heads, "asked_labels": data.labels} if gold else {}
+        return self._native.parse(data, required, settings=settings, threads=threads, **arcs)
 
     def k_best_decoded(
         self,
@@ -71,7 +74,7 @@ class GraphScorer:
         required: Codes | None,
         threads: int,
     ) -> native.KBestResult:
-        """``scores`` and the k best trees in one go."""
+        """Score and find the k best trees in one native call."""
         return self._native.k_best(self._data(treebank), required, settings=settings, k=k, threads=threads)
 
     def pack(self, precision: Precision = "float32") -> Packed:

@@ -1,4 +1,4 @@
-"""From a configuration and a training treebank to the table where the weights of an arc-factored model lie."""
+"""Build the feature hash table of an arc-factored model from a configuration and a training treebank."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ MAX_TAGS = 250
 
 @dataclass(frozen=True)
 class Alphabets:
-    """Names that a model knows: tags, labels, and the atoms its templates look at (``word`` resolved)."""
+    """The tags, labels, feature atoms (``word`` resolved) and templates of a model."""
 
     tags: tuple[str, ...]
     labels: tuple[str, ...]
@@ -40,9 +40,9 @@ class Alphabets:
 
 
 def all_templates(config: GraphConfig) -> tuple[list[Template], list[Template]]:
-    """The arc templates and the label templates of a configuration, the user's own columns included."""
-    own = [line for column in config.feature_columns for line in column_templates(feature_atom(column))]
-    arc, label = parse_templates(config.arc_templates), parse_templates([*config.label_templates, *own])
+    """The arc and label templates of a configuration, including those of additional columns."""
+    added = [line for column in config.feature_columns for line in column_templates(feature_atom(column))]
+    arc, label = parse_templates(config.arc_templates), parse_templates([*config.label_templates, *added])
     if config.word_prefixes:
         arc = with_prefixes(arc, besides=label)
         label = with_prefixes(label, besides=arc)
@@ -55,16 +55,16 @@ def all_templates(config: GraphConfig) -> tuple[list[Template], list[Template]]:
 
 
 def learn_alphabets(config: GraphConfig, treebank: Treebank) -> Alphabets:
-    """Tags and labels of the training data; templates whose column is empty there are left out."""
+    """Collect tags and labels of the training data; drop templates whose column is empty there."""
     arc, label = all_templates(config)
     names = atoms_of([*arc, *label])
     resolved = [config.word if name == WORD else name for name in names]
     columns = token_atoms(treebank, resolved).T
     kept = [name for name, values in zip(names, columns, strict=True) if values.any()]
     full = atom_names(lists_of([*arc, *label]), treebank)
-    for option, known in (("feature_columns", kept), ("list_columns", full)):
+    for option, present in (("feature_columns", kept), ("list_columns", full)):
         for column in getattr(config, option):
-            if feature_atom(column) not in known:
+            if feature_atom(column) not in present:
                 raise OptionError(option, f"found {column!r}, expected a column that {treebank.source} has")
     arc, label = ([t for t in lines if not t.pairs or t.pairs in full] for lines in (arc, label))
     tags = [tag for tag, _ in Counter(treebank.column(config.tag)).most_common(MAX_TAGS)]
@@ -72,7 +72,7 @@ def learn_alphabets(config: GraphConfig, treebank: Treebank) -> Alphabets:
     if config.labelled:
         labels = sorted({label for label in treebank.column("deprel") if label != "_"})
         if not labels:
-            raise InputError(f"{treebank.source}: has no label (DEPREL); train with labelled = false")
+            raise InputError(f"{treebank.source}: has no labels (DEPREL); train with labelled = false")
     return Alphabets(
         tuple(sorted(tags)),
         tuple(labels),
@@ -84,20 +84,20 @@ def learn_alphabets(config: GraphConfig, treebank: Treebank) -> Alphabets:
 
 
 def word_counts(config: GraphConfig, treebank: Treebank) -> native.Vocabulary:
-    """The words of the training data; without word dropout, those seen once count as unknown."""
+    """Count the words of the training data; without word dropout, words seen once count as unknown."""
     vocabulary = native.Vocabulary.of(np.ascontiguousarray(token_atoms(treebank, [config.word])[:, 0]))
     if config.effective_dropout > 0:
         return vocabulary
-    known = vocabulary.counts > 1
+    repeated = vocabulary.counts > 1
     return native.Vocabulary(
-        np.ascontiguousarray(vocabulary.hashes[known]), np.ascontiguousarray(vocabulary.counts[known])
+        np.ascontiguousarray(vocabulary.hashes[repeated]), np.ascontiguousarray(vocabulary.counts[repeated])
     )
 
 
 def make_table(
     config: GraphConfig, alphabets: Alphabets, hashes: npt.NDArray[np.uint64], counts: npt.NDArray[np.uint32]
 ) -> native.ArcTable:
-    """The native table; its classes are still to be learned or set."""
+    """The native table, before its arc classes are learned or set."""
     arc, label = parse_templates(alphabets.arc_templates), parse_templates(alphabets.label_templates)
     lists = lists_of([*arc, *label])
     compiled = [
@@ -130,11 +130,11 @@ def arc_data(
     heads: npt.NDArray[np.int32] | None = None,
     labels: Sequence[str] | None = None,
 ) -> native.ArcData:
-    """The treebank as the table sees it; ``heads`` and ``labels`` stand in for those of the file."""
+    """Extract the atoms of a treebank; ``heads`` and ``labels`` replace those of the file."""
     codes = None
     if labels is not None:
-        known = {label: code for code, label in enumerate(alphabets.labels)}
-        codes = np.array([known.get(label, -1) for label in labels], np.int32)
+        code_of = {label: code for code, label in enumerate(alphabets.labels)}
+        codes = np.array([code_of.get(label, -1) for label in labels], np.int32)
     return table.data(
         treebank.layout,
         treebank.data,
@@ -147,6 +147,6 @@ def arc_data(
 
 
 def template_lines(config: GraphConfig) -> tuple[list[str], list[str]]:
-    """The arc templates and the label templates of a configuration, as text."""
+    """The arc and label templates of a configuration, as text."""
     arc, label = all_templates(config)
     return [str(t) for t in arc], [str(t) for t in label]

@@ -1,4 +1,4 @@
-"""The feature templates that the graph-based parser starts from (McDonald et al. 2005, widened)."""
+"""The default feature templates of the graph-based parser (McDonald et al. 2005, extended)."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import replace
 from arcwise.features.templates import WORD, Template, TemplatePart
 
 LABEL_TEMPLATES = (
-    # the two words
+    # head and modifier
     "h.upos m.upos @ direction distance",
     "h.word m.upos @ direction distance",
     "h.upos m.word @ direction distance",
@@ -21,7 +21,7 @@ LABEL_TEMPLATES = (
     "h.upos m.suffix2",
     "h.upos m.suffix4",
     "h.shape m.shape",
-    # the tags next to them
+    # adjacent tags
     "h.upos m.upos m-1.upos",
     "h.upos m.upos m+1.upos",
     "h.upos m.upos h-1.upos",
@@ -34,7 +34,7 @@ LABEL_TEMPLATES = (
     "h.word m.upos m+1.upos",
     "h.word m.upos h+1.upos",
     "h.word m.upos h-1.upos",
-    # the words next to them
+    # adjacent words
     "h.upos m-1.word",
     "h.upos m+1.word",
     "h-1.word m.upos",
@@ -52,7 +52,7 @@ LABEL_TEMPLATES = (
     "h.word m<<.word",
     "h<.word m.upos",
     "h>.word m.upos",
-    # what stands between, and whether the words are the first or last of their tag
+    # tags between, and whether the words are the first or last with their tag
     "h.upos m.upos between.set",
     "h.word m.upos between.set",
     "h.upos m.word between.set",
@@ -70,7 +70,7 @@ LABEL_TEMPLATES = (
     "h.upos m.feats",
     "h.feats m.upos",
     "h.feats.Case m.feats.Case",
-    # one word alone: summed once per word
+    # head or modifier alone: summed once per word
     "m.word",
     "m.lemma",
     "m.suffix2",
@@ -95,7 +95,8 @@ LABEL_TEMPLATES = (
     "h.upos h-1.upos",
     "h.upos h+1.upos",
 )
-"""Templates with a weight for the arc and one for each label. Those that look at both sides are always conjoined with the tags of both."""
+"""Templates with a weight for the arc and for each label; those of both words are conjoined with both
+tags."""
 
 ARC_TEMPLATES = (
     "h.word m.word @ distance",
@@ -116,29 +117,30 @@ ARC_TEMPLATES = (
     "h.upos m.upos between.count",
     "h.upos m.upos between.words",
     "h.upos m.word between.words",
-    # first or last of their tag
+    # first or last with their tag
     "h.upos h.earlier m.upos m.earlier",
     "h.upos h.later m.upos m.later",
     "h.earlier h.later h.upos m.word",
-    # one word, with how far the other is
+    # one word with the distance
     "m.word @ distance",
     "m.suffix3 m.upos @ distance",
     "h.word @ distance",
 )
-"""Templates with one weight, for the arc."""
+"""Templates with a weight for the arc only."""
 
 
 FEATS_PAIRS = ("h.upos m.upos pairs.feats",)
-"""Label templates of single values of FEATS: each of the head with each of the modifier."""
+"""Label templates that pair each FEATS value of the head with each of the modifier."""
 
 _TAGS = ("upos", "xpos")
 
 
 def with_prefixes(templates: Iterable[Template], *, besides: Iterable[Template] = ()) -> list[Template]:
-    """The templates, and after them those with the word of head or modifier once more with its first five characters instead
-    (McDonald et al. 2005, section 2.4); none that is there already, or among ``besides``.
+    """Add a copy of each word template that uses the first five characters instead (McDonald et al. 2005,
+    section 2.4).
 
-    Of a word of up to five characters these are the word itself, also where the word counts as unknown.
+    Templates that exist already, also among ``besides``, are not repeated. The prefix of a word of up to five
+    characters is the word itself, even if it counts as unknown.
 
     >>> [str(t) for t in with_prefixes([Template.parse("h.word m.word m-1.word")])]
     ['h.word m.word m-1.word @ direction', 'h.prefix5 m.prefix5 m-1.word @ direction']
@@ -147,14 +149,14 @@ def with_prefixes(templates: Iterable[Template], *, besides: Iterable[Template] 
     def shortened(part: TemplatePart) -> TemplatePart:
         return replace(part, atom="prefix5") if part.atom == WORD and not part.place else part
 
-    given = list(templates)
-    known = {*given, *besides}
-    added = [replace(t, parts=tuple(map(shortened, t.parts))) for t in given]
-    return [*given, *(t for t in added if t not in known)]
+    originals = list(templates)
+    existing = {*originals, *besides}
+    added = [replace(t, parts=tuple(map(shortened, t.parts))) for t in originals]
+    return [*originals, *(t for t in added if t not in existing)]
 
 
 def squeezed_templates(templates: Iterable[Template]) -> list[Template]:
-    """Those without two words, two lemmas or four tags (Smith & Smith 2007, section 5): what these told, clusters must carry.
+    """Drop templates with two words, two lemmas or four tags (Smith & Smith 2007, section 5).
 
     >>> lines = ("h.word m.word", "h.lemma m.lemma", "h-1.upos h.upos m.upos m+1.upos", "h.word m.upos")
     >>> [str(t) for t in squeezed_templates(map(Template.parse, lines))]
@@ -170,12 +172,12 @@ def squeezed_templates(templates: Iterable[Template]) -> list[Template]:
 
 
 def list_templates(column: str) -> tuple[str, ...]:
-    """Arc templates for a column of the user's own with several values, such as ``misc.Clusters``."""
+    """Arc templates of an additional multi-valued column, such as ``misc.Clusters``."""
     return (f"h.upos m.upos pairs.{column}",)
 
 
 def column_templates(atom: str) -> tuple[str, ...]:
-    """Label templates for a column of the user's own, such as ``misc.Cluster``."""
+    """Label templates of an additional column, such as ``misc.Cluster``."""
     return (
         f"h.{atom} m.{atom}",
         f"h.{atom} m.upos",

@@ -1,4 +1,4 @@
-"""How the trainers of the graph-based parser run, each over any of the four tree classes; ``trainer_table`` lists them."""
+"""The trainers of the graph-based parser, each for all four tree classes; ``trainer_table`` lists them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from arcwise.learning.training import Advance
 
 CHUNK = 500
-"""Sentences between two signs of life; the prior of log-linear models is applied as often."""
+"""Sentences per native call: between progress updates, and between applications of the log-linear prior."""
 
 _NOISE = 0.01
 
@@ -23,7 +23,7 @@ _NOISE = 0.01
 def _chunks(
     order: npt.NDArray[np.int64], advance: Advance, batch: int = 1
 ) -> Iterator[npt.NDArray[np.int64]]:
-    """Some sentences at a time; of batches, so many as are arranged together."""
+    """Chunks of the order; with batches, whole windows of sentences that are sorted by length together."""
     window = 1 if batch == 1 else native.BATCH_WINDOW * batch
     size = max(CHUNK // window, 1) * window
     for start in range(0, len(order), size):
@@ -33,24 +33,24 @@ def _chunks(
 
 
 def _left_out(sentences: int) -> dict[str, float]:
-    """How many sentences took no part: what is known of their heads fits no tree of the class."""
+    """The number of skipped sentences, whose known heads fit no tree of the class."""
     return {"left out": float(sentences)} if sentences else {}
 
 
 class _OnlineTrainer:
-    """What trainers have in common that make a step per sentence: a state that others can go on from (``MixableTrainer``)."""
+    """Base of trainers with an update per sentence, whose state can be exchanged (``MixableTrainer``)."""
 
     finished = False
     _native: native.MarginTrainer | native.LossTrainer
 
     @property
     def tables(self) -> list[npt.NDArray[np.float32]]:
-        """Weights, the sums for their averages, and with AdaGrad the sums of squares; writing to them changes the trainer."""
+        """Views of the weights, their running sums, and with AdaGrad the squared-gradient sums."""
         return [table for table in self._native.tables if len(table)]
 
     @property
     def steps(self) -> float:
-        """The number of the step to come."""
+        """The number of the next step."""
         return self._native.steps
 
     @steps.setter
@@ -88,13 +88,13 @@ class MarginTrainer(_OnlineTrainer):
         )
 
     def epoch(self, number: int, order: npt.NDArray[np.int64], advance: Advance) -> dict[str, float]:
-        """One update per sentence; those of a batch are made together."""
+        """One update per sentence; those of a batch are applied together."""
         reports = [
             self._native.run(chunk, number, self._batch, self._threads)
             for chunk in _chunks(order, advance, self._batch)
         ]
-        told = {"loss": sum(r.loss for r in reports), "updates": float(sum(r.updates for r in reports))}
-        return told | _left_out(sum(r.skipped for r in reports))
+        metrics = {"loss": sum(r.loss for r in reports), "updates": float(sum(r.updates for r in reports))}
+        return metrics | _left_out(sum(r.skipped for r in reports))
 
     @property
     def weights(self) -> npt.NDArray[np.float32]:
@@ -103,7 +103,7 @@ class MarginTrainer(_OnlineTrainer):
 
 
 class LossTrainer(_OnlineTrainer):
-    """A loss on scores, by SGD or AdaGrad, with or without latent clusters."""
+    """A differentiable loss, by SGD or AdaGrad, with or without latent clusters."""
 
     _native: native.LossTrainer
 
@@ -138,20 +138,20 @@ class LossTrainer(_OnlineTrainer):
 
 
 class Objective(Protocol):
-    """A loss of all sentences, by the weights of the features that occur in them."""
+    """The loss of all sentences as a function of the weights of the features that occur in them."""
 
     @property
     def places(self) -> npt.NDArray[np.uint32]:
-        """Where these features lie in the table."""
+        """The cells of these features in the table."""
         ...
 
     @property
     def skipped(self) -> int:
-        """Sentences left out of the last value."""
+        """Number of sentences skipped in the last evaluation."""
         ...
 
     def __call__(self, x: npt.NDArray[np.float64]) -> tuple[float, npt.NDArray[np.float64]]:
-        """The loss and its gradient at the weights ``x`` of the places."""
+        """The loss and its gradient at the weights ``x`` of the cells in ``places``."""
         ...
 
 
@@ -164,7 +164,7 @@ def likelihood_objective(
     first: int = 0,
     last: int | None = None,
 ) -> native.LossObjective:
-    """-Σ log P(y|x; w) over the sentences first..last-1; all, if not told."""
+    """-Σ log P(y|x; w) over the sentences first..last-1 (default: all)."""
     return native.LossObjective(
         table,
         data,
@@ -178,10 +178,11 @@ def likelihood_objective(
 
 
 class BatchTrainer:
-    """Koo et al. 2007, equation 6: minimises L(w) = C Σ -log P(y|x; w) + |w|²/2 by L-BFGS or conjugate gradient.
+    """Minimise L(w) = C Σ -log P(y|x; w) + |w|²/2 by L-BFGS or conjugate gradient (Koo et al. 2007, equation
+    6).
 
-    An epoch is a few iterations of the solver, started again from where the last one ended. The solver sees the weights of
-    features that occur in the training data and no others: those stay 0.
+    An epoch is a few iterations of the solver, restarted from where the last one ended. The solver sees only
+    the weights of features that occur in the training data; all others stay 0.
     """
 
     ITERATIONS = 10
@@ -199,18 +200,18 @@ class BatchTrainer:
 
     @property
     def places(self) -> npt.NDArray[np.uint32]:
-        """Where the features that occur lie in the table."""
+        """The cells of the features that occur."""
         return self._objective.places
 
     def objective(self, x: npt.NDArray[np.float64]) -> tuple[float, npt.NDArray[np.float64]]:
-        """L(w) and its gradient, by the weights of the features that occur (``places``)."""
+        """L(w) and its gradient for the weights of the features that occur (``places``)."""
         C = self._config.effective_C
         loss, gradient = self._objective(x)
         return C * loss + 0.5 * float(x @ x), C * gradient + x
 
     def epoch(self, number: int, order: npt.NDArray[np.int64], advance: Advance) -> dict[str, float]:
-        """Some iterations of the solver."""
-        from scipy import optimize  # its kind needs it (``TrainerKind.needs``)
+        """A few iterations of the solver."""
+        from scipy import optimize  # optional; checked by ``TrainerKind.needs``
 
         options = {"maxiter": self.ITERATIONS} | ({"maxcor": 6} if self._config.solver == "l-bfgs" else {})
         method = {"l-bfgs": "L-BFGS-B", "cg": "CG"}[self._config.solver]
@@ -220,24 +221,27 @@ class BatchTrainer:
         self._finished = bool(result.success)
         self._x = result.x
         self.objective_value = float(result.fun)
-        told = {"L(w)": self.objective_value, "|gradient|": float(np.abs(result.jac).max())}
-        return told | _left_out(self._objective.skipped)
+        metrics = {"L(w)": self.objective_value, "|gradient|": float(np.abs(result.jac).max())}
+        return metrics | _left_out(self._objective.skipped)
 
     @property
     def weights(self) -> npt.NDArray[np.float32]:
-        """The present point, as float32."""
+        """The current weights, as float32."""
         weights = np.zeros(self._cells, np.float32)
         weights[self.places] = self._x
         return weights
 
 
 class ExponentiatedGradientTrainer:
-    """Koo et al. 2007, figure 2. Each sentence has a step η of its own, 1/C at the start, that makes the dual rise; single
-    trees beside the paper's distribution bring primal and dual together (``exponentiated_gradient.hpp``)."""
+    """Max-margin by exponentiated gradient (Koo et al. 2007, figure 2).
+
+    Each sentence has its own step size η, initially 1/C, chosen so that the dual increases. Single trees
+    mixed into the paper's distribution close the duality gap (``exponentiated_gradient.hpp``).
+    """
 
     def __init__(self, config: GraphConfig, table: native.ArcTable, data: native.ArcData) -> None:
         self._data = data
-        self._enough = config.gap
+        self._tolerance = config.gap
         self._native = native.ExponentiatedGradientTrainer(
             table,
             data,
@@ -250,19 +254,19 @@ class ExponentiatedGradientTrainer:
 
     @property
     def finished(self) -> bool:
-        """Whether primal and dual have met."""
-        return bool(self.gap <= self._enough)
+        """Whether the duality gap is below the tolerance."""
+        return bool(self.gap <= self._tolerance)
 
     def epoch(self, number: int, order: npt.NDArray[np.int64], advance: Advance) -> dict[str, float]:
-        """One visit to every sentence; primal, dual and the gap between them (a share of the primal)."""
+        """One step per sentence; reports primal, dual and their gap as a fraction of the primal."""
         for chunk in _chunks(order, advance):
             self._native.run(chunk)
         dual, primal = self._native.dual, self._native.primal()
         self.gap = (primal - dual) / max(primal, 1e-12)
-        told = {"primal": primal, "dual": dual, "gap": self.gap, "eta": self._native.mean_step}
-        return told | _left_out(self._native.skipped)
+        metrics = {"primal": primal, "dual": dual, "gap": self.gap, "eta": self._native.mean_step}
+        return metrics | _left_out(self._native.skipped)
 
     @property
     def weights(self) -> npt.NDArray[np.float32]:
-        """The present point, as float32."""
+        """The current weights, as float32."""
         return self._native.weights.astype(np.float32)

@@ -1,4 +1,4 @@
-"""Training a graph-based parser: prepare the trees, learn alphabets and classes, run the trainer, choose on development data."""
+"""Train a graph-based parser: prepare trees, learn alphabets, run the trainer, select and calibrate."""
 
 from __future__ import annotations
 
@@ -34,26 +34,26 @@ from arcwise.parsing.scored import Decoding, decode_settings
 from arcwise.treebanks import Treebank
 
 CALIBRATION_SENTENCES = 500
-FAR_OFF = 0.025
-"""A calibration error of heads from which on a trainer of probabilities is recommended."""
+HIGH_CALIBRATION_ERROR = 0.025
+"""Calibration error of heads above which a probabilistic trainer is recommended."""
 PRUNED_SHARES = (0.8, 0.7, 0.5, 0.3)
 PRUNING_COST = 0.0005
-"""Weights are left out only if LAS on the development data falls by no more than this."""
+"""Weights are pruned only if development LAS falls by no more than this."""
 
 
 @dataclass(frozen=True)
 class DevelopmentData:
-    """Development data as the table sees them, with their gold trees."""
+    """Development data as features, with their gold trees."""
 
     data: native.ArcData
     gold: GoldTrees
     margins: bool
-    """Whether the trainer makes margins, not probabilities: what training never saw is then scored as ``GraphScorer`` does."""
+    """Whether the trainer is margin-based; unseen arcs are then scored as ``GraphScorer`` does."""
 
     def attachment(
         self, table: native.ArcTable, weights: Weights, decoding: Decoding, threads: int
     ) -> DevScore:
-        """UAS and LAS of a parse of the development data, as ``arcwise evaluate`` counts."""
+        """UAS and LAS on the development data, as ``arcwise evaluate`` counts them."""
         scorer = native.GraphScorer(table, np.ascontiguousarray(weights), margins=self.margins)
         result = scorer.parse(self.data, settings=decode_settings(decoding), threads=threads)
         return self.gold.score(result.heads, result.labels)
@@ -69,8 +69,10 @@ def train_model(
     engine: Engine = ThisProcess(),
     distillation: Distillation | None = None,
 ) -> GraphModel:
-    """Train as the configuration says; with several values of C to try, the one best on ``dev``. Values of C, folds and parts of an
-    epoch are learned where the ``engine`` says."""
+    """Train with the given configuration; of several ``try_C``, keep the best on ``dev``.
+
+    The ``engine`` runs values of C, folds and parts of an epoch in parallel.
+    """
     progress = progress or Progress(shown=False)
     config.refuse_unread()
     if distillation is not None:
@@ -83,7 +85,7 @@ def train_model(
     if not config.try_C:
         return _train_once(train, chosen, doubts, config, threads, progress, distilled, engine)
     if chosen is None:
-        raise OptionError("try_C", f"found {config.try_C}, expected development data (dev) to choose by")
+        raise OptionError("try_C", f"found {config.try_C}, which needs development data (dev)")
     best: GraphModel | None = None
     try:
         for model in engine.map(
@@ -121,7 +123,7 @@ def _train_with_C(
 
 @dataclass(frozen=True)
 class GraphLearner:
-    """The training data as a table sees them: ready to learn from."""
+    """Training data, alphabets and feature table, ready for a trainer."""
 
     config: GraphConfig
     train: Treebank
@@ -141,7 +143,7 @@ class GraphLearner:
         progress: Progress,
         distilled: DistillationData | None = None,
     ) -> GraphLearner:
-        """The trees prepared, alphabets and classes learned; with ``distilled``, from their sentences."""
+        """Prepare trees, alphabets and arc classes, from the sentences of ``distilled`` if given."""
         source = LearnerSource(train, config, distilled)
         train = train if distilled is None else distilled.treebank
         prepared = prepare_trees(train, projective=config.projective, single_root=config.single_root)
@@ -172,7 +174,7 @@ class GraphLearner:
         last_only: bool = False,
         engine: Engine = ThisProcess(),
     ) -> Best:
-        """All epochs; parts of them are learned where the engine says."""
+        """Run all epochs; the engine trains their parts in parallel."""
         config = self.config
         with trainer_of(self, engine, threads) as trainer:
             best = fit(
@@ -189,11 +191,11 @@ class GraphLearner:
         return best
 
     def development(self, dev: Treebank) -> DevelopmentData:
-        """Development data as the table sees them."""
+        """The development data as features."""
         return _development(self.table, dev, self.alphabets, self.config)
 
     def model(self, weights: Weights, decoding: Decoding, report: Mapping[str, Any]) -> GraphModel:
-        """The model with what was learned."""
+        """The model with the given weights."""
         return GraphModel(
             self.config,
             self.alphabets,
@@ -205,18 +207,18 @@ class GraphLearner:
         )
 
     def notes(self, best: Best, progress: Progress) -> list[str]:
-        """What was done to the trees, and which of them the trainer could not use: the latter is said now."""
+        """Notes on changed and on skipped trees; the latter are also reported now."""
         left_out = _left_out(best, self.config)
         for note in left_out:
             progress.say(note)
         return [*self.prepared.notes, *left_out]
 
-    def told(self, progress: Progress, threads: int) -> dict[str, Any]:
-        """How many features there are and what is lost to collisions: said, and for the report."""
+    def report_features(self, progress: Progress, threads: int) -> dict[str, Any]:
+        """Report the number of features and the rate of hash collisions."""
         features, places = self.table.count_features(self.data, threads)
         collisions = 1 - places / max(features, 1)
         progress.say(
-            f"{features:,} features of gold arcs, {100 * collisions:.1f} % lost to collisions in the table"
+            f"{features:,} features of gold arcs, {100 * collisions:.1f} % of them in hash collisions"
         )
         return {"features": features, "collision_rate": round(collisions, 4)}
 
@@ -236,7 +238,7 @@ def _train_once(
 
         return train_cross_validated(train, dev, config, threads, progress, distilled, engine)
     learner = GraphLearner.of(train, config, threads, progress, distilled)
-    counts = learner.told(progress, threads)
+    counts = learner.report_features(progress, threads)
     data = None if dev is None else learner.development(dev)
     decoding = Decoding("map", config.projective, config.single_root)
     evaluate = _evaluator(learner.table, data, decoding, threads)
@@ -247,7 +249,7 @@ def _train_once(
     if data is not None and not best.interrupted:
         with interruptible(best, progress):
             candidates = decoding_candidates(config)
-            scores = [data.attachment(learner.table, weights, one, threads) for one in candidates]
+            scores = [data.attachment(learner.table, weights, candidate, threads) for candidate in candidates]
             decoding, best.score = choose_decoding(candidates, scores)
             say_decoding(progress, best.epoch, decoding, best.score, "dev")
             weights = _pruned(learner.table, data, weights, decoding, threads, progress)
@@ -260,16 +262,18 @@ def _train_once(
 
 
 def _left_out(best: Best, config: GraphConfig) -> list[str]:
-    """Which sentences the trainer could not use, and why."""
-    sentences = int(max((told.get("left out", 0) for told in best.history), default=0))
+    """A note on the sentences that the trainer skipped."""
+    sentences = int(max((epoch.get("left out", 0) for epoch in best.history), default=0))
     if not sentences:
         return []
-    kind = f"{'projective ' if config.projective else ''}tree{' with a single root' if config.single_root else ''}"
-    return [f"{sentences} sentences were left out: what is known of their heads and labels fits no {kind}"]
+    kind = ("projective tree" if config.projective else "tree") + (
+        " with a single root" if config.single_root else ""
+    )
+    return [f"{sentences} sentences were skipped: their known heads and labels fit no {kind}"]
 
 
 def decoding_candidates(config: GraphConfig) -> list[Decoding]:
-    """The decoders and tree classes to choose from; that of training comes first."""
+    """The candidate decoders and tree classes; that of training comes first."""
     return [
         Decoding(name, projective, config.single_root)
         for projective in (config.projective, not config.projective)
@@ -278,21 +282,23 @@ def decoding_candidates(config: GraphConfig) -> list[Decoding]:
 
 
 def choose_decoding(candidates: Sequence[Decoding], scores: Sequence[DevScore]) -> tuple[Decoding, DevScore]:
-    """The decoder and projectivity that do best on the development data (Koo et al. 2007 choose so); ties go to training's own."""
-    best = max(range(len(candidates)), key=lambda i: scores[i].las)  # the first of several
+    """Select decoder and projectivity on development data (as Koo et al. 2007); ties go to the first
+    candidate."""
+    best = max(range(len(candidates)), key=lambda i: scores[i].las)
     return candidates[best], scores[best]
 
 
 def say_decoding(progress: Progress, epoch: int, chosen: Decoding, score: DevScore, on: str) -> None:
-    """What was chosen."""
+    """Report the selected epoch and decoder."""
     trees = "projective" if chosen.projective else "non-projective"
     progress.say(f"chosen: epoch {epoch}, decoder {chosen.decode}, {trees}: {on} {score}")
 
 
 def say_temperatures(progress: Progress, model: GraphModel, error: float, on: str) -> None:
-    """What the temperatures are and how well confidences agree with the data that they were fitted on."""
+    """Report temperatures, smoothing and the remaining calibration error."""
     progress.say(
-        f"temperature of heads {model.temperature:.3g}, of labels {model.label_temperature:.3g}, smoothing {model.smoothing:.2g}: "
+        f"temperature of heads {model.temperature:.3g}, of labels {model.label_temperature:.3g}, smoothing "
+        f"{model.smoothing:.2g}: "
         f"calibration error of heads {100 * error:.1f} % on {on} ('arcwise calibrate' shows more)"
     )
 
@@ -305,36 +311,37 @@ def _pruned(
     threads: int,
     progress: Progress,
 ) -> Weights:
-    """The weights without the smallest ones: as many as can go without changing LAS on the development data noticeably."""
-    wanted = development.attachment(table, weights, decoding, threads).las - PRUNING_COST
+    """Prune the smallest weights, as many as possible without a noticeable loss of development LAS."""
+    required = development.attachment(table, weights, decoding, threads).las - PRUNING_COST
     present = np.abs(weights[weights != 0])
     for share in PRUNED_SHARES if len(present) else ():
-        fewer = weights.astype(np.float32)
-        fewer[np.abs(weights) <= np.quantile(present, share)] = 0
-        if development.attachment(table, fewer, decoding, threads).las >= wanted:
-            progress.say(f"left out the {100 * share:.0f} % of weights that are smallest")
-            return fewer
+        pruned = weights.astype(np.float32)
+        pruned[np.abs(weights) <= np.quantile(present, share)] = 0
+        if development.attachment(table, pruned, decoding, threads).las >= required:
+            progress.say(f"pruned the {100 * share:.0f} % smallest weights")
+            return pruned
     return weights
 
 
 def _calibrated(
     model: GraphModel, dev: Treebank, doubts: list[str], threads: int, progress: Progress
 ) -> GraphModel:
-    """The model with temperatures fitted on (sentences of) the development data."""
+    """Calibrate the model on (a sample of) the development data."""
     from arcwise.graph.parser import GraphParser
     from arcwise.parsing.calibration import fit_temperatures, head_calibration_error, match_label_temperature
 
-    some = dev.spread(CALIBRATION_SENTENCES)
-    likeliest = fit_temperatures(GraphParser(model), some, threads=threads, steps=12)
-    at = match_label_temperature([(likeliest.with_temperatures, some)], likeliest.fitted, threads=threads)
+    sample = dev.spread(CALIBRATION_SENTENCES)
+    likeliest = fit_temperatures(GraphParser(model), sample, threads=threads, steps=12)
+    at = match_label_temperature([(likeliest.with_temperatures, sample)], likeliest.fitted, threads=threads)
     fitted = likeliest.with_temperatures(at.heads, at.labels, at.smoothing)
-    parses = fitted.parses(some, options=ParseOptions(confidence=True), threads=threads)
-    error = head_calibration_error([(parses, some)])
+    parses = fitted.parses(sample, options=ParseOptions(confidence=True), threads=threads)
+    error = head_calibration_error([(parses, sample)])
     say_temperatures(progress, fitted.model, error, data_name(dev))
-    if error > FAR_OFF and not model.config.trainer_kind.probabilistic:
+    if error > HIGH_CALIBRATION_ERROR and not model.config.trainer_kind.probabilistic:
         progress.say(
-            f"{model.config.trainer} learns by margins, which no temperature makes quite honest: "
-            "where confidences matter most, the trainer log-linear comes closer"
+            f"{model.config.trainer} is a margin trainer, whose confidences stay imperfect after "
+            "calibration: "
+            "where confidences matter most, use the trainer log-linear"
         )
     report = {**model.report, "calibration": calibration_report(dev, error, doubts)}
     return replace(fitted.model, report=report)
@@ -343,19 +350,21 @@ def _calibrated(
 def _completed(
     train: Treebank, prepared: PreparedTrees, config: GraphConfig, threads: int, progress: Progress
 ) -> PreparedTrees:
-    """For a trainer that wants whole trees: unknown heads and labels are filled in by a perceptron trained on the rest."""
+    """Fill in unknown heads and labels with a perceptron trained on the rest, for a trainer that needs whole
+    trees."""
     from arcwise.graph.parser import GraphParser
 
-    what = "heads and labels" if config.labelled else "heads"
-    progress.say(f"{config.trainer}: unknown {what} are filled in by a perceptron trained on the known ones")
-    known = train.annotate(heads=prepared.heads, deprel=prepared.labels)
-    helper = GraphParser.train(known, config=config.for_trainer("perceptron", epochs=5), threads=threads)
+    missing = "heads and labels" if config.labelled else "heads"
+    progress.say(f"{config.trainer}: a perceptron trained on the rest fills in unknown {missing}")
+    partial_trees = train.annotate(heads=prepared.heads, deprel=prepared.labels)
+    perceptron = config.for_trainer("perceptron", epochs=5)
+    helper = GraphParser.train(partial_trees, config=perceptron, threads=threads)
     if helper.model.report["interrupted"]:
         raise KeyboardInterrupt
-    filled = helper.parse(known, options=ParseOptions(keep=("head",)), threads=threads)
+    filled = helper.parse(partial_trees, options=ParseOptions(keep=("head",)), threads=threads)
     labels = [
-        found if label == "_" else label
-        for label, found in zip(prepared.labels, filled.column("deprel"), strict=True)
+        predicted if label == "_" else label
+        for label, predicted in zip(prepared.labels, filled.column("deprel"), strict=True)
     ]
     return replace(prepared, heads=np.asarray(filled.heads), labels=labels)
 

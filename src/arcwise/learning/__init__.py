@@ -1,1 +1,1 @@
-"""How a model is trained and kept: configurations, the training loop with progress, weights, model files."""
+"""Training infrastructure: configurations, the training loop, cross-validation, model files."""

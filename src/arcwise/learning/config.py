@@ -1,4 +1,4 @@
-"""Configurations: frozen dataclasses that are read from TOML and kept in model files."""
+"""Read configurations (frozen dataclasses) from TOML files and model files."""
 
 from __future__ import annotations
 
@@ -20,21 +20,21 @@ T = TypeVar("T")
 
 
 def from_toml(kind: type[T], path: PathLike, **changes: Any) -> T:
-    """The configuration in a TOML file; keyword arguments that are not None win over the file."""
+    """Read a configuration from a TOML file; keyword arguments that are not None override it."""
     values = read_toml(path)
     return from_dict(kind, values | {k: v for k, v in changes.items() if v is not None}, where=str(path))
 
 
 def read_toml(path: PathLike) -> dict[str, Any]:
-    """The tables of a TOML file."""
+    """Read a TOML file."""
     try:
         return tomllib.loads(read_bytes(path).decode("utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise InputError(f"{path}: is no TOML ({error})") from error
+        raise InputError(f"{path}: is not valid TOML ({error})") from error
 
 
 def from_dict(kind: type[T], values: Mapping[str, Any], *, where: str = "configuration") -> T:
-    """A dataclass from plain values, each checked; an unknown key is an error that lists the known ones.
+    """Build a dataclass from plain values, each checked; an unknown key raises ``InputError``.
 
     >>> from dataclasses import dataclass
     >>> @dataclass(frozen=True)
@@ -46,19 +46,19 @@ def from_dict(kind: type[T], values: Mapping[str, Any], *, where: str = "configu
     Traceback (most recent call last):
     arcwise.errors.InputError: configuration: found key 'epoch', expected one of epochs
     """
-    known = declared(kind)
+    fields_by_name = declared(kind)
     for key in values:
-        if key not in known:
-            raise InputError(f"{where}: found key {key!r}, expected one of {', '.join(known)}")
+        if key not in fields_by_name:
+            raise InputError(f"{where}: found key {key!r}, expected one of {', '.join(fields_by_name)}")
     _require(kind, values, where)
     try:
-        return kind(**{key: _checked(known[key], value, where) for key, value in values.items()})
+        return kind(**{key: _checked(fields_by_name[key], value, where) for key, value in values.items()})
     except OptionError as error:
         raise error.inside(where) if not error.where else error from error
 
 
 def to_dict(config: Any) -> dict[str, Any]:
-    """Plain values from a dataclass, nested ones included, for JSON or TOML."""
+    """Convert a dataclass, also a nested one, to plain values for JSON or TOML."""
     plain: dict[str, Any] = {}
     for f in fields(config):
         value = getattr(config, f.name)
@@ -72,12 +72,12 @@ def _require(kind: type[Any], values: Mapping[str, Any], where: str) -> None:
             raise InputError(f"{where}: has no key {f.name!r}")
 
 
-def _checked(known: Declared, value: Any, where: str) -> Any:
-    """The value in the type of the field; a section is a configuration of its own."""
-    if not is_dataclass(known.base) or not isinstance(value, Mapping):
-        return known.checked(value)
-    kind: Any = known.base
+def _checked(declaration: Declared, value: Any, where: str) -> Any:
+    """Convert a value to the type of its field; a section is a nested configuration."""
+    if not is_dataclass(declaration.base) or not isinstance(value, Mapping):
+        return declaration.checked(value)
+    kind: Any = declaration.base
     try:
-        return from_dict(kind, value, where=f"{where}: {known.name}")
+        return from_dict(kind, value, where=f"{where}: {declaration.name}")
     except OptionError as error:
-        raise OptionError(f"{known.name}.{error.name}", error.reason, where) from error
+        raise OptionError(f"{declaration.name}.{error.name}", error.reason, where) from error

@@ -1,4 +1,5 @@
-"""Cross-validation: train a parser without each fold of the training data, and choose the epoch by the held-out scores."""
+"""Cross-validation: train a parser without each fold of the training data, and choose the epoch by the
+held-out scores."""
 
 from __future__ import annotations
 
@@ -45,7 +46,8 @@ class FoldTask(Generic[D]):
 def fold_tasks(
     folds: Folds, train: Treebank, distilled: D | None = None, *, seen: Treebank | None = None
 ) -> list[FoldTask[D]]:
-    """One task per fold. With ``seen`` (the training data with predicted tags), held-out folds have those tags too."""
+    """One task per fold. With ``seen`` (the training data with predicted tags), held-out folds have those
+    tags too."""
     gold, visible = folds.split(train), folds.split(train if seen is None else seen)
     return [
         FoldTask(
@@ -113,7 +115,8 @@ def cross_validate(
     engine: Engine,
     progress: Progress,
 ) -> CrossValidation[R]:
-    """Run ``train_fold`` for every fold on the engine, and choose the epoch with the best LAS over all held-out folds."""
+    """Run ``train_fold`` for every fold on the engine, and choose the epoch with the best LAS over all
+    held-out folds."""
     trained = engine.map(train_fold, tasks)
     results, scores = [], []
     for number, task in enumerate(tasks, start=1):

@@ -1,4 +1,4 @@
-"""Development data: a treebank of its own, or the training data themselves by cross-validation; and what is wrong with them."""
+"""Development data: a treebank or folds of the training data, and warnings about them."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from arcwise.learning.progress import Progress
 from arcwise.treebanks import Sentence, Treebank
 
 SMALLEST, SMALL = 10, 1000
-"""Sentences of a treebank that counts as small: without development data it is cross-validated by ``automatic``."""
+"""Sizes, in sentences, of treebanks that ``"auto"`` cross-validates."""
 TINY_DEV = 500
-"""Words of development data under which choices are chance."""
+"""Development data with fewer words are too small for model selection."""
 OVERLAP = 0.1
-"""The share of the words of the development data, in sentences that the training data have too, that is worth a warning."""
+"""Fraction of development words in sentences also in the training data above which to warn."""
 
 
 @dataclass(frozen=True)
 class Folds:
-    """Cross-validation: each of ``count`` parts of the training data is parsed by a parser trained on the others.
+    """Cross-validation with ``count`` folds of the training data.
 
-    What these parses tell chooses epoch, decoder and temperatures; the parser is then trained on everything.
+    The held-out parses select epoch, decoder and temperatures; the final parser is trained on all the data.
 
     >>> Folds.parse("5fold")
     Folds(count=5)
@@ -46,12 +46,12 @@ class Folds:
 
     @classmethod
     def parse(cls, text: str) -> Folds | None:
-        """``5fold`` → five folds; None if the text is no such word (it is then the name of a file)."""
-        found = re.fullmatch(r"(\d{1,9})-?folds?", text)
-        return None if found is None else cls(int(found[1]))
+        """Parse ``5fold``; None for other text, which is then the name of a file."""
+        match = re.fullmatch(r"(\d{1,9})-?folds?", text)
+        return None if match is None else cls(int(match[1]))
 
     def split(self, treebank: Treebank) -> list[tuple[Treebank, Treebank]]:
-        """(the others, the part) for each part; sentence i is in part i mod ``count``."""
+        """(other folds, held-out fold) for each fold; sentence i is in fold i mod ``count``."""
         if len(treebank) < self.count:
             raise InputError(
                 f"{treebank.source}: has {len(treebank)} sentences, expected at least {self.count} for {self}"
@@ -60,7 +60,8 @@ class Folds:
 
 
 def split_fold(treebank: Treebank, count: int, fold: int) -> tuple[Treebank, Treebank]:
-    """The sentences outside part ``fold`` of ``count`` and those in it; sentence i is in part i mod ``count``."""
+    """The sentences outside fold ``fold`` of ``count`` and those in it; sentence i is in fold i mod
+    ``count``."""
     parts: tuple[list[Sentence], list[Sentence]] = ([], [])
     for number, sentence in enumerate(treebank):
         parts[number % count == fold].append(sentence)
@@ -69,11 +70,12 @@ def split_fold(treebank: Treebank, count: int, fold: int) -> tuple[Treebank, Tre
 
 
 Development = Treebank | Folds | str | None
-"""What the choices of training are made on: a treebank, folds of the training data (``"5fold"``), what suits (``"auto"``), nothing."""
+"""Development data: a treebank, folds of the training data (``"5fold"``), ``"auto"``, or None."""
 
 
 def development(train: Treebank, dev: Development) -> Treebank | Folds | None:
-    """``dev`` itself; ``"5fold"`` becomes folds, ``"auto"`` folds of a small treebank and nothing of others, ``"none"`` nothing."""
+    """Resolve ``dev``: ``"5fold"`` to folds, ``"auto"`` to folds for a small treebank or else None,
+    ``"none"`` to None."""
     if not isinstance(dev, str):
         return dev
     if dev == "none":
@@ -87,58 +89,61 @@ def development(train: Treebank, dev: Development) -> Treebank | Folds | None:
 
 
 def warnings(train: Treebank, dev: Treebank | Folds | None) -> list[str]:
-    """What makes the choices and confidences of a training doubtful, a line each."""
+    """Warnings about development data that make model selection and calibration unreliable."""
     if dev is None:
         return [
             "no development data: confidences are not calibrated and the last epoch is kept "
-            "(a treebank of its own, or 5fold, as development data helps)"
+            "(pass a treebank, or 5fold, as development data)"
         ]
     if isinstance(dev, Folds):
         return []
-    found = []
+    lines = []
     overlap = shared_words(train, dev)
     if overlap > OVERLAP:
-        found.append(
-            f"{100 * overlap:.0f} % of the words of the development data are in sentences that are also in the training data: "
-            "what is chosen on them, and confidences, are too sure (use other data, or 5fold)"
+        lines.append(
+            f"{100 * overlap:.0f} % of the words of the development data are in sentences that are also in "
+            "the "
+            "training data: scores and confidences will be overestimated (use other data, or 5fold)"
         )
     if dev.word_count < TINY_DEV:
-        found.append(
-            f"the development data have only {dev.word_count} words: what is chosen on them is chance (use more, or 5fold)"
+        lines.append(
+            f"the development data have only {dev.word_count} words, too few to select on (use more, or "
+            "5fold)"
         )
-    return found
+    return lines
 
 
 def report_warnings(train: Treebank, dev: Treebank | Folds | None, progress: Progress) -> list[str]:
-    """``warnings``, each said."""
-    found = warnings(train, dev)
-    for line in found:
+    """Report ``warnings`` on the progress display and return them."""
+    lines = warnings(train, dev)
+    for line in lines:
         progress.say(f"warning: {line}")
-    return found
+    return lines
 
 
 def data_name(treebank: Treebank) -> str:
-    """The name of a treebank's file and folder: a model is not to tell where on somebody's disk they were."""
+    """The file name and folder of a treebank, without the rest of the path: models are shared, paths are
+    private."""
     return "/".join(Path(treebank.source).parts[-2:])
 
 
 def calibration_report(dev: Treebank | Folds, error: float, doubts: Sequence[str]) -> dict[str, Any]:
-    """What a model tells of its confidences: on which data they were fitted, with which calibration error, and what is wrong
-    (``warnings``)."""
+    """The calibration entry of a model's report: data, calibration error and ``warnings``."""
     on = f"{dev} of the training data" if isinstance(dev, Folds) else data_name(dev)
     return {"on": on, "error": round(error, 4), "doubts": list(doubts)}
 
 
 def shared_words(train: Treebank, dev: Treebank) -> float:
-    """The share of the words of ``dev`` that are in sentences whose words are those of a sentence of ``train``.
+    """The fraction of the words of ``dev`` in sentences that also occur in ``train``.
 
     >>> row = "1\\t{}\\t_\\tX\\t_\\t_\\t0\\troot\\t_\\t_\\n\\n"
-    >>> shared_words(Treebank.from_string(row.format("Yes")), Treebank.from_string(row.format("Yes") + row.format("No")))
+    >>> dev = Treebank.from_string(row.format("Yes") + row.format("No"))
+    >>> shared_words(Treebank.from_string(row.format("Yes")), dev)
     0.5
     """
-    known = set(_forms(train))
+    train_forms = set(_forms(train))
     lengths = dev.sentence_lengths
-    same = np.fromiter((forms in known for forms in _forms(dev)), np.bool_, len(dev))
+    same = np.fromiter((forms in train_forms for forms in _forms(dev)), np.bool_, len(dev))
     return float(lengths[same].sum() / max(lengths.sum(), 1))
 
 

@@ -1,7 +1,8 @@
-"""``Packed``: a model as plain values; and model files, which hold one: safetensors (named arrays, memory-mapped) with a JSON header that says what the model is.
+"""Model files: safetensors (named arrays, memory-mapped) with a JSON header; ``Packed`` is their content.
 
-The header has ``kind`` (which parser), ``version`` (of the layout of that kind), ``written_by`` (the version of arcwise), and whatever the kind keeps there: its
-configuration, alphabets, scores. Reading needs numpy alone; nothing in a file is ever executed.
+The header has ``kind`` (which parser), ``version`` (of that kind's format), ``written_by`` (the version of
+arcwise), and what the kind stores there: configuration, alphabets, scores. Reading needs only numpy; nothing
+in a file is executed.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ _MAX_HEADER = 100_000_000
 
 
 def check_precision(name: str) -> Precision:
-    """The precision of that name; an error lists the known ones."""
+    """Check the name of a precision."""
     if name not in PRECISIONS:
         raise InputError(f"precision: found {name!r}, expected one of {', '.join(PRECISIONS)}")
     return name
@@ -54,9 +55,10 @@ def check_precision(name: str) -> Precision:
 
 @dataclass(frozen=True)
 class Packed:
-    """A model as plain values: its kind, the version of its layout, a header (JSON) and named arrays.
+    """A model as plain values: its kind, format version, header (JSON) and named arrays.
 
-    Every part packs itself into one (``pack``) and is made again from one (``unpack``): for a model file, for a pickle, for another process.
+    Every component converts itself to one (``pack``) and back (``unpack``), for model files, pickles and
+    worker processes.
     """
 
     kind: str
@@ -64,43 +66,45 @@ class Packed:
     header: Mapping[str, Any] = field(default_factory=dict)
     arrays: Mapping[str, npt.NDArray[Any]] = field(default_factory=dict)
     path: str = "<memory>"
-    """The file that it was read from, for messages."""
+    """The file it was read from, for messages."""
     size: int | None = None
-    """The size of that file in bytes; None: it never was in one."""
+    """The size of that file in bytes; None if it is not from a file."""
     written_by: str | None = None
-    """The version of arcwise that wrote the file; None: it does not say (files of 0.2 and before do not), or there is none."""
+    """The version of arcwise that wrote the file; None for files of 0.2 and before, or without a file."""
 
     def expect(self, kind: str, version: int) -> None:
-        """``ModelError`` unless the model is of this kind and its version is one we can read."""
+        """Raise ``ModelError`` unless the model has this kind and version."""
         if self.kind != kind:
             raise ModelError(f"{self.path}: found a model of kind {self.kind!r}, expected {kind!r}")
         if self.version != version:
             raise ModelError(
                 f"{self.path}: found version {self.version} of a {kind} model, expected {version} "
-                "(train it again with this arcwise, or install the one that wrote it)"
+                "(retrain it with this arcwise, or install the version that wrote it)"
             )
 
     def array(self, name: str) -> npt.NDArray[Any]:
-        """The array of that name; ``ModelError`` if there is none."""
+        """The array of that name; raises ``ModelError`` if it is missing."""
         if name not in self.arrays:
             raise ModelError(f"{self.path}: has no array {name!r}; the file is damaged")
         return self.arrays[name]
 
 
 class Packable(ABC):
-    """A part that packs and unpacks itself can be pickled, copied and sent to other processes: parsers, models, tokenizer, tagger.
+    """Makes a component (parser, model, tokenizer, tagger) with ``pack`` and ``unpack`` picklable and
+    copyable.
 
-    Pickles keep the weights in full precision, so that what comes out works exactly as what went in; native objects are built again.
+    Pickles keep weights in full precision, so that the copy gives identical results; native objects are
+    rebuilt.
     """
 
     @abstractmethod
     def pack(self, precision: Precision = "float32") -> Packed:
-        """Everything that the part consists of, weights in that precision."""
+        """The component as plain values, weights in that precision."""
 
     @classmethod
     @abstractmethod
     def unpack(cls, packed: Packed) -> Self:
-        """The part again; ``ModelError`` if it is of another kind or version, or damaged."""
+        """Rebuild the component; raises ``ModelError`` for another kind or version, or damaged data."""
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _unpacked, (type(self), self.pack("float32"))
@@ -116,7 +120,7 @@ def _unpacked(part: type[Packable], packed: Packed) -> Packable:
 
 
 def write_model(path: PathLike, packed: Packed) -> None:
-    """Write a model file (safetensors); it appears whole or not at all.
+    """Write a model file (safetensors) atomically.
 
     >>> import tempfile, numpy as np
     >>> path = Path(tempfile.mkdtemp()) / "m.arcwise"
@@ -136,7 +140,7 @@ def write_model(path: PathLike, packed: Packed) -> None:
 
 
 def read_model(path: PathLike) -> Packed:
-    """Open a model file of any kind; its arrays are mapped into memory, not copied."""
+    """Open a model file of any kind; arrays are memory-mapped, not copied."""
     name = os.fspath(path)
     try:
         size = Path(name).stat().st_size
@@ -152,21 +156,21 @@ def read_model(path: PathLike) -> Packed:
         kind, version = str(header.pop("kind")), int(header.pop("version"))
         written_by = header.pop(_WRITTEN_BY, None)
     except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise ModelError(f"{path}: is no arcwise model, or a damaged one") from error
+        raise ModelError(f"{path}: is not an arcwise model, or is damaged") from error
     return Packed(kind, version, header, arrays, name, size, None if written_by is None else str(written_by))
 
 
 def starts_as_json(path: PathLike) -> bool:
-    """Whether a file is JSON text (an induced grammar is) and not a file of arrays."""
+    """Whether a file is JSON (an induced grammar) rather than safetensors."""
     try:
         with Path(path).open("rb") as stream:
             return stream.read(1) == b"{"
     except OSError:
-        return False  # reading it will say what is wrong
+        return False  # reading it will raise a better error
 
 
 def _entries(mapped: npt.NDArray[np.uint8]) -> tuple[dict[str, Any], int]:
-    """The JSON head of a safetensors file, and where the data start."""
+    """The JSON header of a safetensors file, and the offset of the data."""
     length = int.from_bytes(mapped[:8].tobytes(), "little")
     if len(mapped) < 8 or length > min(len(mapped) - 8, _MAX_HEADER):
         raise ValueError("no safetensors header")

@@ -1,10 +1,10 @@
-"""Iterative parameter mixing (McDonald, Hall & Mann 2010): several online trainers learn at the same time, and are put together after
-each epoch.
+"""Iterative parameter mixing (McDonald, Hall & Mann 2010): online trainers run in parallel and are averaged
+after each epoch.
 
-The sentences of an epoch are dealt out in parts. A trainer for each part goes on from the same state (weights, the sums for their
-averages, whatever its steps go by), and then each number of the state becomes the mean of what the trainers made of it. The averages of
-the weights are therefore over all steps of all trainers. With one part this is plain training, to the bit. (The paper deals out the
-sentences once; here the order of each epoch, which is drawn anew, is dealt out like cards.)
+The sentences of an epoch are split into parts. The trainers of all parts start from the same state (weights,
+running sums, optimiser state), and the new state is the mean of theirs, so that averaged weights cover all
+steps of all trainers. With one part this is plain training, to the bit. The paper splits the sentences once;
+here each epoch's random order is dealt out round-robin.
 """
 
 from __future__ import annotations
@@ -26,20 +26,20 @@ Places = npt.NDArray[np.uint32]
 
 
 class MixableTrainer(EpochTrainer, Protocol):
-    """An online trainer that can go on from where another one is."""
+    """An online trainer whose state can be set from another one's."""
 
     steps: float
-    """The number of the step to come, by which averages go."""
+    """The number of the next step; weights the running sums of averaging."""
 
     @property
     def tables(self) -> Sequence[Table]:
-        """All else that it has learned; writing to them changes the trainer."""
+        """Views of the rest of the state; writing to them changes the trainer."""
         ...
 
 
 @dataclass(frozen=True)
 class TrainerState:
-    """From where the trainers of all parts go on."""
+    """The common initial state of an epoch."""
 
     tables: Sequence[Table]
     steps: float
@@ -47,7 +47,7 @@ class TrainerState:
 
 @dataclass(frozen=True)
 class EpochPart:
-    """What one trainer learns from in an epoch: these sentences, in this order."""
+    """The sentences of one trainer in an epoch, in order."""
 
     epoch: int
     order: npt.NDArray[np.int64]
@@ -55,16 +55,19 @@ class EpochPart:
 
 @dataclass(frozen=True)
 class Learned:
-    """What the trainer of a part has changed: of each table the places, and what is there now."""
+    """The result of training on a part: the changed cells of each table and their new values."""
 
     changes: Sequence[tuple[Places, Table]]
     steps: float
-    told: dict[str, float]
+    metrics: dict[str, float]
 
 
 class PartTraining:
-    """The work of an engine: from a state and a part to what was learned. ``make`` makes the trainer, where the work is done; it is
-    kept for the next epoch, and any trainer can learn from any part."""
+    """The task of an engine: train on a part from a given state.
+
+    ``make`` builds the trainer in the worker, which keeps it for the next epochs; any trainer can take any
+    part.
+    """
 
     def __init__(self, make: Callable[[], MixableTrainer]) -> None:
         self._make = make
@@ -73,57 +76,57 @@ class PartTraining:
     def _trainer(self) -> MixableTrainer:
         return self._make()
 
-    def __call__(self, given: tuple[TrainerState, EpochPart]) -> Learned:
-        state, part = given
+    def __call__(self, task: tuple[TrainerState, EpochPart]) -> Learned:
+        state, part = task
         trainer = self._trainer
         _set(trainer, state)
-        told = trainer.epoch(part.epoch, part.order, lambda _: None)
-        return Learned(changes(trainer.tables, state.tables), trainer.steps, told)
+        metrics = trainer.epoch(part.epoch, part.order, lambda _: None)
+        return Learned(changes(trainer.tables, state.tables), trainer.steps, metrics)
 
 
 class MixingTrainer:
-    """An ``EpochTrainer`` whose epochs are learned by the trainers of a pool (of ``PartTraining``), in ``parts``; ``own`` has the state.
+    """An ``EpochTrainer`` that trains each epoch in ``parts`` on a pool of ``PartTraining`` workers.
 
-    What it learns depends on the number of parts, and not on where they are learned.
+    ``main`` holds the mixed state. The result depends on the number of parts, not on where they run.
     """
 
     def __init__(
         self,
-        own: MixableTrainer,
+        main: MixableTrainer,
         pool: WorkerPool[tuple[TrainerState, EpochPart], Learned],
         *,
         parts: int,
         threads: int,
     ) -> None:
-        self._own, self._pool, self._parts, self._threads = own, pool, parts, threads
+        self._main, self._pool, self._parts, self._threads = main, pool, parts, threads
 
     def epoch(self, number: int, order: npt.NDArray[np.int64], advance: Advance) -> dict[str, float]:
-        """One pass over the sentences by all trainers, and their mean; numbers are added up."""
-        parts = dealt(number, order, self._parts)
+        """One parallel pass over the sentences, mixed afterwards; metrics are summed."""
+        parts = split_epoch(number, order, self._parts)
         learned = []
-        state = TrainerState(list(self._own.tables), self._own.steps)
-        for part, one in zip(parts, self._pool.map_with(state, parts), strict=True):
-            learned.append(one)
+        state = TrainerState(list(self._main.tables), self._main.steps)
+        for part, result in zip(parts, self._pool.map_with(state, parts), strict=True):
+            learned.append(result)
             advance(len(part.order))
-        mix(self._own, learned, self._threads)
-        names = dict.fromkeys(name for one in learned for name in one.told)
-        return {name: sum(one.told.get(name, 0.0) for one in learned) for name in names}
+        mix(self._main, learned, self._threads)
+        names = dict.fromkeys(name for result in learned for name in result.metrics)
+        return {name: sum(result.metrics.get(name, 0.0) for result in learned) for name in names}
 
     @property
     def weights(self) -> Weights:
-        """The weights as they would be used for parsing now."""
-        return self._own.weights
+        """The current (averaged) weights."""
+        return self._main.weights
 
     @property
     def finished(self) -> bool:
-        """Whether more epochs would change nothing."""
-        return self._own.finished
+        """Whether training has converged."""
+        return self._main.finished
 
 
-def dealt(epoch: int, order: npt.NDArray[np.int64], parts: int) -> list[EpochPart]:
-    """The sentences dealt out like cards; no part is without any.
+def split_epoch(epoch: int, order: npt.NDArray[np.int64], parts: int) -> list[EpochPart]:
+    """Split the sentences round-robin; no part is empty.
 
-    >>> [part.order.tolist() for part in dealt(1, np.arange(5), 2)]
+    >>> [part.order.tolist() for part in split_epoch(1, np.arange(5), 2)]
     [[0, 2, 4], [1, 3]]
     """
     count = max(1, min(parts, len(order)))
@@ -131,7 +134,8 @@ def dealt(epoch: int, order: npt.NDArray[np.int64], parts: int) -> list[EpochPar
 
 
 def changes(tables: Sequence[Table], before: Sequence[Table]) -> list[tuple[Places, Table]]:
-    """Of each table, where it differs and what is there; tables of one size, which change together, have the same places."""
+    """The changed cells and values of each table; tables of one size change together and share their
+    cells."""
     places: dict[int, Places] = {}
     for size in dict.fromkeys(map(len, tables)):
         chosen = [number for number, table in enumerate(tables) if len(table) == size]
@@ -140,11 +144,12 @@ def changes(tables: Sequence[Table], before: Sequence[Table]) -> list[tuple[Plac
 
 
 def mix(trainer: MixableTrainer, learned: Sequence[Learned], threads: int) -> None:
-    """The state of the trainer becomes the mean of what was learned from it."""
+    """Set the state of the trainer to the mean of the results."""
     for number, table in enumerate(trainer.tables):
-        own = [one.changes[number] for one in learned]
-        native.mix_table(table, [p for p, _ in own], [values for _, values in own], threads=threads)
-    trainer.steps = sum(one.steps for one in learned) / len(learned)
+        changed = [result.changes[number] for result in learned]
+        places, values = [p for p, _ in changed], [v for _, v in changed]
+        native.mix_table(table, places, values, threads=threads)
+    trainer.steps = sum(result.steps for result in learned) / len(learned)
 
 
 def _set(trainer: MixableTrainer, state: TrainerState) -> None:

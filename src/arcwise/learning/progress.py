@@ -1,4 +1,4 @@
-"""Progress of long work on standard error: a bar with speed and time left on a terminal, plain lines elsewhere."""
+"""Progress on standard error: a bar with speed and remaining time on a terminal, plain lines elsewhere."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 
 
 _WARNING = "warning: "
-"""How lines begin that warn."""
+"""Prefix of warnings."""
 
 
 class Progress:
-    """A bar over sentences, and lines that stay (``say``). Silent if ``shown`` is False.
+    """A progress bar over sentences, and permanent lines (``say``). Silent if ``shown`` is False.
 
     >>> with Progress(shown=False) as progress, progress.epoch(1, 8, 100) as advance:
     ...     advance(100)
@@ -34,7 +34,7 @@ class Progress:
         self._bar: Any = None
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return partial(Progress, shown=False), ()  # in another process nothing is shown: lines would mix
+        return partial(Progress, shown=False), ()  # silent in other processes, whose lines would interleave
 
     def __enter__(self) -> Self:
         if self._shown and sys.stderr.isatty():
@@ -61,9 +61,9 @@ class Progress:
             self._bar = None
 
     def say(self, line: str) -> None:
-        """A line that stays on the screen; the program can have it, too (``arcwise.log``)."""
+        """Print a permanent line, and log it (``arcwise.log``)."""
         logger.log(WARNING if line.startswith(_WARNING) else INFO, "%s", line.removeprefix(_WARNING))
-        with contextlib.suppress(OSError):  # whoever read along has gone: no reason to end the work
+        with contextlib.suppress(OSError):  # a closed stderr is no reason to abort the work
             if self._bar is not None:
                 self._bar.console.print(line, highlight=False, markup=False)
             elif self._shown:
@@ -71,8 +71,8 @@ class Progress:
 
     @contextmanager
     def epoch(self, number: int, epochs: int, sentences: int) -> Iterator[Any]:
-        """A bar for one of the passes over the sentences, with the time left for all of them; the value is a function
-        that is told how many more sentences are done."""
+        """Show a bar for one epoch, with the remaining time of all; yields a function to advance it by
+        sentences."""
         if self._bar is None:
             yield lambda done: None
             return

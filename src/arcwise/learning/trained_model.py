@@ -1,4 +1,4 @@
-"""What parsers that are one model share: loading, saving, and the parts that all their model files have."""
+"""``TrainedParser``: load and save parsers, and the components that their model files share."""
 
 from __future__ import annotations
 
@@ -31,15 +31,15 @@ Arrays = dict[str, npt.NDArray[Any]]
 
 
 class Model(Protocol):
-    """What a parser asks of its model."""
+    """The interface of a parser's model."""
 
     @property
     def summary(self) -> str:
-        """What it is, in a few words."""
+        """A short description."""
         ...
 
     def pack(self, precision: Precision = "float32") -> Packed:
-        """Everything that the model consists of."""
+        """The model as plain values."""
         ...
 
 
@@ -47,7 +47,7 @@ M = TypeVar("M", bound=Model)
 
 
 class TrainedParser(Packable, Generic[M]):
-    """A parser that is its ``model`` and nothing else: from a file and back."""
+    """A parser defined entirely by its ``model``."""
 
     kind: ClassVar[str]
 
@@ -60,45 +60,45 @@ class TrainedParser(Packable, Generic[M]):
     @classmethod
     @abstractmethod
     def _model_of(cls, packed: Packed) -> M:
-        """The model that was packed; ``ModelError`` if it is none of this kind."""
+        """Unpack the model; raises ``ModelError`` if it is of another kind."""
 
     @classmethod
     def load(cls, path: PathLike) -> Self:
-        """The parser of a model file."""
+        """Load the parser from a model file."""
         return cls.unpack(read_model(path))
 
     def pack(self, precision: Precision = "float32") -> Packed:
-        """The model, weights in that precision."""
+        """The packed model, weights in that precision."""
         return self.model.pack(precision)
 
     @classmethod
     def unpack(cls, packed: Packed) -> Self:
-        """The parser of a packed model."""
+        """Rebuild the parser from a packed model."""
         return cls(cls._model_of(packed))
 
     def reading(self, look_alikes: LookAlikes) -> Self:
-        """The same parser, for which words are those that are read so."""
+        """The same parser with these character substitutions in words."""
         model: Any = self.model
         return type(self)(replace(model, look_alikes=look_alikes))
 
     def save(self, path: PathLike, *, precision: Precision = "float32") -> None:
-        """Write the model file; it appears whole or not at all."""
+        """Write the model file atomically."""
         write_model(path, self.pack(precision))
 
 
 def vocabulary_arrays(vocabulary: native.Vocabulary) -> dict[str, npt.NDArray[Any]]:
-    """A vocabulary as arrays of a model file."""
+    """The arrays of a vocabulary in a model file."""
     return {"words.hashes": vocabulary.hashes, "words.counts": vocabulary.counts}
 
 
 def read_vocabulary(packed: Packed) -> native.Vocabulary:
-    """The vocabulary of a packed model; ``ModelError`` if it is not there."""
+    """Read the vocabulary of a packed model; raises ``ModelError`` if it is missing."""
     hashes, counts = (np.array(packed.array(f"words.{name}")) for name in ("hashes", "counts"))
     return native.Vocabulary(hashes, counts)
 
 
 def read_report(packed: Packed) -> Mapping[str, Any]:
-    """What the model tells of its training; if it comes from a file, with its precision and size."""
+    """Read the training report; for a model from a file, with its precision and size."""
     report: dict[str, Any] = packed.header["report"]
     if packed.size is None:
         return report
@@ -106,7 +106,8 @@ def read_report(packed: Packed) -> Mapping[str, Any]:
 
 
 def pack_weights(name: str, weights: npt.NDArray[np.float32], precision: Precision) -> Arrays:
-    """The arrays ``name.bits`` and ``name.values`` (and ``name.scales`` for int8: one for every 256 values).
+    """Pack a sparse table: ``name.bits`` (non-zero mask), ``name.values``, for int8 also ``name.scales`` (per
+    256 values).
 
     >>> arrays = pack_weights("w", np.array([0, 0.5, 0, -2], np.float32), "int8")
     >>> unpack_weights("w", arrays, 4).tolist()
@@ -130,7 +131,7 @@ def pack_weights(name: str, weights: npt.NDArray[np.float32], precision: Precisi
 
 
 def unpack_weights(name: str, arrays: Mapping[str, npt.NDArray[Any]], size: int) -> npt.NDArray[np.float32]:
-    """The table of ``size`` weights that ``pack_weights`` packed."""
+    """Unpack a table of ``size`` weights packed by ``pack_weights``."""
     bits = arrays[f"{name}.bits"]
     if f"{name}.scales" in arrays:
         return native.spread_weights(bits, arrays[f"{name}.values"], arrays[f"{name}.scales"], size)
@@ -140,6 +141,6 @@ def unpack_weights(name: str, arrays: Mapping[str, npt.NDArray[Any]], size: int)
 
 
 def read_weights(packed: Packed, name: str, size: int) -> npt.NDArray[np.float32]:
-    """The table of a packed model; ``ModelError`` if it is not there."""
+    """Read a table of a packed model; raises ``ModelError`` if it is missing."""
     packed.array(f"{name}.bits"), packed.array(f"{name}.values")
     return unpack_weights(name, packed.arrays, size)

@@ -1,4 +1,4 @@
-"""The training loop that all trained models share: epochs, scores on the development data, the best weights kept."""
+"""The training loop of all models: epochs, development scores, early stopping, checkpoints."""
 
 from __future__ import annotations
 
@@ -21,45 +21,46 @@ Advance = Callable[[int], None]
 
 
 DevScore = UasLas
-"""What an epoch is judged by: heads and labels as ``GoldTrees`` counts them."""
+"""The score of an epoch on development data, as ``GoldTrees`` counts."""
 
 COUNTING = "punctuation counted, label subtypes cut"
-"""How scores on development data are counted while training, and by ``arcwise evaluate`` unless told otherwise."""
+"""How development scores are counted in training, and by default in ``arcwise evaluate``."""
 
 
 class EpochTrainer(Protocol):
-    """What the loop asks of a trainer."""
+    """The interface of a trainer."""
 
     def epoch(self, number: int, order: npt.NDArray[np.int64], advance: Advance) -> dict[str, float]:
-        """One pass over the sentences in this order; numbers worth telling (``loss`` first), by name."""
+        """One pass over the sentences in this order; returns metrics to log (``loss`` first)."""
         ...
 
     @property
     def weights(self) -> Weights:
-        """The weights as they would be used for parsing now."""
+        """The current weights for parsing (averaged, if the trainer averages)."""
         ...
 
     @property
     def finished(self) -> bool:
-        """Whether more epochs would change nothing."""
+        """Whether training has converged."""
         ...
 
 
 class Checkpoint(Protocol):
-    """Where a training that may be killed keeps how far it is."""
+    """Storage for the state of a resumable training."""
 
     def load(self) -> tuple[int, Best] | None:
-        """The last epoch that was finished, and the best so far, the trainer being what it was then; None: there is nothing to go on from."""
+        """Restore the trainer; returns the last finished epoch and the best so far, or None without a
+        checkpoint."""
         ...
 
     def save(self, epoch: int, best: Best) -> None:
-        """Keep both, and the state of the trainer."""
+        """Store both, and the state of the trainer."""
         ...
 
 
 @dataclass
 class Best:
-    """The best weights so far, and how they came about."""
+    """The best weights so far, and the history of training."""
 
     weights: Weights | None = None
     epoch: int = 0
@@ -71,7 +72,8 @@ class Best:
 def training_report(
     train: Treebank, dev: Treebank | Folds | None, notes: Sequence[str], best: Best
 ) -> dict[str, Any]:
-    """What the model file tells of its training; nothing in it depends on the machine or the hour."""
+    """The training report of a model file; it does not depend on machine or time, so training is
+    reproducible."""
     return {
         "train": data_name(train),
         "train_sentences": len(train),
@@ -99,15 +101,17 @@ def fit(
     last_only: bool = False,
     checkpoint: Checkpoint | None = None,
 ) -> Best:
-    """Train, after each epoch score the weights on development data, and return the best ones.
+    """Train, evaluate the weights after each epoch, and return the best ones.
 
-    Without ``evaluate`` the last weights are the best. Ctrl-C ends training and keeps the best so far; before the first epoch is over
-    there is nothing to keep, and ``KeyboardInterrupt`` goes on to the caller. The order of sentences is drawn from ``seed`` alone. ``last_only``: weights are asked for once, at the end, and Ctrl-C keeps nothing.
-    ``checkpoint``: written after each epoch; training goes on from it if there is one, to the same result.
+    Without ``evaluate`` the last weights are the best. Ctrl-C stops training and keeps the best so far;
+    before the end of the first epoch there is nothing to keep, and ``KeyboardInterrupt`` propagates. The
+    order of sentences depends on ``seed`` alone. ``last_only``: read the weights only once, at the end;
+    Ctrl-C then keeps nothing. ``checkpoint``: written after each epoch; training resumes from it, with the
+    same result.
     """
     done, best = (None if checkpoint is None else checkpoint.load()) or (0, Best())
     if done:
-        progress.say(f"going on after epoch {done}")
+        progress.say(f"resuming after epoch {done}")
     if evaluate is not None:
         progress.say(f"scores on the development data: {COUNTING}, as in 'arcwise evaluate'")
     random = np.random.default_rng(seed)
@@ -120,17 +124,17 @@ def fit(
                 break
             started = time.monotonic()
             with progress.epoch(number, epochs, sentences) as advance:
-                numbers = trainer.epoch(number, order, advance)
+                metrics = trainer.epoch(number, order, advance)
             seconds = time.monotonic() - started
-            _keep(best, trainer, number, numbers, evaluate, last_only=last_only)
-            progress.say(_line(number, epochs, numbers, best, sentences / max(seconds, 1e-9)))
+            _keep(best, trainer, number, metrics, evaluate, last_only=last_only)
+            progress.say(_line(number, epochs, metrics, best, sentences / max(seconds, 1e-9)))
             if checkpoint is not None:
                 checkpoint.save(number, best)
             if trainer.finished or (patience and number - best.epoch >= patience):
                 break
     except KeyboardInterrupt:
         if best.weights is None:
-            progress.say("stopped before the first epoch was over: nothing is learned yet, nothing is kept")
+            progress.say("stopped before the end of the first epoch: there is nothing to keep")
             raise
         best.interrupted = True
         progress.say(f"stopped; keeping the weights of epoch {best.epoch}")
@@ -141,19 +145,20 @@ def fit(
 
 @contextmanager
 def interruptible(best: Best, progress: Progress) -> Iterator[None]:
-    """Work on trained weights that may be left out (choosing a decoder, fitting temperatures): Ctrl-C ends it and loses nothing."""
+    """Optional work after training (decoder selection, calibration), which Ctrl-C skips without losing the
+    weights."""
     try:
         yield
     except KeyboardInterrupt:
         best.interrupted = True
-        progress.say("stopped after the last epoch; what was trained is kept")
+        progress.say("stopped after the last epoch; the trained weights are kept")
 
 
 def _keep(
     best: Best,
     trainer: EpochTrainer,
     number: int,
-    numbers: dict[str, float],
+    metrics: dict[str, float],
     evaluate: Callable[[Weights], DevScore] | None,
     *,
     last_only: bool,
@@ -161,17 +166,17 @@ def _keep(
     weights = None if last_only else trainer.weights
     score = evaluate(weights) if evaluate and weights is not None else None
     best.history.append(
-        {"epoch": number, **numbers, **({"dev_uas": score.uas, "dev_las": score.las} if score else {})}
+        {"epoch": number, **metrics, **({"dev_uas": score.uas, "dev_las": score.las} if score else {})}
     )
     if score is None or best.score is None or score.las > best.score.las:
         best.weights, best.epoch, best.score = weights, number, score
 
 
-def _line(number: int, epochs: int, numbers: dict[str, float], best: Best, speed: float) -> str:
-    told = "  ".join(f"{name} {value:,.5g}" for name, value in numbers.items())
+def _line(number: int, epochs: int, metrics: dict[str, float], best: Best, speed: float) -> str:
+    values = "  ".join(f"{name} {value:,.5g}" for name, value in metrics.items())
     last = best.history[-1]
     dev = (
         f"  dev UAS {100 * last['dev_uas']:.2f} LAS {100 * last['dev_las']:.2f}" if "dev_las" in last else ""
     )
     mark = " *" if dev and best.epoch == number else ""
-    return f"epoch {number}/{epochs}  {told}{dev}{mark}  {speed:,.0f} sentences/s"
+    return f"epoch {number}/{epochs}  {values}{dev}{mark}  {speed:,.0f} sentences/s"

@@ -101,7 +101,7 @@ def test_an_interrupted_training_is_resumed_to_the_same_bytes(
     assert train(folder, "--resume", "--seed", "9") == 2
     assert "belongs to a training with other options or data" in capsys.readouterr().err
     assert train(folder, "--resume") == 0
-    assert "going on after epoch 2" in capsys.readouterr().err
+    assert "resuming after epoch 2" in capsys.readouterr().err
     assert names(folder) == ["m.arcwise", "whole.arcwise"]
     assert (folder / "m.arcwise").read_bytes() == (folder / "whole.arcwise").read_bytes()
 

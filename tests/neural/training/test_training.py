@@ -281,7 +281,7 @@ def test_what_is_no_checkpoint_is_refused(checkpoint: Path, tmp_path: Path) -> N
     with pytest.raises(ModelError, match="found a model of kind 'neural', expected 'neural-checkpoint'"):
         train(checkpoint=tmp_path / "model")
     checkpoint.write_bytes(checkpoint.read_bytes()[:100])
-    with pytest.raises(ModelError, match="is no arcwise model, or a damaged one"):
+    with pytest.raises(ModelError, match="is not an arcwise model, or is damaged"):
         train(checkpoint=checkpoint)
 
 
