@@ -13,6 +13,7 @@ import numpy.typing as npt
 from arcwise import native
 from arcwise.features.lemma_scripts import NO_LEMMA, lemmas_by, read_script, script_text, scripts_of
 from arcwise.treebanks import Coded, Treebank
+from arcwise.treebanks.field_values import pairs, split_pairs
 
 Codes = npt.NDArray[np.int32]
 _FEATS = "feats."
@@ -62,7 +63,7 @@ class TagAlphabets:
             elif column == "feats":
                 found: dict[str, set[str]] = {}
                 for bundle in own:
-                    for attribute, value in _pairs(bundle):
+                    for attribute, value in split_pairs(bundle):
                         found.setdefault(attribute, set()).add(value)
                 for attribute in sorted(found, key=_order):
                     names.append(f"{_FEATS}{attribute}")
@@ -98,7 +99,7 @@ class TagAlphabets:
             if column == "feats":
                 attribute = name.removeprefix(_FEATS)
                 of_string = [
-                    numbers.get(dict(_pairs(bundle)).get(attribute, NO_VALUE), -1) for bundle in coded.strings
+                    numbers.get(pairs(bundle).get(attribute, NO_VALUE), -1) for bundle in coded.strings
                 ]
             else:
                 of_string = [numbers.get(value, -1) for value in coded.strings]
@@ -157,12 +158,6 @@ def _numbered(codes: Sequence[Codes], sizes: Sequence[int]) -> npt.NDArray[np.in
             most = len(found)
         found, most = found * size + own, most * size
     return found
-
-
-def _pairs(bundle: str) -> list[tuple[str, str]]:
-    if bundle == "_":
-        return []
-    return [(key, value) for key, _, value in (part.partition("=") for part in bundle.split("|"))]
 
 
 def _order(attribute: str) -> tuple[str, str]:

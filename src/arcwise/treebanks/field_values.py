@@ -44,6 +44,15 @@ def pair_parts(field: str) -> list[str]:
     return [] if field == "_" else field.split("|")
 
 
+def split_pairs(field: str) -> list[tuple[str, str]]:
+    """Parse FEATS or MISC into (key, value) pairs, in order and with repeated keys.
+
+    >>> split_pairs("Case=Nom|Case=Acc|Bare")
+    [('Case', 'Nom'), ('Case', 'Acc'), ('Bare', '')]
+    """
+    return [(key, value) for key, _, value in [part.partition("=") for part in pair_parts(field)]]
+
+
 def pairs(field: str, *, bare: bool = True) -> dict[str, str]:
     """Parse FEATS or MISC into a mapping; a repeated key has its last value.
 

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from arcwise.treebanks.columns import column_number
+from arcwise.treebanks.field_values import split_pairs
 from arcwise.treebanks.rows import BOM
 from arcwise.treebanks.search.syntax import MISSING, Property
 from arcwise.treebanks.treebank import Treebank
@@ -240,11 +241,7 @@ def value_of_key(field: str, key: str) -> str:
     >>> value_of_key("Case=Acc|Number=Sing", "Number"), value_of_key("_", "Case")
     ('Sing', '_')
     """
-    for pair in field.split("|"):
-        name, sign, value = pair.partition("=")
-        if name == key and field != MISSING:
-            return value if sign else ""
-    return MISSING
+    return next((value for name, value in split_pairs(field) if name == key), MISSING)
 
 
 def _number(text: str) -> float:
