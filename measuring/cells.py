@@ -1,4 +1,5 @@
-"""Cache of computed results, so that an interrupted run resumes (``measuring.trainings`` caches trainings)."""
+"""Cache of computed results, so that an interrupted run resumes (``measuring.trainings`` caches
+trainings)."""
 
 from __future__ import annotations
 

@@ -1,12 +1,13 @@
 """Soft word clusters as parser features, as proposed by Smith & Smith 2007 (section 5.1).
 
-The clustering model is an aspect model (Hofmann 1999; compare Pereira et al. 1993) of a word w and a neighbour c:
+The clustering model is an aspect model (Hofmann 1999; compare Pereira et al. 1993) of a word w and a
+neighbour c:
 
     p(c | w) = Σ_z q(z | w) p(c | z)
 
-trained by EM on the training text. A word's MISC gets ``Clusters``: the clusters with q(z | w) of at least a quarter,
-each with its quarter (``z7q3``: cluster 7, at least three quarters), and ``any``, so that each cluster of one end of
-an arc is also a feature alone. Train with ``list_columns = ["MISC:Clusters"]``.
+trained by EM on the training text. A word's MISC gets ``Clusters``: the clusters with q(z | w) of at least a
+quarter, each with its quarter (``z7q3``: cluster 7, at least three quarters), and ``any``, so that each
+cluster of one end of an arc is also a feature alone. Train with ``list_columns = ["MISC:Clusters"]``.
 """
 
 from __future__ import annotations

@@ -14,7 +14,8 @@ def interleaved(
 ) -> dict[str, float]:
     """Return seconds per call of each contender: the minimum over ``repeat`` interleaved rounds.
 
-    A contender faster than ``min_seconds`` is called several times per round, to be well above clock resolution.
+    A contender faster than ``min_seconds`` is called several times per round, to be well above clock
+    resolution.
     """
     calls = {label: _calls_per_round(run, min_seconds) for label, run in contenders.items()}
     best = dict.fromkeys(contenders, float("inf"))

@@ -1,7 +1,7 @@
 """Cached trainings: each is run once, and its model, figures and parses are kept outside the repository.
 
-The cache is ~/.cache/arcwise/trainings (or ARCWISE_CACHE): an interrupted run resumes, and scripts share trainings.
-ARCWISE_TREEBANKS names the folder of treebanks (NAME/train.conllu.xz, dev, test).
+The cache is ~/.cache/arcwise/trainings (or ARCWISE_CACHE): an interrupted run resumes, and scripts share
+trainings. ARCWISE_TREEBANKS names the folder of treebanks (NAME/train.conllu.xz, dev, test).
 """
 
 from __future__ import annotations

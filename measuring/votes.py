@@ -1,7 +1,8 @@
 """Another parser's prediction as a word feature (McDonald et al. 2005 used Collins's parser).
 
-A word's MISC gets ``Vote``: direction and binned distance of the head that the other parser predicts. ``VOTE_TEMPLATES``
-conjoin it with direction and distance of an arc, so that the parser learns how much agreement with the vote is worth.
+A word's MISC gets ``Vote``: direction and binned distance of the head that the other parser predicts.
+``VOTE_TEMPLATES`` conjoin it with direction and distance of an arc, so that the parser learns how much
+agreement with the vote is worth.
 """
 
 from __future__ import annotations
@@ -23,7 +24,8 @@ VOTE_TEMPLATES = (
 def with_votes(train: Treebank, treebank: Treebank, voter: TransitionConfig, *, jackknife: bool) -> Treebank:
     """Return ``treebank`` with the votes of a parser trained on ``train``.
 
-    With ``jackknife`` the two are the same treebank, and each fifth is parsed by a parser trained on the other four.
+    With ``jackknife`` the two are the same treebank, and each fifth is parsed by a parser trained on the
+    other four.
     """
     if jackknife:
         fold = np.arange(len(treebank)) % FOLDS
