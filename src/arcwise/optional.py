@@ -5,8 +5,10 @@ from __future__ import annotations
 import shlex
 import shutil
 import sys
+from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 from arcwise.errors import MissingExtraError
 
@@ -19,6 +21,12 @@ def require(*libraries: str) -> None:
     missing = [library for library in libraries if not is_installed(library)]
     if missing:
         raise MissingExtraError(" and ".join(missing), install_command(*missing))
+
+
+def import_optional(module: str) -> Any:
+    """Import a module of an optional library; raises ``MissingExtraError`` with the install command."""
+    require(module.split(".")[0])
+    return import_module(module)
 
 
 def is_installed(library: str) -> bool:

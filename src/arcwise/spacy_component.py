@@ -16,7 +16,7 @@ from arcwise.parsing.parser import ParseOptions
 from arcwise.pipeline.document import Document, ParsedSentence
 from arcwise.pipeline.pipeline import Pipeline
 from arcwise.pipeline.text_batches import parse_together
-from arcwise.treebanks.exchange.spacy_docs import SPACE, from_spacy, set_extensions, word_spans
+from arcwise.treebanks.exchange.spacy_docs import SPACE_ATTRIBUTES, from_spacy, set_extensions, word_spans
 
 _SET: list[int | str] = ["HEAD", "DEP", "POS", "TAG", "MORPH", "LEMMA"]
 _BATCH = 128
@@ -92,7 +92,7 @@ def _annotate(doc: Any, spans: list[list[Any]], sentences: list[ParsedSentence])
 
 def _columns(doc: Any, spans: list[list[Any]], sentences: list[ParsedSentence]) -> dict[str, Any]:
     """Return the arguments of ``Doc`` for all tokens; whitespace as spaCy annotates it."""
-    values_of: dict[str, list[Any]] = {name: [value] * len(doc) for name, value in SPACE.items()}
+    values_of: dict[str, list[Any]] = {name: [value] * len(doc) for name, value in SPACE_ATTRIBUTES.items()}
     values_of["lemmas"] = [token.text for token in doc]
     values_of["heads"] = [max(0, token.i - 1) for token in doc]
     for tokens, sentence in zip(spans, sentences, strict=True):

@@ -103,8 +103,8 @@ def test_tables_that_others_made(there_and_back: Any) -> None:
     assert [s.forms for s in made] == [["Birds", "sing"], ["Hi"]]
     assert made[0].heads.tolist() == [-1, 2, 0]
     for table, message in [
-        ({"tokens": [["Hi"]]}, "table: found the columns tokens, expected at least 'forms'"),
-        ({"forms": [["Hi"]], "heads": [[1, 2]]}, r"lists of different lengths \(1 of forms, 2 of heads\)"),
+        ({"tokens": [["Hi"]]}, r"table: the column 'forms' is missing \(columns: tokens\)"),
+        ({"forms": [["Hi"]], "heads": [[1, 2]]}, r"must have one value per word; lengths: forms 1, heads 2"),
         ({"forms": [["Hi"]], "heads": [["x"]]}, r"sentences\[0\].words\[0\].head: found 'x'"),
         ({"forms": [[]]}, r"sentences\[0\].words: found \[\], expected at least one"),
     ]:
@@ -142,7 +142,7 @@ def test_pandas_and_back() -> None:
     assert again.heads.tolist() == treebank.heads.tolist()
     partial = exchange.from_pandas(exchange.to_pandas(Treebank.from_string(ALL)))[2]
     assert partial.tree.heads.tolist() == [-1, 3, -1, -1]
-    with pytest.raises(InputError, match="expected at least 'form'"):
+    with pytest.raises(InputError, match="the column 'form' is missing"):
         exchange.from_pandas(table[["upos"]])
 
 

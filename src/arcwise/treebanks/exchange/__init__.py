@@ -1,6 +1,6 @@
-"""Treebanks and documents to and from other libraries; docs/reference/exchange.md tells what each of them keeps.
+"""Convert treebanks and documents to and from other libraries (docs/reference/exchange.md).
 
-None of the libraries is needed by arcwise; a function asks for its own.
+The libraries are optional: each function imports its own when it is called.
 """
 
 from arcwise.treebanks.exchange.conllu_library import from_conllu_library, to_conllu_library

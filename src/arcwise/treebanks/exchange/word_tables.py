@@ -1,13 +1,13 @@
-"""pandas: a table with a row a word."""
+"""Conversion to and from pandas: one row per word."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
 from arcwise.errors import InputError
+from arcwise.optional import import_optional
 from arcwise.treebanks.coerce import as_treebank
 from arcwise.treebanks.columns import COLUMNS
-from arcwise.treebanks.exchange.libraries import library
 from arcwise.treebanks.treebank import Treebank
 from arcwise.treebanks.words import Token
 
@@ -15,18 +15,18 @@ if TYPE_CHECKING:
     from arcwise.treebanks.coerce import TreebankLike
 
 _NAMES = {"deprel": "label"}
-"""Columns that JSON calls otherwise."""
+"""Columns with another key in JSON."""
 
 
 def to_pandas(treebank: TreebankLike) -> Any:
-    """A table with a row a word of a treebank, or of a ``Document``.
+    """Convert a treebank or a ``Document`` to a ``pandas.DataFrame`` with one row per word.
 
-    ``sentence`` (from 0), ``sent_id`` and the ten columns, as the file has them, but ``id`` and ``head`` as numbers (-1: unknown). Then what else
-    is known of the word: ``head_probability`` and ``label_probability``; of the token of the text that it is in: ``token_id``
-    (``1-2`` for a multiword token), ``token_form``, ``token_misc``, ``start``, ``end``; and the ``text`` of its sentence.
-    Empty nodes, and other comments, have no place.
+    Columns: ``sentence`` (from 0), ``sent_id``, the ten columns as written in the file, but ``id`` and
+    ``head`` as numbers (-1: unknown); ``head_probability`` and ``label_probability``; the token of the word
+    as ``token_id`` (``1-2`` for a multiword token), ``token_form``, ``token_misc``, ``start``, ``end``; and
+    the ``text`` of its sentence. Empty nodes and other comments are lost.
     """
-    pandas = library("pandas")
+    pandas = import_optional("pandas")
     words = as_treebank(treebank)
     lengths = words.sentence_lengths.tolist()
     sentences = list(words)
@@ -37,9 +37,9 @@ def to_pandas(treebank: TreebankLike) -> Any:
     }
     for name in COLUMNS[1:]:
         table[name] = words.heads if name == "head" else words.column(name)
-    told = [s.word_probabilities for s in sentences]
-    for at, name in enumerate(("head_probability", "label_probability")):
-        values = [p for own in told for p in own[at]]
+    probabilities = [s.word_probabilities for s in sentences]
+    for index, name in enumerate(("head_probability", "label_probability")):
+        values = [p for of_sentence in probabilities for p in of_sentence[index]]
         table[name] = pandas.array(values, dtype="Float64").to_numpy("float64", na_value=float("nan"))
     tokens = [token for s in sentences for token in s.tokens for _ in token.words]
     return pandas.DataFrame(
@@ -48,7 +48,7 @@ def to_pandas(treebank: TreebankLike) -> Any:
 
 
 def _token_columns(tokens: list[Token]) -> dict[str, Any]:
-    """The token of each word."""
+    """The columns of the token of each word."""
     return {
         "token_id": [token.id for token in tokens],
         "token_form": [token.form for token in tokens],
@@ -59,26 +59,26 @@ def _token_columns(tokens: list[Token]) -> dict[str, Any]:
 
 
 def from_pandas(table: Any) -> Treebank:
-    """A treebank from a table such as ``to_pandas`` gives; columns that are not there are left blank."""
+    """Make a treebank from a table like that of ``to_pandas``; missing columns become ``_``."""
     if "form" not in table:
-        raise InputError(f"table: found the columns {', '.join(map(str, table))}, expected at least 'form'")
+        raise InputError(f"table: the column 'form' is missing (columns: {', '.join(map(str, table))})")
     groups: dict[Any, list[dict[str, Any]]] = {}
     for row in table.to_dict("records"):
-        known = {name: value for name, value in row.items() if not _is_missing(value)}
-        groups.setdefault(known.get("sentence"), []).append(known)
+        present = {name: value for name, value in row.items() if not _is_missing(value)}
+        groups.setdefault(present.get("sentence"), []).append(present)
     sentences = [_sentence(rows) for rows in groups.values()]
     return Treebank.from_json({"sentences": sentences}, source="<pandas>")
 
 
-def _sentence(known: list[dict[str, Any]]) -> dict[str, Any]:
-    found: dict[str, Any] = {name: known[0][name] for name in ("sent_id", "text") if name in known[0]}
-    found["words"] = [_word(row) for row in known]
-    spans = {str(row["token_id"]): row for row in known if "-" in str(row.get("token_id", ""))}
-    found["tokens"] = [
+def _sentence(rows: list[dict[str, Any]]) -> dict[str, Any]:
+    sentence: dict[str, Any] = {name: rows[0][name] for name in ("sent_id", "text") if name in rows[0]}
+    sentence["words"] = [_word(row) for row in rows]
+    spans = {str(row["token_id"]): row for row in rows if "-" in str(row.get("token_id", ""))}
+    sentence["tokens"] = [
         {"id": span, "form": str(row.get("token_form", "_")), "misc": str(row.get("token_misc", "_"))}
         for span, row in spans.items()
     ]
-    return found
+    return sentence
 
 
 def _word(row: dict[str, Any]) -> dict[str, Any]:
@@ -93,4 +93,4 @@ def _word(row: dict[str, Any]) -> dict[str, Any]:
 
 
 def _is_missing(value: Any) -> bool:
-    return value is None or value != value
+    return value is None or value != value  # NaN is not equal to itself
