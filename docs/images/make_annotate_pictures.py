@@ -1,7 +1,7 @@
-"""The pictures of docs/tutorials/a-treebank-from-nothing.md, made by doing in a browser what the tutorial says, and that of README.
+"""Screenshots of the annotation page for docs/tutorials/a-treebank-from-nothing.md and README.
 
-``python docs/images/make_annotate_pictures.py [FOLDER]`` writes them beside this file, or to FOLDER. It needs Chromium (ARCWISE_CHROMIUM,
-or on the PATH) and ``pip install 'arcwise[web,test-browser]'``.
+``python docs/images/make_annotate_pictures.py [FOLDER]`` writes them beside this file, or to FOLDER. It needs
+Chromium (ARCWISE_CHROMIUM, or on the PATH) and ``pip install 'arcwise[web,test-browser]'``.
 """
 
 from __future__ import annotations

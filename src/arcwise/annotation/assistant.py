@@ -32,8 +32,8 @@ from arcwise.treebanks import Sentence, Treebank
 class Assistant:
     """Suggestions of a parser or pipeline. Decisions are read from the sentence (``annotation.states``).
 
-    The suggestions equal the output of ``arcwise parse --keep lemma,upos,xpos,feats,head,deprel --confidence`` for the
-    sentence with only its decisions. Thread-safe.
+    The suggestions equal the output of ``arcwise parse --keep lemma,upos,xpos,feats,head,deprel
+    --confidence`` for the sentence with only its decisions. Thread-safe.
 
     >>> from arcwise.parsing.scorer import FunctionScorer
     >>> def near(sentence):
@@ -78,7 +78,7 @@ class Assistant:
         return tuple(getattr(self.parser, "labels", ()))
 
     def suggest(self, sentence: Sentence, *, gains: bool = False) -> SentenceSuggestions:
-        """Suggestions, probabilities and alternatives under all decisions; ``gains``: also the expected information gains."""
+        """Suggestions under all decisions of the sentence; ``gains``: with expected information gains."""
         decisions = ArcDecisions.of(sentence)
         if not self.gives_probabilities:
             return _suggest_tree_only(self.model, sentence, decisions)
@@ -111,7 +111,7 @@ class Assistant:
     def explain_changes(
         self, after: Sentence, before: Sentence | None = None
     ) -> tuple[SuggestionChange, ...]:
-        """Suggestions that differ between ``before`` and ``after``, each with the one decision that causes the difference.
+        """Suggestions that differ between ``before`` and ``after``, each with the decision that explains it.
 
         ``before`` has the same words as ``after``; None stands for the sentence without any decision.
         """
@@ -130,7 +130,8 @@ class Assistant:
             for m in range(1, len(now) + 1)
             if (now.heads[m - 1], now.labels[m - 1]) != (then.heads[m - 1], then.labels[m - 1])
         ]
-        # A decision explains a change if the suggestion is the old one again once that decision alone is reverted.
+        # A decision explains a change if the suggestion is the old one again once that decision alone is
+        # reverted.
         reverted = {m: _suggested_arcs(scored, consistent(now.like(then, m))) for m in edited}
         changes = []
         for m in changed:
@@ -167,7 +168,7 @@ class Assistant:
     def _words(
         self, scored: ScoredSentence, posterior: Posterior, decisions: ArcDecisions, usable: ArcDecisions
     ) -> tuple[WordSuggestion, ...]:
-        """One suggestion per word; a decision that is part of a cycle gets the probability of its arc without it."""
+        """One suggestion per word; a decision in a cycle gets the probability of its arc without it."""
         alternatives = posterior.alternatives(self._alternatives, self._least)
         entropies = head_entropies(posterior.marginals)
         heads, labels = posterior.heads, posterior.labels
@@ -228,7 +229,7 @@ def _suggested_arcs(scored: ScoredSentence, decisions: ArcDecisions) -> list[tup
 
 
 def _suggest_tree_only(model: Parser, sentence: Sentence, decisions: ArcDecisions) -> SentenceSuggestions:
-    """Suggestions of a parser without a distribution: one tree, around the decisions if the parser supports that."""
+    """Suggestions of a parser without a distribution: one tree, around the decisions if it can."""
     parser = tree_parser(model)
     constrained = parser.capabilities.keep_heads
     usable = consistent(decisions)
@@ -262,7 +263,7 @@ def _suggest_tree_only(model: Parser, sentence: Sentence, decisions: ArcDecision
 
 
 def _parser_input(sentence: Sentence) -> tuple[Any, ...]:
-    """Everything a parser may read of a sentence: all columns except the tree's, and MISC without parser output."""
+    """What a parser may read of a sentence: all columns but the tree's, and MISC without parser output."""
     columns: Sequence[Sequence[str]] = (
         sentence.forms,
         sentence.lemmas,

@@ -1,8 +1,8 @@
 """Long-running work in a child process: training, error detection, validation of a large file.
 
-``BackgroundJob`` starts ``python -m arcwise.annotation.background_job`` and forwards its progress messages. The child runs
-at low priority and exits when its standard input closes, so it never outlives its parent. ``BackgroundTask`` runs one such
-job at a time and keeps track of its state.
+``BackgroundJob`` starts ``python -m arcwise.annotation.background_job`` and forwards its progress messages.
+The child runs at low priority and exits when its standard input closes, so it never outlives its parent.
+``BackgroundTask`` runs one such job at a time and keeps track of its state.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class BackgroundJob:
         self._thread.start()
 
     def cancel(self) -> None:
-        """Kill the process and wait for it; output files are written atomically, so none is left incomplete."""
+        """Kill the process and wait for it. Its output files are written atomically."""
         self._cancelled = True
         self._process.kill()
         self.wait()
@@ -61,13 +61,17 @@ class BackgroundJob:
         return not self._thread.is_alive()
 
     def _listen(self, payload: bytes) -> None:
-        """Send the request and forward messages. Standard input stays open: the child exits when it closes."""
+        """Send the request and forward messages.
+
+        Standard input stays open: the child exits when it closes.
+        """
         process = self._process
         assert process.stdin is not None
         assert process.stdout is not None
         assert process.stderr is not None
         errors: list[str] = []
-        # stderr is drained by its own thread: a child that fills the pipe would block before it reports its end.
+        # stderr is drained by its own thread: a child that fills the pipe would block before it reports its
+        # end.
         drain = Thread(target=lambda: errors.extend(_decoded(process.stderr)), daemon=True)
         drain.start()
         end: Message | None = None

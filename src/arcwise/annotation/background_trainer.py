@@ -36,8 +36,8 @@ class TrainingRecord:
 class BackgroundTrainer(BackgroundTask):
     """Trains the graph-based parser on the annotation of a file in a child process.
 
-    The model and the history of trainings are stored in ``FILE.arcwise``, which is written atomically and never replaces a
-    file that this class did not write.
+    The model and the history of trainings are stored in ``FILE.arcwise``, which is written atomically and
+    never replaces a file that this class did not write.
     """
 
     busy = "a training is already running"
@@ -51,8 +51,8 @@ class BackgroundTrainer(BackgroundTask):
     def start(self, treebank: Treebank) -> None:
         """Start a training on the annotation of a treebank.
 
-        Raises ``InputError`` if nothing is annotated, if a training is running, or if the model file was written by
-        something else.
+        Raises ``InputError`` if nothing is annotated, if a training is running, or if the model file was
+        written by something else.
         """
         from arcwise.annotation.training import decided_part, trainer_header, visible_columns
 

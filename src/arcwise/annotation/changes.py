@@ -17,7 +17,10 @@ class Splice:
     after: tuple[bytes, ...]
 
     def to_json(self) -> dict[str, Any]:
-        """For the journal. Bytes that are not UTF-8 survive; the unchanged start and end of a sentence are stored once."""
+        """For the journal.
+
+        Bytes that are not UTF-8 survive; the unchanged start and end of a sentence are stored once.
+        """
         before, after = _texts(self.before), _texts(self.after)
         if len(before) == len(after):
             return {
@@ -50,7 +53,7 @@ def _blocks(texts: Iterable[str]) -> tuple[bytes, ...]:
 
 
 def _changed_middle(before: str, after: str) -> tuple[int, str, int]:
-    """The number of unchanged characters at the start, the new middle, the number of unchanged characters at the end.
+    """Unchanged characters at the start, the new middle, unchanged characters at the end.
 
     >>> _changed_middle("a cat sat", "a dog sat")
     (2, 'dog', 4)

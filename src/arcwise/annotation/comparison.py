@@ -46,7 +46,8 @@ class _Differences:
 class FileComparison:
     """A document compared with another file, B.
 
-    B is compared with A: the document itself, or the original file if the document is a copy of it (``--output``).
+    B is compared with A: the document itself, or the original file if the document is a copy of it
+    (``--output``).
     """
 
     def __init__(
@@ -93,7 +94,7 @@ class FileComparison:
             return cached
 
     def of(self, number: int, sentence: Sentence) -> Json | None:
-        """The differences of a sentence from B: row → column → (ours, theirs); None if B lacks the sentence."""
+        """Differences of a sentence from B: row → column → (ours, theirs); None if B lacks it."""
         counterpart = self._in_b(number)
         if counterpart is None:
             return None

@@ -53,8 +53,8 @@ def suspicious_words(
     """Find words whose annotation is improbable for parsers trained on other sentences, least probable first.
 
     treebank: the sentences with only their decided heads and labels (``only_decided``).
-    below: the threshold for the joint probability of head and label (of the head where no label is decided), at
-        temperatures fitted on the held-out predictions.
+    below: the threshold for the joint probability of head and label (of the head where no label is decided),
+        at temperatures fitted on the held-out predictions.
     report: called with the fraction of the work done and a description of the current step.
     engine: where the parsers are trained.
     """

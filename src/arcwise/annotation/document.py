@@ -49,7 +49,7 @@ class ChangedOnDisk(InputError):
 
 @dataclass(frozen=True)
 class PreparedEdit:
-    """Edits and their result, computed before they are made, so that the document need not compute it again."""
+    """Edits and their result, so that the document need not compute it again."""
 
     before: bytes
     edits: tuple[Edit, ...]
@@ -68,9 +68,9 @@ class PreparedEdit:
 class AnnotationDocument:
     """A file under annotation. Thread-safe; only one process at a time can open a file.
 
-    An edit is in the journal (``FILE.journal``), flushed to disk, before ``edit`` returns, and is recovered from there when
-    the file is opened again, however the process ended. ``save`` writes the file itself. Undo history survives saving,
-    closing and reopening.
+    An edit is in the journal (``FILE.journal``), flushed to disk, before ``edit`` returns, and is recovered
+    from there when the file is opened again, however the process ended. ``save`` writes the file itself. Undo
+    history survives saving, closing and reopening.
     """
 
     def __init__(self, opened: OpenedDocument) -> None:
@@ -79,7 +79,7 @@ class AnnotationDocument:
         self.version = 0
         """Incremented with each change, including undo and redo."""
         self.notices = tuple(opened.notices)
-        """Messages from opening: edits recovered from the journal, an incomplete record, a journal set aside."""
+        """Messages from opening, for example that edits were recovered from the journal."""
         self.read_only = opened.read_only
         """Why the file cannot be edited; None if it can."""
         self._guard = threading.RLock()
@@ -96,7 +96,10 @@ class AnnotationDocument:
 
     @classmethod
     def open(cls, path: PathLike, *, new: bool = False) -> AnnotationDocument:
-        """Open a file and recover unsaved edits from its journal. ``new``: create the file, which must not exist."""
+        """Open a file and recover unsaved edits from its journal.
+
+        ``new``: create the file, which must not exist.
+        """
         return cls(open_parts(path, new=new))
 
     def close(self) -> None:
@@ -138,7 +141,7 @@ class AnnotationDocument:
             return 1 + sum(data.count(b"\n") for _, data in before.pieces())
 
     def batches(self, *, batch_bytes: int = 1 << 20) -> Iterator[tuple[int, Treebank]]:
-        """The current contents in treebanks of about ``batch_bytes``, each with the number of its first sentence."""
+        """The current contents in treebanks of about ``batch_bytes``, each with its first sentence number."""
         with self._guard:
             now = Blocks(self._blocks.snapshot, list(self._blocks.places))
         for first, data in now.pieces(batch_bytes):
@@ -204,7 +207,7 @@ class AnnotationDocument:
     def split_sentence(
         self, number: int, before_row: str, *, version_of_block: str | None = None
     ) -> DocumentChange:
-        """Split a sentence: the words from ``before_row`` on become the next one, and arcs between the two are cleared."""
+        """Split a sentence before a row; arcs between the two parts are cleared."""
         with self._guard:
             self._check_version(number, version_of_block)
             block = self.block(number)
@@ -282,7 +285,7 @@ class AnnotationDocument:
         )
 
     def _check_neighbours(self, part: Splice) -> None:
-        """Check that neighbours still read as before: a sentence may lack the blank line before the next one."""
+        """Check that neighbours still read as before: a sentence may lack its final blank line."""
         stop = part.first + len(part.before)
         left = b"".join(self._blocks.run(max(part.first - 1, 0), part.first))
         right = b"".join(self._blocks.run(stop, min(stop + 1, len(self))))
@@ -338,7 +341,10 @@ class AnnotationDocument:
         return self._history.top == self._saved_at
 
     def save(self) -> None:
-        """Write the file atomically, without blocking edits. Raises ``ChangedOnDisk`` if another program wrote it."""
+        """Write the file atomically, without blocking edits.
+
+        Raises ``ChangedOnDisk`` if another program wrote it.
+        """
         self._check_writable()
         with self._saving:
             state = self._state(thorough=True)
@@ -359,7 +365,8 @@ class AnnotationDocument:
             for _, data in now.pieces():
                 hasher.add(data)
                 out.write(data)
-            # Before the rename: after a crash the file may be the old or the new one, and the journal must know both.
+            # Before the rename: after a crash the file may be the old or the new one, and the journal must
+            # know both.
             with self._guard:
                 self._append(file_record("saving", hasher.fingerprint(), len(now)) | place)
         with self._guard:
@@ -380,7 +387,10 @@ class AnnotationDocument:
             self._saved_at = self._history.top
 
     def state_on_disk(self) -> Literal["same", "changed", "gone"]:
-        """Whether the file is as last opened or saved. Cheap: it is read only if its time or size has changed."""
+        """Whether the file is as last opened or saved.
+
+        Cheap: it is read only if its time or size has changed.
+        """
         if not self._saving.acquire(blocking=False):
             return "same"  # it is being saved here, after a check
         try:

@@ -37,7 +37,7 @@ class ErrorDetection(BackgroundTask):
         self._changed_meanwhile: set[int] = set()
 
     def start(self, treebank: Treebank) -> None:
-        """Start a search; ``InputError`` if one is running, or if fewer than ten sentences have decided heads."""
+        """Start a search; ``InputError`` if one is running, or if too few sentences are annotated."""
         from arcwise.learning.folds import SMALLEST
 
         with self._lock:
@@ -46,8 +46,8 @@ class ErrorDetection(BackgroundTask):
             needed = max(SMALLEST, self._folds)
             if len(annotated) < needed:
                 raise InputError(
-                    f"found {len(annotated)} sentences with annotated heads; the search for suspicious annotations "
-                    f"needs at least {needed}"
+                    f"found {len(annotated)} sentences with annotated heads; "
+                    f"the search for suspicious annotations needs at least {needed}"
                 )
             self._numbers = [sentence.number for sentence in annotated]
             self._changed_meanwhile = set()
@@ -69,8 +69,8 @@ class ErrorDetection(BackgroundTask):
     def changed(self, numbers: Iterable[int], *, count: int | None = None) -> None:
         """Forget the words of changed sentences.
 
-        count: the new number of sentences, if it changed; all sentences from the first of ``numbers`` on are then forgotten,
-        because their numbers have shifted.
+        count: the new number of sentences, if it changed; all sentences from the first of ``numbers`` on are
+        then forgotten, because their numbers have shifted.
         """
         with self._lock:
             changed = set(numbers)

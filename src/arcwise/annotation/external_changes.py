@@ -16,7 +16,10 @@ _SENT_ID = re.compile(rb"^#\s*sent_id\s*=\s*(.*?)\s*$", re.MULTILINE)
 
 @dataclass(frozen=True)
 class ExternalMerge:
-    """The result of a merge. ``conflicts``: as in ``treebanks.merging``; our version is kept, theirs is in comments."""
+    """The result of a merge.
+
+    ``conflicts``: as in ``treebanks.merging``; our version is kept, theirs is in comments.
+    """
 
     change: DocumentChange | None
     conflicts: tuple[Any, ...]
@@ -67,7 +70,8 @@ def net_changes(sentences: int, steps: Iterable[Splices]) -> list[Splice]:
 def placed(changes: Sequence[Splice], theirs: Sequence[bytes]) -> list[Splice] | None:
     """The positions of changes in another version of the file, found by identical sentences, else by sent_id.
 
-    ``before`` of a splice stays what was edited here and may differ from ``theirs``. None if a sentence is missing there.
+    ``before`` of a splice stays what was edited here and may differ from ``theirs``. None if a sentence is
+    missing there.
     """
     by_bytes: dict[bytes, list[int]] = {}
     by_name: dict[bytes, list[int]] = {}

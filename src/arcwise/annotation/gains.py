@@ -1,16 +1,16 @@
 """Expected information gain and expected repairs from knowing the head of a word.
 
-**Gain** of word m: Σ I(head of m; head of m') over all words m' of the sentence, including m itself (whose mutual
-information with itself is its entropy): the expected reduction of the entropies of all heads, in nats:
+**Gain** of word m: Σ I(head of m; head of m') over all words m' of the sentence, including m itself (whose
+mutual information with itself is its entropy): the expected reduction of the entropies of all heads, in nats:
 
     I(H_m; H_m') = H(H_m') - Σ_h P(H_m = h) H(H_m' | H_m = h)
 
-**Repairs** of word m: how many suggested heads, including those of other words, become correct if the head of m is not the
-suggested one. Given the answer h, the suggested head of m' is correct with P(H_m' = suggested | h), the best one with
-max P(H_m' | h).
+**Repairs** of word m: how many suggested heads, including those of other words, become correct if the head of
+m is not the suggested one. Given the answer h, the suggested head of m' is correct with P(H_m' = suggested |
+h), the best one with max P(H_m' | h).
 
-Both are exact: each answer is a constraint, and the marginals under all of them are one native call. Answers below a
-probability are skipped as if they gave no information; ``Gains.error`` bounds the effect.
+Both are exact: each answer is a constraint, and the marginals under all of them are one native call. Answers
+below a probability are skipped as if they gave no information; ``Gains.error`` bounds the effect.
 """
 
 from __future__ import annotations
@@ -112,7 +112,8 @@ def expected_repairs(
 ) -> Repairs:
     """The expected repairs from reviewing each word, for a suggested tree ``heads`` of n words.
 
-    Assumes that correcting a head switches the other words to their most probable heads given that correction.
+    Assumes that correcting a head switches the other words to their most probable heads given that
+    correction.
     """
     n = len(weights) - 1
     doubt, expected = np.zeros(n), np.zeros(n)

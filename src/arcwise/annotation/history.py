@@ -1,8 +1,9 @@
 """The history in a journal: steps to undo and redo, and steps that the file lacks.
 
-Kinds of records: ``start`` (the file when the journal began), ``do`` (a step), ``undo``, ``redo``, ``saving`` (the file about
-to be written, with everything before ``after``; edits continue meanwhile), ``saved`` (it was written), ``taken`` (another
-program's changes were merged: a step, and the changes from the file on disk to the current state).
+Kinds of records: ``start`` (the file when the journal began), ``do`` (a step), ``undo``, ``redo``, ``saving``
+(the file about to be written, with everything before ``after``; edits continue meanwhile), ``saved`` (it was
+written), ``taken`` (another program's changes were merged: a step, and the changes from the file on disk to
+the current state).
 """
 
 from __future__ import annotations
@@ -24,7 +25,10 @@ class NewerJournal(Exception):
 
 @dataclass(frozen=True)
 class Mark:
-    """A possible state of the file: applying ``parts`` gives the document before the records from ``after`` on."""
+    """A possible state of the file.
+
+    ``parts`` turn it into the document before the records from ``after`` on.
+    """
 
     after: int
     file: Fingerprint
@@ -100,7 +104,7 @@ def parts_of(record: Record) -> Splices:
 
 
 def steps_after(journal: Journal, mark: Mark) -> Iterator[Splices]:
-    """All changes since the file was in a state, in order; the first one leads from the file to the document."""
+    """All changes since the file was in a state, in order; the first one starts from the file itself."""
     yield mark.parts
     history = History()
     for place, record in journal.records():

@@ -1,7 +1,8 @@
-"""``Journal``: the edits of a document in ``FILE.journal``, one record per line, flushed to disk before an edit is shown.
+"""``Journal``: the edits of a document in ``FILE.journal``, flushed to disk before they are shown.
 
-A line is the CRC-32 of its record in eight hexadecimal digits, a space, and the record as JSON. An incomplete last line was
-never shown as saved and is dropped. The journal is locked while it is open; the system releases the lock with the process.
+One record per line: the CRC-32 of its record in eight hexadecimal digits, a space, and the record as JSON.
+An incomplete last line was never shown as saved and is dropped. The journal is locked while it is open; the
+system releases the lock with the process.
 """
 
 from __future__ import annotations
@@ -148,7 +149,7 @@ class Journal:
         return record
 
     def append(self, *records: Record) -> int:
-        """Append records and flush them to disk; returns the offset of the last one. If that fails, none is kept."""
+        """Append records, all or none, and flush them to disk; returns the offset of the last one."""
         lines = [_line(record) for record in records]
         data = b"".join(lines)
         if not os.fstat(self._file.fileno()).st_nlink:

@@ -23,8 +23,9 @@ def acceptance_edits(
 ) -> list[Edit]:
     """The edits that accept suggestions as annotation.
 
-    words: IDs of the words to accept (None: all). threshold: accept only suggestions whose head and label together are at
-    least this probable. Without a parser (``suggestions`` is None), the proposals that the file contains are accepted.
+    words: IDs of the words to accept (None: all). threshold: accept only suggestions whose head and label
+    together are at least this probable. Without a parser (``suggestions`` is None), the proposals that the
+    file contains are accepted.
     """
     if words is not None:
         unknown = set(words) - {str(m) for m in range(1, len(sentence) + 1)}

@@ -20,12 +20,15 @@ from arcwise.treebanks.files import PathLike, path_kind, refuse_other_encoding
 
 Stamp = tuple[int, int, int]
 _LEFT_OVER = 600
-"""Age in seconds from which a temporary file is taken for one of a killed process; a younger one may be in use."""
+"""Age in seconds from which a temporary file counts as left behind; a younger one may be in use."""
 
 
 @dataclass
 class OpenedDocument:
-    """The parts of an opened document. ``saved_at``: the last step that the file has; None if it matches no step."""
+    """The parts of an opened document.
+
+    ``saved_at``: the last step that the file has; None if it matches no step.
+    """
 
     path: Path
     blocks: Blocks
@@ -149,8 +152,8 @@ def _report_dropped_records(opened: OpenedDocument) -> None:
         )
     elif journal.torn:
         opened.notices.append(
-            f"{journal.path}: its last record was incomplete ({journal.torn} bytes) and was dropped; that edit had not been "
-            "shown as saved"
+            f"{journal.path}: its last record was incomplete ({journal.torn} bytes) and was dropped; "
+            "that edit had not been shown as saved"
         )
 
 
@@ -169,7 +172,8 @@ def _recover(opened: OpenedDocument) -> None:
             opened.blocks.apply(parts)
     except (SpliceMismatch, LookupError, TypeError, ValueError) as error:
         raise InputError(
-            f"{opened.journal.path}: does not match the file ({error}); rename or delete it to open the file without it"
+            f"{opened.journal.path}: does not match the file ({error}); "
+            "rename or delete it to open the file without it"
         ) from None
     opened.saved_at = mark.top if mark.saved else None
     if history.top != opened.saved_at:
@@ -198,7 +202,8 @@ def _recover_into_changed_file(opened: OpenedDocument) -> None:
     merged = rebased(changes, theirs)
     if merged is None:
         raise InputError(
-            f"{opened.path}: was changed by another program, and unsaved edits in {journal.path} do not match it; "
+            f"{opened.path}: was changed by another program, "
+            f"and unsaved edits in {journal.path} do not match it; "
             "restore the old file, or rename or delete the journal"
         )
     parts = difference(theirs, merged[0])
@@ -211,8 +216,8 @@ def _recover_into_changed_file(opened: OpenedDocument) -> None:
     opened.history = History.of(journal)
     conflicts = f", with {len(merged[1])} conflicts (see the comments)" if merged[1] else ""
     opened.notices.append(
-        f"{opened.path}: was changed by another program; unsaved edits were merged into it{conflicts}, the old journal "
-        f"is {aside.name}"
+        f"{opened.path}: was changed by another program; "
+        f"unsaved edits were merged into it{conflicts}, the old journal is {aside.name}"
     )
 
 

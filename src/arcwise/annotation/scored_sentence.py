@@ -35,7 +35,7 @@ def tagged_input(model: Parser, treebank: Treebank) -> Treebank:
 def proposed_tags(
     model: Parser, treebank: Treebank, tagged: Treebank
 ) -> tuple[tuple[Mapping[str, str], ...], tuple[float | None, ...]]:
-    """For each word, the model's values for the columns where ``treebank`` has ``_``, and the probability of its UPOS."""
+    """The model's values for columns where ``treebank`` has ``_``, and the probability of each UPOS."""
     parser = tree_parser(model)
     output = tagged
     if isinstance(parser, NeuralParser) and parser.model.writes:
@@ -132,7 +132,7 @@ class Posterior:
 
     @cached_property
     def weights(self) -> ArcMatrices:
-        """Log weights of arcs with labels summed out: the probability of a tree is their product over the partition function."""
+        """Log weights of arcs with labels summed out."""
         temperatures = self.parser.temperatures
         flat = self.scores.batch.arc_weights(temperatures.heads, temperatures.smoothing, 1)
         return ArcMatrices.of_flat(flat, self.scores.lengths)
@@ -183,7 +183,7 @@ class Posterior:
         return self.scores.split(flat)[0]
 
     def second_best(self) -> tuple[list[int], list[str], float] | None:
-        """The best tree whose heads differ from the parser's: heads, labels, probability; None if there is none."""
+        """The best tree with other heads than the parser's: heads, labels, probability; or None."""
         decoding = replace(
             self.parser.decoding,
             decode="map",

@@ -1,8 +1,9 @@
 """Which arcs of a sentence are annotated, and which are only proposed by a parser.
 
-A CoNLL-U file records the difference in MISC: a parser writes ``HeadProb=`` and ``DeprelProb=`` beside its HEAD and DEPREL, and
-an edit removes them. So a HEAD without ``HeadProb=`` is decided, and a DEPREL without ``DeprelProb=`` is a decided label.
-Only this module interprets these keys; everything else, the page included, reads ``FieldState`` or ``ArcDecisions``.
+A CoNLL-U file records the difference in MISC: a parser writes ``HeadProb=`` and ``DeprelProb=`` beside its
+HEAD and DEPREL, and an edit removes them. So a HEAD without ``HeadProb=`` is decided, and a DEPREL without
+``DeprelProb=`` is a decided label. Only this module interprets these keys; everything else, the page
+included, reads ``FieldState`` or ``ArcDecisions``.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ Column = Literal["head", "deprel"]
 
 
 def proposal_text(misc: str, column: Column) -> str | None:
-    """The text of the proposal's probability (HeadProb, DeprelProb) in MISC; None if the value is not a proposal."""
+    """The probability of a proposal (HeadProb, DeprelProb) as text; None if it is not a proposal."""
     key = f"{SUGGESTION_KEYS[column][0]}="
     if key not in misc:  # most words have none, and this runs for every word of a file
         return None
@@ -85,8 +86,8 @@ class ArcDecisions:
     """The decided heads and labels of one sentence.
 
     >>> row = "{}\\tw\\t_\\t_\\t_\\t_\\t{}\\t{}\\t_\\t{}\\n"
-    >>> rows = row.format(1, 2, "nsubj", "_") + row.format(2, 0, "root", "HeadProb=0.9|DeprelProb=0.8") + "\\n"
-    >>> ArcDecisions.of(Treebank.from_string(rows)[0])
+    >>> rows = row.format(1, 2, "nsubj", "_") + row.format(2, 0, "root", "HeadProb=0.9|DeprelProb=0.8")
+    >>> ArcDecisions.of(Treebank.from_string(rows + "\\n")[0])
     ArcDecisions(heads=(2, -1), labels=('nsubj', '_'))
     """
 
@@ -177,7 +178,7 @@ class DecisionConflict:
 
 
 def only_decided(sentences: Iterable[Sentence], *, source: str = "<decided>") -> Treebank:
-    """The sentences with only their decided heads and labels, ``_`` elsewhere; decisions that form a cycle are dropped."""
+    """The sentences with only their decided heads and labels, without decisions that form cycles."""
     blocks = (consistent(ArcDecisions.of(sentence)).in_bytes(sentence.conllu_bytes) for sentence in sentences)
     return Treebank(b"".join(blocks), source=source)
 

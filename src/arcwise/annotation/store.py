@@ -1,7 +1,7 @@
 """Storage of a document's sentences: an indexed private copy of the file, and the sentences edited since.
 
-The copy is an unnamed file in the same folder. It keeps memory bounded for treebanks of any size, and another program that
-writes to the file cannot change what is being edited. It disappears with the process.
+The copy is an unnamed file in the same folder. It keeps memory bounded for treebanks of any size, and another
+program that writes to the file cannot change what is being edited. It disappears with the process.
 """
 
 from __future__ import annotations
@@ -78,11 +78,11 @@ class Snapshot:
     """The bytes of a file at one moment, with the offsets of its sentences."""
 
     def __init__(self, path: Path, *, folder: Path | None = None) -> None:
-        """Copy and index a file; ``folder``: where to put the copy (default: the folder of temporary files)."""
+        """Copy and index a file; ``folder``: that of the copy (default: that of temporary files)."""
         self._guard = threading.Lock()
         hasher, index = Hasher(), _Index(str(path))
         with open_input(path) as stream, _explained(path):
-            self._copy: IO[bytes] = tempfile.TemporaryFile(dir=folder)  # noqa: SIM115 (closed by the finalizer below)
+            self._copy: IO[bytes] = tempfile.TemporaryFile(dir=folder)  # noqa: SIM115 (closed below)
             self.close = weakref.finalize(self, self._copy.close)
             """Close the copy; also called when the snapshot is garbage-collected."""
             for piece in iter(lambda: stream.read(_PIECE), b""):
@@ -189,7 +189,7 @@ class Blocks:
             self.places[part.first : part.first + len(part.before)] = part.after
 
     def pieces(self, size: int = 1 << 20) -> Iterator[tuple[int, bytes]]:
-        """The contents in pieces of about ``size`` bytes and whole sentences, each with the number of its first sentence."""
+        """The contents in pieces of about ``size`` bytes, each with the number of its first sentence."""
         first, held, kept = 0, 0, list[bytes]()
         for number, stop in self._runs(size):
             data = self[number] if stop == number + 1 else self._stretch(number, stop)

@@ -10,7 +10,10 @@ from arcwise.inference import LabelledArc
 
 @dataclass(frozen=True)
 class WordSuggestion:
-    """The suggestion for one word. All values are conditional on every decision in the sentence; entropies and gains are in nats."""
+    """The suggestion for one word.
+
+    All values are conditional on every decision in the sentence; entropies and gains are in nats.
+    """
 
     decided_head: bool
     decided_label: bool
@@ -57,8 +60,7 @@ class SentenceSuggestions:
     second_best: AlternativeTree | None = None
     """The second-best tree, if there is one."""
     note: str | None = None
-    """One sentence about the decisions: no tree satisfies them, or only one with crossing arcs or several roots;
-    or that the parser gives no probabilities."""
+    """A remark, for example that no projective tree satisfies the decisions."""
     clash: tuple[int, ...] = ()
     """Words whose decisions form a cycle; the suggestions ignore those decisions."""
     gain_error: float | None = None

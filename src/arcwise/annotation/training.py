@@ -1,4 +1,4 @@
-"""The training task of ``BackgroundTrainer``: train a parser or pipeline on the annotation and write the model."""
+"""The training task of ``BackgroundTrainer``: train a parser or pipeline and write the model."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ from arcwise.pipeline.pipeline import tree_parser
 from arcwise.treebanks import Sentence, Treebank
 
 MARK = "annotate"
-"""The key of the model header that marks a model of ``BackgroundTrainer`` and holds the history of trainings."""
+"""The key of the model header that marks a model trained here and holds the history of trainings."""
 FOLDS = "5fold"
 UNCALIBRATED_TRAINER = "log-linear"
-"""The trainer below ten sentences, too few to fit temperatures: a likelihood objective is calibrated best without them."""
+"""The trainer below ten sentences, too few to calibrate: likelihood training needs that least."""
 TAGGED = 0.9
 """Fraction of words with a UPOS from which a treebank counts as tagged."""
 
@@ -59,7 +59,7 @@ def _tagged_share(treebank: Treebank) -> float:
 
 
 def small_config(words: int) -> GraphConfig:
-    """The configuration for this many words: smaller tables are as accurate on little data and several times faster."""
+    """The configuration for this many words: small tables are as accurate on little data, and faster."""
     for most, arc_bits, row_bits in TABLES:
         if words <= most:
             return GraphConfig(arc_bits=arc_bits, row_bits=row_bits)
@@ -69,8 +69,8 @@ def small_config(words: int) -> GraphConfig:
 def train(decided: Treebank, sees: Sees, *, progress: Progress | None = None) -> Parser:
     """Train a graph-based parser or a pipeline with it.
 
-    From ten sentences on, cross-validation selects and calibrates the model; below, a likelihood trainer is used without
-    calibration.
+    From ten sentences on, cross-validation selects and calibrates the model; below, a likelihood trainer is
+    used without calibration.
     """
     dev = FOLDS if len(decided) >= SMALLEST else None
     config = small_config(decided.word_count)
@@ -83,7 +83,10 @@ def train(decided: Treebank, sees: Sees, *, progress: Progress | None = None) ->
 
 
 def trainer_header(path: Path) -> Mapping[str, Any] | None:
-    """The trainer's entry in the header of a model; None without a file, ``InputError`` for a file of another origin."""
+    """The trainer's entry in the header of a model; None without a file.
+
+    Raises ``InputError`` for a file that was not written here.
+    """
     if not path.exists() and not path.is_symlink():
         return None
     try:

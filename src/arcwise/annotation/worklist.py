@@ -1,4 +1,4 @@
-"""``Worklist``: which sentences to annotate next. Sentences are scored in batches in the background, again after edits."""
+"""``Worklist``: which sentences to annotate next, scored in the background and again after edits."""
 
 from __future__ import annotations
 
@@ -49,9 +49,10 @@ class Worklist:
     """Sentences ranked by the value of annotating them. ``items`` has those scored so far.
 
     sentence: returns the current sentence of a number 0..count-1; called from another thread after ``start``.
-    by: ``entropy`` (of the tree), ``least-sure`` (uncertainty of the least certain word), ``gain`` (expected information
-        gain of the best answer), ``repairs`` (expected number of errors repaired by a review, favouring words that repair
-        others), ``disagreement`` (improbability of the annotation), ``search`` (hits, in file order).
+    by: ``entropy`` (of the tree), ``least-sure`` (uncertainty of the least certain word), ``gain`` (expected
+        information gain of the best answer), ``repairs`` (expected number of errors repaired by a review,
+        favouring words that repair others), ``disagreement`` (improbability of the annotation), ``search``
+        (hits, in file order).
 
     >>> from arcwise.treebanks import Treebank
     >>> words = Treebank.from_string("1\\tHi\\t_\\t_\\t_\\t_\\t_\\t_\\t_\\t_\\n\\n" * 3)
@@ -70,7 +71,7 @@ class Worklist:
         by: By,
         hits: Callable[[Sentence], int | None] | None = None,
     ) -> None:
-        """``hits`` (for ``search``): returns the first word (1..n) of a hit in a sentence, None without a hit."""
+        """``hits`` (for ``search``): returns the first word (1..n) of a hit, or None."""
         if by not in get_args(By):
             raise OptionError("by", f"found {by!r}, expected one of {', '.join(get_args(By))}")
         if by == "search" and hits is None:
@@ -142,7 +143,8 @@ class Worklist:
     def changed(self, numbers: Iterable[int], *, count: int | None = None) -> None:
         """Score changed sentences again.
 
-        count: the new number of sentences, if it changed; all from the first of ``numbers`` on are then scored again.
+        count: the new number of sentences, if it changed; all from the first of ``numbers`` on are then
+            scored again.
         """
         with self._signal:
             anew = [s for s in numbers if s >= 0]

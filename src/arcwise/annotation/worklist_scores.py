@@ -26,8 +26,8 @@ _LEAST = 0.005
 FAR_REACHING = 5
 """Exponent that favours answers which repair other words, too.
 
-Chosen on the development data of English-EWT with the model ``en``: a larger one repairs more errors per wrong word found,
-but finds fewer wrong words among those reviewed.
+Chosen on the development data of English-EWT with the model ``en``: a larger one repairs more errors per
+wrong word found, but finds fewer wrong words among those reviewed.
 """
 _AROUND = ParseOptions(keep=("head", "deprel"), confidence=True)
 _FREE = ParseOptions(confidence=True)
@@ -88,7 +88,7 @@ def repair_order(posterior: Posterior) -> Floats:
 
 
 def by_disagreement(assistant: Assistant, sentences: Sequence[Sentence]) -> list[Value]:
-    """Improbability (1 - probability) of the annotated arc and label that the unconstrained parser finds least probable."""
+    """Improbability (1 - probability) of the least probable annotated arc and label."""
     parses = _parses(assistant, sentences, _FREE, gold=True)
     assert parses.probabilities is not None
     gold = parses.probabilities.gold

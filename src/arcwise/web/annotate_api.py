@@ -1,4 +1,4 @@
-"""The JSON API of ``arcwise annotate`` (docs/reference/annotate-api.md): declared requests, routes and error responses."""
+"""The JSON API of ``arcwise annotate`` (docs/reference/annotate-api.md): requests, routes and errors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``arcwise annotate`` as an ASGI application: the page, its static files and the API, behind access control."""
+"""``arcwise annotate`` as an ASGI application: page, static files and API, behind access control."""
 
 from __future__ import annotations
 
@@ -28,7 +28,10 @@ def static_folder() -> Path:
 
 
 def annotate_app(session: Session, policy: AccessPolicy) -> AccessControl:
-    """The application. It starts the session; the caller closes the session when the application has stopped."""
+    """The application.
+
+    It starts the session; the caller closes the session when the application has stopped.
+    """
     threads = ThreadPoolExecutor(THREADS, thread_name_prefix="arcwise-request")
 
     @contextlib.asynccontextmanager

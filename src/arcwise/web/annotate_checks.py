@@ -1,4 +1,4 @@
-"""Validation findings of sentences and of the file, and its inventory of labels and tags, updated with each edit."""
+"""Validation findings, and the inventory of labels and tags, updated with each edit."""
 
 from __future__ import annotations
 
@@ -129,7 +129,8 @@ class Checks:
     def whole(self) -> tuple[int, list[Json], bool]:
         """The findings of the file: the validated version, the findings, and whether that version is current.
 
-        A large file is validated in a child process; until that ends, the findings of the earlier version are returned.
+        A large file is validated in a child process; until that ends, the findings of the earlier version are
+        returned.
         """
         version = self._document.version
         with self._lock:

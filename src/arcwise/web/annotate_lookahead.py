@@ -1,4 +1,4 @@
-"""Work ahead of requests: describing an edited sentence while the edit is written to disk, and before Enter is pressed."""
+"""Work ahead of requests: suggestions for an edited sentence before they are needed."""
 
 from __future__ import annotations
 
@@ -24,7 +24,10 @@ class Description(NamedTuple):
 
 
 class Lookahead:
-    """One thread that works ahead of requests. A result is used only for exactly the edit, sentence and model it is for."""
+    """One thread that works ahead of requests.
+
+    A result is used only for exactly the edit, sentence and model it is for.
+    """
 
     def __init__(self, document: AnnotationDocument, view: View, suggestions: SuggestionService) -> None:
         self._document, self._view, self._suggestions = document, view, suggestions

@@ -1,4 +1,4 @@
-"""One annotation session: what each request of the page does to the document and to the services around it."""
+"""One annotation session: the operations of the page on the document and its services."""
 
 from __future__ import annotations
 
@@ -41,7 +41,10 @@ class StaleVersion(ArcwiseError):
 
 
 class Session:
-    """The operations of the page. Thread-safe: changes are serialised; reading, suggestions and checks run in parallel."""
+    """The operations of the page.
+
+    Thread-safe: changes are serialised; reading, suggestions and checks run in parallel.
+    """
 
     def __init__(
         self,
@@ -116,14 +119,18 @@ class Session:
     def edit(
         self, number: int, version: str | None, edits: Sequence[Mapping[str, Any]], *, page: str = ""
     ) -> Json:
-        """Edit a sentence and return it. ``page``: the window that edits, which ignores the event of its own edit."""
+        """Edit a sentence and return it.
+
+        ``page``: the window that edits, which ignores the event of its own edit.
+        """
         return self._edit(number, version, _edits(edits), page)
 
     def _edit(self, number: int, version: str | None, edits: Sequence[Edit], page: str) -> Json:
         before, _ = self.view.present(number)
         earlier = self._suggestions.cached(before)
         all_edits = [*retraction_edits(before, edits), *edits]
-        # Suggestions for the new sentence are computed in another thread while the journal is flushed to disk.
+        # Suggestions for the new sentence are computed in another thread while the journal is flushed to
+        # disk.
         description = self._lookahead.begin(number, before, all_edits)
         prepared = None if description is None else description.edit
         edit = self._document.edit

@@ -59,7 +59,8 @@ class LoadedModel:
 class SuggestionService:
     """Suggestions, training and error detection for a document.
 
-    ``new_model`` is called, from any thread, when another model gives suggestions; ``trained`` after a training.
+    ``new_model`` is called, from any thread, when another model gives suggestions; ``trained`` after a
+    training.
     """
 
     def __init__(
@@ -71,7 +72,7 @@ class SuggestionService:
         new_model: Callable[[], None] = lambda: None,
         trained: Callable[[], None] = lambda: None,
     ) -> None:
-        """``given``: name and parser of the model on the command line, which is preferred over a trained one."""
+        """``given``: name and parser of a model that is preferred over a trained one."""
         self._events, self._new_model, self._trained = events, new_model, trained
         self._lock = threading.Lock()
         self._cache: OrderedDict[tuple[int, bytes, bool], Future[SentenceSuggestions]] = OrderedDict()
@@ -95,7 +96,7 @@ class SuggestionService:
         }
 
     def suggest(self, sentence: Sentence, *, gains: bool = False) -> SentenceSuggestions | None:
-        """Suggestions for a sentence; None without a model. Concurrent requests for one sentence share one computation."""
+        """Suggestions for a sentence; None without a model. Concurrent requests share one computation."""
         with self._lock:
             model, key = self.model, (self._generation, sentence.source_bytes, gains)
             if model is None or not len(sentence):

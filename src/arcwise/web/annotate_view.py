@@ -1,4 +1,4 @@
-"""Read-only answers of the server: sentences with suggestions and findings, lists, search hits, differences."""
+"""Read-only answers of the server: sentences, lists, search hits, findings, differences."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class View:
     comparison: FileComparison | None
 
     def sentences(self, first: int, count: int, worklist: str | None, query: str | None) -> Json:
-        """A page of the list of sentences: in file order, in the order of a worklist, or those with search hits."""
+        """A page of the list of sentences: in file order, of a worklist, or with search hits."""
         total, ready = len(self.document), True
         chosen: Sequence[tuple[int, float | None, int | None]]
         if worklist is not None:
@@ -77,7 +77,7 @@ class View:
         return self.completed(number, self.described(number, sentence, version, gains=gains))
 
     def described(self, number: int, sentence: Sentence, version: str, *, gains: bool = False) -> Json:
-        """The part of the description that depends on the sentence alone, whether or not it is in the document yet."""
+        """The part of the description that depends on the sentence alone, in the document or not."""
         return {
             **sentence_json(sentence, number, version),
             "thoughts": thoughts_json(self.suggest(sentence, gains=gains)),

@@ -28,7 +28,10 @@ class _Timer:
 
 
 class Background:
-    """A thread for low-priority work. ``failed`` is called with error messages; a failed step is not retried."""
+    """A thread for low-priority work.
+
+    ``failed`` is called with error messages; a failed step is not retried.
+    """
 
     def __init__(self, failed: Callable[[str], None] = lambda message: None) -> None:
         self._failed = failed

@@ -1,8 +1,9 @@
-"""Access control of a local server: only the page that it served itself, with the token of its address, may send requests.
+"""Access control of a local server: only its own page, with the token of its address, may send requests.
 
-Any web page can make a browser send requests to 127.0.0.1. Four checks keep those out: the Host must be a name of this
-machine (against DNS rebinding, where a foreign name resolves to 127.0.0.1); the Origin must be the server's own; everything
-except the static files needs a token that only the address has; and no response allows other origins to read it.
+Any web page can make a browser send requests to 127.0.0.1. Four checks keep those out: the Host must be a
+name of this machine (against DNS rebinding, where a foreign name resolves to 127.0.0.1); the Origin must be
+the server's own; everything except the static files needs a token that only the address has; and no response
+allows other origins to read it.
 """
 
 from __future__ import annotations
@@ -79,8 +80,9 @@ class AccessPolicy:
         """Why a request is refused; None if it is allowed. Names of ``headers`` are in lower case.
 
         >>> policy = AccessPolicy("secret", 8000)
-        >>> policy.refusal("GET", "/api/document", "", {"host": "127.0.0.1:8000", "x-arcwise-token": "secret"})
-        >>> policy.refusal("GET", "/api/document", "", {"host": "evil.example:8000", "x-arcwise-token": "secret"})
+        >>> headers = {"host": "127.0.0.1:8000", "x-arcwise-token": "secret"}
+        >>> policy.refusal("GET", "/api/document", "", headers)
+        >>> policy.refusal("GET", "/api/document", "", {**headers, "host": "evil.example:8000"})
         Refusal(status=403, reason="Host: found 'evil.example:8000', expected 127.0.0.1:8000")
         """
         return (
@@ -118,7 +120,7 @@ class AccessPolicy:
         problem = "is wrong" if token else "is missing"
         return Refusal(
             403,
-            f"token: {problem}; send the one of the address printed at the start, in the header {TOKEN_HEADER}",
+            f"token: {problem}; send the one of the printed address in the header {TOKEN_HEADER}",
         )
 
     def _wrong_body(self, method: str, headers: Mapping[str, str]) -> Refusal | None:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 SWITCH_INTERVAL = 0.0005
-"""Thread switch interval in seconds: requests wait at most this long for background threads (Python's default is 5 ms)."""
+"""Thread switch interval in seconds (default 5 ms), so that requests need not wait for other threads."""
 
 
 def require_web(*libraries: str) -> None:
@@ -29,7 +29,7 @@ def require_web(*libraries: str) -> None:
 
 
 def listening_socket(port: int) -> socket.socket:
-    """A socket listening on 127.0.0.1; port 0 picks a free one. Raises ``OptionError`` if the port is taken."""
+    """A socket listening on 127.0.0.1; port 0: any free one. ``OptionError`` if the port is taken."""
     # With an explicit protocol, asyncio sets TCP_NODELAY and small responses are sent at once.
     made = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
