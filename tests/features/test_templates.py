@@ -41,11 +41,11 @@ def test_templates_without_their_column_are_left_out() -> None:
     [
         ("h.upos x.upos", "found 'x.upos', expected h.ATOM or m.ATOM"),
         ("h.upos @ length", "found 'length' after @, expected nothing, direction, distance"),
-        ("between.set", "looks at no word"),
+        ("between.set", "has no word"),
         ("h.upos between.set between.each", "found 'between.each'"),
         ("h.upos between.set pairs.feats", "found 'pairs.feats'"),
         ("h.upos pairs.upos", "found 'pairs.upos'"),
-        ("", "looks at no word"),
+        ("", "has no word"),
     ],
 )
 def test_what_is_wrong_is_named(line: str, message: str) -> None:

@@ -93,8 +93,8 @@ def test_arcs_that_have_no_place_are_counted() -> None:
 def test_graphs_out_of_reach_are_left_out_and_told() -> None:
     crossing = "a/X/3:x b/X/4:x c/X/0:root d/X/3:x"
     parser = TransitionParser.train(graphs_treebank(*SENTENCES, crossing), config=SMALL)
-    assert parser.info["notes"][0].startswith("1 sentences (25.00%) have graphs that dag cannot build")
-    with pytest.raises(InputError, match="can build none of its graphs"):
+    assert parser.info["notes"][0].startswith("1 sentences (25.00%) have graphs that dag cannot derive")
+    with pytest.raises(InputError, match="can derive none of the graphs"):
         TransitionParser.train(graphs_treebank(crossing), config=SMALL)
 
 

@@ -145,7 +145,7 @@ def test_unreachable_trees_are_counted_and_treated_as_asked(how: str, used: int)
         threads=1,  # type: ignore[arg-type]
     )
     assert len(prepared.sentences) == used
-    assert prepared.notes[0].startswith("2 sentences (20.00%) have trees that arc-eager cannot build")
+    assert prepared.notes[0].startswith("2 sentences (20.00%) have trees that arc-eager cannot derive")
     reachable = derivable_trees(
         treebank, parse_system("non-projective(D=4)"), single_root=True, unreachable="skip", threads=1
     )
@@ -163,7 +163,7 @@ def test_partial_trees_are_left_out_and_told() -> None:
         unreachable="skip",
         threads=1,
     )
-    assert prepared.notes == ["1 sentences have words without heads and were left out"]
+    assert prepared.notes == ["1 sentences have words without heads and were skipped"]
     assert 0 not in prepared.sentences
 
 

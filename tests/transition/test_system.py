@@ -79,7 +79,7 @@ def test_a_wrong_name_is_explained(text: str, reason: str) -> None:
         (lambda: TransitionSystem((SHIFT,), root="left"), "root on the left needs a right-arc"),
         (lambda: TransitionSystem((STUCK, SHIFT), capacity=3, root="left"), "no tree over 2 words"),
         (lambda: TransitionSystem((LEFT, RIGHT, SHIFT), capacity=2, start=3), "at most the capacity"),
-        (lambda: Transition("shift", arc_shift=True), "parameters of arcs alone"),
+        (lambda: Transition("shift", arc_shift=True), "parameters of arcs only"),
         (lambda: Transition("shift", periphery="left"), "found a periphery"),
         (lambda: Transition("swap"), "expected one of left-arc, right-arc, reduce, shift"),  # type: ignore[arg-type]
         (lambda: system_from_dict({"transition": [], "depth": 2}), "depth"),

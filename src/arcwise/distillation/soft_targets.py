@@ -1,4 +1,5 @@
-"""``SoftTargets``: a teacher's probability of each head and label of each word, sparse and flat over all words."""
+"""``SoftTargets``: a teacher's probability of each head and label of each word, sparse and flat over all
+words."""
 
 from __future__ import annotations
 
@@ -12,7 +13,8 @@ import numpy.typing as npt
 from arcwise.parsing.parses import Codes
 
 MIN_LABEL_SHARE, MIN_LABEL_PROBABILITY = 0.01, 0.001
-"""Labels below this fraction of their arc, or below this probability, are dropped unless the arc's most probable."""
+"""Labels below this fraction of their arc, or below this probability, are dropped unless the arc's most
+probable."""
 _CHUNK_WORDS = 20_000
 """Words processed at a time, which bounds the memory of sorting and merging."""
 
@@ -24,7 +26,8 @@ Indices = npt.NDArray[np.int64]
 class SoftTargets:
     """The arcs into word w (of all words of a treebank) are those from ``starts[w]`` to ``starts[w + 1]``.
 
-    >>> gold = SoftTargets.from_trees(np.array([2, 0], np.int32), np.array([1, 0], np.int32), ("root", "nsubj"))
+    >>> heads, labels = np.array([2, 0], np.int32), np.array([1, 0], np.int32)
+    >>> gold = SoftTargets.from_trees(heads, labels, ("root", "nsubj"))
     >>> gold.starts.tolist(), gold.heads.tolist(), gold.probabilities.tolist()
     ([0, 1, 2], [2, 0], [1.0, 1.0])
     """
@@ -51,7 +54,8 @@ class SoftTargets:
         count: int,
         names: Sequence[str],
     ) -> SoftTargets:
-        """Build the targets of ``count`` words from arcs in any order: merge duplicates, normalise each word to 1."""
+        """Build the targets of ``count`` words from arcs in any order: merge duplicates, normalise each word
+        to 1."""
         order = np.lexsort((labels, heads, words))
         words, heads, labels, probabilities = words[order], heads[order], labels[order], probabilities[order]
         first = np.ones(len(words), np.bool_)
@@ -90,9 +94,9 @@ class SoftTargets:
     ) -> SoftTargets:
         """Sparsify one array of marginals per sentence, (n+1, n+1) or with L labels (L, n+1, n+1).
 
-        Heads below the probability ``least`` are dropped, except the most probable one of each word. Improbable
-        labels (``MIN_LABEL_SHARE``, ``MIN_LABEL_PROBABILITY``) pass their mass to the other labels of their arc, so
-        that the head marginals do not change.
+        Heads below the probability ``least`` are dropped, except the most probable one of each word.
+        Improbable labels (``MIN_LABEL_SHARE``, ``MIN_LABEL_PROBABILITY``) pass their mass to the other labels
+        of their arc, so that the head marginals do not change.
         """
         parts, done = [], 0
         for sentence_marginals in marginals:
@@ -167,8 +171,8 @@ class SoftTargets:
     def with_labels(self, names: Sequence[str]) -> SoftTargets:
         """The same targets in another label set; no names: labels are summed out.
 
-        A label missing from ``names`` passes its mass to the other labels of its arc; an arc that loses all its labels
-        passes it to the other arcs of the word.
+        A label missing from ``names`` passes its mass to the other labels of its arc; an arc that loses all
+        its labels passes it to the other arcs of the word.
         """
         names = tuple(names)
         if names == self.label_names:

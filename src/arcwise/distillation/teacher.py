@@ -1,8 +1,10 @@
-"""``Distillation``: train a student on a teacher's distributions over trees, for a treebank and for unannotated text.
+"""``Distillation``: train a student on a teacher's distributions over trees, for a treebank and for
+unannotated text.
 
-The student learns from the teacher's exact marginals. Its loss is the cross-entropy between the two tree distributions,
-whose gradient is the student's expected counts minus the teacher's (knowledge distillation: Hinton et al. 2015; for
-parsers Kuncoro et al. 2016). docs/how-to/teach-a-parser.md describes what each kind of parser does.
+The student learns from the teacher's exact marginals. Its loss is the cross-entropy between the two tree
+distributions, whose gradient is the student's expected counts minus the teacher's (knowledge distillation:
+Hinton et al. 2015; for parsers Kuncoro et al. 2016). docs/how-to/teach-a-parser.md describes what each kind
+of parser does.
 """
 
 from __future__ import annotations
@@ -31,7 +33,8 @@ SECTION = "distillation"
 _OLD_SECTION = "teaching"
 """Its former name, still read."""
 MIN_SHARED_LABELS = 0.5
-"""Fraction of the treebank's words whose labels the teacher must have; below it, it was trained on another scheme."""
+"""Fraction of the treebank's words whose labels the teacher must have; below it, it was trained on another
+scheme."""
 _BATCH_SENTENCES = 64
 """Sentences whose dense labelled marginals are in memory at a time."""
 
@@ -42,7 +45,8 @@ class DistillationConfig:
 
     gold_share: float = option(
         0.5,
-        "Weight of the gold tree in the targets of a treebank sentence; the teacher's distribution has the rest.",
+        "Weight of the gold tree in the targets of a treebank sentence; the teacher's distribution has the "
+        "rest.",
         low=0,
         high=1,
     )
@@ -54,14 +58,16 @@ class DistillationConfig:
     )
     least: float = option(
         1e-5,
-        "Drop heads to which the teacher gives less than this probability. Higher values save memory, but a log-linear "
+        "Drop heads to which the teacher gives less than this probability. Higher values save memory, but a "
+        "log-linear "
         "student that sees too little of improbable trees does not converge.",
         low=0,
         high=0.5,
     )
     teacher_folds: int = option(
         0,
-        "Cross-fit the teacher: retrain it once per fold of the treebank, so that it labels only sentences it was not "
+        "Cross-fit the teacher: retrain it once per fold of the treebank, so that it labels only sentences "
+        "it was not "
         "trained on (0 uses the teacher as it is).",
         low=0,
         high=100,
@@ -85,7 +91,8 @@ def read_distillation_config(config: PathLike | None, options: Mapping[str, Any]
 
 
 def distillation_section(values: dict[str, Any]) -> Any:
-    """Remove the section [distillation] (or, as it was once called, [teaching]) from the values of a TOML file."""
+    """Remove the section [distillation] (or, as it was once called, [teaching]) from the values of a TOML
+    file."""
     old = values.pop(_OLD_SECTION, None)
     return values.pop(SECTION, old)
 
@@ -113,10 +120,11 @@ class DistillationData:
         return weights
 
     def targets(self, heads: Codes, labels: Codes, names: Sequence[str]) -> SoftTargets:
-        """Mix ``gold_share`` of the prepared gold ``heads`` and ``labels`` (indices into ``names``) with the teacher's.
+        """Mix ``gold_share`` of the prepared gold ``heads`` and ``labels`` (indices into ``names``) with the
+        teacher's.
 
-        The text has the teacher's targets alone. A treebank sentence whose tree is partly unknown has none and is
-        trained as without a teacher: a word-by-word mixture would not be a distribution over trees.
+        The text has the teacher's targets alone. A treebank sentence whose tree is partly unknown has none
+        and is trained as without a teacher: a word-by-word mixture would not be a distribution over trees.
         """
         starts = self.treebank.sentence_words.astype(np.int64)
         gold_words = int(starts[self.gold_sentences])
@@ -129,7 +137,8 @@ class DistillationData:
         return self.soft_targets.with_labels(names).interpolate(gold, gold_weight).without_words(partial)
 
     def without_fold(self, count: int, fold: int) -> DistillationData:
-        """Leave out fold ``fold`` of ``count`` of the treebank, as ``Folds`` splits it; all of the text stays."""
+        """Leave out fold ``fold`` of ``count`` of the treebank, as ``Folds`` splits it; all of the text
+        stays."""
         numbers = [s for s in range(len(self.treebank)) if s >= self.gold_sentences or s % count != fold]
         chosen = [self.treebank[s] for s in numbers]
         return replace(
@@ -144,15 +153,17 @@ class DistillationData:
 class Distillation:
     """A teacher, the text that it labels in addition to the treebank, and the options.
 
-    A teacher is any parser with ``capabilities.distributions``. Of ``teacher.distributions(treebank, projective=…,
-    single_root=…, threads=…)`` only ``labels``, ``label_marginals`` (or ``marginals``, unlabelled) and
-    ``minimum_labelled_risk()`` (``minimum_risk()``) are used, so an ensemble that averages marginals can be one.
+    A teacher is any parser with ``capabilities.distributions``. Of ``teacher.distributions(treebank,
+    projective=…, single_root=…, threads=…)`` only ``labels``, ``label_marginals`` (or ``marginals``,
+    unlabelled) and ``minimum_labelled_risk()`` (``minimum_risk()``) are used, so an ensemble that averages
+    marginals can be one.
 
     >>> from arcwise.parsing.scored import ScoredParser
     >>> from arcwise.parsing.scorer import FunctionScorer
-    >>> teacher = ScoredParser(FunctionScorer(lambda sentence: np.zeros((len(sentence) + 1, len(sentence) + 1))))
-    >>> rows = "1\\tBirds\\t_\\tNOUN\\t_\\t_\\t2\\tnsubj\\t_\\t_\\n2\\tsing\\t_\\tVERB\\t_\\t_\\t0\\troot\\t_\\t_\\n\\n"
-    >>> treebank = Treebank.from_string(rows)
+    >>> uniform = FunctionScorer(lambda sentence: np.zeros((len(sentence) + 1, len(sentence) + 1)))
+    >>> teacher = ScoredParser(uniform)
+    >>> rows = "1 Birds _ NOUN _ _ 2 nsubj _ _", "2 sing _ VERB _ _ 0 root _ _", ""
+    >>> treebank = Treebank.from_string("\\n".join(rows).replace(" ", "\\t") + "\\n")
     >>> data = Distillation(teacher).prepare(treebank, projective=True, single_root=True, labelled=False)
     >>> data.soft_targets.heads.tolist(), data.soft_targets.probabilities.tolist()
     ([0, 2, 0, 1], [0.5, 0.5, 0.5, 0.5])
@@ -171,7 +182,8 @@ class Distillation:
         if not self.teacher.capabilities.distributions:
             raise OptionError(
                 "teacher",
-                f"found a {self.teacher.kind} parser, which has no distributions over trees; expected a graph-based or "
+                f"found a {self.teacher.kind} parser, which has no distributions over trees; expected a "
+                "graph-based or "
                 "a neural parser",
             )
         if self.text is not None and not self.text.word_count:
@@ -265,7 +277,8 @@ class Distillation:
             raise OptionError("teacher", f"expected text to learn from: {why}")
 
     def _check_labels(self, train: Treebank) -> list[str]:
-        """Raise ``OptionError`` if teacher and treebank use different label sets; notes on labels only one side has."""
+        """Raise ``OptionError`` if teacher and treebank use different label sets; notes on labels only one
+        side has."""
         counts = Counter(label for label in train.column("deprel") if label != "_")
         teacher_labels = set(getattr(self.teacher, "labels", ()))
         if not teacher_labels:
@@ -283,13 +296,15 @@ class Distillation:
         return [note] if extra else []
 
     def _check_columns(self, train: Treebank) -> list[str]:
-        """Raise ``InputError`` if the treebank is tagged and the text is not; notes on other columns the text lacks."""
+        """Raise ``InputError`` if the treebank is tagged and the text is not; notes on other columns the text
+        lacks."""
         if self.text is None:
             return []
         lacking = [column for column in TAGS if _has(train, column) and not _has(self.text, column)]
         if "upos" in lacking:
             raise InputError(
-                f"{self.text.source}: has no tags (UPOS), expected text tagged like the treebank, or a teacher trained "
+                f"{self.text.source}: has no tags (UPOS), expected text tagged like the treebank, or a "
+                "teacher trained "
                 "by 'arcwise train --pipeline', which tags it"
             )
         columns = ", ".join(column.upper() for column in lacking)

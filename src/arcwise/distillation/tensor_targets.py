@@ -1,4 +1,5 @@
-"""``TensorTargets``: soft targets as tensors, and the cross-entropy between the tree distributions of teacher and student."""
+"""``TensorTargets``: soft targets as tensors, and the cross-entropy between the tree distributions of teacher
+and student."""
 
 from __future__ import annotations
 
@@ -17,7 +18,8 @@ Ints = npt.NDArray[np.int64]
 
 @dataclass(frozen=True)
 class TensorTargets:
-    """Soft targets and a weight for each sentence. A sentence without targets is learned from its gold tree."""
+    """Soft targets and a weight for each sentence. A sentence without targets is learned from its gold
+    tree."""
 
     targets: SoftTargets
     weights: npt.NDArray[np.float64]
@@ -39,9 +41,11 @@ class TensorTargets:
         projective: bool,
         single_root: bool,
     ) -> Tensor:
-        """(B,): H(teacher, student) = log Z - Σ P(arc) · score, and for labels -Σ P(arc, label) · log P(label | arc).
+        """(B,): H(teacher, student) = log Z - Σ P(arc) · score, and for labels -Σ P(arc, label) · log P(label
+        | arc).
 
-        ``arcs`` are the student's arc scores (B, n+1, n+1), ``labels`` its log P(label | arc) (B, n+1, n+1, L).
+        ``arcs`` are the student's arc scores (B, n+1, n+1), ``labels`` its log P(label | arc) (B, n+1, n+1,
+        L).
         """
         trees = TreeCRF(arcs, lengths, projective=projective, single_root=single_root)
         b, h, m, label, probability = self._entries(sentences, arcs.device)

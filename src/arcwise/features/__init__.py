@@ -1,4 +1,4 @@
-"""Feature templates as data, and the hashed properties of words (atoms) that they are made of."""
+"""Feature templates, and the hashed word properties (atoms) that they combine."""
 
 from arcwise.features.atoms import atom_names, token_atoms
 

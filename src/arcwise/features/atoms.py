@@ -1,4 +1,4 @@
-"""Atoms: the properties of a word that features are made of, each as a 64-bit hash."""
+"""Atoms: hashed properties of a word (64 bits), the building blocks of features."""
 
 from __future__ import annotations
 
@@ -12,16 +12,18 @@ from arcwise.errors import InputError
 from arcwise.treebanks import Treebank
 
 ABSENT = 0
-"""The atom of a word whose column has nothing (``_``)."""
+"""The atom of an empty column (``_``)."""
 
 
 def token_atoms(treebank: Treebank, names: Sequence[str]) -> npt.NDArray[np.uint64]:
-    """The named atoms of every word, shape (words, len(names)); ``ABSENT`` where a column has nothing.
+    """The named atoms of every word, shape (words, len(names)); ``ABSENT`` where a column is empty.
 
-    Names: form, lower, prefix1 … prefix9, suffix1 … suffix9, shape, lemma, upos, xpos, feats, feats.KEY, misc.KEY. Two words
-    have the same atom if they have the same property. Lower-casing, prefixes and suffixes go by code points, in any script.
+    Names: form, lower, prefix1 … prefix9, suffix1 … suffix9, shape, lemma, upos, xpos, feats, feats.KEY,
+    misc.KEY. Words with the same property have the same atom. Lower-casing, prefixes and suffixes work on
+    code points, in any script.
 
-    >>> treebank = Treebank.from_string("1\\tΚαλά\\t_\\tADV\\t_\\t_\\t0\\troot\\t_\\t_\\n2\\tκαλά\\t_\\tADV\\t_\\t_\\t1\\tdep\\t_\\t_\\n\\n")
+    >>> rows = "1 Καλά _ ADV _ _ 0 root _ _", "2 καλά _ ADV _ _ 1 dep _ _", ""
+    >>> treebank = Treebank.from_string("\\n".join(rows).replace(" ", "\\t") + "\\n")
     >>> form, lower, lemma = token_atoms(treebank, ["form", "lower", "lemma"]).T
     >>> bool(form[0] == form[1]), bool(lower[0] == lower[1]), int(lemma[0])
     (False, True, 0)
@@ -33,7 +35,7 @@ def token_atoms(treebank: Treebank, names: Sequence[str]) -> npt.NDArray[np.uint
 
 
 def atom_names(names: Sequence[str], treebank: Treebank) -> list[str]:
-    """Those of ``names`` whose column has something in the treebank: the others would cost time for nothing."""
+    """The ``names`` whose column is not empty in the treebank; computing the others would be wasted time."""
     atoms = token_atoms(treebank, names)
     return [name for name, values in zip(names, atoms.T, strict=True) if values.any()]
 
@@ -48,6 +50,7 @@ def feature_atom(column: str) -> str:
     atom = f"{name.lower()}.{key}" if key else name.lower()
     if name.lower() not in (("misc", "feats") if key else ("form", "lemma", "upos", "xpos", "feats")):
         raise InputError(
-            f"feature_columns: found {column!r}, expected MISC:KEY, FEATS:KEY, FORM, LEMMA, UPOS, XPOS or FEATS"
+            f"feature_columns: found {column!r}, expected MISC:KEY, FEATS:KEY, FORM, LEMMA, UPOS, XPOS or "
+            "FEATS"
         )
     return atom

@@ -1,8 +1,10 @@
-"""``LookAlikes``: characters that a model reads as others, because it learned from those: ``don’t`` as ``don't``.
+"""``LookAlikes``: replace characters that are rare in the training data by equivalent frequent ones (``’`` by
+``'``).
 
-Treebanks are written in the characters of one time and place; texts are not. A model that has hardly seen a character, but often one that
-stands for the same, reads the one as the other, in everything that features are made of: tokenizer, tagger, lemmas and parser. The text
-itself stays as it is. Which characters these are is learned: one that the treebank has often enough is read as itself.
+A treebank uses one set of quotes, dashes and letters; texts use many. A model treats a character that it has
+hardly seen as an equivalent one that it has seen often, in all features of tokenizer, tagger, lemmatizer and
+parser. The text itself does not change. The replacements are learned: a character that is frequent in the
+treebank stands for itself.
 """
 
 from __future__ import annotations
@@ -17,14 +19,14 @@ from arcwise import native
 from arcwise.treebanks import Treebank
 
 OFTEN = 20
-"""A treebank knows a text that it has so often; a character that is so often a word by itself keeps its own tags."""
+"""Minimum count of a replacement; a character that is a word this often keeps its own features."""
 SHARE = 0.1
-"""A character is read as itself if the treebank has it at least so often for each time that it has the stand-in."""
+"""A character stands for itself if its count is at least this fraction of the replacement's."""
 
 
 def _stand_ins() -> dict[str, tuple[str, ...]]:
-    """Character → what it may be read as, the best first."""
-    found: dict[str, tuple[str, ...]] = {}
+    """Character → possible replacements, best first."""
+    replacements: dict[str, tuple[str, ...]] = {}
     for characters, texts in (
         ("’‘‛ʼ′´`＇", ("'", "’")),
         ("'", ("’",)),
@@ -48,9 +50,9 @@ def _stand_ins() -> dict[str, tuple[str, ...]]:
         ("ﬃ", ("ffi",)),
         ("ﬄ", ("ffl",)),
     ):
-        found |= dict.fromkeys(characters, texts)
+        replacements |= dict.fromkeys(characters, texts)
     wide = {chr(0xFEE0 + ord(c)): (c,) for c in map(chr, range(0x21, 0x7F))}  # full-width letters and digits
-    return wide | found
+    return wide | replacements
 
 
 STAND_INS: Mapping[str, tuple[str, ...]] = _stand_ins()
@@ -58,7 +60,7 @@ STAND_INS: Mapping[str, tuple[str, ...]] = _stand_ins()
 
 @dataclass(frozen=True)
 class LookAlikes:
-    """What each of some characters is read as.
+    """Replacements of single characters.
 
     >>> LookAlikes({"’": "'"}).read("don’t")
     "don't"
@@ -68,23 +70,25 @@ class LookAlikes:
 
     @classmethod
     def learn(cls, treebank: Treebank) -> LookAlikes:
-        """From the words of a treebank: of each character the first stand-in that the treebank has often, unless it has the character often itself.
+        """Learn replacements: for each character that is rare in the treebank, the first frequent
+        alternative.
 
-        >>> rows = "".join(f"{i}\\t{w}\\t_\\t_\\t_\\t_\\t_\\t_\\t_\\t_\\n" for i, w in enumerate(["it", "'s"] * 20, 1))
+        >>> row = "{}\\t{}" + "\\t_" * 8 + "\\n"
+        >>> rows = "".join(row.format(i, w) for i, w in enumerate(["it", "'s"] * 20, 1))
         >>> LookAlikes.learn(Treebank.from_string(rows + "\\n")).stand_ins["’"]
         "'"
         """
         words = Counter(treebank.column("form"))
         characters: Counter[str] = Counter()
         texts: Counter[str] = Counter()
-        longer = {text for own in STAND_INS.values() for text in own if len(text) > 1}
+        longer = {text for texts in STAND_INS.values() for text in texts if len(text) > 1}
         for word, count in words.items():
             for character in word:
                 characters[character] += count
             for text in longer:
                 if text in word:
                     texts[text] += count
-        found: dict[str, str] = {}
+        replacements: dict[str, str] = {}
         for character, choices in STAND_INS.items():
             if words[character] >= OFTEN:
                 continue
@@ -92,36 +96,36 @@ class LookAlikes:
                 seen = characters[text] if len(text) == 1 else texts[text]
                 if seen >= OFTEN:
                     if characters[character] < SHARE * seen:
-                        found[character] = text
+                        replacements[character] = text
                     break
-        return cls(found)
+        return cls(replacements)
 
     @classmethod
     def unpack(cls, header: Any) -> LookAlikes:
-        """From the header of a model; nothing (models of 0.1) is read as it stands."""
-        found = {str(character): str(text) for character, text in dict(header or {}).items()}
-        if any(len(character) != 1 or not text for character, text in found.items()):
-            raise ValueError("look_alikes: expected characters and what they are read as")
-        return cls(found)
+        """Read the header of a model; models of 0.1 have no replacements."""
+        replacements = {str(character): str(text) for character, text in dict(header or {}).items()}
+        if any(len(character) != 1 or not text for character, text in replacements.items()):
+            raise ValueError("look_alikes: expected single characters and their replacements")
+        return cls(replacements)
 
     def pack(self) -> dict[str, str]:
-        """For the header of a model."""
+        """Plain values for the header of a model."""
         return dict(self.stand_ins)
 
     @cached_property
     def native(self) -> native.LookAlikes:
-        """The same for native code."""
+        """The native replacements."""
         return native.LookAlikes(list(self.stand_ins), list(self.stand_ins.values()))
 
     def __getstate__(self) -> dict[str, Any]:
         return {"stand_ins": dict(self.stand_ins)}
 
     def read(self, text: str) -> str:
-        """The text as it is read."""
+        """Apply the replacements to a text."""
         return self.native.read(text)
 
     def view(self, treebank: Treebank) -> Treebank:
-        """The treebank as it is read: other FORMs, where there are such characters; everything else is the same."""
+        """The treebank with replacements applied to FORM; all other columns are the same."""
         data = self.native.forms(treebank.layout, treebank.data) if self.stand_ins else None
         if data is None:
             return treebank

@@ -1,19 +1,24 @@
-"""Feature templates of arcs as text: what to look at on the head's side, the modifier's side, and between.
+"""Textual feature templates of arcs, over head, modifier and the words between.
 
 A template is a line such as ``h.upos m-1.upos m.word @ direction``. Its parts are
 
-- ``h.ATOM`` and ``m.ATOM``: a property of the head or the modifier (see ``arcwise.features.atoms``; ``word`` is the form, or one
-  name for all words that training has not seen);
-- ``h-1.ATOM``, ``m+2.ATOM``: of a word so many places to the left or right;
-- ``m<.ATOM``, ``m>.ATOM``: of the nearest frequent word to the left or right (commas, prepositions, articles: whatever is
-  frequent); ``m<<.ATOM``, ``m>>.ATOM``: of the next one after that;
-- ``between.each``, ``between.count``, ``between.set``: the tags between head and modifier, one by one, with how often each
-  occurs (1, 2, more), or as one set; ``between.words``: each of the 64 most frequent words that stands between;
-- ``pairs.feats``: each single value of FEATS of the head with each of the modifier (``Case=Nom`` with ``Number=Sing``), one feature a
-  pair; ``pairs.misc.KEY``: the same of an entry of MISC whose values are separated by commas.
+- ``h.ATOM`` and ``m.ATOM``: an atom of the head or the modifier (see ``arcwise.features.atoms``; ``word`` is
+the form, or
+  one symbol for all words not seen in training);
+- ``h-1.ATOM``, ``m+2.ATOM``: an atom of the word at this offset;
+- ``m<.ATOM``, ``m>.ATOM``: an atom of the nearest frequent word to the left or right (often a comma,
+preposition or
+  article); ``m<<.ATOM``, ``m>>.ATOM``: of the second nearest;
+- ``between.each``, ``between.count``, ``between.set``: the tags between head and modifier, one by one, with
+their count
+  (1, 2, more), or as a set; ``between.words``: each of the 64 most frequent words between;
+- ``pairs.feats``: each FEATS value of the head paired with each of the modifier (``Case=Nom`` with
+``Number=Sing``);
+  ``pairs.misc.KEY``: the same for a MISC entry with comma-separated values.
 
-After ``@`` stands what the feature is conjoined with: ``nothing``, ``direction`` (the default) or ``distance`` (with direction);
-several give several features. A template whose column is empty in the training data is left out.
+After ``@`` comes what the feature is conjoined with: ``nothing``, ``direction`` (the default) or ``distance``
+(with direction); several give several features. Templates whose column is empty in the training data are
+dropped.
 """
 
 from __future__ import annotations
@@ -37,7 +42,8 @@ _PLACES = {"<": 1, ">": 2, "<<": 3, ">>": 4}
 
 @dataclass(frozen=True)
 class TemplatePart:
-    """One property of one word: ``place`` is an offset, or ``<``, ``>``, ``<<``, ``>>`` for a near frequent word."""
+    """An atom of one word: ``place`` is an offset, or ``<``, ``>``, ``<<``, ``>>`` for a near frequent
+    word."""
 
     side: str
     place: str
@@ -47,7 +53,7 @@ class TemplatePart:
         return f"{self.side}{self.place}.{self.atom}"
 
     def compiled(self, atoms: Sequence[str]) -> tuple[int, int, int]:
-        """(kind of place, offset, number of the atom), as the native code wants it."""
+        """(kind of place, offset, index of the atom) for native code."""
         kind = _PLACES.get(self.place, 0)
         return kind, int(self.place or 0) if kind == 0 else 0, atoms.index(self.atom)
 
@@ -65,11 +71,11 @@ class Template:
     between: str = "none"
     contexts: tuple[str, ...] = ("direction",)
     pairs: str = ""
-    """The list (``feats``, ``misc.KEY``) whose pairs of values take part."""
+    """The multi-valued column (``feats``, ``misc.KEY``) whose values are paired."""
 
     @classmethod
     def parse(cls, text: str) -> Template:
-        """The template of a line; an error names what is wrong with it."""
+        """Parse a line; raises ``InputError`` if it is not a template."""
         left, _, right = text.partition("@")
         contexts = tuple(right.split()) or ("direction",)
         for context in contexts:
@@ -88,13 +94,13 @@ class Template:
                 parts.append(TemplatePart(match["side"], match["place"] or "", match["atom"]))
             else:
                 raise InputError(
-                    f"template {text!r}: found {word!r}, expected h.ATOM or m.ATOM (with +1, -1, <, <<, > or >> after h or m) "
-                    "or once between.each, between.count, between.set, between.words, pairs.feats or pairs.misc.KEY"
+                    f"template {text!r}: found {word!r}, expected h.ATOM or m.ATOM (with +1, -1, <, <<, > or "
+                    ">> after h or m) "
+                    "or once between.each, between.count, between.set, between.words, pairs.feats or "
+                    "pairs.misc.KEY"
                 )
         if not parts:
-            raise InputError(
-                f"template {text!r}: looks at no word, expected at least one of h.ATOM and m.ATOM"
-            )
+            raise InputError(f"template {text!r}: has no word, expected at least one of h.ATOM and m.ATOM")
         return cls(tuple(parts), between, contexts, pairs)
 
     def __str__(self) -> str:
@@ -119,21 +125,21 @@ CompiledTemplate = tuple[list[tuple[int, int, int]], list[tuple[int, int, int]],
 
 
 def parse_templates(lines: Iterable[str]) -> list[Template]:
-    """The templates of some lines."""
+    """Parse several lines."""
     return [Template.parse(line) for line in lines]
 
 
 def atoms_of(templates: Iterable[Template]) -> list[str]:
-    """The names of the atoms that templates look at, each once, in order."""
+    """The atoms used by templates, without duplicates, in order."""
     return list(dict.fromkeys(part.atom for template in templates for part in template.parts))
 
 
 def lists_of(templates: Iterable[Template]) -> list[str]:
-    """The lists whose pairs templates look at, each once, in order."""
+    """The multi-valued columns used by templates, without duplicates, in order."""
     return list(dict.fromkeys(template.pairs for template in templates if template.pairs))
 
 
 def usable(templates: Iterable[Template], atoms: Iterable[str]) -> list[Template]:
-    """The templates all of whose atoms are among ``atoms``."""
-    known = set(atoms)
-    return [t for t in templates if all(part.atom in known for part in t.parts)]
+    """The templates whose atoms are all among ``atoms``."""
+    available = set(atoms)
+    return [t for t in templates if all(part.atom in available for part in t.parts)]

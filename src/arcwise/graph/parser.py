@@ -32,8 +32,8 @@ class GraphParser(TrainedParser[GraphModel], ScoredParser):
     """A trained graph-based parser.
 
     >>> from arcwise.treebanks import Treebank
-    >>> rows = "1\\tBirds\\t_\\tNOUN\\t_\\t_\\t2\\tnsubj\\t_\\t_\\n2\\tsing\\t_\\tVERB\\t_\\t_\\t0\\troot\\t_\\t_\\n\\n"
-    >>> treebank = Treebank.from_string(rows)
+    >>> rows = "1 Birds _ NOUN _ _ 2 nsubj _ _", "2 sing _ VERB _ _ 0 root _ _", ""
+    >>> treebank = Treebank.from_string("\\n".join(rows).replace(" ", "\\t") + "\\n")
     >>> parser = GraphParser.train(treebank, config=GraphConfig(epochs=2, arc_bits=12, row_bits=12))
     >>> parser.parse(treebank)[0].tree
     Tree.from_heads([2, 0], ['nsubj', 'root'])

@@ -47,7 +47,8 @@ Parts = Sequence[tuple[ParserAt, Treebank]]
 class Reliability:
     """Calibration of HeadProb (``heads``) and DeprelProb (``labels``; None for an unlabelled parser).
 
-    ``head_loss`` is the mean of -log P(gold head), ``label_loss`` that of -log P(gold label | gold head), in nats.
+    ``head_loss`` is the mean of -log P(gold head), ``label_loss`` that of -log P(gold label | gold head), in
+    nats.
     """
 
     heads: Calibration
@@ -112,12 +113,13 @@ def _parsed_by(
 
 
 def fit_temperatures(parser: P, treebank: Treebank, *, threads: int = 1, steps: int = 18) -> P:
-    """Fit temperatures and smoothing by maximum likelihood of the treebank's heads, and of its labels given their heads.
+    """Fit temperatures and smoothing by maximum likelihood of the treebank's heads, and of its labels given
+    their heads.
 
-    Scores are divided by a temperature before normalisation (Guo et al. 2017); this changes no tree except minimum-risk
-    ones. Labels have a temperature of their own, because the margins of labels and heads differ in scale. Smoothing
-    covers gold heads that a parser trained on little data rules out; otherwise a few of them would raise the temperature
-    for all words.
+    Scores are divided by a temperature before normalisation (Guo et al. 2017); this changes no tree except
+    minimum-risk ones. Labels have a temperature of their own, because the margins of labels and heads differ
+    in scale. Smoothing covers gold heads that a parser trained on little data rules out; otherwise a few of
+    them would raise the temperature for all words.
     """
     best = fit_common_temperatures(
         [(parser.with_temperatures, treebank)], start=parser.fitted, threads=threads, steps=steps
@@ -136,11 +138,12 @@ def calibrated(parser: P, treebank: Treebank, *, threads: int = 1) -> P:
 def fit_common_temperatures(
     parts: Parts, *, start: Temperatures = Temperatures(), threads: int = 1, steps: int = 18
 ) -> Temperatures:
-    """Fit common temperatures and smoothing by maximum likelihood over several treebanks, each with its own parser.
+    """Fit common temperatures and smoothing by maximum likelihood over several treebanks, each with its own
+    parser.
 
-    ``GraphScorer`` gives arcs unseen in training scores that depend on the temperatures. After a search with the scores at
-    ``start``, a second, narrower one therefore scores everything again at each temperature, unless the scores of all
-    parsers are simply divided by it.
+    ``GraphScorer`` gives arcs unseen in training scores that depend on the temperatures. After a search with
+    the scores at ``start``, a second, narrower one therefore scores everything again at each temperature,
+    unless the scores of all parsers are simply divided by it.
     """
     low, high = np.full(2, np.log(_LOW)), np.full(2, np.log(_HIGH))
     small = sum(len(treebank) for _, treebank in parts) <= _MAX_CACHED_SENTENCES
@@ -158,9 +161,9 @@ def match_temperatures(
 ) -> Temperatures:
     """Find the temperatures at which mean confidence equals accuracy, for heads and for heads with labels.
 
-    The search begins at ``start``; of several smoothings, each with its own temperature, the one with the lowest Brier
-    score of heads wins. Maximum likelihood alone leaves a parser underconfident if it is occasionally confident and wrong,
-    because one such word outweighs many that are doubted for no reason.
+    The search begins at ``start``; of several smoothings, each with its own temperature, the one with the
+    lowest Brier score of heads wins. Maximum likelihood alone leaves a parser underconfident if it is
+    occasionally confident and wrong, because one such word outweighs many that are doubted for no reason.
     """
     parts = _with_heads(parts)
     if not parts:

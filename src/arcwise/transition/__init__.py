@@ -1,4 +1,4 @@
-"""The transition-based parser: systems as values, oracles, beam, trainer, coverage."""
+"""The transition-based parser: transition systems, oracles, beam search, training, coverage."""
 
 from arcwise.transition.config import TransitionConfig
 from arcwise.transition.coverage import Coverage, coverage

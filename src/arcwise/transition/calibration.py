@@ -1,4 +1,5 @@
-"""The temperature of a transition-based parser: what makes shares of the beam's mass agree with how often heads are right."""
+"""Fit the temperature of a transition-based parser, whose confidences are shares of the beam's probability
+mass."""
 
 from __future__ import annotations
 
@@ -15,7 +16,7 @@ from arcwise.transition.model import TransitionModel
 from arcwise.treebanks import Treebank
 
 GRID = np.geomspace(0.05, 500.0, 13)
-"""Temperatures tried first; then some between the neighbours of the best one."""
+"""Coarse grid of temperatures; a finer one between the neighbours of the best follows."""
 FINER = 5
 _LEAST = 1e-3
 
@@ -23,11 +24,12 @@ _LEAST = 1e-3
 def fit_beam_temperature(
     held_out: Sequence[tuple[TransitionModel, Treebank]], threads: int
 ) -> tuple[float, float]:
-    """The temperature at which the heads found, right or wrong, are most probable as right or wrong ones, over all treebanks together;
-    and the calibration error of heads that is left.
+    """Fit the temperature over all held-out treebanks; returns it and the remaining calibration error of
+    heads.
 
-    A gold head may be in no derivation of the beam: so, other than for the graph-based parser, what counts is whether the
-    head that was found is right, Σ log P(head) over right ones and log (1 - P(head)) over wrong ones.
+    A gold head may be in no derivation of the beam, so unlike for the graph-based parser the objective is the
+    binary log-likelihood of the predicted heads: log P(head) for correct ones, log (1 - P(head)) for wrong
+    ones.
     """
 
     def at(temperature: float) -> list[tuple[Parses, Treebank]]:
@@ -52,8 +54,9 @@ def _loss(parsed: Sequence[tuple[Parses, Treebank]]) -> float:
     losses: list[npt.NDArray[np.float64]] = []
     for parses, bank in parsed:
         assert parses.probabilities is not None
-        known = np.asarray(bank.heads) >= 0
-        said = np.clip(np.asarray(parses.probabilities.head, np.float64)[known], _LEAST, 1 - _LEAST)
-        right = (parses.heads == bank.heads)[known]
-        losses.append(-np.log(np.where(right, said, 1 - said)))
+        has_head = np.asarray(bank.heads) >= 0
+        confidence = np.asarray(parses.probabilities.head, np.float64)[has_head]
+        confidence = np.clip(confidence, _LEAST, 1 - _LEAST)
+        correct = (parses.heads == bank.heads)[has_head]
+        losses.append(-np.log(np.where(correct, confidence, 1 - confidence)))
     return float(np.concatenate(losses).mean())

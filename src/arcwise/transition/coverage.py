@@ -1,4 +1,5 @@
-"""How much of a treebank a transition system can build (Bohnet et al. 2016, table 2: NPS)."""
+"""Coverage: the share of a treebank that a transition system can derive (Bohnet et al. 2016, table 2:
+NPS)."""
 
 from __future__ import annotations
 
@@ -16,10 +17,11 @@ from arcwise.treebanks import Treebank
 
 @dataclass(frozen=True)
 class Coverage:
-    """What a system can build of a treebank.
+    """The coverage of a treebank by a transition system.
 
-    ``derivable``: shape (S,), whether each sentence's tree can be built, exactly. ``nearest``: flat heads of a tree near each gold
-    tree that can be built (the gold tree itself where derivable); ``found``: shape (S,), whether there is such a tree.
+    ``derivable``: shape (S,), whether the tree of each sentence can be derived (exact). ``nearest``: flat
+    heads of a derivable tree close to each gold tree (the gold tree itself if derivable). ``found``: shape
+    (S,), whether there is one.
     """
 
     system: TransitionSystem
@@ -27,28 +29,30 @@ class Coverage:
     found: npt.NDArray[np.bool_]
     nearest: npt.NDArray[np.int32]
     broken: npt.NDArray[np.int64]
-    """Flat numbers of the words whose gold arc is not in the nearest tree (all words of a sentence without one)."""
+    """Flat indices of words whose gold arc is not in the nearest tree (all words of a sentence without
+    one)."""
 
     @property
     def sentences(self) -> float:
-        """The share of sentences whose tree can be built."""
+        """The fraction of sentences whose tree can be derived."""
         return float(self.derivable.mean())
 
     @property
     def arcs(self) -> float:
-        """The share of arcs that are in the nearest tree that can be built."""
+        """The fraction of gold arcs in the nearest derivable tree."""
         return 1 - len(self.broken) / len(self.nearest)
 
 
 def coverage(
     system: TransitionSystem, treebank: Treebank, *, single_root: bool = False, threads: int = 1
 ) -> Coverage:
-    """The share of the treebank that the system derives. Linear in the sentence for bottom-up systems of bounded K.
+    """Compute the coverage of a treebank, in linear time for bottom-up systems with bounded K.
 
     >>> from arcwise.transition import system
-    >>> crossing = Treebank.from_string("".join(f"{m}\\tw\\t_\\t_\\t_\\t_\\t{h}\\tx\\t_\\t_\\n" for m, h in enumerate([3, 4, 0, 3], 1)))
-    >>> coverage(system("arc-standard"), crossing).sentences, coverage(system("attardi(N=2)"), crossing).sentences
-    (0.0, 1.0)
+    >>> row = "{}\\tw\\t_\\t_\\t_\\t_\\t{}\\tx\\t_\\t_\\n"
+    >>> crossing = Treebank.from_string("".join(row.format(m, h) for m, h in enumerate([3, 4, 0, 3], 1)))
+    >>> [coverage(system(name), crossing).sentences for name in ("arc-standard", "attardi(N=2)")]
+    [0.0, 1.0]
     """
     if system.many_heads:
         raise InputError(f"system: {system} builds graphs from DEPS, expected a system that builds trees")
@@ -60,10 +64,10 @@ def coverage(
         sentence_words=treebank.sentence_words,
         threads=threads,
     )
-    nearest, found = covered.nearest, covered.found > 0
-    lost = np.repeat(~found, treebank.sentence_lengths)
+    nearest, has_nearest = covered.nearest, covered.found > 0
+    lost = np.repeat(~has_nearest, treebank.sentence_lengths)
     changed = np.flatnonzero((nearest != treebank.heads) | lost)
-    return Coverage(system, covered.derivable > 0, found, nearest, changed)
+    return Coverage(system, covered.derivable > 0, has_nearest, nearest, changed)
 
 
 def _require_heads(treebank: Treebank) -> None:
@@ -78,7 +82,7 @@ def _require_heads(treebank: Treebank) -> None:
 
 
 def grid(capacities: Sequence[int | None], distances: Sequence[int | None]) -> list[TransitionSystem]:
-    """Bounded (or, for K = None, unbounded) easy-first systems with every K and D; a D that K cannot use is left out."""
+    """Easy-first systems for every K (None: unbounded) and D; skips values of D that K cannot use."""
     from arcwise.transition.named_systems import system
 
     def shown(bound: int | None) -> str:
@@ -93,7 +97,7 @@ def grid(capacities: Sequence[int | None], distances: Sequence[int | None]) -> l
 
 
 def broken_arcs(result: Coverage, treebank: Treebank, *, at_most: int) -> list[str]:
-    """The first arcs that cannot be built, one line each, with the sentence they stand in."""
+    """Describe the first arcs that cannot be derived, one line each, with their sentence."""
     starts = treebank.sentence_words
     lines = []
     for word in result.broken[:at_most].tolist():
@@ -102,6 +106,7 @@ def broken_arcs(result: Coverage, treebank: Treebank, *, at_most: int) -> list[s
         head = int(treebank.heads[word])
         forms = ["(root)", *sentence.forms]
         lines.append(
-            f"{sentence.sent_id or number + 1}: {forms[head]} ({head}) → {forms[m]} ({m}), {sentence.deprels[m - 1]}"
+            f"{sentence.sent_id or number + 1}: "
+            f"{forms[head]} ({head}) → {forms[m]} ({m}), {sentence.deprels[m - 1]}"
         )
     return lines

@@ -1,4 +1,4 @@
-"""Training a DAG system: graphs from DEPS, greedy, scored by the F1 of its arcs."""
+"""Train a DAG system greedily on the graphs in DEPS, evaluated by the F1 of arcs."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ def train_graph_model(
     *,
     progress: Progress,
 ) -> TransitionModel:
-    """Train on the graphs that the system can build; the others are counted and told."""
+    """Train on the graphs that the system can derive; reports the number of others."""
     if config.beam > 1:
-        reason = "graphs differ in the number of moves, so scores cannot be compared"
+        reason = "derivations of graphs differ in length, so their scores are not comparable"
         raise OptionError("beam", f"found {config.beam}, expected 1 for {system}: {reason}")
     gold = gold_graphs(train)
     derivable = native.transition_graph_coverage(system.native, gold.graphs, train.sentence_lengths.tolist())
     sentences = np.flatnonzero(derivable).astype(np.int64)
     if not len(sentences):
         raise InputError(
-            f"{train.source}: {system} can build none of its graphs in DEPS, expected some to learn from"
+            f"{train.source}: {system} can derive none of the graphs in DEPS, expected some to learn from"
         )
     notes = _notes(gold, derivable, system)
     for note in notes:
@@ -64,10 +64,10 @@ def _notes(gold: GoldGraphs, derivable: npt.NDArray[np.uint8], system: Transitio
     lines = (
         (
             missed,
-            f"sentences ({1 - derivable.mean():.2%}) have graphs that {system} cannot build and were left out",
+            f"sentences ({1 - derivable.mean():.2%}) have graphs that {system} cannot derive; skipped",
         ),
-        (gold.with_empty_nodes, "arcs from empty nodes were left out"),
-        (gold.doubled, "second arcs between the same two words were left out"),
+        (gold.with_empty_nodes, "arcs from empty nodes were skipped"),
+        (gold.doubled, "second arcs between the same two words were skipped"),
     )
     return [f"{count} {text}" for count, text in lines if count]
 
@@ -79,7 +79,7 @@ def _evaluator(
     vocabulary: native.Vocabulary,
     dev: Treebank,
 ) -> Callable[[Weights], DevScore]:
-    """A function that gives the F1 of arcs without and with labels on the development data."""
+    """A function that computes unlabelled and labelled arc F1 on the development data."""
     gold = [set(graph) for graph in gold_graphs(dev, labels).graphs]
     scorer = make_scorer(config, system, len(labels), vocabulary)
     data = native.TransitionData(scorer, dev.layout, dev.data)
@@ -87,10 +87,11 @@ def _evaluator(
     def evaluate(weights: Weights) -> DevScore:
         scorer.set_weights(weights)
         result = native.transition_parse(scorer, data, beam=1, single_root=False)
-        found = [set(graph) for graph in result.graphs]
-        total = max(sum(map(len, gold)) + sum(map(len, found)), 1)
-        labelled = sum(len(g & f) for g, f in zip(gold, found, strict=True))
-        bare = sum(len({a[:2] for a in g} & {a[:2] for a in f}) for g, f in zip(gold, found, strict=True))
-        return DevScore(2 * bare / total, 2 * labelled / total)
+        graphs = [set(graph) for graph in result.graphs]
+        total = max(sum(map(len, gold)) + sum(map(len, graphs)), 1)
+        pairs = list(zip(gold, graphs, strict=True))
+        labelled = sum(len(g & p) for g, p in pairs)
+        unlabelled = sum(len({arc[:2] for arc in g} & {arc[:2] for arc in p}) for g, p in pairs)
+        return DevScore(2 * unlabelled / total, 2 * labelled / total)
 
     return evaluate

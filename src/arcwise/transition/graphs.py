@@ -1,4 +1,4 @@
-"""Dependency graphs: DEPS columns in and out of DAG systems (Sagae & Tsujii 2008)."""
+"""Read and write dependency graphs in DEPS for DAG systems (Sagae & Tsujii 2008)."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from arcwise.evaluation.deps import deps_arcs
 from arcwise.treebanks import Treebank
 
 GraphArcs = list[tuple[int, int, int]]
-"""Head, modifier, number of the label."""
+"""Head, modifier, label index."""
 
 
 @dataclass(frozen=True)
 class GoldGraphs:
-    """The graphs of a treebank, their labels, and how many arcs were left out since a DAG system has no place for them."""
+    """The graphs of a treebank, their labels, and the number of arcs that DAG systems cannot represent."""
 
     graphs: list[GraphArcs]
     labels: tuple[str, ...]
@@ -23,18 +23,18 @@ class GoldGraphs:
 
 
 def gold_graphs(treebank: Treebank, labels: Sequence[str] | None = None) -> GoldGraphs:
-    """The graphs in DEPS. Arcs from empty nodes are left out, and of two arcs between the same words the first is kept.
+    """Read the graphs in DEPS, without arcs from empty nodes and second arcs between the same words.
 
-    ``labels``: those of a trained model; arcs with others get the number -1.
+    ``labels``: the labels of a trained model; arcs with others get the index -1.
     """
-    found = [deps_arcs(sentence) for sentence in treebank]
-    names = (
-        tuple(sorted({label for arcs in found for _, _, label in arcs})) if labels is None else tuple(labels)
-    )
+    arcs_by_sentence = [deps_arcs(sentence) for sentence in treebank]
+    if labels is None:
+        labels = sorted({label for arcs in arcs_by_sentence for _, _, label in arcs})
+    names = tuple(labels)
     code = {label: number for number, label in enumerate(names)}
     graphs: list[GraphArcs] = []
     empty = doubled = 0
-    for arcs in found:
+    for arcs in arcs_by_sentence:
         graph: dict[tuple[int, int], int] = {}
         for head, modifier, label in arcs:
             if "." in head:
@@ -48,7 +48,7 @@ def gold_graphs(treebank: Treebank, labels: Sequence[str] | None = None) -> Gold
 
 
 def deps_column(graphs: Sequence[GraphArcs], lengths: Sequence[int], labels: Sequence[str]) -> list[str]:
-    """The DEPS column of all words: heads in order, each with its label.
+    """Format the DEPS column of all words: heads in order, each with its label.
 
     >>> deps_column([[(2, 1, 0), (0, 2, 1), (3, 1, 0), (2, 3, 0)]], [3], ["dep", "root"])
     ['2:dep|3:dep', '0:root', '2:dep']

@@ -1,4 +1,4 @@
-"""``TransitionModel``: the parts of a trained transition-based parser, and its model file."""
+"""``TransitionModel``: the components of a trained transition-based parser, and its model file."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from arcwise.learning.trained_model import (
 )
 from arcwise.transition.config import TransitionConfig
 from arcwise.transition.system import TransitionSystem, system_from_dict
-from arcwise.transition.templates import atoms_in, written_out
+from arcwise.transition.templates import atoms_in, resolve_names
 
 KIND = "transition"
 VERSION = 1
@@ -33,9 +33,9 @@ Weights = npt.NDArray[np.float32]
 def make_scorer(
     config: TransitionConfig, system: TransitionSystem, labels: int, vocabulary: native.Vocabulary
 ) -> native.TransitionScorer:
-    """A native scorer without weights: its templates, tables and vocabulary."""
-    moves = written_out(config.move_templates, word=config.word, tag=config.tag)
-    label = written_out(config.label_templates, word=config.word, tag=config.tag)
+    """A native scorer without weights."""
+    moves = resolve_names(config.move_templates, word=config.word, tag=config.tag)
+    label = resolve_names(config.label_templates, word=config.word, tag=config.tag)
     atoms = atoms_in([*moves, *label], word=config.word, tag=config.tag)
     try:
         return native.TransitionScorer(
@@ -57,7 +57,7 @@ def make_scorer(
 
 @dataclass(frozen=True)
 class TransitionModel(Packable):
-    """Configuration, system, labels and weights; what was learned from what."""
+    """Configuration, system, labels and weights; the training report."""
 
     config: TransitionConfig
     system: TransitionSystem
@@ -66,10 +66,10 @@ class TransitionModel(Packable):
     weights: Weights
     scorer: native.TransitionScorer
     temperature: float = 1.0
-    """Scores are divided by this before they become shares of the beam's mass."""
+    """Divides scores before they are normalised over the beam."""
     report: Mapping[str, Any] = field(default_factory=dict)
     look_alikes: LookAlikes = field(default_factory=LookAlikes)
-    """How words are read."""
+    """Character substitutions applied to words before feature extraction."""
 
     @property
     def summary(self) -> str:
@@ -115,7 +115,7 @@ class TransitionModel(Packable):
 
     @classmethod
     def unpack(cls, packed: Packed) -> TransitionModel:
-        """The model again."""
+        """Rebuild the model."""
         packed.expect(KIND, VERSION)
         try:
             header = packed.header
@@ -135,4 +135,4 @@ class TransitionModel(Packable):
                 look_alikes=LookAlikes.unpack(header.get("look_alikes")),  # models of 0.1 have none
             )
         except (KeyError, TypeError, ValueError, InputError) as error:
-            raise ModelError(f"{packed.path}: is a damaged transition model ({error})") from error
+            raise ModelError(f"{packed.path}: damaged transition model ({error})") from error

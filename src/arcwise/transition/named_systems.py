@@ -1,4 +1,4 @@
-"""The named systems of Bohnet et al. (2016), sections 4 and 5, and how a system is asked for by text.
+"""The named transition systems of Bohnet et al. (2016), sections 4 and 5, and their textual form.
 
 ``arc-eager``, ``bounded(K=4,D=3)``, ``attardi(N=2)``, or the path of a TOML file.
 """
@@ -31,7 +31,7 @@ def arc_eager() -> TransitionSystem:
 
 
 def easy_first(root: RootSide = "right") -> TransitionSystem:
-    """Goldberg & Elhadad 2010: the surest arc anywhere in the sentence comes first (section 4.3)."""
+    """Goldberg & Elhadad 2010: the best-scoring arc anywhere in the sentence comes first (section 4.3)."""
     return TransitionSystem((LEFT_ARC, RIGHT_ARC), capacity=None, root=root)
 
 
@@ -43,13 +43,14 @@ def hybrid() -> TransitionSystem:
 
 
 def dag() -> TransitionSystem:
-    """Sagae & Tsujii 2008: words may have several heads; the result goes to DEPS (section 4.5)."""
+    """Sagae & Tsujii 2008: words may have several heads; the graph is written to DEPS (section 4.5)."""
     left_arc, right_arc = (Transition(kind, bottom_up=False) for kind in ("left-arc", "right-arc"))
     return TransitionSystem((left_arc, right_arc, REDUCE_LEFT, SHIFT), capacity=2, many_heads=True)
 
 
 def attardi(N: int = 2) -> TransitionSystem:
-    """Attardi 2006: arcs from the top of the stack to the N words below it; some non-projective trees (section 4.6)."""
+    """Attardi 2006: arcs from the top of the stack to the N words below it; some non-projective trees
+    (section 4.6)."""
     left_arc, right_arc = (Transition(kind, periphery="right") for kind in ("left-arc", "right-arc"))
     return TransitionSystem((left_arc, right_arc, SHIFT), N + 1, N, root="left", start=2)
 
@@ -60,7 +61,7 @@ def bounded(K: int = 4, D: int = 1, root: RootSide = "right") -> TransitionSyste
 
 
 def non_projective(D: int = 4) -> TransitionSystem:
-    """Easy-first with arcs over up to D places, hence non-projective trees (section 5.2)."""
+    """Easy-first with arcs between tokens up to D apart, hence non-projective trees (section 5.2)."""
     return TransitionSystem((LEFT_ARC, RIGHT_ARC), None, D)
 
 
@@ -80,11 +81,11 @@ NAMED: Mapping[str, Callable[..., TransitionSystem]] = {
     "non-projective": non_projective,
     "bounded-non-projective": bounded_non_projective,
 }
-"""Name → maker; the parameters of the maker are those that may stand in brackets after the name."""
+"""Name → factory; the parameters of the factory are those of the textual form."""
 
 
 def system(text: str) -> TransitionSystem:
-    """The system that a text asks for: a name, a name with parameters, or a TOML file.
+    """Parse the textual form of a system: a name, a name with parameters, or a TOML file.
 
     >>> system("bounded(K=4,D=3)").max_distance
     3
@@ -108,12 +109,12 @@ def system(text: str) -> TransitionSystem:
 
 def _parameters(name: str, text: str, maker: Callable[..., TransitionSystem]) -> dict[str, int | str | None]:
     values: dict[str, int | str | None] = {}
-    known = signature(maker).parameters
+    parameters = signature(maker).parameters
     for part in filter(None, (p.strip() for p in text.split(","))):
         key, _, value = (p.strip() for p in part.partition("="))
-        key = "root" if key == "wall" else key  # as it was called in older model files
-        if key not in known:
-            few = f", expected {' or '.join(known)}" if known else ""
+        key = "root" if key == "wall" else key  # the name in older model files
+        if key not in parameters:
+            few = f", expected {' or '.join(parameters)}" if parameters else ""
             raise InputError(f"system: {name} has no parameter {key!r}{few}")
         if key == "root":
             values[key] = value
@@ -136,5 +137,5 @@ def _from_toml(path: str) -> TransitionSystem:
 
 
 def every_named() -> list[TransitionSystem]:
-    """The nine named systems with the parameters they have if nothing is said."""
+    """The nine named systems with their default parameters."""
     return [replace(maker(), name=name) for name, maker in NAMED.items()]

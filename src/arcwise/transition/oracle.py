@@ -1,6 +1,6 @@
-"""Oracles: which derivations build a given tree, and what a wrong move costs.
+"""Oracles: derivations of a given tree, and the cost of a wrong move.
 
-``State`` is the engine's own; it is a value: ``state.after(move)`` is a new state.
+``State`` is native and immutable: ``state.after(move)`` is a new state.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ State = native.TransitionState
 
 
 class Move(NamedTuple):
-    """One move: an arc joins ``left`` and ``right``, a reduce removes ``left``, a shift has neither (-1)."""
+    """A move: an arc connects ``left`` and ``right``, a reduce removes ``left``, a shift has neither (-1)."""
 
     transition: int
     left: int = -1
@@ -28,7 +28,7 @@ class Move(NamedTuple):
     label: int = 0
 
     def words(self, system: TransitionSystem) -> str:
-        """The move in words, such as ``left-arc 2 ← 3``."""
+        """A readable form, such as ``left-arc 2 ← 3``."""
         kind = system.transitions[self.transition].kind
         match kind:
             case "left-arc":
@@ -41,7 +41,7 @@ class Move(NamedTuple):
 
 
 def start(system: TransitionSystem, words: int, *, single_root: bool) -> State:
-    """The state before the first move of a sentence of n ``words``.
+    """The initial state of a sentence of n ``words``.
 
     >>> from arcwise.transition import system
     >>> start(system("arc-standard"), 3, single_root=True).operative
@@ -65,7 +65,7 @@ def derivation(system: TransitionSystem, heads: Tree | Sequence[int]) -> list[Mo
 
 
 def gold_heads(heads: Tree | Sequence[int]) -> npt.NDArray[np.int32]:
-    """The heads of a complete tree as the engine wants them, shape (n+1,)."""
+    """The heads of a complete tree for native code, shape (n+1,)."""
     tree = heads if isinstance(heads, Tree) else Tree.from_heads(list(heads))
     if not tree.is_complete:
         raise InputError("heads: found a word without a head, expected a complete tree")

@@ -1,4 +1,5 @@
-"""``TransitionParser``: a trained parser driven by the control parameters of its system (Bohnet et al. 2016)."""
+"""``TransitionParser``: a trained parser driven by the control parameters of its system (Bohnet et al.
+2016)."""
 
 from __future__ import annotations
 
@@ -47,16 +48,15 @@ _BEAM_FOR_MASS = 16
 class TransitionParser(TrainedParser[TransitionModel]):
     """A trained transition-based parser.
 
-    >>> rows = "1\\tBirds\\t_\\tNOUN\\t_\\t_\\t2\\tnsubj\\t_\\t_\\n2\\tsing\\t_\\tVERB\\t_\\t_\\t0\\troot\\t_\\t_\\n\\n"
-    >>> treebank = Treebank.from_string(rows)
-    >>> parser = TransitionParser.train(treebank, config=TransitionConfig(epochs=3, move_bits=12, label_bits=10))
+    >>> rows = "1 Birds _ NOUN _ _ 2 nsubj _ _", "2 sing _ VERB _ _ 0 root _ _", ""
+    >>> treebank = Treebank.from_string("\\n".join(rows).replace(" ", "\\t") + "\\n")
+    >>> config = TransitionConfig(epochs=3, move_bits=12, label_bits=10)
+    >>> parser = TransitionParser.train(treebank, config=config)
     >>> parser.parse(treebank)[0].tree
     Tree.from_heads([2, 0], ['nsubj', 'root'])
     """
 
     kind: ClassVar[str] = KIND
-
-    # ---- training
 
     @classmethod
     @renamed_keyword("teaching", "distillation")
@@ -71,9 +71,13 @@ class TransitionParser(TrainedParser[TransitionModel]):
         engine: Engine = ThisProcess(),
         distillation: Distillation | None = None,
     ) -> Self:
-        """Train on ``train``; epoch and temperature are chosen on ``dev`` if it is given: a treebank, or folds of the training data
-        (``"5fold"``; ``"auto"``: for a small treebank). Ctrl-C keeps the best weights so far. Folds, and ``config.parts`` of an epoch,
-        are learned where the ``engine`` says. ``distillation``: another parser, from whose distributions over trees it learns too."""
+        """Train a parser.
+
+        ``dev`` selects the epoch and fits the temperature: a treebank, cross-validation (``"5fold"``) or
+        ``"auto"`` (cross-validation for a small treebank). The ``engine`` runs folds and ``config.parts`` in
+        parallel. ``distillation``: also learn from a teacher's tree distributions. Ctrl-C keeps the best
+        weights so far.
+        """
         from arcwise.transition.training import train_model
 
         model = train_model(
@@ -87,7 +91,8 @@ class TransitionParser(TrainedParser[TransitionModel]):
 
     @property
     def capabilities(self) -> Capabilities:
-        """A beam, and what its derivations give; its tree class is that of its system. A DAG system has no choices."""
+        """Beam search with k-best trees and confidences; the system determines the tree class. DAG systems
+        have no options."""
         if self.model.system.many_heads:
             return Capabilities(keep=(*TAGS, "head", "deprel"), writes="graphs")
         return Capabilities(
@@ -109,8 +114,6 @@ class TransitionParser(TrainedParser[TransitionModel]):
             **model.report,
         }
 
-    # ---- parsing
-
     def parse(
         self,
         treebank: Treebank,
@@ -119,10 +122,12 @@ class TransitionParser(TrainedParser[TransitionModel]):
         constraints: SentenceConstraints = None,
         threads: int = 1,
     ) -> Treebank:
-        """The treebank with HEAD and DEPREL (of a DAG system: DEPS) replaced, and what the options ask for added.
+        """The treebank with predicted HEAD and DEPREL (of a DAG system: DEPS), and the output that the
+        options ask for.
 
-        Confidences are shares of the mass of the final beam (at least 16 wide): how much the derivations that survived agree. They are no
-        probabilities over all trees, as those of the graph-based parser are.
+        Confidences are shares of the probability mass of the final beam (of size 16 or more): how far the
+        surviving derivations agree. Unlike those of the graph-based parser, they are not probabilities over
+        all trees.
         """
         return self.analyse(treebank, options=options, constraints=constraints, threads=threads).treebank
 
@@ -134,12 +139,12 @@ class TransitionParser(TrainedParser[TransitionModel]):
         constraints: SentenceConstraints = None,
         threads: int = 1,
     ) -> Analysis:
-        """``parse``, and the same as arrays."""
+        """Like ``parse``, but also returns the parses as arrays."""
         treebank = as_treebank(treebank)
         if self.model.system.many_heads:
             reject_constraints(str(self.model.system), constraints)
-            found = self.graph_parses(treebank, options=options, threads=threads)
-            deps = deps_column(found.graphs, treebank.sentence_lengths.tolist(), self.model.labels)
+            parses = self.graph_parses(treebank, options=options, threads=threads)
+            deps = deps_column(parses.graphs, treebank.sentence_lengths.tolist(), self.model.labels)
             return Analysis(treebank.annotate(deps=deps))
         return analysis(self, treebank, options, constraints, threads)
 
@@ -151,7 +156,8 @@ class TransitionParser(TrainedParser[TransitionModel]):
         constraints: SentenceConstraints = None,
         threads: int = 1,
     ) -> Parses:
-        """The best trees as arrays; with ``options.confidence`` their shares of the mass of the final beam."""
+        """The best trees as arrays, with ``options.confidence`` also their shares of the final beam's
+        mass."""
         reject_constraints("transition-based", constraints)
         result = self._result(treebank, options, threads, k=1)
         probabilities = None
@@ -172,7 +178,7 @@ class TransitionParser(TrainedParser[TransitionModel]):
         constraints: SentenceConstraints = None,
         threads: int = 1,
     ) -> KBestParses:
-        """The ``options.k_best`` best trees that the beam holds at the end, best first, with their shares of its mass."""
+        """The ``options.k_best`` best trees of the final beam, with their shares of its mass."""
         reject_constraints("transition-based", constraints)
         result = self._result(treebank, replace(options, confidence=True), threads, k=options.k_best)
         return k_best_from_native(result, self.model.labels)
@@ -189,10 +195,10 @@ class TransitionParser(TrainedParser[TransitionModel]):
         graphs = self.model.system.many_heads
         options.check(str(self.model.system) if graphs else "transition-based", self.capabilities)
         single_root = self.model.config.single_root if options.single_root is None else options.single_root
-        read = self.model.look_alikes.view(treebank)
+        view = self.model.look_alikes.view(treebank)
         return native.transition_parse(
             self.model.scorer,
-            native.TransitionData(self.model.scorer, read.layout, read.data),
+            native.TransitionData(self.model.scorer, view.layout, view.data),
             beam=self._beam(options),
             single_root=single_root,
             k=k,

@@ -1,4 +1,4 @@
-"""Training trees made to fit a transition system; whatever is changed or left out is counted and told."""
+"""Make training trees derivable by a transition system, and report what was changed or skipped."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Heads = npt.NDArray[np.int32]
 
 @dataclass(frozen=True)
 class DerivableTrees:
-    """The heads to train on (flat), which sentences to train on, and one line for each kind of change."""
+    """The heads and sentences to train on, and one line per kind of change."""
 
     heads: Heads
     sentences: npt.NDArray[np.int64]
@@ -29,38 +29,38 @@ class DerivableTrees:
 def derivable_trees(
     treebank: Treebank, system: TransitionSystem, *, single_root: bool, unreachable: Unreachable, threads: int
 ) -> DerivableTrees:
-    """Trees that the system can derive, as ``unreachable`` says; sentences with unknown heads are left out."""
+    """Make trees derivable as ``unreachable`` says; skips sentences with unknown heads."""
     starts = treebank.sentence_words.astype(np.int64)
     lengths = treebank.sentence_lengths
     complete = np.add.reduceat(treebank.heads < 0, starts[:-1]) == 0
-    notes = _note(int((~complete).sum()), "sentences have words without heads and were left out")
+    notes = _note(int((~complete).sum()), "sentences have words without heads and were skipped")
     if not complete.any():
         raise InputError(
             f"{treebank.source}: has no sentence whose words all have heads, expected trees to learn from"
         )
     words = np.repeat(complete, lengths)
-    own_starts = np.concatenate([[0], np.cumsum(lengths[complete])]).astype(np.uint32)
+    complete_starts = np.concatenate([[0], np.cumsum(lengths[complete])]).astype(np.uint32)
     heads = np.ascontiguousarray(treebank.heads[words], np.int32)
     covered = native.transition_coverage_batch(
-        system.native, single_root=single_root, heads=heads, sentence_words=own_starts, threads=threads
+        system.native, single_root=single_root, heads=heads, sentence_words=complete_starts, threads=threads
     )
     derivable = covered.derivable
-    missed = f"sentences ({1 - derivable.mean():.2%}) have trees that {system} cannot build"
+    missed = f"sentences ({1 - derivable.mean():.2%}) have trees that {system} cannot derive"
     usable = derivable > 0
     changed = heads
     if unreachable == "closest":
         usable, changed = covered.found > 0, covered.nearest
     elif unreachable == "projectivise":
-        changed, usable = _projectivised(heads, own_starts, system, derivable > 0, single_root, threads)
+        changed, usable = _projectivised(heads, complete_starts, system, derivable > 0, single_root, threads)
     kept = np.repeat(usable, lengths[complete])
     moved = int((changed != heads)[kept].sum())
     notes += _note(
         int((derivable == 0).sum()), f"{missed} (unreachable: {unreachable}, {moved} heads changed)"
     )
-    notes += _note(int((~usable).sum()), "sentences were left out")
+    notes += _note(int((~usable).sum()), "sentences were skipped")
     if not usable.any():
         raise InputError(
-            f"{treebank.source}: {system} can build none of its trees, expected some to learn from"
+            f"{treebank.source}: {system} can derive none of its trees, expected some to learn from"
         )
     all_heads = np.array(treebank.heads, np.int32)
     all_heads[words] = changed
@@ -75,7 +75,7 @@ def _projectivised(
     single_root: bool,
     threads: int,
 ) -> tuple[Heads, npt.NDArray[np.bool_]]:
-    """Underivable trees made projective with the fewest changed heads, and which sentences can now be derived."""
+    """Projectivise underivable trees with the fewest changed heads; also returns which are derivable now."""
     projective = np.where(
         np.repeat(derivable, np.diff(starts)), heads, projectivise_heads(heads, starts)
     ).astype(np.int32)

@@ -1,7 +1,8 @@
-"""Transition systems as values: the control parameters of Bohnet et al. (2016), section 3.4.
+"""Transition systems defined by the control parameters of Bohnet et al. (2016), section 3.4.
 
-A system is a capacity K, a maximal arc distance D, a place for the root, and a multiset of transitions with their own
-parameters. The engine knows no names: what arc-eager is, is written in ``named.py``.
+A system is a capacity K, a maximum arc distance D, the side of the root, and a multiset of transitions with
+parameters of their own. Native code has no named systems; ``named_systems.py`` defines arc-eager and the
+others.
 """
 
 from __future__ import annotations
@@ -22,10 +23,11 @@ RootSide = Literal["left", "right"]
 
 @dataclass(frozen=True)
 class Transition:
-    """One transition with its control parameters.
+    """A transition with its control parameters.
 
-    ``bottom_up`` (B): an arc reduces its modifier at once. ``arc_shift`` (S): a SHIFT follows an arc, where input is left.
-    ``periphery`` (P): the move must involve the leftmost or the rightmost active token.
+    ``bottom_up`` (B): an arc immediately reduces its modifier. ``arc_shift`` (S): an arc is followed by a
+    SHIFT while there is input. ``periphery`` (P): the move must involve the leftmost or rightmost active
+    token.
 
     >>> Transition("right-arc", bottom_up=False, arc_shift=True)
     right-arc(B=f,S=t)
@@ -40,18 +42,18 @@ class Transition:
         _one_of("kind", self.kind, get_args(Kind))
         _one_of("periphery", self.periphery, get_args(Periphery))
         if not self.is_arc and (not self.bottom_up or self.arc_shift):
-            raise InputError(f"{self.kind}: bottom_up and arc_shift are parameters of arcs alone")
+            raise InputError(f"{self.kind}: bottom_up and arc_shift are parameters of arcs only")
         if self.kind == "shift" and self.periphery != "none":
             raise InputError("shift: found a periphery, expected none")
 
     @property
     def is_arc(self) -> bool:
-        """Whether the transition makes an arc."""
+        """Whether the transition adds an arc."""
         return self.kind in ("left-arc", "right-arc")
 
     @property
     def native(self) -> native.Transition:
-        """The same transition for the engine."""
+        """The native transition."""
         return native.Transition(
             kind=getattr(native.MoveKind, self.kind.replace("-", "_")),
             bottom_up=self.bottom_up,
@@ -70,19 +72,22 @@ class Transition:
 
 @dataclass(frozen=True)
 class TransitionSystem:
-    """A transition system, checked: one that cannot use up its input, or builds no tree, is refused.
+    """A transition system; raises ``InputError`` if it cannot consume its input or derives no tree.
 
-    ``capacity`` (K) and ``max_distance`` (D): None means unbounded. ``start``: how many tokens are operative before the first
-    move; None means K (the paper's rule). Systems whose arcs must involve the rightmost token (hybrid, Attardi) start with 2, since
-    with more of them the words at the beginning could never be joined. ``many_heads``: a word may have several heads (DAG systems).
+    ``capacity`` (K) and ``max_distance`` (D): None means unbounded. ``start``: number of operative tokens in
+    the initial state; None means K, as in the paper. Systems whose arcs must involve the rightmost token
+    (hybrid, Attardi) start with 2, since with more the first words could never be attached. ``many_heads``:
+    words may have several heads (DAG systems).
 
-    >>> system = TransitionSystem(transitions=(Transition("left-arc"), Transition("right-arc"), Transition("shift")), root="left")
+    >>> transitions = Transition("left-arc"), Transition("right-arc"), Transition("shift")
+    >>> system = TransitionSystem(transitions, root="left")
     >>> system.is_projective, system.is_linear, system.derives([2, 0, 2])
     (True, True, True)
     >>> TransitionSystem((Transition("left-arc"), Transition("shift")), root="left")
     Traceback (most recent call last):
         ...
-    arcwise.errors.InputError: transitions: no tree can be built, since the root on the left needs a right-arc to take a word
+    arcwise.errors.InputError: transitions: no tree can be built, since the root on the left needs a right-arc
+    to take a word
     """
 
     transitions: tuple[Transition, ...]
@@ -111,46 +116,47 @@ class TransitionSystem:
         all_at_once = self.capacity is None and self.start is None
         if not all_at_once and not any(t.kind == "shift" or t.arc_shift for t in self.transitions):
             raise InputError(
-                "transitions: the system cannot terminate, since neither a shift nor an arc with arc_shift uses up the input"
+                "transitions: the system cannot terminate, since neither a shift nor an arc with arc_shift "
+                "uses up the input"
             )
 
     def _check_builds_trees(self) -> None:
         needed = "left-arc" if self.root == "right" else "right-arc"
         if not any(t.kind == needed for t in self.transitions):
             raise InputError(
-                f"transitions: no tree can be built, since the root on the {self.root} needs a {needed} to take a word"
+                f"transitions: no tree can be built, since the root on the {self.root} needs a {needed} to "
+                "take a word"
             )
         for words in range(1, 5):
             if not len(native.transition_trees(self.native, words, False)):
                 raise InputError(
-                    f"transitions: no tree over {words} word{'s' * (words > 1)} can be built, whatever the moves"
+                    f"transitions: no tree over {words} word{'s' * (words > 1)} can be built, whatever the "
+                    "moves"
                 )
-
-    # ---- what follows from the parameters
 
     @property
     def is_projective(self) -> bool:
-        """Whether all trees of the system are projective: arcs join neighbours in O alone."""
+        """Whether all its trees are projective, because arcs only connect neighbours in O."""
         return 1 in (self.max_distance, (self.capacity or 0) - 1)
 
     @property
     def is_linear(self) -> bool:
-        """Whether the number of moves to choose from is bounded, so that a greedy parse takes time O(n)."""
+        """Whether the number of legal moves is bounded, so that greedy parsing takes O(n) time."""
         return self.capacity is not None
 
     @property
     def is_bottom_up(self) -> bool:
-        """Whether a word is attached only when it has all its modifiers."""
+        """Whether words are attached only after all their modifiers."""
         return all(t.bottom_up for t in self.transitions if t.is_arc)
 
     @property
     def is_arc_decomposable(self) -> bool:
-        """Whether the dynamic oracle is exact here (arc-eager, hybrid, easy-first)."""
+        """Whether the dynamic oracle is exact (arc-eager, hybrid, easy-first)."""
         return self.native.is_arc_decomposable
 
     @cached_property
     def native(self) -> native.TransitionSystem:
-        """The same system for the engine."""
+        """The native system."""
         return native.TransitionSystem(
             capacity=self.capacity or 0,
             max_distance=self.max_distance or 0,
@@ -166,10 +172,8 @@ class TransitionSystem:
 
         return derivation(self, heads) is not None
 
-    # ---- as text
-
     def as_dict(self) -> dict[str, Any]:
-        """What ``system_from_dict`` reads: for TOML and for the header of a model."""
+        """Plain values for TOML and model headers, as ``system_from_dict`` reads them."""
         return {
             "name": self.name,
             "capacity": self.capacity or "unbounded",
@@ -185,16 +189,17 @@ class TransitionSystem:
 
 
 def system_from_dict(values: Mapping[str, Any], *, where: str = "system") -> TransitionSystem:
-    """A system from the tables of a TOML file; an unknown key is an error that lists the known ones.
+    """Build a system from the values of a TOML file; an unknown key raises ``InputError``.
 
-    >>> system_from_dict({"capacity": 3, "transition": [{"kind": "left-arc"}, {"kind": "right-arc"}, {"kind": "shift"}]}).capacity
+    >>> transitions = [{"kind": "left-arc"}, {"kind": "right-arc"}, {"kind": "shift"}]
+    >>> system_from_dict({"capacity": 3, "transition": transitions}).capacity
     3
     """
     tables = values.get("transition")
     if not isinstance(tables, list) or not all(isinstance(t, Mapping) for t in tables):
         raise InputError(f"{where}: found no [[transition]], expected at least one")
     options = {key: None if value == "unbounded" else value for key, value in values.items()}
-    if "wall" in options:  # as ``root`` was called in older files
+    if "wall" in options:  # the name of ``root`` in older files
         options.setdefault("root", options.pop("wall"))
     options["transitions"] = [from_dict(Transition, t, where=f"{where}: transition") for t in tables]
     del options["transition"]

@@ -1,12 +1,15 @@
-"""Feature templates of the transition-based parser: Zhang & Nivre (2011), generalised to the two tokens of a move.
+"""Feature templates of the transition-based parser: Zhang & Nivre (2011), generalised to the two tokens of a
+move.
 
-A template is a list of elements; an element is a slot and an attribute, written ``slot:attribute``.
+A template is a list of elements, each a slot and an attribute, written ``slot:attribute``.
 
-Slots: ``a`` and ``b``, the left and the right token of the move; ``a-1 a+1 b-1 b+1``, their neighbours in the sentence; ``a< a<<``, the next
-operative tokens to the left; ``b> b>> b>>>``, to the right and then in the input; ``mid``, an operative token between them; ``a.l1 a.l2 a.r1 a.r2`` (and of b), the
-leftmost and rightmost children; ``a.h a.hh``, the head and its head. Attributes: ``w`` (word), ``p`` (tag), any atom of
-``arcwise.features``; ``label``; for a and b ``left`` and ``right`` (how many children), ``lefts`` and ``rights`` (their labels). By themselves:
-``distance`` and ``between`` (the set of tags in between). A template counts only where all its tokens are there.
+Slots: ``a`` and ``b``, the left and right token of the move; ``a-1 a+1 b-1 b+1``, their neighbours in the
+sentence; ``a< a<<``, the next operative tokens to the left; ``b> b>> b>>>``, those to the right, then the
+input; ``mid``, an operative token between them; ``a.l1 a.l2 a.r1 a.r2`` (and of b), leftmost and rightmost
+children; ``a.h a.hh``, the head and its head. Attributes: ``w`` (word), ``p`` (tag), any atom of
+``arcwise.features``; ``label``; for a and b ``left`` and ``right`` (number of children), ``lefts`` and
+``rights`` (their labels). Without a slot: ``distance`` and ``between`` (the set of tags between). A template
+fires only if all its tokens exist.
 """
 
 from __future__ import annotations
@@ -149,7 +152,7 @@ MOVE_TEMPLATES = (
     *NEIGHBOURS,
     *BETWEEN_OPERATIVE,
 )
-"""Templates that score the move itself."""
+"""Templates that score the move."""
 
 LABEL_TEMPLATES = (
     "a:w",
@@ -205,10 +208,10 @@ LABEL_TEMPLATES = (
 """Templates that score the label of an arc."""
 
 
-def written_out(templates: Sequence[str], *, word: str, tag: str) -> list[str]:
-    """The templates with ``w`` and ``p`` replaced by the atoms that are word and tag.
+def resolve_names(templates: Sequence[str], *, word: str, tag: str) -> list[str]:
+    """Replace ``w`` and ``p`` by the word and tag atoms.
 
-    >>> written_out(["a:w b:p distance"], word="lower", tag="upos")
+    >>> resolve_names(["a:w b:p distance"], word="lower", tag="upos")
     ['a:lower b:upos distance']
     """
     names = {"w": word, "p": tag}
@@ -216,29 +219,29 @@ def written_out(templates: Sequence[str], *, word: str, tag: str) -> list[str]:
 
 
 def atoms_in(templates: Sequence[str], *, word: str, tag: str) -> list[str]:
-    """The atoms that written-out templates use, word and tag first."""
-    own = {"label", "left", "right", "lefts", "rights"}
-    found = [e.partition(":")[2] for text in templates for e in text.split() if ":" in e]
-    return list(dict.fromkeys([word, tag, *(name for name in found if name not in own)]))
+    """The atoms used by templates with resolved names, word and tag first."""
+    structural = {"label", "left", "right", "lefts", "rights"}
+    attributes = [e.partition(":")[2] for text in templates for e in text.split() if ":" in e]
+    return list(dict.fromkeys([word, tag, *(name for name in attributes if name not in structural)]))
 
 
 @lru_cache(maxsize=1024)
 def check_template(text: str) -> None:
-    """``InputError`` if a template is not understood.
+    """Raise ``InputError`` if a template cannot be parsed.
 
     >>> check_template("a:w q:p")
-    Traceback (most recent call last):
-    arcwise.errors.InputError: template 'a:w q:p': found element 'q:upos', expected a slot and an attribute such as a:upos, or distance, or between
+    Traceback (most recent call last): arcwise.errors.InputError: template 'a:w q:p': found element 'q:upos',
+    expected a slot and an attribute ...
     """
     if not text.strip():
         raise InputError(f"template {text!r}: found nothing, expected elements such as a:p or distance")
-    lines = written_out([text], word="lower", tag="upos")
+    lines = resolve_names([text], word="lower", tag="upos")
     atoms = atoms_in(lines, word="lower", tag="upos")
-    words = native.Vocabulary(np.zeros(0, np.uint64), np.zeros(0, np.uint32))
+    vocabulary = native.Vocabulary(np.zeros(0, np.uint64), np.zeros(0, np.uint32))
     arcs = TransitionSystem(
         (Transition("left-arc"), Transition("right-arc"), Transition("shift")), capacity=2
     )
     try:
-        native.TransitionScorer(arcs.native, atoms, "lower", "upos", words, lines, [], 0, 6, 6)
+        native.TransitionScorer(arcs.native, atoms, "lower", "upos", vocabulary, lines, [], 0, 6, 6)
     except ValueError as error:
         raise InputError(f"template {text!r}: {error}") from error

@@ -1,4 +1,4 @@
-"""A derivation step by step: O, U, arcs, and the moves with their scores."""
+"""Trace a greedy derivation step by step: operative tokens, input, arcs, and scored moves."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from arcwise.treebanks import Treebank
 
 @dataclass(frozen=True)
 class ScoredMove:
-    """A legal move, its score, and how it reads: ``left-arc(det) The ← cat``."""
+    """A legal move, its score, and a readable form such as ``left-arc(det) The ← cat``."""
 
     move: Move
     score: float
@@ -23,16 +23,16 @@ class ScoredMove:
 
 @dataclass(frozen=True)
 class Step:
-    """One state of a derivation: the operative tokens, the input left, the arcs so far, and what could be done."""
+    """One state of a derivation: operative tokens, remaining input, arcs so far, and legal moves."""
 
     operative: tuple[int, ...]
     active: tuple[int, ...]
-    """Those of the operative tokens that a move may touch."""
+    """The operative tokens that a move may involve."""
     input: tuple[int, ...]
     arcs: tuple[tuple[int, int, str], ...]
     """Head, modifier, label."""
     moves: tuple[ScoredMove, ...]
-    """Legal moves, the best (which is made) first; empty in the last state."""
+    """Legal moves, the best (and chosen) one first; empty in the final state."""
 
 
 @dataclass(frozen=True)
@@ -48,14 +48,14 @@ class Trace:
 def trace(parser: TransitionParser, treebank: Treebank, *, sentence: int = 0, alternatives: int = 8) -> Trace:
     """Replay the greedy parse of one sentence with all scores.
 
-    ``alternatives``: how many moves to keep at each step.
+    ``alternatives``: number of moves to keep per step.
     """
     if not 0 <= sentence < len(treebank):
         raise InputError(f"sentence: found {sentence}, expected 0..{len(treebank) - 1}")
     model = parser.model
     tokens = ("(root)", *treebank[sentence].forms)
-    read = model.look_alikes.view(treebank)
-    data = native.TransitionData(model.scorer, read.layout, read.data)
+    view = model.look_alikes.view(treebank)
+    data = native.TransitionData(model.scorer, view.layout, view.data)
     state = start(model.system, len(tokens) - 1, single_root=model.config.single_root)
     labels: dict[tuple[int, int], str] = {}
     steps = []
@@ -100,21 +100,20 @@ def _words(parser: TransitionParser, tokens: Sequence[str], move: Move) -> str:
     return f"{kind}{label} {tokens[move.left]} {arrow} {tokens[move.right]}"
 
 
-def trace_text(found: Trace) -> str:
-    """The derivation as plain text, one block per step; active tokens stand in brackets."""
-    lines = [f"system {found.system}: {' '.join(found.tokens[1:])}", ""]
-    for number, step in enumerate(found.steps):
-        operative = " ".join(
-            f"[{found.tokens[t]}]" if t in step.active else found.tokens[t] for t in step.operative
-        )
+def trace_text(derivation: Trace) -> str:
+    """The derivation as plain text, one block per step, with active tokens in brackets."""
+    tokens = derivation.tokens
+    lines = [f"system {derivation.system}: {' '.join(tokens[1:])}", ""]
+    for number, step in enumerate(derivation.steps):
+        operative = " ".join(f"[{tokens[t]}]" if t in step.active else tokens[t] for t in step.operative)
         lines.append(
-            f"{number:3}  O: {operative or '–'}   U: {' '.join(found.tokens[t] for t in step.input) or '–'}"
+            f"{number:3}  O: {operative or '–'}   U: {' '.join(tokens[t] for t in step.input) or '–'}"
         )
         lines += [
             f"     {'→' if k == 0 else ' '} {m.score:10.3f}  {m.words}" for k, m in enumerate(step.moves)
         ]
     lines += [
         "",
-        *(f"     {found.tokens[h]} → {found.tokens[m]}  {label}" for h, m, label in found.steps[-1].arcs),
+        *(f"     {tokens[h]} → {tokens[m]}  {label}" for h, m, label in derivation.steps[-1].arcs),
     ]
     return "\n".join(lines) + "\n"

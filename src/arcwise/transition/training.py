@@ -1,4 +1,4 @@
-"""Training a transition-based parser: make the trees fit the system, run the trainer, choose the epoch on development data."""
+"""Train a transition-based parser: make trees derivable, run the trainer, select the epoch, calibrate."""
 
 from __future__ import annotations
 
@@ -39,12 +39,12 @@ from arcwise.treebanks import Treebank
 
 CALIBRATION_SENTENCES = 300
 MIN_TARGET = 0.01
-"""Arcs that a teacher finds less probable change no move: they are left out, for speed."""
-_PIECE = 100  # sentences between two looks at Ctrl-C and the progress bar
+"""Soft targets below this probability do not change any move; dropping them saves time."""
+_PIECE = 100  # sentences per native call, between checks for Ctrl-C and progress updates
 
 
 class TransitionTrainer:
-    """The native trainer, as the training loop wants it."""
+    """The native trainer with the interface of the training loop."""
 
     def __init__(
         self,
@@ -68,10 +68,10 @@ class TransitionTrainer:
         )
 
     finished = False
-    """Averages go on changing when there is nothing left to correct."""
+    """Never: averages keep changing even without updates."""
 
     def epoch(self, number: int, order: npt.NDArray[np.int64], advance: Advance) -> dict[str, float]:
-        """One pass over the sentences; how many updates were made."""
+        """One pass over the sentences; returns the number of updates."""
         updates = 0
         if self._config.effective_update != "local" and number == self._config.warm_epochs + 1:
             self._restart_averages()
@@ -83,7 +83,7 @@ class TransitionTrainer:
         return {"updates": updates}
 
     def _restart_averages(self) -> None:
-        """Averages begin anew where the beam takes over: also in a trainer that did not learn in the epoch before."""
+        """Restart averaging when beam training begins, also in a trainer that skipped the epoch before."""
         for sums in self.tables[1::2]:
             sums[:] = 0
         self.steps = 1
@@ -95,12 +95,12 @@ class TransitionTrainer:
 
     @property
     def tables(self) -> list[npt.NDArray[np.float32]]:
-        """Weights of moves and the sums for their averages, those of labels and theirs; writing to them changes the trainer."""
+        """Views of the weights of moves and of labels, each with its running sums."""
         return self._trainer.tables
 
     @property
     def steps(self) -> float:
-        """The number of the step to come."""
+        """The number of the next step."""
         return self._trainer.steps
 
     @steps.setter
@@ -118,7 +118,7 @@ def train_model(
     distillation: Distillation | None = None,
     engine: Engine = ThisProcess(),
 ) -> TransitionModel:
-    """Train as the configuration says; folds and parts of an epoch are learned where the ``engine`` says."""
+    """Train with the given configuration; the ``engine`` runs folds and parts of an epoch in parallel."""
     progress = progress or Progress(shown=False)
     config.refuse_unread()
     if distillation is not None:
@@ -137,8 +137,8 @@ def train_model(
     model = train_once(train, chosen, config, progress=progress, distilled=distilled, engine=engine)
     if chosen is None or system.many_heads or model.report["interrupted"]:
         return model
-    some = chosen.spread(CALIBRATION_SENTENCES)
-    temperature, error = fit_beam_temperature([(model, some)], threads)
+    sample = chosen.spread(CALIBRATION_SENTENCES)
+    temperature, error = fit_beam_temperature([(model, sample)], threads)
     return _with_temperature(model, temperature, calibration_report(chosen, error, doubts), progress)
 
 
@@ -164,7 +164,7 @@ def _train_graphs(
 
 @dataclass(frozen=True)
 class TreeLearner:
-    """The training data as a scorer sees them: ready to learn from."""
+    """Training data, labels and vocabulary, ready for a trainer."""
 
     config: TransitionConfig
     labels: tuple[str, ...]
@@ -182,7 +182,7 @@ class TreeLearner:
         distilled: DistillationData | None,
         threads: int = 1,
     ) -> TreeLearner:
-        """The trees prepared, labels and words known; with ``distilled``, from their sentences."""
+        """Prepare trees, labels and vocabulary, from the sentences of ``distilled`` if given."""
         train = train if distilled is None else distilled.treebank
         labels = tuple(sorted(set(train.column("deprel")))) if config.labelled else ()
         vocabulary = word_vocabulary(train, config)
@@ -200,7 +200,7 @@ class TreeLearner:
         return cls(config, labels, vocabulary, prepared, scorer, data)
 
     def trainer(self) -> TransitionTrainer:
-        """A trainer that has learned nothing yet."""
+        """A new trainer."""
         return TransitionTrainer(self.config, self.scorer, self.data, self.prepared.sentences)
 
 
@@ -214,7 +214,7 @@ def _part_trainer(
 def _trainer(
     learner: TreeLearner, part_trainer: Callable[[], TransitionTrainer], engine: Engine, threads: int
 ) -> Iterator[EpochTrainer]:
-    """The trainer; in ``config.parts`` parts, if there are several, done where the engine says."""
+    """The trainer; with several ``config.parts``, one that trains them on the engine."""
     if learner.config.parts == 1:
         yield learner.trainer()
         return
@@ -263,13 +263,14 @@ def _cross_validated(
     distilled: DistillationData | None,
     engine: Engine,
 ) -> TransitionModel:
-    """Choose the epoch by cross-validation, train on the whole treebank, then fit the temperature on held-out parses of
-    that epoch."""
+    """Choose the epoch by cross-validation, train on the whole treebank, then fit the temperature on held-out
+    parses of that epoch."""
     tasks = fold_tasks(folds, train, distilled)
     chosen = cross_validate(
         folds, tasks, partial(_train_fold, train_once, config), engine=engine, progress=progress
     )
-    # The warm epochs, and where exploration starts, do not depend on the number of epochs: so this is the epoch scored.
+    # The warm epochs, and where exploration starts, do not depend on the number of epochs: so this is the
+    # epoch scored.
     final = replace(config, epochs=chosen.epoch, patience=0)
     model = train_once(train, None, final, progress=progress, distilled=distilled, engine=engine)
     report = {**model.report, **chosen.report, "folds": chosen.history}
@@ -306,18 +307,19 @@ def _with_temperature(
     model: TransitionModel, temperature: float, report: dict[str, Any], progress: Progress
 ) -> TransitionModel:
     progress.say(
-        f"temperature {temperature:.3g}: calibration error of heads {100 * report['error']:.1f} % on {report['on']}"
+        f"temperature {temperature:.3g}: calibration error of heads {100 * report['error']:.1f} % on "
+        f"{report['on']}"
     )
     return replace(model, temperature=temperature, report={**model.report, "calibration": report})
 
 
 def word_vocabulary(train: Treebank, config: TransitionConfig) -> native.Vocabulary:
-    """How often each word occurs: unknown words are told by it, and rare ones taken for unknown at times."""
+    """Count the words: unknown words are those without a count, and word dropout depends on it."""
     return native.Vocabulary.of(np.ascontiguousarray(token_atoms(train, [config.word])[:, 0]))
 
 
 def _gold_labels(treebank: Treebank, labels: Sequence[str]) -> npt.NDArray[np.int32]:
-    """The number of each word's label among ``labels``; a model without labels has one, 0, for all."""
+    """The index of each word's label in ``labels``; 0 for all words of an unlabelled model."""
     return label_codes(treebank, labels) if labels else np.zeros(treebank.word_count, np.int32)
 
 
