@@ -25,7 +25,7 @@ DECIDED = [
 
 
 def labelled_trees(parser, sentence):
-    """Every (heads, labels, share) that the decisions allow; a label decided beside its head is certain and weighs nothing."""
+    """Every (heads, labels, probability) that the decisions allow; a decided label has probability 1."""
     decisions, scores = ArcDecisions.of(sentence), scores_of(parser)
     n = len(decisions)
     trees = parser.decoding.trees

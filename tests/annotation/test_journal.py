@@ -1,4 +1,4 @@
-"""The journal: whatever byte the last write stopped at, whatever happened to it, nothing that was shown as saved is lost."""
+"""The journal: wherever the last write stopped, nothing that was shown as saved is lost."""
 
 import itertools
 import json
@@ -37,7 +37,7 @@ def content(path: Path) -> bytes:
 
 @dataclass
 class Append:
-    """One write to the journal: where it began and ended, the file at that moment, the document before and after."""
+    """One write to the journal: its start and end, the file then, the document before and after."""
 
     start: int
     stop: int
@@ -263,7 +263,7 @@ def run(code: str, *arguments: object) -> subprocess.CompletedProcess[str]:
 
 @pytest.mark.slow
 def test_killed_at_every_write(file: Path, tmp_path: Path) -> None:
-    """kill -9 in the middle of every write of journal and file, before every fsync, before and after every rename."""
+    """kill -9 during every write of journal and file, before every fsync, around every rename."""
     found = run(KILLED, file, 90, tmp_path / "done")
     assert (found.stdout.strip(), found.stderr) == ("[7, 9]", "")
 
@@ -320,7 +320,13 @@ def test_killed_in_a_series_of_edits(file: Path) -> None:
 
 
 def test_a_second_process_is_told_and_a_dead_one_holds_nothing(file: Path) -> None:
-    code = "import sys\nfrom arcwise.annotation.document import AnnotationDocument\ndocument = AnnotationDocument.open(sys.argv[1])\nprint('open', flush=True)\nsys.stdin.read()"
+    code = (
+        "import sys\n"
+        "from arcwise.annotation.document import AnnotationDocument\n"
+        "document = AnnotationDocument.open(sys.argv[1])\n"
+        "print('open', flush=True)\n"
+        "sys.stdin.read()"
+    )
     process = subprocess.Popen(
         [sys.executable, "-c", code, str(file)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     )

@@ -376,7 +376,7 @@ def test_two_pages_never_overwrite_each_other(served: Served) -> None:
 
 
 def test_many_edits_at_once_are_all_made(served: Served) -> None:
-    """Four clients, each with a word of its own in one sentence, each trying again where another was faster."""
+    """Four clients edit different words of one sentence, each retrying where another was faster."""
 
     def annotate(identifier: str) -> int:
         refused = 0

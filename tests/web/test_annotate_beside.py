@@ -124,7 +124,8 @@ def test_into_a_third_file(file: Path, theirs: Path, tmp_path: Path) -> None:
 def test_heads_are_told_by_our_numbers(file: Path, tmp_path: Path) -> None:
     theirs = tmp_path / "longer.conllu"
     theirs.write_text(
-        "# sent_id = three\n1\tBig\tbig\tADJ\t_\t_\t2\tamod\t_\t_\n2\tDogs\tdog\tNOUN\t_\t_\t3\tnsubj\t3:nsubj\t_\n3\tsleep\tsleep\tVERB\t_\t_\t0\troot\t_\t_\n\n"
+        "# sent_id = three\n1\tBig\tbig\tADJ\t_\t_\t2\tamod\t_\t_\n"
+        "2\tDogs\tdog\tNOUN\t_\t_\t3\tnsubj\t3:nsubj\t_\n3\tsleep\tsleep\tVERB\t_\t_\t0\troot\t_\t_\n\n"
     )
     with serving(open_session(file, beside=theirs)) as served:
         after = served.post(

@@ -126,7 +126,7 @@ def test_kill_in_the_middle_of_edits_loses_nothing(file: Path) -> None:
 
 
 def _killed_while_editing(server: Process, turn: int) -> tuple[list[str], list[str]]:
-    """The tags that were sent one after the other until the server was killed, and those that were answered."""
+    """The tags sent one after the other until the server was killed, and those that were answered."""
     sent: list[str] = []
     answered: list[str] = []
 
@@ -240,7 +240,8 @@ def test_a_missing_extra(file: Path, library: str, capsys: Output, monkeypatch: 
 
 def test_nothing_optional_is_imported_before_it_is_needed() -> None:
     script = (
-        "import sys, arcwise, arcwise.cli.annotate, arcwise.web, arcwise.web.security, arcwise.web.events, arcwise.web.server, arcwise.web.annotate_session;"
+        "import sys, arcwise, arcwise.cli.annotate, arcwise.web, arcwise.web.security, arcwise.web.events;"
+        "import arcwise.web.server, arcwise.web.annotate_session;"
         "print([m for m in ('starlette', 'uvicorn') if m in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
@@ -302,7 +303,8 @@ from arcwise.web.events import Events
 document = AnnotationDocument.open(sys.argv[1])
 session = Session(document, events=Events())
 session.view.sentence(0), session.document(), session.training()
-print([room for room in ("graph", "neural", "text", "pipeline", "models", "evaluation") if f"arcwise.{room}" in sys.modules])
+rooms = ("graph", "neural", "text", "pipeline", "models", "evaluation")
+print([room for room in rooms if f"arcwise.{room}" in sys.modules])
 document.close()
 """
 

@@ -32,16 +32,34 @@ def test_the_own_page_may_ask() -> None:
 
 @pytest.mark.parametrize(
     "host",
-    ["evil.example", f"evil.example:{PORT}", "127.0.0.1", "127.0.0.1:1", f"127.0.0.1.evil.example:{PORT}", "", f"[::1]:{PORT}", f"127.0.0.1:{PORT}@evil.example", f"0.0.0.0:{PORT}"],
-)  # fmt: skip
+    [
+        "evil.example",
+        f"evil.example:{PORT}",
+        "127.0.0.1",
+        "127.0.0.1:1",
+        f"127.0.0.1.evil.example:{PORT}",
+        "",
+        f"[::1]:{PORT}",
+        f"127.0.0.1:{PORT}@evil.example",
+        f"0.0.0.0:{PORT}",
+    ],
+)
 def test_another_host_is_refused(host: str) -> None:
     assert asked(host=host) == 403
 
 
 @pytest.mark.parametrize(
     "origin",
-    ["https://evil.example", "null", f"https://127.0.0.1:{PORT}", "http://127.0.0.1", f"http://127.0.0.1:{PORT + 1}", f"http://127.0.0.1:{PORT}.evil.example", ""],
-)  # fmt: skip
+    [
+        "https://evil.example",
+        "null",
+        f"https://127.0.0.1:{PORT}",
+        "http://127.0.0.1",
+        f"http://127.0.0.1:{PORT + 1}",
+        f"http://127.0.0.1:{PORT}.evil.example",
+        "",
+    ],
+)
 def test_another_origin_is_refused(origin: str) -> None:
     assert asked(origin=origin) == 403
     assert asked("/", origin=origin) == 403
@@ -114,9 +132,20 @@ def test_scripts_come_from_the_package_alone(served: Served) -> None:
 
 @pytest.mark.parametrize(
     "path",
-    ["/static/../security.py", "/static/%2e%2e/security.py", "/static/annotate/../../security.py", "/static/..%2fsecurity.py", "/static//etc/passwd", "/static/%2fetc%2fpasswd",
-     "/static/annotate/%00", "/static/....//security.py", "/static/..\\security.py", "/static/", "/static/annotate"],
-)  # fmt: skip
+    [
+        "/static/../security.py",
+        "/static/%2e%2e/security.py",
+        "/static/annotate/../../security.py",
+        "/static/..%2fsecurity.py",
+        "/static//etc/passwd",
+        "/static/%2fetc%2fpasswd",
+        "/static/annotate/%00",
+        "/static/....//security.py",
+        "/static/..\\security.py",
+        "/static/",
+        "/static/annotate",
+    ],
+)
 def test_nothing_outside_the_folder_of_the_page_is_served(served: Served, path: str) -> None:
     answer = served.ask("GET", path)
     assert answer.status in (400, 403, 404), answer.text
@@ -125,7 +154,11 @@ def test_nothing_outside_the_folder_of_the_page_is_served(served: Served, path: 
 
 
 def test_a_preflight_of_another_origin_is_refused(served: Served) -> None:
-    answer = served.ask("OPTIONS", "/api/save", headers={"Origin": "https://evil.example", "Access-Control-Request-Method": "POST"})  # fmt: skip
+    answer = served.ask(
+        "OPTIONS",
+        "/api/save",
+        headers={"Origin": "https://evil.example", "Access-Control-Request-Method": "POST"},
+    )
     assert answer.status == 403
     assert "access-control-allow-origin" not in answer.headers
 

@@ -31,8 +31,10 @@ def browser() -> Iterator[Any]:
 
 @pytest.fixture
 def open_page(browser: Any, tmp_path: Path) -> Iterator[OpenPage]:
-    """``open_page(conllu, model=False, beside=None, at=1, **context)``: a tab of the page over a file ``a.conllu`` with this text. No script
-    of the page may fail."""
+    """``open_page(conllu, model=False, beside=None, at=1, **context)``: a tab of the page over ``a.conllu``.
+
+    The test fails if a script of the page raises an error.
+    """
     from web.browser.here import served_here
 
     with ExitStack() as stack:

@@ -28,7 +28,16 @@ def rows(*words: str, sent_id: str = "s1", text: str | None = None, extra: tuple
     return "\n".join(lines) + "\n\n"
 
 
-GARDEN = rows("The/DET/_/_", "old/ADJ/_/_", "gardener/NOUN/_/_", "planted/VERB/0/root", "three/NUM/_/_", "trees/NOUN/_/_", "./PUNCT/_/_", sent_id="garden")  # fmt: skip
+GARDEN = rows(
+    "The/DET/_/_",
+    "old/ADJ/_/_",
+    "gardener/NOUN/_/_",
+    "planted/VERB/0/root",
+    "three/NUM/_/_",
+    "trees/NOUN/_/_",
+    "./PUNCT/_/_",
+    sent_id="garden",
+)
 BIRDS = rows("Birds/NOUN/2/nsubj", "sing/VERB/0/root", "songs/NOUN/2/obj", sent_id="birds")
 
 

@@ -1,4 +1,4 @@
-"""What is kept: undo across a reload, two windows, a conflict, a server that is killed, a file changed by another program."""
+"""Persistence: undo across a reload, two windows, conflicts, a killed server, external changes."""
 
 from __future__ import annotations
 
@@ -105,7 +105,8 @@ def test_a_file_changed_by_another_program_is_announced_and_taken_in(
     path.write_text(path.read_text("utf-8").replace("3\tsongs\t_\tNOUN", "3\tsongs\tsong\tNOUN"), "utf-8")
     tab.page.get_by_role("button", name="Merge changes").click()
     tab.page.wait_for_function(
-        "() => own.state.document && document.getElementById('message').textContent.includes('Changes merged')"
+        "() => own.state.document"
+        " && document.getElementById('message').textContent.includes('Changes merged')"
     )
     assert tab.row("3", "lemma", sentence=1) == "song"
 

@@ -112,7 +112,8 @@ def test_tab_goes_to_the_least_sure_word(open_page: OpenPage) -> None:
     tab.press("Tab")
     least = tab.page.evaluate(
         "own.state.words.filter(r => own.editor.isOpen(r) && r.id !== '1')"
-        ".reduce((a, b) => own.state.thought(b.id).label_probability < own.state.thought(a.id).label_probability ? b : a).id"
+        ".reduce((a, b) => own.state.thought(b.id).label_probability"
+        " < own.state.thought(a.id).label_probability ? b : a).id"
     )
     assert tab.selected == least
     tab.press("Shift+Tab")
@@ -262,7 +263,8 @@ def test_letters_of_other_keyboards_count_by_their_place(open_page: OpenPage) ->
     tab = open_page(GARDEN)
     tab.press("3")
     tab.page.evaluate(
-        "document.getElementById('tree').dispatchEvent(new KeyboardEvent('keydown', {key: 'в', code: 'KeyD', bubbles: true}))"
+        "document.getElementById('tree').dispatchEvent("
+        "new KeyboardEvent('keydown', {key: 'в', code: 'KeyD', bubbles: true}))"
     )
     tab.press("Enter")
     assert tab.row("1", "deprel") == "det"

@@ -1,4 +1,4 @@
-"""How the page looks: scripts, long sentences, dark mode, contrast, what is read aloud; and that text is only text."""
+"""How the page looks: scripts, long sentences, dark mode, contrast, screen readers; text is never HTML."""
 
 from __future__ import annotations
 
@@ -30,7 +30,10 @@ CONTRAST = """() => {
   const ground = (el) => {
     for (let at = el; at; at = at.parentElement) {
       const place = at.closest?.('svg') && at.querySelector?.(':scope > .place');
-      if (place) { const c = parse(getComputedStyle(place).fill); if (solid(c) && getComputedStyle(place).fill !== 'none') return c; }
+      if (place) {
+        const c = parse(getComputedStyle(place).fill);
+        if (solid(c) && getComputedStyle(place).fill !== 'none') return c;
+      }
       const c = parse(getComputedStyle(at).backgroundColor);
       if (solid(c)) return c;
     }
@@ -39,21 +42,26 @@ CONTRAST = """() => {
   const found = [];
   for (const el of document.querySelectorAll('body *')) {
     const own = [...el.childNodes].some((n) => n.nodeType === 3 && n.textContent.trim());
-    if (!own || el.closest('[hidden], .hidden, title, noscript, :disabled, option') || !el.getClientRects().length) continue;
-    const style = getComputedStyle(el), ink = parse(el.closest('svg') ? style.fill : style.color), paper = ground(el);
+    if (!own || el.closest('[hidden], .hidden, title, noscript, :disabled, option')) continue;
+    if (!el.getClientRects().length) continue;
+    const style = getComputedStyle(el), paper = ground(el);
+    const ink = parse(el.closest('svg') ? style.fill : style.color);
     const [a, b] = [light(ink), light(paper)], ratio = (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
-    if (ratio < 4.5) found.push(`${el.tagName} ${el.getAttribute('class')} ${el.textContent.trim().slice(0, 20)}: ${ratio.toFixed(2)}`);
+    const name = `${el.tagName} ${el.getAttribute('class')} ${el.textContent.trim().slice(0, 20)}`;
+    if (ratio < 4.5) found.push(`${name}: ${ratio.toFixed(2)}`);
   }
   return found;
 }"""
 
 
 AFRESH = """async () => {
-  const { Drawing } = await import('/static/annotate/tree.js'), { picture } = await import('/static/annotate/picture.js');
+  const { Drawing } = await import('/static/annotate/tree.js');
+  const { picture } = await import('/static/annotate/picture.js');
   const other = new Drawing(), { preview, second, view } = own.state;
   other.stood = own.views.canvas.drawn.stood; // words do not move nearer to each other
   const guessed = (id, head) => own.state.guess(id, head);
-  other.draw(picture(own.state.sentence, { preview, second, enhanced: view.enhanced, guessed }), { ...view, passing: true });
+  const drawn = picture(own.state.sentence, { preview, second, enhanced: view.enhanced, guessed });
+  other.draw(drawn, { ...view, passing: true });
   return [other.root, own.views.canvas.drawn.root].map((root) => {
     const copy = root.cloneNode(true);
     for (const el of copy.querySelectorAll('*')) {
@@ -68,8 +76,9 @@ AFRESH = """async () => {
 
 def test_what_is_drawn_bit_by_bit_is_what_is_drawn_afresh(open_page: OpenPage) -> None:
     tab = open_page(GARDEN + EMPTY, model=True)
-    for keys in ("Enter", "ArrowDown", "Enter", "Tab", "3", "ArrowRight", "Space", "Escape", "Shift+V", "Shift+V", "+", "Backspace",
-                 "Shift+H", "]", "Control+z", "Shift+N", "d e p Enter", "Control+z"):  # fmt: skip
+    pressed = "Enter,ArrowDown,Enter,Tab,3,ArrowRight,Space,Escape,Shift+V,Shift+V,+,Backspace"
+    pressed += ",Shift+H,],Control+z,Shift+N,d e p Enter,Control+z"
+    for keys in pressed.split(","):
         tab.press(*keys.split())
         afresh, shown = tab.page.evaluate(AFRESH)
         assert shown == afresh, keys
@@ -78,7 +87,11 @@ def test_what_is_drawn_bit_by_bit_is_what_is_drawn_afresh(open_page: OpenPage) -
 def test_text_is_only_text(open_page: OpenPage) -> None:
     form = "<script>window.hit=1</script>"
     image = "<img/src=x/onerror=window.hit=2>"
-    words = f"# sent_id = {form}\n# text = {form} {image}\n1\t{form}\t{image}\tX\t{image}\t_\t0\troot\t_\tNote={image}\n2\t{image}\t_\t_\t_\t_\t1\t{form}\t_\t_\n\n"
+    words = (
+        f"# sent_id = {form}\n# text = {form} {image}\n"
+        f"1\t{form}\t{image}\tX\t{image}\t_\t0\troot\t_\tNote={image}\n"
+        f"2\t{image}\t_\t_\t_\t_\t1\t{form}\t_\t_\n\n"
+    )
     tab = open_page(words)
     tab.page.keyboard.press("Shift+E")
     for side in ("Checks", "Notes", "Worklist"):
@@ -240,10 +253,12 @@ def test_without_a_model(open_page: OpenPage) -> None:
 LAYOUT = """async () => {
   const { layout } = await import('/static/annotate/layout.js');
   const items = [40, 30, 50].map((width) => ({ width, stem: null }));
-  const arcs = (first, second) => [{ head: 1, modifier: 0, width: first }, { head: 1, modifier: 2, width: second }];
+  const arc = (modifier, width) => ({ head: 1, modifier, width });
+  const arcs = (first, second) => [arc(0, first), arc(2, second)];
   const at = (places) => places.words.map((word) => Math.round(word.middle));
   const wide = layout(items, arcs(120, 90), false), then = layout(items, arcs(30, 90), false, wide);
-  return { wide: at(wide), narrow: at(layout(items, arcs(30, 90), false)), then: at(then), wider: at(layout(items, arcs(30, 150), false, wide)) };
+  const narrow = layout(items, arcs(30, 90), false), wider = layout(items, arcs(30, 150), false, wide);
+  return { wide: at(wide), narrow: at(narrow), then: at(then), wider: at(wider) };
 }"""
 
 

@@ -9,7 +9,17 @@ import arcwise
 
 FOLDER = Path(arcwise.__file__).parent / "web" / "static" / "annotate"
 SCRIPTS = sorted(FOLDER.glob("*.js"))
-FORBIDDEN = ("innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval(", "new Function", 'setAttribute("style"', "DOMParser", "javascript:")  # fmt: skip
+FORBIDDEN = (
+    "innerHTML",
+    "outerHTML",
+    "insertAdjacentHTML",
+    "document.write",
+    "eval(",
+    "new Function",
+    'setAttribute("style"',
+    "DOMParser",
+    "javascript:",
+)
 
 
 def test_no_script_makes_html_from_text() -> None:

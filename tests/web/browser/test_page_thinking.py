@@ -1,4 +1,4 @@
-"""Thinking along: why proposals change, the second-best tree, training with its plot, doubts; and a server that is killed."""
+"""Suggestions: why they change, the second-best tree, training, suspicious words; and a killed server."""
 
 from __future__ import annotations
 
@@ -32,7 +32,10 @@ def test_why_a_proposal_changed(open_page: OpenPage) -> None:
     assert "was root of the root; changed because 3 gardener is root of the root" in why.inner_text()
 
 
-SHOWN = "() => [own.state.waiting.length, own.state.words.map((row) => own.editor.arc(row.id)), document.querySelector('#word .which').textContent]"
+SHOWN = (
+    "() => [own.state.waiting.length, own.state.words.map((row) => own.editor.arc(row.id)),"
+    " document.querySelector('#word .which').textContent]"
+)
 
 
 def test_enter_shows_what_the_parser_thinks_before_the_server_has_answered(open_page: OpenPage) -> None:
@@ -106,9 +109,16 @@ def test_training_from_nothing(open_page: OpenPage) -> None:
 
 def test_doubts_are_marked_and_taken(open_page: OpenPage) -> None:
     tab = open_page(BIRDS)
-    doubt: dict[str, Any] = {"row": "3", "head": 2, "label": "obj", "probability": 0.02, "instead": {"head": 1, "label": "nmod", "probability": 0.9}}  # fmt: skip
+    doubt: dict[str, Any] = {
+        "row": "3",
+        "head": 2,
+        "label": "obj",
+        "probability": 0.02,
+        "instead": {"head": 1, "label": "nmod", "probability": 0.9},
+    }
     tab.page.evaluate(
-        "(doubt) => { own.state.keep({...own.state.sentence, doubts: [doubt]}); own.state.emit('sentence'); }",
+        "(doubt) => { own.state.keep({...own.state.sentence, doubts: [doubt]});"
+        " own.state.emit('sentence'); }",
         doubt,
     )
     tab.select("3")

@@ -32,7 +32,12 @@ def test_text_and_keys_make_the_first_sentence(open_page: OpenPage, tmp_path: Pa
     tags, decided = pressed()
     tab.press(*tags)
     tab.press(*decided)
-    assert arcs(tab, 0) == [["NOUN", "3", "nsubj"], ["NOUN", "3", "obj"], ["VERB", "0", "root"], ["PUNCT", "3", "punct"]]  # fmt: skip
+    assert arcs(tab, 0) == [
+        ["NOUN", "3", "nsubj"],
+        ["NOUN", "3", "obj"],
+        ["VERB", "0", "root"],
+        ["PUNCT", "3", "punct"],
+    ]
 
     tab.press("/")
     tab.type(said("search `(.+?)`"))
@@ -64,4 +69,6 @@ def test_training_worklist_and_answers(open_page: OpenPage) -> None:
     tab.press(*asked())
     assert arcs(tab, 26)[1:3] == [["_", "3", "cc"], ["_", "1", "conj"]]
     tab.press("Shift+Y", "Control+Enter")
-    assert arcs(tab, 26) == [[u, str(h), d] for u, h, d in zip(gold[26].upos, gold[26].heads[1:], gold[26].deprels, strict=True)]  # fmt: skip
+    assert arcs(tab, 26) == [
+        [u, str(h), d] for u, h, d in zip(gold[26].upos, gold[26].heads[1:], gold[26].deprels, strict=True)
+    ]
