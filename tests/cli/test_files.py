@@ -218,7 +218,7 @@ def test_what_a_plot_needs_is_asked_for_first(
     command: str, name: str, here: Prepared, capsys: Output, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     target = str(here.folder / "plot.doc")
-    assert "found the ending 'doc'" in refused(here, here.arguments(command, **{name: target}), capsys)
+    assert "found the extension 'doc'" in refused(here, here.arguments(command, **{name: target}), capsys)
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     arguments = here.arguments(command, **{name: str(here.folder / "plot.png")})
     capsys.readouterr()

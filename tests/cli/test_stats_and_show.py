@@ -57,7 +57,7 @@ def test_stats_plot(tmp_path: Path, ending: str, start: bytes) -> None:
 
 def test_stats_plot_that_cannot_be(tmp_path: Path, capsys: Output, monkeypatch: pytest.MonkeyPatch) -> None:
     assert run(["stats", SAMPLE, "--plot", str(tmp_path / "plot.doc")]) == 2
-    assert "found the ending 'doc', expected one of png, svg, pdf" in capsys.readouterr().err
+    assert "found the extension 'doc', expected one of png, svg, pdf" in capsys.readouterr().err
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     assert run(["stats", SAMPLE, "--plot", str(tmp_path / "plot.png")]) == 2
     captured = capsys.readouterr()

@@ -97,7 +97,7 @@ def test_a_page(here: Path, capsys: Output) -> None:
     assert page.count('class="shadow"') == 2 * 2 + 1
     assert page.count('text-decoration="underline"') == 2 * 2 + 1
     assert "form a cycle" in page
-    assert "has no such sentence" in page
+    assert "sentence missing" in page
     assert "<script" not in page
     assert "&lt;script&gt;" in page
     assert "http" not in page.replace("http://www.w3.org/2000/svg", "")

@@ -77,9 +77,9 @@ def run(
             for line in broken_arcs(result, data, at_most=show_arcs):
                 typer.echo(f"{result.system.name}: {line}")
     if plot:
-        from arcwise.visual.coverage_plot import coverage_plot
+        from arcwise.visual.plots import plot_coverage, save
 
-        coverage_plot(results, plot)
+        save(plot_coverage(results), plot)
 
 
 def _numbers(option: str, text: str, *, least: int) -> list[int | None]:

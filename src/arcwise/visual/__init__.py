@@ -1,4 +1,4 @@
-"""Trees as pictures (SVG, PNG, PDF) and pages (HTML)."""
+"""Draw trees as images (SVG, PNG, PDF) and HTML pages."""
 
 import warnings
 from typing import Any

@@ -1,4 +1,4 @@
-"""Two versions of sentences side by side, as one HTML page that needs nothing else."""
+"""Differences of two treebanks as a self-contained HTML page with the trees of both."""
 
 from __future__ import annotations
 
@@ -25,50 +25,54 @@ figure h2 { font-size: .85rem; font-weight: 600; color: var(--soft); margin: .75
 
 
 def differences_page(
-    found: Iterable[SentenceDifference], a: Treebank, b: Treebank, agreement: Agreement
+    differences: Iterable[SentenceDifference], a: Treebank, b: Treebank, agreement: Agreement
 ) -> Iterator[str]:
-    """The page piece by piece: agreement, then each sentence with both trees, what differs marked and listed."""
+    """Yield the page in pieces: agreement, then the two trees and the differences of each sentence."""
     yield page_start(f"A = {a.source}, B = {b.source}", style=_STYLE)
     yield _agreement(agreement)
-    for at, difference in enumerate(found):
-        yield _figure(at, difference, a, b)
+    for index, difference in enumerate(differences):
+        yield _figure(index, difference, a, b)
     yield page_end()
 
 
-def _agreement(found: Agreement) -> str:
+def _agreement(agreement: Agreement) -> str:
     rows = "".join(
-        f'<tr><th scope="row">{escape(name)}</th>{_cells(own)}</tr>\n' for name, own in found.rows()
+        f'<tr><th scope="row">{escape(name)}</th>{_cells(coefficients)}</tr>\n'
+        for name, coefficients in agreement.rows()
     )
     return (
-        f"<p>{found.sentences} sentences in both files, {found.words} words.</p>\n"
+        f"<p>{agreement.sentences} sentences in both files, {agreement.words} words.</p>\n"
         "<table><thead><tr><th></th><th>same %</th><th>of words</th><th>κ</th><th>α</th></tr></thead>\n"
         f"<tbody>\n{rows}</tbody></table>\n"
     )
 
 
-def _cells(own: Coefficients) -> str:
-    share = "–" if own.share is None else f"{100 * own.share:.2f}"
-    values = (share, str(own.words), *("–" if v is None else f"{v:.3f}" for v in (own.kappa, own.alpha)))
+def _cells(row: Coefficients) -> str:
+    share = "–" if row.share is None else f"{100 * row.share:.2f}"
+    values = (share, str(row.words), *("–" if v is None else f"{v:.3f}" for v in (row.kappa, row.alpha)))
     return "".join(f'<td class="number">{value}</td>' for value in values)
 
 
-def _figure(at: int, found: SentenceDifference, a: Treebank, b: Treebank) -> str:
-    name = found.sent_id or str(found.number)
-    sides = [("A", None if found.a is None else a[found.a]), ("B", None if found.b is None else b[found.b])]
-    text = printable(found.text)
+def _figure(index: int, difference: SentenceDifference, a: Treebank, b: Treebank) -> str:
+    name = difference.sent_id or str(difference.number)
+    sides = [
+        ("A", None if difference.a is None else a[difference.a]),
+        ("B", None if difference.b is None else b[difference.b]),
+    ]
+    text = printable(difference.text)
     direction = ' dir="rtl"' if is_right_to_left(text) else ""
     parts = [
         f'<figure{direction}>\n<figcaption><span class="id">{escape(printable(name))}</span>'
-        f"<bdi>{escape(text)}</bdi>{' (moved)' if found.moved else ''}</figcaption>\n"
+        f"<bdi>{escape(text)}</bdi>{' (moved)' if difference.moved else ''}</figcaption>\n"
     ]
     for side, sentence in sides:
         kind = side.lower()
         if sentence is None:
-            parts.append(f'<h2 class="{kind}">{side}: has no such sentence</h2>\n')
+            parts.append(f'<h2 class="{kind}">{side}: sentence missing</h2>\n')
             continue
-        picture = _picture(sentence, _marked(found, sentence, kind), f"{kind}-{at}")
+        picture = _picture(sentence, _marked(difference, sentence, kind), f"{kind}-{index}")
         parts.append(f'<h2 class="{kind}">{side}</h2>\n<div class="scroll">\n{picture}</div>\n')
-    return "".join(parts) + _table(found) + "</figure>\n"
+    return "".join(parts) + _table(difference) + "</figure>\n"
 
 
 def _picture(sentence: Sentence, marked: set[int], name: str) -> str:
@@ -78,26 +82,28 @@ def _picture(sentence: Sentence, marked: set[int], name: str) -> str:
         return f"<p>No tree to draw: {escape(str(error))}.</p>\n"
 
 
-def _marked(found: SentenceDifference, sentence: Sentence, side: str) -> set[int]:
-    """The words whose head or label differ, or that the other side lacks."""
+def _marked(difference: SentenceDifference, sentence: Sentence, side: str) -> set[int]:
+    """The words whose head or label differs, or that are missing on the other side."""
     rows = [
-        own.row if side == "a" else own.row_b
-        for own in found.fields
-        if own.column in ("head", "deprel", "id") and getattr(own, side) is not None
+        field.row if side == "a" else field.row_b
+        for field in difference.fields
+        if field.column in ("head", "deprel", "id") and getattr(field, side) is not None
     ]
     return {int(row) for row in rows if row.isdigit() and 1 <= int(row) <= len(sentence)}
 
 
-def _table(found: SentenceDifference) -> str:
-    rows = [(own.row, own.form, own.column.upper(), own.a, own.b) for own in found.fields]
-    rows += [("#", "", own.key, own.a, own.b) for own in found.comments]
+def _table(difference: SentenceDifference) -> str:
+    rows = [(field.row, field.form, field.column.upper(), field.a, field.b) for field in difference.fields]
+    rows += [("#", "", comment.key, comment.a, comment.b) for comment in difference.comments]
     if not rows:
         return ""
     lines = []
     for row, form, column, *values in rows:
-        first, other = ("not there" if v is None else v for v in values)
-        cells = f"<td>{escape(row)}</td><td><bdi>{escape(printable(form))}</bdi></td><td>{escape(printable(column))}</td>"
-        cells += f'<td class="a"><bdi>{escape(printable(first))}</bdi></td><td class="b"><bdi>{escape(printable(other))}</bdi></td>'
-        lines.append(f"<tr>{cells}</tr>\n")
+        in_a, in_b = (escape(printable("missing" if value is None else value)) for value in values)
+        lines.append(
+            f"<tr><td>{escape(row)}</td><td><bdi>{escape(printable(form))}</bdi></td>"
+            f"<td>{escape(printable(column))}</td>"
+            f'<td class="a"><bdi>{in_a}</bdi></td><td class="b"><bdi>{in_b}</bdi></td></tr>\n'
+        )
     head = "<thead><tr><th>row</th><th>word</th><th>column</th><th>A</th><th>B</th></tr></thead>"
     return f'<div class="scroll"><table dir="ltr">{head}\n<tbody>\n{"".join(lines)}</tbody></table></div>\n'

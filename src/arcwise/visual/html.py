@@ -1,4 +1,4 @@
-"""Sentences as one HTML page that needs nothing else."""
+"""Trees of sentences as a self-contained HTML page."""
 
 from __future__ import annotations
 
@@ -12,12 +12,15 @@ from arcwise.visual.palette import STYLE
 from arcwise.visual.svg import Alternatives, svg
 
 PAGE_STYLE = """
-:root { color-scheme: light dark; --page: #f4f6f9; --card: #ffffff; --text: #1f2933; --soft: #6b7785; --rule: #dfe5ec; }
-@media (prefers-color-scheme: dark) { :root { --page: #0c0f14; --card: #14181f; --text: #e8ecf2; --soft: #93a1b3; --rule: #262d38; } }
+:root { color-scheme: light dark;
+  --page: #f4f6f9; --card: #ffffff; --text: #1f2933; --soft: #6b7785; --rule: #dfe5ec; }
+@media (prefers-color-scheme: dark) {
+  :root { --page: #0c0f14; --card: #14181f; --text: #e8ecf2; --soft: #93a1b3; --rule: #262d38; } }
 body { margin: 0; padding: 2rem clamp(1rem, 4vw, 3rem); background: var(--page); color: var(--text);
   font: 16px/1.5 "Inter", "Segoe UI", "Helvetica Neue", "Noto Sans", Arial, sans-serif; }
 h1 { font-size: 1.35rem; font-weight: 600; margin: 0 0 1.5rem; }
-figure { margin: 0 0 1.5rem; padding: 1rem 1.25rem; background: var(--card); border: 1px solid var(--rule); border-radius: 12px; }
+figure { margin: 0 0 1.5rem; padding: 1rem 1.25rem; background: var(--card);
+  border: 1px solid var(--rule); border-radius: 12px; }
 figcaption { margin-bottom: .5rem; }
 figcaption .id { color: var(--soft); font-size: .85rem; margin-inline-end: .75rem; }
 .scroll { overflow-x: auto; }
@@ -26,7 +29,7 @@ figcaption .id { color: var(--soft); font-size: .85rem; margin-inline-end: .75re
 
 
 def html_page(sentences: Iterable[Sentence], *, title: str = "Dependency trees") -> str:
-    """A page with the tree of each sentence; it follows the reader's light or dark mode.
+    """A page with the tree of each sentence, in the reader's light or dark mode.
 
     >>> page = html_page([Sentence.from_words(["Hi"])], title="One & all")
     >>> page.startswith("<!doctype html>"), "One &amp; all" in page
@@ -41,18 +44,19 @@ def html_parts(
     title: str = "Dependency trees",
     alternatives: Iterable[Alternatives] | None = None,
 ) -> Iterator[str]:
-    """The page piece by piece, one sentence at a time: for more sentences than fit in memory.
+    """Yield the page one sentence at a time, for more sentences than fit in memory.
 
-    ``alternatives``: for each sentence the heads that appear when the pointer is on an arc (see ``svg``).
+    ``alternatives``: for each sentence, alternative heads to show on hover (see ``svg``).
     """
     yield page_start(title)
-    others = repeat(None) if alternatives is None else alternatives
-    for number, (sentence, heads) in enumerate(zip(sentences, others, strict=False), 1):
+    all_alternatives = repeat(None) if alternatives is None else alternatives
+    for number, (sentence, heads) in enumerate(zip(sentences, all_alternatives, strict=False), 1):
         text = printable(sentence.text)
         direction = ' dir="rtl"' if is_right_to_left(text) else ""
+        name = printable(sentence.sent_id or str(number))
         picture = svg(sentence, alternatives=heads, name=f"tree-{number}", with_style=False)
         yield (
-            f'<figure{direction}>\n<figcaption><span class="id">{escape(printable(sentence.sent_id or str(number)))}</span>'
+            f'<figure{direction}>\n<figcaption><span class="id">{escape(name)}</span>'
             f"<bdi>{escape(text)}</bdi></figcaption>\n"
             f'<div class="scroll">\n{picture}</div>\n</figure>\n'
         )
@@ -60,15 +64,16 @@ def html_parts(
 
 
 def page_start(title: str, *, style: str = "") -> str:
-    """The page up to its title, with all styles; ``style``: more of them."""
+    """The start of a page, up to the heading. ``style``: additional CSS."""
     return (
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f"<title>{escape(printable(title))}</title>\n<style>{PAGE_STYLE}{style}{STYLE}</style>\n</head>\n<body>\n"
+        f"<title>{escape(printable(title))}</title>\n<style>{PAGE_STYLE}{style}{STYLE}</style>\n"
+        "</head>\n<body>\n"
         f"<h1>{escape(printable(title))}</h1>\n"
     )
 
 
 def page_end() -> str:
-    """What closes the page."""
+    """The end of a page."""
     return "</body>\n</html>\n"

@@ -1,4 +1,4 @@
-"""Where words and arcs of a drawn tree stand: widths, ports, levels. Lengths are in SVG units (pixels)."""
+"""Layout of a drawn tree: positions of words, arcs and labels, in SVG units (pixels)."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from arcwise.trees.text_width import cell_width, is_right_to_left
 WORD_SIZE, SMALL_SIZE = 17.0, 11.0
 PORT, LEVEL, GAP, MARGIN, CORNER = 7.0, 25.0, 18.0, 24.0, 9.0
 
-_NARROW, _BROAD = frozenset("iljtfrI.,;:'!|()[]- "), frozenset("mwMW@%&")
+_NARROW, _WIDE = frozenset("iljtfrI.,;:'!|()[]- "), frozenset("mwMW@%&")
 
 
 def text_width(text: str, size: float) -> float:
-    """About how wide a text is in a sans-serif font: enough to keep words apart without knowing the font."""
+    """Approximate width of a text in a sans-serif font; good enough to keep words apart in any font."""
     return size * sum(_advance(c) for c in text)
 
 
@@ -25,14 +25,14 @@ def _advance(character: str) -> float:
         return float(cells) / 2 * 1.02
     if character in _NARROW:
         return 0.34
-    if character in _BROAD:
+    if character in _WIDE:
         return 0.9
     return 0.68 if character.isupper() else 0.57
 
 
 @dataclass(frozen=True)
 class PlacedArc:
-    """An arc between two words: from ``head_x`` up to ``level`` (1 is lowest), across, down to ``modifier_x``."""
+    """An arc from ``head_x`` up to ``level`` (1 is lowest), across, and down to ``modifier_x``."""
 
     head: int
     modifier: int
@@ -43,21 +43,21 @@ class PlacedArc:
 
 @dataclass(frozen=True)
 class TreeLayout:
-    """The places of everything, words from left to right, or from right to left where the script runs so."""
+    """Positions of words and arcs, mirrored for right-to-left scripts."""
 
     width: float
     levels: int
     word_x: tuple[float, ...]
-    """The middle of each word; entry 0 is unused."""
+    """Centre of each word; entry 0 is unused."""
     edge_x: tuple[tuple[float, float], ...]
-    """The left and right edge of each word; entry 0 is unused."""
+    """Left and right edge of each word; entry 0 is unused."""
     root_x: tuple[float, ...]
-    """Where an arc from above meets each word, between its arcs to the left and to the right."""
+    """Where the root arc meets each word, between its arcs to the left and to the right."""
     arcs: tuple[PlacedArc, ...]
 
 
 def arc_levels(tree: Tree) -> dict[int, int]:
-    """Modifier → level of its arc, for arcs between words: above every shorter arc over the same stretch.
+    """Modifier → level of its arc, above all shorter arcs that it overlaps.
 
     >>> arc_levels(Tree.from_heads([3, 3, 0, 3]))
     {2: 1, 4: 1, 1: 2}
@@ -72,16 +72,16 @@ def arc_levels(tree: Tree) -> dict[int, int]:
 
 
 def layout(tree: Tree, words: Sequence[str], tags: Sequence[str], labels: Sequence[str]) -> TreeLayout:
-    """Places for a tree; ``labels[m]`` (from 1) is what must fit on the arc to word m. O(n²)."""
+    """Lay out a tree; ``labels[m]`` (from 1) must fit on the arc to word m. O(n²)."""
     n = len(tree)
     levels = arc_levels(tree)
     offsets, stems = _ports(tree, levels)
     half = [0.0] * (n + 1)
     for m in range(1, n + 1):
-        crown = text_width(labels[m], SMALL_SIZE) if tree.heads[m] <= 0 else 0.0
+        root_label = text_width(labels[m], SMALL_SIZE) if tree.heads[m] <= 0 else 0.0
         ports = PORT * (2 + sum(m in pair for pair in offsets))
-        widths = text_width(words[m - 1], WORD_SIZE), text_width(tags[m - 1], SMALL_SIZE), crown, ports
-        half[m] = max(widths) / 2
+        word, tag = text_width(words[m - 1], WORD_SIZE), text_width(tags[m - 1], SMALL_SIZE)
+        half[m] = max(word, tag, root_label, ports) / 2
     x = [MARGIN - GAP] * (n + 1)
     for m in range(1, n + 1):
         x[m] = x[m - 1] + half[m - 1] + GAP + half[m]
@@ -92,8 +92,8 @@ def layout(tree: Tree, words: Sequence[str], tags: Sequence[str], labels: Sequen
     width = x[n] + half[n] + MARGIN
     mirrored = is_right_to_left(" ".join(words))
 
-    def place(at: float) -> float:
-        return width - at if mirrored else at
+    def place(position: float) -> float:
+        return width - position if mirrored else position
 
     return TreeLayout(
         width=width,
@@ -110,20 +110,20 @@ def layout(tree: Tree, words: Sequence[str], tags: Sequence[str], labels: Sequen
 
 
 def _ports(tree: Tree, levels: dict[int, int]) -> tuple[dict[tuple[int, int], float], list[float]]:
-    """How far from the middle of a word its arcs meet it, so that they do not run into each other.
+    """Offsets from the centre of a word at which its arcs meet it, so that they do not overlap.
 
-    From left to right: arcs to the left, shortest first; what comes from above; arcs to the right, longest first.
-    Gives (modifier of the arc, word) → offset, and word → offset of what comes from above.
+    From left to right: arcs to the left, shortest first; the root arc; arcs to the right, longest first.
+    Returns (modifier of the arc, word) → offset, and word → offset of the root arc.
     """
     offsets: dict[tuple[int, int], float] = {}
     stems = [0.0] * (len(tree) + 1)
     for word in range(1, len(tree) + 1):
-        others = {m: int(tree.heads[m]) if m == word else m for m in levels if word in (m, tree.heads[m])}
-        left = sorted((m for m in others if others[m] < word), key=lambda m: -others[m])
-        right = sorted((m for m in others if others[m] > word), key=lambda m: -others[m])
+        ends = {m: int(tree.heads[m]) if m == word else m for m in levels if word in (m, tree.heads[m])}
+        left = sorted((m for m in ends if ends[m] < word), key=lambda m: -ends[m])
+        right = sorted((m for m in ends if ends[m] > word), key=lambda m: -ends[m])
         slots: list[int | None] = [*left, *([None] if tree.heads[word] <= 0 else []), *right]
-        for at, m in enumerate(slots):
-            offset = PORT * (at - (len(slots) - 1) / 2)
+        for index, m in enumerate(slots):
+            offset = PORT * (index - (len(slots) - 1) / 2)
             if m is None:
                 stems[word] = offset
             else:

@@ -1,4 +1,8 @@
-"""Colours of pictures. Each element has its colour as an attribute, which every viewer reads; the style sheet changes colours in dark mode alone."""
+"""Colours of trees.
+
+Each element has its colour as an attribute, which every viewer supports; the style sheet only overrides them
+in dark mode.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +17,7 @@ LIGHT = {
     "root": "#7c3aed",
     "mark": "#ffe08a",
 }
-"""What stands in the attributes: the paper, words, tags, the kinds of arcs, and what marks some of them."""
+"""Colours in the attributes: background, words, tags, kinds of arcs, highlighting."""
 
 DARK = {
     "paper": "#14181f",
@@ -26,7 +30,7 @@ DARK = {
     "root": "#c4a5ff",
     "mark": "#5c4a12",
 }
-"""The same for those who read light on dark."""
+"""Colours in dark mode."""
 
 ARC_KINDS = {
     "core": "core",
@@ -61,4 +65,4 @@ STYLE = f"""
   .arcwise .arc .doubt {{ fill: var(--quiet); }}
 }}
 """
-"""Colours in dark mode, and the arc under the pointer. Without it a picture is complete."""
+"""Dark mode and the hover effect; an SVG without it is still complete."""

@@ -1,4 +1,4 @@
-"""One sentence as a picture (SVG): words in a line, arcs above them, tags below."""
+"""Draw a sentence as SVG: words in a line, arcs above them, tags below."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from arcwise.visual.palette import ARC_KINDS, FONTS, LIGHT, STYLE
 _SMALL = f'font-size="{SMALL_SIZE:g}"'
 
 Alternatives = Sequence[Sequence[Alternative | LabelledArc | tuple[int, float]]]
-"""For each word heads that it may have (0 is the root), with their probabilities, and labels if they are known."""
+"""For each word its possible heads (0 is the root) with their probabilities, and labels if known."""
 
 _CORE = frozenset(
     ["nsubj", "obj", "iobj", "dobj", "csubj", "ccomp", "xcomp", "nsubjpass", "csubjpass", "obl:arg"]
@@ -48,15 +48,21 @@ def svg(
     name: str = "arcwise",
     with_style: bool = True,
 ) -> str:
-    """The sentence as an SVG document that needs no other file: for browsers, where it follows the reader's light or dark mode, and
-    for programs that know no style sheets (office, LaTeX, ImageMagick), which find its colours in attributes.
+    """Draw a sentence as a self-contained SVG document.
 
-    ``tree`` replaces the sentence's own. ``probabilities`` (of the head of each word, 0..1) make an arc thinner and paler the less sure it
-    is; ``label_probabilities`` (of head and label together) are written beside the label where it is not nearly certain; where only those of
-    heads are known, they are, as ``head 46%``. ``alternatives`` (heads of each word with their probabilities, and labels) appear when the pointer
-    is on an arc. All three are those that a parser wrote into MISC, if not given. ``marked``: words (from 1) that are underlined and whose
-    arcs are drawn thick and with a shadow, as those that differ are. ``name`` must differ between pictures on one page;
-    ``with_style=False`` leaves the style sheet (``STYLE``) to the page.
+    In browsers it follows the reader's light or dark mode. Programs without support for style sheets (office
+    suites, LaTeX, ImageMagick) find the colours in attributes.
+
+    tree: replaces the tree of the sentence.
+    probabilities: of the head of each word, 0..1; uncertain arcs are thinner and paler.
+    label_probabilities: of head and label together, shown next to labels below 95 %. If only head
+        probabilities are known, they are shown instead, as ``head 46%``.
+    alternatives: possible heads of each word with probabilities and labels, shown on hover.
+    marked: words (from 1) to highlight, underlined and with thick, shaded arcs.
+    name: prefix of element ids, which must differ between images on one page.
+    with_style: False leaves the style sheet (``STYLE``) to the page.
+
+    Probabilities and alternatives default to those that a parser wrote into MISC.
 
     >>> picture = svg(Sentence.from_words(["Birds", "sing"], tree=Tree.from_heads([2, 0], ["nsubj", "root"])))
     >>> picture.startswith("<svg"), "nsubj" in picture
@@ -71,21 +77,22 @@ def svg(
         raise InputError(f"tree: found {len(tree)} words, expected {len(sentence)} as in the sentence")
     if alternatives is not None and len(alternatives) != len(tree):
         raise InputError(f"alternatives: found {len(alternatives)}, expected {len(tree)}, one list per word")
-    sure = _Sure(
+    confidence = _Confidence(
         _checked(probabilities, "probabilities", len(tree)),
         _checked(label_probabilities, "label_probabilities", len(tree)),
     )
-    picture = _Picture.of(sentence, tree, sure, alternatives, frozenset(marked))
+    drawing = _Drawing.of(sentence, tree, confidence, alternatives, frozenset(marked))
     style = f"<style>{STYLE}</style>\n" if with_style else ""
-    width, height = picture.layout.width, picture.height
+    width, height = drawing.layout.width, drawing.height
     return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" class="arcwise" role="img" aria-labelledby="{name}-title {name}-desc" '
+        '<svg xmlns="http://www.w3.org/2000/svg" class="arcwise" role="img" '
+        f'aria-labelledby="{name}-title {name}-desc" '
         f'viewBox="0 0 {width:.0f} {height:.0f}" width="{width:.0f}" height="{height:.0f}" '
         f'font-family="{FONTS}" text-anchor="middle">\n'
         f'<title id="{name}-title">{_text(sentence.text)}</title>\n'
-        f'<desc id="{name}-desc">{_text(picture.description())}</desc>\n{style}'
+        f'<desc id="{name}-desc">{_text(drawing.description())}</desc>\n{style}'
         f'<rect class="paper" fill="{LIGHT["paper"]}" width="{width:.0f}" height="{height:.0f}" rx="10"/>\n'
-        + "\n".join([*picture.arcs(), *picture.words(), *picture.tokens()])
+        + "\n".join([*drawing.arcs(), *drawing.words(), *drawing.tokens()])
         + "\n</svg>\n"
     )
 
@@ -100,27 +107,27 @@ def _checked(probabilities: Probabilities | None, name: str, n: int) -> Sequence
 
 
 @dataclass(frozen=True)
-class _Sure:
-    """How probable the head of each word is, and its head and label together; from 1, where they are known."""
+class _Confidence:
+    """Probabilities of heads, and of head and label together, by word from 1; None if unknown."""
 
     heads: Sequence[float] | None
     labels: Sequence[float] | None
 
     @property
-    def of_lines(self) -> Sequence[float] | None:
-        """What the lines show: the heads."""
+    def of_arcs(self) -> Sequence[float] | None:
+        """The probabilities that arcs show: those of heads, if known."""
         return self.labels if self.heads is None else self.heads
 
-    def beside(self, m: int, label: str) -> str:
-        """What stands beside a label, where it is not nearly certain."""
+    def note(self, m: int, label: str) -> str:
+        """The percentage to show next to a label; empty if it is nearly certain."""
         shown = self.heads if self.labels is None else self.labels
         if m == 0 or shown is None or shown[m] >= 0.95:
             return ""
-        what = "head " if self.labels is None and label not in ("", "_") else ""
-        return f"{what}{_percent(shown[m])}"
+        prefix = "head " if self.labels is None and label not in ("", "_") else ""
+        return f"{prefix}{_percent(shown[m])}"
 
-    def told(self, m: int) -> str:
-        """The same in words."""
+    def description(self, m: int) -> str:
+        """The probabilities in words."""
         parts = []
         if self.labels is not None:
             parts.append(_percent(self.labels[m]))
@@ -134,13 +141,13 @@ def _percent(p: float) -> str:
 
 
 def _pairs(alternatives: Sequence[Alternative | LabelledArc | tuple[int, float]]) -> list[LabelledArc]:
-    """Pairs of head and label (``_`` where it is open) with their probabilities, most probable first."""
+    """Heads and labels (``_`` if unknown) with their probabilities, most probable first."""
     pairs: list[LabelledArc] = []
-    for own in alternatives:
-        if isinstance(own, Alternative):
-            pairs += [LabelledArc(own.head, label, p) for label, p in own.labels or (("_", own.probability),)]
+    for arc in alternatives:
+        if isinstance(arc, Alternative):
+            pairs += [LabelledArc(arc.head, label, p) for label, p in arc.labels or (("_", arc.probability),)]
         else:
-            pairs.append(own if isinstance(own, LabelledArc) else LabelledArc(own[0], "_", own[1]))
+            pairs.append(arc if isinstance(arc, LabelledArc) else LabelledArc(arc[0], "_", arc[1]))
     return sorted(pairs, key=lambda pair: -pair.probability)
 
 
@@ -149,14 +156,14 @@ def _text(text: str) -> str:
 
 
 @dataclass(frozen=True)
-class _Picture:
-    """The parts of the picture; the root is at the top, the words stand on ``baseline``."""
+class _Drawing:
+    """The parts of the drawing; the root is at the top, the words are on ``baseline``."""
 
     sentence: Sentence
     tree: Tree
     labels: tuple[str, ...]
     tags: list[str]
-    sure: _Sure
+    confidence: _Confidence
     alternatives: Alternatives | None
     layout: TreeLayout
     crossing: frozenset[int]
@@ -167,21 +174,21 @@ class _Picture:
         cls,
         sentence: Sentence,
         tree: Tree,
-        sure: _Sure,
+        confidence: _Confidence,
         alternatives: Alternatives | None,
         marked: frozenset[int],
-    ) -> _Picture:
+    ) -> _Drawing:
         labels = tree.labels or ("",) * (len(tree) + 1)
         tags = ["" if tag == "_" else tag for tag in sentence.upos]
         shown = tuple("?" if h == UNKNOWN else label for h, label in zip(tree.heads, labels, strict=True))
         crossing = frozenset(m for _, m in non_projective_arcs(tree))
-        beside = [f"{label} {sure.beside(m, label)}".rstrip() for m, label in enumerate(shown)]
-        places = layout(tree, [printable(w) for w in sentence.forms], tags, beside)
-        return cls(sentence, tree, shown, tags, sure, alternatives, places, crossing, marked)
+        with_notes = [f"{label} {confidence.note(m, label)}".rstrip() for m, label in enumerate(shown)]
+        tree_layout = layout(tree, [printable(w) for w in sentence.forms], tags, with_notes)
+        return cls(sentence, tree, shown, tags, confidence, alternatives, tree_layout, crossing, marked)
 
     @property
     def top(self) -> float:
-        """Where what comes from above starts."""
+        """Where root arcs start."""
         return MARGIN + SMALL_SIZE / 2
 
     @property
@@ -211,7 +218,7 @@ class _Picture:
         return lines
 
     def tokens(self) -> list[str]:
-        """Multiword tokens, each as a brace under its words with its form."""
+        """Multiword tokens, each with a brace under its words."""
         lines = []
         brace = f'class="brace" fill="none" stroke="{LIGHT["quiet"]}"'
         token = f'class="token" fill="{LIGHT["quiet"]}" font-size="{SMALL_SIZE + 1:g}"'
@@ -226,13 +233,13 @@ class _Picture:
         return lines
 
     def arcs(self) -> list[str]:
-        """Arcs from long to short, so that labels of short ones lie on top; then roots and unknown heads."""
+        """Roots and unknown heads, then arcs from long to short, so that labels of short ones are on top."""
         between = sorted(self.layout.arcs, key=lambda arc: -arc.level)
         above = [self._stem(m) for m in range(1, len(self.tree) + 1) if self.tree.heads[m] <= 0]
         return above + [self._arc(arc) for arc in between]
 
     def description(self) -> str:
-        """The tree in words, for those who cannot see it."""
+        """The tree in words, for screen readers."""
         return "; ".join(self._relation(m) for m in range(1, len(self.tree) + 1))
 
     def _arc(self, arc: PlacedArc) -> str:
@@ -253,10 +260,10 @@ class _Picture:
     def _group(self, m: int, path: str, tip_x: float, label_x: float, label_y: float) -> str:
         kind = self._kind(m)
         hue = LIGHT[ARC_KINDS[kind]]
-        width, pale = 1.5, ""
-        if self.sure.of_lines is not None:
-            p = self.sure.of_lines[m]
-            width, pale = 0.7 + 1.8 * p, f' opacity="{0.35 + 0.65 * p:.2f}"'
+        width, opacity = 1.5, ""
+        if self.confidence.of_arcs is not None:
+            p = self.confidence.of_arcs[m]
+            width, opacity = 0.7 + 1.8 * p, f' opacity="{0.35 + 0.65 * p:.2f}"'
         shadow = ""
         if m in self.marked:
             width = 2.5
@@ -266,36 +273,37 @@ class _Picture:
         dashes = ' stroke-dasharray="2 3"' if kind == "unknown" else ""
         tip = f"M{tip_x:.1f} {self.floor + 1:.1f}l-4 -7.5q4 2 8 0z"
         return (
-            f'<g class="arc {kind}" fill="{hue}"><title>{_text(self._relation(m) + self._others(m))}</title>{shadow}'
-            f'<path class="line" fill="none" stroke="{hue}" stroke-width="{width:.2f}"{dashes}{pale} d="{path}"/>'
-            f'<path class="tip"{pale} d="{tip}"/>{self._label(m, label_x, label_y)}</g>'
+            f'<g class="arc {kind}" fill="{hue}"><title>{_text(self._relation(m) + self._others(m))}</title>'
+            f'{shadow}<path class="line" fill="none" stroke="{hue}" stroke-width="{width:.2f}"'
+            f'{dashes}{opacity} d="{path}"/>'
+            f'<path class="tip"{opacity} d="{tip}"/>{self._label(m, label_x, label_y)}</g>'
         )
 
     def _label(self, m: int, x: float, y: float) -> str:
-        """The label of an arc with its middle at (x, y), on a piece of paper that interrupts the line."""
-        own = "" if self.labels[m] in ("", "_") else self.labels[m]
-        doubt = self.sure.beside(m, self.labels[m])
-        if not own and not doubt:
+        """The label of an arc centred at (x, y), on a background that interrupts the line."""
+        text = "" if self.labels[m] in ("", "_") else self.labels[m]
+        note = self.confidence.note(m, self.labels[m])
+        if not text and not note:
             return ""
         y += SMALL_SIZE / 2 - 1.5
-        width = text_width(f"{own} {doubt}".strip(), SMALL_SIZE)
+        width = text_width(f"{text} {note}".strip(), SMALL_SIZE)
         paper = (
-            f'<rect class="paper" fill="{LIGHT["paper"]}" x="{x - width / 2 - 3:.1f}" y="{y - SMALL_SIZE:.1f}" '
-            f'width="{width + 6:.1f}" height="{SMALL_SIZE + 3:g}"/>'
+            f'<rect class="paper" fill="{LIGHT["paper"]}" x="{x - width / 2 - 3:.1f}" '
+            f'y="{y - SMALL_SIZE:.1f}" width="{width + 6:.1f}" height="{SMALL_SIZE + 3:g}"/>'
             if self.tree.heads[m] > 0
             else ""
         )
         label = f'class="label" {_SMALL} font-weight="500"'
         small = f'class="doubt" fill="{LIGHT["quiet"]}" {_SMALL}'
-        if not own or not doubt:
-            return (
-                f'{paper}<text {label if own else small} x="{x:.1f}" y="{y:.1f}">{_text(own or doubt)}</text>'
-            )
-        # Two texts that meet: programs disagree about the middle of one that changes its style.
-        seam = x - width / 2 + text_width(own, SMALL_SIZE)
+        if not text or not note:
+            style = label if text else small
+            return f'{paper}<text {style} x="{x:.1f}" y="{y:.1f}">{_text(text or note)}</text>'
+        # Two adjacent texts, because programs disagree about the middle of one text with two styles.
+        seam = x - width / 2 + text_width(text, SMALL_SIZE)
         return (
-            f'{paper}<text {label} text-anchor="end" direction="ltr" x="{seam:.1f}" y="{y:.1f}">{_text(own)}</text>'
-            f'<text {small} text-anchor="start" direction="ltr" x="{seam + 0.34 * SMALL_SIZE:.1f}" y="{y:.1f}">{doubt}</text>'
+            f'{paper}<text {label} text-anchor="end" direction="ltr" x="{seam:.1f}" y="{y:.1f}">{_text(text)}'
+            f'</text><text {small} text-anchor="start" direction="ltr" x="{seam + 0.34 * SMALL_SIZE:.1f}" '
+            f'y="{y:.1f}">{note}</text>'
         )
 
     def _kind(self, m: int) -> str:
@@ -305,8 +313,8 @@ class _Picture:
             return "crossing"
         label = self.labels[m].lower()
         kinds = {"core": _CORE, "function": _FUNCTION}
-        found = (kind for kind, names in kinds.items() if label in names or label.split(":")[0] in names)
-        return next(found, "other")
+        matches = (kind for kind, names in kinds.items() if label in names or label.split(":")[0] in names)
+        return next(matches, "other")
 
     def _relation(self, m: int) -> str:
         head = int(self.tree.heads[m])
@@ -314,21 +322,21 @@ class _Picture:
         if head == UNKNOWN:
             return f"{word}: head unknown"
         above = "the root" if head == 0 else f"{self.labels[m]} of {self.sentence.forms[head - 1]}"
-        return f"{word}: {above}{self.sure.told(m)}"
+        return f"{word}: {above}{self.confidence.description(m)}"
 
     def _others(self, m: int) -> str:
-        """The other heads and labels that the word may have, most probable first."""
+        """Alternative heads and labels of the word, most probable first."""
         if self.alternatives is None:
             return ""
-        own = int(self.tree.heads[m]), self.labels[m]
+        current = int(self.tree.heads[m]), self.labels[m]
         names = [
-            f"{self._as(label, head)} {_percent(p)}"
+            f"{self._in_words(label, head)} {_percent(p)}"
             for head, label, p in _pairs(self.alternatives[m - 1])
-            if p >= 0.005 and (head != own[0] or label not in (own[1], "_"))
+            if p >= 0.005 and (head != current[0] or label not in (current[1], "_"))
         ]
         return "; or: " + ", ".join(names) if names else ""
 
-    def _as(self, label: str, head: int) -> str:
+    def _in_words(self, label: str, head: int) -> str:
         word = "the root" if head == 0 else self.sentence.forms[head - 1]
         return word if label == "_" or head == 0 else f"{label} of {word}"
 

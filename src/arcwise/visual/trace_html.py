@@ -1,4 +1,4 @@
-"""A derivation as a page that one can step through: no network, no library, one file."""
+"""A transition derivation as a self-contained HTML page to step through."""
 
 from __future__ import annotations
 
@@ -11,17 +11,22 @@ _PAGE = """<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
 <title>Derivation: __TITLE__</title>
 <style>
-body { font: 16px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem; color: #222; background: #fff; }
+body { font: 16px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem;
+  color: #222; background: #fff; }
 .row { margin: .6rem 0; min-height: 2.2rem; } .row b { display: inline-block; width: 8rem; font-weight: 600; }
-.token { display: inline-block; padding: .1rem .5rem; margin: .1rem; border: 1px solid #bbb; border-radius: .3rem; }
-.active { border-color: #d9822b; background: #fdf0e1; } table { border-collapse: collapse; } td { padding: .15rem .8rem .15rem 0; }
-td.score { text-align: right; font-variant-numeric: tabular-nums; } tr.made { font-weight: 600; } svg { width: 100%; height: auto; overflow: visible; }
+.token { display: inline-block; padding: .1rem .5rem; margin: .1rem; border: 1px solid #bbb;
+  border-radius: .3rem; }
+.active { border-color: #d9822b; background: #fdf0e1; }
+table { border-collapse: collapse; } td { padding: .15rem .8rem .15rem 0; }
+td.score { text-align: right; font-variant-numeric: tabular-nums; } tr.made { font-weight: 600; }
+svg { width: 100%; height: auto; overflow: visible; }
 button { font: inherit; padding: .3rem .9rem; }
-@media (prefers-color-scheme: dark) { body { color: #ddd; background: #181818; } .active { background: #4a3414; } }
+@media (prefers-color-scheme: dark) {
+  body { color: #ddd; background: #181818; } .active { background: #4a3414; } }
 </style></head><body>
 <h1>__TITLE__</h1>
-<p><button id="back" aria-label="one step back">←</button> <button id="on" aria-label="one step on">→</button>
-<span id="where" aria-live="polite"></span> (arrow keys work too)</p>
+<p><button id="back" aria-label="Previous step">←</button> <button id="on" aria-label="Next step">→</button>
+<span id="where" aria-live="polite"></span> (or use the arrow keys)</p>
 <div class="row"><b>operative, O</b><span id="operative"></span></div>
 <div class="row"><b>input, U</b><span id="input"></span></div>
 <svg id="arcs" role="img" aria-label="arcs so far"></svg>
@@ -30,7 +35,12 @@ button { font: inherit; padding: .3rem .9rem; }
 const trace = __DATA__;
 let at = 0;
 const $ = id => document.getElementById(id);
-function span(t, active) { const e = document.createElement('span'); e.className = 'token' + (active ? ' active' : ''); e.textContent = trace.tokens[t]; return e; }
+function span(t, active) {
+  const e = document.createElement('span');
+  e.className = 'token' + (active ? ' active' : '');
+  e.textContent = trace.tokens[t];
+  return e;
+}
 function svg(name, attributes, text) {
   const e = document.createElementNS('http://www.w3.org/2000/svg', name);
   for (const [k, v] of Object.entries(attributes)) e.setAttribute(k, v);
@@ -38,17 +48,19 @@ function svg(name, attributes, text) {
   return e;
 }
 function draw(step) {
-  const box = $('arcs'), n = trace.tokens.length, gap = 90, deepest = Math.max(1, ...step.arcs.map(a => Math.abs(a[0] - a[1])));
+  const box = $('arcs'), n = trace.tokens.length, gap = 90;
+  const deepest = Math.max(1, ...step.arcs.map(a => Math.abs(a[0] - a[1])));
   const base = 24 + 16 * deepest;
   box.replaceChildren();
   box.setAttribute('viewBox', `0 0 ${n * gap} ${base + 30}`);
-  trace.tokens.forEach((form, t) => box.append(svg('text', {x: (t + .5) * gap, y: base + 20, 'text-anchor': 'middle', fill: 'currentColor'}, form)));
-  for (const [h, m, label] of step.arcs) {
-    const x1 = (h + .5) * gap, x2 = (m + .5) * gap + (h < m ? -6 : 6), top = base - 12 - 16 * Math.abs(h - m);
-    box.append(svg('path', {d: `M ${x1} ${base} C ${x1} ${top} ${x2} ${top} ${x2} ${base}`, fill: 'none', stroke: 'currentColor'}));
-    box.append(svg('path', {d: `M ${x2 - 4} ${base - 7} L ${x2 + 4} ${base - 7} L ${x2} ${base} z`, fill: 'currentColor'}));
-    box.append(svg('text', {x: (x1 + x2) / 2, y: (base + 3 * top) / 4 - 3, 'text-anchor': 'middle', 'font-size': 12, fill: 'currentColor'}, label));
-  }
+  const middle = {'text-anchor': 'middle', fill: 'currentColor'};
+  trace.tokens.forEach((form, t) => box.append(svg('text', {x: (t + .5) * gap, y: base + 20, ...middle},
+  form))); for (const [h, m, label] of step.arcs) { const x1 = (h + .5) * gap, x2 = (m + .5) * gap + (h < m ?
+  -6 : 6), top = base - 12 - 16 * Math.abs(h - m); const curve = `M ${x1} ${base} C ${x1} ${top} ${x2} ${top}
+  ${x2} ${base}`; const tip = `M ${x2 - 4} ${base - 7} L ${x2 + 4} ${base - 7} L ${x2} ${base} z`;
+  box.append(svg('path', {d: curve, fill: 'none', stroke: 'currentColor'})); box.append(svg('path', {d: tip,
+  fill: 'currentColor'})); const position = {x: (x1 + x2) / 2, y: (base + 3 * top) / 4 - 3};
+  box.append(svg('text', {...position, ...middle, 'font-size': 12}, label)); }
 }
 function show() {
   const step = trace.steps[at];
@@ -57,7 +69,12 @@ function show() {
   $('input').replaceChildren(...step.input.map(t => span(t, false)));
   $('moves').replaceChildren(...step.moves.map((m, k) => {
     const row = document.createElement('tr'); if (k === 0) row.className = 'made';
-    for (const [text, name] of [[m.score.toFixed(3), 'score'], [m.words, '']]) { const cell = document.createElement('td'); cell.className = name; cell.textContent = text; row.append(cell); }
+    for (const [text, name] of [[m.score.toFixed(3), 'score'], [m.words, '']]) {
+      const cell = document.createElement('td');
+      cell.className = name;
+      cell.textContent = text;
+      row.append(cell);
+    }
     return row;
   }));
   draw(step);
@@ -65,14 +82,17 @@ function show() {
 }
 function go(by) { at = Math.min(Math.max(at + by, 0), trace.steps.length - 1); show(); }
 $('back').onclick = () => go(-1); $('on').onclick = () => go(1);
-document.addEventListener('keydown', e => { if (e.key === 'ArrowLeft') go(-1); if (e.key === 'ArrowRight') go(1); });
+document.addEventListener('keydown', e => {
+  if (e.key === 'ArrowLeft') go(-1);
+  if (e.key === 'ArrowRight') go(1);
+});
 show();
 </script></body></html>
 """
 
 
-def trace_html(found: Trace) -> str:
-    """One HTML page with the whole derivation."""
-    title = " ".join(found.tokens[1:]).replace("&", "&amp;").replace("<", "&lt;")
-    data = json.dumps(asdict(found), ensure_ascii=False).replace("</", "<\\/")
+def trace_html(trace: Trace) -> str:
+    """The HTML page of a derivation."""
+    title = " ".join(trace.tokens[1:]).replace("&", "&amp;").replace("<", "&lt;")
+    data = json.dumps(asdict(trace), ensure_ascii=False).replace("</", "<\\/")
     return _PAGE.replace("__TITLE__", title).replace("__DATA__", data)

@@ -79,8 +79,7 @@ def run_search(
         with open_output(certificate) as stream:
             stream.write(json.dumps({**(found.certificate or {}), "selection": selection.to_json()}).encode())
     if plot is not None:
-        from arcwise.visual.bounds_plot import plot_bounds
-        from arcwise.visual.plots import save
+        from arcwise.visual.plots import plot_bounds, save
 
         save(plot_bounds(found.trace), plot)
     return found.parameters, watch.should_stop()
