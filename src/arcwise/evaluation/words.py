@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from arcwise.treebanks import COLUMNS, Treebank
+from arcwise.treebanks.rows import NATIVE_KINDS
 
 Ints = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]
@@ -35,7 +36,7 @@ UNIVERSAL_FEATURES = frozenset([
 ])  # fmt: skip
 """The features that UFeats, AllTags and MLAS compare (as in the CoNLL 2018 shared task)."""
 
-_ROW_MULTIWORD = 1
+_ROW_MULTIWORD = NATIVE_KINDS.index("multiword")
 
 
 class Codebook:

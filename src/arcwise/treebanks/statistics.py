@@ -10,11 +10,12 @@ from typing import Any
 import numpy as np
 
 from arcwise.treebanks.files import PathLike
+from arcwise.treebanks.rows import NATIVE_KINDS
 from arcwise.treebanks.streaming import stream
 from arcwise.treebanks.treebank import Treebank
 from arcwise.trees import tree_properties
 
-_MULTIWORD, _EMPTY = 1, 2  # RowKind in native/kernels/treebanks/treebank_layout.hpp
+_MULTIWORD, _EMPTY = NATIVE_KINDS.index("multiword"), NATIVE_KINDS.index("empty")
 LENGTH_BANDS = ((1, 10), (11, 20), (21, 30), (31, 40), (41, 60), (61, None))
 """Bands of sentence lengths (first, last)."""
 
