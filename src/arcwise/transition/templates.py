@@ -230,8 +230,8 @@ def check_template(text: str) -> None:
     """Raise ``InputError`` if a template cannot be parsed.
 
     >>> check_template("a:w q:p")
-    Traceback (most recent call last): arcwise.errors.InputError: template 'a:w q:p': found element 'q:upos',
-    expected a slot and an attribute ...
+    Traceback (most recent call last):
+    arcwise.errors.InputError: template 'a:w q:p': found element 'q:upos', expected a slot and ...
     """
     if not text.strip():
         raise InputError(f"template {text!r}: found nothing, expected elements such as a:p or distance")
