@@ -1,1 +1,1 @@
-"""What an editor of treebanks stands on: a file that is edited safely, and a parser that thinks along."""
+"""Annotation of treebanks: crash-safe editing, parser suggestions, worklists, background training."""

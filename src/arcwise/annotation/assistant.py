@@ -82,6 +82,7 @@ class Assistant:
         decisions = ArcDecisions.of(sentence)
         if not self.gives_probabilities:
             return _suggest_tree_only(self.model, sentence, decisions)
+        # No tree contains a cycle: inference ignores those decisions, and the page marks their words.
         usable = consistent(decisions)
         scored = self.scored(sentence)
         posterior = scored.under(usable)
@@ -120,6 +121,7 @@ class Assistant:
         scored = self.scored(after)
         now = consistent(ArcDecisions.of(after))
         nothing = now.without(range(1, len(now) + 1))
+        # Compared without cyclic decisions on both sides: a cycle would show up as a change of its own.
         then = nothing if before is None else consistent(ArcDecisions.of(before))
         old, new = _suggested_arcs(scored, then), _suggested_arcs(scored, now)
         changed = [m for m in range(1, len(now) + 1) if old[m - 1] != new[m - 1] and not now.decides(m)]
@@ -147,7 +149,7 @@ class Assistant:
             if key in self._scored:
                 self._scored.move_to_end(key)
                 return self._scored[key]
-        scored = self.score(sentence)
+        scored = self.score(sentence)  # outside the lock, so that other sentences need not wait
         with self._lock:
             self._scored[key] = scored
             while len(self._scored) > self._kept:
@@ -275,7 +277,7 @@ def _parser_input(sentence: Sentence) -> tuple[Any, ...]:
 
 
 def _without_probabilities(misc: str) -> str:
-    if "Prob=" not in misc and "Alternatives=" not in misc:
+    if "Prob=" not in misc and "Alternatives=" not in misc:  # the usual case, without splitting
         return misc
     kept = [pair for pair in misc.split("|") if not pair.partition("=")[0].endswith(("Prob", "Alternatives"))]
     return "|".join(kept) or "_"

@@ -54,10 +54,12 @@ class BackgroundTrainer(BackgroundTask):
         Raises ``InputError`` if nothing is annotated, if a training is running, or if the model file was
         written by something else.
         """
+        # Imported here: the server starts without loading the parsers.
         from arcwise.annotation.training import decided_part, trainer_header, visible_columns
 
         with self._lock:
             self._refuse_if_busy()
+            # Checked now, so that a training does not fail at its end; the child checks again.
             trainer_header(self.path)
             check_output(self.path)
             decided = decided_part(list(treebank))

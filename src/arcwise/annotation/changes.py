@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 from typing import Any
 
+from arcwise.treebanks.edits import Edit, edited
+
 
 @dataclass(frozen=True)
 class Splice:
@@ -22,6 +24,7 @@ class Splice:
         Bytes that are not UTF-8 survive; the unchanged start and end of a sentence are stored once.
         """
         before, after = _texts(self.before), _texts(self.after)
+        # Most edits touch a few characters of one sentence: storing it twice would double the journal.
         if len(before) == len(after):
             return {
                 "first": self.first,
@@ -93,6 +96,24 @@ class DocumentChange:
         return self.parts[-1].first
 
 
+@dataclass(frozen=True)
+class PreparedEdit:
+    """Edits and their result, so that the document need not compute it again."""
+
+    before: bytes
+    edits: tuple[Edit, ...]
+    after: bytes
+
+    @classmethod
+    def of(cls, block: bytes, edits: Sequence[Edit]) -> PreparedEdit:
+        """Apply edits to the bytes of a sentence; ``InputError`` if they are invalid."""
+        return cls(block, tuple(edits), edited(block, edits))
+
+    def applies_to(self, block: bytes, edits: Sequence[Edit]) -> bool:
+        """Whether this is the result of these edits of that sentence."""
+        return self.before == block and self.edits == tuple(edits)
+
+
 def inverse(parts: Splices) -> Splices:
     """The splices that undo a change.
 
@@ -120,9 +141,11 @@ def difference(old: Sequence[bytes], new: Sequence[bytes]) -> Splices:
     while stop < min(len(old), len(new)) - start and old[-1 - stop] == new[-1 - stop]:
         stop += 1
     removed, added = old[start : len(old) - stop], new[start : len(new) - stop]
+    # Equally many sentences correspond by position, as after edits of fields; others are aligned.
     if len(removed) == len(added):
         runs = [(i, i + 1, i, i + 1) for i in range(len(removed)) if removed[i] != added[i]]
     else:
+        # autojunk ignores frequent items in long sequences, such as repeated sentences.
         codes = SequenceMatcher(None, removed, added, autojunk=False).get_opcodes()
         runs = [(a, b, c, d) for tag, a, b, c, d in codes if tag != "equal"]
     return tuple(Splice(start + a, tuple(removed[a:b]), tuple(added[c:d])) for a, b, c, d in reversed(runs))

@@ -56,7 +56,7 @@ class FileComparison:
         """``name``: the name of B; ``a``: the original file if the document is a copy."""
         self.name = name
         self._document, self._a, self._b = document, a, b
-        self._lock = threading.Lock()
+        self._lock = threading.Lock()  # requests run in threads; aligning two large files twice is slow
         self._alignment: _Alignment | None = None
         self._differences: _Differences | None = None
 
@@ -87,6 +87,7 @@ class FileComparison:
     def _compared(self) -> _Differences:
         with self._lock:
             version, cached = self._document.version, self._differences
+            # A fixed file A never changes; the document as A changes with every version.
             if cached is None or (self._a is None and cached.version != version):
                 sides = SideBySide(self._document.treebank() if self._a is None else self._a, self._b)
                 cached = _Differences(version, tuple(sides.differences(COMPARED)), _agreement_json(sides))

@@ -68,6 +68,7 @@ def suspicious_words(
         report(0.8 * fold / folds, f"training without fold {fold + 1} of {folds}")
         parts.append((next(trained), part))
     report(0.8, "calibrating")
+    # One set of temperatures for all folds, so that their probabilities are comparable.
     temperatures = fit_common_temperatures(
         [(parser.with_temperatures, part) for parser, part in parts], threads=threads, steps=12
     )

@@ -5,10 +5,9 @@ from __future__ import annotations
 import threading
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Literal
 
-from arcwise.annotation.changes import DocumentChange, Splice, Splices, difference, inverse
+from arcwise.annotation.changes import DocumentChange, PreparedEdit, Splice, Splices, difference, inverse
 from arcwise.annotation.external_changes import ExternalMerge, merged_blocks
 from arcwise.annotation.history import History, compacted, file_record, parts_of
 from arcwise.annotation.journal import Record
@@ -47,24 +46,6 @@ class ChangedOnDisk(InputError):
     """Another program changed the file, which is not overwritten; call ``merge_external_changes``."""
 
 
-@dataclass(frozen=True)
-class PreparedEdit:
-    """Edits and their result, so that the document need not compute it again."""
-
-    before: bytes
-    edits: tuple[Edit, ...]
-    after: bytes
-
-    @classmethod
-    def of(cls, block: bytes, edits: Sequence[Edit]) -> PreparedEdit:
-        """Apply edits to the bytes of a sentence; ``InputError`` if they are invalid."""
-        return cls(block, tuple(edits), edited(block, edits))
-
-    def applies_to(self, block: bytes, edits: Sequence[Edit]) -> bool:
-        """Whether this is the result of these edits of that sentence."""
-        return self.before == block and self.edits == tuple(edits)
-
-
 class AnnotationDocument:
     """A file under annotation. Thread-safe; only one process at a time can open a file.
 
@@ -82,7 +63,7 @@ class AnnotationDocument:
         """Messages from opening, for example that edits were recovered from the journal."""
         self.read_only = opened.read_only
         """Why the file cannot be edited; None if it can."""
-        self._guard = threading.RLock()
+        self._guard = threading.RLock()  # reentrant: public methods call each other
         self._saving = threading.RLock()
         """Held while the file is read or written; always acquired before ``_guard``, to avoid deadlocks."""
         self._journal, self._history, self._saved_at = opened.journal, opened.history, opened.saved_at
@@ -293,7 +274,7 @@ class AnnotationDocument:
         check_readable(before, after, added=len(part.after) - len(part.before))
 
     def _record(self, record: Record, parts: Splices, description: str) -> DocumentChange:
-        self._append(record)
+        self._append(record)  # first: nothing is shown that is not on disk
         self._blocks.apply(parts)
         self.version += 1
         return DocumentChange(self.version, parts, description)
@@ -347,6 +328,7 @@ class AnnotationDocument:
         """
         self._check_writable()
         with self._saving:
+            # By contents: time and size alone may be equal after a change within the clock's resolution.
             state = self._state(thorough=True)
             if state == "changed":
                 raise ChangedOnDisk(
@@ -355,6 +337,7 @@ class AnnotationDocument:
             with self._guard:
                 if self.saved and state == "same":
                     return
+                # A copy of the list, not of the sentences: edits can continue while it is written.
                 now = Blocks(self._blocks.snapshot, list(self._blocks.places))
                 place = {"after": self._journal.size, "top": self._history.top}
             self._write(now, place)
@@ -381,6 +364,7 @@ class AnnotationDocument:
         if self._journal.size < _LARGE_JOURNAL:
             return
         records = compacted(self._journal, self._history)
+        # Rewriting flushes the whole journal: only worth it if that halves its size.
         if self._journal.length(records) < self._journal.size // 2:
             self._journal.rewrite(records)
             self._history = History.of(self._journal)

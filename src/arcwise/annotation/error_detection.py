@@ -34,6 +34,7 @@ class ErrorDetection(BackgroundTask):
         self._folds, self._below = folds, below
         self._numbers: list[int] = []
         self._words: dict[int, list[SuspiciousWord]] = {}
+        # Sentences edited during a search, whose results would describe an older version.
         self._changed_meanwhile: set[int] = set()
 
     def start(self, treebank: Treebank) -> None:

@@ -102,6 +102,7 @@ def rebased(changes: Sequence[Splice], theirs: Sequence[bytes]) -> tuple[list[by
     places = placed(changes, theirs)
     if places is None:
         return None
+    # A three-way merge in which only the sentences edited here differ from their version.
     base, mine = list(theirs), list(theirs)
     for part in reversed(places):
         stop = part.first + len(part.before)

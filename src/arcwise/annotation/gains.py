@@ -104,7 +104,7 @@ def expected_gains(
         left = head_entropies(conditional).sum(axis=-1)
         for (h, m), value in zip(batch, left.tolist(), strict=True):
             values[m - 1] += float(marginals[h, m]) * (total - value)
-    return Gains(np.maximum(values, 0.0), error)
+    return Gains(np.maximum(values, 0.0), error)  # negative by rounding only
 
 
 def expected_repairs(
@@ -144,7 +144,7 @@ def _marginals_under(
         cube = np.repeat(weights[None], len(some), axis=0)
         for place, (h, m) in enumerate(some):
             weight = cube[place, h, m]
-            cube[place, :, m] = -np.inf
+            cube[place, :, m] = -np.inf  # the answer as a constraint: every other head is forbidden
             cube[place, h, m] = weight
         batch = ArcMatrices.of_flat(cube.reshape(-1), np.full(len(some), n, np.int32))
         flat, _ = NATIVE.marginals(batch, trees, 1)

@@ -70,7 +70,7 @@ class History:
         match record["kind"]:
             case "do":
                 self.done.append(place)
-                self.undone.clear()
+                self.undone.clear()  # a new step ends the redo history
             case "undo":
                 self.undone.append(self.done.pop())
             case "redo":
@@ -79,12 +79,12 @@ class History:
                 if record["parts"]:
                     self.done.append(place)
                     self.undone.clear()
-                self.marks = [self._mark(place, record)]
+                self.marks = [self._mark(place, record)]  # the file on disk is now the other program's
             case "start":
                 if record.get("journal") != FORM:
                     raise NewerJournal(str(record.get("journal")))
                 self.marks = [self._mark(place, record)]
-            case "saving":
+            case "saving":  # the file is the old or the new one until "saved" follows
                 self.marks.append(self._mark(place, record))
             case "saved":
                 self.marks = self.marks[-1:]

@@ -30,6 +30,7 @@ except ImportError:  # Windows, where files are not locked
 
 Record = dict[str, Any]
 _PIECE = 1 << 18
+# What an interrupted first write may have left: part of a checksum and of a record.
 _TORN_START = re.compile(rb"[0-9a-f]{0,8}( (\{[^\n]*)?)?")
 
 
@@ -73,6 +74,7 @@ class Journal:
     def _locked(self, path: Path) -> IO[bytes]:
         while True:
             try:
+                # Unbuffered: after a failed write, nothing is left to be flushed later.
                 file = self.path.open("a+b", buffering=0)
             except OSError as error:
                 raise InputError(f"{self.path}: cannot be written ({error.strerror or error})") from error
@@ -157,7 +159,7 @@ class Journal:
         try:
             _write(self._file, data)
             os.fsync(self._file.fileno())
-            if not self.size:
+            if not self.size:  # a new file survives a crash only once its folder is flushed
                 sync_folder(self.path.parent)
         except OSError as error:
             with contextlib.suppress(OSError):
@@ -183,7 +185,7 @@ class Journal:
                 _lock(file, self.path)
                 size = sum(_write(file, _line(record)) for record in records)
                 os.fsync(file.fileno())
-                temporary.replace(self.path)
+                temporary.replace(self.path)  # already locked, so that no other process can come between
             except BaseException:
                 file.close()
                 temporary.unlink(missing_ok=True)

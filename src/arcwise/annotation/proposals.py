@@ -103,6 +103,7 @@ def retraction_edits(sentence: Sentence, edits: Sequence[Edit]) -> list[Edit]:
         word for word, misc in enumerate(sentence.misc, 1) if is_proposed(misc, "head")
     } - new_heads.keys()
     retractions: list[Edit] = []
+    # A loop, because clearing one cycle can leave another one.
     while new_heads and (cycle := sorted(proposed & set(find_cycle(np.ascontiguousarray(heads, np.int32))))):
         for word in cycle:
             heads[word] = -1

@@ -53,7 +53,7 @@ def open_parts(path: PathLike, *, new: bool) -> OpenedDocument:
 
 def _opened(path: PathLike, real: Path) -> OpenedDocument:
     read_only = _why_read_only(real)
-    journal = Journal(real, writing=read_only is None)
+    journal = Journal(real, writing=read_only is None)  # first: its lock keeps other processes away
     try:
         stamp, snapshot = read_snapshot(real, read_only is None)
         if not len(snapshot) and snapshot.fingerprint.size:
@@ -102,7 +102,7 @@ def stamp_of(path: Path) -> Stamp | None:
 
 def read_snapshot(path: Path, beside: bool) -> tuple[Stamp, Snapshot]:
     """A snapshot of the file and its stamp; read again if the file changes meanwhile."""
-    for _ in range(10):
+    for _ in range(10):  # a program may be writing the file in place; it ends soon, or never
         stamp = stamp_of(path)
         snapshot = Snapshot(path, folder=path.parent if beside else None)
         if stamp is not None and stamp == stamp_of(path):
@@ -191,7 +191,7 @@ def _recover_into_changed_file(opened: OpenedDocument) -> None:
         )
         return
     snapshot = opened.blocks.snapshot
-    if not changes:
+    if not changes:  # nothing to merge, but the undo history no longer applies
         aside = journal.set_aside()
         opened.history = History()
         opened.notices.append(

@@ -153,7 +153,7 @@ class Posterior:
     @cached_property
     def marginals(self) -> Floats:
         """The probability of each arc, shape (n+1, n+1)."""
-        return np.asarray(np.minimum(self.distribution.marginals[0], 1.0))
+        return np.asarray(np.minimum(self.distribution.marginals[0], 1.0))  # above 1 by rounding only
 
     def alternatives(self, k: int, least: float) -> list[tuple[LabelledArc, ...]]:
         """The ``k`` most probable (head, label) pairs of each word with probability at least ``least``."""
@@ -191,6 +191,7 @@ class Posterior:
             single_root=self.trees.single_root,
         )
         settings = decode_settings(decoding, self.parser.temperatures, probabilities=True)
+        # Two trees suffice: at most one of them has the parser's heads.
         best = self.scores.batch.k_best(settings, 2, threads=1)
         n, parsed_heads = len(self), self.heads
         for tree in range(int(np.asarray(best.counts)[0])):

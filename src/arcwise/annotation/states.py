@@ -155,6 +155,7 @@ class ArcDecisions:
 
     def in_bytes(self, block: bytes) -> bytes:
         """The sentence with these heads and labels in HEAD and DEPREL, and ``_`` for undecided ones."""
+        # On bytes, without parsing: this runs for every suggestion, and all other bytes stay the same.
         lines = block.split(b"\n")
         word = 0
         for place, line in enumerate(lines):
@@ -186,7 +187,7 @@ def only_decided(sentences: Iterable[Sentence], *, source: str = "<decided>") ->
 def consistent(decisions: ArcDecisions) -> ArcDecisions:
     """The decisions without the heads that form cycles; their labels stay."""
     conflict = decisions.conflict()
-    while conflict is not None:
+    while conflict is not None:  # there may be several cycles
         decisions = ArcDecisions(decisions.without(conflict.words).heads, decisions.labels)
         conflict = decisions.conflict()
     return decisions

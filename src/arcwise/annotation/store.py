@@ -134,7 +134,9 @@ class _Index:
             cut = int(bounds[-1])
         else:
             cut = 0
-            self._wait = 2 * len(self._rest)
+            self._wait = 2 * len(
+                self._rest
+            )  # a huge sentence is indexed again and again, but not for each piece
         if layout.problems and len(self.problems) < MOST_PROBLEMS:
             self._add_problems(whole, None if final else count)
         self._sentences += max(count, 0)

@@ -107,7 +107,7 @@ def train_task(request: Mapping[str, Any], data: bytes, report: Report) -> Mappi
     with _ReportedProgress(report, folds=len(decided) >= SMALLEST) as progress:
         model = train(decided, request["sees"], progress=progress)
     record = history_record(model, decided, time.monotonic() - started)
-    before = trainer_header(path) or {}
+    before = trainer_header(path) or {}  # read again: the file may have changed during the training
     packed = model.pack("float32")
     history = [*before.get("history", []), record]
     write_model(path, replace(packed, header={**packed.header, MARK: {"history": history}}))
@@ -138,10 +138,11 @@ class _ReportedProgress(Progress):
 
     def say(self, line: str) -> None:
         """Estimate the progress from a log line of the training."""
+        # Trainers report their steps as log lines only; an unknown line leaves the estimate as it is.
         fold = re.match(r"fold (\d+) of (\d+)", line)
         if fold:
             self._done = 0.05 + 0.45 * (int(fold[1]) - 1) / int(fold[2])
-        elif line.startswith("LAS of the held-out parts"):
+        elif line.startswith("held-out LAS by epoch"):
             self._done = 0.5
         elif line.startswith("chosen"):
             self._done = 0.7

@@ -113,7 +113,7 @@ class Worklist:
         """Score more sentences; returns how many, 0 if none was left."""
         with self._signal:
             numbers = [s for s, _ in zip(self._waiting, range(sentences), strict=False)]
-            for s in numbers:
+            for s in numbers:  # an edit while they are scored puts them back
                 del self._waiting[s]
         if not numbers:
             return 0
@@ -168,7 +168,9 @@ class Worklist:
                 continue
             with self._signal:
                 if self._thread is not None and not self._waiting:
-                    self._signal.wait(1.0)
+                    self._signal.wait(
+                        1.0
+                    )  # with a timeout, since ``stop`` clears the thread without the lock
 
     def _valued(self, numbers: Sequence[int]) -> dict[int, Value]:
         """The values of sentences; ``NOTHING`` for one that cannot be read or parsed."""
@@ -181,7 +183,7 @@ class Worklist:
                 values[s] = NOTHING
         try:
             return values | dict(zip(sentences, self._values_of(list(sentences.values())), strict=True))
-        except ArcwiseError:
+        except ArcwiseError:  # one broken sentence fails its whole batch: score them one by one
             for s, sentence in sentences.items():
                 try:
                     values[s] = self._values_of([sentence])[0]

@@ -22,7 +22,7 @@ Value = tuple[float, int | None]
 NOTHING: Value = (0.0, None)
 """The sentence needs no work."""
 _NEARLY_SURE = 1e-6
-_LEAST = 0.005
+_LEAST = 0.005  # coarser than for one sentence: worklists score every sentence of the file
 FAR_REACHING = 5
 """Exponent that favours answers which repair other words, too.
 

@@ -1,1 +1,1 @@
-"""Pages in the browser and JSON for programs, served on this machine (extra ``web``: starlette and uvicorn)."""
+"""Web pages and JSON APIs: ``arcwise annotate`` on this machine, ``arcwise serve`` (extra ``web``)."""

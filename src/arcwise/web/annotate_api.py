@@ -242,7 +242,7 @@ class Api:
         async def endpoint(request: Request) -> Response:
             try:
                 body = json.loads(await request.body() or b"{}")
-            except (ValueError, RecursionError) as error:
+            except (ValueError, RecursionError) as error:  # RecursionError: deeply nested brackets
                 return _error(400, f"body: is not valid JSON ({error})")
             if not isinstance(body, dict):
                 return _error(400, f"body: found {type(body).__name__}, expected a JSON object")

@@ -20,6 +20,7 @@ from arcwise.web.annotate_session import Session
 from arcwise.web.security import AccessControl, AccessPolicy
 
 THREADS = 8
+"""Requests answered at the same time; more wait."""
 
 
 def static_folder() -> Path:
@@ -39,7 +40,7 @@ def annotate_app(session: Session, policy: AccessPolicy) -> AccessControl:
         session.start()
         yield
         session.events.close()
-        threads.shutdown(wait=True)
+        threads.shutdown(wait=True)  # edits in progress are finished before the caller saves
 
     routes = [
         Route("/", _page, methods=["GET"]),

@@ -80,7 +80,7 @@ class Checks:
                 return False
             last = min(self._next + BATCH, count)
             data = b"".join(self._document.block(number) for number in range(self._next, last))
-            if self._seen != self._document.version:
+            if self._seen != self._document.version:  # edited while it was read: count this batch again
                 return True
             self._counts.add(Treebank(data, strict=False))
             self._next, self._is_fresh = last, False

@@ -109,6 +109,7 @@ class Searches:
     def _current(self) -> tuple[int, Columns]:
         """The version of the document and its columns."""
         with self._lock:
+            # Under the lock: building the columns of a large file twice at once would be slow.
             if self._columns is None or self._columns[0] != self._document.version:
                 version = self._document.version
                 self._columns = version, Columns(self._document.treebank())

@@ -112,7 +112,7 @@ class SuggestionService:
             return pending.result()
         try:
             future.set_result(model.assistant.suggest(sentence, gains=gains))
-        except BaseException as error:
+        except BaseException as error:  # any: other threads may be waiting for the future
             with self._lock:
                 self._cache.pop(key, None)
             future.set_exception(error)

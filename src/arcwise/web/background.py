@@ -109,6 +109,7 @@ class Background:
                 quiet = not self._requests and now - self._last_request >= QUIET
                 if self._jobs and (quiet or now - began >= PATIENCE):
                     return self._jobs.popleft()
+                # Polls while steps are waiting: the end of a request does not notify.
                 self._woken.wait(QUIET / 2 if self._jobs else next_due - now)
         return None
 

@@ -68,10 +68,11 @@ class _Listener:
 
     def put(self, text: bytes | None) -> None:
         if not self._loop.is_closed():
+            # asyncio queues are not thread-safe.
             self._loop.call_soon_threadsafe(self._put, text)
 
     def _put(self, text: bytes | None) -> None:
-        if self._queue.full():
+        if self._queue.full():  # end the stream; the page reloads its state when it reconnects
             while not self._queue.empty():
                 self._queue.get_nowait()
             text = None
