@@ -15,7 +15,7 @@ _WORD_PREFIX = re.compile(r"@?(\w+)(?=\.)")
 
 
 @dataclass(frozen=True)
-class Assignment:
+class FieldAssignment:
     """Sets a field of a matched word to a value or a property of another; ``_`` removes a key."""
 
     word: str
@@ -32,14 +32,14 @@ class Assignment:
         return self.column if self.key is None else f"{self.column}.{self.key}"
 
 
-def parse_assignments(text: str, names: Sequence[str]) -> tuple[Assignment, ...]:
+def parse_assignments(text: str, names: Sequence[str]) -> tuple[FieldAssignment, ...]:
     """Parse assignments for a query whose matched words have these names.
 
     >>> [(a.word, a.field, a.value) for a in parse_assignments("2.deprel=obl; feats.Case=_", ["1", "2"])]
     [('2', 'deprel', 'obl'), ('1', 'feats.Case', '_')]
     """
     scan = Scanner(text, "changes")
-    assignments: list[Assignment] = []
+    assignments: list[FieldAssignment] = []
     while True:
         start = scan.at
         assignment = _assignment(scan, names)
@@ -52,7 +52,7 @@ def parse_assignments(text: str, names: Sequence[str]) -> tuple[Assignment, ...]
             return tuple(assignments)
 
 
-def _assignment(scan: Scanner, names: Sequence[str]) -> Assignment:
+def _assignment(scan: Scanner, names: Sequence[str]) -> FieldAssignment:
     """change = [ name "." ] column [ "." key ] "=" ( value | "@" name [ "." property ] )"""
     word = _word(scan, names)
     start = scan.at
@@ -76,7 +76,7 @@ def _assignment(scan: Scanner, names: Sequence[str]) -> Assignment:
         hint = "expected a value without tabs and line breaks (for a key also without |); _ removes it"
         raise scan.error(hint, unexpected=repr(value), at=at)
     scan.skip()
-    return Assignment(word, prop.name, prop.key, value)
+    return FieldAssignment(word, prop.name, prop.key, value)
 
 
 def _word(scan: Scanner, names: Sequence[str]) -> str:
@@ -98,7 +98,7 @@ def check_matched(scan: Scanner, name: str, names: Sequence[str]) -> None:
         raise scan.error(hint, unexpected=f"'{name}'")
 
 
-def _copy(scan: Scanner, word: str, prop: Property, names: Sequence[str]) -> Assignment:
+def _copy(scan: Scanner, word: str, prop: Property, names: Sequence[str]) -> FieldAssignment:
     at = scan.at
     name = scan.name()
     if name is None:
@@ -118,7 +118,7 @@ def _copy(scan: Scanner, word: str, prop: Property, names: Sequence[str]) -> Ass
     if prop.name != "head" and (source is None or source.name in WORD_NUMBERS):
         hint = f"expected a text property of the word, such as @{name}.lemma"
         raise scan.error(hint, unexpected=f"@{name}", at=at)
-    return Assignment(word, prop.name, prop.key, MISSING, name, source)
+    return FieldAssignment(word, prop.name, prop.key, MISSING, name, source)
 
 
 def with_key(field: str, column: str, key: str, value: str) -> str:

@@ -9,7 +9,7 @@ from itertools import groupby
 import numpy as np
 
 from arcwise.treebanks.edits import SetField, edited
-from arcwise.treebanks.search.assignments import Assignment, parse_assignments, with_key
+from arcwise.treebanks.search.assignments import FieldAssignment, parse_assignments, with_key
 from arcwise.treebanks.search.query import Hit, Query
 from arcwise.treebanks.search.syntax import MISSING, Property
 from arcwise.treebanks.search.values import Columns, text_at
@@ -50,7 +50,7 @@ class MassEdit:
     """
 
     query: Query
-    assignments: tuple[Assignment, ...]
+    assignments: tuple[FieldAssignment, ...]
 
     @classmethod
     def parse(cls, query: str, changes: str) -> MassEdit:
@@ -119,7 +119,7 @@ class _Draft:
     def length(self) -> int:
         return int(self.columns.starts[self.number + 1]) - self.first
 
-    def apply(self, hit: Hit, assignments: tuple[Assignment, ...]) -> str | None:
+    def apply(self, hit: Hit, assignments: tuple[FieldAssignment, ...]) -> str | None:
         """Set the fields of a hit, or return the reason why it is refused."""
         requested: dict[tuple[int, str], FieldValues] = {}
         for assignment in assignments:
@@ -139,7 +139,7 @@ class _Draft:
             self.requested[place] = {**self.requested.get(place, {}), **values}
         return None
 
-    def _value(self, assignment: Assignment, hit: Hit) -> str:
+    def _value(self, assignment: FieldAssignment, hit: Hit) -> str:
         if assignment.source_word is None:
             return assignment.value
         word = hit.words[assignment.source_word]

@@ -55,9 +55,7 @@ def _has_neighbour(relation: Relation, right: Flags, columns: Columns) -> Flags:
 
 def _has_sibling(relation: Relation, right: Flags, columns: Columns) -> Flags:
     families = columns.family
-    size = columns.size + len(
-        columns.starts
-    )  # one more than there are families: family -1 reads the empty last one
+    size = columns.size + len(columns.starts)  # one too many, so that family -1 reads an empty one
     counts = np.bincount(families[right & (families >= 0)], minlength=size)
     flags: Flags = counts[families] - right > 0
     return flags

@@ -28,7 +28,7 @@ RELATIONS = frozenset([
 ])  # fmt: skip
 """The universal relations."""
 
-# A label is a likely typo of another if it occurs at most this often, and the other so many times more often.
+# A label is a likely typo if it occurs at most _RARE times and a similar one _FREQUENT_TIMES as often.
 _RARE, _FREQUENT_TIMES = 2, 30
 
 _LABEL = re.compile(r"[a-z]+(:[a-z]+)?", re.ASCII)

@@ -1,4 +1,4 @@
-"""One sentence as lines, comments and rows, whatever is wrong with it."""
+"""Lines, comments and rows of a sentence that may be malformed."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ SENT_ID = re.compile(r"#\s*sent_id\s*=\s*(\S+)")
 
 
 class RawSentence:
-    """The lines of one sentence, the final blank line included; ``first_line`` is the number of the first one in the file."""
+    """One sentence, including the blank line at its end; ``first_line`` is its line number in the file."""
 
     def __init__(self, data: bytes, first_line: int = 1) -> None:
         text = data.removeprefix(BOM).decode("utf-8", "surrogateescape")
@@ -25,12 +25,10 @@ class RawSentence:
         self.lines = [line.removesuffix("\r") for line in lines] if "\r" in text else lines
         self.comments: list[tuple[int, str]] = []
         self.rows: list[Row] = []
-        self.structured = (
-            True  # whether lines, columns and IDs are sound, so that rows mean what they seem to
-        )
-        self.alone = (
-            True  # whether the bytes are one sentence for readers too; blanks in the blank line join two
-        )
+        self.structured = True
+        """Whether lines, columns and IDs are valid, so that the rows can be interpreted."""
+        self.separate = True
+        """Whether readers take this for one sentence; a "blank" line that has spaces joins two."""
         self._split()
 
     def _split(self) -> None:
@@ -44,12 +42,12 @@ class RawSentence:
 
     @property
     def editable(self) -> bool:
-        """Whether an ID names one row, so that edits can be offered."""
-        return self.structured and self.alone
+        """Whether IDs identify rows, so that edits can be suggested."""
+        return self.structured and self.separate
 
     @property
     def first_row_line(self) -> int:
-        """Where the first row stands: the place of what concerns the whole sentence."""
+        """The line of the first row, where problems of the whole sentence are reported."""
         return self.rows[0].line if self.rows else self.first_line
 
     @cached_property
@@ -64,33 +62,33 @@ class RawSentence:
 
     @cached_property
     def tokens(self) -> list[Row]:
-        """What the text is made of: multiword tokens, and words outside of them."""
+        """Multiword tokens, and words outside of them."""
         return token_rows(self.rows)
 
     @cached_property
     def sent_ids(self) -> list[str]:
-        """All sent_ids of the sentence, which should be one."""
+        """All sent_ids of the sentence; there should be one."""
         return [match[1] for _, text in self.comments if (match := SENT_ID.fullmatch(text))]
 
     @property
     def sent_id(self) -> str | None:
-        """The last of its sent_ids."""
+        """The last sent_id."""
         return self.sent_ids[-1].encode("utf-8", "replace").decode() if self.sent_ids else None
 
 
 def raw_sentences(data: bytes, first_line: int = 1) -> Iterator[tuple[int, RawSentence]]:
-    """The sentences of a file, each with its offset."""
+    """Yield the sentences of a file, each with its byte offset."""
     line, joined = first_line, False
     for offset, block in blocks(data):
         raw = RawSentence(block, line)
-        blanks = bool(raw.lines) and raw.lines[-1].isspace()
-        raw.alone = not (joined or blanks)
+        joins_next = bool(raw.lines) and raw.lines[-1].isspace()
+        raw.separate = not (joined or joins_next)
         yield offset, raw
-        line, joined = line + block.count(b"\n"), blanks
+        line, joined = line + block.count(b"\n"), joins_next
 
 
 def blocks(data: bytes) -> Iterator[tuple[int, bytes]]:
-    """The sentences of a file as (offset, bytes): everything up to a blank line and with it.
+    """Split a file into sentences as (offset, bytes), each up to and including a blank line.
 
     >>> [block for _, block in blocks(b"# a\\n1\\n\\n\\n# b\\n2")]
     [b'# a\\n1\\n\\n', b'\\n', b'# b\\n2']
