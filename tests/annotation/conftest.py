@@ -1,4 +1,4 @@
-"""What the tests of documents share."""
+"""Fixtures of the tests of documents."""
 
 import os
 from pathlib import Path

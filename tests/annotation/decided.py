@@ -1,4 +1,4 @@
-"""Small things that the tests of annotation share: sentences with some decisions, scorers made of numbers."""
+"""Helpers of the annotation tests: partly annotated sentences, scorers made of numbers."""
 
 from __future__ import annotations
 

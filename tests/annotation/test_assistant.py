@@ -1,4 +1,4 @@
-"""What the assistant says of a sentence, against all its trees, one by one."""
+"""Suggestions of the assistant, checked against an enumeration of all trees."""
 
 from itertools import product
 from math import exp, log

@@ -1,4 +1,4 @@
-"""A file that another program changes meanwhile: noticed, merged or refused, never overwritten."""
+"""A file changed by another program: noticed, merged or refused, never overwritten."""
 
 import os
 import random

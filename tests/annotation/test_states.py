@@ -1,4 +1,4 @@
-"""What of a sentence is decided."""
+"""Which heads and labels of a sentence are decided."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Worklists: their order by definition, incremental, invalidated sentence by sentence."""
+"""Worklists: order by definition, incremental scoring, invalidation by sentence."""
 
 import time
 from threading import Event

@@ -1,4 +1,4 @@
-"""Served treebanks for the tests that ask for one."""
+"""Fixtures: served treebanks."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def parser() -> Any:
 
 @pytest.fixture
 def thinking(file: Path, parser: Any) -> Iterator[Served]:
-    """The small treebank, served with a parser that thinks along."""
+    """The small treebank, served with a parser for suggestions."""
     from web.served import open_session, serving
 
     with serving(open_session(file, model=parser)) as made:

@@ -1,4 +1,4 @@
-"""The JSON API of ``arcwise annotate``, address by address, without a browser."""
+"""The JSON API of ``arcwise annotate``, route by route, without a browser."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``arcwise annotate`` as a process on a socket: how it starts, what it survives, how it ends."""
+"""``arcwise annotate`` as a process on a socket: start, crashes and shutdown."""
 
 from __future__ import annotations
 

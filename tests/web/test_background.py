@@ -1,4 +1,4 @@
-"""Work in the background waits for people; events reach whoever listens."""
+"""Background work yields to requests; events reach every listener."""
 
 from __future__ import annotations
 

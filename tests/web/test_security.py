@@ -1,4 +1,4 @@
-"""Who may ask: the door alone, and every refusal through the whole application."""
+"""Access control: the policy alone, and every refusal through the whole application."""
 
 from __future__ import annotations
 

@@ -66,13 +66,13 @@ class SuggestionService:
     def __init__(
         self,
         file: Path,
-        given: tuple[str, Parser] | None,
+        model: tuple[str, Parser] | None,
         events: Events,
         *,
         new_model: Callable[[], None] = lambda: None,
         trained: Callable[[], None] = lambda: None,
     ) -> None:
-        """``given``: name and parser of a model that is preferred over a trained one."""
+        """``model``: name and parser of a model that is preferred over a trained one."""
         self._events, self._new_model, self._trained = events, new_model, trained
         self._lock = threading.Lock()
         self._cache: OrderedDict[tuple[int, bytes, bool], Future[SentenceSuggestions]] = OrderedDict()
@@ -81,8 +81,8 @@ class SuggestionService:
         self._trainer = BackgroundTrainer(file, on_change=self._training_changed)
         self._trainings = len(self._trainer.history)
         self._errors = ErrorDetection(on_change=self._detection_changed)
-        if given is not None:
-            self._models["given"] = LoadedModel.of("given", *given)
+        if model is not None:
+            self._models["given"] = LoadedModel.of("given", *model)
         trained_parser = self._trainer.model()
         if trained_parser is not None:
             self._models["trained"] = LoadedModel.of("trained", "trained", trained_parser)

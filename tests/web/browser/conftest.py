@@ -1,4 +1,4 @@
-"""The browser of the tests of the page; they are skipped, with the reason, where there is none."""
+"""The browser of the page tests, which are skipped with a reason where there is none."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A server in this process, on a real socket: it starts much sooner than another process."""
+"""A server in this process on a real socket, which starts much faster than another process."""
 
 from __future__ import annotations
 

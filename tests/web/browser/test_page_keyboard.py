@@ -1,4 +1,4 @@
-"""Everything by keyboard: heads, labels, tags, accepting, moving, undo, shape, panes."""
+"""Keyboard: heads, labels, tags, accepting, moving, undo, sentence structure, panels."""
 
 from __future__ import annotations
 

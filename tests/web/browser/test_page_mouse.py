@@ -1,4 +1,4 @@
-"""The same by mouse: dragging, clicking, menus, the side of the page."""
+"""Mouse: dragging, clicking, menus, side panels."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The files of the page as files: small, without HTML from text, all that is imported is there."""
+"""The source files of the page: small, no HTML from text, imports that resolve."""
 
 from __future__ import annotations
 

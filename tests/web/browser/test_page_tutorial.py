@@ -1,4 +1,4 @@
-"""docs/tutorials/a-treebank-from-nothing.md by its keys, in a real browser."""
+"""docs/tutorials/a-treebank-from-nothing.md with its keys, in a real browser."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Cross-fitting finds planted errors, and asks only parsers that never saw the sentence."""
+"""Cross-fitting finds planted errors, using only parsers that have not seen the sentence."""
 
 import numpy as np
 import pytest

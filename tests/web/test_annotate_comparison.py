@@ -1,4 +1,4 @@
-"""Two people: differences, agreement and adjudication, asked through the API."""
+"""Two annotators: differences, agreement and adjudication through the API."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The parser that thinks along, worklists, training and doubts, asked through the API."""
+"""Suggestions, worklists, training and error detection through the API."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Training on what is decided, in a process of its own."""
+"""Training on the current annotation in a child process."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""What the server does before it is asked for changes no answer."""
+"""Working ahead of requests changes no answer."""
 
 from __future__ import annotations
 

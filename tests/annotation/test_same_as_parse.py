@@ -1,4 +1,4 @@
-"""What the assistant says of a file is what ``arcwise parse --confidence`` writes, to the last digit."""
+"""The assistant gives the same probabilities as ``arcwise parse --confidence``, to the last digit."""
 
 import numpy as np
 import pytest
