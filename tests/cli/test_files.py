@@ -153,7 +153,7 @@ def test_the_output_is_an_input(command: str, name: str, link: str, here: Prepar
             target = here.folder / f"link-{read}{ending(name)}"
             (target.symlink_to if link == "symbolic" else target.hardlink_to)(source)
         told = refused(here, here.arguments(command, **{name: str(target)}), capsys)
-        assert "is read here, expected another file to write to" in told
+        assert "is an input too, expected a different output file" in told
 
 
 @pytest.mark.parametrize(("command", "name"), WRITES)
@@ -247,7 +247,7 @@ def test_parts_of_a_split_that_are_there_already_are_not_replaced_unasked(
     assert run(arguments) == 0
     corrected = here.folder / "parts" / "b.conllu"
     corrected.write_bytes(corrected.read_bytes() + b"# corrected by hand\n\n")
-    assert "a.conllu: is there already; --overwrite replaces it" in refused(here, arguments, capsys)
+    assert "a.conllu: exists already; use --overwrite to replace it" in refused(here, arguments, capsys)
     assert run([*arguments, "--overwrite"]) == 0
     assert b"corrected" not in corrected.read_bytes()
 
@@ -256,7 +256,7 @@ def test_a_split_never_replaces_the_file_it_reads(here: Prepared, capsys: Output
     whole = here.folder / "train.conllu"
     shutil.copy(here.folder / TREEBANK, whole)
     arguments = ["split", str(whole), str(here.folder), "--overwrite"]
-    assert "is read here, expected another folder" in refused(here, arguments, capsys)
+    assert "is an input too, expected a different output folder" in refused(here, arguments, capsys)
 
 
 @pytest.fixture
@@ -274,14 +274,14 @@ def test_a_folder_is_parsed_into_another_one(here: Prepared, texts: Path, capsys
     assert run([*arguments, str(into)]) == 0
     written = sorted(str(p.relative_to(into)) for p in into.rglob("*.conllu"))
     assert written == ["a.conllu.conllu", "more/b.conllu.conllu"]
-    assert "is there already; --overwrite replaces it" in refused(here, [*arguments, str(into)], capsys)
+    assert "exists already; use --overwrite to replace it" in refused(here, [*arguments, str(into)], capsys)
     assert run([*arguments, str(into), "--overwrite"]) == 0
 
 
 def test_a_folder_cannot_be_parsed_into_itself_or_a_file(here: Prepared, texts: Path, capsys: Output) -> None:
     arguments = ["parse", str(texts), "--model", str(here.folder / MODEL), "--output"]
     for target in (texts, texts / "more", texts / "new"):
-        assert "is in the folder that is read" in refused(here, [*arguments, str(target)], capsys)
+        assert "is inside the input folder" in refused(here, [*arguments, str(target)], capsys)
     file = str(here.folder / OTHER)
     assert "is a file, expected a folder" in refused(here, [*arguments, file], capsys)
     assert "cannot be created" in refused(here, [*arguments, f"{file}/x"], capsys)
@@ -291,7 +291,7 @@ def test_a_folder_cannot_be_parsed_into_itself_or_a_file(here: Prepared, texts: 
 def test_two_outputs_are_not_the_same_file(here: Prepared, capsys: Output) -> None:
     (here.folder / "link").symlink_to(here.folder / "x")
     arguments = here.arguments("induce", output=str(here.folder / "x"), model=str(here.folder / "link"))
-    assert "is to be written twice, expected two files" in refused(here, arguments, capsys)
+    assert "would be written twice, expected different files" in refused(here, arguments, capsys)
 
 
 def test_a_search_goes_on_from_its_own_checkpoint(here: Prepared) -> None:

@@ -233,5 +233,5 @@ def test_info_tells_the_options_that_were_changed(tmp_path: Path, capsys: Output
     arguments = ["--train", SAMPLE, "--model", model, "--epochs", "2", "--config", str(config), "--quiet"]
     assert run(["train", *arguments]) == 0
     lines = told(capsys, "info", model).splitlines()
-    assert "options: epochs = 2, arc_bits = 12, row_bits = 12, arc_templates = 1 of its own" in lines
+    assert "options: epochs = 2, arc_bits = 12, row_bits = 12, arc_templates = 1 custom" in lines
     assert "epoch: 2 of 2" in lines

@@ -150,7 +150,7 @@ def test_decisions_that_fit_no_tree_are_told_and_the_run_goes_on(
         in shown.err
     )
     assert len(shown.err.splitlines()) == 11
-    assert "2 more of this kind" in shown.err
+    assert "2 more notes" in shown.err
     parsed = Treebank.from_string(shown.out)
     assert [s.heads.tolist()[1:] for s in parsed][-2:] == [[2, -1], [2, 0]]
     assert shown.out.count("# parse_note = left unchanged") == 12

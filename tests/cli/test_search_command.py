@@ -127,7 +127,7 @@ def test_set_writes_another_file(sample: Path, tmp_path: Path, capsys: Output) -
     assert Treebank.read(out).text == expected
     assert sample.read_text() == ALL
     assert run([*arguments, "-o", str(sample)]) == 2
-    assert "is read here" in capsys.readouterr().err
+    assert "is an input too" in capsys.readouterr().err
     assert sample.read_text() == ALL
 
 
@@ -148,7 +148,7 @@ def test_preview_writes_nothing(sample: Path, tmp_path: Path, capsys: Output) ->
         "2 fields of 2 sentences would change",
     ]
     assert run([*arguments, "head=@2"]) == 0
-    assert "  left out: words 1 -> 2 -> 1 would form a cycle\n" in capsys.readouterr().out
+    assert "  skipped: words 1 -> 2 -> 1 would form a cycle\n" in capsys.readouterr().out
     assert not out.exists()
 
 
@@ -156,15 +156,15 @@ def test_what_is_left_out_is_told(sample: Path, tmp_path: Path, capsys: Output) 
     out = tmp_path / "out.conllu"
     assert run(["search", "upos=VERB > nsubj", str(sample), "--set", "head=@2", "-o", str(out)]) == 0
     assert capsys.readouterr().err.splitlines() == [
-        f"left out: {sample}:3 (one): words 1 -> 2 -> 1 would form a cycle",
-        f"left out: {sample}:24 (three): words 1 -> 3 -> 1 would form a cycle",
+        f"skipped: {sample}:3 (one): words 1 -> 2 -> 1 would form a cycle",
+        f"skipped: {sample}:24 (three): words 1 -> 3 -> 1 would form a cycle",
         "0 fields of 0 sentences changed",
     ]
     assert out.read_text() == ALL
     many = tmp_path / "many.conllu"
     many.write_text(PLAIN * 12)
     assert run(["search", "upos=VERB > nsubj", str(many), "--set", "head=@2", "-o", str(out)]) == 0
-    assert capsys.readouterr().err.splitlines()[-2] == "left out: 2 more (--preview shows all)"
+    assert capsys.readouterr().err.splitlines()[-2] == "skipped: 2 more (--preview shows all)"
 
 
 @pytest.mark.parametrize(
@@ -173,11 +173,11 @@ def test_what_is_left_out_is_told(sample: Path, tmp_path: Path, capsys: Output) 
         (["upos="], "query, character 6: unexpected end; expected a value"),
         (["upos=X", "--set", "upos"], "changes, character 5: unexpected end; expected '=' after upos"),
         (["upos=X", "--table", "pos"], "table, character 1: unexpected 'pos'; did you mean 'upos'?"),
-        (["upos=X", "--count", "--conllu"], "--count: found --conllu beside it"),
-        (["upos=X", "--table", "upos", "--set", "upos=Y"], "--table: found --set beside it"),
-        (["upos=X", "--json", "--conllu"], "--json: found --conllu beside it"),
-        (["upos=X", "--preview"], "--preview: found no --set"),
-        (["upos=X", "--output", "o"], "--output: found o, expected --set or --conllu"),
+        (["upos=X", "--count", "--conllu"], "--count: cannot be combined with --conllu"),
+        (["upos=X", "--table", "upos", "--set", "upos=Y"], "--table: cannot be combined with --set"),
+        (["upos=X", "--json", "--conllu"], "--json: cannot be combined with --conllu"),
+        (["upos=X", "--preview"], "--preview: needs --set"),
+        (["upos=X", "--output", "o"], "--output: needs --set or --conllu (found o)"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )

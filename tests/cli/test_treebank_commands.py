@@ -140,7 +140,7 @@ def test_split_puts_every_sentence_in_one_part(seed: list[str], by: str, tmp_pat
         (["--parts", "train"], "--parts: found 'train', expected NAME=SHARE"),
         (["--parts", "a=1"], "found 1 part, expected at least 2"),
         (["--parts", "a=1,b=-1"], "found -1.0 for 'b', expected a number above 0"),
-        (["--parts", "a=1,../b=1"], "expected a plain file name"),
+        (["--parts", "a=1,../b=1"], "expected a file name without extension"),
         (["--by", "page"], "--by: found 'page', expected sentence or document"),
         (["--by", "document", "--parts", "a=1,b=1,c=1,d=1"], "found 2 documents, expected at least 4"),
     ],

@@ -146,9 +146,9 @@ def test_merge_refuses_two_outputs_and_an_input_as_output(here: Path, capsys: Ou
     files(base=BIRDS, mine=OTHER, theirs=BIRDS)
     arguments = ["merge", "base.conllu", "mine.conllu", "theirs.conllu"]
     assert run([*arguments, "--git", "-o", "out.conllu"]) == 2
-    assert "--git: found --output out.conllu, expected one of both" in capsys.readouterr().err
+    assert "--git: cannot be combined with --output out.conllu" in capsys.readouterr().err
     assert run([*arguments, "-o", "mine.conllu"]) == 2
-    assert "is read here, expected another file" in capsys.readouterr().err
+    assert "is an input too, expected a different output file" in capsys.readouterr().err
     assert not Path("out.conllu").exists()
 
 

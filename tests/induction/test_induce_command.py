@@ -110,7 +110,7 @@ def test_the_relaxed_e_step(corpus: Path, capsys: pytest.CaptureFixture[str]) ->
         (["--tags", "pos"], "'pos' is not one of 'upos', 'xpos'"),
         (["--tags", "form"], "'form' is not one of 'upos', 'xpos'"),
         (["--tags", "xpos"], "the column xpos has no tags ('_' for every word)"),
-        (["--rules", os.devnull], "without --constrain"),
+        (["--rules", os.devnull], "needs --constrain"),
         (["--max-length", "2"], "has no sentence of at most 2 words"),
         (["--learner", "em", "--e-step", "relaxed"], "--e-step: works with viterbi-em"),
         (["--e-step", "relaxed", "--start", "random"], "relaxed starts uniformly"),
@@ -179,7 +179,7 @@ def test_verify_names_the_rules_and_refuses_them_unless_asked(
         (
             {"selection": {"column": [], "max_length": "x", "sentences": None}},
             2,
-            "does not say which sentences",
+            "does not name its sentences",
         ),
         (
             {"selection": {"column": "upos", "max_length": 3, "sentences": 0}},
@@ -279,7 +279,7 @@ def test_verify_says_why_it_rejects(corpus: Path, capsys: pytest.CaptureFixture[
     assert "rejected: lower: found" in capsys.readouterr().err
     proof.write_text("{}")
     assert run(["verify", str(proof), str(corpus)]) == 2
-    assert "does not say which sentences" in capsys.readouterr().err
+    assert "does not name its sentences" in capsys.readouterr().err
     assert run(["verify", str(corpus), str(corpus)]) == 2
     assert "is not valid JSON" in capsys.readouterr().err
 
@@ -297,6 +297,6 @@ def test_methods_estimate_and_plot(corpus: Path, capsys: pytest.CaptureFixture[s
     assert run([*command, "--plot", str(picture)]) == 0
     assert picture.read_text().startswith("<?xml")
     assert run([*command, "--method", "theta", "--certificate", "x.json"]) == 2
-    assert "only it leaves a proof" in capsys.readouterr().err
+    assert "which alone produces a proof" in capsys.readouterr().err
     assert run([*command, "--method", "milp", "--estimate", "3"]) == 2
     assert "expected count or theta" in capsys.readouterr().err

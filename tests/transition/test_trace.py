@@ -92,5 +92,5 @@ def test_a_pipeline_is_traced_if_its_parser_is_transition_based(
     assert "left-arc(det) The ← cat" in capsys.readouterr().out
     assert run(["trace", "--model", "en", "The cat sleeps"]) == 2
     told = capsys.readouterr().err
-    assert "whose parser is of kind 'neural', expected a transition-based one" in told
+    assert "has a parser of kind 'neural', expected a transition-based one" in told
     assert len(told.strip().splitlines()) == 1

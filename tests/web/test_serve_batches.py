@@ -171,7 +171,7 @@ def test_too_many_wait() -> None:
         await asyncio.to_thread(slow.begun.wait, 10)
         asked += [asyncio.ensure_future(batcher.do(task(name))) for name in "ab"]
         await asyncio.sleep(0)
-        with pytest.raises(RequestRefused, match="2 requests wait already") as refused:
+        with pytest.raises(RequestRefused, match="2 requests are waiting") as refused:
             await batcher.do(task("c"))
         assert refused.value.status == 429
         slow.go.set()
@@ -291,7 +291,7 @@ def test_time_of_a_request(monkeypatch: pytest.MonkeyPatch) -> None:
     with serving_here(Limits(max_seconds=0.1)) as service:
         answer = service.parse(text="Birds sing.")
         assert answer.status == 503
-        assert answer.json()["error"].startswith("time: the answer took longer than 0.1 seconds")
+        assert answer.json()["error"].startswith("time: the response took longer than 0.1 seconds")
         assert answer.headers["retry-after"] == "5"
 
 
@@ -305,7 +305,7 @@ def test_too_many_requests(monkeypatch: pytest.MonkeyPatch) -> None:
         until(lambda: "arcwise_open_requests 3" in service.get("/metrics").text)
         refused = service.parse(text="too many")
         assert (refused.status, refused.headers["retry-after"]) == (429, "1")
-        assert refused.json() == {"error": "queue: 1 requests wait already; try again in a second"}
+        assert refused.json() == {"error": "queue: 1 requests are waiting; try again in a second"}
         slow.go.set()
         assert (first.result().status, second.result().status) == (200, 200)
 

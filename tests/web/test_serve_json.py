@@ -149,7 +149,7 @@ def test_a_parser_alone(service: Here) -> None:
         ({"words": "Birds sing"}, "words: found 'Birds sing', expected a list"),
         ({"words": [[]]}, "words[0]: found [], expected at least one"),
         ({"words": [["a", None]]}, "words[0][1]: found nothing, expected text"),
-        ({"words": [["a\tb"]]}, "sentence 1: found the word 'a\\tb', expected one without tabs and line ends"),
+        ({"words": [["a\tb"]]}, "sentence 1: found the word 'a\\tb', expected one without tabs and line breaks"),
         ({"words": [[""]]}, "sentence 1: found the word '', expected"),
         ({"conllu": "1\tx\n"}, "data:1"),
         ({"text": "a", "constraints": {}}, "constraints: found {}, expected a list"),

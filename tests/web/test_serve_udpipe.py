@@ -215,9 +215,7 @@ def test_a_parser_without_a_tokenizer(service: Here) -> None:
     assert "\t0\t" in service.result(data=ROWS, model="graph", parser="")
     refused = service.process(data=TEXT, model="graph", **ALL)
     assert (refused.status, refused.headers["content-type"]) == (400, "text/plain; charset=utf-8")
-    assert (
-        refused.text == "tokenizer: found one asked for, but the model graph is a graph parser and has none\n"
-    )
+    assert refused.text == "tokenizer: the model graph is a graph parser and has none\n"
 
 
 # ---- models by name

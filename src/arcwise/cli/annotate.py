@@ -1,4 +1,4 @@
-"""``arcwise annotate``: a treebank in the browser, with a parser that thinks along."""
+"""``arcwise annotate``: an annotation editor in the browser, with live parser suggestions."""
 
 from __future__ import annotations
 
@@ -28,15 +28,15 @@ def run(
         typer.Option(
             "--model",
             "-m",
-            help="A model that thinks along: a file, or the name of one that comes with arcwise (en). Without it: the one that was "
-            "trained in the page before, if any.",
+            help="Model for suggestions: a file, or a model that comes with arcwise (en). [default: the model last trained in the "
+            "editor, if any]",
             show_default=False,
         ),
     ] = None,
     beside: Annotated[
         str | None,
         typer.Option(
-            help="The same sentences as somebody else annotated them: differences are shown word by word.",
+            help="Another annotation of the same sentences, to compare with word by word.",
             show_default=False,
         ),
     ] = None,
@@ -45,24 +45,22 @@ def run(
         typer.Option(
             "--output",
             "-o",
-            help="Edit this file and leave FILE as it is; it begins as a copy of FILE, and is gone on with if it is there.",
+            help="Edit this file instead of FILE; created as a copy of FILE unless it exists.",
             show_default=False,
         ),
     ] = None,
-    new: Annotated[
-        bool, typer.Option("--new", help="FILE is not there yet: begin without sentences.")
-    ] = False,
+    new: Annotated[bool, typer.Option("--new", help="Create FILE, without sentences.")] = False,
     port: Annotated[
-        int, typer.Option(help="The port on this machine; 0: any free one.", min=0, max=65535)
+        int, typer.Option(help="Port on this machine; 0 picks a free one.", min=0, max=65535)
     ] = 0,
     no_browser: Annotated[
-        bool, typer.Option("--no-browser", help="Print the address, and open no browser.")
+        bool, typer.Option("--no-browser", help="Print the address without opening a browser.")
     ] = False,
 ) -> None:
-    """Annotate a treebank in the browser, on this machine alone.
+    """Annotate a treebank in the browser, on this machine only.
 
-    The address of the page is printed and opened. Every edit is kept at once in FILE.journal, and written to FILE after two seconds
-    without another one; nothing is lost if the browser or this command is killed. Ctrl-C saves and ends.
+    The command prints the address of the editor and opens it. Every edit goes to FILE.journal at once, and to FILE after two seconds
+    without another edit; nothing is lost if the browser or this command is killed. Ctrl-C saves and quits.
     """
     from arcwise.web.server import listening_socket, require_web
 
@@ -70,38 +68,40 @@ def run(
     from arcwise.web.annotate_session import Session
     from arcwise.web.events import Events
 
-    given = None if model is None else (model, _opened(model))
+    named_model = None if model is None else (model, _open_model(model))
     with (
         listening_socket(port) as listening,
-        contextlib.ExitStack() as made,
-        _open(file, output, made, new=new) as document,
+        contextlib.ExitStack() as created,
+        _open_document(file, output, created, new=new) as document,
     ):
         session = Session(
             document,
             events=Events(),
-            model=given,
-            comparison=None if beside is None else _beside(document, beside, file if output else None),
+            model=named_model,
+            comparison=None if beside is None else _comparison(document, beside, file if output else None),
         )
         for notice in document.notices:
             typer.echo(notice, err=True)
-        made.pop_all()
+        created.pop_all()
         _serve(session, listening, browser=not no_browser)
 
 
-def _opened(model: str) -> Parser:
+def _open_model(model: str) -> Parser:
     from arcwise.models.registry import open_model
 
     return open_model(model)
 
 
-def _beside(document: AnnotationDocument, path: str, a: str | None) -> FileComparison:
+def _comparison(document: AnnotationDocument, path: str, a: str | None) -> FileComparison:
     from arcwise.annotation.comparison import FileComparison
 
     return FileComparison.read(document, path, a=a)
 
 
-def _open(file: str, output: str | None, made: contextlib.ExitStack, *, new: bool) -> AnnotationDocument:
-    """The document to edit: the file, or the copy of it that is asked for. A file that is made here goes again when ``made`` closes."""
+def _open_document(
+    file: str, output: str | None, created: contextlib.ExitStack, *, new: bool
+) -> AnnotationDocument:
+    """The document to edit: the file, or its copy. ``created`` removes a file that was created here, unless all goes well."""
     from arcwise.annotation.document import AnnotationDocument
     from arcwise.errors import InputError, OptionError
     from arcwise.treebanks import open_output, read_bytes
@@ -111,18 +111,18 @@ def _open(file: str, output: str | None, made: contextlib.ExitStack, *, new: boo
     read = output or file
     if output is not None:
         if new:
-            raise OptionError("output", "found one, expected none beside --new")
+            raise OptionError("output", "cannot be combined with --new")
         if path_kind(output) != "file":
             data = read_bytes(file)
             with open_output(output) as out:
                 out.write(data)
-            made.callback(_remove, output)
+            created.callback(_remove, output)
             read = file
     document = AnnotationDocument.open(output or file, new=new)
     if new:
-        made.callback(_remove, file)
+        created.callback(_remove, file)
     broken = {problem.sentence: problem for problem in document.problems if problem.kind not in OF_TREES}
-    if broken and len(broken) == len(document):  # no treebank at all, then
+    if broken and len(broken) == len(document):  # probably not CoNLL-U
         document.close()
         raise InputError(str(replace(broken[0], path=read)))
     return document

@@ -1,4 +1,4 @@
-"""``arcwise calibrate``: do a parser's confidences mean what they say?"""
+"""``arcwise calibrate``: how well a parser's confidences are calibrated, and a better calibration."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 FILES = Files(reads=("treebank",), may_read=("model",), writes=("output",), plots=("plot",))
 
 
-def _told(parser: Any, gold: Treebank, error: float) -> Any:
-    """The parser whose model tells on what its confidences were fitted."""
+def _with_report(parser: Any, gold: Treebank, error: float) -> Any:
+    """The parser, with the calibration data recorded in its model."""
     from arcwise.learning.folds import data_name
 
     if not hasattr(parser, "model"):
@@ -29,23 +29,23 @@ def _told(parser: Any, gold: Treebank, error: float) -> Any:
 
 
 def run(
-    treebank: Annotated[str, typer.Argument(help="Treebank with the right trees, not used in training.")],
-    model: Annotated[str, typer.Option("--model", help="Model file of 'arcwise train', or en.")],
+    treebank: Annotated[str, typer.Argument(help="Treebank with gold trees, not used in training.")],
+    model: Annotated[str, typer.Option("--model", help="Model file from 'arcwise train', or en.")],
     output: Annotated[
-        str | None, typer.Option("--output", "-o", help="Write the model with what was fitted here.")
+        str | None, typer.Option("--output", "-o", help="Write the calibrated model here.")
     ] = None,
-    bins: Annotated[int, typer.Option(min=1, max=100, help="Rows of the reliability plot.")] = 10,
+    bins: Annotated[int, typer.Option(min=1, max=100, help="Bins of the reliability diagram.")] = 10,
     plot: Annotated[
-        str | None, typer.Option(help="Also draw the plot into this file (.svg, .png, .pdf).")
+        str | None, typer.Option(help="Also plot the diagram to this file (.svg, .png, .pdf).")
     ] = None,
-    threads: Annotated[int, typer.Option(min=1, help="Threads.")] = 1,
+    threads: Annotated[int, typer.Option(min=1, help="Number of threads.")] = 1,
 ) -> None:
-    """Compare the probabilities of heads and labels with how often they are right, and fit the temperatures and the smoothing that make them agree on the whole.
+    """Compare the probabilities of heads and labels with their accuracy, and fit the temperatures and the smoothing that calibrate them.
 
-    In each row '│' marks the probability said, the bar how many were right: once for heads (HeadProb), once for heads with their
-    labels (DeprelProb). The last line of each tells how many errors one finds who checks the words that the parser is least sure of.
-    With --output they are stored in a copy of the model, in which 'arcwise parse --confidence'
-    then uses them. A pipeline tags the treebank's words itself, as it does with text.
+    There are two reliability diagrams: for heads (HeadProb) and for heads with labels (DeprelProb). In each row '│' marks the mean
+    probability, the bar the accuracy. The last line says how many errors you find by checking the least confident words.
+    With --output the fitted values are stored in a copy of the model, for 'arcwise parse --confidence'.
+    A pipeline tags the words of the treebank itself, as it does for text.
     """
     from arcwise.errors import ModelError
     from arcwise.models import open_model
@@ -62,22 +62,24 @@ def run(
     if pipeline is not None:
         gold = pipeline.tagger.tag(gold, threads=threads)
     fitted = calibrated(parser, gold, threads=threads)
-    for title, chosen in (("as the model is", parser), ("fitted", fitted)):
-        found = reliability(chosen, gold, bins=bins, threads=threads)
-        at = chosen.fitted
+    for title, candidate in (("as the model is", parser), ("fitted", fitted)):
+        result = reliability(candidate, gold, bins=bins, threads=threads)
+        temperatures = candidate.fitted
         typer.echo(
-            f"{title}: temperature {at.heads:.4g}, smoothing {at.smoothing:.4g}, mean -log P(gold head) {found.head_loss:.4f}"
+            f"{title}: temperature {temperatures.heads:.4g}, smoothing {temperatures.smoothing:.4g}, "
+            f"mean -log P(gold head) {result.head_loss:.4f}"
         )
-        typer.echo(f"{found.heads}\n")
-        if found.labels is not None:
+        typer.echo(f"{result.heads}\n")
+        if result.labels is not None:
             typer.echo(
-                f"{title}, head and label: temperature {at.labels:.4g}, mean -log P(gold label) {found.label_loss:.4f}"
+                f"{title}, head and label: temperature {temperatures.labels:.4g}, "
+                f"mean -log P(gold label) {result.label_loss:.4f}"
             )
-            typer.echo(f"{found.labels}\n")
+            typer.echo(f"{result.labels}\n")
     if plot is not None:
-        save(plot_reliability(found.heads), plot)
+        save(plot_reliability(result.heads), plot)
     if output is not None:
-        fitted = _told(fitted, gold, found.heads.error)
+        fitted = _with_report(fitted, gold, result.heads.error)
         if pipeline is not None:
             Pipeline(pipeline.tokenizer, pipeline.tagger, fitted, card=pipeline.card).save(output)
         else:

@@ -12,26 +12,18 @@ FILES = Files(reads=("file",), writes=("output",))
 
 
 def run(
-    file: Annotated[
-        str, typer.Argument(help="The file to convert (- for standard input).", show_default=False)
-    ],
+    file: Annotated[str, typer.Argument(help="File to convert (- for standard input).", show_default=False)],
     source: Annotated[
-        str, typer.Option("--from", help="Its format: conllu, conllx, or words (one token per line).")
+        str, typer.Option("--from", help="Input format: conllu, conllx, or words (one token per line).")
     ] = "conllu",
-    target: Annotated[
-        str, typer.Option("--to", help="The format wanted: conllu, conllx or words.")
-    ] = "conllx",
-    columns: Annotated[
-        str, typer.Option(help="For words: which columns a line has, e.g. form,upos.")
-    ] = "form",
-    output: Annotated[
-        str, typer.Option("--output", "-o", help="Where to write (- for standard output).")
-    ] = "-",
+    target: Annotated[str, typer.Option("--to", help="Output format: conllu, conllx or words.")] = "conllx",
+    columns: Annotated[str, typer.Option(help="For words: the columns of a line, e.g. form,upos.")] = "form",
+    output: Annotated[str, typer.Option("--output", "-o", help="Output file (- for standard output).")] = "-",
 ) -> None:
     """Convert a treebank between CoNLL-U, CoNLL-X and one token per line.
 
-    In the words format a line holds one word, or several columns of it separated by tabs, and a blank line ends a sentence. CoNLL-X
-    has no place for comments, multiword tokens and empty nodes: they are left out.
+    In the words format a line has one word, or several of its columns separated by tabs, and a blank line ends a sentence. CoNLL-X
+    cannot represent comments, multiword tokens and empty nodes: they are dropped.
     """
     from arcwise.errors import InputError
     from arcwise.treebanks.convert import FORMATS, convert

@@ -13,14 +13,14 @@ FILES = Files(reads=("treebank",), may_read=("system",), plots=("plot",))
 
 def run(
     treebank: Annotated[
-        str, typer.Argument(help="A CoNLL-U file with trees (- for standard input).", show_default=False)
+        str, typer.Argument(help="CoNLL-U file with trees (- for standard input).", show_default=False)
     ],
     system: Annotated[
         list[str] | None,
         typer.Option(
             "--system",
-            help="A name, a name with parameters such as 'bounded(K=4,D=3)', or a .toml file; repeat for several. "
-            "Without it: all named systems.",
+            help="A name, a name with parameters such as 'bounded(K=4,D=3)', or a .toml file; may be repeated. "
+            "[default: all named systems]",
             show_default=False,
         ),
     ] = None,
@@ -33,24 +33,20 @@ def run(
     distances: Annotated[
         str | None, typer.Option("-D", help="… and these arc distances, e.g. 1-4.", show_default=False)
     ] = None,
-    single_root: Annotated[
-        bool, typer.Option("--single-root", help="Ask for exactly one word on the root.")
-    ] = False,
+    single_root: Annotated[bool, typer.Option("--single-root", help="Require exactly one root.")] = False,
     show_arcs: Annotated[
         int, typer.Option("--show-arcs", help="Also list up to this many arcs that cannot be built.")
     ] = 0,
     plot: Annotated[
         str | None,
-        typer.Option(
-            help="Draw coverage over K and D into this file (.svg, .png, .pdf).", show_default=False
-        ),
+        typer.Option(help="Plot coverage over K and D to this file (.svg, .png, .pdf).", show_default=False),
     ] = None,
-    threads: Annotated[int, typer.Option(help="How many threads to use.")] = 1,
+    threads: Annotated[int, typer.Option(help="Number of threads.")] = 1,
 ) -> None:
-    """How much of a treebank each transition system can build: sentences exactly, and arcs of the nearest tree.
+    """Measure how much of a treebank each transition system can build: exact sentences, and arcs of the nearest tree.
 
-    A sentence is covered if some sequence of moves builds its tree. Where there is none, the arcs that break are those that a near tree,
-    which the system can build, lacks.
+    A sentence is covered if some transition sequence builds its tree. Otherwise the broken arcs are those missing from a similar tree
+    that the system can build.
     """
     from arcwise.errors import InputError
     from arcwise.transition import every_named
@@ -60,15 +56,15 @@ def run(
 
     if (capacities is None) != (distances is None):
         raise InputError("-K and -D: found one of them, expected both")
-    chosen = [parse_system(text) for text in system or []]
+    systems = [parse_system(text) for text in system or []]
     if capacities is not None and distances is not None:
-        chosen += grid(_numbers("-K", capacities, least=2), _numbers("-D", distances, least=1))
-    chosen = chosen or [s for s in every_named() if not s.many_heads]
+        systems += grid(_numbers("-K", capacities, least=2), _numbers("-D", distances, least=1))
+    systems = systems or [s for s in every_named() if not s.many_heads]
     data = Treebank.read(treebank)
-    results = [coverage(s, data, single_root=single_root, threads=threads) for s in chosen]
-    width = max(len(s.name) for s in chosen)
+    results = [coverage(s, data, single_root=single_root, threads=threads) for s in systems]
+    width = max(len(s.name) for s in systems)
     typer.echo(f"{'system':{width}}  {'sentences':>9}  {'arcs':>7}  {'broken':>7}")
-    for s, result in zip(chosen, results, strict=True):
+    for s, result in zip(systems, results, strict=True):
         typer.echo(f"{s.name:{width}}  {result.sentences:9.2%}  {result.arcs:7.2%}  {len(result.broken):7}")
     if show_arcs:
         from arcwise.transition.coverage import broken_arcs
@@ -86,15 +82,15 @@ def _numbers(option: str, text: str, *, least: int) -> list[int | None]:
     """``2-4,inf`` as [2, 3, 4, None]."""
     from arcwise.errors import InputError
 
-    found: list[int | None] = []
+    numbers: list[int | None] = []
     for part in text.split(","):
         first, dash, last = part.strip().partition("-")
         if part.strip() in ("inf", "∞"):
-            found.append(None)
+            numbers.append(None)
         elif first.isdecimal() and (not dash or last.isdecimal()) and int(first) >= least:
-            found += range(int(first), int(last or first) + 1)
+            numbers += range(int(first), int(last or first) + 1)
         else:
             raise InputError(
                 f"{option}: found {text!r}, expected numbers from {least} up such as {least}-5,inf"
             )
-    return found
+    return numbers

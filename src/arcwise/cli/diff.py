@@ -1,4 +1,4 @@
-"""``arcwise diff``: where two annotators differ, and how far they agree."""
+"""``arcwise diff``: the differences and the agreement of two annotators."""
 
 from __future__ import annotations
 
@@ -20,36 +20,36 @@ _RED, _GREEN, _BOLD = "31", "32", "1"
 
 
 def run(
-    a: Annotated[str, typer.Argument(help="A CoNLL-U file, as annotator A left it.", show_default=False)],
-    b: Annotated[str, typer.Argument(help="The same text, as annotator B left it.", show_default=False)],
+    a: Annotated[str, typer.Argument(help="CoNLL-U file of annotator A.", show_default=False)],
+    b: Annotated[str, typer.Argument(help="CoNLL-U file of annotator B, same text.", show_default=False)],
     columns: Annotated[
         str,
         typer.Option(
-            help="Compare these columns alone, separated by commas: id (words that one side lacks), form, lemma, upos, xpos, feats, head, "
-            "deprel, deps, misc, comments. Without it: all of them, and whether sentences were moved.",
+            help="Compare only these columns, separated by commas: id (words missing on one side), form, lemma, upos, xpos, feats, "
+            "head, deprel, deps, misc, comments. [default: all of them, and moved sentences]",
             show_default=False,
         ),
     ] = "",
     subtypes: Annotated[
         Literal["keep", "cut"],
         typer.Option(
-            help="For the agreement, compare whole labels (nsubj:pass) or cut their subtypes (nsubj)."
+            help="For the agreement, compare full labels (nsubj:pass), or without subtypes (nsubj)."
         ),
     ] = "keep",
     html: Annotated[
         str | None,
         typer.Option(
-            help="Write a page with both trees of each sentence that differs to this file, instead of printing.",
+            help="Write an HTML page with both trees of each differing sentence to this file, instead of printing.",
             show_default=False,
         ),
     ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print everything as JSON.")] = False,
     color: Color = None,
 ) -> None:
-    """Compare two annotations of the same text: sentence by sentence, word by word, what A has and what B has; then totals, and how far both agree.
+    """Compare two annotations of the same text word by word, with totals and inter-annotator agreement.
 
-    Sentences are paired by sent_id, else by their words; words that were split or joined by their forms. The exit status is 0 if nothing
-    differs, 1 if something does.
+    Sentences are aligned by sent_id, or else by their words; words that were split or joined, by their forms. The exit status is 0 if
+    there are no differences and 1 if there are.
     """
     from arcwise.cli._support.versions import read_version
     from arcwise.evaluation.agreement import agreement_of
@@ -57,74 +57,76 @@ def run(
 
     names = [name.strip().lower() for name in columns.split(",") if name.strip()] or None
     sides = SideBySide(read_version(a), read_version(b))
-    found = list(sides.differences(names))
-    if not found and html is None and not json:
+    differences = list(sides.differences(names))
+    if not differences and html is None and not json:
         typer.echo(f"{sides.a.source}, {sides.b.source}: no difference", err=True)
         return
     agreement = agreement_of(sides, subtypes=subtypes)
     if html is not None:
-        _write_html(sides, found, agreement, html)
+        _write_html(sides, differences, agreement, html)
     if json:
-        _print_json(sides, found, agreement)
+        _print_json(sides, differences, agreement)
     elif html is None:
-        _print(sides, found, agreement, color=wants_color(color))
-    if found:
+        _print(sides, differences, agreement, color=wants_color(color))
+    if differences:
         raise typer.Exit(1)
 
 
 def _print(
-    sides: SideBySide, found: Sequence[SentenceDifference], agreement: Agreement, *, color: bool
+    sides: SideBySide, differences: Sequence[SentenceDifference], agreement: Agreement, *, color: bool
 ) -> None:
     from arcwise.evaluation.tables import agreement_tables
     from arcwise.treebanks.differences import totals
 
-    for difference in found:
-        typer.echo("\n".join(_told(difference, sides, color=color)) + "\n", color=color)
-    print_tables(agreement_tables(agreement, totals(found)))
+    for difference in differences:
+        typer.echo("\n".join(_lines(difference, sides, color=color)) + "\n", color=color)
+    print_tables(agreement_tables(agreement, totals(differences)))
 
 
-def _print_json(sides: SideBySide, found: Sequence[SentenceDifference], agreement: Agreement) -> None:
+def _print_json(sides: SideBySide, differences: Sequence[SentenceDifference], agreement: Agreement) -> None:
     from arcwise.treebanks.differences import totals
 
     print_json(
         {
             "a": sides.a.source,
             "b": sides.b.source,
-            "sentences": [difference.to_json() for difference in found],
-            "totals": totals(found),
+            "sentences": [difference.to_json() for difference in differences],
+            "totals": totals(differences),
             "agreement": agreement.to_json(),
         }
     )
 
 
 def _write_html(
-    sides: SideBySide, found: Sequence[SentenceDifference], agreement: Agreement, path: str
+    sides: SideBySide, differences: Sequence[SentenceDifference], agreement: Agreement, path: str
 ) -> None:
     from arcwise.treebanks import open_output
     from arcwise.visual.differences_html import differences_page
 
     with open_output(path) as out:
-        for part in differences_page(found, sides.a, sides.b, agreement):
+        for part in differences_page(differences, sides.a, sides.b, agreement):
             out.write(part.encode())
 
 
-def _told(found: SentenceDifference, sides: SideBySide, *, color: bool) -> Iterator[str]:
-    """The lines that tell what differs in a sentence."""
+def _lines(difference: SentenceDifference, sides: SideBySide, *, color: bool) -> Iterator[str]:
+    """The lines printed for one sentence."""
     from arcwise.trees.text_width import printable
 
     def painted(text: str, code: str) -> str:
         return f"\x1b[{code}m{text}\x1b[0m" if color else text
 
-    yield painted(printable(f"{found.sent_id or f'sentence {found.number}'}: {found.text}"), _BOLD)
-    if found.a is None or found.b is None:
-        side, code = ("A", _RED) if found.b is None else ("B", _GREEN)
+    yield painted(
+        printable(f"{difference.sent_id or f'sentence {difference.number}'}: {difference.text}"), _BOLD
+    )
+    if difference.a is None or difference.b is None:
+        side, code = ("A", _RED) if difference.b is None else ("B", _GREEN)
         yield painted(f"  only in {side}", code)
         return
-    if found.moved:
-        yield f"  moved: sentence {found.a + 1} of A, {found.b + 1} of B"
-    both = sides.a[found.a], sides.b[found.b]
-    rows = [(f.row, f.form, f.column.upper(), *_values(f, *both)) for f in found.fields]
-    rows += [("#", "", c.key, _value(c.a), _value(c.b)) for c in found.comments]
+    if difference.moved:
+        yield f"  moved: sentence {difference.a + 1} of A, {difference.b + 1} of B"
+    both = sides.a[difference.a], sides.b[difference.b]
+    rows = [(f.row, f.form, f.column.upper(), *_values(f, *both)) for f in difference.fields]
+    rows += [("#", "", c.key, _value(c.a), _value(c.b)) for c in difference.comments]
     cells = [
         [cell if cell.isascii() and cell.isprintable() else printable(cell) for cell in row] for row in rows
     ]
@@ -140,11 +142,11 @@ def _width(text: str) -> int:
     return len(text) if text.isascii() else cell_width(text)
 
 
-def _values(found: FieldDifference, a: Sentence, b: Sentence) -> tuple[str, str]:
+def _values(difference: FieldDifference, a: Sentence, b: Sentence) -> tuple[str, str]:
     """Both values; a head with its word."""
-    if found.column != "head":
-        return _value(found.a), _value(found.b)
-    return _head(found.a, a), _head(found.b, b)
+    if difference.column != "head":
+        return _value(difference.a), _value(difference.b)
+    return _head(difference.a, a), _head(difference.b, b)
 
 
 def _head(value: str | None, sentence: Sentence) -> str:
@@ -154,4 +156,4 @@ def _head(value: str | None, sentence: Sentence) -> str:
 
 
 def _value(value: str | None) -> str:
-    return "(not there)" if value is None else value
+    return "(missing)" if value is None else value

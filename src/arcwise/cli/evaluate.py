@@ -1,4 +1,4 @@
-"""``arcwise evaluate``: a parser's output against gold."""
+"""``arcwise evaluate``: score a parser's output against gold trees."""
 
 from __future__ import annotations
 
@@ -12,41 +12,39 @@ FILES = Files(reads=("gold", "system"))
 
 
 def run(
-    gold: Annotated[str, typer.Argument(help="The correct trees, CoNLL-U.", show_default=False)],
+    gold: Annotated[str, typer.Argument(help="Gold trees, CoNLL-U.", show_default=False)],
     system: Annotated[
-        str, typer.Argument(help="The parser's trees of the same text, CoNLL-U.", show_default=False)
+        str, typer.Argument(help="Parser output for the same text, CoNLL-U.", show_default=False)
     ],
     punctuation: Annotated[
         Literal["count", "skip", "skip-label"],
         typer.Option(
-            help="Punctuation in the attachment scores: count it (as is usual for UD), skip words tagged PUNCT (usual for the "
-            "Penn Treebank; without tags, forms that are punctuation), or skip words labelled punct."
+            help="Punctuation in attachment scores: count it (usual for UD), skip words tagged PUNCT (usual for the Penn "
+            "Treebank; without tags, words that are punctuation), or skip words labelled punct (skip-label)."
         ),
     ] = "count",
     subtypes: Annotated[
         Literal["keep", "cut"],
-        typer.Option(help="Compare whole labels (nsubj:pass) or cut their subtypes (nsubj)."),
+        typer.Option(help="Compare full labels (nsubj:pass), or without subtypes (nsubj)."),
     ] = "cut",
     by: Annotated[
         str,
         typer.Option(
-            help="Break the scores down, by any of: label, length (of arcs), crossing (non-projective arcs), sentence "
-            "(length); separated by commas.",
+            help="Break scores down by label, length (of arcs), crossing (non-projective arcs) or sentence (length); "
+            "several are separated by commas.",
             show_default=False,
         ),
     ] = "",
-    confusion: Annotated[
-        bool, typer.Option("--confusion", help="Show which labels are taken for which.")
-    ] = False,
+    confusion: Annotated[bool, typer.Option("--confusion", help="Show a confusion table of labels.")] = False,
     deps: Annotated[
-        bool, typer.Option("--deps", help="Score the graphs in the DEPS column instead: F1 of their arcs.")
+        bool, typer.Option("--deps", help="Score the graphs in DEPS instead: F1 of their arcs.")
     ] = False,
     json: Annotated[bool, typer.Option("--json", help="Print all scores and counts as JSON.")] = False,
 ) -> None:
-    """Score a parser's trees against the correct ones.
+    """Score a parser's trees against gold trees.
 
-    Attachment scores (heads, labels, roots, whole trees), and the metrics of the CoNLL 2018 shared task, equal to those of its
-    official scorer, for files whose tokens differ too. Broken trees are reported and scored: what is missing is wrong.
+    Prints attachment scores (heads, labels, roots, whole trees) and the metrics of the CoNLL 2018 shared task, identical to its
+    official scorer, also for files with different tokenization. Broken trees are reported and scored: a missing head is an error.
     """
     if deps:
         _print_deps(gold, system, json)

@@ -17,35 +17,35 @@ FILES = Files(reads=("config",), may_read=("model",))
 def run(
     model: Annotated[
         str | None,
-        typer.Option("--model", help="Show the templates in use in this model instead of the built-in ones."),
+        typer.Option("--model", help="Show the templates of this model instead of the built-in ones."),
     ] = None,
     config: Annotated[str | None, typer.Option(help="Show the templates of this TOML file.")] = None,
     feature_column: Annotated[
-        list[str] | None, typer.Option(help="Also show those of a column of your own, e.g. MISC:Cluster.")
+        list[str] | None, typer.Option(help="Include templates for an additional column, e.g. MISC:Cluster.")
     ] = None,
 ) -> None:
-    """Print the feature templates of the graph-based parser as TOML, ready to be changed and given to 'arcwise train --config'.
+    """Print the feature templates of the graph-based parser as TOML, to edit and pass to 'arcwise train --config'.
 
     h is the head, m the modifier; h-1 is the word before the head, m< the nearest frequent word left of the modifier; between.set is the
-    set of tags between them. After @ stands what the feature is combined with: nothing, direction, distance (with direction).
+    set of tags between them. After @ follows what the feature is combined with: nothing, direction, or distance (with direction).
     """
     from arcwise.graph.config import GraphConfig
     from arcwise.graph.table import template_lines
     from arcwise.learning.config import from_dict, from_toml
 
-    given = {"feature_columns": feature_column or None}
+    options = {"feature_columns": feature_column or None}
     if model is not None:
         from arcwise.graph import GraphParser
 
         alphabets = GraphParser.load(model).model.alphabets
         arc, label = list(alphabets.arc_templates), list(alphabets.label_templates)
     else:
-        chosen = (
-            from_toml(GraphConfig, config, **given)
+        templates = (
+            from_toml(GraphConfig, config, **options)
             if config
-            else from_dict(GraphConfig, {k: v for k, v in given.items() if v})
+            else from_dict(GraphConfig, {k: v for k, v in options.items() if v})
         )
-        arc, label = template_lines(chosen)
+        arc, label = template_lines(templates)
     for name, lines, comment in (
         ("arc_templates", arc, "one weight, for the arc"),
         ("label_templates", label, "a weight for the arc and one for each label"),

@@ -9,13 +9,13 @@ import typer
 
 def run(
     context: typer.Context,
-    command: Annotated[str | None, typer.Argument(help="The command to explain.", show_default=False)] = None,
+    command: Annotated[str | None, typer.Argument(help="Command to explain.", show_default=False)] = None,
 ) -> None:
-    """Explain a command; without one, list all commands."""
+    """Show the help of a command; without one, list all commands."""
     arcwise = context.find_root()
     if command is None:
         typer.echo(arcwise.get_help())
         return
     group: Any = arcwise.command
-    name, found, _ = group.resolve_command(arcwise, [command])
-    typer.echo(found.make_context(name, [], parent=arcwise, resilient_parsing=True).get_help())
+    name, subcommand, _ = group.resolve_command(arcwise, [command])
+    typer.echo(subcommand.make_context(name, [], parent=arcwise, resilient_parsing=True).get_help())

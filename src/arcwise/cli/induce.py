@@ -21,7 +21,7 @@ FILES = Files(
     reads=("corpus", "rules", "resume"),
     writes=("certificate", "checkpoint", "output", "model"),
     plots=("plot",),
-    goes_on={"checkpoint": "resume"},
+    continues={"checkpoint": "resume"},
 )
 
 

@@ -1,4 +1,4 @@
-"""``arcwise info``: what a model file is."""
+"""``arcwise info``: a description of a model file."""
 
 from __future__ import annotations
 
@@ -13,23 +13,25 @@ from arcwise.cli._support.files import Files
 FILES = Files(may_read=("model",))
 
 _SHARES = ("dev_uas", "dev_las", "collision_rate")
-"""What models keep as shares of 1; shown in per cent, as everything is."""
+"""Fractions in the model file that are shown as percentages, like all scores."""
 
 _DETAILS = ("history", "folds", "calibration", "cells", "features", "collision_rate")
-"""What is shown with --all alone."""
+"""Shown only with --all."""
 
 
 def run(
-    model: Annotated[str, typer.Argument(help="Model file of 'arcwise train', or en.")],
+    model: Annotated[str, typer.Argument(help="Model file from 'arcwise train', or en.")],
     everything: Annotated[
         bool,
-        typer.Option("--all", help="Also all options, the feature templates, and the scores of each epoch."),
+        typer.Option(
+            "--all", help="Also show all options, the feature templates, and the scores of each epoch."
+        ),
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print everything as JSON.")] = False,
 ) -> None:
-    """Describe a model: what it was trained on and how, its scores on development data, its size.
+    """Describe a model: training data, options, scores on development data, size.
 
-    Scores are in per cent. Of the options those are shown that differ from the defaults.
+    Scores are percentages. Only options that differ from their defaults are shown.
     """
     from arcwise.models import open_model, written_by
     from arcwise.parsing.calibration import confidence_text
@@ -50,64 +52,64 @@ def run(
 
 
 def _short(info: Mapping[str, Any]) -> dict[str, Any]:
-    """The few lines that most want to see: what belongs together on one line, no details."""
-    found: dict[str, Any] = {}
+    """A summary, related entries on one line."""
+    summary: dict[str, Any] = {}
     for key, value in _joined(info).items():
         if key in _DETAILS:
             continue
         if key == "config":
-            found["options"] = _changed_options(value)
+            summary["options"] = _changed_options(value)
         elif isinstance(value, Mapping) and all(isinstance(item, float | int) for item in value.values()):
-            found[key] = f"from raw text: {_text(dict(value))}" if key == "dev" else _text(dict(value))
+            summary[key] = f"from raw text: {_text(dict(value))}" if key == "dev" else _text(dict(value))
         elif isinstance(value, Mapping):
-            found[key] = _short(value)
+            summary[key] = _short(value)
         elif key == "tags" and isinstance(value, list | tuple):
-            found[key] = " ".join(value)
+            summary[key] = " ".join(value)
         else:
-            found[key] = _plain(value)
-    return found
+            summary[key] = _plain(value)
+    return summary
 
 
 def _joined(info: Mapping[str, Any]) -> dict[str, Any]:
-    """The same with one entry for the training data, one for the development data, one for the weights, one for the file."""
-    found = dict(info)
-    if "train" in found and "train_sentences" in found:
-        sentences, words = found.pop("train_sentences"), found.pop("train_words")
-        found["train"] = f"{found['train']} ({sentences:,} sentences, {words:,} words)"
-    if found.get("dev") is not None and found.get("dev_las") is not None:
-        counting = found.pop("dev_counting", None) or "punctuation counted, label subtypes kept"
-        uas, las = (100 * found.pop(name) for name in ("dev_uas", "dev_las"))
-        found["dev"] = f"{found['dev']} (UAS {uas:.2f}, LAS {las:.2f}; {counting})"
-    if "epoch" in found and "history" in found:
-        found["epoch"] = f"{found['epoch']} of {len(found['history'])}"
-    if "decoding" in found:
-        chosen = found["decoding"]
-        kind = "projective" if chosen.projective else "non-projective"
-        found["decoding"] = (
-            f"{chosen.decode}, {kind}, {'one root' if chosen.single_root else 'any number of roots'}"
+    """The same, with one entry each for the training data, the development data, the weights and the file."""
+    merged = dict(info)
+    if "train" in merged and "train_sentences" in merged:
+        sentences, words = merged.pop("train_sentences"), merged.pop("train_words")
+        merged["train"] = f"{merged['train']} ({sentences:,} sentences, {words:,} words)"
+    if merged.get("dev") is not None and merged.get("dev_las") is not None:
+        counting = merged.pop("dev_counting", None) or "punctuation counted, label subtypes kept"
+        uas, las = (100 * merged.pop(name) for name in ("dev_uas", "dev_las"))
+        merged["dev"] = f"{merged['dev']} (UAS {uas:.2f}, LAS {las:.2f}; {counting})"
+    if "epoch" in merged and "history" in merged:
+        merged["epoch"] = f"{merged['epoch']} of {len(merged['history'])}"
+    if "decoding" in merged:
+        decoding = merged["decoding"]
+        kind = "projective" if decoding.projective else "non-projective"
+        merged["decoding"] = (
+            f"{decoding.decode}, {kind}, {'one root' if decoding.single_root else 'any number of roots'}"
         )
-    if "weights" in found:
-        found["weights"] = f"{found['weights']:,}"
-    if "bytes" in found:
-        found["file"] = f"{found.pop('bytes') / 1e6:.1f} MB, weights in {found.pop('precision')}"
-    if found.get("interrupted") is False:
-        del found["interrupted"]
-    return {key: value for key, value in found.items() if value is not None and value != []}
+    if "weights" in merged:
+        merged["weights"] = f"{merged['weights']:,}"
+    if "bytes" in merged:
+        merged["file"] = f"{merged.pop('bytes') / 1e6:.1f} MB, weights in {merged.pop('precision')}"
+    if merged.get("interrupted") is False:
+        del merged["interrupted"]
+    return {key: value for key, value in merged.items() if value is not None and value != []}
 
 
 def _changed_options(config: Any) -> str:
-    """The options that differ from their defaults; of templates how many."""
+    """The options that differ from their defaults; templates are only counted."""
     from arcwise.learning.options import changed
 
-    told = (
-        f"{name} = {len(value)} of its own" if name.endswith("_templates") else f"{name} = {_text(value)}"
+    options = (
+        f"{name} = {len(value)} custom" if name.endswith("_templates") else f"{name} = {_text(value)}"
         for name, value in changed(config).items()
     )
-    return ", ".join(told) or "as by default"
+    return ", ".join(options) or "defaults"
 
 
 def _in_per_cent(value: Any) -> Any:
-    """Shares, however deep, times 100."""
+    """Fractions at any depth, times 100."""
     if isinstance(value, list):
         return [_in_per_cent(item) for item in value]
     if not isinstance(value, dict):
@@ -119,7 +121,7 @@ def _in_per_cent(value: Any) -> Any:
 
 
 def _plain(value: Any) -> Any:
-    """Dataclasses, however deep, as dicts."""
+    """Dataclasses at any depth as dicts."""
     if is_dataclass(value):
         return {f.name: _plain(getattr(value, f.name)) for f in fields(value)}
     if isinstance(value, Mapping):

@@ -1,4 +1,4 @@
-"""The ``arcwise`` command. Each sub-command is a file of this folder, imported only when it is used."""
+"""The ``arcwise`` command. Each subcommand is a file in this folder, imported only when it is used."""
 
 from __future__ import annotations
 
@@ -19,23 +19,23 @@ from arcwise.errors import ArcwiseError
 
 COMMANDS: dict[str, dict[str, str]] = {
     "Treebanks": {
-        "validate": "List everything that is wrong with a CoNLL-U file",
+        "validate": "List the errors of a CoNLL-U file",
         "convert": "Convert between CoNLL-U, CoNLL-X and one token per line",
-        "stats": "Count and measure treebanks: sizes, lengths, labels, non-projectivity",
-        "search": "Find words and trees by a query, count them, change what is found",
+        "stats": "Statistics of treebanks: sizes, lengths, labels, non-projectivity",
+        "search": "Find words and trees with a query, count them, edit the matches",
         "show": "Draw trees in the terminal, as a picture or as an HTML page",
         "split": "Split a treebank into train, dev and test",
-        "annotate": "Annotate a treebank in the browser, with a parser that thinks along",
-        "diff": "Where two annotators differ, word by word, and how far they agree",
-        "merge": "Put together what two people changed in one file; for git, too",
-        "projectivise": "Replace trees with crossing arcs by the nearest trees without",
+        "annotate": "Annotate a treebank in the browser, with live parser suggestions",
+        "diff": "Differences between two annotators, word by word, and their agreement",
+        "merge": "Merge the changes of two people to one file; also as a git merge driver",
+        "projectivise": "Replace trees with crossing arcs by the nearest projective trees",
     },
     "Parsers": {
-        "train": "Train a parser on a treebank, or everything from raw text to trees",
-        "parse": "Trees for raw text or CoNLL-U, with confidences if asked",
-        "serve": "Serve models over HTTP, for programs (as UDPipe's service, or JSON) and for people",
+        "train": "Train a parser, or a pipeline from raw text to trees",
+        "parse": "Parse raw text or CoNLL-U, optionally with confidences",
+        "serve": "Serve models over HTTP: a web page, a JSON API and UDPipe's API",
         "info": "Describe a model: data, configuration, scores, size",
-        "calibrate": "Do a parser's confidences mean what they say? Reliability, and a better temperature",
+        "calibrate": "Measure and improve the calibration of a parser's confidences",
         "features": "Print the feature templates of the graph-based parser",
     },
     "Grammars": {
@@ -43,36 +43,35 @@ COMMANDS: dict[str, dict[str, str]] = {
         "verify": "Check the certificate of an induced grammar",
     },
     "Evaluation": {
-        "evaluate": "Score a parser's trees against the correct ones",
-        "compare": "Is one parser better than another? Differences and significance tests",
+        "evaluate": "Score a parser's trees against gold trees",
+        "compare": "Compare two parsers: score differences and significance tests",
     },
     "Transition systems": {
-        "systems": "List transition systems and what their parameters mean",
-        "coverage": "How much of a treebank each transition system can build",
-        "trace": "Watch a transition-based parser step by step",
+        "systems": "List transition systems and their parameters",
+        "coverage": "The share of a treebank that each transition system can build",
+        "trace": "Show a transition-based parser step by step",
     },
     "About": {
         "help": "Explain a command",
         "version": "Print the version",
     },
 }
-"""Heading → command → what it does, in the order that ``arcwise --help`` shows them. A command NAME lives in cli/NAME.py
-as a function ``run``."""
+"""Heading → command → description, in the order of ``arcwise --help``. The command NAME is the function ``run`` of cli/NAME.py."""
 
 _UsageError: Any = typer.BadParameter.__base__
 _ClickError: Any = _UsageError.__base__
-_STOPPED = 130
-"""Exit status after Ctrl-C, as shells have it."""
-_PIPE_CLOSED = 141
-"""Exit status when the reader of our output has gone (``| head``), as shells have it: 128 + SIGPIPE."""
+_INTERRUPTED = 130
+"""Exit status after Ctrl-C, as in shells: 128 + SIGINT."""
+_BROKEN_PIPE = 141
+"""Exit status when the reader of our output has closed the pipe (``| head``), as in shells: 128 + SIGPIPE."""
 
 
 class _PipeClosed(Exception):
-    """A ``BrokenPipeError`` on its way past typer, which would make a failure of it."""
+    """A ``BrokenPipeError`` in disguise: typer would turn the original into exit status 1."""
 
 
 class LazyGroup(TyperGroup):
-    """A group that knows the names of its commands without importing them: ``arcwise --help`` is instant."""
+    """A group that knows its commands without importing them, so that ``arcwise --help`` is instant."""
 
     def list_commands(self, ctx: Any) -> list[str]:
         return [name for section in COMMANDS.values() for name in section]
@@ -89,22 +88,22 @@ class LazyGroup(TyperGroup):
         run = getattr(module, "FILES", Files()).checked(module.run)
         run = name_flags_in_errors(run, getattr(module, "ALIASES", {}))
         command.command(name=cmd_name, cls=getattr(module, "Command", PlainCommand))(_handle_broken_pipe(run))
-        made = typer.main.get_command(command)
-        name_values(made, module.run)
-        return made
+        subcommand = typer.main.get_command(command)
+        name_values(subcommand, module.run)
+        return subcommand
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """The command of the first argument; for another word, the commands that look like it."""
-        known = self.list_commands(ctx)
-        if args[0] not in known:
-            close = [f"'{name}'" for name in get_close_matches(args[0], known)]
-            meant = f", did you mean {' or '.join(close)}?" if close else ""
-            ctx.fail(f"there is no command '{args[0]}'{meant}")
+        """The command of the first argument; an error suggests commands with similar names."""
+        commands = self.list_commands(ctx)
+        if args[0] not in commands:
+            similar = [f"'{name}'" for name in get_close_matches(args[0], commands)]
+            suggestion = f", did you mean {' or '.join(similar)}?" if similar else ""
+            ctx.fail(f"there is no command '{args[0]}'{suggestion}")
         return super().resolve_command(ctx, args)
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         formatter.write("Usage: arcwise COMMAND [OPTIONS] …\n\n")
-        formatter.write("Sentences into dependency trees, with confidences that mean something.\n")
+        formatter.write("Dependency parsing with calibrated confidences, and tools for treebanks.\n")
         for heading, commands in COMMANDS.items():
             with formatter.section(heading):
                 formatter.write_dl(list(commands.items()))
@@ -134,17 +133,17 @@ def _arcwise(version: bool = typer.Option(False, "--version", help="Print the ve
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run one command and exit with the status of ``run``."""
     for stream in (sys.stdout, sys.stderr):
-        if isinstance(
-            stream, io.TextIOWrapper
-        ):  # a terminal without UTF-8 shows an escape for what it cannot show
+        if isinstance(stream, io.TextIOWrapper):
+            # A terminal without UTF-8 would raise an error for a character that it cannot show.
             stream.reconfigure(errors="backslashreplace")
     sys.exit(run(arguments))
 
 
 def run(arguments: Sequence[str] | None = None) -> int:
-    """Run one command as the shell would (None: with the arguments of this process), and return its exit status: 0 done, 1 done and
-    found something to complain of, 2 bad input, or output that cannot be written, 130 Ctrl-C, 141 the reader of our output has
-    gone (``| head``). What it has to say goes to standard output and standard error.
+    """Run one command as the shell would (None: with the arguments of this process) and return its exit status.
+
+    0 success; 1 success, but there are findings (differences, errors in a file); 2 bad input, or output that cannot be written;
+    130 Ctrl-C; 141 the reader of the output has closed the pipe (``| head``).
 
     >>> run(["--version"])
     arcwise ...
@@ -154,7 +153,7 @@ def run(arguments: Sequence[str] | None = None) -> int:
 
 
 def exit_status(work: Callable[[], int]) -> int:
-    """The exit status of ``work``, also where what it prints cannot be written."""
+    """The exit status of ``work``, even if its output cannot be written."""
     status = 0
     try:
         status = work()
@@ -162,12 +161,14 @@ def exit_status(work: Callable[[], int]) -> int:
             sys.stdout.flush()
         return status
     except (BrokenPipeError, _PipeClosed):
-        _forget_output()
-        return status or _PIPE_CLOSED
-    except OSError as error:  # of what was printed; files name themselves
-        _forget_output()
-        if not status:  # else something was said already
-            _complain(f"{error.filename or 'standard output'}: cannot be written ({error.strerror or error})")
+        _discard_output()
+        return status or _BROKEN_PIPE
+    except OSError as error:  # from printing: errors of files are InputError
+        _discard_output()
+        if not status:  # otherwise an error was printed already
+            _print_error(
+                f"{error.filename or 'standard output'}: cannot be written ({error.strerror or error})"
+            )
         return status or 2
 
 
@@ -176,11 +177,11 @@ def _run(arguments: Sequence[str] | None) -> int:
         result = app(
             args=None if arguments is None else list(arguments), prog_name="arcwise", standalone_mode=False
         )
-        if result == _STOPPED:  # as some versions of typer tell of Ctrl-C
+        if result == _INTERRUPTED:  # what some versions of typer return after Ctrl-C
             raise KeyboardInterrupt
         return result if isinstance(result, int) else 0
     except ArcwiseError as error:
-        _complain(str(error))
+        _print_error(str(error))
         return 2
     except _ClickError as error:
         message = error.format_message() or ""
@@ -189,30 +190,30 @@ def _run(arguments: Sequence[str] | None) -> int:
             return 2
         context = getattr(error, "ctx", None)
         where = context.command_path if context else "arcwise"
-        _complain(f"{message} ({where} --help explains)", where)
+        _print_error(f"{message} ({where} --help explains)", where)
         return 2
     except (KeyboardInterrupt, typer.Abort):
-        _complain("stopped")
-        return _STOPPED
+        _print_error("stopped")
+        return _INTERRUPTED
 
 
-def _complain(line: str, where: str = "arcwise") -> None:
-    """A line on standard error, if anybody is there to read it."""
+def _print_error(line: str, where: str = "arcwise") -> None:
+    """Print a line on standard error, unless it is closed."""
     with contextlib.suppress(OSError):
         print(f"{where}: {line}", file=sys.stderr, flush=True)
 
 
-def _forget_output() -> None:
-    """What is still to be written goes nowhere: Python would try again at its end, and complain."""
-    with contextlib.suppress(OSError, ValueError, AttributeError):  # no file at all
+def _discard_output() -> None:
+    """Send the rest of standard output to nowhere: Python would flush it at exit, and fail again."""
+    with contextlib.suppress(OSError, ValueError, AttributeError):  # standard output may be no file
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _handle_broken_pipe(run: Callable[..., None]) -> Callable[..., None]:
     @functools.wraps(run)
-    def wrapped(**given: Any) -> None:
+    def wrapped(**values: Any) -> None:
         try:
-            run(**given)
+            run(**values)
         except BrokenPipeError as error:
             raise _PipeClosed from error
 

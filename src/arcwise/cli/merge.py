@@ -1,4 +1,4 @@
-"""``arcwise merge``: what two people changed in one file, put together; a merge driver for git."""
+"""``arcwise merge``: three-way merge of treebanks, also as a git merge driver."""
 
 from __future__ import annotations
 
@@ -12,25 +12,23 @@ FILES = Files(reads=("base", "mine", "theirs"), writes=("output",))
 
 
 def run(
-    base: Annotated[str, typer.Argument(help="The CoNLL-U file that both started from.", show_default=False)],
-    mine: Annotated[str, typer.Argument(help="The file with my changes.", show_default=False)],
-    theirs: Annotated[str, typer.Argument(help="The file with their changes.", show_default=False)],
-    output: Annotated[
-        str, typer.Option("--output", "-o", help="The merged file (- for standard output).")
-    ] = "-",
+    base: Annotated[str, typer.Argument(help="CoNLL-U file that both started from.", show_default=False)],
+    mine: Annotated[str, typer.Argument(help="File with my changes.", show_default=False)],
+    theirs: Annotated[str, typer.Argument(help="File with their changes.", show_default=False)],
+    output: Annotated[str, typer.Option("--output", "-o", help="Merged file (- for standard output).")] = "-",
     git: Annotated[
         bool,
         typer.Option(
             "--git",
-            help="Work as a merge driver of git, 'arcwise merge --git %O %A %B': the result replaces MINE, and files may be empty.",
+            help="Run as a git merge driver, 'arcwise merge --git %O %A %B': the result replaces MINE, and files may be empty.",
         ),
     ] = False,
 ) -> None:
     """Merge two versions of a treebank by sentence, word and column.
 
-    Nothing conflicts when different words were changed, or different columns of a word; head and label of a word belong together. Where both changed the same, or
-    both together would make no tree, mine stays and a comment tells theirs: '# conflict = 3 head theirs=5'. Nothing is lost. Conflicts are listed on
-    standard error, and the exit status is 1; without conflicts it is 0.
+    Changes to different words, or to different columns of a word, do not conflict; the head and label of a word belong together. If both
+    changed the same value, or the combination would not be a tree, mine stays and a comment records theirs:
+    '# conflict = 3 head theirs=5'. Nothing is lost. Conflicts are listed on standard error. The exit status is 1 if there are any, else 0.
     """
     from arcwise.cli._support.versions import read_version
     from arcwise.errors import InputError
@@ -39,7 +37,7 @@ def run(
     from arcwise.treebanks.merging import merge
 
     if git and output != "-":
-        raise InputError(f"--git: found --output {output}, expected one of both (--git writes to {mine})")
+        raise InputError(f"--git: cannot be combined with --output {output} (--git writes to {mine})")
     target = mine if git else output
     check_output(target)
     versions = [read_version(path, may_be_empty=git) for path in (base, mine, theirs)]

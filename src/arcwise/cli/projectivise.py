@@ -13,17 +13,15 @@ FILES = Files(reads=("file",), writes=("output",))
 
 def run(
     file: Annotated[
-        str, typer.Argument(help="A CoNLL-U file (.gz, .xz, - for standard input).", show_default=False)
+        str, typer.Argument(help="CoNLL-U file (.gz, .xz, - for standard input).", show_default=False)
     ],
-    output: Annotated[
-        str, typer.Option("--output", "-o", help="Where to write (- for standard output).")
-    ] = "-",
-    threads: Annotated[int, typer.Option(help="How many processor cores to use.")] = 1,
+    output: Annotated[str, typer.Option("--output", "-o", help="Output file (- for standard output).")] = "-",
+    threads: Annotated[int, typer.Option(help="Number of threads.")] = 1,
 ) -> None:
-    """Replace every tree in which arcs cross by the nearest tree in which none do.
+    """Replace every tree with crossing arcs by the nearest projective tree.
 
-    The new tree has as few changed heads as possible; labels stay with their words, and everything else in the file stays as it is.
-    How many heads and trees changed is reported on standard error.
+    The new tree changes as few heads as possible; labels stay with their words, and the rest of the file is unchanged.
+    The number of changed heads and trees is reported on standard error.
     """
     from arcwise.inference.projectivise import projectivise_treebank
     from arcwise.treebanks.files import open_output

@@ -1,4 +1,4 @@
-"""``arcwise search``: find words and trees by a query, count them, change what is found."""
+"""``arcwise search``: find words and trees with a query, count them, edit the matches."""
 
 from __future__ import annotations
 
@@ -13,48 +13,48 @@ FILES = Files(reads=("files",), writes=("output",))
 
 def run(
     query: Annotated[
-        str, typer.Argument(help="What to find, in single quotes: 'upos=VERB > nsubj'.", show_default=False)
+        str, typer.Argument(help="Query, in single quotes: 'upos=VERB > nsubj'.", show_default=False)
     ],
     files: Annotated[
         list[str], typer.Argument(help="CoNLL-U files (.gz, .xz, - for standard input).", show_default=False)
     ],
-    count: Annotated[bool, typer.Option("--count", help="Say how many hits there are, and no more.")] = False,
+    count: Annotated[bool, typer.Option("--count", help="Print only the number of hits.")] = False,
     conllu: Annotated[
-        bool, typer.Option("--conllu", help="Write the sentences that have a hit, each once and unchanged.")
+        bool, typer.Option("--conllu", help="Write the sentences with a hit, each once and unchanged.")
     ] = False,
     json: Annotated[bool, typer.Option("--json", help="Print hits, counts or a table as JSON.")] = False,
     table: Annotated[
         str | None,
         typer.Option(
-            help="How often each value occurs among the hits: properties such as 2.lemma or upos,2.deprel.",
+            help="Frequency table of values among the hits: properties such as 2.lemma or upos,2.deprel.",
             show_default=False,
         ),
     ] = None,
-    max_hits: Annotated[int, typer.Option(help="Stop after so many hits; 0 shows all.", min=0)] = 0,
+    max_hits: Annotated[int, typer.Option(help="Stop after this many hits; 0 shows all.", min=0)] = 0,
     changes: Annotated[
         str | None,
         typer.Option(
             "--set",
-            help="Change what is found, in one file: '2.deprel=obl; feats.Case=Nom'. The whole treebank goes to --output.",
+            help="Edit the hits of one file: '2.deprel=obl; feats.Case=Nom'. The whole treebank is written to --output.",
             show_default=False,
         ),
     ] = None,
     preview: Annotated[
-        bool, typer.Option("--preview", help="With --set: show what would change, and write nothing.")
+        bool, typer.Option("--preview", help="With --set: show the changes without writing anything.")
     ] = False,
     output: Annotated[
-        str, typer.Option("--output", "-o", help="Where --set and --conllu write (- for standard output).")
+        str, typer.Option("--output", "-o", help="Output file of --set and --conllu (- for standard output).")
     ] = "-",
 ) -> None:
-    """Find words and trees by a query.
+    """Find words and trees with a query.
 
     'upos=VERB lemma=go' finds words, 'upos=VERB > nsubj' verbs with their subjects, 'upos=VERB > nsubj [upos=PRON] > obj' those with a
     pronoun as subject and with an object, '[upos=VERB !> obj]' verbs without object, 'upos=DET . upos=VERB' a determiner right before a
-    verb. Words are called 1, 2, … in the order of the query, or by names: '@v[upos=VERB] > nsubj @s; @v .. @s'. All of the
-    language, with examples: docs/reference/search.md.
+    verb. Words are numbered 1, 2, … in the order of the query, or named: '@v[upos=VERB] > nsubj @s; @v .. @s'. See
+    docs/reference/search.md for the full query language, with examples.
 
-    Each hit is a line, path:line (sent_id): the sentence, with what was found in brackets. A file is never changed in
-    place: --set writes the treebank with the changes to --output.
+    Each hit is a line, path:line (sent_id): the sentence, with the matched words in brackets. Files are never edited in
+    place: --set writes the edited treebank to --output.
     """
     from arcwise.cli._support import search_output as show
     from arcwise.treebanks.search import MassEdit, Query, read_table
@@ -68,12 +68,12 @@ def run(
         else:
             show.write_edited(edit, files[0], output)
         return
-    wanted = Query.parse(query)
+    parsed = Query.parse(query)
     if count:
-        show.print_counts(wanted, files, as_json=json)
+        show.print_counts(parsed, files, as_json=json)
     elif table is not None:
-        show.print_table(wanted, files, read_table(table, wanted.names), as_json=json)
+        show.print_table(parsed, files, read_table(table, parsed.names), as_json=json)
     elif conllu:
-        show.write_sentences(wanted, files, output, most=max_hits)
+        show.write_sentences(parsed, files, output, most=max_hits)
     else:
-        show.print_hits(wanted, files, as_json=json, most=max_hits)
+        show.print_hits(parsed, files, as_json=json, most=max_hits)

@@ -1,4 +1,4 @@
-"""``arcwise serve``: models behind a port, for other programs and for people."""
+"""``arcwise serve``: models over HTTP."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ def run(
             "--model",
             "-m",
             metavar="NAME=MODEL",
-            help="A model and its name in requests: a file, or one that comes with arcwise (en); without NAME it is called as its file "
-            "is. May be given several times; requests that name none get the first. Without it: en.",
+            help="Model and its name in requests: a file, or a model that comes with arcwise (en); NAME defaults to the name of the "
+            "file. May be repeated; the first is the default of requests. [default: en]",
             show_default=False,
         ),
     ] = None,
@@ -30,14 +30,14 @@ def run(
         str,
         typer.Option(
             metavar="ADDRESS",
-            help="The address of this machine to listen on; 0.0.0.0: all of them, for others to come in.",
+            help="Address to listen on; 0.0.0.0 accepts connections from other machines.",
         ),
     ] = "127.0.0.1",
-    port: Annotated[int, typer.Option(help="The port; 0: any free one.", min=0, max=65535)] = 8080,
+    port: Annotated[int, typer.Option(help="Port; 0 picks a free one.", min=0, max=65535)] = 8080,
     workers: Annotated[
         int | None,
         typer.Option(
-            help="How many processes answer. Without it: one for each core.",
+            help="Number of worker processes. [default: one per core]",
             min=1,
             max=1024,
             show_default=False,
@@ -54,16 +54,16 @@ def run(
         str | None,
         typer.Option(
             metavar="ORIGIN",
-            help="Let pages of this origin (*: of all) use the service from a browser. Without it: its own page alone.",
+            help="Allow pages of this origin (* for all) to call the service from a browser (CORS). [default: only its own page]",
             show_default=False,
         ),
     ] = None,
 ) -> None:
-    """Serve models over HTTP: a page for people, and two interfaces for programs.
+    """Serve models over HTTP: a web page and two APIs.
 
-    /process and /models are those of UDPipe's public service: its clients need another address alone. /v1/parse takes and gives JSON, with
-    confidences, k best trees and constraints; /v1/openapi.json describes it. /healthz and /metrics are for those who run the service.
-    Nobody is asked for a password: put a proxy in front where others can reach it. Ctrl-C or SIGTERM ends it, after open requests.
+    /process and /models implement the API of UDPipe's public service: clients only change the URL. /v1/parse is a JSON API with
+    confidences, k-best trees and constraints; /v1/openapi.json describes it. /healthz and /metrics are for operators.
+    There is no authentication: put a proxy in front of a service that others can reach. Ctrl-C or SIGTERM shuts down gracefully.
     """
     from arcwise.web.server import require_web
 
@@ -76,19 +76,19 @@ def run(
 
     limits = Limits(max_body, max_words, max_seconds, queue, idle_seconds)
     mmap_large_allocations()
-    opened = Models.open(model or ["en"])
+    models = Models.open(model or ["en"])
     sockets = listening_sockets(host, port, workers or cores())
-    at, *_ = sockets[0].getsockname()[1:]
-    shown = f"[{host}]" if ":" in host else host
+    bound_port, *_ = sockets[0].getsockname()[1:]
+    shown_host = f"[{host}]" if ":" in host else host
 
     def started() -> None:
-        typer.echo(f"http://{shown}:{at}/")
+        typer.echo(f"http://{shown_host}:{bound_port}/")
 
     with contextlib.ExitStack() as open_sockets:
         for listening in sockets:
             open_sockets.enter_context(listening)
         well = run_service(
-            opened,
+            models,
             sockets,
             limits=limits,
             allow_origin=allow_origin,

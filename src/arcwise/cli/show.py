@@ -1,4 +1,4 @@
-"""``arcwise show``: trees to look at."""
+"""``arcwise show``: draw trees."""
 
 from __future__ import annotations
 
@@ -17,38 +17,38 @@ FILES = Files(reads=("file",), writes=("svg", "png", "pdf", "html"))
 
 
 def run(
-    file: Annotated[str, typer.Argument(help="A CoNLL-U file (- for standard input).", show_default=False)],
+    file: Annotated[str, typer.Argument(help="CoNLL-U file (- for standard input).", show_default=False)],
     sentence: Annotated[
         list[str] | None,
         typer.Option(
             "--sentence",
             "-s",
-            help="Which sentences: a number from 1, a range like 1-5 or 20-, a sent_id (id:NAME if it looks like a number), or all. "
-            "May be given several times. Without it: the first sentence, or all for --html.",
+            help="Sentences: a number from 1, a range such as 1-5 or 20-, a sent_id (id:NAME if it looks like a number), or all. "
+            "May be repeated. [default: the first sentence; with --html all]",
             show_default=False,
         ),
     ] = None,
     svg: Annotated[
         str | None,
-        typer.Option(help="Write one sentence as an SVG picture to this file.", show_default=False),
+        typer.Option(help="Draw one sentence as SVG to this file.", show_default=False),
     ] = None,
     png: Annotated[
         str | None,
-        typer.Option(help="The same as PNG, for slides (needs cairosvg).", show_default=False),
+        typer.Option(help="Draw one sentence as PNG, for slides (needs cairosvg).", show_default=False),
     ] = None,
     pdf: Annotated[
         str | None,
-        typer.Option(help="The same as PDF, for LaTeX (needs cairosvg).", show_default=False),
+        typer.Option(help="Draw one sentence as PDF, for LaTeX (needs cairosvg).", show_default=False),
     ] = None,
     html: Annotated[
         str | None,
-        typer.Option(help="Write the sentences as one HTML page to this file.", show_default=False),
+        typer.Option(help="Write the sentences to this file as an HTML page.", show_default=False),
     ] = None,
     color: Color = None,
 ) -> None:
-    """Draw trees: in the terminal, as a picture (SVG, PNG, PDF), or as an HTML page that needs no other file.
+    """Draw trees: in the terminal, as a picture (SVG, PNG, PDF), or as a self-contained HTML page.
 
-    In the terminal each word has a line. A ● marks the root, a ? a word without a known head; non-projective arcs are magenta.
+    In the terminal each word is a line. ● marks the root, ? a word whose head is unknown; non-projective arcs are magenta.
     """
     from arcwise.errors import InputError
     from arcwise.visual.pictures import check_picture
@@ -56,25 +56,25 @@ def run(
     pictures = {kind: path for kind, path in (("svg", svg), ("png", png), ("pdf", pdf)) if path is not None}
     for kind, path in {**pictures, **({} if html is None else {"html": html})}.items():
         check_picture(path, kind)
-    wanted = Wanted.parse(sentence or (["all"] if html and not pictures else ["1"]))
+    selection = SentenceSelection.parse(sentence or (["all"] if html and not pictures else ["1"]))
     if pictures:
-        chosen = list(wanted.take(file))
-        if len(chosen) != 1:
+        sentences = list(selection.take(file))
+        if len(sentences) != 1:
             flag = f"--{next(iter(pictures))}"
-            raise InputError(f"{flag}: found {len(chosen)} sentences, expected one (--html shows several)")
-        _write_pictures(chosen[0][1], pictures)
+            raise InputError(f"{flag}: found {len(sentences)} sentences, expected one (--html shows several)")
+        _write_pictures(sentences[0][1], pictures)
     if html is not None:
-        _write_html((found for _, found in wanted.take(file)), html, title=file)
+        _write_html((item for _, item in selection.take(file)), html, title=file)
     if not pictures and html is None:
-        print_trees(wanted.take(file), color=wants_color(color))
+        print_trees(selection.take(file), color=wants_color(color))
 
 
-def print_trees(chosen: Iterable[tuple[int, Sentence]], *, color: bool) -> None:
-    """Draw sentences in the terminal, each under its number and text, arcs coloured by how sure the parser was."""
+def print_trees(sentences: Iterable[tuple[int, Sentence]], *, color: bool) -> None:
+    """Draw sentences in the terminal, each under its number and text, arcs coloured by confidence."""
     from arcwise.trees import draw
     from arcwise.trees.text_width import printable
 
-    for at, (number, sentence) in enumerate(chosen):
+    for at, (number, sentence) in enumerate(sentences):
         name = f"{number} ({sentence.sent_id})" if sentence.sent_id else str(number)
         heading = printable(f"{name}: {sentence.text}")
         tags = sentence.upos if any(tag != "_" for tag in sentence.upos) else None
@@ -108,15 +108,15 @@ def _write_html(sentences: Iterator[Sentence], path: str, *, title: str) -> None
             out.write(part.encode())
 
 
-class Wanted:
-    """The sentences asked for: ranges of numbers, and sent_ids."""
+class SentenceSelection:
+    """A selection of sentences by ranges of numbers and by sent_id."""
 
     def __init__(self, ranges: list[tuple[int, float]], names: set[str]) -> None:
         self.ranges = ranges
         self.names = names
 
     @classmethod
-    def parse(cls, selections: Iterable[str]) -> Wanted:
+    def parse(cls, selections: Iterable[str]) -> SentenceSelection:
         """Read numbers (3), ranges (1-5, 20-), ``all`` and sent_ids (anything else, or id:NAME)."""
         from arcwise.errors import InputError
 
@@ -138,7 +138,7 @@ class Wanted:
         return cls(ranges, names)
 
     def take(self, file: str) -> Iterator[tuple[int, Sentence]]:
-        """Each sentence asked for with its number, in the order of the file; read no further than needed."""
+        """The selected sentences with their numbers, in the order of the file; reads no further than needed."""
         from arcwise.errors import InputError
         from arcwise.treebanks import stream
 

@@ -1,4 +1,4 @@
-"""``arcwise split``: a treebank into train, dev and test."""
+"""``arcwise split``: split a treebank into train, dev and test."""
 
 from __future__ import annotations
 
@@ -13,28 +13,26 @@ FILES = Files(reads=("file",), folders=("folder",))
 
 
 def run(
-    file: Annotated[str, typer.Argument(help="The CoNLL-U file to split.", show_default=False)],
+    file: Annotated[str, typer.Argument(help="CoNLL-U file to split.", show_default=False)],
     folder: Annotated[
-        str, typer.Argument(help="The folder to write the parts to, NAME.conllu each.", show_default=False)
+        str, typer.Argument(help="Output folder; each part is written to NAME.conllu.", show_default=False)
     ],
-    parts: Annotated[str, typer.Option(help="Names and shares of the parts.")] = "train=80,dev=10,test=10",
+    parts: Annotated[
+        str, typer.Option(help="Names and proportions of the parts.")
+    ] = "train=80,dev=10,test=10",
     by: Annotated[
         str,
-        typer.Option(help="What stays together: sentence, or document (from one '# newdoc' to the next)."),
+        typer.Option(help="Unit that is not split: sentence, or document (from one '# newdoc' to the next)."),
     ] = "sentence",
     seed: Annotated[
         int | None,
-        typer.Option(
-            help="Draw at random with this seed; without it, parts are cut in file order.", show_default=False
-        ),
+        typer.Option(help="Random seed for sampling. [default: parts in file order]", show_default=False),
     ] = None,
-    overwrite: Annotated[
-        bool, typer.Option("--overwrite", help="Replace parts that are in the folder already.")
-    ] = False,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Overwrite existing files.")] = False,
 ) -> None:
     """Split a treebank into parts such as train, dev and test.
 
-    Shares are shares of words. Every sentence goes to exactly one part, unchanged, and inside a part the order of the file is kept.
+    Proportions are counted in words. Every sentence goes to exactly one part, unchanged and in the order of the file.
     """
     from arcwise.errors import InputError
     from arcwise.treebanks.files import make_folder
@@ -67,5 +65,5 @@ def _shares(text: str) -> dict[str, float]:
         except ValueError:
             raise InputError(f"--parts: found {part!r}, expected NAME=SHARE, e.g. train=80") from None
         if not name.strip() or Path(name.strip()).name != name.strip():
-            raise InputError(f"--parts: found the name {name!r}, expected a plain file name without ending")
+            raise InputError(f"--parts: found the name {name!r}, expected a file name without extension")
     return shares

@@ -1,4 +1,4 @@
-"""``arcwise stats``: what treebanks hold."""
+"""``arcwise stats``: statistics of treebanks."""
 
 from __future__ import annotations
 
@@ -21,41 +21,41 @@ def run(
         list[str], typer.Argument(help="CoNLL-U files (.gz, .xz, - for standard input).", show_default=False)
     ],
     json: Annotated[
-        bool, typer.Option("--json", help="Print JSON, with the counts of every label, tag and length.")
+        bool, typer.Option("--json", help="Print JSON, with counts of every label, tag and length.")
     ] = False,
     plot: Annotated[
         str | None,
         typer.Option(
-            help="Also draw lengths, depths, gap degrees and labels to this .png, .svg or .pdf file.",
+            help="Also plot lengths, depths, gap degrees and labels to this .png, .svg or .pdf file.",
             show_default=False,
         ),
     ] = None,
 ) -> None:
-    """Count and measure treebanks: one column per file.
+    """Print statistics of treebanks, one column per file.
 
-    A token is a written word; a multiword token (ID 2-3) is several words. An arc is non-projective if its head does not dominate every
-    word between head and dependent; an arc from the root (HEAD 0) counts as an arc, but is never non-projective. Two arcs
-    cross if each has one end strictly inside the other; the root stands before the first word. The gap degree of a tree is the largest
-    number of interruptions in the words that one word dominates (Kuhlmann and Nivre 2006).
+    A token is an orthographic word; a multiword token (ID 2-3) contains several words. An arc is non-projective if its head does not
+    dominate every word between head and dependent; an arc from the root (HEAD 0) counts as an arc, but is never non-projective. Two
+    arcs cross if each has one end strictly inside the other; the root precedes the first word. The gap degree of a tree is the largest
+    number of gaps in the yield of a word (Kuhlmann and Nivre 2006).
     """
     from arcwise.treebanks.statistics import statistics
 
-    found = [statistics(file) for file in files]
+    results = [statistics(file) for file in files]
     names = short_names(files)
     if json:
         from json import dumps
 
-        typer.echo(dumps([f.as_dict() for f in found], ensure_ascii=False, indent=2))
+        typer.echo(dumps([result.as_dict() for result in results], ensure_ascii=False, indent=2))
     else:
-        typer.echo(table(found, names, width=_width()))
+        typer.echo(table(results, names, width=_width()))
     if plot is not None:
         from arcwise.visual.plots import plot_statistics, save
 
-        save(plot_statistics(found, names), plot)
+        save(plot_statistics(results, names), plot)
 
 
 def short_names(files: Sequence[str]) -> list[str]:
-    """The files without the folders that all of them have in common, and without .conllu and .xz where that is clear."""
+    """File names without their common folders, and without .conllu and .xz if they stay distinct."""
     parts = [Path(f).parts for f in files]
     shared = 0
     while all(len(p) > shared + 1 and p[shared] == parts[0][shared] for p in parts):
@@ -72,7 +72,7 @@ def _width() -> int:
 
 
 def measures(s: Statistics) -> dict[str, str]:
-    """What the table shows of one treebank."""
+    """The column of one treebank."""
     from arcwise.treebanks.statistics import LENGTH_BANDS, mean, median, percent
 
     more_gaps = sum(count for degree, count in s.gap_degrees.items() if degree > 1)
@@ -108,9 +108,9 @@ def measures(s: Statistics) -> dict[str, str]:
     return rows
 
 
-def table(found: Sequence[Statistics], names: Sequence[str], *, width: int) -> str:
+def table(results: Sequence[Statistics], names: Sequence[str], *, width: int) -> str:
     """A line per measure and a column per treebank, in as many blocks as fit ``width``."""
-    columns = [measures(s) for s in found]
+    columns = [measures(s) for s in results]
     margin = max(map(len, columns[0]))
     blocks: list[list[int]] = []
     used = width

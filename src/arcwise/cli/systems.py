@@ -1,4 +1,4 @@
-"""``arcwise systems``: the named transition systems, and what a system of one's own amounts to."""
+"""``arcwise systems``: the properties of transition systems."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ def run(
         list[str] | None,
         typer.Option(
             "--system",
-            help="Show this one alone: a name, a name with parameters such as 'bounded(K=4,D=3)', or a .toml file. "
-            "Repeat for several.",
+            help="Show only this system: a name, a name with parameters such as 'bounded(K=4,D=3)', or a .toml file; "
+            "may be repeated.",
             show_default=False,
         ),
     ] = None,
 ) -> None:
-    """List transition systems: their control parameters, and what follows from them.
+    """List transition systems with their parameters and properties.
 
-    K is how many tokens are active at once, D how far apart (in tokens not yet attached) the ends of an arc may be. A projective system has
-    no crossing arcs; a linear one takes time proportional to the sentence; a DAG one may give a word several heads (column DEPS);
-    dynamic means that training may let the parser make mistakes and learn to go on from them.
+    K is the number of active tokens, D the maximum distance between the ends of an arc (in tokens not yet attached). A projective system
+    builds no crossing arcs; a linear one takes time proportional to sentence length; a DAG system may give a word several heads (column
+    DEPS); dynamic means that there is a dynamic oracle, so that training can explore errors.
     """
     from rich.table import Table
 

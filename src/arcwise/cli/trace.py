@@ -1,4 +1,4 @@
-"""``arcwise trace``: a transition-based parser at work, step by step."""
+"""``arcwise trace``: the derivation of a transition-based parser, step by step."""
 
 from __future__ import annotations
 
@@ -27,19 +27,20 @@ def run(
         str,
         typer.Option(
             "--model",
-            help="Model of a transition-based parser: its file, or the name of one that comes with arcwise.",
+            help="Transition-based model: a file, or the name of a model that comes with arcwise.",
             show_default=False,
         ),
     ],
-    number: Annotated[int, typer.Option(min=1, help="Which sentence of a file, from 1.")] = 1,
-    moves: Annotated[int, typer.Option(min=1, help="Show up to this many moves at each step.")] = 8,
+    number: Annotated[int, typer.Option(min=1, help="Number of the sentence in the file, from 1.")] = 1,
+    moves: Annotated[int, typer.Option(min=1, help="Number of transitions to show at each step.")] = 8,
     html: Annotated[
-        str | None, typer.Option("--html", help="Write a page that one can step through.", show_default=False)
+        str | None,
+        typer.Option("--html", help="Write an interactive HTML page to this file.", show_default=False),
     ] = None,
 ) -> None:
-    """Show a derivation step by step: operative tokens (active ones in brackets), input left, and the moves with their scores.
+    """Show a derivation step by step: operative tokens (active ones in brackets), remaining input, and transitions with scores.
 
-    The first move of each step is the one that is made. The derivation is the greedy one, whatever the beam of the model.
+    The parser takes the first transition of each step. The derivation is greedy, whatever the beam size of the model.
     """
     from arcwise.errors import InputError
     from arcwise.transition.trace import trace, trace_text
@@ -52,19 +53,19 @@ def run(
         raise InputError(
             f"--number: found {number}, expected at most {len(treebank)}, the sentences of {sentence}"
         )
-    parser, treebank = _opened(model, treebank)
-    found = trace(parser, treebank, sentence=number - 1, alternatives=moves)
+    parser, treebank = _open_model(model, treebank)
+    steps = trace(parser, treebank, sentence=number - 1, alternatives=moves)
     if html is None:
-        typer.echo(trace_text(found), nl=False)
+        typer.echo(trace_text(steps), nl=False)
         return
     from arcwise.visual.trace_html import trace_html
 
     with open_output(html) as stream:
-        stream.write(trace_html(found).encode())
+        stream.write(trace_html(steps).encode())
 
 
-def _opened(model: str, treebank: Treebank) -> tuple[TransitionParser, Treebank]:
-    """The transition-based parser of a model, and the treebank as it sees it: tagged, if the model is a pipeline."""
+def _open_model(model: str, treebank: Treebank) -> tuple[TransitionParser, Treebank]:
+    """The transition-based parser of a model, and its input: the treebank, tagged if the model is a pipeline."""
     from arcwise.errors import ModelError
     from arcwise.models import open_model
     from arcwise.pipeline.pipeline import as_pipeline, tree_parser
@@ -76,14 +77,14 @@ def _opened(model: str, treebank: Treebank) -> tuple[TransitionParser, Treebank]
         treebank = pipeline.tagger.tag(treebank)
     if not isinstance(parser, TransitionParser):
         raise ModelError(
-            f"--model: found {model}, whose parser is of kind {parser.kind!r}, expected a transition-based one, as "
-            "'arcwise train --parser transition' makes: no other works step by step"
+            f"--model: {model} has a parser of kind {parser.kind!r}, expected a transition-based one "
+            "('arcwise train --parser transition'): only these work step by step"
         )
     return parser, treebank
 
 
 def _typed(text: str) -> Treebank:
-    """The treebank of one sentence typed as ``word/TAG word/TAG``."""
+    """A treebank of one sentence, given as ``word/TAG word/TAG``."""
     from arcwise.errors import InputError
     from arcwise.treebanks import Sentence, Treebank
 

@@ -1,4 +1,4 @@
-"""``arcwise validate``: everything that is wrong with a CoNLL-U file."""
+"""``arcwise validate``: the errors of CoNLL-U files."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ def run(
     level: Annotated[
         str,
         typer.Option(
-            help="What is checked. format: whether arcwise can read the file. 1: the CoNLL-U format, as the official UD validator does; 2: also "
-            "trees, tags, labels, features and the text; 3: also the guidelines of Universal Dependencies, as far as they "
-            "hold for every language; ud: the highest level.",
+            help="Checks. format: whether arcwise can read the file. 1: the CoNLL-U format, like the official UD validator; 2: also "
+            "trees, tags, labels, features and the text; 3: also the language-independent guidelines of Universal "
+            "Dependencies; ud: the highest level.",
         ),
     ] = "format",
-    max_errors: Annotated[int, typer.Option(help="Stop after this many problems; 0 shows all.")] = 0,
+    max_errors: Annotated[int, typer.Option(help="Stop after this many errors; 0 shows all.")] = 0,
     single_root: Annotated[
         bool,
         typer.Option(
@@ -39,27 +39,31 @@ def run(
         bool,
         typer.Option(
             "--partial",
-            help="With --level: words with _ in HEAD, DEPREL or UPOS are not annotated yet, and not wrong.",
+            help="With --level: accept _ in HEAD, DEPREL or UPOS as not annotated yet.",
         ),
     ] = False,
     warnings: Annotated[
-        bool, typer.Option("--warnings/--no-warnings", help="With --level: report rules with exceptions too.")
+        bool,
+        typer.Option(
+            "--warnings/--no-warnings",
+            help="With --level: also report violations of rules that have exceptions.",
+        ),
     ] = True,
     json: Annotated[
         bool,
-        typer.Option("--json", help="Print a JSON object a line: rule, place, reason and repair."),
+        typer.Option("--json", help="Print one JSON object per line: rule, location, message and repair."),
     ] = False,
 ) -> None:
-    """List everything that is wrong with CoNLL-U files, one line each: path:line (sent_id): found …, expected …
+    """List the errors of CoNLL-U files, one per line: path:line (sent_id): message
 
-    With --level each line ends in the name of the rule (docs/reference/validation.md lists them). The exit status is 0 if nothing
-    is wrong, 1 if something is; warnings alone are nothing wrong.
+    With --level each line ends in the name of the rule (see docs/reference/validation.md). The exit status is 1 if there are errors,
+    else 0; warnings are not errors.
     """
     if level not in LEVELS:
         raise OptionError("level", f"found {level!r}, expected one of {', '.join(LEVELS)}")
     shown, wrong = 0, False
-    found = _problems(files, single_root) if level == "format" else _findings(files, level, partial)
-    for text, values, warning in found:
+    reports = _problems(files, single_root) if level == "format" else _findings(files, level, partial)
+    for text, values, warning in reports:
         if warning and not warnings:
             continue
         typer.echo(_one_line(values) if json else text)
@@ -74,11 +78,11 @@ def run(
     typer.echo(f"{len(files)} file{'s' * (len(files) != 1)}: {what}", err=True)
 
 
-_Told = tuple[str, dict[str, Any], bool]
-"""A line of text, the same for JSON, and whether it is a warning."""
+_Report = tuple[str, dict[str, Any], bool]
+"""A line of text, its values for JSON, and whether it is a warning."""
 
 
-def _problems(files: list[str], single_root: bool) -> Iterator[_Told]:
+def _problems(files: list[str], single_root: bool) -> Iterator[_Report]:
     from arcwise.treebanks.streaming import stream_problems
 
     for problem in stream_problems(files, single_root=single_root):
@@ -93,7 +97,7 @@ def _problems(files: list[str], single_root: bool) -> Iterator[_Told]:
         yield str(problem), values, False
 
 
-def _findings(files: list[str], level: str, partial: bool) -> Iterator[_Told]:
+def _findings(files: list[str], level: str, partial: bool) -> Iterator[_Report]:
     from arcwise.treebanks.validation import MAX_LEVEL, check_files
 
     highest = MAX_LEVEL if level == "ud" else int(level)

@@ -13,14 +13,16 @@ FILES = Files(reads=("certificate", "corpus", "rules"))
 
 def run(
     certificate: Annotated[
-        str, typer.Argument(help="The file that 'arcwise induce --certificate' wrote.", show_default=False)
+        str, typer.Argument(help="File written by 'arcwise induce --certificate'.", show_default=False)
     ],
-    corpus: Annotated[str, typer.Argument(help="The CoNLL-U file it is about.", show_default=False)],
+    corpus: Annotated[
+        str, typer.Argument(help="CoNLL-U file that the certificate is about.", show_default=False)
+    ],
     constrain: Annotated[
         float,
         typer.Option(
-            help="The proof is about parses that keep to rules, and you know it: the share of all arcs that follow them, as it was given "
-            "to 'arcwise induce'. Without, only a proof about all parses is accepted.",
+            help="Accept a proof about parses constrained by rules: the fraction of all arcs that follow them, as given to "
+            "'arcwise induce'. By default only a proof about all parses is accepted.",
             min=0.0,
             max=1.0,
         ),
@@ -28,18 +30,16 @@ def run(
     rules: Annotated[
         str | None,
         typer.Option(
-            help="With --constrain: the file of rules (else the universal rules of Naseem et al. 2010).",
+            help="With --constrain: file of rules (default: the universal rules of Naseem et al. 2010).",
             show_default=False,
         ),
     ] = None,
-    threads: Annotated[
-        int, typer.Option(help="Processor cores to use; the outcome does not depend on them.", min=1)
-    ] = 1,
+    threads: Annotated[int, typer.Option(help="Number of threads; does not affect the result.", min=1)] = 1,
 ) -> None:
-    """Check a certificate: that its parses are as likely as it says, and that none are likelier than it says.
+    """Verify a certificate: its parses have the stated likelihood, and no parses exceed the stated bound.
 
-    The check shares no code with the search, needs no solver, and computes in exact arithmetic. What was proved is printed, with the
-    rules that the parses keep to, if there are any. The exit status is 0 if the certificate holds, 1 if it does not (or is about
+    The verifier shares no code with the search, needs no solver, and uses exact arithmetic. It prints what was proved, with the
+    rules that constrain the parses, if any. The exit status is 0 if the certificate holds, and 1 if it does not (or is about
     other parses than you asked for); the message says why.
     """
     from arcwise.cli._support.corpus_tags import Selection, arc_share
@@ -49,30 +49,30 @@ def run(
     from arcwise.induction.verifier import CertificateError, verify
     from arcwise.treebanks import Treebank
 
-    wanted = arc_share(constrain, rules)
+    constraint = arc_share(constrain, rules)
     data = read_json(certificate)
     selection = Selection.of(data)
     if selection is None:
         raise InputError(
-            f"{certificate}: does not say which sentences it is about; 'arcwise induce' writes that"
+            f"{certificate}: does not name its sentences; expected a certificate written by 'arcwise induce'"
         )
-    chosen = selection.tags(Treebank.read(corpus))
-    typer.echo(f"{len(chosen)} sentences, {chosen.words} words ({selection})")
+    tags = selection.tags(Treebank.read(corpus))
+    typer.echo(f"{len(tags)} sentences, {tags.words} words ({selection})")
     blocks = data.get("blocks")
     try:
         with ProgressLine() as line:
             proved = verify(
                 data,
-                chosen.strings,
-                constraint=wanted,
+                tags.strings,
+                constraint=constraint,
                 threads=threads,
                 progress=lambda done, total: line.count(done, total, "nodes" if blocks is None else "blocks"),
             )
     except CertificateError as error:
         typer.echo(f"rejected: {error}", err=True)
-        if data.get("constraint") is not None and wanted is None:
+        if data.get("constraint") is not None and constraint is None:
             typer.echo(
-                "--constrain SHARE, and --rules FILE if they are your own, ask for the proof about such parses",
+                "use --constrain SHARE, and --rules FILE for rules of your own, to accept a proof about such parses",
                 err=True,
             )
         raise typer.Exit(1) from None

@@ -1,6 +1,6 @@
-"""Requests that come at the same time, done together: one thread takes all that wait and does them in one call.
+"""Dynamic batching: one thread takes all waiting requests and parses them in one call.
 
-Nothing waits for company: a lone request is done at once; while it is done, others gather.
+There is no batching delay: a single request is parsed at once, and those that arrive meanwhile form the next batch.
 """
 
 from __future__ import annotations
@@ -17,21 +17,22 @@ from arcwise.web.serve_limits import Limits, too_many, too_slow
 from arcwise.web.serve_tasks import ParseTask, TaskResult, run_tasks
 
 BATCH = 8_000
-"""Bytes of text in one call, a thousand words and more. More of them are hardly faster together, and a request that comes while a call runs waits for the whole of it."""
+"""Bytes of text in one call, more than a thousand words. Larger batches are hardly faster, and a request that arrives during a call
+waits until its end."""
 LONG = 20_000
-"""Bytes of text from which on a request waits in a line of its own, so that short ones need not wait for it."""
+"""Bytes of text from which a request goes to a queue of its own, so that short requests need not wait for it."""
 
 Waiting = tuple[ParseTask, "asyncio.Future[Treebank]"]
 
 
 class Counter(Protocol):
-    """What is told of each call."""
+    """Counts calls of a model."""
 
     def batch(self, requests: int, sentences: int, words: int) -> None: ...
 
 
 class Batcher:
-    """A line of requests and the thread that does them."""
+    """A queue of requests and the thread that parses them."""
 
     def __init__(
         self,
@@ -50,26 +51,26 @@ class Batcher:
 
     @property
     def waiting(self) -> int:
-        """How many requests wait."""
+        """The number of waiting requests."""
         return len(self._waiting)
 
     async def do(self, task: ParseTask) -> Treebank:
-        """The answer to a task; ``RequestRefused`` if too many wait, or it takes too long."""
+        """The result of a task; ``RequestRefused`` if too many requests are waiting, or it takes too long."""
         future: asyncio.Future[Treebank] = self._loop.create_future()
         with self._woken:
             if len(self._waiting) >= self._limits.queue:
                 raise too_many(self._limits)
             self._waiting.append((task, future))
             self._woken.notify()
-        alarm = self._loop.call_later(self._limits.max_seconds, _give_up, future, self._limits)
+        timer = self._loop.call_later(self._limits.max_seconds, _time_out, future, self._limits)
         try:
             return await future
         finally:
-            alarm.cancel()
-            future.cancel()  # who asked is gone: not done, if it still waits
+            timer.cancel()
+            future.cancel()  # if the client is gone: a task that still waits is dropped
 
     def stop(self) -> None:
-        """End, after what is being done."""
+        """Stop after the current batch."""
         with self._woken:
             self._stopping = True
             self._woken.notify()
@@ -80,19 +81,19 @@ class Batcher:
         while (batch := self._take()) is not None:
             tasks = [task for task, _ in batch]
             try:
-                done = self._work(tasks)
-            except BaseException as error:  # a mistake of ours must not end the thread
-                done = [RuntimeError(f"{type(error).__name__}: {error}")] * len(tasks)
-            parsed = [answer for answer in done if isinstance(answer, Treebank)]
+                results = self._work(tasks)
+            except BaseException as error:  # an internal error must not end the thread
+                results = [RuntimeError(f"{type(error).__name__}: {error}")] * len(tasks)
+            parsed = [result for result in results if isinstance(result, Treebank)]
             self._counter.batch(
                 len(batch), sum(map(len, parsed)), sum(treebank.word_count for treebank in parsed)
             )
             if not self._loop.is_closed():
-                self._loop.call_soon_threadsafe(_deliver, batch, done)
+                self._loop.call_soon_threadsafe(_deliver, batch, results)
             heap_trimmer.trim_if_due()
 
     def _take(self) -> list[Waiting] | None:
-        """The next requests, as many as fit one call; None: there will be no more."""
+        """The next batch; None when the thread should end."""
         with self._woken:
             while True:
                 batch: list[Waiting] = []
@@ -109,37 +110,37 @@ class Batcher:
                 self._woken.wait()
 
 
-def _give_up(future: asyncio.Future[Treebank], limits: Limits) -> None:
+def _time_out(future: asyncio.Future[Treebank], limits: Limits) -> None:
     if not future.done():
         future.set_exception(too_slow(limits))
 
 
-def _deliver(batch: Sequence[Waiting], done: Sequence[TaskResult]) -> None:
-    for (_, future), answer in zip(batch, done, strict=True):
+def _deliver(batch: Sequence[Waiting], results: Sequence[TaskResult]) -> None:
+    for (_, future), result in zip(batch, results, strict=True):
         if future.done():
             continue
-        if isinstance(answer, Exception):
-            future.set_exception(answer)
+        if isinstance(result, Exception):
+            future.set_exception(result)
         else:
-            future.set_result(answer)
+            future.set_result(result)
 
 
 class RequestQueues:
-    """Two lines: one for short requests, one for long ones."""
+    """Two queues, for short and for long requests."""
 
     def __init__(self, limits: Limits, counter: Counter) -> None:
         self._short, self._long = Batcher(limits, counter), Batcher(limits, counter)
 
     @property
     def waiting(self) -> int:
-        """How many requests wait."""
+        """The number of waiting requests."""
         return self._short.waiting + self._long.waiting
 
     async def do(self, task: ParseTask) -> Treebank:
-        """The answer to a task, by the line that it belongs to."""
+        """The result of a task."""
         return await (self._long if task.size >= LONG else self._short).do(task)
 
     def stop(self) -> None:
-        """End both."""
+        """Stop both queues."""
         self._short.stop()
         self._long.stop()

@@ -1,4 +1,4 @@
-"""Parameters of a request: of its address, of a form, of a form with files."""
+"""Parameters of a request, from its URL, a form, or a form with files."""
 
 from __future__ import annotations
 
@@ -11,25 +11,25 @@ from urllib.parse import parse_qsl
 from arcwise.errors import InputError
 from arcwise.web.serve_limits import RequestRefused
 
-MOST_FIELDS = 100
-"""Parameters of one request."""
+MAX_FIELDS = 100
+"""Maximum number of parameters of a request."""
 FORM, FILES = "application/x-www-form-urlencoded", "multipart/form-data"
 
 
 def parameters(query: bytes, content_type: str, body: bytes) -> dict[str, str]:
-    """All parameters; those of the body win. ``InputError`` for what is no UTF-8 or no form.
+    """All parameters; those in the body take precedence. ``InputError`` for invalid UTF-8 or an invalid form.
 
     >>> parameters(b"model=en&tagger=", "", b"")
     {'model': 'en', 'tagger': ''}
     """
-    given = _pairs(query, "address")
+    values = _pairs(query, "address")
     if not body:
-        return given
+        return values
     kind = content_type.partition(";")[0].strip().lower()
     if kind == FORM:
-        return {**given, **_pairs(body, "body")}
+        return {**values, **_pairs(body, "body")}
     if kind == FILES:
-        return {**given, **multipart(content_type, body)}
+        return {**values, **multipart(content_type, body)}
     raise RequestRefused(415, f"Content-Type: found {kind!r}, expected {FORM} or {FILES}")
 
 
@@ -39,17 +39,17 @@ def _pairs(data: bytes, where: str) -> dict[str, str]:
     try:
         return dict(
             parse_qsl(
-                data.decode("utf-8"), keep_blank_values=True, errors="strict", max_num_fields=MOST_FIELDS
+                data.decode("utf-8"), keep_blank_values=True, errors="strict", max_num_fields=MAX_FIELDS
             )
         )
     except UnicodeDecodeError as error:
         raise InputError(f"{where}: {not_utf8(error)}") from None
     except ValueError:
-        raise InputError(f"{where}: found more than {MOST_FIELDS} parameters") from None
+        raise InputError(f"{where}: found more than {MAX_FIELDS} parameters") from None
 
 
 def not_utf8(error: UnicodeDecodeError) -> str:
-    """What is wrong with the bytes, and where."""
+    """The first invalid byte, for messages."""
     return f"found byte 0x{error.object[error.start]:02x} at offset {error.start}, expected UTF-8"
 
 
@@ -70,8 +70,8 @@ def multipart(content_type: str, body: bytes) -> dict[str, str]:
     _, *parts = (b"\r\n" + body).split(b"\r\n--" + boundary.encode("utf-8", "replace"))
     if not parts or not parts[-1].startswith(b"--"):
         raise InputError("body: ends before the last boundary, expected a whole form")
-    if len(parts) > MOST_FIELDS:
-        raise InputError(f"body: found more than {MOST_FIELDS} parameters")
+    if len(parts) > MAX_FIELDS:
+        raise InputError(f"body: found more than {MAX_FIELDS} parameters")
     return dict(_field(part) for part in parts[:-1])
 
 
@@ -88,7 +88,7 @@ def _field(part: bytes) -> tuple[str, str]:
 
 
 def _decoded(name: str, encoding: str | None, value: bytes) -> bytes:
-    """The bytes of a field. Few clients encode them, and those by Python's ``email``."""
+    """The bytes of a field. Hardly any client encodes them, but those that use Python's ``email`` do."""
     kind = (encoding or "8bit").strip().lower()
     if kind in ("7bit", "8bit", "binary"):
         return value

@@ -1,4 +1,4 @@
-"""The input of a request as sentences: text that a model cuts, CoNLL-U, or words that are cut already."""
+"""The sentences of a request: from text to tokenize, from CoNLL-U, or from words."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from arcwise.treebanks import Treebank
 from arcwise.web.serve_models import ServedModel
 
 Form = Literal["text", "lines", "conllu", "horizontal", "vertical"]
-"""``lines``: text with one sentence a line; ``horizontal``: one sentence a line, blanks between words; ``vertical``: one word a line, a
-blank line after each sentence."""
+"""``lines``: text with one sentence per line; ``horizontal``: one sentence per line, words separated by spaces; ``vertical``: one word
+per line, a blank line after each sentence."""
 
 
 @dataclass(frozen=True)
 class Source:
-    """Input and what it is. ``ranges``: say for each word where it stands in the text. ``spaces``: say in MISC what white space there is
-    besides single blanks. ``paragraphs``: say in comments where the document and its paragraphs begin."""
+    """Input data and its form. ``ranges``: add the character offsets of words. ``spaces``: record white space other than single spaces
+    in MISC. ``paragraphs``: mark the start of the document and of paragraphs in comments."""
 
     form: Form
     data: str
@@ -31,38 +31,38 @@ class Source:
 
     @property
     def size(self) -> int:
-        """About how many bytes of text there are."""
+        """The approximate size in bytes."""
         return len(self.data)
 
 
 def sentences_of(source: Source, model: ServedModel) -> Treebank:
-    """The sentences of the input. ``InputError`` if it has not the form that it should have."""
+    """The sentences of the input; ``InputError`` if it does not have its form."""
     text = source.data.encode("utf-8", "replace").decode()
     if source.form == "conllu":
         return Treebank(_whole(text).encode(), source="data")
     if source.form in ("horizontal", "vertical"):
         blocks = list(_horizontal(text) if source.form == "horizontal" else _vertical(text))
-        made = from_words([words for words, _ in blocks])
-        return _marked(made, [new for _, new in blocks]) if source.paragraphs else made
+        treebank = from_words([words for words, _ in blocks])
+        return _marked(treebank, [new for _, new in blocks]) if source.paragraphs else treebank
     tokenizer = model.needs("tokenizer").tokenizer
     text = text.replace("\x00", "\ufffd")
     if source.form == "lines":
-        made = _presegmented(tokenizer, text, ranges=source.ranges)
+        treebank = _presegmented(tokenizer, text, ranges=source.ranges)
     else:
-        made = tokenizer.tokenize(text, ranges=source.ranges).treebank
+        treebank = tokenizer.tokenize(text, ranges=source.ranges).treebank
     if source.paragraphs:
-        made = _marked(made, _paragraphs(made))
-    return made if source.spaces else _without_spaces(made)
+        treebank = _marked(treebank, _paragraphs(treebank))
+    return treebank if source.spaces else _without_spaces(treebank)
 
 
 def _whole(text: str) -> str:
-    """CoNLL-U that can stand before more of it: without a byte order mark, one blank line at the end."""
+    """CoNLL-U that can be concatenated: without a byte order mark, one blank line at the end."""
     text = text.removeprefix("\ufeff")
     return f"{kept}\n\n" if "\r" not in text and (kept := text.rstrip("\n")) else text
 
 
 def _horizontal(text: str) -> Iterator[tuple[list[str], bool]]:
-    """The words of each line, and whether a blank line stands before it.
+    """The words of each line, and whether a blank line precedes it.
 
     >>> list(_horizontal("Birds sing\\n\\nGo !\\n"))
     [(['Birds', 'sing'], True), (['Go', '!'], True)]
@@ -76,7 +76,7 @@ def _horizontal(text: str) -> Iterator[tuple[list[str], bool]]:
 
 
 def _vertical(text: str) -> Iterator[tuple[list[str], bool]]:
-    """The words of each sentence, one a line, what follows a tab left out; and whether two blank lines stand before it.
+    """The words of each sentence, without anything after a tab, and whether two blank lines precede it.
 
     >>> list(_vertical("Birds\\tx\\nsing\\n\\nGo\\n"))
     [(['Birds', 'sing'], True), (['Go'], False)]
@@ -94,11 +94,8 @@ def _vertical(text: str) -> Iterator[tuple[list[str], bool]]:
         blank_lines += 1
 
 
-# ---- paragraphs and white space, as UDPipe tells them
-
-
 def _marked(treebank: Treebank, paragraphs: Sequence[bool]) -> Treebank:
-    """With comments where the document and its paragraphs begin."""
+    """The treebank with comments at the start of the document and of paragraphs, like UDPipe's."""
     starts = treebank.layout.sentence_bytes
     parts = [b"# newdoc\n"] if len(treebank) else []
     for number, new in enumerate(paragraphs):
@@ -108,7 +105,7 @@ def _marked(treebank: Treebank, paragraphs: Sequence[bool]) -> Treebank:
 
 
 def _paragraphs(treebank: Treebank) -> list[bool]:
-    """For each sentence whether two line ends or more stand before it in the text."""
+    """For each sentence, whether two or more line breaks precede it in the text."""
     if b"\\n" not in treebank.data:
         return [number == 0 for number in range(len(treebank))]
     ended = [True]
@@ -123,7 +120,7 @@ _SPACES = re.compile(r"(?:^|\|)Spaces(?:Before|After|InToken)=[^|]*")
 
 
 def _without_spaces(treebank: Treebank) -> Treebank:
-    """Without what MISC says of white space, single blanks in texts; SpaceAfter=No stays."""
+    """The treebank with single spaces in texts and without white space in MISC, except SpaceAfter=No."""
     return Treebank("\n".join(map(_without, treebank.text.split("\n"))).encode(), source="data")
 
 
@@ -140,11 +137,8 @@ def _without(line: str) -> str:
     return f"{fields}{tab}{_SPACES.sub('', misc).removeprefix('|') or '_'}"
 
 
-# ---- words
-
-
 def from_words(sentences: list[list[str]]) -> Treebank:
-    """Blank sentences of these words; sentences without words are left out. A no-break space in a word stands for a blank.
+    """Unannotated sentences; empty ones are dropped. A no-break space in a word stands for a space.
 
     >>> from_words([["New\\xa0York", "sleeps"], []])[0].forms
     ['New York', 'sleeps']
@@ -156,7 +150,7 @@ def from_words(sentences: list[list[str]]) -> Treebank:
         for form in forms:
             if not form.strip() or any(c in form for c in "\t\n\r"):
                 raise InputError(
-                    f"sentence {number}: found the word {form!r}, expected one without tabs and line ends"
+                    f"sentence {number}: found the word {form!r}, expected one without tabs and line breaks"
                 )
         lines += [f"# sent_id = {number}", f"# text = {' '.join(forms)}"]
         lines += [f"{at}\t{form}" + 8 * "\t_" for at, form in enumerate(forms, 1)]
@@ -165,20 +159,20 @@ def from_words(sentences: list[list[str]]) -> Treebank:
 
 
 def _presegmented(tokenizer: Tokenizer, text: str, *, ranges: bool) -> Treebank:
-    """Each line that is not blank as one sentence, whatever ends the tokenizer would see in it."""
+    """Each line that is not blank as one sentence, wherever the tokenizer would split it."""
     parts: list[str] = []
     place = 0
     for line in _lines(text):
         if line.strip():
             number = len(parts) + 1
-            found = tokenizer.tokenize(line, first_place=place, ranges=ranges).treebank
-            parts.append(merge_sentences(found, number, line.strip()))
+            treebank = tokenizer.tokenize(line, first_place=place, ranges=ranges).treebank
+            parts.append(merge_sentences(treebank, number, line.strip()))
         place += len(line)
     return Treebank("".join(parts).encode(), source="data")
 
 
 def _lines(text: str) -> Iterator[str]:
-    """The lines, each with its end and the blank lines after it; the first one with those before it.
+    """The lines, each with its line break and the blank lines after it; the first also with those before it.
 
     >>> list(_lines("\\na\\n \\nb"))
     ['\\na\\n \\n', 'b']

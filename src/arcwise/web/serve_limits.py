@@ -1,4 +1,4 @@
-"""What one request may cost the service, and how it is told that it costs too much."""
+"""Limits of a request, and the errors for requests that exceed them."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ MEGABYTE = 2**20
 
 @dataclass(frozen=True)
 class Limits:
-    """What a request may be and how long it may take. Over a limit it is refused with one sentence and a status: 413 too large,
-    429 too many wait already, 503 too slow."""
+    """Limits of a request. One that exceeds them is refused with a status and a message: 413 too large, 429 too many waiting requests,
+    503 too slow."""
 
-    max_body: int = option(4 * MEGABYTE, "Bytes of a request at most.", low=1, high=2**31 - 1)
-    max_words: int = option(1000, "Words of a sentence at most.", low=1, high=1_000_000)
-    max_seconds: float = option(30.0, "Seconds from a request to its answer at most.", above=0)
+    max_body: int = option(4 * MEGABYTE, "Maximum size of a request in bytes.", low=1, high=2**31 - 1)
+    max_words: int = option(1000, "Maximum number of words in a sentence.", low=1, high=1_000_000)
+    max_seconds: float = option(30.0, "Maximum time from a request to its response in seconds.", above=0)
     queue: int = option(
         512,
-        "Requests of a worker that may wait while it parses; the next are refused.",
+        "Maximum number of waiting requests per worker; further requests are refused.",
         low=1,
         high=1_000_000,
     )
     idle_seconds: float = option(
         60.0,
-        "Seconds that a connection may stay open without a request, or take to say what it wants.",
+        "Timeout in seconds for idle connections, and for the headers of a request.",
         above=0,
     )
 
@@ -40,7 +40,7 @@ class Limits:
 
 @dataclass
 class RequestRefused(Exception):
-    """Why a request is not done: the status and one sentence."""
+    """A refused request: the status and the reason."""
 
     status: int
     reason: str
@@ -51,53 +51,55 @@ class RequestRefused(Exception):
 
 
 def too_large(limits: Limits) -> RequestRefused:
-    """More bytes than a request may have."""
+    """The body exceeds the limit."""
     return RequestRefused(413, f"body: is larger than {limits.max_body} bytes", {"Connection": "close"})
 
 
 def too_many(limits: Limits) -> RequestRefused:
-    """More requests wait than may."""
+    """Too many requests are waiting."""
     return RequestRefused(
-        429, f"queue: {limits.queue} requests wait already; try again in a second", {"Retry-After": "1"}
+        429, f"queue: {limits.queue} requests are waiting; try again in a second", {"Retry-After": "1"}
     )
 
 
 def too_slow(limits: Limits) -> RequestRefused:
-    """The answer was not there in time."""
+    """The response took too long."""
     return RequestRefused(
         503,
-        f"time: the answer took longer than {limits.max_seconds:g} seconds; send less, or later",
+        f"time: the response took longer than {limits.max_seconds:g} seconds; send less, or later",
         {"Retry-After": "5"},
     )
 
 
 class DeadlineExceeded(Exception):
-    """What was waited for did not come in time."""
+    """The deadline has passed."""
 
 
 class deadline:
-    """``with deadline(seconds):`` what is awaited in the block ends in time, or ``DeadlineExceeded`` is raised. No task is made for it, since this is
-    done for every request."""
+    """``with deadline(seconds):`` raises ``DeadlineExceeded`` if the block takes longer.
+
+    Like ``asyncio.timeout``, which Python 3.10 lacks. It creates no task, because every request uses it.
+    """
 
     def __init__(self, seconds: float) -> None:
         self._seconds = seconds
-        self._rung = False
+        self._expired = False
 
     def __enter__(self) -> None:
         self._task = asyncio.current_task()
-        self._alarm = asyncio.get_running_loop().call_later(self._seconds, self._ring)
+        self._timer = asyncio.get_running_loop().call_later(self._seconds, self._expire)
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._alarm.cancel()
-        if self._rung and kind is asyncio.CancelledError:
+        self._timer.cancel()
+        if self._expired and kind is asyncio.CancelledError:
             uncancel = getattr(self._task, "uncancel", None)  # Python 3.11
             if uncancel is not None:
                 uncancel()
             raise DeadlineExceeded from None
 
-    def _ring(self) -> None:
-        self._rung = True
+    def _expire(self) -> None:
+        self._expired = True
         if self._task is not None:
             self._task.cancel()

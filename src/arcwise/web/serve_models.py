@@ -1,4 +1,4 @@
-"""The models of a service, by the names that requests give them."""
+"""The models of a service, by their names in requests."""
 
 from __future__ import annotations
 
@@ -23,25 +23,23 @@ class ServedModel:
 
     @property
     def pipeline(self) -> Pipeline | None:
-        """The model, if it takes raw text."""
+        """The model, if it is a pipeline from raw text."""
         return as_pipeline(self.parser)
 
     @property
     def steps(self) -> tuple[Step, ...]:
-        """What it can do."""
+        """The steps that the model can do."""
         return ("tokenizer", "tagger", "parser") if self.pipeline is not None else ("parser",)
 
     @property
     def card(self) -> Mapping[str, Any]:
-        """What it was made from, if it says so."""
+        """The model card, if there is one."""
         return {} if self.pipeline is None else self.pipeline.card
 
     def needs(self, step: Step) -> Pipeline:
-        """The model as a pipeline; ``InputError`` if it cannot do a step."""
+        """The model as a pipeline; ``InputError`` if it cannot do the step."""
         if self.pipeline is None:
-            raise InputError(
-                f"{step}: found one asked for, but the model {self.name} is a {self.parser.kind} parser and has none"
-            )
+            raise InputError(f"{step}: the model {self.name} is a {self.parser.kind} parser and has none")
         return self.pipeline
 
 
@@ -52,51 +50,51 @@ class Models:
         if not models:
             raise OptionError("model", "found none, expected at least one")
         self.all = tuple(models)
-        self._known: dict[str, ServedModel] = {}
+        self._by_name: dict[str, ServedModel] = {}
         for model in models:
-            if model.name in self._known:
+            if model.name in self._by_name:
                 raise OptionError("model", f"found the name {model.name!r} twice, expected different names")
-            self._known[model.name] = model
+            self._by_name[model.name] = model
         for model in models:
             for name in _other_names(model):
-                self._known.setdefault(name, model)
+                self._by_name.setdefault(name, model)
 
     @classmethod
-    def open(cls, given: Sequence[str]) -> Models:
-        """From ``NAME=PATH`` each, or the path or the name of a shipped model alone."""
-        named = [_name_and_path(text) for text in given]
+    def open(cls, models: Sequence[str]) -> Models:
+        """Open models given as ``NAME=PATH``, as a path, or as the name of a shipped model."""
+        named = [_name_and_path(text) for text in models]
         return cls([ServedModel(name, open_model(path)) for name, path in named])
 
     @property
     def default(self) -> ServedModel:
-        """The model for requests that name none."""
+        """The model for requests without a model."""
         return self.all[0]
 
     def find(self, name: str | None, *, nearly: bool = False) -> ServedModel:
-        """The model of this name; ``InputError`` that lists them if there is none.
+        """The model of this name; ``InputError`` with the names if there is none.
 
-        A name may be cut at a hyphen (``english`` for ``english-ewt``), and the language of a model is a name of it, too. ``nearly``: a
-        longer name will do as well (``english-ewt-ud-2.12-230717`` for ``english``): clients of UDPipe name models that are not here.
+        A prefix up to a hyphen will do (``english`` for ``english-ewt``), and so will the language of a model. ``nearly``: a longer
+        name is also accepted (``english-ewt-ud-2.12-230717`` for ``english``), because clients of UDPipe send the names of its models.
         """
         if not name:
             return self.default
-        tried = [name, name.lower(), *(_cut_at_hyphens(name.lower()) if nearly else ())]
-        found = next((self._known[own] for own in tried if own in self._known), None)
-        if found is None:
-            names = ", ".join(model.name for model in self.all)
+        candidates = [name, name.lower(), *(_prefixes(name.lower()) if nearly else ())]
+        model = next((self._by_name[text] for text in candidates if text in self._by_name), None)
+        if model is None:
+            names = ", ".join(served.name for served in self.all)
             raise InputError(f"model: found {name!r}, expected one of {names}")
-        return found
+        return model
 
 
 def _other_names(model: ServedModel) -> list[str]:
-    shorter = _cut_at_hyphens(model.name)
+    shorter = _prefixes(model.name)
     language = str(model.card.get("language", "")).lower()
     return [*shorter, language] if language else shorter
 
 
-def _cut_at_hyphens(name: str) -> list[str]:
+def _prefixes(name: str) -> list[str]:
     """
-    >>> _cut_at_hyphens("english-ewt-ud")
+    >>> _prefixes("english-ewt-ud")
     ['english-ewt', 'english']
     """
     parts = name.split("-")

@@ -1,4 +1,4 @@
-"""Answers in the formats of UDPipe's service: CoNLL-U, one sentence a line, one word a line, plain text, Matxin (XML), EPE (JSON)."""
+"""The output formats of UDPipe's service: CoNLL-U, one sentence or word per line, plain text, Matxin (XML), EPE (JSON)."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from arcwise.treebanks.field_values import pairs, unescaped
 
 
 def conllu(treebank: Treebank) -> str:
-    """The bytes as they are."""
+    """CoNLL-U, unchanged."""
     return treebank.text
 
 
 def conllu_v1(treebank: Treebank) -> str:
-    """The first version of the format: no empty nodes, and no blanks in forms and lemmas.
+    """CoNLL-U version 1: no empty nodes, no spaces in forms and lemmas.
 
     >>> conllu_v1(Treebank(b"1\\tNew York\\t_\\t_\\t_\\t_\\t_\\t_\\t_\\t_\\n1.1\\tx\\t_\\t_\\t_\\t_\\t_\\t_\\t_\\t_\\n\\n"))
     '1\\tNew_York\\t_\\t_\\t_\\t_\\t_\\t_\\t_\\t_\\n\\n'
@@ -33,7 +33,7 @@ def _v1_lines(sentence: Sentence) -> Iterator[str]:
 
 
 def horizontal(treebank: Treebank) -> str:
-    """One sentence a line, a blank between words; a blank in a word becomes a no-break space.
+    """One sentence per line, words separated by spaces; a space in a word becomes a no-break space.
 
     >>> horizontal(Treebank(b"1\\tNew York\\t_\\t_\\t_\\t_\\t_\\t_\\t_\\t_\\n2\\tsleeps\\t_\\t_\\t_\\t_\\t_\\t_\\t_\\t_\\n\\n"))
     'New\\xa0York sleeps\\n'
@@ -42,23 +42,24 @@ def horizontal(treebank: Treebank) -> str:
 
 
 def vertical(treebank: Treebank) -> str:
-    """One word a line, a blank line after each sentence."""
+    """One word per line, a blank line after each sentence."""
     return "".join("\n".join(sentence.forms) + "\n\n" for sentence in treebank)
 
 
-def with_paragraphs(written: Callable[[Treebank], str]) -> Callable[[Treebank], str]:
-    """The same with a blank line before each paragraph but the first."""
+def with_paragraphs(writer: Callable[[Treebank], str]) -> Callable[[Treebank], str]:
+    """The same format with a blank line before each paragraph but the first."""
 
-    def written_with_paragraphs(treebank: Treebank) -> str:
+    def paragraph_writer(treebank: Treebank) -> str:
         parts = [
-            ("\n" if n and _begins_paragraph(s) else "") + written(_alone(s)) for n, s in enumerate(treebank)
+            ("\n" if n and _begins_paragraph(s) else "") + writer(_as_treebank(s))
+            for n, s in enumerate(treebank)
         ]
         return "".join(parts)
 
-    return written_with_paragraphs
+    return paragraph_writer
 
 
-def _alone(sentence: Sentence) -> Treebank:
+def _as_treebank(sentence: Sentence) -> Treebank:
     return Treebank(sentence.conllu_bytes)
 
 
@@ -67,12 +68,12 @@ def _begins_paragraph(sentence: Sentence) -> bool:
 
 
 def plaintext(treebank: Treebank) -> str:
-    """The text again, with its white space as MISC has it."""
+    """The original text, with the white space recorded in MISC."""
     return "".join(map(_spaced, treebank))
 
 
 def plaintext_normalized(treebank: Treebank) -> str:
-    """The text again, one sentence a line, with single blanks."""
+    """The text, one sentence per line, with single spaces."""
     return "".join(f"{' '.join(sentence.text.split())}\n" for sentence in treebank)
 
 
@@ -95,9 +96,9 @@ def matxin(treebank: Treebank) -> str:
 
 
 def _nodes(sentence: Sentence) -> Iterator[str]:
-    """The words from the root down, without recursion: trees may be as deep as sentences are long."""
+    """The words from the root down. Without recursion, because a tree may be as deep as the sentence is long."""
     children = _children(sentence)
-    columns = sentence.forms, sentence.lemmas, [_said(own) for own in sentence.feats], sentence.deprels
+    columns = sentence.forms, sentence.lemmas, [_value(own) for own in sentence.feats], sentence.deprels
     open_words = [(word, 1) for word in reversed(children[0])]
     while open_words:
         word, depth = open_words.pop()
@@ -105,14 +106,14 @@ def _nodes(sentence: Sentence) -> Iterator[str]:
             yield f"{depth * ' '}</NODE>\n"
             continue
         form, lemma, feats, label = (escape(column[word - 1], {'"': "&quot;"}) for column in columns)
-        told = f'<NODE ord="{word}" alloc="0" form="{form}" lem="{lemma}" mi="{feats}" si="{label}"'
-        yield f"{depth * ' '}{told}{'>' if children[word] else '/>'}\n"
+        attributes = f'<NODE ord="{word}" alloc="0" form="{form}" lem="{lemma}" mi="{feats}" si="{label}"'
+        yield f"{depth * ' '}{attributes}{'>' if children[word] else '/>'}\n"
         if children[word]:
             open_words += [(-1, depth), *((child, depth + 1) for child in reversed(children[word]))]
 
 
 def epe(treebank: Treebank) -> str:
-    """One JSON object a sentence and line: words as nodes, arcs as edges from head to modifier (Extrinsic Parser Evaluation)."""
+    """One JSON object per line and sentence: words as nodes, arcs as edges from head to modifier (Extrinsic Parser Evaluation)."""
     return "".join(
         json.dumps({"id": number, "nodes": _epe_nodes(sentence)}, ensure_ascii=False) + "\n"
         for number, sentence in enumerate(treebank, 1)
@@ -143,8 +144,8 @@ def _epe_nodes(sentence: Sentence) -> list[dict[str, Any]]:
             node["top"] = True
         node["properties"] = {
             "lemma": lemma,
-            "upos": _said(upos),
-            "xpos": _said(xpos),
+            "upos": _value(upos),
+            "xpos": _value(xpos),
             **pairs(feats, bare=False),
         }
         if children[at]:
@@ -154,7 +155,7 @@ def _epe_nodes(sentence: Sentence) -> list[dict[str, Any]]:
 
 
 def _children(sentence: Sentence) -> list[list[int]]:
-    """Of the root and of each word; words without a head are nobody's."""
+    """The children of the root and of each word."""
     children: list[list[int]] = [[] for _ in range(len(sentence) + 1)]
     for word, head in enumerate(sentence.heads.tolist()[1:], 1):
         if head >= 0:
@@ -162,7 +163,7 @@ def _children(sentence: Sentence) -> list[list[int]]:
     return children
 
 
-def _said(value: str) -> str:
+def _value(value: str) -> str:
     return "" if value == "_" else value
 
 
@@ -181,15 +182,17 @@ _WITH_OPTION: Mapping[tuple[str, str], Callable[[Treebank], str]] = {
     ("plaintext", "normalized_spaces"): with_paragraphs(plaintext_normalized),
 }
 OUTPUTS = tuple(_FORMATS)
-"""The formats."""
+"""Names of the formats."""
 OUTPUT_OPTIONS = tuple(f"{name}={option}" for name, option in _WITH_OPTION)
-"""Those that differ from the plain ones."""
+"""Formats with an option that changes them."""
 
 
 def output_writer(name: str, options: frozenset[str] = frozenset()) -> Callable[[Treebank], str]:
-    """How an answer in this format is written; options that it does not have change nothing."""
-    own = [made for (of, option), made in _WITH_OPTION.items() if of == name and option in options]
-    return own[0] if own and "v2" not in options else _FORMATS[name]
+    """The function that writes a format. Unknown options are ignored."""
+    writers = [
+        writer for (form, option), writer in _WITH_OPTION.items() if form == name and option in options
+    ]
+    return writers[0] if writers and "v2" not in options else _FORMATS[name]
 
 
 def _spaced(sentence: Sentence) -> str:

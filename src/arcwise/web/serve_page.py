@@ -1,4 +1,4 @@
-"""The page of ``arcwise serve``: its files, with the colours of the pictures of ``arcwise show --html``."""
+"""The files of the page of ``arcwise serve``, in the style of ``arcwise show --html``."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ PAGE_FILES = {
     "/static/serve.js": ("serve.js", "text/javascript; charset=utf-8"),
     "/static/serve.css": ("serve.css", "text/css; charset=utf-8"),
 }
-"""Address → file of web/static/serve and what it is."""
+"""Path → file in web/static/serve and its content type."""
 
 
 @lru_cache
 def page_file(path: str) -> tuple[bytes, str]:
-    """A file of the page, and its content type. The style sheet begins with that of HTML pages and their trees."""
+    """A file of the page and its content type. The style sheet starts with the one of ``arcwise show --html``."""
     name, kind = PAGE_FILES[path]
     data = (files("arcwise") / "web" / "static" / "serve" / name).read_bytes()
     return ((PAGE_STYLE + STYLE).encode() + data if name == "serve.css" else data), kind

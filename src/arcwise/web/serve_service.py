@@ -1,4 +1,4 @@
-"""``arcwise serve`` as it runs: workers on one port, each with the application, its limits and its counts."""
+"""The service of ``arcwise serve``: workers that share a port, each running the application."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from arcwise.web.serve_workers import GRACE, Say, Supervisor
 from arcwise.web.server import serve
 
 MAX_HEAD = 65536
-"""Bytes of a request before its body: the address, with its parameters, and the headers."""
+"""Maximum bytes of the request line and the headers."""
 
 
 def run_service(
@@ -29,8 +29,8 @@ def run_service(
     say: Say,
     started: Callable[[], None],
 ) -> bool:
-    """Serve until SIGTERM or Ctrl-C, a worker for each socket. Whether all went well."""
-    _allow_many_files()
+    """Serve until SIGTERM or Ctrl-C, with a worker for each socket. Returns whether it ended normally."""
+    _raise_file_limit()
     meter = ServiceMetrics(len(sockets))
 
     def work(number: int, listening: socket.socket, alive: int) -> None:
@@ -53,49 +53,52 @@ def run_service(
 
 
 def timeout_protocol(idle: float, unread: float) -> Any:
-    """uvicorn's protocol, which by itself waits for ever for the rest of a request line or of headers, and for a client that does not read its
-    answer: such connections are closed after ``idle`` seconds, and after ``unread`` seconds in which more of an answer waits than should.
-    A request whose address and headers do not end is refused."""
+    """uvicorn's protocol with timeouts that it lacks.
+
+    uvicorn waits forever for the rest of a request line or of headers, and for a client that does not read its response. This protocol
+    closes a connection after ``idle`` seconds without a complete head of a request, and after ``unread`` seconds in which a response
+    could not be sent. It refuses a request line or headers that never end.
+    """
     from uvicorn.protocols.http.auto import AutoHTTPProtocol
 
     base: Any = AutoHTTPProtocol
 
     class TimeoutProtocol(base):  # type: ignore[misc]
-        _alarm: Any = None
+        _timer: Any = None
         _unread: Any = None
         _head = 0
         _refused = False
 
         def connection_made(self, transport: Any) -> None:
             super().connection_made(transport)
-            self._alarm = self.loop.call_later(idle, self._too_late)
+            self._timer = self.loop.call_later(idle, self._time_out)
 
         def data_received(self, data: bytes) -> None:
             if self._refused:
                 return
-            if not self._is_asking() and self._is_endless(data):
+            if not self._has_request() and self._head_too_long(data):
                 return self._refuse()
             super().data_received(data)
-            if self._is_asking():
-                self._forget()
+            if self._has_request():
+                self._cancel_timer()
                 self._head = 0
-            elif self._alarm is None:
-                self._alarm = self.loop.call_later(idle, self._too_late)
+            elif self._timer is None:
+                self._timer = self.loop.call_later(idle, self._time_out)
 
-        def _is_endless(self, data: bytes) -> bool:
-            """Whether so much came without a body that there will be no end."""
+        def _head_too_long(self, data: bytes) -> bool:
+            """Whether the request line and the headers exceed the limit."""
             end = data.find(b"\r\n\r\n")
             self._head += len(data) if end < 0 else end
             return self._head > MAX_HEAD
 
         def _refuse(self) -> None:
-            """Said here: neither of uvicorn's two protocols says it."""
+            """Send status 431, which neither of uvicorn's two protocols sends."""
             self._refused = True
-            told = (
+            message = (
                 f"address: found more than {MAX_HEAD} bytes of address and headers; send the data as a form\n"
             )
-            head = f"HTTP/1.1 431 Request Header Fields Too Large\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Length: {len(told)}\r\nConnection: close\r\n\r\n"
-            self.transport.write((head + told).encode())
+            head = f"HTTP/1.1 431 Request Header Fields Too Large\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Length: {len(message)}\r\nConnection: close\r\n\r\n"
+            self.transport.write((head + message).encode())
             self.loop.call_later(LINGER, self._close)
 
         def pause_writing(self) -> None:
@@ -107,7 +110,7 @@ def timeout_protocol(idle: float, unread: float) -> Any:
             self._unread.cancel()
 
         def connection_lost(self, exc: Exception | None) -> None:
-            self._forget()
+            self._cancel_timer()
             if self._unread is not None:
                 self._unread.cancel()
             super().connection_lost(exc)
@@ -115,33 +118,33 @@ def timeout_protocol(idle: float, unread: float) -> Any:
         def timeout_keep_alive_handler(self) -> None:
             self._close()
 
-        def _is_asking(self) -> bool:
-            """Whether there is a request, its headers read, that is not answered yet."""
+        def _has_request(self) -> bool:
+            """Whether there is a request whose headers are complete and whose response is not."""
             return self.cycle is not None and not self.cycle.response_complete
 
-        def _too_late(self) -> None:
-            self._alarm = None
-            if not self._is_asking():
+        def _time_out(self) -> None:
+            self._timer = None
+            if not self._has_request():
                 self._close()
 
         def _close(self) -> None:
-            """Without waiting for a client that has left something unread."""
+            """Close without waiting for a client that does not read."""
             if self.transport.get_write_buffer_size():
                 self.transport.abort()
             elif not self.transport.is_closing():
                 self.transport.close()
 
-        def _forget(self) -> None:
-            if self._alarm is not None:
-                self._alarm.cancel()
-                self._alarm = None
+        def _cancel_timer(self) -> None:
+            if self._timer is not None:
+                self._timer.cancel()
+                self._timer = None
 
     return TimeoutProtocol
 
 
-def _allow_many_files() -> None:
-    """As many open connections as the system lets us have."""
-    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
-    wanted = 65536 if most == resource.RLIM_INFINITY else most
+def _raise_file_limit() -> None:
+    """Allow as many open connections as the system does."""
+    _, hard_limit = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = 65536 if hard_limit == resource.RLIM_INFINITY else hard_limit
     with contextlib.suppress(ValueError, OSError):
-        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, most))
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard_limit))

@@ -1,4 +1,4 @@
-"""What requests ask of models, and many of them done at once: their sentences go through tagger and parser in one native call."""
+"""Tasks of requests, run in batches: the sentences of several go through tagger and parser in one native call."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from arcwise.web.serve_limits import RequestRefused
 from arcwise.web.serve_models import ServedModel
 
 TaskResult: TypeAlias = Treebank | Exception
-"""The answer to a task, or why there is none."""
+"""The result of a task, or its error."""
 
 
 @dataclass(frozen=True)
 class ParseTask:
-    """What one request asks of a model."""
+    """The work of one request."""
 
     model: ServedModel
     source: Source
@@ -33,27 +33,27 @@ class ParseTask:
 
     @property
     def size(self) -> int:
-        """About how much work it is, in bytes of text."""
+        """The approximate amount of work, in bytes of text."""
         return self.source.size
 
 
 def run_tasks(tasks: Sequence[ParseTask]) -> list[TaskResult]:
-    """The answers, in the order of the tasks; each the same as if it were asked alone."""
-    done: list[TaskResult | None] = [None] * len(tasks)
+    """The results in the order of the tasks, each the same as if the task were run alone."""
+    results: list[TaskResult | None] = [None] * len(tasks)
     groups: dict[object, list[int]] = {}
     read: dict[int, Treebank] = {}
     for at, task in enumerate(tasks):
         try:
             read[at] = _checked(sentences_of(task.source, task.model), task.max_words)
         except (ArcwiseError, RequestRefused) as error:
-            done[at] = error
+            results[at] = error
             continue
-        groups.setdefault(_kind(at, task, read[at]), []).append(at)
+        groups.setdefault(_batch_key(at, task, read[at]), []).append(at)
     for members in groups.values():
-        answers = _together([tasks[at] for at in members], [read[at] for at in members])
-        for at, answer in zip(members, answers, strict=True):
-            done[at] = answer
-    return [answer for answer in done if answer is not None]
+        answers = _run_batch([tasks[at] for at in members], [read[at] for at in members])
+        for at, result in zip(members, answers, strict=True):
+            results[at] = result
+    return [result for result in results if result is not None]
 
 
 def _checked(treebank: Treebank, max_words: int) -> Treebank:
@@ -64,42 +64,43 @@ def _checked(treebank: Treebank, max_words: int) -> Treebank:
     return treebank
 
 
-def _kind(at: int, task: ParseTask, treebank: Treebank) -> object:
-    """Tasks of the same kind are done in one call. Alone: k best trees, which are several sentences each; and lines that end otherwise."""
+def _batch_key(at: int, task: ParseTask, treebank: Treebank) -> object:
+    """Tasks with the same key are run in one call. k best trees run alone, since they are several sentences each, and so do other line
+    ends, which a joined file could not keep apart."""
     if task.options.k_best > 1 or b"\r" in treebank.data or not len(treebank):
         return at
     return id(task.model), task.tag, task.parse, task.options
 
 
-def _together(tasks: Sequence[ParseTask], treebanks: Sequence[Treebank]) -> list[TaskResult]:
+def _run_batch(tasks: Sequence[ParseTask], treebanks: Sequence[Treebank]) -> list[TaskResult]:
     if len(tasks) == 1:
-        return [_alone(tasks[0], treebanks[0])]
+        return [_run_alone(tasks[0], treebanks[0])]
     try:
-        given: SentenceConstraints = None
+        constraints: SentenceConstraints = None
         if any(task.constraints is not None for task in tasks):
-            given = [
-                own
+            constraints = [
+                constraint
                 for task, treebank in zip(tasks, treebanks, strict=True)
-                for own in task.constraints or [None] * len(treebank)
+                for constraint in task.constraints or [None] * len(treebank)
             ]
-        joined = replace(tasks[0], constraints=given)
+        joined = replace(tasks[0], constraints=constraints)
         parts = parse_together(
-            treebanks, lambda treebank: Analysis(_analysed(joined, treebank)), source="<request>"
+            treebanks, lambda treebank: Analysis(_analyse(joined, treebank)), source="<request>"
         )
         return [part.treebank for part in parts]
-    except Exception:  # of one of them, which is then told alone
-        return [_alone(task, treebank) for task, treebank in zip(tasks, treebanks, strict=True)]
+    except Exception:  # one of them fails: run each alone, so that only this one gets the error
+        return [_run_alone(task, treebank) for task, treebank in zip(tasks, treebanks, strict=True)]
 
 
-def _alone(task: ParseTask, treebank: Treebank) -> TaskResult:
+def _run_alone(task: ParseTask, treebank: Treebank) -> TaskResult:
     try:
-        return _analysed(task, treebank) if len(treebank) else treebank
-    except Exception as error:  # told to the one who asked; the others go on
+        return _analyse(task, treebank) if len(treebank) else treebank
+    except Exception as error:  # the response of this request; the others continue
         return error
 
 
-def _analysed(task: ParseTask, treebank: Treebank) -> Treebank:
-    """The steps that are asked for, one after the other."""
+def _analyse(task: ParseTask, treebank: Treebank) -> Treebank:
+    """Run the requested steps."""
     model, options = task.model, task.options
     if task.tag and not task.parse:
         return model.needs("tagger").tagger.tag(treebank, confidence=options.confidence)
@@ -107,11 +108,11 @@ def _analysed(task: ParseTask, treebank: Treebank) -> Treebank:
         return treebank
     if task.tag or model.pipeline is None:
         return model.parser.parse(treebank, options=options, constraints=task.constraints)
-    # Tags that are missing are found for the parser, and not written.
-    whole = model.parser.parse(
+    # Without tagger: missing tags are predicted for the parser, and not written.
+    parsed = model.parser.parse(
         treebank, options=replace(options, keep=tuple({*options.keep, *TAGS})), constraints=task.constraints
     )
     if options.k_best > 1:
-        return whole
-    given: dict[str, Any] = {name: treebank.column(name) for name in TAGS}
-    return whole.annotate(**given)
+        return parsed
+    tags: dict[str, Any] = {name: treebank.column(name) for name in TAGS}
+    return parsed.annotate(**tags)

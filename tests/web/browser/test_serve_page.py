@@ -82,7 +82,7 @@ def test_trees_with_confidences(page: Any) -> None:
         drawn = page.locator("figure").nth(number).locator("svg .label").all_text_contents()
         assert sorted(drawn) == sorted(sentence.deprels)
         told = page.locator("figure .sure").nth(number).text_content()
-        assert told == f"the whole tree: {round(100 * sentence.confidence)}%"
+        assert told == f"probability of the tree: {round(100 * sentence.confidence)}%"
     assert "%" in "".join(page.locator("svg .doubt").all_text_contents())
     assert page.locator("svg .token").all_text_contents() == ["didn't"]
 
@@ -139,7 +139,7 @@ def test_by_keyboard(page: Any) -> None:
 def test_what_cannot_be_is_told(page: Any) -> None:
     page.fill("#text", "  ")
     page.click("button[type=submit]")
-    assert page.locator("#problem").text_content() == "Type a sentence first."
+    assert page.locator("#problem").text_content() == "Enter some text first."
     page.fill("#text", "word " * 60)
     page.click("button[type=submit]")
     page.wait_for_function("() => document.getElementById('problem').textContent.startsWith('sentence 1')")

@@ -1,4 +1,4 @@
-"""What ``induce`` and ``verify`` share: which words of a corpus are meant, and the rules that parses keep to."""
+"""Shared by ``induce`` and ``verify``: the selected sentences of a corpus, and the rules that constrain parses."""
 
 from __future__ import annotations
 
@@ -14,24 +14,24 @@ TAG_COLUMNS = ("upos", "xpos")
 
 @dataclass(frozen=True)
 class Selection:
-    """The sentences that a grammar is learned from; a certificate carries it."""
+    """The sentences that a grammar is learned from; part of a certificate."""
 
     column: str
     max_length: int
     sentences: int
-    """The first so many; 0: all."""
+    """Use only the first N; 0 for all."""
     without_punctuation: bool = False
 
     @classmethod
     def of(cls, certificate: Any) -> Selection | None:
-        """What a certificate says; None if it says nothing, or nothing that makes sense."""
+        """The selection of a certificate; None if it is missing or invalid."""
         data = certificate.get("selection") if isinstance(certificate, dict) else None
         if not isinstance(data, dict) or not {"column", "max_length", "sentences"} <= data.keys():
             return None
         column, longest, count = data["column"], data["max_length"], data["sentences"]
         without = data.get("without_punctuation", False)
-        sound = type(longest) is int and longest >= 1 and type(count) is int and count >= 0
-        if column not in TAG_COLUMNS or not sound or type(without) is not bool:
+        valid = type(longest) is int and longest >= 1 and type(count) is int and count >= 0
+        if column not in TAG_COLUMNS or not valid or type(without) is not bool:
             return None
         return cls(column, longest, count, without)
 
@@ -40,7 +40,7 @@ class Selection:
         return asdict(self)
 
     def tags(self, treebank: Treebank) -> TagSentences:
-        """The sentences of a treebank that are meant."""
+        """The tags of the selected sentences."""
         from arcwise.induction import TagSentences
 
         return TagSentences.from_treebank(
@@ -64,14 +64,12 @@ def arc_share(share: float, rules: str | None) -> ArcShare | None:
 
     if not share:
         if rules is not None:
-            raise InputError(
-                f"--rules: found {rules} without --constrain, expected a share of arcs that follow them"
-            )
+            raise InputError("--rules: needs --constrain, the fraction of arcs that must follow the rules")
         return None
     if rules is None:
         return ArcShare(UNIVERSAL_RULES, share)
     try:
         lines = read_bytes(rules).decode("utf-8").splitlines()
     except UnicodeDecodeError as error:
-        raise InputError(f"{rules}: is no UTF-8 text ({error})") from error
+        raise InputError(f"{rules}: is not UTF-8 text ({error})") from error
     return ArcShare(parse_rules(lines, source=rules), share)

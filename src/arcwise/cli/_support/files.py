@@ -1,4 +1,4 @@
-"""The files of a command: what it reads and what it writes is declared, and checked before it starts."""
+"""The files of a command, declared and checked before it starts."""
 
 from __future__ import annotations
 
@@ -15,39 +15,41 @@ from arcwise.treebanks.files import check_output, path_kind, same_file
 
 @dataclass(frozen=True)
 class Files:
-    """Which parameters of a command name files. ``cli/NAME.py`` has one as ``FILES``.
+    """The parameters of a command that name files: ``FILES`` in ``cli/NAME.py``.
 
-    Before the command starts: what it reads is there; what it writes can be written, is none of the files that it reads, and is not
-    written twice; what a plot needs is installed.
+    Before the command starts, its inputs must exist, its outputs must be writable, distinct and different from the inputs, and
+    matplotlib must be installed for a plot.
     """
 
     reads: tuple[str, ...] = ()
-    """Files that must be there."""
+    """Files that must exist."""
     may_read: tuple[str, ...] = ()
-    """What may be a file, or something else: the name of a model, a folder, a text."""
+    """May be a file or something else: the name of a model, a folder, a text."""
     writes: tuple[str, ...] = ()
     plots: tuple[str, ...] = ()
-    """Files that matplotlib draws."""
+    """Files drawn by matplotlib."""
     folders: tuple[str, ...] = ()
     """Folders to write into."""
     like: Mapping[str, str] = field(default_factory=dict)
-    """What is written → what is read: a folder where that is a folder or the name ends in ``/``, else a file."""
-    goes_on: Mapping[str, str] = field(default_factory=dict)
-    """What is written → what is read, where both may be the same file: a search goes on from its checkpoint."""
+    """Output → input: the output is a folder if the input is one or its own name ends in ``/``, else a file."""
+    continues: Mapping[str, str] = field(default_factory=dict)
+    """Output → input that may be the same file: a search resumes from its checkpoint."""
 
     @property
     def outputs(self) -> tuple[str, ...]:
         """Parameters that name a file to write."""
         return (*self.writes, *self.plots, *self.like)
 
-    def check(self, given: Mapping[str, Any]) -> None:
-        """``InputError`` (or ``MissingExtraError``) for the first thing that is wrong."""
-        for path in _paths(given, self.reads):
+    def check(self, values: Mapping[str, Any]) -> None:
+        """``InputError`` (or ``MissingExtraError``) for the first problem."""
+        for path in _paths(values, self.reads):
             if path != "-" and path_kind(path) is None:
                 raise InputError(f"{path}: no such file")
-        like = (n for n, read in self.like.items() if names_folder(given.get(n)) or _has_folder(given, read))
+        like = (
+            n for n, read in self.like.items() if names_folder(values.get(n)) or _has_folder(values, read)
+        )
         folders = [*self.folders, *like]
-        for path in _paths(given, folders):
+        for path in _paths(values, folders):
             if path != "-" and path_kind(path) not in ("folder", None):
                 raise InputError(f"{path}: is a file, expected a folder")
             above = next((p for p in Path(path).parents if path_kind(p) is not None), None)
@@ -55,39 +57,39 @@ class Files:
                 raise InputError(f"{path}: cannot be created ({above} is a file)")
         written: list[str] = []
         for name in self.outputs:
-            for path in _paths(given, [] if name in folders else [name]):
+            for path in _paths(values, [] if name in folders else [name]):
                 check_output(path)
-                read = [n for n in (*self.reads, *self.may_read) if n != self.goes_on.get(name)]
-                if any(same_file(path, other) for other in _paths(given, read)):
-                    raise InputError(f"{path}: is read here, expected another file to write to")
+                read = [n for n in (*self.reads, *self.may_read) if n != self.continues.get(name)]
+                if any(same_file(path, other) for other in _paths(values, read)):
+                    raise InputError(f"{path}: is an input too, expected a different output file")
                 real = os.path.realpath(path)
                 if path != "-" and path_kind(real) != "device" and real in written:
-                    raise InputError(f"{path}: is to be written twice, expected two files")
+                    raise InputError(f"{path}: would be written twice, expected different files")
                 written.append(real)
-        for path in _paths(given, self.plots):
+        for path in _paths(values, self.plots):
             from arcwise.visual.plots import check_plot
 
             check_plot(path)
 
     def checked(self, run: Callable[..., None]) -> Callable[..., None]:
-        """The command ``run``, after these checks."""
+        """The command ``run``, with these checks before it."""
 
         @functools.wraps(run)
-        def wrapped(**given: Any) -> None:
-            self.check(given)
-            run(**given)
+        def wrapped(**values: Any) -> None:
+            self.check(values)
+            run(**values)
 
         return wrapped
 
 
-def _paths(given: Mapping[str, Any], names: Iterable[str]) -> Iterator[str]:
+def _paths(values: Mapping[str, Any], names: Iterable[str]) -> Iterator[str]:
     for name in names:
-        value = given.get(name)
+        value = values.get(name)
         yield from [value] if isinstance(value, str) else value or ()
 
 
 def names_folder(path: Any) -> bool:
-    """Whether a path is written as that of a folder: with a slash at its end.
+    """Whether a path ends in a slash, which stands for a folder.
 
     >>> names_folder("trees/"), names_folder("trees")
     (True, False)
@@ -95,22 +97,21 @@ def names_folder(path: Any) -> bool:
     return isinstance(path, str) and path.endswith(("/", os.sep))
 
 
-def _has_folder(given: Mapping[str, Any], name: str) -> bool:
-    return any(path_kind(path) == "folder" for path in _paths(given, [name]))
+def _has_folder(values: Mapping[str, Any], name: str) -> bool:
+    return any(path_kind(path) == "folder" for path in _paths(values, [name]))
 
 
 def refuse_existing(targets: Iterable[Path], *, read: Sequence[str | Path], overwrite: bool) -> None:
-    """``InputError`` if a file whose name the user did not type is there already, unless it may be overwritten; a file that is read
-    never may be."""
+    """``InputError`` if an output whose name the user did not type exists, unless ``overwrite``; an input is never overwritten."""
     for target in targets:
         if any(same_file(target, path) for path in read):
-            raise InputError(f"{target}: is read here, expected another folder to write to")
+            raise InputError(f"{target}: is an input too, expected a different output folder")
         if path_kind(target) is not None and not overwrite:
-            raise InputError(f"{target}: is there already; --overwrite replaces it")
+            raise InputError(f"{target}: exists already; use --overwrite to replace it")
 
 
 def output_path(model: str, *, interrupted: bool) -> str:
-    """The path for a trained model: the one asked for, but work that was interrupted goes beside a model that is there already.
+    """The path for a trained model. An interrupted training gets a new name if the model exists.
 
     >>> output_path("new.arcwise", interrupted=True)
     'new.arcwise'

@@ -1,4 +1,4 @@
-"""The part of ``arcwise induce`` that searches globally: progress, certificate, estimate, plot."""
+"""The global search of ``arcwise induce``: progress, certificate, estimate, plot."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from arcwise.treebanks.files import open_output
 
 @dataclass(frozen=True)
 class Search:
-    """What to search for, and how."""
+    """The problem and the options of a search."""
 
     corpus: TagSentences
     constraint: ArcShare | None
@@ -44,14 +44,13 @@ class Search:
 def run_search(
     search: Search, certificate: str | None, selection: Selection, plot: str | None
 ) -> tuple[DMV, bool]:
-    """Search, say what was found, write the certificate and the plot. Ctrl-C ends the search with the best so far; whether it did is
-    given back beside the grammar."""
+    """Search, print the result, write the certificate and the plot. Returns the grammar, and whether Ctrl-C stopped the search."""
     if certificate is not None and search.method != "count":
         raise InputError(
-            f"--certificate: found --method {search.method}, expected count: only it leaves a proof"
+            f"--certificate: needs --method count, which alone produces a proof (found {search.method})"
         )
     with SearchProgress() as watch:
-        found = induce_globally(
+        result = induce_globally(
             search.corpus,
             method=search.method,
             epsilon=search.epsilon,
@@ -72,17 +71,19 @@ def run_search(
         least, words = search.constraint.least(search.corpus.words), search.corpus.words
         about = f" of the parses in which at least {least} of {words} arcs follow the rules"
     typer.echo(
-        f"log-likelihood {found.lower:.4f}, proved to be at most {found.upper:.4f} (gap {100 * found.gap:.2f} %){about}, "
-        f"{found.trace[-1].nodes} {'blocks' if search.blocks else 'nodes'}, {found.trace[-1].seconds:.1f} s"
+        f"log-likelihood {result.lower:.4f}, proved to be at most {result.upper:.4f} "
+        f"(gap {100 * result.gap:.2f} %){about}, {result.trace[-1].nodes} {'blocks' if search.blocks else 'nodes'}, {result.trace[-1].seconds:.1f} s"
     )
     if certificate is not None:
         with open_output(certificate) as stream:
-            stream.write(json.dumps({**(found.certificate or {}), "selection": selection.to_json()}).encode())
+            stream.write(
+                json.dumps({**(result.certificate or {}), "selection": selection.to_json()}).encode()
+            )
     if plot is not None:
         from arcwise.visual.plots import plot_bounds, save
 
-        save(plot_bounds(found.trace), plot)
-    return found.parameters, watch.should_stop()
+        save(plot_bounds(result.trace), plot)
+    return result.parameters, watch.should_stop()
 
 
 def estimate_search(search: Search, walks: int) -> None:

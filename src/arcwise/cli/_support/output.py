@@ -1,4 +1,4 @@
-"""What commands print: tables for readers, JSON for programs, warnings on standard error."""
+"""Output of commands: tables, JSON, and warnings on standard error."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ Color = Annotated[
     bool | None,
     typer.Option(
         "--color/--no-color",
-        help="Colours; without the option, on a terminal unless NO_COLOR is set.",
+        help="Colours. [default: on a terminal, unless NO_COLOR is set]",
         show_default=False,
     ),
 ]
-"""The option of commands that print in colours, for ``wants_color``."""
+"""The option ``--color``, for ``wants_color``."""
 
 
-def wants_color(asked: bool | None = None) -> bool:
-    """What was asked for; else whether standard output is a terminal that shows colours."""
-    if asked is not None:
-        return asked
+def wants_color(option: bool | None = None) -> bool:
+    """The option, or else whether standard output is a terminal with colours."""
+    if option is not None:
+        return option
     return sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
 
@@ -41,19 +41,19 @@ def print_json(value: dict[str, Any]) -> None:
 
 
 def print_tables(tables: RenderableType, *, width: int = _PIPE_WIDTH) -> None:
-    """Print rich tables on standard output, without colours and of this width where it is no terminal."""
+    """Print rich tables; without colours and with this width if standard output is not a terminal."""
     from rich.console import Console
 
     console = Console(highlight=False)
     if not console.is_terminal:
         console = Console(highlight=False, width=width)
-    with console.capture() as drawn:  # printed by us: rich would end the program itself where nobody reads on
+    with console.capture() as drawn:  # rich itself would exit if the pipe is closed
         console.print(tables)
     typer.echo(drawn.get(), nl=False, color=console.is_terminal)
 
 
 def warn_unsound(*files: Soundness) -> None:
-    """Say on standard error what is wrong with the trees that were scored."""
+    """Print problems of the scored trees on standard error."""
     for file in files:
         if not file.is_sound:
             typer.echo(f"warning: {file}", err=True)

@@ -1,4 +1,4 @@
-"""The files of ``arcwise parse``, one after the other: what is read, where its trees go, and what happens when one cannot be read."""
+"""The work of ``arcwise parse``: inputs, outputs, and files that cannot be read."""
 
 from __future__ import annotations
 
@@ -25,24 +25,24 @@ if TYPE_CHECKING:
     from arcwise.pipeline.parse_input import InputSettings, Parsed
     from arcwise.treebanks import Sentence, Treebank
 
-_MOST_NOTES = 10
-"""Notes shown on standard error; all are in the comments of the output."""
+_MAX_NOTES = 10
+"""Notes printed on standard error; the comments of the output have all of them."""
 _SPOOL = 1 << 24
-"""Bytes of the trees of one of several files that are kept in memory until the file is read to its end."""
+"""Bytes of output of one of several files that are buffered in memory until the file is complete."""
 _SUFFIXES = {"conllu": ".conllu", "json": ".jsonl"}
-_WAITED_FOR = {
+_PROMPTS = {
     "auto": "text or CoNLL-U, parsed at each blank line",
     "text": "text, parsed at each blank line",
     "conllu": "CoNLL-U, parsed at each blank line",
-    "lines": "sentences, one a line",
-    "tokens": "sentences, one a line, with blanks between words",
-    "json": "JSON, an object a line",
+    "lines": "sentences, one per line",
+    "tokens": "sentences, one per line, with spaces between words",
+    "json": "JSON, one object per line",
 }
 
 
 @dataclass(frozen=True)
 class ParseOutput:
-    """Where trees go, and as what."""
+    """The destination and the format of the trees."""
 
     path: str
     to: str = "conllu"
@@ -51,19 +51,19 @@ class ParseOutput:
 
     @property
     def is_stream(self) -> bool:
-        """Whether it is CoNLL-U or JSON, not pictures."""
+        """Whether the format is CoNLL-U or JSON, not pictures."""
         return not self.show and self.html is None
 
 
 class Target(Protocol):
-    """Takes bytes."""
+    """A binary stream to write to."""
 
     def write(self, data: bytes, /) -> int:
         """Write bytes."""
         ...
 
     def flush(self) -> None:
-        """Hand them on."""
+        """Pass buffered bytes on."""
         ...
 
 
@@ -77,19 +77,19 @@ class ParseWork:
     threads: int
     output: ParseOutput
     failed: list[str] = field(default_factory=list)
-    """Those of several files that could not be parsed."""
+    """Files that could not be parsed, if there are several."""
     broken: int = 0
     """Lines of JSON that could not be parsed."""
     first_notes: list[Note] = field(default_factory=list)
     notes: int = 0
 
     def run(self, sources: Sequence[str], targets: Mapping[str | Path, Path], *, text: str | None) -> int:
-        """All of it; the exit status: 1 if some of several files, or lines of JSON, could not be parsed."""
+        """Parse everything; the exit status, 1 if a file of several or a line of JSON could not be parsed."""
         from arcwise.pipeline.parse_input import files_in, parse_text
         from arcwise.treebanks.files import path_kind
 
         if "-" in sources:
-            self._say_what_is_waited_for()
+            self._prompt()
         files: Sequence[str | Path] = [*targets]
         if text is not None:
             self._write(parse_text(self.parser, text, options=self.options, threads=self.threads))
@@ -98,7 +98,7 @@ class ParseWork:
         else:
             files = [f for s in sources for f in (files_in(s) if path_kind(s) == "folder" else [s])]
             self._one_stream(files)
-        self._tell_notes()
+        self._print_notes()
         if self.failed:
             names = ", ".join(self.failed)
             _say(f"{len(self.failed)} of {len(files)} files could not be parsed: {names}")
@@ -106,19 +106,16 @@ class ParseWork:
             _say(f"{self.broken} line{'s' * (self.broken > 1)} of JSON could not be parsed")
         return 1 if self.failed or self.broken else 0
 
-    def _say_what_is_waited_for(self) -> None:
+    def _prompt(self) -> None:
         if sys.stdin is not None and sys.stdin.isatty():
-            waited = _WAITED_FOR[self.reading.format]
-            _say(f"waiting for {waited}; Ctrl-D on an empty line ends the input")
-
-    # ---- several files
+            _say(f"waiting for {_PROMPTS[self.reading.format]}; Ctrl-D on an empty line ends the input")
 
     def _one_stream(self, files: Sequence[str | Path]) -> None:
-        """All files into one output."""
+        """Parse all files into one output."""
         if len(files) == 1:
             self._write(self._parsed(files[0]))
         elif not self.output.is_stream:
-            self._write(self._one_after_the_other(files))
+            self._write(self._parsed_files(files))
         else:
             from arcwise.pipeline.document_names import DocumentNames
             from arcwise.treebanks import open_output
@@ -128,7 +125,7 @@ class ParseWork:
                 self._each(files, lambda file: self._append(file, names, target))
 
     def _append(self, file: str | Path, names: DocumentNames, target: Target) -> None:
-        """The trees of one of several files: all or, where it cannot be read to its end, none. Those of standard input at once."""
+        """Write the trees of one of several files, none of them if the file cannot be read to its end. Standard input is not buffered."""
         name = "standard-input" if str(file) == "-" else Path(file).as_posix()
         if str(file) == "-":
             return self._put(self._parsed(file), target, names, name)
@@ -147,22 +144,22 @@ class ParseWork:
             self._put(self._parsed(file), stream)
 
     def _each(self, files: Sequence[str | Path], work: Callable[[str | Path], None]) -> None:
-        """Do the work for each file. Where there are several, one that cannot be read is told, and the others are parsed."""
+        """Do the work for each file. One of several that cannot be read is reported and skipped."""
         for file in files:
-            with self._told(file, several=len(files) > 1):
+            with self._skip_unreadable(file, several=len(files) > 1):
                 work(file)
 
-    def _one_after_the_other(self, files: Sequence[str | Path]) -> Iterator[Parsed]:
+    def _parsed_files(self, files: Sequence[str | Path]) -> Iterator[Parsed]:
         for file in files:
-            with self._told(file, several=True):
+            with self._skip_unreadable(file, several=True):
                 yield from self._parsed(file)
 
     @contextlib.contextmanager
-    def _told(self, file: str | Path, *, several: bool) -> Iterator[None]:
+    def _skip_unreadable(self, file: str | Path, *, several: bool) -> Iterator[None]:
         try:
             yield
         except InputError as error:
-            if isinstance(error, OptionError) or not several:  # what was asked for holds for all files
+            if isinstance(error, OptionError) or not several:  # a wrong option concerns all files
                 raise
             self.failed.append(str(file))
             _say(str(error))
@@ -172,50 +169,48 @@ class ParseWork:
 
         return parse_file(self.parser, path, self.reading, options=self.options, threads=self.threads)
 
-    # ---- writing
-
-    def _write(self, found: Iterator[Parsed]) -> None:
-        """Trees as CoNLL-U or JSON, in the terminal, or on a page."""
+    def _write(self, results: Iterator[Parsed]) -> None:
+        """Write trees as CoNLL-U or JSON, in the terminal, or as an HTML page."""
         if self.output.is_stream:
             from arcwise.treebanks import open_output
 
             with open_output(self.output.path) as target:
-                self._put(found, target)
+                self._put(results, target)
         elif self.output.show:
             from arcwise.cli._support.output import wants_color
             from arcwise.cli.show import print_trees
 
-            print_trees(enumerate(self._sentences(found), 1), color=wants_color())
+            print_trees(enumerate(self._sentences(results), 1), color=wants_color())
         else:
             from arcwise.treebanks import open_output
             from arcwise.visual import html_parts
 
             with open_output(self.output.html or "-") as page:
-                for part in html_parts(self._sentences(found)):
+                for part in html_parts(self._sentences(results)):
                     page.write(part.encode())
 
-    def _sentences(self, found: Iterator[Parsed]) -> Iterator[Sentence]:
-        for parsed in found:
+    def _sentences(self, results: Iterator[Parsed]) -> Iterator[Sentence]:
+        for parsed in results:
             if (treebank := self._checked(parsed)) is not None:
                 yield from treebank
 
     def _put(
-        self, found: Iterator[Parsed], target: Target, names: DocumentNames | None = None, name: str = ""
+        self, results: Iterator[Parsed], target: Target, names: DocumentNames | None = None, name: str = ""
     ) -> None:
-        """Trees one after the other, each handed on as soon as it is there. ``names``: several documents come one after the other."""
+        """Write each tree as soon as it is parsed. ``names``: names documents, if there are several."""
         from arcwise.pipeline.document_names import DocumentNames
         from arcwise.pipeline.json_input import ParsedLine
 
         began = False
-        for parsed in found:
+        for parsed in results:
             treebank = self._checked(parsed)
             if isinstance(parsed, ParsedLine):
                 if self.output.to == "json":
                     target.write(_json_line(parsed.to_json()))
                 elif treebank is not None:
                     names = names or DocumentNames()
-                    own = parsed.name or (f"{name}:{parsed.line}" if name else str(parsed.line))
-                    names.start(own, numbered=not parsed.is_cut, new=not name and parsed.name is None)
+                    document = parsed.name or (f"{name}:{parsed.line}" if name else str(parsed.line))
+                    names.start(document, numbered=not parsed.is_cut, new=not name and parsed.name is None)
                     target.write(names.named(treebank).data)
             elif treebank is not None:
                 if names is not None:
@@ -232,10 +227,8 @@ class ParseWork:
         else:
             target.write(treebank.data)
 
-    # ---- what is said of single sentences and lines
-
     def _checked(self, parsed: Parsed) -> Treebank | None:
-        """The sentences; None, and a word about it, where a line of JSON has none."""
+        """The sentences; None, with a message, for a line of JSON without any."""
         from arcwise.pipeline.json_input import ParsedLine
 
         if isinstance(parsed, ParsedLine):
@@ -244,15 +237,15 @@ class ParseWork:
                 _say(parsed.error)
         else:
             self.notes += len(parsed.notes)
-            self.first_notes.extend(parsed.notes[: _MOST_NOTES - len(self.first_notes)])
+            self.first_notes.extend(parsed.notes[: _MAX_NOTES - len(self.first_notes)])
         return parsed.treebank
 
-    def _tell_notes(self) -> None:
-        """The first notes on standard error."""
+    def _print_notes(self) -> None:
+        """Print the first notes on standard error."""
         for note in self.first_notes:
             _say(str(note))
-        if self.notes > _MOST_NOTES:
-            _say(f"{self.notes - _MOST_NOTES} more of this kind; comments (# parse_note) have them all")
+        if self.notes > _MAX_NOTES:
+            _say(f"{self.notes - _MAX_NOTES} more notes; the comments (# parse_note) have all of them")
 
 
 def _say(line: str) -> None:
@@ -260,7 +253,7 @@ def _say(line: str) -> None:
 
 
 def _json_line(values: Mapping[str, Any]) -> bytes:
-    """One line; what UTF-8 does not have (half of a surrogate pair, from an escape) as an escape."""
+    """One line of JSON. Half of a surrogate pair, which UTF-8 cannot encode, is written as an escape."""
     try:
         return json.dumps(values, ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
     except UnicodeEncodeError:
@@ -268,7 +261,7 @@ def _json_line(values: Mapping[str, Any]) -> bytes:
 
 
 def targets_of(sources: Sequence[str], output: str, *, to: str, overwrite: bool) -> Mapping[str | Path, Path]:
-    """For a folder that is parsed into another one, or files into a folder (``DIR/``): each file → its parse. Checked before the work."""
+    """Input file → output file, where the output is a folder; checked before any work."""
     from arcwise.pipeline.parse_input import files_in
     from arcwise.treebanks.files import path_kind
 
@@ -286,12 +279,14 @@ def targets_of(sources: Sequence[str], output: str, *, to: str, overwrite: bool)
     if folders:
         folder = folders[0]
         if Path(output).resolve().is_relative_to(Path(folder).resolve()):
-            raise InputError(f"{output}: is in the folder that is read, expected one outside of {folder}")
+            raise InputError(f"{output}: is inside the input folder, expected a folder outside {folder}")
         files = files_in(folder)
         names = [Path(file).relative_to(folder) for file in files]
-    places = [Path(output) / name for name in names]
-    targets = [place.with_name(f"{place.name}{_SUFFIXES[to]}") for place in places]
-    if twice := [target for target, times in Counter(targets).items() if times > 1]:
-        raise InputError(f"{twice[0]}: is to be written twice, expected files of different names")
+    paths = [Path(output) / name for name in names]
+    targets = [path.with_name(f"{path.name}{_SUFFIXES[to]}") for path in paths]
+    if duplicates := [target for target, times in Counter(targets).items() if times > 1]:
+        raise InputError(
+            f"{duplicates[0]}: would be written twice, expected input files with different names"
+        )
     refuse_existing(targets, read=files, overwrite=overwrite)
     return dict(zip(files, targets, strict=True))

@@ -1,4 +1,4 @@
-"""What ``arcwise search`` prints and writes."""
+"""The output of ``arcwise search``."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ if TYPE_CHECKING:
     from arcwise.treebanks.search.tables import TableColumn
 
 _BATCH = 1 << 24  # bytes of a file searched at a time
-_MOST_TOLD = 10  # hits that were left out, told one by one
+_MAX_SKIPPED = 10  # skipped hits that are listed
 
 
 def check_options(
     *, count: bool, conllu: bool, json: bool, table: str | None, changes: str | None, preview: bool
 ) -> None:
-    """``InputError`` if two options contradict each other."""
+    """``InputError`` if two options exclude each other."""
     chosen = {
         "--count": count,
         "--conllu": conllu,
@@ -38,24 +38,24 @@ def check_options(
     }
     names = [name for name, given in chosen.items() if given]
     if len(names) > 1:
-        raise InputError(f"{names[0]}: found {names[1]} beside it, expected one of them")
+        raise InputError(f"{names[0]}: cannot be combined with {names[1]}")
     if json and (conllu or changes is not None):
-        raise InputError(f"--json: found {names[0]} beside it, expected one of them")
+        raise InputError(f"--json: cannot be combined with {names[0]}")
     if preview and changes is None:
-        raise InputError("--preview: found no --set, expected what is to be changed")
+        raise InputError("--preview: needs --set")
 
 
 def check_output_option(output: str, *, conllu: bool, changes: str | None, files: Sequence[str]) -> None:
-    """``InputError`` if there is nothing for a file, or several treebanks for one."""
+    """``InputError`` if there is nothing to write to a file, or several treebanks for one file."""
     if output != "-" and not conllu and changes is None:
-        raise InputError(f"--output: found {output}, expected --set or --conllu beside it")
+        raise InputError(f"--output: needs --set or --conllu (found {output})")
     if changes is not None and len(files) > 1:
         raise InputError(f"--set: found {len(files)} files, expected one")
 
 
 @dataclass(frozen=True)
 class _Part:
-    """A stretch of a file, and how many sentences come before it."""
+    """A part of a file, and the number of sentences before it."""
 
     file: str
     treebank: Treebank
@@ -92,15 +92,12 @@ def _parts(files: Sequence[str]) -> Iterator[_Part]:
 
 
 def _hits(query: Query, files: Sequence[str], most: int) -> Iterator[tuple[_Part, Hit]]:
-    found = ((part, hit) for part in _parts(files) for hit in query.hits(part.columns))
-    return islice(found, most or None)
-
-
-# ---- hits
+    hits = ((part, hit) for part in _parts(files) for hit in query.hits(part.columns))
+    return islice(hits, most or None)
 
 
 def print_hits(query: Query, files: Sequence[str], *, as_json: bool, most: int) -> None:
-    """A line for each hit; or all of them as one JSON object."""
+    """Print a line for each hit, or all hits as one JSON object."""
     hits = _hits(query, files, most)
     if as_json:
         print_json({"query": query.text, "hits": [_as_dict(part, hit) for part, hit in hits]})
@@ -115,14 +112,14 @@ def print_hits(query: Query, files: Sequence[str], *, as_json: bool, most: int) 
 
 
 def _hints(query: Query, files: Sequence[str]) -> list[str]:
-    """What does not occur in any of the files."""
-    found: dict[str, str] | None = None
+    """Hints for a query without hits: values that occur in none of the files."""
+    hints: dict[str, str] | None = None
     for part in _parts([file for file in files if file != "-"]):
         here = unseen(query, part.columns)
-        found = here if found is None else {test: found[test] or here[test] for test in found if test in here}
+        hints = here if hints is None else {test: hints[test] or here[test] for test in hints if test in here}
     return [
         f"{test} does not occur" + (f", {meant} does" if meant else "")
-        for test, meant in (found or {}).items()
+        for test, meant in (hints or {}).items()
     ]
 
 
@@ -153,7 +150,7 @@ def _as_dict(part: _Part, hit: Hit) -> dict[str, Any]:
 
 
 def write_sentences(query: Query, files: Sequence[str], output: str, *, most: int) -> None:
-    """The sentences that have a hit."""
+    """Write the sentences with a hit."""
     with open_output(output) as out:
         last: tuple[str, int] | None = None
         for part, hit in _hits(query, files, most):
@@ -163,11 +160,8 @@ def write_sentences(query: Query, files: Sequence[str], output: str, *, most: in
             last = this
 
 
-# ---- counts and tables
-
-
 def print_counts(query: Query, files: Sequence[str], *, as_json: bool) -> None:
-    """Hits, and sentences that have one, of each file and of all."""
+    """Print the number of hits and of sentences with a hit, for each file and in total."""
     counts: dict[str, tuple[int, int]] = dict.fromkeys(files, (0, 0))
     for part in _parts(list(counts)):
         hits, sentences = query.count(part.columns)
@@ -189,7 +183,7 @@ def _counted(number: int, what: str) -> str:
 
 
 def print_table(query: Query, files: Sequence[str], table: Sequence[TableColumn], *, as_json: bool) -> None:
-    """How often each combination of values occurs, the most frequent first."""
+    """Print the frequency of each combination of values, the most frequent first."""
     counts: Counter[tuple[str, ...]] = Counter()
     for part in _parts(files):
         counts += frequencies(query.hits(part.columns), table, part.columns)
@@ -209,22 +203,19 @@ def print_table(query: Query, files: Sequence[str], table: Sequence[TableColumn]
         typer.echo("  ".join(cells).rstrip())
 
 
-# ---- changes
-
-
 def print_preview(edit: MassEdit, file: str) -> None:
-    """Every field that would change, from what to what, and the hits that would be left out."""
-    fields = sentences = left_out = 0
+    """Print every change, old and new value, and the hits that would be skipped."""
+    fields = sentences = skipped = 0
     for part in _parts([file]):
         for plan in edit.plan(part.columns):
             fields, sentences = fields + len(plan.edits), sentences + bool(plan.edits)
-            left_out += len(plan.refused)
+            skipped += len(plan.refused)
             if plan.edits or plan.refused:
                 sentence = part.treebank[plan.sentence]
                 typer.echo(f"{part.place(plan.sentence)}: {printable(sentence.text)}")
                 _print_plan(sentence, plan)
-    told = f"{_counted(fields, 'field')} of {_counted(sentences, 'sentence')} would change"
-    typer.echo(told + (f", {_counted(left_out, 'hit')} would be left out" if left_out else ""))
+    summary = f"{_counted(fields, 'field')} of {_counted(sentences, 'sentence')} would change"
+    typer.echo(summary + (f", {_counted(skipped, 'hit')} would be skipped" if skipped else ""))
 
 
 def _print_plan(sentence: Sentence, plan: Plan) -> None:
@@ -236,22 +227,22 @@ def _print_plan(sentence: Sentence, plan: Plan) -> None:
         old = printable(row[column_number(edit.column)])
         typer.echo(f"  {edit.row} {printable(row[1])}  {edit.column}: {old} → {printable(edit.value)}")
     for refused in plan.refused:
-        typer.echo(f"  left out: {refused.reason}")
+        typer.echo(f"  skipped: {refused.reason}")
 
 
 def write_edited(edit: MassEdit, file: str, output: str) -> None:
-    """The treebank with the changes; on standard error, what was done and what was left out."""
+    """Write the edited treebank; report changes and skipped hits on standard error."""
     fields = sentences = 0
-    left_out: list[str] = []
+    skipped: list[str] = []
     with open_output(output) as out:
         for part in _parts([file]):
             plans = list(edit.plan(part.columns))
             edits = {plan.sentence: plan.edits for plan in plans if plan.edits}
             out.write(with_edits(part.treebank, edits).data if edits else part.treebank.data)
             fields, sentences = fields + sum(map(len, edits.values())), sentences + len(edits)
-            left_out += [f"{part.place(p.sentence)}: {r.reason}" for p in plans for r in p.refused]
-    for line in left_out[:_MOST_TOLD]:
-        typer.echo(f"left out: {line}", err=True)
-    if len(left_out) > _MOST_TOLD:
-        typer.echo(f"left out: {len(left_out) - _MOST_TOLD:,} more (--preview shows all)", err=True)
+            skipped += [f"{part.place(p.sentence)}: {r.reason}" for p in plans for r in p.refused]
+    for line in skipped[:_MAX_SKIPPED]:
+        typer.echo(f"skipped: {line}", err=True)
+    if len(skipped) > _MAX_SKIPPED:
+        typer.echo(f"skipped: {len(skipped) - _MAX_SKIPPED:,} more (--preview shows all)", err=True)
     typer.echo(f"{_counted(fields, 'field')} of {_counted(sentences, 'sentence')} changed", err=True)

@@ -1,4 +1,4 @@
-"""A line on standard error that follows long work, and for a search Ctrl-C as a polite way to end it."""
+"""Progress on standard error; for a search, Ctrl-C as a graceful stop."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _LINE_SECONDS = 10.0
 
 
 class ProgressLine:
-    """On a terminal one live line, elsewhere a line every ten seconds."""
+    """One live line on a terminal, elsewhere a line every ten seconds."""
 
     def __enter__(self) -> Self:
         self._live: Any = None
@@ -37,22 +37,22 @@ class ProgressLine:
             self._live.stop()
 
     def say(self, line: str) -> None:
-        """The line as it is now."""
+        """Show this line."""
         if self._live is not None:
             self._live.update(line)
         elif time.monotonic() - self._last >= _LINE_SECONDS:
             self._last = time.monotonic()
             print(line, file=sys.stderr, flush=True)
 
-    def count(self, done: int, total: int, what: str) -> None:
-        """So many of the work are done: with speed and time left."""
+    def count(self, done: int, total: int, unit: str) -> None:
+        """Show how much is done, with speed and remaining time."""
         speed = done / max(time.monotonic() - self._began, 1e-9)
         left = (total - done) / max(speed, 1e-9)
-        self.say(f"{done} of {total} {what} ({speed:.1f}/s, {left:.0f} s left)")
+        self.say(f"{done} of {total} {unit} ({speed:.1f}/s, {left:.0f} s left)")
 
 
 class SearchProgress(ProgressLine):
-    """The line of a search. The first Ctrl-C ends the search, the second the program."""
+    """The progress of a search. The first Ctrl-C stops the search, the second the program."""
 
     def __enter__(self) -> Self:
         super().__enter__()
@@ -80,9 +80,10 @@ class SearchProgress(ProgressLine):
         return self._stop
 
     def show(self, point: TracePoint) -> None:
-        """Where the search stands."""
+        """Show the state of the search."""
         speed = point.nodes / max(point.seconds, 1e-9)
         self.say(
-            f"{point.seconds:7.1f} s  incumbent {point.lower:.4f}  bound {point.upper:.4f}  gap {100 * point.gap:.2f} %  "
+            f"{point.seconds:7.1f} s  incumbent {point.lower:.4f}  bound {point.upper:.4f}  "
+            f"gap {100 * point.gap:.2f} %  "
             f"{point.nodes} nodes ({speed:.0f}/s), {point.open_nodes} open"
         )

@@ -1,4 +1,4 @@
-"""What ``arcwise COMMAND --help`` shows: usage lines and options in words, not in Python's types."""
+"""The help of commands: usage lines and options in plain words instead of Python types."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ VALUE_NAMES = {
     "WHICH": "sentence",
     "COMMAND": "command",
 }
-"""How the value of an option is called in help → parameters of commands. Others are called after what they are: N, NUMBER or TEXT."""
+"""Name of a value in help → parameters of commands. Other values are named after their type: N, NUMBER or TEXT."""
 
 _ARGUMENTS = {
     "gold": "GOLD",
@@ -44,28 +44,28 @@ _ARGUMENTS = {
     "mine": "MINE",
     "theirs": "THEIRS",
 }
-"""Arguments that are called otherwise than options of the same name."""
+"""Arguments with other names than options of the same parameter name."""
 
 _BY_PARAMETER = {name: shown for shown, names in VALUE_NAMES.items() for name in names.split()}
 
 
 class PlainCommand(TyperCommand):
-    """A command whose help is made of the words that ``name_values`` gave to its parameters."""
+    """A command whose help uses the value names of ``name_values``."""
 
     def collect_usage_pieces(self, ctx: Any) -> list[str]:
-        """``--train FILE --model FILE [OPTIONS]``, ``GOLD SYSTEM [OPTIONS]``: what is needed, and what may be there."""
+        """``--train FILE --model FILE [OPTIONS]``, ``GOLD SYSTEM [OPTIONS]``."""
         needed = [f"{_longest(p)} {p.metavar}" for p in self.params if _is_option(p) and p.required]
         return [*needed, *(_argument(p) for p in self.params if not _is_option(p)), "[OPTIONS]"]
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
-        """Arguments, then options, each with its text."""
+        """Arguments, then options."""
         rows: dict[str, list[tuple[str, str]]] = {"Arguments": [], "Options": []}
         for parameter in self.get_params(ctx):
-            found = parameter.get_help_record(ctx)
-            if found is not None:
+            record = parameter.get_help_record(ctx)
+            if record is not None:
                 option = _is_option(parameter)
-                name = found[0] if option else _argument(parameter)
-                rows["Options" if option else "Arguments"].append((name, _in_words(found[1])))
+                name = record[0] if option else _argument(parameter)
+                rows["Options" if option else "Arguments"].append((name, _in_words(record[1])))
         for heading, lines in rows.items():
             if lines:
                 with formatter.section(heading):
@@ -73,11 +73,11 @@ class PlainCommand(TyperCommand):
 
 
 def name_values(command: Any, run: Callable[..., Any]) -> None:
-    """Give the parameters of a command of ``run`` names for their values, where they have none."""
+    """Name the values of the parameters of a command, unless they have names."""
     hints = get_type_hints(run, include_extras=True)
-    known = signature(run).parameters
+    parameters = signature(run).parameters
     for parameter in command.params:
-        if parameter.metavar is None and parameter.name in known:
+        if parameter.metavar is None and parameter.name in parameters:
             parameter.metavar = _value_name(parameter, hints[parameter.name])
 
 
@@ -116,7 +116,7 @@ def _argument(parameter: Any) -> str:
 
 
 def _in_words(text: str) -> str:
-    """Bounds as one says them.
+    """Bounds in words.
 
     >>> _in_words("Threads. [default: 1; x>=1]"), _in_words("Rows. [0.0<=x<=1.0; required]")
     ('Threads. [default: 1; at least 1]', 'Rows. [0 to 1; required]')

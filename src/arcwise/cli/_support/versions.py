@@ -1,4 +1,4 @@
-"""Versions of a treebank that are compared or merged: read even if a tree is broken, for that may be what somebody is about to mend."""
+"""Versions of a treebank to compare or merge. They may have broken trees: someone may be fixing just these."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 
 def read_version(path: str, *, may_be_empty: bool = False) -> Treebank:
-    """A treebank whose rows and text are sound; its trees need not be. ``may_be_empty``: or a file with nothing in it."""
+    """A treebank with valid rows and text; its trees need not be valid. ``may_be_empty``: accept an empty file."""
     from arcwise.errors import InputError
     from arcwise.treebanks import Treebank, read_bytes
     from arcwise.treebanks.files import refuse_other_encoding
@@ -18,9 +18,9 @@ def read_version(path: str, *, may_be_empty: bool = False) -> Treebank:
     data = read_bytes(path)
     refuse_other_encoding(data[:4], path)
     treebank = Treebank(data, source=path, strict=False)
-    wrong = next((p for p in treebank.problems if p.kind not in OF_TREES), None)
-    if wrong is not None:
-        raise InputError(str(wrong))
+    problem = next((p for p in treebank.problems if p.kind not in OF_TREES), None)
+    if problem is not None:
+        raise InputError(str(problem))
     if not len(treebank) and not (may_be_empty and not data.strip()):
         raise InputError(f"{path}: found no sentence, expected CoNLL-U")
     return treebank

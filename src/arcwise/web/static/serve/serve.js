@@ -1,4 +1,4 @@
-// The page of `arcwise serve`: a text is parsed, its trees are shown, a click on a word shows what else it may be.
+// The page of `arcwise serve`: parses a text and draws its trees; a click on a word lists alternative heads and labels.
 
 const ALTERNATIVES = 8;
 const byId = (id) => document.getElementById(id);
@@ -6,17 +6,17 @@ const form = byId("ask");
 const problem = byId("problem");
 
 function element(name, text = "", classes = "") {
-  const made = document.createElement(name);
-  made.textContent = text;
-  if (classes) made.className = classes;
-  return made;
+  const node = document.createElement(name);
+  node.textContent = text;
+  if (classes) node.className = classes;
+  return node;
 }
 
 const percent = (p) => (p === undefined ? "" : p >= 0.9995 ? "100%" : p < 0.01 ? "<1%" : `${Math.round(100 * p)}%`);
 
-function tell(sentence) {
-  problem.textContent = sentence;
-  problem.hidden = !sentence;
+function showError(message) {
+  problem.textContent = message;
+  problem.hidden = !message;
 }
 
 async function parse(request) {
@@ -27,19 +27,18 @@ async function parse(request) {
   } catch {
     throw new Error("The server cannot be reached.");
   }
-  const found = await answer.json();
-  if (!answer.ok) throw new Error(found.error);
-  return found;
+  const values = await answer.json();
+  if (!answer.ok) throw new Error(values.error);
+  return values;
 }
 
-// ---- a sentence: its tree, what is fixed of it, and the word that is looked at
-
+// A sentence: its tree, the arcs that the user has fixed, and the selected word.
 class SentenceView {
   constructor(sentence, number, model) {
     this.figure = byId("tree").content.cloneNode(true).firstElementChild;
     this.part = (selector) => this.figure.querySelector(selector);
     this.number = number;
-    this.model = model; // that parsed it: another may be chosen in the form by now
+    this.model = model; // the one that parsed the sentence; the form may show another by now
     this.fixed = new Map(); // word → {head, label}
     this.chosen = 0;
     this.show(sentence);
@@ -50,7 +49,7 @@ class SentenceView {
     this.part(".id").textContent = String(this.number);
     this.part("bdi").textContent = sentence.text;
     this.part(".sure").textContent =
-      sentence.probability === undefined ? "" : `the whole tree: ${percent(sentence.probability)}`;
+      sentence.probability === undefined ? "" : `probability of the tree: ${percent(sentence.probability)}`;
     const parsed = new DOMParser().parseFromString(sentence.svg, "image/svg+xml").documentElement;
     this.part(".scroll").replaceChildren(document.importNode(parsed, true));
     this.part(".scroll").querySelectorAll("svg .word").forEach((word, at) => this.listen(word, at + 1));
@@ -84,37 +83,37 @@ class SentenceView {
     const table = element("table");
     const head = table.appendChild(element("tr"));
     for (const title of ["Relation", "of", "Probability", "", ""]) head.append(element("th", title));
-    const others = word.alternatives ?? [];
-    const isOwn = (other) => other.head === word.head && other.label === word.label;
-    const own = { head: word.head, label: word.label, probability: word.label_probability };
-    for (const other of others.some(isOwn) ? others : [own, ...others]) table.append(this.row(word, other, isOwn(other)));
+    const alternatives = word.alternatives ?? [];
+    const isCurrent = (arc) => arc.head === word.head && arc.label === word.label;
+    const current = { head: word.head, label: word.label, probability: word.label_probability };
+    const arcs = alternatives.some(isCurrent) ? alternatives : [current, ...alternatives];
+    for (const arc of arcs) table.append(this.row(word, arc, isCurrent(arc)));
     return table;
   }
 
-  row(word, other, own) {
-    const row = element("tr", "", own ? "own" : "");
-    const head = other.head ? this.sentence.words[other.head - 1].form : "(root)";
+  row(word, arc, isCurrent) {
+    const row = element("tr", "", isCurrent ? "own" : "");
+    const head = arc.head ? this.sentence.words[arc.head - 1].form : "(root)";
     const bar = element("td", "", "bar");
     const meter = bar.appendChild(document.createElement("meter"));
-    meter.value = other.probability ?? 0;
-    meter.textContent = percent(other.probability);
+    meter.value = arc.probability ?? 0;
+    meter.textContent = percent(arc.probability);
     const action = element("td");
-    if (!own) {
-      const button = action.appendChild(element("button", "Take this"));
+    if (!isCurrent) {
+      const button = action.appendChild(element("button", "Use this"));
       button.type = "button";
-      button.title = "Parse the sentence again, with this decided";
-      button.addEventListener("click", () => this.fix(word.id, other));
+      button.title = "Parse the sentence again with this arc fixed";
+      button.addEventListener("click", () => this.fix(word.id, arc));
     }
-    row.append(element("td", other.label ?? ""), element("td", head), element("td", percent(other.probability), "number"), bar, action);
+    row.append(element("td", arc.label ?? ""), element("td", head), element("td", percent(arc.probability), "number"), bar, action);
     return row;
   }
-
-  // ---- decisions: the sentence is parsed again, given them
 
   async fix(word, { head, label }) {
     await this.decide(new Map([...this.fixed, [word, { head, label }]]));
   }
 
+  // Parses the sentence again with these arcs as constraints.
   async decide(fixed) {
     const constraint = {
       required: [...fixed].map(([word, { head }]) => [head, word]),
@@ -122,19 +121,19 @@ class SentenceView {
     };
     try {
       const request = { model: this.model, document: { sentences: [this.sentence] }, constraints: [constraint] };
-      const found = (await parse(request)).sentences[0];
+      const [sentence] = (await parse(request)).sentences;
       this.fixed = fixed;
-      this.show(found);
-      tell("");
+      this.show(sentence);
+      showError("");
     } catch (error) {
-      tell(error.message);
+      showError(error.message);
     }
   }
 
   showFixed() {
     const line = this.part(".fixed");
     line.hidden = !this.fixed.size;
-    line.replaceChildren("Decided: ");
+    line.replaceChildren("Fixed: ");
     for (const [word, { head, label }] of this.fixed) {
       const above = head ? `${label ?? "?"} of ${this.sentence.words[head - 1].form}` : "the root";
       line.append(element("span", `${this.sentence.words[word - 1].form} is ${above}. `));
@@ -151,22 +150,20 @@ function describe(word) {
   return parts.filter(Boolean).join(" · ");
 }
 
-// ---- the form
-
 async function ask(event) {
   event?.preventDefault();
   const button = form.querySelector("button[type=submit]");
   const text = byId("text").value;
   const model = byId("model").value;
-  if (!text.trim()) return tell("Type a sentence first.");
+  if (!text.trim()) return showError("Enter some text first.");
   button.disabled = true;
   try {
-    const found = await parse({ text, ...(model ? { model } : {}) });
-    tell("");
-    const views = found.sentences.map((sentence, at) => new SentenceView(sentence, at + 1, found.model));
+    const parsed = await parse({ text, ...(model ? { model } : {}) });
+    showError("");
+    const views = parsed.sentences.map((sentence, at) => new SentenceView(sentence, at + 1, parsed.model));
     byId("trees").replaceChildren(...views.map((view) => view.figure));
   } catch (error) {
-    tell(error.message);
+    showError(error.message);
   } finally {
     button.disabled = false;
   }
@@ -174,13 +171,13 @@ async function ask(event) {
 
 async function listModels() {
   const { models } = await (await fetch("models")).json();
-  const able = Object.keys(models).filter((name) => models[name].includes("tokenizer"));
-  byId("model").replaceChildren(...able.map((name) => new Option(name, name)));
-  byId("choose").hidden = able.length < 2;
+  const pipelines = Object.keys(models).filter((name) => models[name].includes("tokenizer"));
+  byId("model").replaceChildren(...pipelines.map((name) => new Option(name, name)));
+  byId("choose").hidden = pipelines.length < 2;
 }
 
 form.addEventListener("submit", ask);
 byId("text").addEventListener("keydown", (event) => {
   if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) ask(event);
 });
-listModels().catch(() => tell("The server cannot be reached."));
+listModels().catch(() => showError("The server cannot be reached."));
