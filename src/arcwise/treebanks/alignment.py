@@ -230,10 +230,7 @@ def longest_increasing(values: Sequence[int]) -> list[int]:
 
 
 def same_shape(a: SentenceBlock, b: SentenceBlock) -> bool:
-    """Whether two versions of a sentence have the same rows, possibly with other forms.
-
-    That is, no word was split, joined, added, removed or moved.
-    """
+    """Whether no word was split, joined, added, removed or moved between two versions of a sentence."""
     if [row[0] for row in a.rows] != [row[0] for row in b.rows]:
         return False
     if a.forms == b.forms:

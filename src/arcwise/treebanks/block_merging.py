@@ -82,10 +82,7 @@ def _merge_rows(
 
 
 class _RowMerge:
-    """Merge of rows where only ``lead`` may have changed the words.
-
-    Changes by ``other`` are carried over to it.
-    """
+    """Merge of rows where only ``lead`` may have changed the words; ``other`` is carried over to it."""
 
     def __init__(
         self,
@@ -250,10 +247,7 @@ def merged_pairs(base: bytes, mine: bytes, theirs: bytes) -> bytes | None:
 def _merge_comments(
     base: Sequence[bytes], mine: Sequence[bytes], theirs: Sequence[bytes]
 ) -> tuple[Sequence[bytes], list[RawConflict]]:
-    """Merge comments by key, or by the whole line if a key is repeated.
-
-    New comments keep their predecessor.
-    """
+    """Merge comments by key, or by line if a key is repeated; new comments keep their predecessor."""
     if theirs in (base, mine):
         return mine, []
     if mine == base:

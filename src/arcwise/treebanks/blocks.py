@@ -19,10 +19,7 @@ Fields = tuple[bytes, ...]
 
 @dataclass(frozen=True)
 class SentenceBlock:
-    """One sentence of a file.
-
-    ``data``: its bytes, including the blank lines after it; ``last``: whether it ends the file.
-    """
+    """One sentence of a file: its bytes including the blank lines after it, and whether it is the last."""
 
     data: bytes
     last: bool = False

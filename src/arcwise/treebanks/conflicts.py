@@ -64,10 +64,7 @@ def _shown(value: str | None) -> str:
 
 @dataclass(frozen=True)
 class Record:
-    """A conflict as recorded in comments: the ``value`` of the ``side`` that was not kept.
-
-    ``value`` is None if that side removed the place.
-    """
+    """A conflict as recorded in comments: the ``value`` of the discarded ``side``, None if removed there."""
 
     place: str
     side: Side

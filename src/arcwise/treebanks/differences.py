@@ -57,10 +57,7 @@ class CommentDifference:
 
 @dataclass(frozen=True)
 class SentenceDifference:
-    """A sentence that differs.
-
-    ``a``, ``b``: its numbers from 0, None where it is missing; ``moved``: its position differs.
-    """
+    """A sentence that differs, with its number in A and B from 0 (None where missing)."""
 
     a: int | None
     b: int | None

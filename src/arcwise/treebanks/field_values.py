@@ -26,10 +26,7 @@ class LabelledArc(NamedTuple):
 
 
 class EnhancedArc(NamedTuple):
-    """An arc of the enhanced graph (DEPS).
-
-    The head is an ID, since empty nodes (``8.1``) can be heads; ``0`` is the root.
-    """
+    """An arc of the enhanced graph (DEPS). The head is an ID: ``0``, ``3`` or, for an empty node, ``8.1``."""
 
     head: str
     label: str

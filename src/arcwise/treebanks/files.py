@@ -40,10 +40,7 @@ def _explain(error: OSError, path: PathLike, doing: Literal["read", "write"]) ->
 
 @contextlib.contextmanager
 def _explained(path: PathLike) -> Iterator[None]:
-    """Convert write errors to ``InputError`` with the file name.
-
-    A broken pipe is not an error of the file and passes through.
-    """
+    """Convert write errors, except a broken pipe, to ``InputError`` with the file name."""
     try:
         yield
     except BrokenPipeError:
@@ -97,10 +94,7 @@ def open_input(path: PathLike) -> Iterator[BinaryIO]:
 
 
 class _UnpackedZst(io.RawIOBase):
-    """A reader of all frames of a .zst file.
-
-    Unlike the library's reader, it detects a truncated last frame.
-    """
+    """A reader of .zst files that, unlike the library's, detects a truncated last frame."""
 
     def __init__(self, packed: BinaryIO) -> None:
         self._library, self._packed = zst_library(), packed
@@ -162,10 +156,7 @@ _OTHER_ENCODINGS = {
     b"+/v9": ("UTF-7", "UTF-7"),
     b"\x84\x31\x95\x33": ("GB 18030", "GB18030"),
 }
-"""Byte order mark → the encoding and its name for iconv.
-
-Longer marks first, since UTF-32LE starts like UTF-16LE.
-"""
+"""Byte order mark → encoding and name for iconv; longer first, as UTF-32LE starts like UTF-16LE."""
 _WITHOUT_MARK: Mapping[tuple[bool, ...], tuple[str, str]] = {
     (True, False, False, False): ("UTF-32", "UTF-32LE"),
     (False, False, False, True): ("UTF-32", "UTF-32BE"),
@@ -292,10 +283,7 @@ def same_file(path: PathLike, other: PathLike) -> bool:
 
 
 def check_output(path: PathLike) -> None:
-    """Raise ``InputError`` if ``path`` is visibly not writable.
-
-    Called before long work rather than after it.
-    """
+    """Raise ``InputError`` if ``path`` is not writable, so that long work need not start."""
     name = os.fspath(path)
     if name == "-":
         return

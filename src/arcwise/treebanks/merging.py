@@ -139,10 +139,7 @@ def _moved(to: dict[int, int]) -> bool:
 
 
 def _woven(lead: Sequence[_Slot], other: Sequence[_Slot], *, other_first: bool) -> list[_Slot]:
-    """Insert the additional sentences of ``other`` into ``lead``.
-
-    ``other_first`` if both add some after the same sentence.
-    """
+    """Insert the additional sentences of ``other`` into ``lead``, before or after its own additions."""
     ours, shared = set(lead), set(lead) & set(other)
     after: dict[_Slot | None, list[_Slot]] = {}
     previous: _Slot | None = None

@@ -203,10 +203,7 @@ class Sentence:
 
     @cached_property
     def label_probabilities(self) -> list[float] | None:
-        """The joint probability of each head and label (DeprelProb in MISC).
-
-        None unless every word has one.
-        """
+        """The joint probability of head and label (DeprelProb in MISC); None unless every word has it."""
         probabilities = self._misc_probabilities(LABEL_PROBABILITY)
         return [p for p in probabilities if p is not None] if None not in probabilities else None
 

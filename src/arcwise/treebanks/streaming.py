@@ -37,10 +37,7 @@ def stream(path: PathLike, *, batch_bytes: int = _BATCH, strict: bool = True) ->
 def stream_opened(
     source: Readable, path: PathLike, *, batch_bytes: int = _BATCH, strict: bool = True
 ) -> Iterator[Treebank]:
-    """``stream`` for an open file; messages call it ``path``.
-
-    Each ``read`` completes one batch, or part of a sentence.
-    """
+    """``stream`` for an open file, named ``path`` in messages; one batch per ``read`` if possible."""
     line = 1
     sentences = 0
     rest = b""

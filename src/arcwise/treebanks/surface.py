@@ -137,10 +137,7 @@ def _rebuild(sentences: Sequence[Sentence], rows: Sequence[Sequence[TokenRow]]) 
 
 
 def _gaps(comment_lines: Sequence[str], tokens: Sequence[TokenRow]) -> Iterator[str | None]:
-    """The white space after each token, a space where nothing states it.
-
-    None after the last if nothing states it.
-    """
+    """The white space after each token, by default a space; None after the last if nothing states it."""
     text = next((line.partition("=")[2].strip() for line in comment_lines if line.startswith("text =")), None)
     gaps = None if text is None else gaps_in_text(text, [token.fields[1] for token in tokens])
     for number, token in enumerate(tokens):

@@ -97,10 +97,7 @@ def check_probabilities(probabilities: Probabilities | None) -> None:
 
 @dataclass
 class Rails:
-    """The columns of the rails.
-
-    Column 1 is next to the words; a head's rail is left of its modifiers' rails.
-    """
+    """The columns of the rails: 1 is next to the words, and a head's is left of its modifiers'."""
 
     tree: Tree
     column: dict[int, int] = field(default_factory=dict)

@@ -1,7 +1,4 @@
-"""Edits of one sentence as small values.
-
-Applying them to the bytes of the sentence leaves all other bytes unchanged.
-"""
+"""Edits of one sentence as values, applied to its bytes; all other bytes stay unchanged."""
 
 from __future__ import annotations
 

@@ -74,10 +74,7 @@ class RemoveComment:
 
 @dataclass(frozen=True)
 class SetNote:
-    """Set a note on the sentence (``on=""``), a row (``"3"``) or an arc (``"5>3"``).
-
-    An empty text removes it.
-    """
+    """Set a note on the sentence (``on=""``), a row (``"3"``) or an arc (``"5>3"``); "" removes it."""
 
     kind: ClassVar[str] = "set-note"
     on: str

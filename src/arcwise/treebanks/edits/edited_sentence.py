@@ -1,7 +1,4 @@
-"""``EditedSentence``: the lines of one sentence as mutable rows and comments.
-
-Unchanged lines keep their exact bytes.
-"""
+"""``EditedSentence``: mutable rows and comments of one sentence; unchanged lines keep their bytes."""
 
 from __future__ import annotations
 
@@ -95,10 +92,7 @@ class EditedSentence:
         return (self.lead + body + self.tail).encode("utf-8", "surrogateescape")
 
     def row(self, identifier: str, *, kinds: tuple[RowKind, ...] = ("word", "multiword", "empty")) -> Row:
-        """Return the row with an ID.
-
-        Raises ``InputError`` if none of these kinds has it, or its columns are broken.
-        """
+        """Return the row with an ID; ``InputError`` if there is none of these kinds, or it is broken."""
         for row in self.rows:
             if row.id == identifier and row.kind in kinds:
                 if len(row.fields) != len(COLUMNS):
@@ -123,10 +117,7 @@ class EditedSentence:
         return words[start : stop + 1]
 
     def spans(self) -> Spans:
-        """Return the multiword tokens with their first and last words.
-
-        Raises ``InputError`` if rows cannot be numbered.
-        """
+        """Return the multiword tokens with their end words; ``InputError`` if rows cannot be numbered."""
         if self.unsound is not None:
             raise InputError(f"{self.unsound}; fix this first")
         by_id = {row.id: row for row in self.words()}
@@ -191,10 +182,7 @@ class EditedSentence:
         self._rename(fresh, names, gone)
 
     def _count(self, start: int, minor: int, gone: Collection[str]) -> dict[int, str]:
-        """The new ID of every word and empty node.
-
-        Gaps in the numbers of empty nodes stay, unless a removed node left them.
-        """
+        """The new IDs; gaps in the numbers of empty nodes stay, unless a removed node left them."""
         fresh: dict[int, str] = {}
         for word, row in self._numbered():
             if row.kind == "word":

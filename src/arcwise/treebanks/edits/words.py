@@ -107,10 +107,7 @@ class JoinWords:
 
 @dataclass(frozen=True)
 class MakeMultiword:
-    """Add a multiword token over two or more existing words.
-
-    ``form`` defaults to their forms, concatenated.
-    """
+    """Add a multiword token over two or more words; ``form`` defaults to their forms, concatenated."""
 
     kind: ClassVar[str] = "make-multiword"
     first: str
@@ -135,10 +132,7 @@ class MakeMultiword:
 
 @dataclass(frozen=True)
 class RemoveMultiword:
-    """Remove a multiword token (``3-4``) and keep its words.
-
-    They get SpaceAfter=No between them if their forms spell the token.
-    """
+    """Remove a multiword token (``3-4``); its words get SpaceAfter=No if their forms spell it."""
 
     kind: ClassVar[str] = "remove-multiword"
     row: str
