@@ -6,22 +6,17 @@ function while the named test runs.
 
 from __future__ import annotations
 
-import ast
-import importlib
-import inspect
 import re
 import shutil
 import subprocess
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
-from types import FunctionType
 
 import pytest
 
 from arcwise.errors import ArcwiseError
+from faults.python_faults import planted
 from inference import (
     test_constraints,
     test_distribution,
@@ -224,36 +219,7 @@ PYTHON_FAULTS = [
 
 @pytest.mark.parametrize("fault", PYTHON_FAULTS, ids=lambda f: f"{f.function}: {f.old[:40]}")
 def test_a_python_fault_is_caught(fault: PythonFault) -> None:
-    with planted(fault), pytest.raises((AssertionError, ArcwiseError, pytest.fail.Exception)):
+    module, _, function = fault.function.partition(".")
+    planting = planted(f"arcwise.inference.{module}", function, fault.old, fault.new)
+    with planting, pytest.raises((AssertionError, ArcwiseError, pytest.fail.Exception)):
         fault.test()
-
-
-@contextmanager
-def planted(fault: PythonFault) -> Iterator[None]:
-    """The function runs with the fault, wherever it has been imported to."""
-    module_name, *path = fault.function.split(".")
-    module = importlib.import_module(f"arcwise.inference.{module_name}")
-    source = inspect.getsource(module)
-    function = find(vars(module), path)
-    lines, start = inspect.getsourcelines(function)
-    own = "".join(lines)
-    assert own.count(fault.old) == 1, f"{fault.function} has no line with {fault.old!r}, or more than one"
-    changed = "".join(source.splitlines(keepends=True)[: start - 1]) + own.replace(fault.old, fault.new)
-    namespace: dict[str, object] = dict(vars(module))
-    exec(compile(ast.parse(changed), module.__file__ or "", "exec"), namespace)
-    original = function.__code__
-    function.__code__ = find(namespace, path).__code__
-    try:
-        yield
-    finally:
-        function.__code__ = original
-
-
-def find(namespace: dict[str, object], path: list[str]) -> FunctionType:
-    found = namespace[path[0]]
-    for name in path[1:]:
-        found = inspect.getattr_static(found, name)
-    if isinstance(found, cached_property):
-        found = found.func
-    assert isinstance(found, FunctionType)
-    return found

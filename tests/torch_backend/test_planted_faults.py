@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import inspect
-import textwrap
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from importlib import import_module
 from typing import Any
 
 import pytest
 import torch
 
 from arcwise.errors import ArcwiseError
+from faults.python_faults import planted
 from torch_backend import test_contract, test_gradients, test_layer, test_tensor_losses
 from torch_backend.devices import using
 from torch_backend.implementations import TensorTrees
@@ -113,7 +110,9 @@ FAULTS = [
 @pytest.mark.parametrize("fault", FAULTS, ids=lambda f: f"{f.function}: {f.old[:40]}")
 def test_a_fault_is_caught(fault: Fault) -> None:
     caught = (AssertionError, ArcwiseError, RuntimeError, pytest.fail.Exception)
-    with using("enumeration") as device, planted(fault), pytest.raises(caught):
+    module, _, function = fault.function.partition(".")
+    planting = planted(f"arcwise.torch.{module}", function, fault.old, fault.new)
+    with using("enumeration") as device, planting, pytest.raises(caught):
         fault.check(device)
 
 
@@ -121,31 +120,3 @@ def test_nothing_is_caught_without_a_fault() -> None:
     for check in {fault.check for fault in FAULTS}:
         with using("enumeration") as device:
             check(device)
-
-
-@contextmanager
-def planted(fault: Fault) -> Iterator[None]:
-    """The function runs with the fault."""
-    module_name, *path = fault.function.split(".")
-    module = import_module(f"arcwise.torch.{module_name}")
-    owner: Any = module
-    for name in path[:-1]:
-        owner = getattr(owner, name)
-    function = inspect.getattr_static(owner, path[-1])
-    plain = function.__func__ if isinstance(function, staticmethod) else function
-    source = textwrap.dedent(inspect.getsource(plain))
-    assert source.count(fault.old) == 1, (
-        f"{fault.function} has {source.count(fault.old)} places with {fault.old!r}"
-    )
-    namespace = dict(vars(module))
-    lines = source.replace(fault.old, fault.new)
-    exec(compile("from __future__ import annotations\n" + lines, module.__file__ or "", "exec"), namespace)
-    faulty = namespace[path[-1]]
-    code, plain.__code__ = (
-        plain.__code__,
-        (faulty.__func__ if isinstance(faulty, staticmethod) else faulty).__code__,
-    )
-    try:
-        yield
-    finally:
-        plain.__code__ = code

@@ -82,10 +82,10 @@ class SoftTargets:
     @classmethod
     def from_trees(cls, heads: Codes, labels: Codes, names: Sequence[str]) -> SoftTargets:
         """Hard targets: one arc for each word whose head (and label, if there are labels) is known."""
-        known = (heads >= 0) & ((labels >= 0) | (not names))
-        codes = labels[known] if names else np.full(int(known.sum()), -1, np.int32)
+        annotated = (heads >= 0) & ((labels >= 0) | (not names))
+        codes = labels[annotated] if names else np.full(int(annotated.sum()), -1, np.int32)
         return cls.from_arcs(
-            np.flatnonzero(known), heads[known], codes, np.ones(len(codes)), len(heads), names
+            np.flatnonzero(annotated), heads[annotated], codes, np.ones(len(codes)), len(heads), names
         )
 
     @classmethod

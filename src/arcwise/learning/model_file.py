@@ -110,9 +110,9 @@ class Packable(ABC):
         return _unpacked, (type(self), self.pack("float32"))
 
     def __copy__(self) -> Self:
-        other = object.__new__(type(self))
-        other.__dict__.update(self.__dict__)
-        return other
+        copy = object.__new__(type(self))
+        copy.__dict__.update(self.__dict__)
+        return copy
 
 
 def _unpacked(part: type[Packable], packed: Packed) -> Packable:

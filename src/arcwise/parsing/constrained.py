@@ -88,7 +88,7 @@ class ConstraintGroup:
     def forbidden(self) -> npt.NDArray[np.bool_] | None:
         """The forbidden arcs, flat over the (n+1)² arcs of all sentences; None if required heads are all
         there is."""
-        unlabelled = [own and replace(own, labels={}) for own in self.constraints]
+        unlabelled = _without_labels(self.constraints)
         if all(constraints is None or _only_heads(constraints) for constraints in unlabelled):
             return None
         masks = []
@@ -101,7 +101,7 @@ class ConstraintGroup:
         places = list(places)
         constraints = [self.constraints[i] for i in places]
         if not labels:
-            constraints = [own and replace(own, labels={}) for own in constraints]
+            constraints = _without_labels(constraints)
         treebank = Treebank.from_sentences([self.treebank[i] for i in places], source=self.treebank.source)
         numbers = tuple(self.sentences[i] for i in places)
         return ConstraintGroup(treebank, numbers, self.trees, tuple(constraints))
@@ -109,7 +109,7 @@ class ConstraintGroup:
     def _constrained(self) -> Iterator[tuple[int, Constraints]]:
         """The first word and the constraints of each sentence that has any."""
         starts = self.treebank.sentence_words.astype(int).tolist()
-        return ((starts[i], own) for i, own in enumerate(self.constraints) if own is not None)
+        return ((starts[i], part) for i, part in enumerate(self.constraints) if part is not None)
 
 
 @dataclass(frozen=True)
@@ -260,6 +260,10 @@ class _Collector:
             yield ConstraintGroup(treebank, sentences, trees, tuple(c for _, c in members))
 
 
+def _without_labels(constraints: Sequence[Constraints | None]) -> list[Constraints | None]:
+    return [None if part is None else replace(part, labels={}) for part in constraints]
+
+
 def _only_heads(constraints: Constraints) -> bool:
     return constraints == Constraints(required=constraints.required)
 
@@ -294,11 +298,11 @@ def parse_groups(
         if len(failed) < len(group.sentences):
             waiting.append(group.part(i for i in range(len(group.sentences)) if i not in failed))
         for i in failed:
-            own, sentence = group.constraints[i], constraints.treebank[group.sentences[i]]
-            if own is None:
+            required, sentence = group.constraints[i], constraints.treebank[group.sentences[i]]
+            if required is None:
                 raise NoTreeError(f"{sentence_name(sentence)}: no tree of the class has a finite score")
-            if own.labels:
-                labels = ", ".join(own.labels.values())
+            if required.labels:
+                labels = ", ".join(required.labels.values())
                 text = f"no tree has the required labels ({labels}); heads are chosen without them"
                 waiting.append(group.part([i], labels=False))
             else:

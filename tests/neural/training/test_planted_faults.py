@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import inspect
-import textwrap
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
@@ -18,6 +17,7 @@ import pytest
 import arcwise.neural
 from arcwise.errors import ArcwiseError
 from contracts.small_treebank import small_treebank
+from faults.python_faults import planted
 from neural import test_model_files
 from neural.training import (
     test_data,
@@ -159,7 +159,7 @@ FAULTS = [
     Fault("and values.dtype != np.int8", "and not name.endswith('product.scale') and values.dtype != np.int8", byte_temperatures),
     Fault("first += taken", "first += taken + 1", batches),
     Fault("seed=self.config.seed + number", "seed=self.config.seed", ENSEMBLE),
-    Fault("learner.run(None, progress, epochs=epoch, engine=engine)", "learner.run(None, progress, engine=engine)", folds),
+    Fault("learner.run(None, progress, epochs=chosen.epoch, engine=engine)", "learner.run(None, progress, engine=engine)", folds),
     Fault("seen = seen or PredictedTags(train)", "seen = PredictedTags(train)", SEEN),
     Fault("[self.file.best[number] for number", "[self.file.best[self.member] for number", ended),
     Fault("told = dev.data if isinstance(dev, Treebank) else str(dev).encode()", "told = b''", refused(small_treebank())),
@@ -178,7 +178,7 @@ def test_a_fault_is_caught(fault: Fault) -> None:
         TypeError,
         pytest.fail.Exception,
     )
-    with planted(fault), pytest.raises(caught):
+    with planting(fault), pytest.raises(caught):
         fault.check()
 
 
@@ -187,35 +187,21 @@ def test_nothing_is_caught_without_a_fault() -> None:
         check()
 
 
-def functions() -> Iterator[tuple[Any, FunctionType]]:
-    """Every function and method of the room, with its module."""
+def functions() -> Iterator[FunctionType]:
+    """Every function and method of arcwise.neural."""
     for path in Path(arcwise.neural.__file__).parent.glob("*.py"):
         module = import_module(f"arcwise.neural.{path.stem}")
         for value in list(vars(module).values()):
-            for one in [value, *(vars(value).values() if inspect.isclass(value) else ())]:
-                plain = getattr(one, "fget", None) or getattr(one, "__func__", one)
+            for member in [value, *(vars(value).values() if inspect.isclass(value) else ())]:
+                plain = getattr(member, "fget", None) or getattr(member, "__func__", member)
                 plain = inspect.unwrap(plain) if callable(plain) else plain
                 if isinstance(plain, FunctionType) and plain.__code__.co_filename == module.__file__:
-                    yield module, plain
+                    yield plain
 
 
-@contextmanager
-def planted(fault: Fault) -> Iterator[None]:
-    """The function runs with the fault."""
-    places = {}
-    for module, function in functions():
-        if fault.old in (source := textwrap.dedent(inspect.getsource(function))):
-            places[function] = module, source
-    assert len(places) == 1, f"{fault.old!r} is in {len(places)} functions of the room"
-    ((function, (module, source)),) = places.items()
-    assert source.count(fault.old) == 1, f"{fault.old!r} is more than once in {function.__qualname__}"
-    namespace = dict(vars(module))
-    lines = source.replace(fault.old, fault.new)
-    exec(compile("from __future__ import annotations\n" + lines, module.__file__, "exec"), namespace)
-    faulty = namespace[function.__name__]
-    faulty = getattr(faulty, "fget", None) or getattr(faulty, "__func__", faulty)
-    code, function.__code__ = function.__code__, inspect.unwrap(faulty).__code__
-    try:
-        yield
-    finally:
-        function.__code__ = code
+def planting(fault: Fault) -> AbstractContextManager[None]:
+    """Plant the fault in the one function that has the text."""
+    places = {function for function in functions() if fault.old in inspect.getsource(function)}
+    assert len(places) == 1, f"{fault.old!r} is in {len(places)} functions of arcwise.neural"
+    (function,) = places
+    return planted(function.__module__, function.__qualname__, fault.old, fault.new)

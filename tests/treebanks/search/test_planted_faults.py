@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import ast
-import importlib
-import inspect
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache, cached_property
-from types import FunctionType
+from functools import cache
 
 import pytest
 from hypothesis import Phase, settings
 
 from arcwise.treebanks.search import Query
+from faults.python_faults import planted
 from treebanks.search import test_mass_edit, test_odd_treebanks
 from treebanks.search.every_query import every_query, fixed_treebank
 from treebanks.search.test_against_slow_search import treebank_of
@@ -124,36 +120,7 @@ def test_without_a_fault_the_pool_is_as_expected() -> None:
 
 @pytest.mark.parametrize("fault", FAULTS, ids=lambda f: f"{f.function}: {f.old[:40]}")
 def test_a_fault_is_caught(fault: Fault) -> None:
-    with planted(fault), pytest.raises(Exception):  # noqa: B017, PT011 - an error is noticed, too
+    module, _, function = fault.function.partition(".")
+    planting = planted(f"arcwise.treebanks.search.{module}", function, fault.old, fault.new)
+    with planting, pytest.raises(Exception):  # noqa: B017, PT011 - an error is noticed, too
         (fault.test or pool_fails)()
-
-
-@contextmanager
-def planted(fault: Fault) -> Iterator[None]:
-    """The function runs with the fault, wherever it has been imported to."""
-    module_name, *path = fault.function.split(".")
-    module = importlib.import_module(f"arcwise.treebanks.search.{module_name}")
-    source = inspect.getsource(module)
-    function = find(vars(module), path)
-    lines, start = inspect.getsourcelines(function)
-    own = "".join(lines)
-    assert own.count(fault.old) == 1, f"{fault.function} has no line with {fault.old!r}, or more than one"
-    changed = "".join(source.splitlines(keepends=True)[: start - 1]) + own.replace(fault.old, fault.new)
-    namespace: dict[str, object] = dict(vars(module))
-    exec(compile(ast.parse(changed), module.__file__ or "", "exec"), namespace)
-    original = function.__code__
-    function.__code__ = find(namespace, path).__code__
-    try:
-        yield
-    finally:
-        function.__code__ = original
-
-
-def find(namespace: dict[str, object], path: list[str]) -> FunctionType:
-    found = namespace[path[0]]
-    for name in path[1:]:
-        found = inspect.getattr_static(found, name)
-    if isinstance(found, cached_property):
-        found = found.func
-    assert isinstance(found, FunctionType)
-    return found
