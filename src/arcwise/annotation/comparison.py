@@ -156,22 +156,22 @@ class FileComparison:
         edits: list[Edit] = []
         marks = _adjudicated(sentence)
         for choice in choices:
-            assert choice.row is not None
-            assert choice.column is not None
-            value = choice.value if choice.take == "value" else self._side_value(choice, sentence, number)
-            edits.append(SetField(choice.row, choice.column, value or "_"))
-            marks.add(f"{choice.row}:{choice.column}")
+            row, column, value = choice.row, choice.column, choice.value
+            assert row is not None
+            assert column is not None
+            if choice.take != "value":
+                value = self._side_value(choice.take, row, column, sentence, number)
+            edits.append(SetField(row, column, value or "_"))
+            marks.add(f"{row}:{column}")
         return [*edits, SetComment(ADJUDICATED, " ".join(sorted(marks)))]
 
-    def _side_value(self, choice: Choice, sentence: Sentence, number: int) -> str:
+    def _side_value(self, side: str, row: str, column: str, sentence: Sentence, number: int) -> str:
         """The value that A or B has for a field, with heads renumbered to the words of the document."""
-        source = self._in_b(number) if choice.take == "b" else self._in_a(number, sentence)
+        source = self._in_b(number) if side == "b" else self._in_a(number, sentence)
         if source is None:
-            raise InputError(f"choice: file {choice.take} does not have this sentence; choose another value")
-        assert choice.row is not None
-        assert choice.column is not None
+            raise InputError(f"choice: file {side} does not have this sentence; choose another value")
         blocks = SentenceBlock(source.conllu_bytes), SentenceBlock(sentence.conllu_bytes)
-        return field_from(*blocks, choice.row, choice.column)
+        return field_from(*blocks, row, column)
 
 
 def _fields(a: Sentence, b: Sentence) -> Iterator[FieldDifference]:

@@ -8,7 +8,6 @@ included, reads ``FieldState`` or ``ArcDecisions``.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -18,6 +17,7 @@ import numpy as np
 from arcwise.treebanks import Sentence, Treebank
 from arcwise.treebanks.columns import column_number
 from arcwise.treebanks.edits.values import SUGGESTION_KEYS
+from arcwise.treebanks.field_values import probability
 from arcwise.trees import UNKNOWN, find_cycle
 
 _COLUMNS, _HEAD, _DEPREL = 10, column_number("head"), column_number("deprel")
@@ -50,11 +50,7 @@ def proposal_probability(misc: str, column: Column) -> float | None:
     >>> proposal_probability("HeadProb=0.7", "head"), proposal_probability("HeadProb=high", "head")
     (0.7, None)
     """
-    try:
-        probability = float(proposal_text(misc, column) or "nan")
-    except ValueError:
-        return None
-    return probability if math.isfinite(probability) else None
+    return probability(misc, SUGGESTION_KEYS[column][0])
 
 
 FieldState = Literal["decided", "proposed", "open"]

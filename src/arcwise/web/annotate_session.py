@@ -59,7 +59,7 @@ class Session:
         self._document = document
         self._changing = threading.RLock()
         self._suggestions = SuggestionService(
-            document.path, model, events, new_model=self._new_model, trained=self._detect_errors
+            document.path, model, events, new_model=lambda: self._lists.forget(), trained=self._detect_errors
         )
         self._checks = Checks(
             document, self.background, lambda version: events.publish("checked", version=version)
@@ -71,9 +71,6 @@ class Session:
         self._lookahead = Lookahead(document, self.view, self._suggestions)
         self._on_disk = "same"
         self._last_edit = self._saving_took = 0.0
-
-    def _new_model(self) -> None:
-        self._lists.forget()
 
     def _detect_errors(self) -> None:
         """Look for suspicious annotations after a training."""
